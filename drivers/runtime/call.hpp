@@ -1,0 +1,19 @@
+// Call: what every blocking call into a driver or a workload carries: until when, and how it is told to stop.
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+
+namespace lockstep {
+
+using Time = std::chrono::steady_clock::time_point;
+
+struct Call {
+  Time deadline = Time::max();
+  std::stop_token stop;
+  int wake_fd = -1;  // readable when the call must end early; every wait polls it too; -1: none
+
+  bool must_end(Time now) const { return stop.stop_requested() || now >= deadline; }
+};
+
+}  // namespace lockstep

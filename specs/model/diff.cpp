@@ -1,0 +1,88 @@
+#include "specs/model/diff.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+bool leading_keys_match(const std::vector<std::string>& keys, Path path) {
+  if (keys.size() > path.key_count()) return false;
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    if (path.key(i) != keys[i]) return false;
+  return true;
+}
+
+// Claims by row, so that a large tree is walked once.
+class Claims {
+ public:
+  explicit Claims(const std::vector<Claim>& claims) {
+    for (const Claim& claim : claims) by_row_[claim.collection].push_back(&claim);
+  }
+  const Claim* of(Path path) const {
+    const auto found = by_row_.find(path.row());
+    if (found == by_row_.end()) return nullptr;
+    for (const Claim* claim : found->second)
+      if (leading_keys_match(claim->keys, path)) return claim;
+    return nullptr;
+  }
+
+ private:
+  std::unordered_map<RowId, std::vector<const Claim*>> by_row_;
+};
+
+void compare_wanted(const Leaf& want, Value have, const Observation& observation, Difference& out) {
+  const Row& row = schema_row(want.path.row());
+  if (satisfies(want.path.row(), want.value, have)) return;
+  if (!observation.unread.empty() && is_unread(observation.unread, want.path)) {
+    out.unobserved.push_back(want);
+    return;
+  }
+  auto& list = row.facet == Facet::effect ? out.effects : out.changes;
+  list.push_back({want.path, have, want.value, want.origin});
+}
+
+}  // namespace
+
+bool satisfies(RowId row, Value want, Value have) {
+  if (want == have) return true;
+  // A reference that is not resolved yet is pending, not drift.
+  if (want.kind() == Value::Kind::reference) return true;
+  return schema_row(row).compare == Compare::at_least && want.kind() == Value::Kind::integer &&
+         have.kind() == Value::Kind::integer && have.as_integer() >= want.as_integer();
+}
+
+bool is_unread(const std::vector<Unread>& unread, Path path) {
+  return std::any_of(unread.begin(), unread.end(), [path](const Unread& scope) {
+    return scope.row == path.row() && leading_keys_match(scope.keys, path);
+  });
+}
+
+Difference diff(const Intent& intent, const Observation& observation) {
+  Difference out;
+  const Claims claims(intent.claims);
+  const std::span<const Leaf> want = intent.want.leaves();
+  const std::span<const Leaf> have = observation.have.leaves();
+  std::size_t w = 0;
+  std::size_t h = 0;
+  while (w < want.size() || h < have.size()) {
+    const auto order = w == want.size()   ? std::strong_ordering::greater
+                       : h == have.size() ? std::strong_ordering::less
+                                          : want[w].path <=> have[h].path;
+    if (order == 0) {
+      compare_wanted(want[w++], have[h++].value, observation, out);
+    } else if (order < 0) {
+      compare_wanted(want[w++], Value{}, observation, out);
+    } else {
+      const Leaf& extra = have[h++];
+      const Claim* const claim = claims.of(extra.path);
+      if (claim != nullptr && !is_unread(observation.unread, extra.path))
+        out.changes.push_back({extra.path, extra.value, Value{}, claim->origin});
+    }
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,39 @@
+// diff(): the only comparison in the program. want against have, under the schema's compare rules.
+//
+// Promises: pure; a leaf in an unread scope is never called different; a member that no intent names is
+// removed only inside a claim; effect leaves are compared like any other (the caller decides what to do about
+// them).
+#pragma once
+
+#include <vector>
+
+#include "specs/model/intent.hpp"
+
+namespace lockstep {
+
+struct Change {
+  Path path;
+  Value was;   // none: absent
+  Value want;  // none: remove
+  OriginId origin = 0;
+  bool operator==(const Change&) const = default;
+};
+
+using ChangeSet = std::vector<Change>;  // in path order
+
+struct Difference {
+  ChangeSet changes;             // config and next_boot leaves that differ
+  ChangeSet effects;             // effect leaves that differ: never written, cured or reported
+  std::vector<Leaf> unobserved;  // wanted leaves whose scope could not be read
+  bool in_sync() const { return changes.empty() && effects.empty() && unobserved.empty(); }
+};
+
+Difference diff(const Intent& intent, const Observation& observation);
+
+// True when `have` satisfies `want` under the row's compare rule.
+bool satisfies(RowId row, Value want, Value have);
+
+// True when some entry of `unread` covers `path`.
+bool is_unread(const std::vector<Unread>& unread, Path path);
+
+}  // namespace lockstep

@@ -1,0 +1,83 @@
+// Intent: what one device should be, each leaf with its origin; Observation: what it is, and what could not
+// be read.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "specs/model/diagnostic.hpp"
+#include "specs/model/result.hpp"
+#include "specs/model/tree.hpp"
+
+namespace lockstep {
+
+// Where a wanted value comes from: the spec field that says it (or the object, when a rule derived it), and
+// the rule.
+struct Origin {
+  Position at;
+  std::string object;  // "Fabric/backend"
+  std::string rule;    // "mtu": the spec field or the name of the derivation, as `explain` shows it
+};
+
+// All origins of a compiled cluster. Index 0 is "no origin".
+struct Origins {
+  std::vector<Origin> all{Origin{}};
+  OriginId add(Origin origin) {
+    all.push_back(std::move(origin));
+    return static_cast<OriginId>(all.size() - 1);
+  }
+  const Origin& operator[](OriginId id) const { return all[id]; }
+};
+
+// A collection owned whole: members that the intent does not name are removed. `keys` fixes the leading keys
+// (interface[*]/address[*] with keys {"rail0"}: all addresses of rail0). Removal only happens where the scope
+// was fully read. What a driver reports as a member is said in the schema row (routes: those with our rtproto
+// only).
+struct Claim {
+  RowId collection;
+  std::vector<std::string> keys;
+  OriginId origin = 0;
+};
+
+// A wanted leaf that a higher priority or an override replaced; it stays visible.
+struct Overruled {
+  Path path;
+  Value want;
+  OriginId origin = 0;
+  OriginId by = 0;
+};
+
+// What the specs allow to happen without a person's word (spec-language.md, `mode`).
+enum class Mode : std::uint8_t { observe, converge, suspended };
+
+struct Intent {
+  std::string device;
+  Tree want;
+  std::vector<Claim> claims;
+  std::vector<Overruled> overruled;
+  Mode mode = Mode::observe;
+  bool apply_allowed =
+      true;  // false: the object itself says observe or suspend, so a person's apply skips it too
+};
+
+// A scope that could not be read: all leaves of `row` whose leading keys are `keys` (empty: the whole row).
+struct Unread {
+  RowId row;
+  std::vector<std::string> keys;
+  Error why;
+};
+
+struct Observation {
+  std::string device;
+  Tree have;
+  std::chrono::steady_clock::time_point when;
+  std::string boot_id;
+  std::string
+      revision;  // changes whenever anything the driver reads changes; empty: the device has no such token
+  std::vector<Unread> unread;
+  std::vector<std::string> notes;
+};
+
+}  // namespace lockstep

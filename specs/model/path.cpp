@@ -1,0 +1,177 @@
+#include "specs/model/path.hpp"
+
+#include <array>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "specs/model/append_only.hpp"
+#include "specs/model/near_miss.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr RowId kNoRow = 0xFFFF;
+
+struct Entry {
+  RowId row = kNoRow;
+  std::uint16_t key_count = 0;
+  std::array<TextId, Path::kKeysMax> keys{};
+  bool operator==(const Entry&) const = default;
+};
+
+struct EntryHash {
+  std::size_t operator()(const Entry& entry) const {
+    // FNV-1a over the words (offset basis and prime of the 64-bit variant, draft-eastlake-fnv).
+    std::uint64_t hash = 14695981039346656037ULL;
+    const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 1099511628211ULL; };
+    mix(entry.row);
+    for (const TextId key : entry.keys) mix(key);
+    return static_cast<std::size_t>(hash ^ (hash >> 32));
+  }
+};
+
+class PathPool {
+ public:
+  PathPool() { add(Entry{}); }
+
+  std::uint32_t intern(const Entry& entry) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = ids_.find(entry); found != ids_.end()) return found->second;
+    return add(entry);
+  }
+  const Entry& operator[](std::uint32_t id) const { return entries_[id]; }
+
+ private:
+  std::uint32_t add(const Entry& entry) {
+    const std::uint32_t id = entries_.push_back(entry);
+    ids_.emplace(entry, id);
+    return id;
+  }
+  std::mutex mutex_;
+  AppendOnly<Entry> entries_;
+  std::unordered_map<Entry, std::uint32_t, EntryHash> ids_;
+};
+
+PathPool& pool() {
+  static PathPool the_pool;
+  return the_pool;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Compares texts with runs of digits as numbers; equal numbers with other zero padding fall back to plain
+// order.
+std::strong_ordering compare_natural(std::string_view a, std::string_view b) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (is_digit(a[i]) && is_digit(b[j])) {
+      while (i < a.size() && a[i] == '0') ++i;
+      while (j < b.size() && b[j] == '0') ++j;
+      std::size_t end_a = i;
+      std::size_t end_b = j;
+      while (end_a < a.size() && is_digit(a[end_a])) ++end_a;
+      while (end_b < b.size() && is_digit(b[end_b])) ++end_b;
+      if (end_a - i != end_b - j) return (end_a - i) <=> (end_b - j);
+      if (const auto order = a.substr(i, end_a - i) <=> b.substr(j, end_b - j); order != 0) return order;
+      i = end_a;
+      j = end_b;
+      continue;
+    }
+    if (a[i] != b[j]) return static_cast<unsigned char>(a[i]) <=> static_cast<unsigned char>(b[j]);
+    ++i;
+    ++j;
+  }
+  if (const auto order = (a.size() - i) <=> (b.size() - j); order != 0) return order;
+  return a <=> b;
+}
+
+// Splits "a[x]/b[y]" into the pattern "a[*]/b[*]" and its keys. False when brackets do not match.
+bool split(std::string_view text, std::string& pattern, std::array<TextId, Path::kKeysMax>& keys,
+           std::uint16_t& count) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    if (text[i] == ']') return false;
+    pattern += text[i];
+    if (text[i++] != '[') continue;
+    int depth = 1;  // a key may hold brackets of its own, when they match
+    const std::size_t start = i;
+    while (i < text.size() && depth > 0) {
+      if (text[i] == '[') ++depth;
+      if (text[i] == ']') --depth;
+      ++i;
+    }
+    if (depth != 0 || count == Path::kKeysMax || i - 1 == start) return false;
+    keys[count++] = intern(text.substr(start, i - 1 - start));
+    pattern += "*]";
+  }
+  return true;
+}
+
+}  // namespace
+
+Path::Path(RowId row, std::initializer_list<std::string_view> keys) {
+  Entry entry{.row = row, .key_count = 0, .keys = {}};
+  for (const std::string_view key : keys) {
+    if (entry.key_count == kKeysMax) break;
+    entry.keys[entry.key_count++] = intern(key);
+  }
+  id_ = pool().intern(entry);
+}
+
+Result<Path> Path::parse(std::string_view text) {
+  Entry entry;
+  std::string pattern;
+  if (!split(text, pattern, entry.keys, entry.key_count))
+    return Error{ErrorKind::invalid_spec,
+                 "'" + std::string(text) + "' is not a path: brackets do not match or are empty"};
+  std::vector<std::string_view> patterns;
+  for (std::size_t i = 0; i < kSchema.size(); ++i) {
+    if (kSchema[i].pattern == pattern) {
+      entry.row = static_cast<RowId>(i);
+      Path path;
+      path.id_ = pool().intern(entry);
+      return path;
+    }
+    patterns.push_back(kSchema[i].pattern);
+  }
+  std::string what = "no leaf is called '" + pattern + "'";
+  if (const std::string_view near = nearest(pattern, patterns); !near.empty())
+    what += "; did you mean '" + std::string(near) + "'?";
+  return Error{ErrorKind::invalid_spec, std::move(what)};
+}
+
+RowId Path::row() const { return pool()[id_].row; }
+std::size_t Path::key_count() const { return pool()[id_].key_count; }
+TextId Path::key_id(std::size_t index) const { return pool()[id_].keys[index]; }
+std::string_view Path::key(std::size_t index) const { return interned_text(key_id(index)); }
+
+std::string Path::text() const {
+  const Entry& entry = pool()[id_];
+  if (entry.row == kNoRow) return "(no leaf)";
+  std::string out;
+  std::size_t key = 0;
+  for (const char c : kSchema[entry.row].pattern) {
+    if (c == '*' && !out.empty() && out.back() == '[')
+      out += interned_text(entry.keys[key++]);
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::strong_ordering Path::operator<=>(const Path& other) const {
+  if (id_ == other.id_) return std::strong_ordering::equal;
+  const Entry& a = pool()[id_];
+  const Entry& b = pool()[other.id_];
+  if (a.row != b.row) return a.row <=> b.row;
+  for (std::size_t i = 0; i < kKeysMax; ++i) {
+    if (a.keys[i] == b.keys[i]) continue;
+    return compare_natural(interned_text(a.keys[i]), interned_text(b.keys[i]));
+  }
+  return a.key_count <=> b.key_count;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,54 @@
+// Schema: one row for each managed leaf. Everything that planner, diff, documentation and drivers must know
+// about a leaf is a column here; nothing else decides by path text.
+//
+// The rows are in schema_rows.hpp. row("interface[*]/mtu") is checked by the compiler.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace lockstep {
+
+using RowId = std::uint16_t;
+
+enum class LeafType : std::uint8_t { present, boolean, integer, text, list, secret };
+// exact: equal; set: as sets (both sides are built by Value::set); at_least: an integer not below the wanted;
+// digest: compared by digest, never printed.
+enum class Compare : std::uint8_t { exact, set, at_least, digest };
+enum class Facet : std::uint8_t { config, effect, next_boot };  // only config is written
+enum class Disruption : std::uint8_t { none, traffic, reset, reboot };
+// How a write takes effect. under_guard: only while the row's guard holds; recreate: delete and create again.
+enum class Takes : std::uint8_t {
+  live,
+  lost_at_boot,
+  under_guard,
+  recreate,
+  next_boot,
+  cold_power,
+  read_only
+};
+// Which side of a change across several devices goes first.
+enum class PeerOrder : std::uint8_t {
+  any,
+  grow_switches_first,  // a growing integer reaches switches first, a shrinking one hosts first (MTU)
+  receiver_first,       // an addition is accepted everywhere before anything sends it; removal in reverse
+};
+
+struct Row {
+  std::string_view pattern;  // "interface[*]/mtu"; [*] is a key
+  LeafType type;
+  std::string_view doc;
+  std::string_view unit = "";
+  Compare compare = Compare::exact;
+  Facet facet = Facet::config;
+  Disruption disruption = Disruption::none;
+  Takes takes = Takes::live;
+  std::string_view guard = "";      // Takes::under_guard: "interface[*]/admin=false"
+  std::string_view refers_to = "";  // pattern of the row that must be there first (removed in reverse)
+  std::string_view commit = "";     // rows of one commit unit and equal keys up to it are never split
+  PeerOrder peer_order = PeerOrder::any;
+  bool collection = false;  // a member of a collection: a claim may own it whole
+  std::uint16_t since = 1;  // protocol version that first knew the row; an older agent answers "unsupported"
+};
+
+}  // namespace lockstep

@@ -1,0 +1,49 @@
+// Value: what one leaf holds, in eight bytes.
+//
+// none (absent), present, bool, integer (60 bits, signed), text, list of texts, secret reference, reference
+// to another device's leaf. Equality is one compare, because texts are interned. Lists keep their order; rows
+// compared as sets are built with Value::set, which sorts and removes doubles. A list element holds no
+// newline.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep {
+
+class Value {
+ public:
+  enum class Kind : std::uint8_t { none, present, boolean, integer, text, list, secret, reference };
+
+  constexpr Value() = default;
+  static Value present() { return Value(Kind::present, 0); }
+  static Value boolean(bool value) { return Value(Kind::boolean, value ? 1 : 0); }
+  static Value integer(std::int64_t value) { return Value(Kind::integer, static_cast<std::uint64_t>(value)); }
+  static Value text(std::string_view value);
+  static Value list(const std::vector<std::string>& elements);
+  static Value set(std::vector<std::string> elements);
+  // `place` names the secret ("systemd:sw-admin"); the secret itself is never a Value.
+  static Value secret(std::string_view place);
+  // `target` is "device path"; unresolved, so pending rather than drifted.
+  static Value reference(std::string_view target);
+
+  Kind kind() const { return static_cast<Kind>(bits_ & 0xF); }
+  explicit operator bool() const { return kind() != Kind::none; }
+  bool as_boolean() const { return (bits_ >> 4) != 0; }
+  std::int64_t as_integer() const { return static_cast<std::int64_t>(bits_) >> 4; }
+  std::string_view as_text() const;  // text, secret, reference, and a list's elements joined by newlines
+  std::vector<std::string_view> as_list() const;  // a list's elements
+  // For people and for JSON-free places: "1500", "true", "present", "a, b", "(none)", "(secret file:x)".
+  std::string to_string() const;
+
+  bool operator==(const Value&) const = default;
+
+ private:
+  constexpr Value(Kind kind, std::uint64_t payload)
+      : bits_((payload << 4) | static_cast<std::uint64_t>(kind)) {}
+  std::uint64_t bits_ = 0;
+};
+
+}  // namespace lockstep
