@@ -1,0 +1,89 @@
+// DeviceSet: which hosts and switches exist, their platform and ports, which drivers reach them, how.
+#pragma once
+
+#include "specs/language/object.hpp"
+
+namespace lockstep {
+
+enum class DeviceRole : std::uint8_t { host, leaf, spine, superspine };
+constexpr auto words(DeviceRole) {
+  return std::to_array<std::string_view>({"host", "leaf", "spine", "superspine"});
+}
+
+enum class DriverName : std::uint8_t { linux_kernel, frr, sonic, eos, nvue, redfish, sim };
+constexpr auto words(DriverName) {
+  return std::to_array<std::string_view>({"linux", "frr", "sonic", "eos", "nvue", "redfish", "sim"});
+}
+
+enum class Fec : std::uint8_t { automatic, off, rs, baser };
+constexpr auto words(Fec) { return std::to_array<std::string_view>({"auto", "off", "rs", "baser"}); }
+
+enum class BondMode : std::uint8_t { lacp, active_backup };
+constexpr auto words(BondMode) { return std::to_array<std::string_view>({"802.3ad", "active-backup"}); }
+
+enum class LacpRate : std::uint8_t { slow, fast };
+constexpr auto words(LacpRate) { return std::to_array<std::string_view>({"slow", "fast"}); }
+
+// How the devices are reached; `{name}` in a text stands for the device's name. At least one is said.
+struct Connect {
+  Said<std::string> agent;  // URL
+  Said<bool> local;
+  Said<std::string> redis;  // URL or socket path
+  Said<std::string> ssh;    // [user@]host[:port]
+  Said<std::string> https;  // URL
+  Position at;
+};
+
+// A host's network interface (or several of a kind, by hostlist).
+struct Interface {
+  Said<std::string> name;  // hostlist
+  Said<std::string> platform;
+  Said<bool> rdma;
+  Said<BitRate> speed;
+  std::vector<Said<std::string>> pci;  // one address for each name, where names are not stable
+};
+
+// A switch's port (or several of a kind, by hostlist).
+struct Port {
+  Said<std::string> name;  // hostlist
+  Said<Breakout> breakout;
+  Said<Fec> fec;
+  Said<bool> autoneg;
+  Said<BitRate> speed;
+};
+
+// The same Ethernet segment on several switches (EVPN multihoming, RFC 7432).
+struct Multihoming {
+  Said<std::uint32_t> segment;
+  Said<MacAddress> system_mac;
+};
+
+struct Bond {
+  Said<std::string> name;
+  Said<std::string> members;  // interfaces or ports, a hostlist
+  Said<BondMode> mode;
+  Said<LacpRate> lacp_rate;
+  Said<std::uint32_t> min_links;
+  Said<Multihoming> multihoming;
+};
+
+// An inventory that is kept elsewhere. Exactly one is said.
+struct From {
+  Said<std::string> csv;     // a file, relative to the spec
+  Said<std::string> netbox;  // URL of the device query
+};
+
+struct DeviceSet : Object {
+  Said<std::string> names;  // hostlist
+  Said<DeviceRole> role;
+  Said<std::string> platform;
+  std::vector<Said<DriverName>> drivers;
+  Said<Connect> connect;
+  Said<Credentials> credentials;
+  std::vector<Interface> interfaces;
+  std::vector<Port> ports;
+  std::vector<Bond> bonds;
+  Said<From> from;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,203 @@
+// Fabric: one network (backend, frontend or storage): topology, cabling, addressing, routing, MTU, load
+// balancing. RoceProfile: one lossless/QoS policy for both ends of every link.
+#pragma once
+
+#include "specs/language/object.hpp"
+#include "specs/model/ip.hpp"
+
+namespace lockstep {
+
+enum class FabricRole : std::uint8_t { backend, frontend, storage };
+constexpr auto words(FabricRole) {
+  return std::to_array<std::string_view>({"backend", "frontend", "storage"});
+}
+
+enum class Topology : std::uint8_t { rail_optimized, leaf_spine, rail_only };
+constexpr auto words(Topology) {
+  return std::to_array<std::string_view>({"rail-optimized", "leaf-spine", "rail-only"});
+}
+
+enum class CablingRule : std::uint8_t { rail, mesh, pairs };
+constexpr auto words(CablingRule) { return std::to_array<std::string_view>({"rail", "mesh", "pairs"}); }
+
+enum class HostLink : std::uint8_t { p2p };
+constexpr auto words(HostLink) { return std::to_array<std::string_view>({"p2p"}); }
+
+enum class Family : std::uint8_t { ipv4, ipv6 };
+constexpr auto words(Family) { return std::to_array<std::string_view>({"ipv4", "ipv6"}); }
+
+enum class Protocol : std::uint8_t { bgp_unnumbered, none };
+constexpr auto words(Protocol) { return std::to_array<std::string_view>({"bgp-unnumbered", "none"}); }
+
+// The name of the field is loadBalancing.mode; LoadBalancing below holds it.
+enum class Spreading : std::uint8_t { static_hash, flowlet, per_packet };
+constexpr auto words(Spreading) {
+  return std::to_array<std::string_view>({"static", "flowlet", "per-packet"});
+}
+
+enum class HashField : std::uint8_t {
+  src_ip,
+  dst_ip,
+  src_port,
+  dst_port,
+  protocol,
+  flow_label,
+  dst_qp,
+  ingress_port,
+  inner_src_ip,
+  inner_dst_ip,
+  src_mac,
+  dst_mac,
+  ethertype,
+  vlan
+};
+constexpr auto words(HashField) {
+  return std::to_array<std::string_view>({"src-ip", "dst-ip", "src-port", "dst-port", "protocol",
+                                          "flow-label", "dst-qp", "ingress-port", "inner-src-ip",
+                                          "inner-dst-ip", "src-mac", "dst-mac", "ethertype", "vlan"});
+}
+
+// IP MTU, bytes.
+struct Mtu {
+  Said<std::uint32_t> host;
+  Said<std::uint32_t> fabric;
+};
+
+// One line of an explicit list: hostlists of the same length, taken pairwise.
+struct CablePair {
+  Said<std::string> from;
+  Said<std::string> to;
+};
+
+// A law of cabling. from/to are `devices:ports` hostlists. by: pairs takes `from` and `to` (or `list`)
+// pairwise.
+struct Cabling {
+  Said<std::string> from;
+  Said<std::string> to;
+  Said<CablingRule> by;
+  std::vector<CablePair> list;
+  Said<std::uint32_t> planes{1};
+  Said<std::uint32_t> parallel{1};
+  Said<BitRate> speed;
+  Said<Length> cable_length;
+  Position at;
+};
+
+struct Addressing {
+  Said<Family> family;  // unsaid: the family of `hosts`
+  Said<IpPrefix> hosts;
+  Said<HostLink> host_link;
+  Said<IpPrefix> loopbacks;
+};
+
+struct Asns {
+  Said<AsnRange> host;
+  Said<AsnRange> leaf;
+  Said<AsnRange> spine;
+  Said<AsnRange> superspine;
+};
+struct BgpTimers {
+  Said<Duration> keepalive;
+  Said<Duration> hold;
+};
+struct Bfd {
+  Said<Duration> interval;
+  Said<std::uint32_t> multiplier;
+};
+struct Ecmp {
+  Said<std::uint32_t> max_paths;
+};
+// Hash seeds by tier; two tiers with one seed polarise.
+struct HashSeeds {
+  Said<std::uint32_t> leaf;
+  Said<std::uint32_t> spine;
+  Said<std::uint32_t> superspine;
+};
+struct LoadBalancing {
+  Said<Spreading> mode;
+  std::vector<Said<HashField>> hash_fields;
+  Said<HashSeeds> seeds;
+};
+
+struct Routing {
+  Said<Protocol> protocol;
+  Said<Asns> asn;
+  Said<BgpTimers> timers;
+  Said<Bfd> bfd;
+  Said<Ecmp> ecmp;
+  Said<LoadBalancing> load_balancing;
+};
+
+struct Vlan {
+  Said<std::uint32_t> id;
+  Said<std::string> name;
+  Said<IpPrefix> subnet;
+  Said<IpAddress> gateway;
+  Said<std::string> ports;  // `devices:ports`, a hostlist
+  Said<bool> tagged;
+};
+
+struct Fabric : Object {
+  Said<FabricRole> role;
+  Said<Topology> topology;
+  Said<Mtu> mtu;
+  std::vector<Cabling> cabling;
+  Said<Addressing> addressing;
+  Said<Routing> routing;
+  Said<std::string> roce_profile;
+  Said<std::string> vrf;
+  std::vector<Vlan> vlans;
+};
+
+enum class Trust : std::uint8_t { dscp, pcp };
+constexpr auto words(Trust) { return std::to_array<std::string_view>({"dscp", "pcp"}); }
+
+enum class Scheduling : std::uint8_t { dwrr, strict };
+constexpr auto words(Scheduling) { return std::to_array<std::string_view>({"dwrr", "strict"}); }
+
+enum class CongestionControl : std::uint8_t { dcqcn, none, vendor };
+constexpr auto words(CongestionControl) {
+  return std::to_array<std::string_view>({"dcqcn", "none", "vendor"});
+}
+
+enum class WatchdogAction : std::uint8_t { drop, forward, alert };
+constexpr auto words(WatchdogAction) { return std::to_array<std::string_view>({"drop", "forward", "alert"}); }
+
+// `auto` (computed from the platform's constants) or thresholds.
+struct Ecn {
+  bool automatic = false;
+  Said<ByteCount> kmin;
+  Said<ByteCount> kmax;
+  Said<Ratio> pmax;
+};
+
+struct TrafficClass {
+  Said<std::string> name;
+  std::vector<Said<std::uint8_t>> dscp;
+  Said<std::uint8_t> priority;
+  Said<std::uint8_t> tc;
+  Said<Ratio> bandwidth;
+  Said<Scheduling> scheduling;
+  Said<RateOrRatio> max_rate;
+  Said<bool> lossless;
+  Said<Ecn> ecn;
+  Position at;
+};
+
+struct Watchdog {
+  Said<Duration> detection_time;
+  Said<Duration> restoration_time;
+  Said<WatchdogAction> action;
+};
+struct Pfc {
+  Said<Watchdog> watchdog;
+};
+
+struct RoceProfile : Object {
+  Said<Trust> trust;
+  std::vector<TrafficClass> classes;
+  Said<CongestionControl> congestion_control;
+  Said<Pfc> pfc;
+};
+
+}  // namespace lockstep

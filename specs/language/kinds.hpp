@@ -1,0 +1,10 @@
+// The typed structs of all kinds: one plain struct a kind, every leaf a Said. What is derived belongs
+// elsewhere.
+#pragma once
+
+#include "specs/language/cluster.hpp"
+#include "specs/language/device_set.hpp"
+#include "specs/language/fabric.hpp"
+#include "specs/language/host_profile.hpp"
+#include "specs/language/records.hpp"
+#include "specs/language/validation_suite.hpp"

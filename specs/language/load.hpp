@@ -1,0 +1,28 @@
+// Load: files of specs in, typed objects and everything that is wrong with them out.
+//
+// Promises: every error at once, each with file:line:column; bounded time and memory whatever the bytes are;
+// no exception. Checks what can be checked without knowing platforms: syntax, fields, types, quantities,
+// references between objects, devices named in no DeviceSet. Refuses: see codes.hpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "specs/language/catalog.hpp"
+
+namespace lockstep {
+
+struct Loaded {
+  Catalog catalog;
+  Diagnostics diagnostics;  // in the order of file, line, column
+};
+
+// Each path is a folder (all *.yaml and *.yml below it; hidden names and links to folders are not followed),
+// a file, or "-" for standard input.
+Loaded load(const std::vector<std::string>& paths);
+
+// The same for text that is already in memory, under the name that diagnostics shall show.
+Loaded load_text(std::string name, std::string text);
+
+}  // namespace lockstep

@@ -1,0 +1,89 @@
+// What every kind has: metadata, how the object is kept (mode, suspend, onDelete, priority, overrides, raw),
+// and, written by the reconciler only, conditions. Every leaf is a Said: it knows where it was written.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "specs/language/quantity.hpp"
+#include "specs/language/said.hpp"
+
+namespace lockstep {
+
+// A value of no fixed shape, as written: what `raw:` and `overrides:` set. Only unquoted scalars are null,
+// boolean, integer or number; `text` holds the scalar's text for every scalar.
+struct Literal {
+  enum class Shape : std::uint8_t { null, boolean, integer, number, text, list, map };
+  Shape shape = Shape::null;
+  bool boolean = false;
+  std::int64_t integer = 0;
+  std::string text;
+  std::vector<Literal> items;                                 // of a list
+  std::vector<std::pair<Said<std::string>, Literal>> fields;  // of a map, in the order written
+  Position at;
+};
+
+enum class Mode : std::uint8_t { observe, converge };
+constexpr auto words(Mode) { return std::to_array<std::string_view>({"observe", "converge"}); }
+
+enum class OnDelete : std::uint8_t { leave, restore };
+constexpr auto words(OnDelete) { return std::to_array<std::string_view>({"leave", "restore"}); }
+
+struct Metadata {
+  Said<std::string> name;
+  Entries<std::string> labels;
+  Entries<std::string> annotations;
+};
+
+// The per-device exception: leaves (as path text, `interface[rail0]/mtu`) that differ on some devices until a
+// day.
+struct Override {
+  Said<std::string> names;  // devices, a hostlist
+  Entries<Literal> set;
+  Said<std::string> reason;
+  Said<Date> until;
+};
+
+// What the language cannot say yet, in a driver's own terms.
+struct Raw {
+  Said<std::string> driver;
+  Said<std::string> names;  // devices, a hostlist; unsaid: every device that the object covers
+  Entries<Literal> set;
+};
+
+struct Object {
+  Position at;  // of the document's first key
+  Metadata metadata;
+  Said<Mode> mode;  // unsaid: the Cluster's, else observe
+  Said<bool> suspend;
+  Said<OnDelete> on_delete;
+  Said<std::int32_t> priority;
+  std::vector<Override> overrides;
+  std::vector<Raw> raw;
+};
+
+// Which devices an object is for. An empty selector is for all.
+struct Selector {
+  Entries<std::string> match_labels;  // every one must equal the label of the device's DeviceSet
+  Said<std::string> names;            // devices, a hostlist
+  Position at;
+};
+
+enum class SecretStore : std::uint8_t { systemd, file, env };
+constexpr auto words(SecretStore) { return std::to_array<std::string_view>({"systemd", "file", "env"}); }
+
+// Where a secret is kept ("systemd:sw-admin"); never the secret itself.
+struct SecretName {
+  SecretStore store = SecretStore::systemd;
+  std::string name;
+  auto operator<=>(const SecretName&) const = default;
+};
+
+struct Credentials {
+  Said<SecretName> secret;
+  Said<std::string> user;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,51 @@
+// Said<T>: a spec field that knows whether it was written, and where: the origin of everything derived from
+// it.
+//
+// Promises: `value` is always usable: what was written, or the default that the kind's struct gives; `said`
+// tells which; `at` is the place of the written value (file 0 where nothing was written). Entry<T> is one key
+// of a map that a person may fill freely (labels, sysctl): the key's own place is kept too.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "specs/model/diagnostic.hpp"
+
+namespace lockstep {
+
+template <class T>
+struct Said {
+  T value{};
+  Position at{};
+  bool said = false;
+
+  const T& operator*() const { return value; }
+  const T* operator->() const { return &value; }
+  // What was written, else `otherwise` (for a default that depends on other fields).
+  T or_else(T otherwise) const { return said ? value : std::move(otherwise); }
+};
+
+template <class T>
+struct Entry {
+  Said<std::string> key;
+  Said<T> value;
+};
+
+template <class T>
+using Entries = std::vector<Entry<T>>;
+
+template <class T>
+const Said<T>* find_entry(const Entries<T>& entries, std::string_view key) {
+  for (const Entry<T>& one : entries)
+    if (one.key.value == key) return &one.value;
+  return nullptr;
+}
+
+// Enums that specs spell: `words(E)` lists the spellings in the order of the enumerators.
+template <class E>
+requires requires(E e) { words(e); }
+constexpr std::string_view to_string(E e) { return words(e)[static_cast<std::size_t>(e)]; }
+
+}  // namespace lockstep
