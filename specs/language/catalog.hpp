@@ -24,8 +24,8 @@ struct Catalog {
   std::vector<RolloutPolicy> rollout_policies;
   std::vector<GitSource> git_sources;
   std::vector<Cluster> clusters;
-  std::vector<Device> devices;
-  std::vector<Change> changes;
+  std::vector<DeviceObject> devices;
+  std::vector<ChangeObject> changes;
   std::vector<BenchmarkRun> benchmark_runs;
   std::vector<Finding> findings;
 };

@@ -12,8 +12,8 @@ constexpr auto words(FabricRole) {
   return std::to_array<std::string_view>({"backend", "frontend", "storage"});
 }
 
-enum class Topology : std::uint8_t { rail_optimized, leaf_spine, rail_only };
-constexpr auto words(Topology) {
+enum class TopologyKind : std::uint8_t { rail_optimized, leaf_spine, rail_only };
+constexpr auto words(TopologyKind) {
   return std::to_array<std::string_view>({"rail-optimized", "leaf-spine", "rail-only"});
 }
 
@@ -139,7 +139,7 @@ struct Vlan {
 
 struct Fabric : Object {
   Said<FabricRole> role;
-  Said<Topology> topology;
+  Said<TopologyKind> topology;
   Said<Mtu> mtu;
   std::vector<Cabling> cabling;
   Said<Addressing> addressing;

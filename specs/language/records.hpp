@@ -37,7 +37,7 @@ struct DriftItem {
   Said<std::string> reason;
 };
 
-struct Device : Object {
+struct DeviceObject : Object {
   Said<std::string> device_set;
   Said<std::string> boot_id;
   Said<Timestamp> observed_at;
@@ -60,7 +60,7 @@ struct ChangeStep {
   Said<Timestamp> finished_at;
 };
 
-struct Change : Object {
+struct ChangeObject : Object {
   Said<std::string> digest;  // of the plan
   Said<std::string> author;
   Said<std::string> reason;

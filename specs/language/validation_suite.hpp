@@ -84,8 +84,8 @@ struct Benchmark {
   Position at;
 };
 
-enum class Scope : std::uint8_t { affected, all };
-constexpr auto words(Scope) { return std::to_array<std::string_view>({"affected", "all"}); }
+enum class RerunScope : std::uint8_t { affected, all };
+constexpr auto words(RerunScope) { return std::to_array<std::string_view>({"affected", "all"}); }
 
 enum class OnViolation : std::uint8_t { rollback, quarantine, alert };
 constexpr auto words(OnViolation) {
@@ -96,7 +96,7 @@ enum class When : std::uint8_t { idle, always };
 constexpr auto words(When) { return std::to_array<std::string_view>({"idle", "always"}); }
 
 struct OnChange {
-  Said<Scope> scope;
+  Said<RerunScope> scope;
   Said<OnViolation> on_violation;
 };
 struct OnSchedule {

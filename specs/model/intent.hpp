@@ -50,14 +50,14 @@ struct Overruled {
 };
 
 // What the specs allow to happen without a person's word (spec-language.md, `mode`).
-enum class Mode : std::uint8_t { observe, converge, suspended };
+enum class Conduct : std::uint8_t { observe, converge, suspended };
 
 struct Intent {
   std::string device;
   Tree want;
   std::vector<Claim> claims;
   std::vector<Overruled> overruled;
-  Mode mode = Mode::observe;
+  Conduct conduct = Conduct::observe;
   bool apply_allowed =
       true;  // false: the object itself says observe or suspend, so a person's apply skips it too
 };

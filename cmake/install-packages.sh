@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages that lockstep needs and that are missing: install-packages.sh build|test
+# build: compile and run (FRR and lldpd for the twin); test: what the tests, lints and benchmarks use besides.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build ccache pkg-config clang libbpf-dev
+  libyaml-cpp-dev nlohmann-json3-dev libboost1.81-dev libsqlite3-dev libcli11-dev libfmt-dev libssl-dev
+  frr lldpd iproute2 procps
+)
+if [ "${1:-build}" = test ]; then
+  packages+=(libgtest-dev librapidcheck-dev libbenchmark-dev iperf3 ethtool git clang-format clang-tidy-16 nftables
+             iputils-ping)
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  [ "$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null)" = "install ok installed" ] || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+  echo "lockstep needs these packages, and only root can install them: ${missing[*]}" >&2
+  exit 1
+fi
+echo "installing: ${missing[*]}" >&2
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } \
+    >"$log" 2>&1; then
+  tail -n 30 "$log" >&2
+  exit 1
+fi

@@ -1,0 +1,39 @@
+#include "reconciler/report/table.hpp"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+void cut_trailing_blanks(std::string& line) {
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+}
+
+}  // namespace
+
+std::string Table::render(const Terminal& terminal, std::string_view indent) const {
+  std::vector<std::size_t> widths;
+  for (const Column& column : columns_) widths.push_back(display_width(column.title));
+  for (const auto& cells : rows_)
+    for (std::size_t i = 0; i < cells.size() && i < widths.size(); ++i)
+      widths[i] = std::max(widths[i], display_width(cells[i]));
+
+  const auto line = [&](const std::vector<std::string>& cells) {
+    std::string out(indent);
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::string cell = i < cells.size() ? cells[i] : "";
+      if (i > 0) out += "  ";
+      out += columns_[i].right ? pad_left(cell, widths[i]) : pad(cell, widths[i]);
+    }
+    cut_trailing_blanks(out);
+    return out + "\n";
+  };
+
+  std::vector<std::string> titles;
+  for (const Column& column : columns_) titles.push_back(terminal.paint(Ink::dim, column.title));
+  std::string out = line(titles);
+  for (const auto& cells : rows_) out += line(cells);
+  return out;
+}
+
+}  // namespace lockstep

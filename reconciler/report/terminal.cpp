@@ -1,0 +1,67 @@
+#include "reconciler/report/terminal.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace lockstep {
+namespace {
+
+constexpr std::string_view escape(Ink ink) {
+  switch (ink) {
+    case Ink::plain: return "";
+    case Ink::bold: return "\x1b[1m";
+    case Ink::dim: return "\x1b[2m";
+    case Ink::red: return "\x1b[31m";
+    case Ink::green: return "\x1b[32m";
+    case Ink::yellow: return "\x1b[33m";
+    case Ink::blue: return "\x1b[34m";
+    case Ink::cyan: return "\x1b[36m";
+  }
+  return "";
+}
+
+}  // namespace
+
+Terminal Terminal::of(int descriptor) {
+  Terminal terminal;
+  if (isatty(descriptor) == 0) return terminal;
+  const char* const no_colour = std::getenv("NO_COLOR");
+  const char* const term = std::getenv("TERM");
+  const bool dumb = term != nullptr && std::string_view(term) == "dumb";
+  terminal.colour = (no_colour == nullptr || *no_colour == '\0') && !dumb;
+  winsize size{};
+  if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.width = size.ws_col;
+  return terminal;
+}
+
+std::string Terminal::paint(Ink ink, std::string_view text) const {
+  if (!colour || ink == Ink::plain || text.empty()) return std::string(text);
+  return std::string(escape(ink)) + std::string(text) + "\x1b[0m";
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t columns = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte == 0x1b) {  // an escape sequence of ours: up to and including 'm'
+      while (i < text.size() && text[i] != 'm') ++i;
+    } else if ((byte & 0xC0) != 0x80) {
+      ++columns;
+    }
+  }
+  return columns;
+}
+
+std::string pad(std::string_view text, std::size_t width) {
+  const std::size_t columns = display_width(text);
+  return std::string(text) + std::string(columns < width ? width - columns : 0, ' ');
+}
+
+std::string pad_left(std::string_view text, std::size_t width) {
+  const std::size_t columns = display_width(text);
+  return std::string(columns < width ? width - columns : 0, ' ') + std::string(text);
+}
+
+}  // namespace lockstep
