@@ -1,0 +1,42 @@
+// compile: objects and fabrics into one Intent a device: what each should be, every leaf with the spec line
+// that wants it.
+//
+// Promises: the same specs give the same intents, origins included; what an object covers it owns whole
+// (claims); nothing is dropped: what no driver carries compiles all the same. Refuses (LS12xx): two objects
+// that want different values of one leaf with equal priority, and what expand() and allocate() refuse.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "specs/fabric/allocation.hpp"
+#include "specs/fabric/topology.hpp"
+#include "specs/language/catalog.hpp"
+#include "specs/model/intent.hpp"
+
+namespace lockstep {
+
+struct TwinOptions {
+  std::uint64_t link_rate = 1'000'000'000;  // bit/s of the fastest link; all others in proportion
+};
+
+struct CompileOptions {
+  std::optional<TwinOptions> twin;
+  std::optional<Date> today;  // overrides that ended before it are reported; none: not checked
+  AllocateOptions allocation;
+  unsigned threads = 2;
+};
+
+struct Compiled {
+  Topology topology;
+  Allocation allocation;
+  std::vector<Intent> intents;  // one a device, by DeviceIndex
+  Origins origins;
+  Diagnostics diagnostics;
+  bool twin = false;
+};
+
+Compiled compile(const Catalog& catalog, const CompileOptions& options = {});
+
+}  // namespace lockstep

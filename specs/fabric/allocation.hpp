@@ -1,0 +1,50 @@
+// Allocation: the numbers that nobody wants to write: addresses, loopbacks, ASNs.
+//
+// Promises: numbers don't move: a number follows from the name's index in its hostlist, or from the lock
+// where that has it (AllocationLock, written beside the specs and committed); adding a device renumbers
+// nothing. Every leaf's host links lie in one block, so that it announces one aggregate. Refuses (LS122x,
+// with the lines): a pool or range that runs out, pools that overlap, a lock whose number lies outside its
+// pool or is given twice.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "specs/fabric/topology.hpp"
+#include "specs/model/ip.hpp"
+#include "specs/model/result.hpp"
+
+namespace lockstep {
+
+// What has been given out: "Fabric/backend asn/leaf" -> name -> number. The number is an index into the pool
+// or range, not the address: a pool may move as a whole, its members keep their places.
+struct AllocationLock {
+  std::map<std::string, std::map<std::string, std::uint64_t>> pools;
+  bool operator==(const AllocationLock&) const = default;
+};
+
+inline constexpr std::string_view kAllocationLockFile = "allocations.lock";  // beside the specs
+Result<AllocationLock> parse_allocation_lock(std::string_view text);
+std::string to_text(const AllocationLock& lock);
+
+struct Allocation {
+  std::vector<std::optional<IpPrefix>> port;      // by PortIndex: the address with its length (10.64.0.1/31)
+  std::vector<std::optional<IpPrefix>> loopback;  // by DeviceIndex
+  std::vector<std::uint32_t> asn;                 // by DeviceIndex; 0: none
+  std::vector<std::optional<IpPrefix>> block;     // by DeviceIndex: the aggregate that a leaf announces
+  AllocationLock lock;                            // what a new lock must say
+};
+
+struct AllocateOptions {
+  std::optional<AllocationLock> lock;
+  bool renumber = false;  // forget the lock
+};
+
+Allocation allocate(const Catalog& catalog, const Topology& topology, const AllocateOptions& options,
+                    Diagnostics& diagnostics);
+
+}  // namespace lockstep
