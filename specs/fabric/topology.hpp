@@ -29,8 +29,8 @@ struct TopologyDevice {
   DeviceRole role = DeviceRole::host;  // its tier: host 0, leaf 1, spine 2, superspine 3
   std::uint32_t set = 0;               // index into Catalog::device_sets
   std::uint32_t ordinal = 0;           // place in the set's hostlist, from 0
-  std::string_view platform;           // empty: none said
-  std::vector<DriverName> drivers;     // in a twin: linux, and frr on switches
+  std::string_view platform{};         // empty: none said
+  std::vector<DriverName> drivers{};   // in a twin: linux, and frr on switches
   PortIndex first_port = 0;
   std::uint32_t port_count = 0;
   unsigned tier() const { return static_cast<unsigned>(role); }
@@ -38,12 +38,12 @@ struct TopologyDevice {
 };
 
 struct TopologyPort {
-  std::string_view name;      // interned: lives as long as the program
+  std::string_view name{};    // interned: lives as long as the program
   std::uint32_t name_id = 0;  // dense: equal names have equal ids, below Topology::port_names
   DeviceIndex device = 0;
   LinkIndex link = kNone;       // none: not cabled
   std::uint32_t entry = kNone;  // index into the set's interfaces (host) or ports (switch); none: only cabled
-  std::string_view platform;    // the interface's, else the device's
+  std::string_view platform{};  // the interface's, else the device's
   std::uint64_t speed = 0;      // bit/s; the link's where cabled; 0: not said
   std::uint64_t speed_in_twin = 0;  // bit/s after scaling; 0 outside a twin or where not cabled
   bool rdma = false;
@@ -60,7 +60,7 @@ struct TopologyLink {
   std::uint64_t speed = 0;          // bit/s, one direction
   std::uint64_t speed_in_twin = 0;  // bit/s after scaling; 0 outside a twin
   std::uint64_t cable_length = 0;   // millimetres; 0: not said
-  Position at;                      // of the law
+  Position at{};                    // of the law
 };
 
 // A host's port in a fabric.

@@ -1,0 +1,151 @@
+#include "specs/fabric/topology_cabling.hpp"
+
+#include "specs/fabric/codes.hpp"
+
+namespace lockstep {
+namespace {
+
+// Far above any port count, and far below what would overflow a product of the two.
+constexpr std::uint32_t kFactorMax = 1024;
+
+std::string number(std::uint64_t count) { return std::to_string(count); }
+
+void report(Diagnostics& diagnostics, std::string_view code, Position at, std::string message,
+            std::string hint, std::vector<Related> related = {}) {
+  diagnostics.push_back(Diagnostic{.code = std::string(code),
+                                   .at = at,
+                                   .message = std::move(message),
+                                   .hint = std::move(hint),
+                                   .related = std::move(related)});
+}
+
+struct Law {
+  const Cabling& said;
+  const CablingSide& from;
+  const CablingSide& to;
+  std::uint32_t planes;
+  std::uint32_t parallel;
+
+  void mismatch(Diagnostics& diagnostics, std::string message, std::string hint) const {
+    report(diagnostics, code::cabling_counts, from.at, std::move(message), std::move(hint),
+           {{to.at, "the other side is here"}});
+  }
+};
+
+void lay_rail(const Law& law, std::vector<Cable>& out, Diagnostics& diagnostics) {
+  const auto hosts = static_cast<std::uint32_t>(law.from.devices.size());
+  const auto ports = static_cast<std::uint32_t>(law.from.names.size());
+  const auto leaves = static_cast<std::uint32_t>(law.to.devices.size());
+  const auto slots =
+      static_cast<std::uint32_t>(law.to.names.size()) / law.parallel;  // hosts that a leaf takes
+  if (ports % (law.planes * law.parallel) != 0)
+    return law.mismatch(diagnostics,
+                        number(ports) + " ports a host do not divide into " + number(law.planes) +
+                            " planes of " + number(law.parallel) + " parallel links",
+                        "name planes x parallel ports for each rail");
+  const std::uint32_t rails = ports / (law.planes * law.parallel);
+  if (leaves % (law.planes * rails) != 0)
+    return law.mismatch(diagnostics,
+                        number(rails) + " rails in " + number(law.planes) + " planes need a multiple of " +
+                            number(law.planes * rails) + " leaves, not " + number(leaves),
+                        "name one leaf for each rail, plane and group of hosts");
+  const std::uint32_t groups = leaves / (law.planes * rails);
+  if (hosts > std::uint64_t{groups} * slots)
+    return law.mismatch(diagnostics,
+                        number(hosts) + " hosts do not fit: " + number(groups) + " group(s) of leaves with " +
+                            number(slots) + " ports take " + number(std::uint64_t{groups} * slots),
+                        "name more leaf ports, or more leaves");
+  if (groups > 1 && hosts <= std::uint64_t{groups - 1} * slots)
+    return law.mismatch(diagnostics,
+                        number(hosts) + " hosts leave some of the " + number(leaves) +
+                            " leaves without any: they fit in fewer",
+                        "name only leaves that are cabled; a group of hosts fills a leaf's ports first");
+  out.reserve(out.size() + std::size_t{hosts} * ports);
+  for (std::uint32_t host = 0; host < hosts; ++host) {
+    const std::uint32_t group = host / slots;
+    const std::uint32_t slot = host % slots;
+    for (std::uint32_t port = 0; port < ports; ++port) {
+      const std::uint32_t rail = port / (law.planes * law.parallel);
+      const std::uint32_t plane = port / law.parallel % law.planes;
+      const std::uint32_t strand = port % law.parallel;
+      out.push_back({law.from.devices[host], law.from.names[port],
+                     law.to.devices[(plane * groups + group) * rails + rail],
+                     law.to.names[slot * law.parallel + strand], rail, plane});
+    }
+  }
+}
+
+void lay_mesh(const Law& law, std::vector<Cable>& out, Diagnostics& diagnostics) {
+  const auto froms = static_cast<std::uint32_t>(law.from.devices.size());
+  const auto tos = static_cast<std::uint32_t>(law.to.devices.size());
+  if (froms % law.planes != 0 || tos % law.planes != 0)
+    return law.mismatch(diagnostics,
+                        number(froms) + " and " + number(tos) + " devices do not divide into " +
+                            number(law.planes) + " planes",
+                        "each plane has an equal, consecutive part of both sides");
+  const std::uint32_t from_part = froms / law.planes;
+  const std::uint32_t to_part = tos / law.planes;
+  if (law.from.names.size() != std::size_t{to_part} * law.parallel)
+    return law.mismatch(diagnostics,
+                        "a mesh of " + number(law.parallel) + " link(s) to each of " + number(to_part) +
+                            " devices needs " + number(std::uint64_t{to_part} * law.parallel) +
+                            " ports on this side, not " + number(law.from.names.size()),
+                        "name one port for each device of the other side and parallel link");
+  if (law.to.names.size() < std::size_t{from_part} * law.parallel)
+    return law.mismatch(diagnostics,
+                        "a mesh of " + number(law.parallel) + " link(s) to each of " + number(from_part) +
+                            " devices needs " + number(std::uint64_t{from_part} * law.parallel) +
+                            " ports on the `to` side, not " + number(law.to.names.size()),
+                        "name one port for each device of this side and parallel link");
+  out.reserve(out.size() + std::size_t{froms} * to_part * law.parallel);
+  for (std::uint32_t from = 0; from < froms; ++from) {
+    const std::uint32_t plane = from / from_part;
+    for (std::uint32_t to = 0; to < to_part; ++to) {
+      for (std::uint32_t strand = 0; strand < law.parallel; ++strand) {
+        const std::uint32_t port = to * law.parallel + strand;
+        out.push_back({law.from.devices[from], law.from.names[port], law.to.devices[plane * to_part + to],
+                       law.to.names[from % from_part * law.parallel + strand], port, plane});
+      }
+    }
+  }
+}
+
+void lay_pairs(const Law& law, std::vector<Cable>& out, Diagnostics& diagnostics) {
+  const std::size_t count = law.from.devices.size() * law.from.names.size();
+  if (count != law.to.devices.size() * law.to.names.size())
+    return law.mismatch(
+        diagnostics,
+        number(count) + " ports can't be paired with " + number(law.to.devices.size() * law.to.names.size()),
+        "both sides must stand for equally many ports");
+  out.reserve(out.size() + count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t from_ports = law.from.names.size();
+    const std::size_t to_ports = law.to.names.size();
+    out.push_back({law.from.devices[i / from_ports], law.from.names[i % from_ports],
+                   law.to.devices[i / to_ports], law.to.names[i % to_ports],
+                   static_cast<std::uint32_t>(i % from_ports), 0});
+  }
+}
+
+}  // namespace
+
+void lay_cables(const Cabling& said, const CablingSide& from, const CablingSide& to, std::vector<Cable>& out,
+                Diagnostics& diagnostics) {
+  const Law law{said, from, to, *said.planes, *said.parallel};
+  const auto possible = [](std::uint32_t factor) { return factor >= 1 && factor <= kFactorMax; };
+  if (!possible(law.planes) || !possible(law.parallel))
+    return report(
+        diagnostics, code::cabling_meaning, possible(law.planes) ? said.parallel.at : said.planes.at,
+        "planes and parallel are numbers from 1 to " + number(kFactorMax), "leave the field out: it is 1");
+  if (from.devices.empty() || to.devices.empty() || from.names.empty() || to.names.empty()) return;
+  const CablingRule rule = *said.by;
+  if (rule == CablingRule::pairs && (said.planes.said || said.parallel.said))
+    return report(diagnostics, code::cabling_meaning, said.planes.said ? said.planes.at : said.parallel.at,
+                  "`by: pairs` names every port itself: planes and parallel mean nothing there",
+                  "leave the field out");
+  if (rule == CablingRule::rail) return lay_rail(law, out, diagnostics);
+  if (rule == CablingRule::mesh) return lay_mesh(law, out, diagnostics);
+  lay_pairs(law, out, diagnostics);
+}
+
+}  // namespace lockstep

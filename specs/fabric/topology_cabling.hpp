@@ -1,0 +1,40 @@
+// What a cabling law stands for: pairs of (device, port name), by rule. Part of expand().
+//
+// by: rail   rails R = from-ports / (planes * parallel). Hosts fill groups of as many as a leaf has ports;
+// group g,
+//            plane p, rail r is in leaf (p * groups + g) * R + r, at the host's place in its group.
+// by: mesh   every `from` device has `parallel` links to every `to` device of its plane; port number = the
+// other
+//            side's place in its plane. Planes are equal consecutive parts of both sides.
+// by: pairs  number n of the one side to number n of the other (devices first, then their ports).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "specs/fabric/topology.hpp"
+
+namespace lockstep {
+
+// One side of a law: every device has every port.
+struct CablingSide {
+  std::vector<DeviceIndex> devices;
+  std::vector<std::uint32_t> names;  // TopologyPort::name_id
+  Position at;
+};
+
+struct Cable {
+  DeviceIndex a = 0;
+  std::uint32_t a_name = 0;
+  DeviceIndex b = 0;
+  std::uint32_t b_name = 0;
+  std::uint32_t rail = 0;
+  std::uint32_t plane = 0;
+};
+
+// Appends the law's cables. Counts that do not fit are reported, and nothing is appended.
+void lay_cables(const Cabling& law, const CablingSide& from, const CablingSide& to, std::vector<Cable>& out,
+                Diagnostics& diagnostics);
+
+}  // namespace lockstep
