@@ -1,0 +1,63 @@
+// SimulatedExecutor: the Executor seam in virtual time, from a seed.
+//
+// Promises: those of executor.hpp; the same seed and the same calls give the same history on every machine. A
+// job's body runs alone, at once and on the one thread; the executor owns the delays: the request may be lost
+// (the body never runs: abandoned), the reply may be lost or late (the body ran: abandoned).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "drivers/runtime/executor.hpp"
+#include "drivers/runtime/random.hpp"
+
+namespace lockstep {
+
+struct SimulatedDelays {
+  std::chrono::microseconds request_max{50'000};
+  std::chrono::microseconds reply_max{100'000};
+  double lost_request = 0;  // share of jobs
+  double lost_reply = 0;
+  double slow = 0;  // share of jobs whose reply takes up to slow_max
+  std::chrono::microseconds slow_max{20'000'000};
+};
+
+class SimulatedExecutor final : public Executor {
+ public:
+  explicit SimulatedExecutor(std::uint64_t seed, SimulatedDelays delays = {});
+
+  Time now() const override { return now_; }
+  std::uint64_t start(Job job) override;
+  std::uint64_t at(Time when, std::function<void()> fire) override;
+  void cancel(std::uint64_t id) override;
+  bool step() override;
+
+  SimulatedDelays& delays() { return delays_; }
+  Random& random() { return random_; }
+  // Called after every step.
+  std::function<void()> after_step;
+
+ private:
+  struct Slot {
+    Time when;
+    std::uint64_t order;
+    auto operator<=>(const Slot&) const = default;
+  };
+  struct Flight;
+  std::uint64_t push(Time when, std::function<void()> fire);
+  void erase(std::uint64_t order);
+  Time random_delay(std::chrono::microseconds most);
+
+  std::map<Slot, std::function<void()>> heap_;
+  std::map<std::uint64_t, Slot> slots_;
+  std::map<std::uint64_t, std::shared_ptr<Flight>> flights_;
+  std::map<std::string, Time> busy_until_;
+  Time now_{};
+  std::uint64_t orders_ = 0;
+  Random random_;
+  SimulatedDelays delays_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,155 @@
+// apply(): carries a Plan out, wave by wave: observe, write under a journalled ticket, verify, keep; then
+// measure, and keep or undo.
+//
+// Promises: nothing is written without a fresh observation that still shows what the plan was made on; a lost
+// reply is settled by observing, never by guessing; nothing counts as done until observed again, effect
+// included; a failure leaves its dependants undone and says so; on stop no new step begins, those under way
+// are finished, and the journal is consistent. Single-threaded over the executor: same seams, same history.
+// Refuses: held steps that `approved` does not name.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "drivers/runtime/executor.hpp"
+#include "reconciler/engine/fleet.hpp"
+#include "reconciler/engine/ledger.hpp"
+#include "reconciler/engine/plan.hpp"
+
+namespace lockstep {
+
+enum class StepState : std::uint8_t {
+  waiting,
+  running,
+  done,
+  nothing_to_do,  // found as wanted already
+  failed,
+  undone,   // failed and taken back by the device
+  skipped,  // something it depends on did not succeed
+  held,     // needs a person's word
+  stopped,  // asked to stop before it began
+};
+std::string_view to_string(StepState state);
+
+struct StepResult {
+  std::uint32_t id = 0;
+  StepState state = StepState::waiting;
+  std::string why;         // of anything but done
+  std::size_t writes = 0;  // applies that were sent
+  std::vector<std::string> notes;
+  std::chrono::milliseconds took{0};
+};
+
+// What a change set can have touched: what to measure again, and the size of the budget.
+struct BlastRadius {
+  std::vector<std::string> devices;  // sorted
+  std::vector<std::uint32_t>
+      cables;  // into Wiring::cables: those changed, and those of devices changed as a whole
+  bool touches(const std::string& device) const;
+  bool touches_cable(std::uint32_t cable) const;
+  // For a pair of endpoints, from the devices and cables that its paths cross.
+  bool touches_path(const std::vector<std::string>& devices_crossed,
+                    const std::vector<std::uint32_t>& cables_crossed) const;
+  bool empty() const { return devices.empty(); }
+};
+BlastRadius blast_radius(const std::vector<Step>& steps, const Wiring& wiring);
+
+enum class GateVerdict : std::uint8_t { pass, fail, unknown };
+std::string_view to_string(GateVerdict verdict);
+
+struct GateResult {
+  GateVerdict verdict = GateVerdict::unknown;
+  std::string why;  // "pairs: bandwidth min 41.0% of nominal, want >= 90%"
+};
+
+// Runs the benchmarks that the change can have touched. Called on a worker thread of Lane::bench; everything
+// the engine does meanwhile is wait.
+class Measurer {
+ public:
+  virtual ~Measurer() = default;
+  virtual Result<GateResult> measure(const BlastRadius& affected, const Call& call) = 0;
+};
+
+enum class OnFail : std::uint8_t { rollback, quarantine, alert };
+
+// What a person wants to see while it runs. All on the engine's thread.
+struct Progress {
+  std::function<void(const Step&, const StepResult&)> step;  // at every change of state
+  std::function<void(std::uint32_t wave, std::uint32_t of)> wave;
+  std::function<void(std::string_view what)> phase;  // "verify effects", "measure", "undo"
+  std::function<void(const GateResult&)> gate;
+};
+
+struct ApplyOptions {
+  std::set<Hold::Kind> approved{};  // a person's word; management is never in it
+  bool refusals_approved = false;
+  Measurer* measurer = nullptr;  // null: no gate
+  OnFail on_fail = OnFail::rollback;
+  bool strict = false;  // an unknown verdict fails the gate
+  std::chrono::milliseconds observe_timeout{10'000};
+  std::chrono::milliseconds apply_timeout{30'000};
+  std::chrono::milliseconds measure_timeout{600'000};
+  std::chrono::milliseconds settle_time{20'000};  // for effects to come (BGP, LLDP, BFD)
+  std::chrono::milliseconds poll_min{50};  // between looks while effects settle: doubles up to poll_max
+  std::chrono::milliseconds poll_max{1'000};
+  int tries = 4;                            // of one step, all error kinds together
+  std::chrono::milliseconds back_off{200};  // after a transient error; doubles
+  std::string author;
+  std::string reason;
+  std::chrono::milliseconds dead_man{30'000};
+};
+
+enum class ApplyVerdict : std::uint8_t {
+  nothing_to_do,
+  kept,          // all done, verified, and the gate (if any) did not fail
+  partly,        // some steps failed, were held or skipped
+  effects_open,  // written and read back, but some effects did not come
+  undone,        // the gate failed, and the planned reverse brought everything back
+  undo_failed,   // the gate failed, and the reverse did not succeed whole
+  quarantined,   // the gate failed; kept, marked, waiting for a person
+  stopped,
+};
+std::string_view to_string(ApplyVerdict verdict);
+
+// An effect that was wanted and did not come in time.
+struct OpenEffect {
+  std::string device;
+  Change change;
+};
+
+struct ApplyReport {
+  std::uint64_t change_id = 0;  // of the journal
+  ApplyVerdict verdict = ApplyVerdict::nothing_to_do;
+  std::vector<StepResult> steps;  // as Plan::steps
+  std::vector<OpenEffect> effects;
+  BlastRadius blast;
+  std::optional<GateResult> gate;
+  std::optional<GateResult> gate_after_undo;
+  std::optional<Plan> undo;  // the reverse, when there was one
+  std::vector<StepResult> undo_steps;
+  std::vector<std::string> notes;
+  std::size_t count(StepState state) const;
+  int exit_code()
+      const;  // 0 kept or nothing to do; 2 undone, effects open, quarantined; 1 partly, stopped, undo failed
+};
+
+// `policy_for` serves the planned reverse. The ledger must hold the cluster's lock (journal.hpp).
+ApplyReport apply(Fleet& fleet, Executor& executor, Ledger& ledger, const Plan& plan,
+                  const ApplyOptions& options, const Progress& progress = {}, std::stop_token stop = {});
+
+// The steps of a plan that was made earlier which may not run any more: the ground of their device has moved,
+// or they come after such a step. By id, with the reason.
+std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet& fleet,
+                                                  const std::vector<DeviceState>& now);
+// The plan without those steps (their ids stay).
+Plan without(const Plan& plan, const std::map<std::uint32_t, std::string>& steps);
+
+// The one place that decides what an error leads to.
+enum class Reaction : std::uint8_t { retry_later, look_again, plan_again, give_up, stop };
+Reaction reaction_to(ErrorKind kind);
+
+}  // namespace lockstep

@@ -1,0 +1,76 @@
+// Journal: the engine's memory on disk, one SQLite file in a state directory, and the lock of the one writer.
+//
+// Promises: what was written survives a kill -9 or a power cut (WAL, synchronous=FULL); a ticket is there
+// before the write that it names; one writer at a time for each state directory, by a file lock that dies
+// with its owner; every owner has a higher epoch than all before it. Refuses: a second writer (the message
+// says who holds it, since when, and with which command), and a file of a newer schema.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/ledger.hpp"
+
+struct sqlite3;
+
+namespace lockstep {
+
+struct JournalOptions {
+  std::string command;     // shown to whoever finds the lock taken
+  bool read_only = false;  // no lock, no epoch, no writing
+};
+
+// A change that a run had begun and not ended.
+struct InFlight {
+  std::uint64_t change = 0;
+  std::string begun;  // "2026-11-21T10:05:26Z"
+  std::string author;
+  std::string plan;                     // JSON
+  std::vector<LedgerTicket> unsettled;  // tickets that may have happened
+  std::vector<LedgerTicket> kept;       // tickets verified before the run died
+};
+
+struct JournalChange {
+  std::uint64_t change = 0;
+  std::string begun;
+  std::string ended;  // empty: in flight
+  std::string outcome;
+  std::string author;
+  std::string reason;
+  std::string digest;
+};
+
+class Journal final : public Ledger {
+ public:
+  static Result<std::unique_ptr<Journal>> open(const std::string& directory, const JournalOptions& options);
+  ~Journal() override;
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  std::uint64_t epoch() const override { return epoch_; }
+  Result<std::uint64_t> begin(const Plan& plan, const std::string& author,
+                              const std::string& reason) override;
+  Result<Done> ticket(std::uint64_t change, const LedgerTicket& ticket) override;
+  Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) override;
+  Result<Done> end(std::uint64_t change, const std::string& outcome) override;
+
+  // What a killed run had begun. Oldest first.
+  Result<std::vector<InFlight>> in_flight() const;
+  Result<std::vector<JournalChange>> changes(std::size_t newest = 20) const;
+
+  // Blobs by key: accepted baselines, the last accepted set of devices. Empty optional: never written.
+  Result<Done> keep(const std::string& key, const nlohmann::json& blob);
+  Result<std::optional<nlohmann::json>> kept(const std::string& key) const;
+
+ private:
+  struct Lock;
+  Journal();
+  sqlite3* database_ = nullptr;
+  std::unique_ptr<Lock> lock_;
+  std::uint64_t epoch_ = 0;
+};
+
+}  // namespace lockstep

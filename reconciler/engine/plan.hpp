@@ -1,0 +1,164 @@
+// Plan: which changes, in which order, in which waves, with which disruption. make_plan is pure: the same
+// input gives the same plan, and what the dry run shows is what apply does.
+//
+// Promises: order follows from schema columns alone (refers_to, commit, guard, takes, peer_order); a commit
+// unit is never split; every step says why it must wait (`after`) or is held; a device's digest covers the
+// intent, the owned leaves observed and everything else that the planner read of it. Refuses: reference
+// cycles (an error that names the leaves).
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drivers/driver.hpp"
+#include "reconciler/engine/wiring.hpp"
+#include "specs/model/diff.hpp"
+#include "specs/model/intent.hpp"
+
+namespace lockstep {
+
+class Fleet;
+struct FleetDevice;
+struct DeviceState;
+struct RolloutPolicy;
+
+// Where a wanted value comes from, spelled out, so that a plan stands alone.
+struct PlanOrigin {
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+  std::string object;
+  std::string rule;
+  auto operator<=>(const PlanOrigin&) const = default;
+};
+
+struct PlannedChange {
+  Path path;
+  Value was;
+  Value want;
+  std::uint32_t origin = 0;  // into Plan::origins; 0: none
+  bool transient = false;    // put there by the planner, and taken back in the same step (guards, recreation)
+  bool operator==(const PlannedChange&) const = default;
+};
+
+// Why a step must not run as it is. `approval` and `budget` yield to a person's word, `management` never
+// does.
+struct Hold {
+  enum class Kind : std::uint8_t { approval, budget, management };
+  Kind kind = Kind::approval;
+  std::string reason;
+  bool operator==(const Hold&) const = default;
+};
+
+struct Step {
+  std::uint32_t id = 0;  // from 1, in an order in which they could run one by one
+  std::string device;
+  std::string driver;
+  std::string remedy;  // not empty: a cure of that name instead of writes; `changes` are the effects to cure
+  std::vector<PlannedChange> changes;  // in order
+  std::vector<std::uint32_t> after;    // ids; all smaller than `id`
+  std::uint32_t wave = 1;
+  std::uint32_t together = 0;  // steps with the same number are ends of one link; verified when all are done
+  Disruption disruption = Disruption::none;
+  bool live = false;  // disturbs something that carries traffic now: counted in the budgets
+  std::optional<std::chrono::milliseconds> undo_after;  // the device undoes by itself unless settled
+  std::vector<Hold> holds;
+  std::vector<std::string> notes;
+  bool operator==(const Step&) const = default;
+};
+
+struct PlanDevice {
+  std::string name;
+  std::string digest;                        // "sha256:..."
+  std::string boot_id;                       // when planned
+  std::vector<std::pair<Path, Value>> read;  // preconditions beyond the owned leaves
+  bool operator==(const PlanDevice&) const = default;
+};
+
+struct Plan {
+  std::string digest;  // "sha256:..." over all devices and steps
+  std::vector<Step> steps;
+  std::vector<PlanDevice> devices;  // those that have steps, by name
+  std::vector<PlanOrigin> origins{PlanOrigin{}};
+  std::size_t devices_looked_at = 0;
+  std::size_t not_applicable = 0;
+  std::vector<std::string> refusals;  // why the plan as a whole needs a person's word (deletion guard)
+  bool empty() const { return steps.empty(); }
+  std::uint32_t waves() const;
+  std::size_t changes() const;  // without transient ones
+};
+
+// How a change may reach devices. From a RolloutPolicy by policy_of(); the default holds nothing back.
+struct Policy {
+  bool by_group = false;  // unit: redundancy-group
+  struct Share {
+    bool relative = false;
+    double value = 0;  // a count, or a fraction
+  };
+  std::vector<Share> waves;                    // cumulative; empty: one wave
+  std::map<std::string, double> min_capacity;  // by role of what is out of service, 0..1
+  std::map<Disruption, bool> needs_approval;   // true: manual
+  double max_delete = 1.0;                     // share of owned members that may be deleted unasked
+};
+Policy policy_of(const RolloutPolicy& policy);
+
+// One device as the planner sees it. `carrier` names the driver that writes a row ("" when none).
+struct DeviceInput {
+  std::string name;
+  std::string role;
+  const Intent* intent = nullptr;
+  const Observation* observation = nullptr;
+  ChangeSet changes;
+  ChangeSet effects;  // effect leaves that differ: remedies are looked for
+  std::function<std::string(RowId)> carrier;
+  std::function<bool(const std::string& driver)> undoes_itself;
+  std::function<std::optional<std::pair<std::string, Remedy::Offer>>(const Change&)> remedy;  // driver, offer
+  const Policy* policy = nullptr;
+  std::size_t not_applied = 0;
+};
+
+struct PlanInput {
+  std::vector<DeviceInput> devices;
+  const Wiring* wiring = nullptr;
+  const Origins* origins = nullptr;
+  const Sources* sources = nullptr;
+  const Row& (*row)(RowId) = nullptr;          // null: the program's schema
+  std::size_t devices_before = 0;              // how many devices the last accepted intent had; 0: not known
+  std::chrono::milliseconds dead_man{30'000};  // undo_after of steps that touch the management path
+};
+
+Result<Plan> make_plan(const PlanInput& input);
+
+struct PlanChoice {
+  bool person = true;             // an apply by hand: all that does not itself say observe or suspend; else:
+                                  // Conduct::converge only
+  std::vector<std::string> only;  // devices; empty: all
+};
+// The input for what was observed. The states must outlive the input. `policy_for` may return null.
+PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,
+                   const Sources& sources, const std::function<const Policy*(const FleetDevice&)>& policy_for,
+                   const PlanChoice& choice = {});
+
+// The input that leads from what is observed now back to the values before `plan`: changed leaves get back
+// what they were; what has moved since by another hand is left alone.
+PlanInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now);
+
+// The digest of one device: what ties a plan to the ground it was made on.
+std::string device_digest(const Intent& intent, const Observation& observation,
+                          const std::vector<std::pair<Path, Value>>& read);
+
+nlohmann::json to_json(const Plan& plan);
+Result<Plan> plan_from_json(const nlohmann::json& document);
+nlohmann::json to_json(const Value& value);  // null, true, 1500, "x", ["a"], {"secret": "file:x"}
+Result<Value> value_from_json(RowId row, const nlohmann::json& json);
+
+// For people and goldens: one line a step, one a change.
+std::string to_string(const Plan& plan);
+std::string_view to_string(Disruption disruption);
+
+}  // namespace lockstep

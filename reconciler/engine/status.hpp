@@ -1,0 +1,56 @@
+// Status: differences told apart (drifted, not applied, overruled, unmanaged, effect) as plain data, and the
+// exit code that they mean.
+//
+// Promises: what could not be observed is never counted as in sync; exit codes as in command-line.md: 0 in
+// sync, 2 drift, 1 error, 3 incomplete.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/fleet.hpp"
+#include "reconciler/engine/plan.hpp"
+#include "specs/language/records.hpp"
+
+namespace lockstep {
+
+struct DriftEntry {
+  std::string device;
+  Path path;
+  Value want;
+  Value have;
+  DriftState state = DriftState::drifted;
+  Disruption disruption = Disruption::none;
+  PlanOrigin origin;
+  std::string reason;  // of notApplied and overruled
+  bool flapping = false;
+};
+
+struct Unobserved {
+  std::string device;
+  std::string path;  // empty: the whole device
+  std::string why;
+};
+
+struct DriftReport {
+  std::size_t devices = 0;
+  std::size_t observed = 0;  // read whole
+  std::size_t in_sync = 0;
+  std::size_t drifted = 0;  // devices with drifted or effect items
+  std::vector<DriftEntry> items;
+  std::vector<Unobserved> unobserved;
+  std::size_t count(DriftState state) const;
+  int exit_code() const;
+};
+
+struct ReportChoice {
+  bool unmanaged = false;  // leaves that are there and no spec claims
+  bool overruled = true;
+};
+
+DriftReport drift_report(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,
+                         const Sources& sources, const ReportChoice& choice = {});
+nlohmann::json to_json(const DriftReport& report);
+
+}  // namespace lockstep
