@@ -27,6 +27,7 @@ constexpr std::string_view escape(Ink ink) {
 Terminal Terminal::of(int descriptor) {
   Terminal terminal;
   if (isatty(descriptor) == 0) return terminal;
+  terminal.on_terminal = true;
   const char* const no_colour = std::getenv("NO_COLOR");
   const char* const term = std::getenv("TERM");
   const bool dumb = term != nullptr && std::string_view(term) == "dumb";

@@ -13,6 +13,7 @@ namespace lockstep {
 enum class Ink : std::uint8_t { plain, bold, dim, red, green, yellow, blue, cyan };
 
 struct Terminal {
+  bool on_terminal = false;
   bool colour = false;
   int width = 100;
 

@@ -1,0 +1,242 @@
+#include "reconciler/cli/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <map>
+
+#include "bench/tcp/probe.hpp"
+#include "reconciler/cli/commands.hpp"
+#include "reconciler/cli/completion.hpp"
+#include "reconciler/cli/interrupt.hpp"
+#include "reconciler/twin/supervisor.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kAbout =
+    "lockstep keeps an AI cluster's network, hosts and switches as their specs say, and proves by measurement\n"
+    "that the result performs: specs -> plan -> apply -> verify -> measure -> keep or undo.";
+constexpr const char* kFooter =
+    "Try it, as root, on one machine:\n"
+    "  lockstep twin up examples/rail-pod          a live copy: network namespaces and real FRR\n"
+    "  lockstep plan --twin examples/rail-pod      what would be done, in order, with its disruption\n"
+    "  lockstep apply --twin examples/rail-pod     do it, verify it, measure it, keep it or undo it\n"
+    "  lockstep drift --twin examples/rail-pod     what differs now, down to the line of the spec\n"
+    "  lockstep twin down examples/rail-pod\n"
+    "Exit codes: 0 in sync, nothing to do, all SLOs hold; 2 drift, pending changes or a failed SLO; 1 error;\n"
+    "3 incomplete (some devices could not be observed).";
+
+// Everything the subcommands fill; one lives for the whole parse.
+struct Arguments {
+  OutputFormat output = OutputFormat::text;
+  ValidateOptions validate;
+  PlanOptions plan;
+  ApplyCommandOptions apply;
+  DriftOptions drift;
+  WatchOptions watch;
+  BenchOptions bench;
+  DiscoverOptions discover;
+  ExplainOptions explain;
+  TopologyOptions topology;
+  TwinUpOptions twin_up;
+  Aim twin_down;
+  Aim twin_status;
+  TwinExecOptions twin_exec;
+  TwinBreakOptions twin_break;
+  std::string schema_kind;
+  std::string shell = "bash";
+  std::function<int(const Console&)> chosen;
+};
+
+template <class Run>
+void runs(CLI::App* command, Arguments& arguments, Run run) {
+  command->callback([&arguments, run] { arguments.chosen = run; });
+}
+
+void takes_specs(CLI::App* command, Aim& aim) {
+  command->add_option("SPECS", aim.specs, "Folder or files of specs (default: the current folder; -: standard input)");
+}
+
+void takes_link_rate(CLI::App* command, Aim& aim) {
+  command->add_option("--link-rate", aim.link_rate, "Speed of the twin's fastest link; the others in proportion")
+      ->capture_default_str();
+}
+
+void takes_aim(CLI::App* command, Aim& aim) {
+  takes_specs(command, aim);
+  command->add_flag("--twin", aim.twin, "Aim at this cluster's twin on this machine");
+  takes_link_rate(command, aim);
+}
+
+void takes_output(CLI::App* command, Arguments& arguments) {
+  const std::map<std::string, OutputFormat> forms{
+      {"text", OutputFormat::text}, {"json", OutputFormat::json}, {"yaml", OutputFormat::yaml}};
+  command->add_option("-o,--output", arguments.output, "Form of the output: text, json or yaml")
+      ->transform(CLI::CheckedTransformer(forms).description(""))
+      ->option_text("FORM");
+}
+
+CLI::App* add(CLI::App& app, Arguments& arguments, const char* name, const char* help) {
+  CLI::App* const command = app.add_subcommand(name, help);
+  takes_output(command, arguments);
+  return command;
+}
+
+void add_loop_commands(CLI::App& app, Arguments& a) {
+  CLI::App* command = add(app, a, "validate", "Load, validate, compile and prove specs; touches nothing");
+  takes_specs(command, a.validate.aim);
+  command->add_flag("--strict", a.validate.strict, "Warnings are errors");
+  runs(command, a, [&a](const Console& c) { return run_validate(a.validate, c); });
+
+  command = add(app, a, "plan", "What would change, in order, with disruption and origin");
+  takes_aim(command, a.plan.aim);
+  command->add_option("--out", a.plan.out, "Write the plan to this file, for `lockstep apply FILE`");
+  command->add_option("--only", a.plan.only, "Only these devices (a hostlist)");
+  runs(command, a, [&a](const Console& c) { return run_plan(a.plan, c); });
+
+  command = add(app, a, "apply", "Converge: apply, verify, measure, keep or undo. SPECS may be a plan.json");
+  takes_aim(command, a.apply.aim);
+  command->add_flag("-y,--yes", a.apply.yes, "Don't ask");
+  command->add_flag("--no-measure", a.apply.no_measure, "Verify only; no benchmark gate");
+  command->add_flag("--strict", a.apply.strict, "An SLO that can't be judged fails the gate");
+  command->add_option("--only", a.apply.only, "Only these devices (a hostlist)");
+  runs(command, a, [&a](const Console& c) { return run_apply(a.apply, c); });
+
+  command = add(app, a, "drift", "What differs from the specs now");
+  takes_aim(command, a.drift.aim);
+  const std::map<std::string, DriftFormat> forms{
+      {"text", DriftFormat::text},   {"json", DriftFormat::json},     {"markdown", DriftFormat::markdown},
+      {"sarif", DriftFormat::sarif}, {"junit", DriftFormat::junit},   {"gitlab", DriftFormat::gitlab},
+      {"github", DriftFormat::github}};
+  command->add_option("--format", a.drift.format, "text, json, markdown, sarif, junit, gitlab or github")
+      ->transform(CLI::CheckedTransformer(forms).description(""))
+      ->option_text("FORMAT");
+  command->add_option("--only", a.drift.only, "Only these devices (a hostlist)");
+  command->add_flag("--unmanaged", a.drift.unmanaged, "Show what is there and no spec claims");
+  runs(command, a, [&a](const Console& c) { return run_drift(a.drift, c); });
+
+  command = add(app, a, "watch", "Drift, live, event by event, until Ctrl-C");
+  takes_aim(command, a.watch.aim);
+  command->add_flag("--converge", a.watch.converge, "Heal what drifts");
+  runs(command, a, [&a](const Console& c) { return run_watch(a.watch, c); });
+
+  command = add(app, a, "bench", "Run the validation suites and judge them");
+  takes_aim(command, a.bench.aim);
+  command->add_option("--suite", a.bench.suite, "Only this ValidationSuite");
+  command->add_option("--only", a.bench.only, "Only this benchmark");
+  command->add_flag("--strict", a.bench.strict, "`unknown` fails");
+  command->add_flag("--accept", a.bench.accept, "Make the result the baseline if all SLOs hold");
+  runs(command, a, [&a](const Console& c) { return run_bench(a.bench, c); });
+}
+
+void add_looking_commands(CLI::App& app, Arguments& a) {
+  CLI::App* command = add(app, a, "discover", "What is there: this machine, or with --twin every device of the twin");
+  takes_aim(command, a.discover.aim);
+  command->add_flag("--draft", a.discover.draft, "Write a first draft of specs for it");
+  runs(command, a, [&a](const Console& c) { return run_discover(a.discover, c); });
+
+  command = add(app, a, "explain", "Spec line -> rule -> leaf -> native call; or what a code such as LS1002 means");
+  command->add_option("WORDS", a.explain.words, "[SPECS] DEVICE PATH, or a code")->required()->expected(1, 3);
+  command->add_flag("--twin", a.explain.aim.twin, "Aim at this cluster's twin on this machine");
+  runs(command, a, [&a](const Console& c) { return run_explain(a.explain, c); });
+
+  command = app.add_subcommand("topology", "The fabric as a picture");
+  takes_specs(command, a.topology.aim);
+  const std::map<std::string, PictureFormat> forms{
+      {"text", PictureFormat::text}, {"dot", PictureFormat::dot}, {"svg", PictureFormat::svg}};
+  command->add_option("-o,--output", a.topology.format, "text, dot or svg")
+      ->transform(CLI::CheckedTransformer(forms).description(""))
+      ->option_text("FORM");
+  runs(command, a, [&a](const Console& c) { return run_topology(a.topology, c); });
+
+  command = app.add_subcommand("schema", "JSON Schema of a kind, or of all, for editors");
+  command->add_option("KIND", a.schema_kind, "A kind, such as Fabric");
+  runs(command, a, [&a](const Console& c) { return run_schema(a.schema_kind, c); });
+
+  command = add(app, a, "version", "Version and what it was built with, for bug reports");
+  runs(command, a, [](const Console& c) { return run_version(c); });
+}
+
+void add_twin_commands(CLI::App& app, Arguments& a) {
+  CLI::App* const twin = app.add_subcommand("twin", "The same cluster on this machine: namespaces, veth, real FRR");
+  twin->require_subcommand(1);
+
+  CLI::App* command = add(*twin, a, "up", "Bring it up, bare: `apply --twin` converges it");
+  takes_specs(command, a.twin_up.aim);
+  command->add_flag("--no-lldp", a.twin_up.no_lldp, "Without lldpd: cabling is not checked by LLDP");
+  runs(command, a, [&a](const Console& c) { return run_twin_up(a.twin_up, c); });
+
+  command = add(*twin, a, "down", "Tear it down; nothing stays");
+  takes_specs(command, a.twin_down);
+  runs(command, a, [&a](const Console& c) { return run_twin_down(a.twin_down, c); });
+
+  command = add(*twin, a, "status", "What runs, and what has died");
+  takes_specs(command, a.twin_status);
+  runs(command, a, [&a](const Console& c) { return run_twin_status(a.twin_status, c); });
+
+  command = add(*twin, a, "exec", "Run a command in a device: twin exec SPECS DEVICE -- ip link");
+  command->add_option("SPECS", a.twin_exec.aim.specs, "Folder of specs")->required()->expected(1);
+  command->add_option("DEVICE", a.twin_exec.device, "Device")->required();
+  command->add_option("COMMAND", a.twin_exec.command, "Command and arguments, after --")->required();
+  runs(command, a, [&a](const Console& c) { return run_twin_exec(a.twin_exec, c); });
+
+  command = add(*twin, a, "break", "Make a fault by name: twin break SPECS FAULT [ARGUMENTS]; --list shows all");
+  command->add_option("SPECS", a.twin_break.aim.specs, "Folder of specs")->expected(1);
+  command->add_option("FAULT", a.twin_break.fault, "Fault");
+  command->add_option("ARGUMENTS", a.twin_break.arguments, "What the fault takes");
+  command->add_flag("--list", a.twin_break.list, "The faults, and what each takes");
+  runs(command, a, [&a](const Console& c) { return run_twin_break(a.twin_break, c); });
+}
+
+void collect(const CLI::App& app, const std::string& prefix, std::vector<CompletionCommand>& out) {
+  for (const CLI::App* const command : app.get_subcommands(nullptr)) {
+    CompletionCommand one{prefix + command->get_name(), command->get_description(), {}, {}};
+    for (const CLI::Option* const option : command->get_options())
+      for (const std::string& name : option->get_lnames()) one.options.push_back({"--" + name, option->get_description()});
+    for (const CLI::App* const below : command->get_subcommands(nullptr))
+      one.subcommands.push_back({below->get_name(), below->get_description()});
+    out.push_back(std::move(one));
+    collect(*command, prefix + command->get_name() + " ", out);
+  }
+}
+
+void add_completion(CLI::App& app, Arguments& a) {
+  CLI::App* const command = app.add_subcommand("completion", "Completion script: source <(lockstep completion bash)");
+  command->add_option("SHELL", a.shell, "bash, zsh or fish");
+  runs(command, a, [&app, &a](const Console& console) {
+    std::vector<CompletionCommand> commands;
+    collect(app, "", commands);
+    const Result<std::string> script = completion_script(a.shell, commands);
+    if (!script) return console.fail(script.error());
+    console.print(*script);
+    return kExitInSync;
+  });
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app{kAbout, "lockstep"};
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  Arguments arguments;
+  add_loop_commands(app, arguments);
+  add_looking_commands(app, arguments);
+  add_twin_commands(app, arguments);
+  add_completion(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // CLI11 prints help (code 0) or the mistake; every mistake is our exit code 1.
+    return app.exit(error) == 0 ? kExitInSync : kExitError;
+  }
+  const Interrupt interrupt;
+  Console console;
+  console.output = arguments.output;
+  console.stop = interrupt.token();
+  console.stop_fd = interrupt.descriptor();
+  return arguments.chosen(console);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,110 @@
+// The subcommands: what each takes, and the function that runs it and returns the exit code. command_line.cpp fills the
+// options; one .cpp a subcommand holds the body.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reconciler/cli/console.hpp"
+
+namespace lockstep {
+
+// What every command about a cluster takes.
+struct Aim {
+  std::vector<std::string> specs{"."};
+  bool twin = false;
+  std::string link_rate = "1Gbps";  // of the twin's fastest link
+};
+
+struct ValidateOptions {
+  Aim aim;
+  bool strict = false;
+};
+int run_validate(const ValidateOptions& options, const Console& console);
+
+struct PlanOptions {
+  Aim aim;
+  std::string out;   // file to write the plan to
+  std::string only;  // devices, a hostlist
+};
+int run_plan(const PlanOptions& options, const Console& console);
+
+struct ApplyCommandOptions {
+  Aim aim;
+  bool yes = false;
+  bool no_measure = false;
+  bool strict = false;
+  std::string only;
+};
+int run_apply(const ApplyCommandOptions& options, const Console& console);
+
+enum class DriftFormat : std::uint8_t { text, json, markdown, sarif, junit, gitlab, github };
+struct DriftOptions {
+  Aim aim;
+  std::optional<DriftFormat> format;
+  std::string only;
+  bool unmanaged = false;
+};
+int run_drift(const DriftOptions& options, const Console& console);
+
+struct WatchOptions {
+  Aim aim;
+  bool converge = false;
+};
+int run_watch(const WatchOptions& options, const Console& console);
+
+struct BenchOptions {
+  Aim aim;
+  std::string suite;
+  std::string only;
+  bool strict = false;
+  bool accept = false;  // make the result the new baseline when all SLOs hold
+};
+int run_bench(const BenchOptions& options, const Console& console);
+
+struct DiscoverOptions {
+  Aim aim;
+  bool draft = false;
+};
+int run_discover(const DiscoverOptions& options, const Console& console);
+
+struct ExplainOptions {
+  Aim aim;
+  std::vector<std::string> words;  // DEVICE PATH, or a code such as LS1004
+};
+int run_explain(const ExplainOptions& options, const Console& console);
+
+enum class PictureFormat : std::uint8_t { text, dot, svg };
+struct TopologyOptions {
+  Aim aim;
+  PictureFormat format = PictureFormat::text;
+};
+int run_topology(const TopologyOptions& options, const Console& console);
+
+struct TwinUpOptions {
+  Aim aim;
+  bool no_lldp = false;
+};
+struct TwinBreakOptions {
+  Aim aim;
+  std::string fault;
+  std::vector<std::string> arguments;
+  bool list = false;
+};
+struct TwinExecOptions {
+  Aim aim;
+  std::string device;
+  std::vector<std::string> command;
+};
+int run_twin_up(const TwinUpOptions& options, const Console& console);
+int run_twin_down(const Aim& aim, const Console& console);
+int run_twin_status(const Aim& aim, const Console& console);
+int run_twin_exec(const TwinExecOptions& options, const Console& console);
+int run_twin_break(const TwinBreakOptions& options, const Console& console);
+
+int run_schema(const std::string& kind, const Console& console);
+int run_version(const Console& console);
+
+}  // namespace lockstep

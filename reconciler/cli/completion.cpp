@@ -1,0 +1,83 @@
+#include "reconciler/cli/completion.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
+  }
+  return out + "'";
+}
+
+std::string words_of(const std::vector<CompletionWord>& list) {
+  std::string out;
+  for (const CompletionWord& one : list) out += (out.empty() ? "" : " ") + one.word;
+  return out;
+}
+
+// Both shells complete file names where no option is being typed, since most arguments are folders of specs.
+std::string bash(const std::vector<CompletionCommand>& commands) {
+  std::string out =
+      "# lockstep completion for bash: source <(lockstep completion bash)\n"
+      "_lockstep() {\n"
+      "  local now=${COMP_WORDS[COMP_CWORD]} command=\"${COMP_WORDS[1]}\" words\n"
+      "  [ \"$command\" = twin ] && [ \"$COMP_CWORD\" -gt 2 ] && command=\"twin ${COMP_WORDS[2]}\"\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then command=; fi\n"
+      "  case \"$command\" in\n";
+  std::string top;
+  for (const CompletionCommand& command : commands) {
+    if (command.name.find(' ') == std::string::npos) top += (top.empty() ? "" : " ") + command.name;
+    std::string words = words_of(command.subcommands);
+    if (words.empty()) words = words_of(command.options);
+    out += "    " + quoted(command.name) + ") words=" + quoted(words) + " ;;\n";
+  }
+  out += "    *) words=" + quoted(top) +
+         " ;;\n"
+         "  esac\n"
+         "  COMPREPLY=($(compgen -W \"$words\" -- \"$now\"))\n"
+         "}\n"
+         "complete -o default -F _lockstep lockstep\n";
+  return out;
+}
+
+std::string zsh(const std::vector<CompletionCommand>& commands) {
+  return "#compdef lockstep\n# lockstep completion for zsh: source <(lockstep completion zsh)\n"
+         "autoload -U +X bashcompinit && bashcompinit\n" +
+         bash(commands);
+}
+
+std::string fish(const std::vector<CompletionCommand>& commands) {
+  std::string out = "# lockstep completion for fish: lockstep completion fish | source\n";
+  for (const CompletionCommand& command : commands) {
+    if (command.name.find(' ') == std::string::npos) {
+      out += "complete -c lockstep -n __fish_use_subcommand -a " + quoted(command.name) + " -d " + quoted(command.help) +
+             "\n";
+    }
+    const std::string leaf = command.name.substr(command.name.rfind(' ') + 1);
+    for (const CompletionWord& one : command.subcommands)
+      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + leaf + "' -a " + quoted(one.word) + " -d " +
+             quoted(one.help) + "\n";
+    for (const CompletionWord& one : command.options) {
+      if (!one.word.starts_with("--")) continue;
+      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + leaf + "' -l " + quoted(one.word.substr(2)) +
+             " -d " + quoted(one.help) + "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> completion_script(std::string_view shell, const std::vector<CompletionCommand>& commands) {
+  if (shell == "bash") return bash(commands);
+  if (shell == "zsh") return zsh(commands);
+  if (shell == "fish") return fish(commands);
+  return Error{ErrorKind::invalid_spec, "no completion for '" + std::string(shell) + "'; there is bash, zsh and fish"};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,91 @@
+#include "reconciler/cli/console.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <nlohmann/json.hpp>
+
+#include "specs/language/excerpt.hpp"
+
+namespace lockstep {
+namespace {
+
+void emit(YAML::Emitter& out, const nlohmann::json& node) {
+  switch (node.type()) {
+    case nlohmann::json::value_t::object:
+      out << YAML::BeginMap;
+      for (const auto& [key, value] : node.items()) {
+        out << YAML::Key << key << YAML::Value;
+        emit(out, value);
+      }
+      out << YAML::EndMap;
+      return;
+    case nlohmann::json::value_t::array:
+      out << YAML::BeginSeq;
+      for (const auto& value : node) emit(out, value);
+      out << YAML::EndSeq;
+      return;
+    case nlohmann::json::value_t::string: out << YAML::DoubleQuoted << node.get<std::string>(); return;
+    case nlohmann::json::value_t::null: out << YAML::Null; return;
+    default: out << node.dump(); return;
+  }
+}
+
+}  // namespace
+
+void Console::print(std::string_view text) const {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void Console::print(const nlohmann::json& document) const {
+  if (output == OutputFormat::yaml) {
+    YAML::Emitter out;
+    emit(out, document);
+    print(std::string(out.c_str()) + "\n");
+    return;
+  }
+  // A device may answer with bytes that are no UTF-8: they are replaced, never thrown over.
+  print(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void Console::say(std::string_view line) const {
+  if (!shows_progress_) return;
+  const std::string text = "\r\x1b[K" + std::string(line) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void Console::say_passing(std::string_view line) const {
+  if (!shows_progress_) return;
+  const std::string text = "\r\x1b[K" + std::string(line);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+int Console::fail(const Error& error) const {
+  if (is_text()) {
+    const std::string text = progress_.paint(Ink::red, "error: ") + error.text() + "\n";
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  } else {
+    print(nlohmann::json{{"kind", "Error"},
+                         {"errors", {{{"code", std::string(to_string(error.kind))}, {"message", error.text()}}}}});
+  }
+  return kExitError;
+}
+
+int Console::fail(const Sources& sources, const Diagnostics& diagnostics) const {
+  if (is_text()) {
+    const std::string text = render_text(sources, diagnostics, progress_.colour);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  } else {
+    print(render_json(sources, diagnostics));
+  }
+  return kExitError;
+}
+
+void Console::warn(const Sources& sources, const Diagnostics& diagnostics) const {
+  if (!is_text() || diagnostics.empty()) return;
+  const std::string text = render_text(sources, diagnostics, progress_.colour);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace lockstep

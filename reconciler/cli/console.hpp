@@ -1,0 +1,56 @@
+// Console: where a command prints, and in which form. Results go to standard output, progress to standard error and
+// only on a terminal, errors to standard error (with -o json or yaml: as an Error object on standard output).
+#pragma once
+
+#include <cstdio>
+#include <nlohmann/json_fwd.hpp>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "reconciler/report/terminal.hpp"
+#include "specs/model/diagnostic.hpp"
+#include "specs/model/result.hpp"
+
+namespace lockstep {
+
+enum class OutputFormat : std::uint8_t { text, json, yaml };
+
+// Exit codes that scripts rely on (shared/design/command-line.md).
+inline constexpr int kExitInSync = 0;
+inline constexpr int kExitError = 1;
+inline constexpr int kExitDifferent = 2;
+inline constexpr int kExitIncomplete = 3;
+
+class Console {
+ public:
+  Console() : out_(Terminal::of(1)), progress_(Terminal::of(2)), shows_progress_(progress_.on_terminal) {}
+
+  OutputFormat output = OutputFormat::text;
+  std::stop_token stop;  // requested by Ctrl-C or SIGTERM
+  int stop_fd = -1;      // readable from then on
+
+  const Terminal& out() const { return out_; }
+  const Terminal& progress() const { return progress_; }
+  bool is_text() const { return output == OutputFormat::text; }
+
+  void print(std::string_view text) const;
+  // One JSON document, as JSON or as YAML.
+  void print(const nlohmann::json& document) const;
+  // A line that stays (a step done) and one that is overwritten by the next (a step under way).
+  void say(std::string_view line) const;
+  void say_passing(std::string_view line) const;
+
+  // Prints, and returns kExitError (kExitIncomplete stays the caller's matter).
+  int fail(const Error& error) const;
+  int fail(const Sources& sources, const Diagnostics& diagnostics) const;
+  // Warnings: to standard error, as text only.
+  void warn(const Sources& sources, const Diagnostics& diagnostics) const;
+
+ private:
+  Terminal out_;
+  Terminal progress_;
+  bool shows_progress_;
+};
+
+}  // namespace lockstep

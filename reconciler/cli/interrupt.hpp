@@ -1,0 +1,31 @@
+// Ctrl-C and SIGTERM as a stop token and a pollable descriptor: the first asks the command to end in good order, a
+// second one ends the process at once (exit code 128 + signal, as shells have it).
+//
+// Make it before any other thread: it blocks the two signals in the calling thread, and threads inherit that.
+#pragma once
+
+#include <stop_token>
+#include <thread>
+
+namespace lockstep {
+
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  std::stop_token token() const { return source_.get_token(); }
+  int descriptor() const { return event_fd_; }
+
+ private:
+  void wait_for_signals(int signal_fd);
+
+  std::stop_source source_;
+  int event_fd_;
+  int quit_fd_;
+  std::thread thread_;
+};
+
+}  // namespace lockstep

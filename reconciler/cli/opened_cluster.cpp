@@ -1,0 +1,77 @@
+#include "reconciler/cli/opened_cluster.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "reconciler/twin/layout.hpp"
+#include "specs/fabric/proofs.hpp"
+
+namespace lockstep {
+namespace {
+
+Result<CompileOptions> compile_options(const Aim& aim, const std::string& folder) {
+  CompileOptions options;
+  options.today = today();
+  if (aim.twin) {
+    TRY(const BitRate rate, parse_bit_rate(aim.link_rate));
+    options.twin = TwinOptions{.link_rate = rate.bits_per_second};
+  }
+  const std::filesystem::path lock = std::filesystem::path(folder) / kAllocationLockFile;
+  std::ifstream file(lock);
+  if (file) {
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    Result<AllocationLock> parsed = parse_allocation_lock(text);
+    if (!parsed) return wrap(lock.string(), std::move(parsed.error()));
+    options.allocation.lock = *std::move(parsed);
+  }
+  return options;
+}
+
+void move_into(Diagnostics& all, Diagnostics more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+Date today() {
+  const auto days = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  return Date{static_cast<std::int32_t>(days.time_since_epoch().count())};
+}
+
+std::optional<OpenedCluster> open_cluster(const Aim& aim, const Console& console, bool strict) {
+  Loaded loaded = load(aim.specs);
+  if (has_errors(loaded.diagnostics)) {
+    console.fail(loaded.catalog.sources, loaded.diagnostics);
+    return std::nullopt;
+  }
+  OpenedCluster opened;
+  std::error_code ignored;  // a folder that can't be made absolute keeps the name it was given
+  opened.folder = std::filesystem::weakly_canonical(loaded.catalog.directory, ignored).string();
+  if (opened.folder.empty()) opened.folder = loaded.catalog.directory;
+  opened.name = loaded.catalog.clusters.empty() ? std::filesystem::path(opened.folder).filename().string()
+                                                : loaded.catalog.clusters.front().metadata.name.value;
+  opened.id = twin_cluster_id(opened.name, opened.folder);
+  opened.twin = aim.twin;
+  opened.catalog = std::move(loaded.catalog);
+
+  const Result<CompileOptions> options = compile_options(aim, opened.folder);
+  if (!options) {
+    console.fail(options.error());
+    return std::nullopt;
+  }
+  Diagnostics all = std::move(loaded.diagnostics);
+  opened.compiled = compile(opened.catalog, *options);
+  move_into(all, opened.compiled.diagnostics);
+  if (!has_errors(all)) move_into(all, prove(opened.catalog, opened.compiled.topology));
+  if (has_errors(all) || (strict && !all.empty())) {
+    console.fail(opened.catalog.sources, all);
+    return std::nullopt;
+  }
+  console.warn(opened.catalog.sources, all);
+  opened.warnings = std::move(all);
+  return opened;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+#include "reconciler/cli/commands.hpp"
+#include "reconciler/cli/opened_cluster.hpp"
+#include "reconciler/report/topology_picture.hpp"
+
+namespace lockstep {
+
+int run_topology(const TopologyOptions& options, const Console& console) {
+  Aim aim = options.aim;
+  aim.twin = true;  // so that the scaled speeds stand beside the real ones
+  const std::optional<OpenedCluster> opened = open_cluster(aim, console);
+  if (!opened) return kExitError;
+  const Catalog& catalog = opened->catalog;
+  const Topology& topology = opened->compiled.topology;
+  switch (options.format) {
+    case PictureFormat::text: console.print(topology_text(catalog, topology, console.out())); break;
+    case PictureFormat::dot: console.print(topology_dot(catalog, topology)); break;
+    case PictureFormat::svg: console.print(topology_svg(catalog, topology)); break;
+  }
+  return kExitInSync;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,32 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reconciler/cli/commands.hpp"
+#include "reconciler/cli/opened_cluster.hpp"
+
+namespace lockstep {
+
+int run_validate(const ValidateOptions& options, const Console& console) {
+  const std::optional<OpenedCluster> opened = open_cluster(options.aim, console, options.strict);
+  if (!opened) return kExitError;
+  const Topology& topology = opened->compiled.topology;
+  std::size_t leaves = 0;
+  for (const Intent& intent : opened->compiled.intents) leaves += intent.want.size();
+  if (console.is_text()) {
+    console.print(fmt::format("{}: {} devices, {} links, {} leaves wanted; valid and proved{}\n", opened->name,
+                              topology.devices.size(), topology.links.size(), leaves,
+                              opened->warnings.empty() ? "" : fmt::format(", {} warnings", opened->warnings.size())));
+  } else {
+    console.print(nlohmann::json{{"apiVersion", "lockstep.dev/v1alpha1"},
+                                 {"kind", "Validation"},
+                                 {"cluster", opened->name},
+                                 {"devices", topology.devices.size()},
+                                 {"links", topology.links.size()},
+                                 {"leaves", leaves},
+                                 {"warnings", opened->warnings.size()}});
+  }
+  return kExitInSync;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,79 @@
+// measure: the benchmarks of ValidationSuites, on real traffic, over the pairs that matter, judged.
+//
+// Promises: what runs follows from specs and topology alone: endpoints, rounds in which no link can be oversubscribed
+// under any hash outcome, nominal and ideal figures; only pairs that `affected` names, where given; coverage says what
+// was measured of what there is. A benchmark that can't run here is in the outcome with its reason, as unknown.
+// Refuses: suites or benchmarks by a name that does not exist.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "bench/baseline.hpp"
+#include "bench/judge.hpp"
+#include "bench/schedule.hpp"
+#include "bench/suspects.hpp"
+#include "bench/tcp/run.hpp"
+#include "specs/compile/compile.hpp"
+
+namespace lockstep {
+
+// What a pair's traffic (or a group's) may cross: for the blast radius.
+struct Crossed {
+  std::vector<std::string> devices;
+  std::vector<std::uint32_t> links;  // LinkIndex
+};
+
+struct MeasureChoice {
+  std::string suite;                             // empty: all
+  std::string benchmark;                         // empty: all
+  std::function<bool(const Crossed&)> affected;  // empty: all pairs
+};
+
+struct MeasureInput {
+  const Catalog& catalog;
+  const Compiled& compiled;
+  // The network namespace in which a device's probe runs; empty text: this one.
+  std::function<std::string(const std::string& device)> netns_path;
+  std::map<std::string, bench::Baseline> baselines;  // by suite
+  std::string config_hash;
+};
+
+struct BenchmarkOutcome {
+  const Benchmark* benchmark = nullptr;
+  std::string transport;  // the one that ran; empty: none
+  std::vector<bench::Measurement> measurements;
+  bench::BenchmarkVerdict verdict;
+  bench::Coverage coverage;
+  std::size_t rounds = 0;
+  std::string why_not;  // it could not run at all
+};
+
+struct SuiteOutcome {
+  const ValidationSuite* suite = nullptr;
+  std::vector<BenchmarkOutcome> benchmarks;
+  std::vector<bench::Suspect> suspects;
+  bench::Verdict verdict = bench::Verdict::unknown;
+};
+
+struct MeasureProgress {
+  std::string benchmark;
+  std::size_t done = 0;
+  std::size_t total = 0;
+  std::string last;  // "gpu1:rail0 -> gpu2:rail0  938Mbps"
+};
+
+Result<std::vector<SuiteOutcome>> measure(const MeasureInput& input, const MeasureChoice& choice,
+                                          const std::function<void(const MeasureProgress&)>& progress,
+                                          std::stop_token stop);
+
+bench::Verdict verdict_of(const std::vector<SuiteOutcome>& outcomes);
+
+// SHA-256 over everything wanted: what a measurement was taken under.
+std::string config_hash(const Compiled& compiled);
+
+}  // namespace lockstep

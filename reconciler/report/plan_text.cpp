@@ -1,0 +1,137 @@
+#include "reconciler/report/plan_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "reconciler/report/folded_changes.hpp"
+#include "reconciler/report/table.hpp"
+#include "specs/language/hostlist.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string origin_text(const Plan& plan, std::uint32_t origin) {
+  if (origin == 0 || origin >= plan.origins.size()) return "";
+  const PlanOrigin& from = plan.origins[origin];
+  if (from.file.empty()) return fmt::format("{} {}", from.object, from.rule);
+  const std::size_t slash = from.file.rfind('/');
+  return fmt::format("{}:{} {}", slash == std::string::npos ? from.file : from.file.substr(slash + 1), from.line, from.rule);
+}
+
+void add_change(const Plan& plan, const FoldedChange& line, RowId row, Table& table, const Terminal& terminal) {
+  const bool adds = !line.was;
+  const bool removes = !line.want;
+  const std::string sign = adds ? terminal.paint(Ink::green, "+") : removes ? terminal.paint(Ink::red, "-")
+                                                                            : terminal.paint(Ink::yellow, "~");
+  std::string value = removes ? value_text(row, line.was) : value_text(row, line.want);
+  if (!adds && !removes) value = value_text(row, line.was) + " → " + value;
+  if (value == "present") value.clear();
+  table.add({sign + " " + line.path, value, terminal.paint(Ink::dim, origin_text(plan, line.origin))});
+}
+
+std::string changes_text(const Plan& plan, const Step& step, const Terminal& terminal) {
+  std::vector<FoldableChange> changes;
+  for (const PlannedChange& change : step.changes) changes.push_back({change.path, change.was, change.want, change.origin});
+  std::map<std::string, RowId> rows;
+  Table table({{""}, {""}, {""}});
+  for (const FoldedChange& line : fold_changes(changes)) {
+    const auto parsed = std::find_if(changes.begin(), changes.end(), [&](const FoldableChange& change) {
+      return change.origin == line.origin && change.was == line.was && change.want == line.want;
+    });
+    add_change(plan, line, parsed->path.row(), table, terminal);
+  }
+  const std::string text = table.render(Terminal{}, "      ");
+  return text.substr(text.find('\n') + 1);  // no titles
+}
+
+struct StepGroup {
+  const Step* first = nullptr;
+  std::string changes;
+  std::vector<std::string> devices;
+};
+
+std::vector<StepGroup> groups_of(const Plan& plan, std::uint32_t wave, const Terminal& terminal) {
+  std::vector<StepGroup> groups;
+  std::map<std::string, std::size_t> by_text;
+  for (const Step& step : plan.steps) {
+    if (step.wave != wave) continue;
+    std::string changes = changes_text(plan, step, terminal);
+    const std::string key = step.driver + "\n" + step.remedy + "\n" + changes;
+    const auto [at, is_new] = by_text.try_emplace(key, groups.size());
+    if (is_new) groups.push_back({&step, std::move(changes), {}});
+    auto& devices = groups[at->second].devices;
+    if (std::find(devices.begin(), devices.end(), step.device) == devices.end()) devices.push_back(step.device);
+  }
+  return groups;
+}
+
+}  // namespace
+
+Ink ink_of(Disruption disruption) {
+  switch (disruption) {
+    case Disruption::none: return Ink::green;
+    case Disruption::traffic: return Ink::yellow;
+    case Disruption::reset:
+    case Disruption::reboot: return Ink::red;
+  }
+  return Ink::plain;
+}
+
+std::string plan_text(const Plan& plan, const Terminal& terminal) {
+  std::string out;
+  for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave) {
+    out += terminal.paint(Ink::bold, fmt::format("wave {}", wave)) + "\n";
+    for (const StepGroup& group : groups_of(plan, wave, terminal)) {
+      const Step& step = *group.first;
+      out += fmt::format("  {}  {}  {}{}\n", terminal.paint(Ink::cyan, fold_hostlist(group.devices)), step.driver,
+                         terminal.paint(ink_of(step.disruption), fmt::format("disruption: {}", to_string(step.disruption))),
+                         step.live ? terminal.paint(Ink::yellow, "  carries traffic now") : "");
+      if (!step.remedy.empty()) out += "    " + terminal.paint(Ink::bold, "remedy " + step.remedy) + "\n";
+      out += group.changes;
+      for (const std::string& note : step.notes) out += terminal.paint(Ink::dim, "      " + note) + "\n";
+      for (const Hold& hold : step.holds) out += terminal.paint(Ink::yellow, "      held: " + hold.reason) + "\n";
+    }
+  }
+  for (const std::string& refusal : plan.refusals) out += terminal.paint(Ink::red, "refused unasked: " + refusal) + "\n";
+  return out;
+}
+
+std::string not_applied_text(const std::vector<DeviceState>& states, const Terminal& terminal) {
+  struct Reason {
+    std::set<std::string_view> rows;
+    std::vector<std::string> devices;
+    std::size_t leaves = 0;
+  };
+  std::map<std::string, Reason> by_reason;
+  for (const DeviceState& state : states) {
+    for (const NotApplied& leaf : state.not_applied) {
+      Reason& reason = by_reason[leaf.reason];
+      reason.rows.insert(schema_row(leaf.path.row()).pattern);
+      if (reason.devices.empty() || reason.devices.back() != state.device) reason.devices.push_back(state.device);
+      ++reason.leaves;
+    }
+  }
+  if (by_reason.empty()) return "";
+  std::string out = terminal.paint(Ink::bold, "can't be applied here") + "\n";
+  for (const auto& [why, reason] : by_reason) {
+    std::string rows;
+    for (const std::string_view row : reason.rows) rows += (rows.empty() ? "" : ", ") + std::string(row);
+    out += fmt::format("  {} ({} leaves)  {}\n", terminal.paint(Ink::yellow, why), reason.leaves,
+                       terminal.paint(Ink::cyan, fold_hostlist(reason.devices)));
+    out += terminal.paint(Ink::dim, "    " + rows) + "\n";
+  }
+  return out;
+}
+
+std::string plan_summary(const Plan& plan) {
+  std::size_t disturbing = 0;
+  for (const Step& step : plan.steps) disturbing += step.live ? 1 : 0;
+  return fmt::format("{} steps on {} devices, {} changes in {} waves; {} steps disturb live traffic; {} leaves can't be applied here",
+                     plan.steps.size(), plan.devices.size(), plan.changes(), plan.waves(), disturbing, plan.not_applicable);
+}
+
+}  // namespace lockstep

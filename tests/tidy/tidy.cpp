@@ -1,0 +1,235 @@
+// The source lints, as a test: what reviewers would otherwise have to say again and again. Each rule names the file and
+// line. A limit is raised only by a commit that says why.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SourceText {
+  std::string path;  // from the repository root
+  std::vector<std::string> lines;
+  bool header() const { return path.ends_with(".hpp"); }
+  bool product() const { return !path.starts_with("tests/"); }
+};
+
+std::vector<SourceText> read_sources() {
+  std::vector<SourceText> all;
+  const fs::path root = LOCKSTEP_SOURCE_DIR;
+  for (const char* const top : {"specs", "drivers", "bench", "reconciler", "tests"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension != ".hpp" && extension != ".cpp" && extension != ".c") continue;
+      SourceText source;
+      source.path = fs::relative(entry.path(), root).string();
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);) source.lines.push_back(line);
+      all.push_back(std::move(source));
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const SourceText& a, const SourceText& b) { return a.path < b.path; });
+  return all;
+}
+
+const std::vector<SourceText>& sources() {
+  static const std::vector<SourceText> all = read_sources();
+  return all;
+}
+
+// The line without a // comment and without the inside of string literals.
+std::string code_of(const std::string& line) {
+  std::string out;
+  bool in_text = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (!in_text && line.compare(i, 2, "//") == 0) break;
+    if (line[i] == '\\' && in_text) {
+      ++i;
+      continue;
+    }
+    if (line[i] == '"') in_text = !in_text;
+    if (!in_text || line[i] == '"') out += line[i];
+  }
+  return out;
+}
+
+using Rule = std::function<std::string(const SourceText&, const std::string& line)>;
+
+// Applies a rule to every line of every source that `applies` picks; each answer is a failure at that line.
+void every_line(const std::function<bool(const SourceText&)>& applies, const Rule& rule) {
+  for (const SourceText& source : sources()) {
+    if (!applies(source)) continue;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      const std::string complaint = rule(source, source.lines[i]);
+      if (!complaint.empty()) ADD_FAILURE() << source.path << ":" << i + 1 << ": " << complaint;
+    }
+  }
+}
+
+bool any(const SourceText&) { return true; }
+bool product(const SourceText& source) { return source.product(); }
+
+// Folders in the order in which they may include: only what stands before.
+constexpr std::array<std::string_view, 17> kOrder{
+    "specs/model",   "specs/language", "specs/platforms", "specs/fabric",      "specs/compile",   "drivers/runtime",
+    "drivers/linux", "drivers/frr",    "drivers/sim",     "bench/tcp",         "bench",           "reconciler/engine",
+    "reconciler/twin", "reconciler/report", "reconciler/cli", "tests",         ""};
+
+// bench/tcp includes bench; both have the rank of bench. drivers/driver.hpp is the seam that drivers/* include.
+int rank(std::string_view path) {
+  if (path.starts_with("drivers/driver.hpp")) return 5;
+  if (path.starts_with("bench/")) return 10;
+  for (std::size_t i = 0; i < kOrder.size(); ++i)
+    if (path.starts_with(kOrder[i])) return static_cast<int>(i);
+  return static_cast<int>(kOrder.size());
+}
+
+TEST(Tidy, FindsTheSources) { ASSERT_GT(sources().size(), 50U); }
+
+TEST(Tidy, IncludesGoOneWay) {
+  every_line(product, [](const SourceText& source, const std::string& line) -> std::string {
+    if (!line.starts_with("#include \"")) return {};
+    const std::string included = line.substr(10, line.find('"', 10) - 10);
+    if (included.find('/') == std::string::npos) return "include from the repository root: \"" + included + "\"";
+    if (rank(included) > rank(source.path)) return "includes against the direction: \"" + included + "\"";
+    return {};
+  });
+}
+
+TEST(Tidy, FilesAreShort) {
+  constexpr std::size_t kLinesMax = 500;
+  for (const SourceText& source : sources())
+    EXPECT_LE(source.lines.size(), kLinesMax) << source.path << " has more than " << kLinesMax << " lines";
+}
+
+TEST(Tidy, LinesAreShort) {
+  every_line(any, [](const SourceText&, const std::string& line) -> std::string {
+    constexpr std::size_t kColumnsMax = 120;
+    const auto columns = static_cast<std::size_t>(
+        std::count_if(line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+    const bool recorded = line.find("R\"") != std::string::npos || line.find("http") != std::string::npos;
+    return columns > kColumnsMax && !recorded ? "line of " + std::to_string(columns) + " columns" : "";
+  });
+}
+
+// clang-format puts a function's opening line and its closing brace in column 0 (or 2 inside a class).
+TEST(Tidy, FunctionsAreShort) {
+  constexpr std::size_t kLinesMax = 70;  // 60 by the rule; ten for a signature and a table within
+  for (const SourceText& source : sources()) {
+    if (!source.product()) continue;
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      const std::string& line = source.lines[i];
+      if (!line.empty() && line[0] != ' ' && line.ends_with("{")) start = i;
+      if (line == "}" && i - start > kLinesMax)
+        ADD_FAILURE() << source.path << ":" << start + 1 << ": function of " << i - start << " lines";
+    }
+  }
+}
+
+TEST(Tidy, HeadersSayWhatTheyAreFor) {
+  for (const SourceText& source : sources()) {
+    if (!source.header() || !source.product()) continue;
+    ASSERT_FALSE(source.lines.empty()) << source.path;
+    EXPECT_TRUE(source.lines[0].starts_with("// ")) << source.path << " does not open with what it is for";
+    EXPECT_TRUE(std::find(source.lines.begin(), source.lines.end(), "#pragma once") != source.lines.end()) << source.path;
+  }
+}
+
+bool has_word(std::string_view identifier, std::string_view word) {
+  std::string lower;
+  for (std::size_t i = 0; i < identifier.size(); ++i) {
+    const char c = identifier[i];
+    if (std::isupper(static_cast<unsigned char>(c)) != 0 && i > 0) lower += '_';
+    lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  const std::string padded = "_" + lower + "_";
+  return padded.find("_" + std::string(word) + "_") != std::string::npos;
+}
+
+TEST(Tidy, NamesSayWhatThingsAre) {
+  constexpr std::array<std::string_view, 9> kBanned{"manager", "helper", "util", "utils", "handler",
+                                                    "base",    "impl",   "common", "misc"};
+  every_line(product, [&](const SourceText&, const std::string& line) -> std::string {
+    const std::string code = code_of(line);
+    for (const std::string_view keyword : {"struct ", "class ", "enum class "}) {
+      if (!code.starts_with(keyword)) continue;
+      const std::size_t start = keyword.size();
+      const std::string name = code.substr(start, code.find_first_of(" ;:{", start) - start);
+      for (const std::string_view word : kBanned)
+        if (has_word(name, word)) return "'" + name + "' is named for nothing: say what it is";
+    }
+    return {};
+  });
+  for (const SourceText& source : sources())
+    for (const std::string_view word : kBanned)
+      EXPECT_FALSE(has_word(fs::path(source.path).stem().string(), word)) << source.path;
+}
+
+TEST(Tidy, ProductCallsNoShellAndNoSlowHeaders) {
+  constexpr std::array<std::string_view, 6> kBanned{" system(", "popen(", "<regex>", "<iostream>", "<boost/asio.hpp>",
+                                                    "std::random_device"};
+  every_line(product, [&](const SourceText&, const std::string& line) -> std::string {
+    const std::string code = code_of(line);
+    for (const std::string_view word : kBanned)
+      if (code.find(word) != std::string::npos) return "not here: " + std::string(word);
+    return {};
+  });
+}
+
+TEST(Tidy, NothingSleepsInTestsOrInTheEngine) {
+  every_line(
+      [](const SourceText& source) {
+        return (source.path.starts_with("tests/") && source.path != "tests/tidy/tidy.cpp") ||
+               source.path.starts_with("reconciler/engine/");
+      },
+      [](const SourceText&, const std::string& line) -> std::string {
+        const std::string code = code_of(line);
+        for (const std::string_view word : {"sleep_for", "usleep(", "sleep_until", " sleep("})
+          if (code.find(word) != std::string::npos) return "waits by the clock: poll for a state with a deadline";
+        return {};
+      });
+}
+
+TEST(Tidy, OnlyCompileAndMapsNameLeaves) {
+  every_line(product, [](const SourceText& source, const std::string& line) -> std::string {
+    const bool may = source.path.starts_with("specs/compile/") || source.path.starts_with("specs/model/") ||
+                     source.path.find("/map") != std::string::npos;
+    return !may && line.find("row(\"") != std::string::npos && !line.starts_with("//")
+               ? "a leaf is named by text outside specs/compile and drivers/*/map*"
+               : "";
+  });
+}
+
+TEST(Tidy, NoWorkIsLeftAsAWord) {
+  every_line(any, [](const SourceText& source, const std::string& line) -> std::string {
+    if (source.path == "tests/tidy/tidy.cpp") return {};
+    for (const std::string_view word : {"TODO", "FIXME", "XXX", "HACK"})
+      if (line.find(word) != std::string::npos) return std::string(word) + " is not a plan: an issue is";
+    return {};
+  });
+}
+
+TEST(Tidy, TheDriverSeamStaysSmall) {
+  for (const SourceText& source : sources()) {
+    if (source.path != "drivers/driver.hpp") continue;
+    const auto first = std::find(source.lines.begin(), source.lines.end(), "class Driver {");
+    ASSERT_NE(first, source.lines.end());
+    const auto last = std::find(first, source.lines.end(), "};");
+    const auto virtuals =
+        std::count_if(first, last, [](const std::string& line) { return line.find("virtual") != std::string::npos; });
+    EXPECT_LE(virtuals, 5) << "the seam is four calls and a destructor";
+  }
+}
+
+}  // namespace
