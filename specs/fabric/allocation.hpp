@@ -30,12 +30,17 @@ struct AllocationLock {
 inline constexpr std::string_view kAllocationLockFile = "allocations.lock";  // beside the specs
 Result<AllocationLock> parse_allocation_lock(std::string_view text);
 std::string to_text(const AllocationLock& lock);
+// None: the folder has no lock yet.
+Result<std::optional<AllocationLock>> read_allocation_lock(const std::string& directory);
+// Replaces the file in one step (rename(2)), so that a reader sees the old one or the new one.
+Result<Done> write_allocation_lock(const std::string& directory, const AllocationLock& lock);
 
 struct Allocation {
   std::vector<std::optional<IpPrefix>> port;      // by PortIndex: the address with its length (10.64.0.1/31)
   std::vector<std::optional<IpPrefix>> loopback;  // by DeviceIndex
   std::vector<std::uint32_t> asn;                 // by DeviceIndex; 0: none
   std::vector<std::optional<IpPrefix>> block;     // by DeviceIndex: the aggregate that a leaf announces
+  std::vector<std::string> router_id;             // by DeviceIndex; empty: none
   AllocationLock lock;                            // what a new lock must say
 };
 

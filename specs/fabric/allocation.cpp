@@ -1,0 +1,321 @@
+#include "specs/fabric/allocation.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <unordered_map>
+
+#include "specs/fabric/codes.hpp"
+#include "specs/language/hostlist.hpp"
+
+namespace lockstep {
+namespace {
+
+// A leaf's block has room for this many host links where the pool allows it: a leaf of 64 host ports and 64
+// uplinks is half a 128-port switch, so a leaf fills up without ever needing another block.
+constexpr std::uint64_t kLinksPerBlock = 64;
+
+// Numbers of one pool: locked ones first, then each name's preferred number, then the lowest that is free.
+class Numbers {
+ public:
+  Numbers(const AllocationLock* locked, std::map<std::string, std::uint64_t>& kept, const std::string& pool)
+      : kept_(kept) {
+    if (locked == nullptr) return;
+    const auto found = locked->pools.find(pool);
+    if (found == locked->pools.end()) return;
+    kept_ = found->second;  // names that are gone keep their numbers: a device that returns finds its own
+    for (const auto& [name, number] : kept_)
+      if (!taken_.insert(number).second) twice_.push_back(name);
+  }
+  std::uint64_t of(const std::string& name, std::uint64_t preferred, std::uint64_t lowest) {
+    if (const auto found = kept_.find(name); found != kept_.end()) return found->second;
+    std::uint64_t number = preferred;
+    if (taken_.contains(number))
+      for (number = lowest; taken_.contains(number);) ++number;
+    taken_.insert(number);
+    kept_.emplace(name, number);
+    return number;
+  }
+  const std::vector<std::string>& twice() const { return twice_; }
+
+ private:
+  std::map<std::string, std::uint64_t>& kept_;
+  std::set<std::uint64_t> taken_;
+  std::vector<std::string> twice_;
+};
+
+class Allocator {
+ public:
+  Allocator(const Catalog& catalog, const Topology& topology, const AllocateOptions& options,
+            Diagnostics& diagnostics)
+      : catalog_(catalog), topology_(topology), diagnostics_(diagnostics) {
+    if (options.lock && !options.renumber) locked_ = &*options.lock;
+    if (options.lock && options.renumber) out_.lock = AllocationLock{};
+    out_.port.resize(topology.ports.size());
+    out_.loopback.resize(topology.devices.size());
+    out_.asn.resize(topology.devices.size());
+    out_.block.resize(topology.devices.size());
+    out_.router_id.resize(topology.devices.size());
+    std::uint64_t next = 0;
+    for (std::uint32_t set = 0; set < catalog.device_sets.size(); ++set) first_ordinal_.push_back(0);
+    for (unsigned tier = 0; tier <= 3; ++tier) {
+      next = 0;
+      for (std::uint32_t set = 0; set < catalog.device_sets.size(); ++set) {
+        if (static_cast<unsigned>(*catalog.device_sets[set].role) != tier) continue;
+        first_ordinal_[set] = next;
+        const auto count = count_hostlist(*catalog.device_sets[set].names);
+        next += count ? *count : 0;
+      }
+      devices_of_tier_[tier] = next;
+    }
+  }
+
+  Allocation run() {
+    for (FabricIndex fabric = 0; fabric < topology_.fabrics.size(); ++fabric) {
+      said_ = &catalog_.fabrics[fabric];
+      graph_ = &topology_.fabrics[fabric];
+      if (graph_->links.empty()) continue;
+      if (said_->addressing.said) {
+        give_loopbacks();
+        give_blocks();
+      }
+      if (*said_->routing->protocol == Protocol::bgp_unnumbered && said_->routing.said) give_asns();
+    }
+    check_overlaps();
+    return std::move(out_);
+  }
+
+ private:
+  void give_loopbacks();
+  void give_blocks();
+  void give_asns();
+  void give_asns_of(unsigned tier, const Said<AsnRange>& range, std::string_view word);
+  void check_overlaps();
+  std::uint8_t link_length(const Said<IpPrefix>& pool) const { return pool->address.v6 ? 127 : 31; }
+  std::uint64_t block_links(std::uint64_t ports_max);
+  Numbers numbers(const std::string& what) {
+    const std::string pool = "Fabric/" + *said_->metadata.name + " " + what;
+    Numbers out(locked_, out_.lock.pools[pool], pool);
+    if (!out.twice().empty())
+      report(code::lock_conflict, said_->metadata.name.at,
+             "allocations.lock gives one number of '" + pool + "' to two names, one of them " +
+                 out.twice().front(),
+             "delete one of the two lines");
+    return out;
+  }
+  std::uint64_t ordinal(DeviceIndex device) const {
+    return first_ordinal_[topology_.devices[device].set] + topology_.devices[device].ordinal;
+  }
+  void report(std::string_view code, Position at, std::string message, std::string hint,
+              std::vector<Related> related = {}) {
+    diagnostics_.push_back(Diagnostic{.code = std::string(code),
+                                      .at = at,
+                                      .message = std::move(message),
+                                      .hint = std::move(hint),
+                                      .related = std::move(related)});
+  }
+  bool usable(const Said<IpPrefix>& pool);
+
+  const Catalog& catalog_;
+  const Topology& topology_;
+  Diagnostics& diagnostics_;
+  const AllocationLock* locked_ = nullptr;
+  Allocation out_;
+  std::vector<std::uint64_t>
+      first_ordinal_;  // by set: how many devices of its tier are in the sets before it
+  std::uint64_t devices_of_tier_[4] = {};
+  const Fabric* said_ = nullptr;
+  const FabricGraph* graph_ = nullptr;
+};
+
+bool Allocator::usable(const Said<IpPrefix>& pool) {
+  const Said<Family>& family = said_->addressing->family;
+  if (!family.said || (*family == Family::ipv6) == pool->address.v6) return true;
+  report(code::wrong_family, pool.at,
+         "the pool " + pool->text() + " is not of the family " + std::string(to_string(*family)),
+         "change the pool or the family", {{family.at, "the family is said here"}});
+  return false;
+}
+
+void Allocator::give_loopbacks() {
+  const Said<IpPrefix>& pool = said_->addressing->loopbacks;
+  Numbers given = numbers("loopback");
+  bool reported = !pool.said || !usable(pool);
+  std::uint64_t before = 1;  // number 0 is the pool's own address, which reads like a network
+  for (unsigned tier = 1; tier <= 3; ++tier) {
+    for (const DeviceIndex device : graph_->tier(tier)) {
+      const std::uint64_t number = given.of(topology_.devices[device].name, before + ordinal(device), 1);
+      if (number <= 0xFFFF'FFFF)
+        out_.router_id[device] = IpAddress::v4(static_cast<std::uint32_t>(number)).text();
+      if (!pool.said) continue;
+      const std::optional<IpAddress> address = pool->nth_address(number);
+      if (address) {
+        out_.loopback[device] = IpPrefix{*address, static_cast<std::uint8_t>(address->width())};
+        if (!address->v6) out_.router_id[device] = address->text();
+      } else if (!std::exchange(reported, true)) {
+        report(code::pool_too_small, pool.at,
+               "the loopbacks' pool " + pool->text() + " ends before " + topology_.devices[device].name +
+                   ", which has number " + std::to_string(number),
+               "use a shorter prefix");
+      }
+    }
+    before += devices_of_tier_[tier];
+  }
+}
+
+// How many host links a block holds: what the lock says, else a whole leaf's worth, else just enough.
+std::uint64_t Allocator::block_links(std::uint64_t ports_max) {
+  const Said<IpPrefix>& pool = said_->addressing->hosts;
+  const std::uint64_t needed = std::bit_ceil(std::max<std::uint64_t>(ports_max, 1));
+  const std::uint64_t links = pool->subnets(link_length(pool));
+  const std::uint64_t roomy = std::max(needed, kLinksPerBlock);
+  const std::uint64_t preferred =
+      roomy <= links / std::max<std::uint64_t>(graph_->leaves.size(), 1) ? roomy : needed;
+  Numbers given = numbers("block");
+  const std::uint64_t locked = given.of("links", preferred, preferred);
+  if (locked >= ports_max && std::has_single_bit(locked)) return locked;
+  report(code::lock_conflict, pool.at,
+         "a leaf has " + std::to_string(ports_max) + " host ports, and allocations.lock keeps blocks of " +
+             std::to_string(locked) + " links",
+         "larger blocks move addresses: `--renumber` does that");
+  return 0;
+}
+
+void Allocator::give_blocks() {
+  const Said<IpPrefix>& pool = said_->addressing->hosts;
+  if (graph_->endpoints.empty()) return;
+  if (!pool.said)
+    return report(code::nothing_said, said_->addressing.at,
+                  "no line says which addresses the host links have",
+                  "add `hosts: 10.64.0.0/16` to addressing");
+  if (!usable(pool)) return;
+  // A leaf port's place in its block follows from its name: one small map a set, not one entry a port.
+  std::map<std::uint32_t, Numbers> places;
+  std::uint64_t ports_max = 0;
+  std::vector<std::uint64_t> place(graph_->endpoints.size());
+  // In the order of the laws, so that the n-th port of the hostlist is number n.
+  std::vector<std::uint32_t> order(graph_->endpoints.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return graph_->endpoints[a].link < graph_->endpoints[b].link;
+  });
+  std::unordered_map<std::uint64_t, std::uint64_t> known;  // (set, name id) -> place
+  for (const std::uint32_t i : order) {
+    const Endpoint& endpoint = graph_->endpoints[i];
+    const std::uint32_t set = topology_.devices[endpoint.leaf].set;
+    const TopologyPort& port = topology_.ports[endpoint.leaf_port];
+    const auto [at, fresh] = known.try_emplace(std::uint64_t{set} << 32 | port.name_id, 0);
+    if (fresh) {
+      auto numbering = places.find(set);
+      if (numbering == places.end())
+        numbering = places.emplace(set, numbers("port/" + *catalog_.device_sets[set].metadata.name)).first;
+      at->second = numbering->second.of(std::string(port.name), 0, 0);
+    }
+    place[i] = at->second;
+    ports_max = std::max(ports_max, at->second + 1);
+  }
+  const std::uint64_t links = block_links(ports_max);
+  if (links == 0) return;
+  const std::uint8_t length = link_length(pool);
+  const auto block_length = static_cast<std::uint8_t>(length - std::countr_zero(links));
+  if (std::countr_zero(links) > length - pool->length)
+    return report(code::pool_too_small, pool.at,
+                  "the hosts' pool " + pool->text() + " is smaller than one leaf's block of " +
+                      std::to_string(links) + " links",
+                  "use a shorter prefix");
+  Numbers blocks = numbers("leaf");
+  for (const DeviceIndex leaf : graph_->leaves) {
+    const std::uint64_t number = blocks.of(topology_.devices[leaf].name, ordinal(leaf), 0);
+    out_.block[leaf] = pool->nth_subnet(block_length, number);
+    if (out_.block[leaf]) continue;
+    report(code::pool_too_small, pool.at,
+           "the hosts' pool " + pool->text() + " has " + std::to_string(pool->subnets(block_length)) +
+               " blocks of " + std::to_string(links) + " links, and " + topology_.devices[leaf].name +
+               " has number " + std::to_string(number),
+           "use a shorter prefix");
+    break;
+  }
+  for (std::size_t i = 0; i < graph_->endpoints.size(); ++i) {
+    const Endpoint& endpoint = graph_->endpoints[i];
+    const auto& block = out_.block[endpoint.leaf];
+    if (!block) continue;
+    const std::optional<IpPrefix> link = block->nth_subnet(length, place[i]);
+    if (!link) continue;
+    // RFC 3021 (and RFC 6164 for IPv6): both addresses of the pair are host addresses; the leaf has the even
+    // one.
+    out_.port[endpoint.leaf_port] = link;
+    out_.port[endpoint.port] = IpPrefix{*link->nth_address(1), length};
+  }
+}
+
+void Allocator::give_asns_of(unsigned tier, const Said<AsnRange>& range, std::string_view word) {
+  const std::vector<DeviceIndex>& devices = graph_->tier(tier);
+  if (devices.empty()) return;
+  if (!range.said)
+    return report(
+        code::nothing_said, said_->routing->asn.said ? said_->routing->asn.at : said_->routing.at,
+        "no line says which AS numbers the fabric's " + std::string(word) + " switches have",
+        "add `" + std::string(word) + ": 4200000000-4200009999` to routing.asn (private use: RFC 6996)");
+  if (range->first == range->last) {
+    for (const DeviceIndex device : devices) out_.asn[device] = range->first;
+    return;
+  }
+  Numbers given = numbers("asn/" + std::string(word));
+  const std::uint64_t size = std::uint64_t{range->last} - range->first + 1;
+  for (const DeviceIndex device : devices) {
+    const std::uint64_t number = given.of(topology_.devices[device].name, ordinal(device), 0);
+    if (number < size) {
+      out_.asn[device] = static_cast<std::uint32_t>(range->first + number);
+      continue;
+    }
+    return report(code::pool_too_small, range.at,
+                  "the range " + format(*range) + " has " + std::to_string(size) + " AS numbers, and " +
+                      topology_.devices[device].name + " has number " + std::to_string(number),
+                  "widen the range");
+  }
+}
+
+void Allocator::give_asns() {
+  const Asns& asn = *said_->routing->asn;
+  give_asns_of(1, asn.leaf, "leaf");
+  give_asns_of(2, asn.spine, "spine");
+  give_asns_of(3, asn.superspine, "superspine");
+  const Said<AsnRange>* const ranges[] = {&asn.host, &asn.leaf, &asn.spine, &asn.superspine};
+  for (std::size_t i = 0; i < std::size(ranges); ++i)
+    for (std::size_t j = i + 1; j < std::size(ranges); ++j)
+      if (ranges[i]->said && ranges[j]->said && (*ranges[i])->first <= (*ranges[j])->last &&
+          (*ranges[j])->first <= (*ranges[i])->last)
+        report(code::pools_overlap, ranges[j]->at,
+               "the AS numbers " + format(**ranges[j]) + " overlap with " + format(**ranges[i]),
+               "tiers need AS numbers of their own", {{ranges[i]->at, "the other range is here"}});
+}
+
+void Allocator::check_overlaps() {
+  struct Pool {
+    const Said<IpPrefix>* prefix;
+    std::string_view vrf;
+  };
+  std::vector<Pool> pools;
+  for (const Fabric& fabric : catalog_.fabrics)
+    for (const Said<IpPrefix>* pool : {&fabric.addressing->hosts, &fabric.addressing->loopbacks})
+      if (pool->said) pools.push_back({pool, *fabric.vrf});
+  for (const Fabric& fabric : catalog_.fabrics)
+    for (const Vlan& vlan : fabric.vlans)
+      if (vlan.subnet.said) pools.push_back({&vlan.subnet, *fabric.vrf});
+  for (std::size_t i = 0; i < pools.size(); ++i)
+    for (std::size_t j = i + 1; j < pools.size(); ++j)
+      if (pools[i].vrf == pools[j].vrf && (*pools[i].prefix)->overlaps(**pools[j].prefix))
+        report(code::pools_overlap, pools[j].prefix->at,
+               "the pool " + (*pools[j].prefix)->text() + " overlaps with " + (*pools[i].prefix)->text(),
+               "pools of one VRF have no address in common",
+               {{pools[i].prefix->at, "the other pool is here"}});
+}
+
+}  // namespace
+
+Allocation allocate(const Catalog& catalog, const Topology& topology, const AllocateOptions& options,
+                    Diagnostics& diagnostics) {
+  return Allocator(catalog, topology, options, diagnostics).run();
+}
+
+}  // namespace lockstep
