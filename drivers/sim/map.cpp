@@ -1,0 +1,48 @@
+#include "drivers/sim/map.hpp"
+
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr RowId kAddress = row("interface[*]/address[*]");
+constexpr RowId kAdmin = row("interface[*]/admin");
+constexpr RowId kRoute = row("route[*]");
+
+bool is_part_of(Path part, Path whole) {
+  const std::string_view pattern = schema_row(whole.row()).pattern;
+  const std::string_view longer = schema_row(part.row()).pattern;
+  if (longer.size() <= pattern.size() || longer.substr(0, pattern.size()) != pattern) return false;
+  if (longer[pattern.size()] != '/') return false;
+  for (std::size_t i = 0; i < whole.key_count(); ++i)
+    if (part.key_id(i) != whole.key_id(i)) return false;
+  return true;
+}
+
+bool uses_port(const Leaf& route, std::string_view port) {
+  const std::string suffix = " dev " + std::string(port);
+  for (const std::string_view hop : route.value.as_list())
+    if (hop.size() >= suffix.size() && hop.substr(hop.size() - suffix.size()) == suffix) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<Path> gone_with(const Tree& tree, const Change& change) {
+  std::vector<Path> gone;
+  const RowId changed = change.path.row();
+  if (!change.want && schema_row(changed).type == LeafType::present) {
+    for (const Leaf& leaf : tree.leaves())
+      if (schema_row(leaf.path.row()).facet == Facet::config && is_part_of(leaf.path, change.path))
+        gone.push_back(leaf.path);
+  }
+  const bool lost_address = changed == kAddress && !change.want;
+  const bool shut = changed == kAdmin && change.want == Value::boolean(false);
+  if (lost_address || shut) {
+    for (const Leaf& leaf : tree.of_row(kRoute))
+      if (uses_port(leaf, change.path.key(0))) gone.push_back(leaf.path);
+  }
+  return gone;
+}
+
+}  // namespace lockstep::sim

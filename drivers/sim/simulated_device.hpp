@@ -1,0 +1,94 @@
+// SimulatedDevice: a device that exists only in memory, behind the driver seam. A fair opponent for the
+// engine: it keeps references (what refers to a leaf goes with it), forgets at boot what is lost at boot, and
+// misbehaves as told by a seed.
+//
+// Promises: observe never changes it; an apply is done change by change and answered for each; it honours
+// Guard::epoch (an older leader is refused) and, when asked, Guard::undo_after. Lost requests and replies are
+// mostly the executor's matter; `lost_reply` here is a device that writes and then answers unknown_outcome.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drivers/driver.hpp"
+#include "drivers/runtime/random.hpp"
+
+namespace lockstep {
+
+// Shares of calls, 0 to 1.
+struct SimulatedFaults {
+  double transient = 0;        // nothing happened, may pass
+  double refused = 0;          // one change of an apply is refused, those after it are not tried
+  double lost_reply = 0;       // written, but the answer is unknown_outcome
+  double reboot_in_apply = 0;  // after some of the changes
+  double stale_read = 0;       // an observation as it was before the last write
+  double unread = 0;           // one row can't be read this time
+  double conflict = 0;         // says that the revision moved
+};
+
+// What the device saw, for checkers.
+struct SimulatedCall {
+  enum class Kind : std::uint8_t { observe, apply, settle };
+  Kind kind = Kind::observe;
+  std::string device;
+  const ChangeSet* changes = nullptr;  // of an apply
+  const Guard* guard = nullptr;
+  std::optional<ErrorKind> answer;  // none: success
+};
+
+class SimulatedDevice final : public Driver {
+ public:
+  SimulatedDevice(std::string name, std::uint64_t seed);
+
+  Traits traits() const override;
+  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override;
+  Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override;
+  Result<Done> settle(std::string_view ticket, Settlement settlement, const Call& call) override;
+
+  const std::string& name() const { return name_; }
+  // The truth, and a hand other than the engine's on it (drift by another operator): references are kept.
+  const Tree& truth() const { return tree_; }
+  void set(Path path, Value value);
+  void reboot();
+  // Leaves that follow from others: called after every change, may write effect leaves into the tree.
+  std::function<void(Tree&)> effects;
+  // Called at the end of every call.
+  std::function<void(const SimulatedCall&)> seen;
+  // The device's own clock, for undo_after. Without it the dead-man never fires.
+  std::function<Time()> clock;
+
+  SimulatedFaults faults;
+  std::vector<RowId> rows;  // carried; empty: all of the schema
+  std::vector<Incapable> incapable;
+  bool undoes_itself = false;
+  bool unreachable = false;  // every call is transient
+  std::string driver_name = "sim";
+  std::uint64_t writes() const { return writes_; }
+
+ private:
+  struct Pending {  // undone unless settled
+    std::string ticket;
+    Tree before;
+    Time until;
+  };
+  bool write(const Change& change);
+  void settle_effects();
+  void undo_overdue();
+  Result<Receipt> apply_all(const ChangeSet& changes, const Guard& guard);
+  std::string revision() const { return std::to_string(revision_); }
+
+  std::string name_;
+  Random random_;
+  Tree tree_;
+  Tree before_last_write_;
+  std::uint64_t revision_ = 1;
+  std::uint64_t boots_ = 1;
+  std::uint64_t epoch_seen_ = 0;
+  std::uint64_t writes_ = 0;
+  std::optional<Pending> pending_;
+};
+
+}  // namespace lockstep
