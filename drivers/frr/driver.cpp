@@ -1,0 +1,270 @@
+#include "drivers/frr/driver.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "drivers/frr/map.hpp"
+#include "drivers/frr/remedy.hpp"
+#include "drivers/frr/save.hpp"
+#include "drivers/frr/script.hpp"
+#include "drivers/frr/state.hpp"
+
+namespace lockstep {
+namespace frr {
+namespace {
+
+// FNV-1a, 64 bit (draft-eastlake-fnv): a revision only has to differ when the text does.
+std::string digest(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  std::string out;
+  for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[(hash >> shift) & 0xF];
+  return out;
+}
+
+// "config.effects": a guard compares the first part only, since a session that flaps moves no configuration.
+std::string revision_of(const State& state) {
+  std::string config;
+  std::string effects;
+  if (state.bgp) config += print(state.bgp->config);
+  if (state.bfd) config += print(state.bfd->config);
+  if (state.bgp)
+    for (const auto& [name, session] : state.bgp->sessions) effects += name + "=" + session + "\n";
+  if (state.bfd)
+    for (const auto& [name, session] : state.bfd->sessions) effects += name + "~" + session + "\n";
+  return digest(config) + "." + digest(effects);
+}
+
+bool same_config(std::string_view a, std::string_view b) {
+  return a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
+}
+
+Wanted wanted_for(const Scope& scope) {
+  Wanted wanted{.bgp = false, .bfd = false, .effects = false};
+  for (const RowId id : rows_read()) {
+    if (!scope.wants(id)) continue;
+    wanted.bgp |= needs_bgp(id);
+    wanted.bfd |= needs_bfd(id);
+    wanted.effects |= is_effect(id);
+  }
+  return wanted;
+}
+
+class FrrDriver : public Driver, public Preview {
+ public:
+  explicit FrrDriver(FrrTarget target)
+      : target_(std::move(target)),
+        remedy_(target_.run_dir, target_.config_file, [this] { return seen(); }) {}
+
+  Traits traits() const override {
+    Traits traits;
+    traits.driver = "frr";
+    traits.reads = rows_read();
+    traits.writes = rows_written();
+    return traits;
+  }
+
+  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override;
+  Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override;
+
+  Result<Done> settle(std::string_view, Settlement settlement, const Call&) override {
+    if (settlement == Settlement::undo)
+      return Error{ErrorKind::unsupported, target_.device + ": frr can't undo by itself"};
+    return Done{};
+  }
+
+  std::vector<std::string> native(const ChangeSet& changes) const override;
+
+  Remedy* remedy() { return &remedy_; }
+
+ private:
+  State seen() const {
+    const std::scoped_lock lock(mutex_);
+    return seen_;
+  }
+  Result<Done> check(const Guard& guard, const State& state);
+  Result<Done> send(const std::vector<Step>& steps, Receipt& receipt, const Call& call);
+  Result<std::optional<std::string>> say_all(const std::vector<Sent>& lines, std::size_t& failed,
+                                             const Call& call);
+
+  const FrrTarget target_;
+  FrrRemedy remedy_;
+  mutable std::mutex mutex_;
+  State seen_;  // of the last full observation: for previews and remedies
+  std::uint64_t epoch_ = 0;
+};
+
+Result<Observation> FrrDriver::observe(const Scope& scope, std::string_view if_not, const Call& call) {
+  const Wanted wanted = wanted_for(scope);
+  Observation out;
+  out.device = target_.device;
+  State state = read(target_.run_dir, wanted, call);
+  out.when = std::chrono::steady_clock::now();
+  for (const auto* error : {&state.bgp_error, &state.bfd_error})
+    if (*error && (*error)->kind == ErrorKind::cancelled) return **error;
+  const bool nothing = (!wanted.bgp || state.bgp_error) && (!wanted.bfd || state.bfd_error);
+  if (nothing && (wanted.bgp || wanted.bfd)) return state.bgp_error ? *state.bgp_error : *state.bfd_error;
+  out.unread = unread_of(state, scope);
+  if (out.unread.empty()) out.revision = revision_of(state);
+  const bool unchanged = !out.revision.empty() && out.revision == if_not;
+  if (!unchanged) {
+    TreeBuilder tree;
+    leaves_of(state, scope, tree);
+    out.have = tree.build();
+  }
+  if (state.bgp && state.bgp->speaker && state.bgp->speaker->requires_policy)
+    out.notes.push_back(
+        "bgp ebgp-requires-policy is on: eBGP sessions without a policy exchange nothing (RFC 8212)");
+  if (wanted.bgp && wanted.bfd && wanted.effects && out.unread.empty()) {
+    const std::scoped_lock lock(mutex_);
+    seen_ = std::move(state);
+  }
+  return out;
+}
+
+Result<Done> FrrDriver::check(const Guard& guard, const State& state) {
+  if (guard.undo_after)
+    return Error{ErrorKind::unsupported, target_.device + ": frr has no timer that could undo a change"};
+  const std::scoped_lock lock(mutex_);
+  if (guard.epoch < epoch_)
+    return Error{ErrorKind::conflict, target_.device + ": epoch " + std::to_string(guard.epoch) +
+                                          " is older than " + std::to_string(epoch_)};
+  if (!guard.revision.empty() && !same_config(guard.revision, revision_of(state)))
+    return Error{ErrorKind::conflict,
+                 target_.device + ": FRR's configuration has changed since it was observed"};
+  epoch_ = guard.epoch;
+  return Done{};
+}
+
+Result<Receipt> FrrDriver::apply(const ChangeSet& changes, const Guard& guard, const Call& call) {
+  Receipt receipt;
+  receipt.ticket = guard.ticket;
+  std::vector<Edit> edits;
+  Wanted wanted{.bgp = !guard.revision.empty(), .bfd = !guard.revision.empty(), .effects = false};
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    receipt.outcomes.push_back({changes[i].path, std::nullopt});
+    auto edit = edit_of(changes[i], i);
+    if (!edit) {
+      receipt.outcomes.back().error = std::move(edit.error());
+      continue;
+    }
+    edits.push_back(*std::move(edit));
+    wanted.bgp |= needs_bgp(changes[i].path.row());
+    wanted.bfd |= needs_bfd(changes[i].path.row());
+  }
+  const State state = read(target_.run_dir, wanted, call);
+  if (state.bgp_error) return *state.bgp_error;
+  if (state.bfd_error) return *state.bfd_error;
+  TRY_DONE(check(guard, state));
+  auto steps = script_of(edits, state);
+  if (!steps) {
+    for (const Edit& edit : edits) receipt.outcomes[edit.change].error = steps.error();
+    return receipt;
+  }
+  TRY_DONE(send(*steps, receipt, call));
+  if (target_.config_file.empty()) return receipt;
+  if (auto saved = save_running(target_.run_dir, target_.config_file, call); !saved) {
+    const Error error = wrap("done, but not saved: an FRR restart would lose it", std::move(saved.error()));
+    for (auto& outcome : receipt.outcomes)
+      if (!outcome.error) outcome.error = error;
+  }
+  return receipt;
+}
+
+// FRR's words on the first line that it refused (and which step that was); none: it took all.
+Result<std::optional<std::string>> FrrDriver::say_all(const std::vector<Sent>& lines, std::size_t& failed,
+                                                      const Call& call) {
+  std::optional<Vty> vty;
+  for (const Sent& sent : lines) {
+    failed = sent.step;
+    if (!vty || vty->daemon() != sent.daemon) {
+      TRY(vty, Vty::connect(target_.run_dir, sent.daemon, call));
+    }
+    TRY(const Reply reply, vty->say(sent.line, Intention::writes, call));
+    if (reply.code != 0) return std::optional(sent.daemon + ": '" + sent.line + "': " + reply.words());
+  }
+  return std::optional<std::string>();
+}
+
+Result<Done> FrrDriver::send(const std::vector<Step>& steps, Receipt& receipt, const Call& call) {
+  const std::vector<Sent> lines = transcript(steps);
+  std::size_t failed = 0;
+  auto refusal = say_all(lines, failed, call);
+  if (!refusal) {
+    // An earlier line may have taken effect, so "try again" would be wrong.
+    if (failed > 0) refusal.error().kind = ErrorKind::unknown_outcome;
+    return std::move(refusal.error());
+  }
+  if (!*refusal) return Done{};
+  const Error refused{ErrorKind::refused, target_.device + ": " + **refusal};
+  for (std::size_t i = steps.size(); i-- > failed + 1;)
+    for (const std::size_t change : steps[i].changes)
+      receipt.outcomes[change].error =
+          Error{ErrorKind::refused, "not tried, because an earlier line was refused",
+                std::make_shared<const Error>(refused)};
+  for (const std::size_t change : steps[failed].changes) receipt.outcomes[change].error = refused;
+  return Done{};
+}
+
+std::vector<std::string> FrrDriver::native(const ChangeSet& changes) const {
+  State state = seen();
+  if (!state.bfd) state.bfd.emplace();
+  if (!state.bgp) {
+    // Not observed yet: `router bgp` without a number enters the one speaker that there is.
+    state.bgp.emplace();
+    state.bgp->speaker.emplace().header = "router bgp";
+  }
+  std::vector<Edit> edits;
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    auto edit = edit_of(changes[i], i);
+    if (edit)
+      edits.push_back(*std::move(edit));
+    else
+      out.push_back("! " + edit.error().text());
+  }
+  const auto steps = script_of(edits, state);
+  if (!steps) {
+    out.push_back("! " + steps.error().text());
+    return out;
+  }
+  for (const Sent& sent : transcript(*steps)) out.push_back(sent.daemon + "> " + sent.line);
+  return out;
+}
+
+}  // namespace
+}  // namespace frr
+
+Attached make_frr_driver(FrrTarget target) {
+  auto driver = std::make_unique<frr::FrrDriver>(std::move(target));
+  Attached attached;
+  attached.preview = driver.get();
+  attached.remedy = driver->remedy();
+  attached.driver = std::move(driver);
+  return attached;
+}
+
+Result<std::string> explain_gap(const FrrTarget& target, const Change& effect, const Call& call) {
+  if (!frr::is_forwarding(effect.path.row()))
+    return Error{ErrorKind::unsupported, effect.path.text() + ": not the kernel's forwarding table"};
+  const std::string prefix(effect.path.key(0));
+  TRY(const frr::RouteView view, frr::ask_route(target.run_dir, prefix, call));
+  if (view.protocol.empty()) return "FRR has no route to " + prefix;
+  const auto joined = [](const auto& names) {
+    std::string out;
+    for (const auto& name : names) out += (out.empty() ? "" : ", ") + std::string(name);
+    return out.empty() ? std::string("nothing") : out;
+  };
+  const auto have =
+      effect.was.kind() == Value::Kind::list ? effect.was.as_list() : std::vector<std::string_view>{};
+  std::vector<std::string> lacks;
+  for (const std::string& name : view.interfaces)
+    if (std::find(have.begin(), have.end(), name) == have.end()) lacks.push_back(name);
+  const std::string belief = "FRR calls " + prefix +
+                             (view.installed ? " installed by " : " not installed by ") +
+                             joined(view.interfaces) + " (" + view.protocol + ")";
+  return lacks.empty() ? belief + "; the kernel agrees" : belief + "; the kernel lacks " + joined(lacks);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,30 @@
+// make_frr_driver: the driver seam over FRR's daemons, each by its own vty socket.
+//
+// Promises: owns only the lines that its rows stand for; all others (prefix lists, route maps, descriptions,
+// numbered neighbours, other VRFs) are left as they are. What apply() did is saved to the integrated
+// configuration file before it answers. Sessions are reported as effects; routes are not: the kernel's
+// forwarding table is the linux driver's to read, and explain_gap() says what FRR believes about it. Refuses:
+// undo_after and settle(undo) (FRR has no commit timer; the engine undoes by a plan), an epoch older than one
+// that it has seen.
+#pragma once
+
+#include <string>
+
+#include "drivers/driver.hpp"
+
+namespace lockstep {
+
+struct FrrTarget {
+  std::string device;
+  std::string run_dir;      // holds zebra.vty, bgpd.vty, bfdd.vty, staticd.vty
+  std::string config_file;  // integrated frr.conf to save to; empty: nothing is saved
+  std::string netns_path;   // where the daemons run; not needed to reach them, kept for messages
+};
+
+Attached make_frr_driver(FrrTarget target);
+
+// Why the kernel's next hops of a prefix are not the wanted ones, as far as FRR can tell: "FRR calls
+// 10.0.0.0/24 installed by up0, up1; the kernel lacks up0". `effect` is a fib[*] difference.
+Result<std::string> explain_gap(const FrrTarget& target, const Change& effect, const Call& call);
+
+}  // namespace lockstep

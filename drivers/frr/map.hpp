@@ -1,0 +1,64 @@
+// Leaves ↔ FRR: which rows of the schema this driver carries, and what each stands for.
+//
+// The only file of the driver that names leaves. Promises: leaves_of and edit_of are inverse where a row can
+// be written. Refuses (invalid_spec) keys and values that would be more than one word of an FRR command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "drivers/driver.hpp"
+#include "drivers/frr/state.hpp"
+
+namespace lockstep::frr {
+
+// What a leaf is in FRR's terms.
+enum class Field : std::uint8_t {
+  profile,
+  profile_multiplier,
+  profile_receive,
+  profile_transmit,
+  speaker,
+  aggregate,
+  asn,
+  graceful_shutdown,
+  max_paths,
+  multipath_relax,
+  neighbor,
+  neighbor_bfd,
+  neighbor_hold,
+  neighbor_keepalive,
+  neighbor_remote_as,
+  neighbor_shutdown,
+  redistribute,
+  router_id,
+};
+
+// One change, understood. `word` is the wanted value as FRR writes it; empty: to be removed (or false).
+struct Edit {
+  Field field;
+  std::string key = {};  // neighbour's interface, prefix, profile or source; empty: the speaker itself
+  bool remove = false;
+  std::string word = {};  // text and integers
+  bool on = false;        // booleans and present
+  std::size_t change = 0;
+};
+
+std::vector<RowId> rows_read();
+std::vector<RowId> rows_written();
+bool needs_bgp(RowId row);
+bool needs_bfd(RowId row);
+bool is_effect(RowId row);
+
+// The session, or the kernel's next hops, that an effect difference is about.
+bool is_session(RowId row);
+bool is_bfd_session(RowId row);
+bool is_forwarding(RowId row);
+
+Result<Edit> edit_of(const Change& change, std::size_t index);
+void leaves_of(const State& state, const Scope& scope, TreeBuilder& tree);
+
+// Rows that could not be read, because their daemon did not answer.
+std::vector<Unread> unread_of(const State& state, const Scope& scope);
+
+}  // namespace lockstep::frr

@@ -1,0 +1,209 @@
+#include "drivers/frr/remedy.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "drivers/frr/map.hpp"
+#include "drivers/frr/save.hpp"
+
+namespace lockstep::frr {
+namespace {
+
+using Json = nlohmann::json;
+using std::chrono::milliseconds;
+
+// bgpd follows a new maximum-paths within 60 ms (measured, README.md); a loaded machine gets 30 times that.
+constexpr milliseconds kFollows{2000};
+constexpr milliseconds kLookAgain{5};
+// Time that putting maximum-paths back may take, whatever is left of the call.
+constexpr milliseconds kPutBack{2000};
+
+constexpr int kTries = 3;
+constexpr std::chrono::seconds kWithin{300};
+
+std::vector<std::string> sorted(std::vector<std::string> all) {
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+std::vector<std::string> missing_of(const Change& effect) {
+  std::vector<std::string> missing;
+  if (effect.want.kind() != Value::Kind::list) return missing;
+  const auto have =
+      effect.was.kind() == Value::Kind::list ? effect.was.as_list() : std::vector<std::string_view>{};
+  for (const std::string_view one : effect.want.as_list())
+    if (std::find(have.begin(), have.end(), one) == have.end()) missing.emplace_back(one);
+  return missing;
+}
+
+Result<Done> configure(Vty& bgpd, const std::vector<std::string>& lines, const Call& call) {
+  for (const std::string& line : lines) {
+    TRY(const Reply reply, bgpd.say(line, Intention::writes, call));
+    if (reply.code != 0) return Error{ErrorKind::refused, "bgpd: '" + line + "': " + reply.words()};
+  }
+  return Done{};
+}
+
+Result<Done> set_max_paths(const std::string& run_dir, const std::string& router, const std::string& line,
+                           const Call& call) {
+  TRY(Vty bgpd, Vty::connect(run_dir, "bgpd", call));
+  return configure(bgpd, {"configure terminal", router, "address-family ipv4 unicast", line, "end"}, call);
+}
+
+Result<Done> pause(const Call& call) {
+  const Time now = std::chrono::steady_clock::now();
+  if (call.must_end(now)) return Error{ErrorKind::transient, "the deadline passed"};
+  pollfd wake{call.wake_fd, POLLIN, 0};
+  if (::poll(&wake, call.wake_fd >= 0 ? 1 : 0, static_cast<int>(kLookAgain.count())) > 0)
+    return Error{ErrorKind::cancelled, "asked to stop"};
+  return Done{};
+}
+
+// Until zebra's route has at most (or at least) `count` next hops.
+Result<Done> await_paths(const std::string& run_dir, const std::string& prefix, std::size_t count,
+                         bool at_most, const Call& call) {
+  const Time until = std::min(call.deadline, std::chrono::steady_clock::now() + kFollows);
+  for (;;) {
+    TRY(const RouteView view, ask_route(run_dir, prefix, call));
+    const std::size_t now = view.interfaces.size();
+    if (!view.protocol.empty() && (at_most ? now <= count : now >= count)) return Done{};
+    if (std::chrono::steady_clock::now() >= until)
+      return Error{ErrorKind::transient, "zebra did not follow maximum-paths for " + prefix};
+    TRY_DONE(pause(call));
+  }
+}
+
+}  // namespace
+
+Result<RouteView> route_view_of(std::string_view json, const std::string& prefix) {
+  const Json routes = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (routes.is_discarded()) return Error{ErrorKind::transient, "show ip route json: not JSON"};
+  RouteView view;
+  if (!routes.is_object() || !routes.contains(prefix) || !routes[prefix].is_array()) return view;
+  for (const Json& route : routes[prefix]) {
+    if (!route.is_object() || !route.value("selected", false)) continue;
+    view.protocol = route.value("protocol", "");
+    view.installed = route.value("installed", false);
+    if (!route.contains("nexthops") || !route["nexthops"].is_array()) break;
+    for (const Json& hop : route["nexthops"])
+      if (hop.is_object() && hop.value("fib", false))
+        view.interfaces.push_back(hop.value("interfaceName", ""));
+    break;
+  }
+  view.interfaces = sorted(std::move(view.interfaces));
+  return view;
+}
+
+Result<RouteView> ask_route(const std::string& run_dir, const std::string& prefix, const Call& call) {
+  TRY(Vty zebra, Vty::connect(run_dir, "zebra", call));
+  const char* const family = prefix.find(':') == std::string::npos ? "ip" : "ipv6";
+  TRY(const std::string json, zebra.ask("show " + std::string(family) + " route " + prefix + " json", call));
+  return route_view_of(json, prefix);
+}
+
+FrrRemedy::Cure FrrRemedy::cure_for(const Change& effect) const {
+  const RowId id = effect.path.row();
+  const State seen = seen_();
+  if (!seen.bgp || !seen.bgp->speaker) return Cure::none;
+  const auto session = [&seen](const std::string& interface) {
+    const auto found = seen.bgp->sessions.find(interface);
+    return found == seen.bgp->sessions.end() ? std::string() : found->second;
+  };
+  if (is_session(id) || is_bfd_session(id)) {
+    const std::string interface(effect.path.key(0));
+    const Neighbor* const one = seen.bgp->speaker->neighbor(interface);
+    if (one == nullptr || one->shutdown) return Cure::none;
+    const std::string state = session(interface);
+    return is_session(id) && (state == kSessionNoPolicy || state == kSessionInactive) ? Cure::accept
+                                                                                      : Cure::clear;
+  }
+  if (!is_forwarding(id)) return Cure::none;
+  const std::vector<std::string> missing = missing_of(effect);
+  if (missing.empty()) return Cure::none;
+  for (const std::string& interface : missing)
+    if (session(interface) != kEstablished) return Cure::none;  // the session is the fault, not the kernel
+  return effect.want.as_list().size() > 1 ? Cure::reinstall : Cure::clear;
+}
+
+std::optional<Remedy::Offer> FrrRemedy::offer(const Change& effect) const {
+  switch (cure_for(effect)) {
+    case Cure::none: return std::nullopt;
+    case Cure::reinstall:
+      return Offer{"reinstall-multipath",
+                   "sets maximum-paths to 1 and back, so that FRR installs the whole next-hop group anew",
+                   Disruption::traffic, kTries, kWithin};
+    case Cure::clear:
+      return Offer{"clear-session", "resets the BGP session with the neighbour", Disruption::traffic, kTries,
+                   kWithin};
+    case Cure::accept:
+      return Offer{
+          "accept-routes",
+          "activates IPv4 unicast on the neighbour and turns off the RFC 8212 guard that discards all routes",
+          Disruption::none, kTries, kWithin};
+  }
+  return std::nullopt;
+}
+
+Result<Done> FrrRemedy::cure(const Change& effect, const Call& call) {
+  const std::string key = effect.path.key_count() > 0 ? std::string(effect.path.key(0)) : std::string();
+  switch (cure_for(effect)) {
+    case Cure::none: return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+    case Cure::reinstall: return reinstall(key, call);
+    case Cure::accept: return accept_routes(key, call);
+    case Cure::clear: break;
+  }
+  if (!is_forwarding(effect.path.row())) return clear(key, call);
+  for (const std::string& interface : missing_of(effect)) TRY_DONE(clear(interface, call));
+  return Done{};
+}
+
+Result<Done> FrrRemedy::reinstall(const std::string& prefix, const Call& call) {
+  TRY(const RouteView before, ask_route(run_dir_, prefix, call));
+  if (before.protocol != "bgp" || !before.installed)
+    return Error{ErrorKind::refused, prefix + ": FRR itself has no installed BGP route"};
+  if (before.interfaces.size() < 2)
+    return Error{ErrorKind::refused, prefix + ": FRR itself has one next hop only, by " +
+                                         (before.interfaces.empty() ? "nothing" : before.interfaces[0])};
+  const State now = read(run_dir_, {.bgp = true, .bfd = false, .effects = false}, call);
+  if (now.bgp_error) return *now.bgp_error;
+  if (!now.bgp->speaker) return Error{ErrorKind::refused, "there is no `router bgp`"};
+  const Speaker& speaker = *now.bgp->speaker;
+  const bool usual = speaker.max_paths == now.bgp->max_paths_default;
+  const std::string back = usual ? "no maximum-paths" : "maximum-paths " + std::to_string(speaker.max_paths);
+
+  auto done = set_max_paths(run_dir_, speaker.header, "maximum-paths 1", call);
+  if (done) done = await_paths(run_dir_, prefix, 1, /*at_most=*/true, call);
+  // Put back in any case, with time of its own: a stop must not leave the device on one path.
+  const Call own{.deadline = std::chrono::steady_clock::now() + kPutBack, .stop = {}};
+  auto put_back = set_max_paths(run_dir_, speaker.header, back, own);
+  if (!put_back) {
+    Error error = wrap("maximum-paths may still be 1", std::move(put_back.error()));
+    error.kind = ErrorKind::unknown_outcome;
+    return error;
+  }
+  if (!done) return done;
+  return await_paths(run_dir_, prefix, before.interfaces.size(), /*at_most=*/false, call);
+}
+
+Result<Done> FrrRemedy::clear(const std::string& interface, const Call& call) {
+  TRY(Vty bgpd, Vty::connect(run_dir_, "bgpd", call));
+  return configure(bgpd, {"clear bgp " + interface}, call);
+}
+
+Result<Done> FrrRemedy::accept_routes(const std::string& interface, const Call& call) {
+  const State now = read(run_dir_, {.bgp = true, .bfd = false, .effects = false}, call);
+  if (now.bgp_error) return *now.bgp_error;
+  if (!now.bgp->speaker) return Error{ErrorKind::refused, "there is no `router bgp`"};
+  TRY(Vty bgpd, Vty::connect(run_dir_, "bgpd", call));
+  TRY_DONE(configure(bgpd,
+                     {"configure terminal", now.bgp->speaker->header, "no bgp ebgp-requires-policy",
+                      "address-family ipv4 unicast", "neighbor " + interface + " activate", "end"},
+                     call));
+  if (config_file_.empty()) return Done{};
+  return save_running(run_dir_, config_file_, call);
+}
+
+}  // namespace lockstep::frr

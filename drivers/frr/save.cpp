@@ -1,0 +1,146 @@
+#include "drivers/frr/save.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "drivers/frr/state.hpp"
+#include "drivers/frr/vty.hpp"
+
+namespace lockstep::frr {
+namespace {
+
+// The order in which vtysh asks them (vtysh/vtysh.c, vtysh_client); all others follow by name.
+constexpr std::array kFirst{"zebra", "staticd", "bfdd", "bgpd"};
+// --enable-configfile-mask=0640 of Debian's build.
+constexpr mode_t kNewFileMode = 0640;
+// A frr.conf of a switch has some hundred lines; a bound keeps a wrong path from filling memory.
+constexpr std::size_t kFileMax = 16U << 20;
+
+Error failed(const std::string& what) {
+  const int error = errno;
+  const bool denied = error == EACCES || error == EPERM || error == EROFS;
+  return Error{denied ? ErrorKind::denied : ErrorKind::transient, what + ": " + std::strerror(error)};
+}
+
+std::size_t rank_of(const std::string& daemon) {
+  return static_cast<std::size_t>(std::find(kFirst.begin(), kFirst.end(), daemon) - kFirst.begin());
+}
+
+Result<std::vector<std::string>> daemons_in(const std::string& run_dir) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(run_dir.c_str()), ::closedir);
+  if (!folder) return failed(run_dir);
+  std::vector<std::string> daemons;
+  while (const dirent* const entry = ::readdir(folder.get())) {
+    const std::string name = entry->d_name;
+    if (name.size() > 4 && name.ends_with(".vty")) daemons.push_back(name.substr(0, name.size() - 4));
+  }
+  std::sort(daemons.begin(), daemons.end(), [](const std::string& a, const std::string& b) {
+    return std::pair(rank_of(a), a) < std::pair(rank_of(b), b);
+  });
+  return daemons;
+}
+
+std::string contents_of(const std::string& file) {
+  const Descriptor in(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 16384> buffer{};
+  while (in && text.size() < kFileMax) {
+    const ssize_t count = ::read(in.number(), buffer.data(), buffer.size());
+    if (count <= 0) break;
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  return text;
+}
+
+// vtysh writes these itself; no daemon shows them.
+std::string lines_of_vtysh(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const bool own = begins_with_words(line, "service integrated-vtysh-config") ||
+                     begins_with_words(line, "no service integrated-vtysh-config") ||
+                     begins_with_words(line, "username");
+    if (own) out += std::string(line) + "\n";
+  }
+  return out;
+}
+
+Result<Done> write_whole(int file, std::string_view text, const std::string& name) {
+  while (!text.empty()) {
+    const ssize_t wrote = ::write(file, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return failed(name);
+    text.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  if (::fsync(file) != 0) return failed(name);
+  return Done{};
+}
+
+// Owner and mode of the file that is replaced; of a new one, the folder's owner.
+Result<Done> take_over_owner(int file, const std::string& config_file, const std::string& folder) {
+  struct stat old {};
+  mode_t mode = kNewFileMode;
+  if (::stat(config_file.c_str(), &old) == 0)
+    mode = old.st_mode & 07777;
+  else if (::stat(folder.c_str(), &old) != 0)
+    return failed(folder);
+  if (::fchown(file, old.st_uid, old.st_gid) != 0) return failed("owner of " + config_file);
+  if (::fchmod(file, mode) != 0) return failed("mode of " + config_file);
+  return Done{};
+}
+
+Result<Done> replace(const std::string& config_file, const std::string& text) {
+  const std::size_t slash = config_file.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : config_file.substr(0, slash + 1);
+  std::string temporary = config_file + ".XXXXXX";
+  const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!file) return failed(temporary);
+  auto done = write_whole(file.number(), text, temporary);
+  if (done) done = take_over_owner(file.number(), config_file, folder);
+  if (done && ::rename(temporary.c_str(), config_file.c_str()) != 0) done = failed(config_file);
+  if (!done) {
+    ::unlink(temporary.c_str());
+    return done;
+  }
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory || ::fsync(directory.number()) != 0) return failed(folder);
+  return Done{};
+}
+
+}  // namespace
+
+Result<RunningConfig> read_all(const std::string& run_dir, const Call& call) {
+  TRY(const std::vector<std::string> daemons, daemons_in(run_dir));
+  RunningConfig all;
+  for (const std::string& daemon : daemons) {
+    TRY(Vty vty, Vty::connect(run_dir, daemon, call));
+    TRY(const RunningConfig one, read_config(vty, call));
+    merge(all, one);
+    // What missing lines mean matters most to bgpd.
+    if (daemon == "bgpd") all.defaults = one.defaults;
+  }
+  if (all.version.empty()) return Error{ErrorKind::transient, "no FRR daemon has a socket in " + run_dir};
+  return all;
+}
+
+Result<Done> save_running(const std::string& run_dir, const std::string& config_file, const Call& call) {
+  TRY(const RunningConfig all, read_all(run_dir, call));
+  const std::string own = lines_of_vtysh(contents_of(config_file));
+  std::string text = print(all);
+  const std::size_t after_header = text.find("!\n");
+  text.insert(after_header, own);
+  return replace(config_file, text);
+}
+
+}  // namespace lockstep::frr

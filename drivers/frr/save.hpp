@@ -1,0 +1,22 @@
+// save_running: writes what the daemons run to the integrated frr.conf, so that an FRR restart comes back as
+// it is now.
+//
+// Promises: the file is the old one or the new one, never part of either (temporary file, fsync, rename);
+// owner and mode stay; lines that belong to vtysh itself (`service integrated-vtysh-config`, `username`)
+// stay. Refuses to write when a daemon whose socket is there does not answer: its lines would be lost.
+#pragma once
+
+#include <string>
+
+#include "drivers/frr/running_config.hpp"
+#include "drivers/runtime/call.hpp"
+
+namespace lockstep::frr {
+
+// The running configuration of all daemons that have a socket in `run_dir`, as `vtysh write integrated`
+// would join it.
+Result<RunningConfig> read_all(const std::string& run_dir, const Call& call);
+
+Result<Done> save_running(const std::string& run_dir, const std::string& config_file, const Call& call);
+
+}  // namespace lockstep::frr

@@ -1,0 +1,62 @@
+// State: all that one look at a device's FRR tells, before it is translated into leaves.
+//
+// Promises: read() only asks, never writes; a daemon that does not answer leaves its part empty with the
+// error beside it. Refuses nothing: what can't be read is said, not guessed.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drivers/frr/speaker.hpp"
+#include "drivers/frr/vty.hpp"
+
+namespace lockstep::frr {
+
+struct BgpState {
+  RunningConfig config;
+  std::int64_t max_paths_default = 0;
+  std::optional<Speaker> speaker;
+  std::map<std::string, std::string> sessions;  // by interface: "established", "idle", ...; kSessionNoPolicy
+};
+
+struct BfdState {
+  RunningConfig config;
+  std::vector<BfdProfile> profiles;
+  std::map<std::string, std::string> sessions;  // by interface: "up", "down", "init", "shutdown"
+
+  const BfdProfile* profile(std::string_view name) const;
+};
+
+// RFC 8212: the session is up and every route on it is discarded. Configuration as wanted does not show it.
+inline constexpr std::string_view kSessionNoPolicy = "established, routes discarded: no policy";
+// The neighbour is configured but IPv4 unicast is not activated on it.
+inline constexpr std::string_view kSessionInactive = "not activated";
+inline constexpr std::string_view kEstablished = "established";
+inline constexpr std::string_view kBfdUp = "up";
+inline constexpr std::string_view kBfdNone = "no session";
+
+struct State {
+  std::optional<BgpState> bgp;
+  std::optional<BfdState> bfd;
+  std::optional<Error> bgp_error;
+  std::optional<Error> bfd_error;
+};
+
+struct Wanted {
+  bool bgp = true;
+  bool bfd = true;
+  bool effects = true;  // session states too
+};
+
+State read(const std::string& run_dir, const Wanted& wanted, const Call& call);
+
+// `show running-config` of one daemon, parsed.
+Result<RunningConfig> read_config(Vty& vty, const Call& call);
+
+// For tests and read(): the JSON of `show bgp summary json` and of `show bfd peers json`.
+Result<std::map<std::string, std::string>> bgp_sessions_of(std::string_view json);
+Result<std::map<std::string, std::string>> bfd_sessions_of(std::string_view json);
+
+}  // namespace lockstep::frr
