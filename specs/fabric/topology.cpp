@@ -61,7 +61,7 @@ class Expansion {
   void resolve_laws();
   void build_ports();
   void add_links(FabricIndex fabric);
-  void add_link(const ResolvedLaw& law, const Cable& cable);
+  void add_link(const ResolvedLaw& law, const LaidCable& cable);
   void finish(FabricGraph& graph);
 
   std::uint32_t name_id(std::string_view name);
@@ -314,7 +314,7 @@ std::uint64_t Expansion::speed_of(const ResolvedLaw& law, PortIndex a, PortIndex
   return speed;
 }
 
-void Expansion::add_link(const ResolvedLaw& law, const Cable& cable) {
+void Expansion::add_link(const ResolvedLaw& law, const LaidCable& cable) {
   Topology& topology = out_.topology;
   const Cabling& cabling = said(law);
   PortIndex ends[2] = {port_of(cable.a, cable.a_name), port_of(cable.b, cable.b_name)};
@@ -368,13 +368,13 @@ void Expansion::add_link(const ResolvedLaw& law, const Cable& cable) {
 
 void Expansion::add_links(FabricIndex fabric) {
   out_.topology.fabrics.emplace_back();
-  std::vector<Cable> cables;
+  std::vector<LaidCable> cables;
   for (const ResolvedLaw& law : laws_) {
     if (law.fabric != fabric) continue;
     for (const auto& [from, to] : law.sides) {
       cables.clear();
       lay_cables(said(law), from, to, cables, out_.diagnostics);
-      for (const Cable& cable : cables) add_link(law, cable);
+      for (const LaidCable& cable : cables) add_link(law, cable);
     }
   }
 }

@@ -32,7 +32,7 @@ struct Law {
   }
 };
 
-void lay_rail(const Law& law, std::vector<Cable>& out, Diagnostics& diagnostics) {
+void lay_rail(const Law& law, std::vector<LaidCable>& out, Diagnostics& diagnostics) {
   const auto hosts = static_cast<std::uint32_t>(law.from.devices.size());
   const auto ports = static_cast<std::uint32_t>(law.from.names.size());
   const auto leaves = static_cast<std::uint32_t>(law.to.devices.size());
@@ -75,7 +75,7 @@ void lay_rail(const Law& law, std::vector<Cable>& out, Diagnostics& diagnostics)
   }
 }
 
-void lay_mesh(const Law& law, std::vector<Cable>& out, Diagnostics& diagnostics) {
+void lay_mesh(const Law& law, std::vector<LaidCable>& out, Diagnostics& diagnostics) {
   const auto froms = static_cast<std::uint32_t>(law.from.devices.size());
   const auto tos = static_cast<std::uint32_t>(law.to.devices.size());
   if (froms % law.planes != 0 || tos % law.planes != 0)
@@ -110,7 +110,7 @@ void lay_mesh(const Law& law, std::vector<Cable>& out, Diagnostics& diagnostics)
   }
 }
 
-void lay_pairs(const Law& law, std::vector<Cable>& out, Diagnostics& diagnostics) {
+void lay_pairs(const Law& law, std::vector<LaidCable>& out, Diagnostics& diagnostics) {
   const std::size_t count = law.from.devices.size() * law.from.names.size();
   if (count != law.to.devices.size() * law.to.names.size())
     return law.mismatch(
@@ -129,7 +129,7 @@ void lay_pairs(const Law& law, std::vector<Cable>& out, Diagnostics& diagnostics
 
 }  // namespace
 
-void lay_cables(const Cabling& said, const CablingSide& from, const CablingSide& to, std::vector<Cable>& out,
+void lay_cables(const Cabling& said, const CablingSide& from, const CablingSide& to, std::vector<LaidCable>& out,
                 Diagnostics& diagnostics) {
   const Law law{said, from, to, *said.planes, *said.parallel};
   const auto possible = [](std::uint32_t factor) { return factor >= 1 && factor <= kFactorMax; };

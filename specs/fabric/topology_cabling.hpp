@@ -24,7 +24,7 @@ struct CablingSide {
   Position at;
 };
 
-struct Cable {
+struct LaidCable {
   DeviceIndex a = 0;
   std::uint32_t a_name = 0;
   DeviceIndex b = 0;
@@ -34,7 +34,7 @@ struct Cable {
 };
 
 // Appends the law's cables. Counts that do not fit are reported, and nothing is appended.
-void lay_cables(const Cabling& law, const CablingSide& from, const CablingSide& to, std::vector<Cable>& out,
+void lay_cables(const Cabling& law, const CablingSide& from, const CablingSide& to, std::vector<LaidCable>& out,
                 Diagnostics& diagnostics);
 
 }  // namespace lockstep

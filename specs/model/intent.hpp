@@ -13,12 +13,18 @@
 
 namespace lockstep {
 
+// What the specs allow to happen without a person's word (spec-language.md, `mode`).
+enum class Conduct : std::uint8_t { observe, converge, suspended };
+
 // Where a wanted value comes from: the spec field that says it (or the object, when a rule derived it), and
-// the rule.
+// the rule; and how the object that says it is kept.
 struct Origin {
   Position at;
   std::string object;  // "Fabric/backend"
   std::string rule;    // "mtu": the spec field or the name of the derivation, as `explain` shows it
+  Conduct conduct = Conduct::observe;
+  bool apply_allowed = true;       // false: the object itself says observe or suspend
+  bool restore_on_delete = false;  // onDelete: restore
 };
 
 // All origins of a compiled cluster. Index 0 is "no origin".
@@ -49,9 +55,8 @@ struct Overruled {
   OriginId by = 0;
 };
 
-// What the specs allow to happen without a person's word (spec-language.md, `mode`).
-enum class Conduct : std::uint8_t { observe, converge, suspended };
-
+// `conduct` and `apply_allowed` are those of the most careful object that says anything of the device; each
+// leaf's own are in its Origin.
 struct Intent {
   std::string device;
   Tree want;

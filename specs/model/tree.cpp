@@ -27,6 +27,12 @@ std::span<const Leaf> Tree::of_row(RowId row) const {
   return {from, to};
 }
 
+Tree Tree::from_sorted(std::vector<Leaf> leaves) {
+  Tree tree;
+  tree.leaves_ = std::move(leaves);
+  return tree;
+}
+
 void Tree::set(Path path, Value value, OriginId origin) {
   const Leaf leaf{path, origin, value};
   const auto at = std::lower_bound(leaves_.begin(), leaves_.end(), leaf, by_path);

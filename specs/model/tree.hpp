@@ -34,6 +34,9 @@ class Tree {
   // The leaves of one row, all keys.
   std::span<const Leaf> of_row(RowId row) const;
 
+  // `leaves` must be in path order without doubles: for a caller that makes them so. Nothing is compared.
+  static Tree from_sorted(std::vector<Leaf> leaves);
+
   void set(Path path, Value value, OriginId origin = 0);
   void erase(Path path);
 
