@@ -1,0 +1,248 @@
+#include "drivers/linux/driver.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <mutex>
+#include <set>
+
+#include "drivers/linux/capabilities.hpp"
+#include "drivers/linux/in_namespace.hpp"
+#include "drivers/linux/map.hpp"
+#include "drivers/linux/watch.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): a token, no protection against an adversary.
+class Digest {
+ public:
+  void add(std::string_view text) {
+    for (const char one : text) step(static_cast<unsigned char>(one));
+    step(0);
+  }
+  std::string text() const {
+    char room[16];
+    const auto end = std::to_chars(room, room + sizeof(room), state_, 16).ptr;
+    return std::string(room, end);
+  }
+
+ private:
+  void step(unsigned char one) {
+    state_ ^= one;
+    state_ *= 0x100000001B3ULL;
+  }
+  std::uint64_t state_ = 0xCBF29CE484222325ULL;
+};
+
+// "CONFIG.EFFECT": a guard looks at the first half only, as routing moves effects without anybody's change.
+std::string revision_of(const Tree& tree) {
+  Digest config;
+  Digest effect;
+  for (const Leaf& leaf : tree.leaves()) {
+    Digest& of = schema_row(leaf.path.row()).facet == Facet::effect ? effect : config;
+    of.add(leaf.path.text());
+    of.add(leaf.value.to_string());
+  }
+  return config.text() + "." + effect.text();
+}
+
+std::string_view config_half(std::string_view revision) { return revision.substr(0, revision.find('.')); }
+
+class LinuxDriver : public Driver, public Preview {
+ public:
+  explicit LinuxDriver(LinuxTarget target)
+      : target_(std::move(target)), sysctls_(target_.sysctls.begin(), target_.sysctls.end()) {}
+
+  Traits traits() const override;
+  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override;
+  Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override;
+  Result<Done> settle(std::string_view ticket, Settlement settlement, const Call& call) override;
+  std::vector<std::string> native(const ChangeSet& changes) const override {
+    return linux_map::native(changes);
+  }
+  const LinuxTarget& target() const { return target_; }
+
+ private:
+  Result<Done> admit(const Guard& guard, const Call& call);
+  std::set<std::string> sysctls() const;
+
+  const LinuxTarget target_;
+  std::atomic<std::uint64_t> epoch_{0};
+  mutable std::mutex mutex_;       // guards sysctls_
+  std::set<std::string> sysctls_;  // grows by those that were applied
+};
+
+Traits LinuxDriver::traits() const {
+  Traits out;
+  out.driver = "linux";
+  out.reads = linux_map::rows_read();
+  out.writes = linux_map::rows_written();
+  const std::set<std::string> named = sysctls();
+  Call call;
+  call.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);  // a probe takes microseconds
+  auto entered = in_namespace(target_.netns_path, [&] {
+    auto found = probe_capabilities(target_.software_rate, named, call);
+    if (found) out.incapable = *std::move(found);
+  });
+  (void)entered;  // a device that is not there now is told by observe()
+  for (const Incapable& one : out.incapable)
+    for (auto* rows : {&out.reads, &out.writes})
+      if (std::find(rows->begin(), rows->end(), one.row) == rows->end()) rows->push_back(one.row);
+  return out;
+}
+
+std::set<std::string> LinuxDriver::sysctls() const {
+  const std::lock_guard lock(mutex_);
+  return sysctls_;
+}
+
+Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if_not, const Call& call) {
+  const std::set<std::string> named = sysctls();
+  SysctlNames names;
+  if (scope.wants(row("sysctl[*]")))
+    names = [&](const NetworkState& network) { return linux_map::sysctl_names(network, named); };
+  std::optional<Result<HostState>> state;
+  Observation out;
+  out.device = target_.device;
+  out.when = std::chrono::steady_clock::now();
+  TRY_DONE(in_namespace(target_.netns_path, [&] {
+    out.boot_id = boot_id();
+    state.emplace(read_host(linux_map::wanted_for(scope), names, call));
+  }));
+  if (!*state) return wrap(target_.device, state->error());
+  TreeBuilder tree;
+  linux_map::leaves(**state, scope, named, tree, out.unread);
+  out.have = tree.build();
+  out.revision = revision_of(out.have);
+  if (!if_not.empty() && if_not == out.revision) out.have = Tree();
+  return out;
+}
+
+Result<Done> LinuxDriver::admit(const Guard& guard, const Call& call) {
+  std::uint64_t known = epoch_.load();
+  do {
+    if (guard.epoch < known)
+      return Error{ErrorKind::conflict, target_.device + ": epoch " + std::to_string(guard.epoch) +
+                                            " is over, a newer leader has been here"};
+  } while (!epoch_.compare_exchange_weak(known, guard.epoch));
+  if (guard.undo_after)
+    return Error{ErrorKind::unsupported, target_.device + ": the kernel can't undo by itself"};
+  if (guard.revision.empty()) return Done{};
+  TRY(const Observation now, observe(Scope{}, {}, call));
+  if (config_half(now.revision) != config_half(guard.revision))
+    return Error{ErrorKind::conflict, target_.device + " has changed since it was read"};
+  return Done{};
+}
+
+// One apply in its namespace: remembers which changes were done with the first of their group.
+class Application {
+ public:
+  Application(const LinuxTarget& target, const ChangeSet& changes, const Call& call)
+      : target_(target), changes_(changes), call_(call), outcomes_(changes.size()), done_(changes.size()) {}
+
+  void run() {
+    auto session = Session::open(call_);
+    if (!session) return fail_rest(session.error());
+    for (std::size_t at = 0; at < changes_.size(); ++at) {
+      if (done_[at]) continue;
+      if (call_.must_end(std::chrono::steady_clock::now())) {
+        const bool stopped = call_.stop.stop_requested();
+        return fail_rest(
+            Error{stopped ? ErrorKind::cancelled : ErrorKind::transient,
+                  stopped ? "not attempted: asked to stop" : "not attempted: the deadline passed"});
+      }
+      const std::optional<Error> failed = attempt(*session, at);
+      // After a lost acknowledgement the socket may hold strays: nothing more is tried on it.
+      if (failed && failed->kind == ErrorKind::unknown_outcome)
+        return fail_rest(
+            Error{ErrorKind::transient, "not attempted: an earlier change's outcome is unknown"});
+    }
+  }
+
+  Receipt receipt(std::string ticket) {
+    Receipt out;
+    out.ticket = std::move(ticket);
+    for (std::size_t at = 0; at < changes_.size(); ++at)
+      out.outcomes.push_back({changes_[at].path, std::move(outcomes_[at])});
+    return out;
+  }
+  void fail_rest(const Error& why) {
+    for (std::size_t at = 0; at < changes_.size(); ++at)
+      if (!done_[at]) finish(at, why);
+  }
+
+ private:
+  void finish(std::size_t at, std::optional<Error> error) {
+    outcomes_[at] = std::move(error);
+    done_[at] = true;
+  }
+
+  std::optional<Error> attempt(Session& session, std::size_t at) {
+    if (linux_map::is_scheduler_row(changes_[at].path.row()) && target_.software_rate)
+      return attempt_scheduler(session, at);
+    auto result = linux_map::change(session, changes_[at]);
+    std::optional<Error> error;
+    if (!result) error = std::move(result.error());
+    finish(at, error);
+    return error;
+  }
+
+  std::optional<Error> attempt_scheduler(Session& session, std::size_t first) {
+    const std::string port(changes_[first].path.key(0));
+    std::vector<std::size_t> group;
+    for (std::size_t at = first; at < changes_.size(); ++at)
+      if (linux_map::is_scheduler_row(changes_[at].path.row()) && changes_[at].path.key(0) == port)
+        group.push_back(at);
+    auto result = set_scheduler(session, port, group);
+    std::optional<Error> error;
+    if (!result) error = std::move(result.error());
+    for (const std::size_t at : group) finish(at, error);
+    return error;
+  }
+
+  Result<Done> set_scheduler(Session& session, const std::string& port,
+                             const std::vector<std::size_t>& group) {
+    TRY(PortScheduler wanted, session.scheduler(port));
+    for (const std::size_t at : group) TRY_DONE(linux_map::overlay(changes_[at], wanted));
+    return session.set_scheduler(port, wanted);
+  }
+
+  const LinuxTarget& target_;
+  const ChangeSet& changes_;
+  const Call& call_;
+  std::vector<std::optional<Error>> outcomes_;
+  std::vector<bool> done_;
+};
+
+Result<Receipt> LinuxDriver::apply(const ChangeSet& changes, const Guard& guard, const Call& call) {
+  TRY_DONE(admit(guard, call));
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Change& one : changes)
+      if (auto name = linux_map::sysctl_of(one)) sysctls_.insert(*std::move(name));
+  }
+  Application application(target_, changes, call);
+  TRY_DONE(in_namespace(target_.netns_path, [&] { application.run(); }));
+  return application.receipt(guard.ticket);
+}
+
+Result<Done> LinuxDriver::settle(std::string_view ticket, Settlement settlement, const Call&) {
+  if (settlement != Settlement::undo) return Done{};
+  return Error{ErrorKind::unsupported, target_.device + ": the kernel can't undo " + std::string(ticket) +
+                                           "; undo is a plan from what is to what was"};
+}
+
+}  // namespace
+
+Attached make_linux_driver(LinuxTarget target) {
+  auto driver = std::make_unique<LinuxDriver>(std::move(target));
+  Attached out;
+  out.preview = driver.get();
+  out.watch = [netns = driver->target().netns_path] { return watch_namespace(netns); };
+  out.driver = std::move(driver);
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,29 @@
+// The linux driver: one host or network namespace behind the driver seam.
+//
+// Promises: a namespace is entered anew at each call, so one that was deleted and made again is met fresh; it
+// is read in a few dumps; changes are made one at a time, each acknowledged by the kernel, those of one
+// port's egress scheduler together (they are one qdisc). What was not asked for is left alone: foreign routes
+// and rules (ours carry protocol 76), addresses, qdiscs. Refuses: an older leader's epoch, a guard's revision
+// that has moved on (conflict), undo by the device (the kernel has none).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "drivers/driver.hpp"
+
+namespace lockstep {
+
+struct LinuxTarget {
+  std::string device;      // the name in observations
+  std::string netns_path;  // "/run/netns/gpu1"; empty: this machine's own
+  // The ports' speeds and classes are made by software (veth): rate, class[*] and ecn-threshold are carried
+  // by TBF and HTB. False: the ports' hardware has its own scheduler, which this driver leaves alone.
+  bool software_rate = true;
+  // Kernel parameters to read beyond the built-in list (those that the intent wants): dotted names.
+  std::vector<std::string> sysctls;
+};
+
+Attached make_linux_driver(LinuxTarget target);
+
+}  // namespace lockstep

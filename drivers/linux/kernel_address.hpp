@@ -1,0 +1,32 @@
+// IP addresses as the kernel carries them: 4 or 16 bytes in network order, and an address family.
+//
+// Promises: from_bytes answers none for any other size; to_bytes is its inverse. The arithmetic and the texts
+// are specs/model/ip.hpp's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "specs/model/ip.hpp"
+#include "specs/model/result.hpp"
+
+namespace lockstep {
+
+std::optional<IpAddress> address_from_bytes(std::span<const std::byte> raw);
+std::vector<std::byte> bytes_of(const IpAddress& address);
+std::uint8_t family_of(const IpAddress& address);  // AF_INET or AF_INET6
+IpPrefix everything(std::uint8_t family);          // 0.0.0.0/0 or ::/0
+bool is_link_local(const IpAddress& address);      // fe80::/10; people do assign 169.254.0.0/16
+bool is_loopback(const IpAddress& address);        // 127.0.0.0/8, ::1
+
+// The same as IpPrefix::parse and IpAddress::parse, as a Result that names the text.
+Result<IpPrefix> parse_prefix(std::string_view text);
+Result<IpAddress> parse_address(std::string_view text);
+// A decimal number of at most `max`, and nothing else in the text.
+Result<std::uint64_t> parse_number(std::string_view text, std::uint64_t max);
+
+}  // namespace lockstep

@@ -1,0 +1,117 @@
+// What one network namespace holds, as plain data decoded from rtnetlink, and the reading of it in few dumps.
+//
+// Promises: decoders take bytes and check them; a message of a kind that is not understood is skipped, one
+// that lies about its lengths is an Error. Names are resolved to interface indices only within one reading.
+// Refuses nothing: what the kernel does not answer (an old kernel without next-hop objects) is left empty.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drivers/linux/kernel_address.hpp"
+#include "drivers/linux/netlink_socket.hpp"
+
+namespace lockstep {
+
+struct Link {
+  std::uint32_t index = 0;
+  std::string name;
+  std::string kind;  // "veth", "bridge"; empty for hardware
+  std::uint32_t mtu = 0;
+  bool admin_up = false;
+  bool carrier = false;
+  bool loopback = false;
+  std::uint8_t operational = 0;  // RFC 2863, IF_OPER_*
+  std::vector<std::byte> hardware_address;
+  std::string parent_bus;     // "pci"
+  std::string parent_device;  // "0000:3b:00.0"
+  std::optional<std::uint32_t> master;
+};
+
+struct InterfaceAddress {
+  std::uint32_t index = 0;
+  IpPrefix prefix;
+  std::uint8_t scope = 0;
+  std::uint8_t protocol = 0;  // IFA_PROTO, IFAPROT_*
+  bool tentative = false;
+  bool failed = false;  // duplicate address detection
+};
+
+struct NextHop {
+  std::uint32_t index = 0;           // interface
+  std::optional<IpAddress> gateway;  // none: on link
+  std::uint8_t flags = 0;            // RTNH_F_*
+  std::uint32_t weight = 1;
+  bool operator==(const NextHop&) const = default;
+};
+
+struct Route {
+  IpPrefix destination;
+  std::uint32_t table = 0;
+  std::uint32_t metric = 0;
+  std::uint8_t protocol = 0;
+  std::uint8_t type = 0;  // RTN_*
+  std::uint8_t scope = 0;
+  std::uint32_t nexthop_id = 0;  // 0: none
+  std::vector<NextHop> hops;     // with the group behind nexthop_id resolved
+};
+
+struct NextHopObject {
+  std::uint32_t id = 0;
+  bool blackhole = false;
+  std::optional<NextHop> hop;                                    // a single one
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> members;  // a group: id, weight
+};
+
+struct Rule {
+  std::uint8_t family = 0;
+  std::uint32_t priority = 0;
+  std::uint32_t table = 0;
+  std::uint8_t action = 0;
+  std::uint8_t protocol = 0;
+  std::optional<IpPrefix> from;  // none: all
+  std::optional<IpPrefix> to;
+  bool plain = true;  // nothing but from, priority and table
+};
+
+struct Neighbour {
+  std::uint32_t index = 0;
+  IpAddress address;
+  std::uint16_t state = 0;  // NUD_*
+};
+
+struct NetworkState {
+  std::vector<Link> links;
+  std::vector<InterfaceAddress> addresses;
+  std::vector<NextHopObject> nexthops;
+  std::vector<Route> routes;
+  std::vector<Rule> rules;
+
+  const Link* link(std::uint32_t index) const;
+  const Link* link(std::string_view name) const;
+};
+
+// Decoders. A nullopt is a message of no interest (another family, a cloned route).
+Result<std::optional<Link>> decode_link(netlink::Bytes payload);
+Result<std::optional<InterfaceAddress>> decode_address(netlink::Bytes payload);
+Result<std::optional<Route>> decode_route(netlink::Bytes payload);
+Result<std::optional<NextHopObject>> decode_nexthop(netlink::Bytes payload);
+Result<std::optional<Rule>> decode_rule(netlink::Bytes payload);
+Result<std::optional<Neighbour>> decode_neighbour(netlink::Bytes payload);
+
+struct Wanted {
+  bool addresses = true;
+  bool routes = true;
+  bool rules = true;
+};
+// Links always. Routes of the local table (RT_TABLE_LOCAL) are the kernel's own bookkeeping and left out.
+Result<NetworkState> read_network(netlink::Socket& socket, const Wanted& wanted, const Call& call);
+Result<std::vector<Link>> read_links(netlink::Socket& socket, const Call& call);
+Result<std::vector<Neighbour>> read_neighbours(netlink::Socket& socket, const Call& call);
+
+// Replaces each route's hops by those behind its next-hop object.
+void resolve_nexthops(NetworkState& state);
+
+}  // namespace lockstep

@@ -1,0 +1,45 @@
+// The map between leaves and the kernel: the only place of this driver that names rows.
+//
+// Promises: leaves() and change() are inverses: what change() was asked for is what leaves() then reports.
+// Not reported, as the kernel's own matter: link-local and loopback addresses, routes of the local table,
+// routes and rules of another protocol (fib[...] shows the main table's best routes of any protocol). Refuses
+// a change of a row that the kernel can't carry (see capabilities.hpp) and a value of the wrong form.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "drivers/driver.hpp"
+#include "drivers/linux/host_state.hpp"
+#include "drivers/linux/session.hpp"
+
+namespace lockstep::linux_map {
+
+// The rows that this driver reads, and those that it writes.
+std::vector<RowId> rows_read();
+std::vector<RowId> rows_written();
+
+HostWanted wanted_for(const Scope& scope);
+// The parameters to read: those that a fabric's hosts and switches are known to need, and `named` ones.
+std::vector<std::string> sysctl_names(const NetworkState& network, const std::set<std::string>& named);
+
+void leaves(const HostState& state, const Scope& scope, const std::set<std::string>& named_sysctls,
+            TreeBuilder& tree, std::vector<Unread>& unread);
+
+// The egress scheduler of a port is one thing made of many leaves: all changes of one port belong together.
+bool is_scheduler_row(RowId row);
+Result<Done> overlay(const Change& change, PortScheduler& scheduler);
+
+// Any other change.
+Result<Done> change(Session& session, const Change& change);
+
+// A sysctl's name, when the change is of one.
+std::optional<std::string> sysctl_of(const Change& change);
+
+// The same in words of ip(8), tc(8), ethtool(8) and sysctl(8), for people.
+std::vector<std::string> native(const ChangeSet& changes);
+
+}  // namespace lockstep::linux_map

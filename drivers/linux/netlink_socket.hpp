@@ -1,0 +1,64 @@
+// A netlink socket: dumps, single requests and batches, each with the caller's deadline, stop and wake.
+//
+// Promises: opened in the calling thread's network namespace (see in_namespace.hpp) and bound to it for good;
+// strict checking and extended acknowledgements are on where the kernel has them; a dump that the kernel
+// calls inconsistent (NLM_F_DUMP_INTR) is read again, at most kDumpTries times; only messages from the kernel
+// (port 0) with our sequence number count. Refuses to guess: a change whose acknowledgement does not come is
+// unknown_outcome. Not thread-safe.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "drivers/linux/descriptor.hpp"
+#include "drivers/linux/netlink.hpp"
+#include "drivers/runtime/call.hpp"
+
+namespace lockstep::netlink {
+
+using EachMessage = std::function<Result<Done>(const Message&)>;
+
+class Socket {
+ public:
+  static constexpr int kDumpTries = 5;
+
+  // `protocol`: NETLINK_ROUTE, NETLINK_GENERIC.
+  static Result<Socket> open(int protocol);
+
+  // All messages of a dump, in order. `restart` is called before a second reading, to forget the first.
+  Result<Done> dump(Request& request, const Call& call, const EachMessage& each,
+                    const std::function<void()>& restart);
+  // One request that is answered by an acknowledgement only. Sends it with NLM_F_ACK.
+  Result<Answer> change(Request& request, const Call& call);
+  // Several of those in one send; as many answers as requests, in order. A failure of the transport ends it:
+  // the answers got so far are in `answers`.
+  Result<Done> change_all(std::span<Request> requests, const Call& call, std::vector<Answer>& answers);
+  // One request that is answered by messages and then an acknowledgement (a GET of one object).
+  Result<Answer> ask(Request& request, const Call& call, const EachMessage& each);
+
+  Result<Done> join(unsigned group);  // a multicast group (RTNLGRP_LINK ...)
+  // Reads one datagram without blocking; empty: nothing is waiting. ENOBUFS is reported as overrun.
+  struct Event {
+    bool overrun = false;
+    Bytes bytes;  // valid until the next call
+  };
+  Result<Event> next_event();
+  int descriptor() const { return descriptor_.number(); }
+
+ private:
+  explicit Socket(Descriptor descriptor) : descriptor_(std::move(descriptor)), buffer_(kBufferBytes) {}
+  Result<Done> send(Bytes bytes, const Call& call);
+  Result<Bytes> receive(const Call& call);
+  Result<bool> dump_once(Request& request, const Call& call, const EachMessage& each);
+
+  // The kernel fills dumps in pieces of up to 32 KiB when the reader's buffer allows (af_netlink.c,
+  // netlink_recvmsg and netlink_dump: max_recvmsg_len is capped at 32768 there); twice that is never too
+  // small.
+  static constexpr std::size_t kBufferBytes = 65536;
+  Descriptor descriptor_;
+  std::vector<std::byte> buffer_;
+  std::uint32_t sequence_ = 0;
+};
+
+}  // namespace lockstep::netlink

@@ -1,0 +1,258 @@
+#include "drivers/linux/session.hpp"
+
+#include <linux/fib_rules.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace lockstep {
+namespace {
+
+using netlink::Answer;
+using netlink::Bytes;
+using netlink::Request;
+
+constexpr std::uint16_t kAcknowledge = NLM_F_ACK;
+
+Bytes view(const std::vector<std::byte>& bytes) { return bytes; }
+
+Request address_request(std::uint16_t type, std::uint16_t flags, std::uint32_t index,
+                        const IpPrefix& prefix) {
+  Request request(type, flags);
+  ifaddrmsg header{};
+  header.ifa_family = family_of(prefix.address);
+  header.ifa_prefixlen = prefix.length;
+  header.ifa_index = index;
+  const auto raw = bytes_of(prefix.address);
+  request.header(header).put(IFA_LOCAL, view(raw)).put(IFA_ADDRESS, view(raw));
+  return request;
+}
+
+rtmsg route_header(std::uint32_t table, const IpPrefix& destination) {
+  rtmsg header{};
+  header.rtm_family = family_of(destination.address);
+  header.rtm_dst_len = destination.length;
+  header.rtm_table = static_cast<unsigned char>(table < 256 ? table : 0U);  // RTA_TABLE carries larger ones
+  header.rtm_protocol = kOwnProtocol;
+  return header;
+}
+
+void put_destination(Request& request, std::uint32_t table, const IpPrefix& destination) {
+  if (destination.length > 0) request.put(RTA_DST, view(bytes_of(destination.address)));
+  request.put_number(RTA_TABLE, table);
+}
+
+void put_gateway(Request& request, const IpAddress& via, std::uint8_t route_family) {
+  const auto raw = bytes_of(via);
+  if (family_of(via) == route_family) {
+    request.put(RTA_GATEWAY, view(raw));
+    return;
+  }
+  // RFC 5549: the gateway is of the other family (struct rtvia: family, address).
+  std::vector<std::byte> tagged(sizeof(std::uint16_t));
+  const std::uint16_t family = family_of(via);
+  std::memcpy(tagged.data(), &family, sizeof(family));
+  tagged.insert(tagged.end(), raw.begin(), raw.end());
+  request.put(RTA_VIA, tagged);
+}
+
+Request rule_request(std::uint16_t type, std::uint16_t flags, std::uint32_t priority,
+                     const Session::RuleWanted& rule) {
+  Request request(type, flags);
+  fib_rule_hdr header{};
+  header.family = family_of(rule.from.address);
+  header.src_len = rule.from.length;
+  header.table =
+      static_cast<std::uint8_t>(rule.table < 256 ? rule.table : 0U);  // FRA_TABLE carries larger ones
+  header.action = FR_ACT_TO_TBL;
+  request.header(header);
+  if (rule.from.length > 0) request.put(FRA_SRC, view(bytes_of(rule.from.address)));
+  request.put_number(FRA_PRIORITY, priority).put_number(FRA_TABLE, rule.table);
+  request.put_number(FRA_PROTOCOL, kOwnProtocol);
+  return request;
+}
+
+std::string route_name(std::uint32_t table, const IpPrefix& destination) {
+  return "route " + destination.text() + " table " + std::to_string(table);
+}
+
+}  // namespace
+
+Result<Session> Session::open(const Call& call) {
+  TRY(auto socket, netlink::Socket::open(NETLINK_ROUTE));
+  Session out(std::move(socket), call);
+  TRY(out.links_, read_links(out.socket_, call));
+  return out;
+}
+
+Result<Done> Session::acknowledged(Request& request, std::string_view what, int harmless) {
+  TRY(const Answer answer, socket_.change(request, call_));
+  if (answer.code != 0 && answer.code != harmless) return to_error(answer, what);
+  return Done{};
+}
+
+Result<std::uint32_t> Session::index_of(std::string_view port) {
+  for (const Link& one : links_)
+    if (one.name == port) return one.index;
+  return Error{ErrorKind::refused, "no interface is called '" + std::string(port) + "' here"};
+}
+
+Result<Done> Session::set_admin(std::string_view port, bool up) {
+  TRY(const std::uint32_t index, index_of(port));
+  Request request(RTM_NEWLINK, kAcknowledge);
+  ifinfomsg header{};
+  header.ifi_index = static_cast<int>(index);
+  header.ifi_change = IFF_UP;
+  if (up) header.ifi_flags = IFF_UP;
+  request.header(header);
+  return acknowledged(request, std::string(port) + (up ? " up" : " down"), 0);
+}
+
+Result<Done> Session::set_mtu(std::string_view port, std::uint32_t mtu) {
+  TRY(const std::uint32_t index, index_of(port));
+  Request request(RTM_NEWLINK, kAcknowledge);
+  ifinfomsg header{};
+  header.ifi_index = static_cast<int>(index);
+  request.header(header).put_number(IFLA_MTU, mtu);
+  return acknowledged(request, std::string(port) + " mtu " + std::to_string(mtu), 0);
+}
+
+Result<Done> Session::add_address(std::string_view port, const IpPrefix& prefix) {
+  TRY(const std::uint32_t index, index_of(port));
+  Request request = address_request(RTM_NEWADDR, kAcknowledge | NLM_F_CREATE | NLM_F_EXCL, index, prefix);
+  return acknowledged(request, std::string(port) + " address " + prefix.text(), EEXIST);
+}
+
+Result<Done> Session::remove_address(std::string_view port, const IpPrefix& prefix) {
+  TRY(const std::uint32_t index, index_of(port));
+  Request request = address_request(RTM_DELADDR, kAcknowledge, index, prefix);
+  return acknowledged(request, std::string(port) + " address " + prefix.text(), EADDRNOTAVAIL);
+}
+
+Result<Done> Session::set_offload(std::string_view port, std::string_view group, bool on) {
+  TRY(const std::uint32_t index, index_of(port));
+  if (!ethtool_) {
+    TRY(ethtool_, Ethtool::open(call_));
+  }
+  return ethtool_->set_offload(index, group, on, call_);
+}
+
+Result<Done> Session::set_route(std::uint32_t table, const IpPrefix& destination,
+                                const std::vector<Hop>& hops) {
+  if (hops.empty()) return Error{ErrorKind::invalid_spec, route_name(table, destination) + ": no next hop"};
+  if (!destination.is_network())
+    return Error{ErrorKind::invalid_spec, destination.text() + " has bits beyond its length"};
+  std::vector<std::uint32_t> ports;
+  for (const Hop& hop : hops) {
+    TRY(const std::uint32_t index, index_of(hop.port));
+    ports.push_back(index);
+  }
+  // Replacing must only ever meet our own route: a foreign one of the same prefix is left and reported.
+  Wanted routes_only{.addresses = false, .routes = true, .rules = false};
+  TRY(const NetworkState now, read_network(socket_, routes_only, call_));
+  const bool ours = std::any_of(now.routes.begin(), now.routes.end(), [&](const Route& one) {
+    return one.table == table && one.destination == destination && one.protocol == kOwnProtocol;
+  });
+  Request request(RTM_NEWROUTE, static_cast<std::uint16_t>(kAcknowledge | NLM_F_CREATE |
+                                                           (ours ? int{NLM_F_REPLACE} : int{NLM_F_EXCL})));
+  rtmsg header = route_header(table, destination);
+  header.rtm_type = RTN_UNICAST;
+  header.rtm_scope = std::uint8_t{RT_SCOPE_UNIVERSE};
+  if (!hops.front().via && !destination.address.v6) header.rtm_scope = std::uint8_t{RT_SCOPE_LINK};
+  request.header(header);
+  put_destination(request, table, destination);
+  if (hops.size() == 1) {
+    if (hops.front().via) put_gateway(request, *hops.front().via, header.rtm_family);
+    request.put_number(RTA_OIF, ports.front());
+  } else {
+    const std::size_t nest = request.open_nest(RTA_MULTIPATH);
+    for (std::size_t at = 0; at < hops.size(); ++at) {
+      const std::size_t hop = request.open_hop(ports[at]);
+      if (hops[at].via) put_gateway(request, *hops[at].via, header.rtm_family);
+      request.close_nest(hop);
+    }
+    request.close_nest(nest);
+  }
+  return acknowledged(request, route_name(table, destination), 0);
+}
+
+Result<Done> Session::remove_route(std::uint32_t table, const IpPrefix& destination) {
+  Request request(RTM_DELROUTE, kAcknowledge);
+  rtmsg header = route_header(table, destination);
+  header.rtm_scope = RT_SCOPE_NOWHERE;  // any scope (fib_table_delete)
+  request.header(header);
+  put_destination(request, table, destination);
+  return acknowledged(request, route_name(table, destination), ESRCH);
+}
+
+Result<Done> Session::set_rule(std::uint32_t priority, const std::optional<RuleWanted>& wanted) {
+  const std::string what = "rule " + std::to_string(priority);
+  Wanted rules_only{.addresses = false, .routes = false, .rules = true};
+  TRY(const NetworkState now, read_network(socket_, rules_only, call_));
+  bool there = false;
+  std::vector<RuleWanted> surplus;
+  for (const Rule& one : now.rules) {
+    if (one.protocol != kOwnProtocol || one.priority != priority) continue;
+    const RuleWanted rule{one.from.value_or(everything(one.family)), one.table};
+    if (wanted && rule.from == wanted->from && rule.table == wanted->table && one.plain)
+      there = true;
+    else
+      surplus.push_back(rule);
+  }
+  // The new one first, so that there is no moment without either.
+  if (wanted && !there) {
+    Request request = rule_request(RTM_NEWRULE, kAcknowledge | NLM_F_CREATE | NLM_F_EXCL, priority, *wanted);
+    TRY_DONE(acknowledged(request, what, EEXIST));
+  }
+  for (const RuleWanted& one : surplus) {
+    Request request = rule_request(RTM_DELRULE, kAcknowledge, priority, one);
+    TRY_DONE(acknowledged(request, what, ENOENT));
+  }
+  return Done{};
+}
+
+Result<PortQueueing> Session::queueing(std::uint32_t index) {
+  TRY(const auto qdiscs, read_qdiscs(socket_, call_));
+  return read_queueing(socket_, index, qdiscs, call_);
+}
+
+Result<PortScheduler> Session::scheduler(std::string_view port) {
+  TRY(const std::uint32_t index, index_of(port));
+  TRY(const PortQueueing have, queueing(index));
+  return scheduler_of(have);
+}
+
+// What HTB shares out when the port has no rate of its own.
+Result<std::uint64_t> Session::port_speed(std::uint32_t index) {
+  if (!ethtool_) {
+    TRY(ethtool_, Ethtool::open(call_));
+  }
+  TRY(const auto speeds, ethtool_->speeds(call_));
+  const auto found = speeds.find(index);
+  if (found == speeds.end())
+    return Error{ErrorKind::refused, "traffic classes need a rate: this port does not tell its speed"};
+  return std::uint64_t{found->second} * 1'000'000;
+}
+
+Result<Done> Session::set_scheduler(std::string_view port, const PortScheduler& wanted) {
+  TRY_DONE(check(wanted));
+  TRY(const std::uint32_t index, index_of(port));
+  TRY(const PortQueueing have, queueing(index));
+  std::uint64_t speed = 0;
+  if (!wanted.classes.empty() && !wanted.rate) {
+    TRY(speed, port_speed(index));
+  }
+  auto requests = requests_for(index, have, wanted, speed);
+  std::vector<Answer> answers;
+  TRY_DONE(socket_.change_all(requests, call_, answers));
+  for (const Answer& answer : answers)
+    if (answer.code != 0) return to_error(answer, std::string(port) + " egress scheduler");
+  return Done{};
+}
+
+}  // namespace lockstep

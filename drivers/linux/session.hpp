@@ -1,0 +1,63 @@
+// A session inside one network namespace: the changes that can be made there, one function each.
+//
+// Promises: each change is acknowledged by the kernel before the function returns; what is already so
+// succeeds; only the thing named is touched (routes and rules of another protocol never are). A lost
+// acknowledgement is unknown_outcome. Used in the thread that entered the namespace. Refuses what the kernel
+// refuses, with its own words.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drivers/linux/host_state.hpp"
+
+namespace lockstep {
+
+// The routing protocol number by which Lockstep's routes and rules are told from all others. Unassigned in
+// linux/rtnetlink.h and in iproute2's rt_protos; 'L'.
+inline constexpr std::uint8_t kOwnProtocol = 0x4C;
+
+class Session {
+ public:
+  static Result<Session> open(const Call& call);
+
+  Result<Done> set_admin(std::string_view port, bool up);
+  Result<Done> set_mtu(std::string_view port, std::uint32_t mtu);
+  Result<Done> add_address(std::string_view port, const IpPrefix& prefix);
+  Result<Done> remove_address(std::string_view port, const IpPrefix& prefix);
+  Result<Done> set_offload(std::string_view port, std::string_view group, bool on);
+
+  // A hop as it is asked for: by name.
+  struct Hop {
+    std::optional<IpAddress> via;
+    std::string port;
+  };
+  Result<Done> set_route(std::uint32_t table, const IpPrefix& destination, const std::vector<Hop>& hops);
+  Result<Done> remove_route(std::uint32_t table, const IpPrefix& destination);
+  // The one rule of ours at this priority; none: there shall be none.
+  struct RuleWanted {
+    IpPrefix from;
+    std::uint32_t table = 0;
+  };
+  Result<Done> set_rule(std::uint32_t priority, const std::optional<RuleWanted>& wanted);
+
+  Result<PortScheduler> scheduler(std::string_view port);
+  Result<Done> set_scheduler(std::string_view port, const PortScheduler& wanted);
+
+  Result<std::uint32_t> index_of(std::string_view port);
+
+ private:
+  Session(netlink::Socket socket, const Call& call) : socket_(std::move(socket)), call_(call) {}
+  Result<Done> acknowledged(netlink::Request& request, std::string_view what, int harmless);
+  Result<PortQueueing> queueing(std::uint32_t index);
+  Result<std::uint64_t> port_speed(std::uint32_t index);
+
+  netlink::Socket socket_;
+  std::optional<Ethtool> ethtool_;
+  std::vector<Link> links_;
+  Call call_;
+};
+
+}  // namespace lockstep

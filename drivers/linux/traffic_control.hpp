@@ -1,0 +1,73 @@
+// Qdiscs, HTB classes and u32 filters of a namespace, decoded from rtnetlink, and the requests that make
+// them.
+//
+// Promises: rates are bytes a second and sizes bytes here, as in the kernel (map.cpp speaks bit/s); 64-bit
+// rates are read and written. Qdiscs of a kind that is not understood keep their kind, handle and place, so
+// that they can be left alone. Formats: linux/pkt_sched.h, linux/pkt_cls.h, net/sched/sch_{tbf,htb}.c,
+// cls_u32.c.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drivers/linux/netlink_socket.hpp"
+
+namespace lockstep {
+
+struct Qdisc {
+  std::uint32_t index = 0;  // interface
+  std::uint32_t handle = 0;
+  std::uint32_t parent = 0;
+  std::string kind;
+  std::uint64_t tbf_rate = 0;           // kind tbf
+  std::uint32_t htb_default_class = 0;  // kind htb: minor number
+};
+
+struct HtbClass {
+  std::uint32_t index = 0;
+  std::uint32_t handle = 0;
+  std::uint32_t parent = 0;
+  std::uint64_t rate = 0;
+  std::uint64_t ceil = 0;
+  std::uint32_t priority = 0;
+  bool operator==(const HtbClass&) const = default;
+};
+
+// A u32 filter that classifies one DSCP of IPv4 (ToS byte) or IPv6 (traffic class).
+struct DscpFilter {
+  std::uint32_t index = 0;
+  std::uint32_t parent = 0;
+  std::uint32_t handle = 0;
+  std::uint16_t preference = 0;
+  bool v6 = false;
+  std::uint8_t dscp = 0;
+  std::uint32_t flow = 0;  // class that it sends to
+};
+
+// Decoders; nullopt: of no interest.
+Result<std::optional<Qdisc>> decode_qdisc(netlink::Bytes payload);
+Result<std::optional<HtbClass>> decode_class(netlink::Bytes payload);
+Result<std::optional<DscpFilter>> decode_filter(netlink::Bytes payload);
+
+Result<std::vector<Qdisc>> read_qdiscs(netlink::Socket& socket, const Call& call);
+Result<std::vector<HtbClass>> read_classes(netlink::Socket& socket, std::uint32_t index, const Call& call);
+Result<std::vector<DscpFilter>> read_filters(netlink::Socket& socket, std::uint32_t index,
+                                             std::uint32_t parent, const Call& call);
+
+struct TbfShape {
+  std::uint64_t rate = 0;
+  std::uint32_t burst = 0;
+  std::uint32_t limit = 0;
+};
+netlink::Request tbf_request(std::uint32_t index, std::uint32_t handle, const TbfShape& shape);
+netlink::Request htb_request(std::uint32_t index, std::uint32_t handle, std::uint32_t default_minor);
+netlink::Request class_request(const HtbClass& wanted);  // creates or replaces
+netlink::Request filter_request(const DscpFilter& wanted);
+netlink::Request bare_qdisc_request(std::uint32_t index, std::uint32_t handle, std::string_view kind);
+netlink::Request delete_root_request(std::uint32_t index);
+netlink::Request delete_class_request(std::uint32_t index, std::uint32_t handle);
+netlink::Request delete_filter_request(const DscpFilter& gone);
+
+}  // namespace lockstep
