@@ -1,0 +1,33 @@
+// Lines of JSON over a unix stream socket, with a deadline for each.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "drivers/linux/descriptor.hpp"
+#include "drivers/runtime/call.hpp"
+#include "specs/model/result.hpp"
+
+namespace lockstep {
+
+class LineChannel {
+ public:
+  LineChannel() = default;
+  explicit LineChannel(Descriptor socket) : socket_(std::move(socket)) {}
+
+  // Without its newline. The other side's end is the kind unknown_outcome; more than 16 MiB without a newline
+  // (a layout of 16,384 hosts x 8 rails is about 8 MiB) is refused.
+  Result<std::string> read_line(const Call& call);
+  Result<Done> write_line(std::string_view line, const Call& call);
+  int descriptor() const { return socket_.number(); }
+
+ private:
+  Descriptor socket_;
+  std::string pending_;
+};
+
+Result<LineChannel> connect_to(const std::string& path);
+Result<Descriptor> listen_on(const std::string& path);
+
+}  // namespace lockstep

@@ -1,0 +1,47 @@
+// The daemons of a twin's devices: which ones, how they are started, and how it is known that they are ready.
+//
+// Promises: each runs in the foreground as a child of the caller, in its device's network namespace and a UTS
+// namespace that has the device's name (so that BGP and LLDP say "leaf0", not this machine's name), with its
+// files in the device's run directory; spawn returns after exec has succeeded, or with why it has not.
+// Refuses to start when the program is not installed (preflight).
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "reconciler/twin/layout.hpp"
+
+namespace lockstep {
+
+struct DaemonPlan {
+  std::string device;
+  std::string name;  // "zebra", "bgpd", "bfdd", "lldpd"
+  std::vector<std::string> argv;
+  std::string ready_socket;  // accepts when the daemon is ready
+  std::string after;         // a daemon of the same device that must be ready first; empty: none
+  bool own_run = false;      // gets a /run of its own (lldpd has /run/lldpd compiled in for its chroot)
+};
+
+std::vector<DaemonPlan> daemons_of(const TwinRecord& record);
+// All that must be there before anything is made: privileges, programs, users.
+Result<Done> preflight(const TwinRecord& record);
+// The run directory of one device with the daemons' empty configuration files, owned as the daemons need it.
+Result<Done> prepare_run_dir(const TwinRecord& record, const TwinDevice& device);
+
+struct Spawned {
+  pid_t pid = -1;        // as the caller sees it, for waitpid
+  pid_t outer_pid = -1;  // in the PID namespace that /proc was mounted in: what `ps` shows
+};
+// The caller must have one thread. The child dies with its parent's PID namespace.
+Result<Spawned> spawn(const DaemonPlan& plan, const std::string& cluster);
+// Whether the daemon accepts connections on its ready socket now.
+bool is_ready(const DaemonPlan& plan);
+// The last line that the daemon wrote, for error texts; empty: none.
+std::string last_words(const DaemonPlan& plan, const std::string& cluster);
+
+// The calling process's id in the PID namespace of /proc.
+pid_t outer_pid_of_self();
+
+}  // namespace lockstep

@@ -1,0 +1,132 @@
+#include "reconciler/twin/namespace.hpp"
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kNetnsDir = "/run/netns";  // ip-netns(8)
+// Of the thread, not of the process: "self" is the thread group's leader.
+constexpr const char* kOwnNetns = "/proc/thread-self/ns/net";
+
+std::string path_of(const std::string& name) { return std::string(kNetnsDir) + "/" + name; }
+
+// The folder must be a shared mount, so that a namespace bound there appears in (and, on deletion, disappears
+// from) every mount namespace; the same steps under the same lock as iproute2's ipnetns.c, so that both can
+// race.
+Result<Done> prepare_netns_dir() {
+  if (::mkdir(kNetnsDir, 0755) != 0 && errno != EEXIST) return errno_error("mkdir /run/netns");
+  const Descriptor lock(::open(kNetnsDir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock) return errno_error("open /run/netns");
+  if (::flock(lock.number(), LOCK_EX) != 0) return errno_error("lock /run/netns");
+  if (::mount("", kNetnsDir, "none", MS_SHARED | MS_REC, nullptr) == 0) return Done{};
+  if (errno != EINVAL) return errno_error("make /run/netns a shared mount");
+  if (::mount(kNetnsDir, kNetnsDir, "none", MS_BIND | MS_REC, nullptr) != 0)
+    return errno_error("bind /run/netns onto itself");
+  if (::mount("", kNetnsDir, "none", MS_SHARED | MS_REC, nullptr) != 0)
+    return errno_error("make /run/netns a shared mount");
+  return Done{};
+}
+
+Result<Descriptor> raise_loopback() {
+  Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return errno_error("open a socket in the new namespace");
+  ifreq request{};
+  std::memcpy(request.ifr_name, "lo", 3);
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  if (::ioctl(socket.number(), SIOCSIFFLAGS, &request) != 0) return errno_error("set lo up");
+  return socket;
+}
+
+}  // namespace
+
+Error errno_error(std::string what) {
+  const int code = errno;
+  ErrorKind kind = ErrorKind::refused;
+  if (code == EPERM || code == EACCES) kind = ErrorKind::denied;
+  if (code == EAGAIN || code == EBUSY || code == EINTR || code == ENOMEM || code == ENOBUFS)
+    kind = ErrorKind::transient;
+  if (code == EOPNOTSUPP || code == ENOSYS) kind = ErrorKind::unsupported;
+  return Error{kind, std::move(what) + ": " + std::strerror(code)};
+}
+
+Result<MadeNetns> create_netns(const std::string& name) {
+  if (name.empty() || name.find('/') != std::string::npos)
+    return Error{ErrorKind::invalid_spec, "'" + name + "' can't name a network namespace"};
+  TRY_DONE(prepare_netns_dir());
+  const std::string path = path_of(name);
+  {
+    const Descriptor target(::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0));
+    if (!target) return errno_error("create " + path);
+  }
+  // From here on a failure takes the file away again.
+  const auto fail = [&](Error error) -> Result<MadeNetns> {
+    if (auto gone = delete_netns(name); !gone) error.what += "; and " + gone.error().what;
+    return error;
+  };
+  Descriptor back(::open(kOwnNetns, O_RDONLY | O_CLOEXEC));
+  if (!back) return fail(errno_error("open the own network namespace"));
+  if (::unshare(CLONE_NEWNET) != 0) return fail(errno_error("create network namespace " + name));
+  Result<MadeNetns> made = [&]() -> Result<MadeNetns> {
+    if (::mount(kOwnNetns, path.c_str(), "none", MS_BIND, nullptr) != 0) return errno_error("bind " + path);
+    TRY(Descriptor socket, raise_loopback());
+    Descriptor netns(::open(kOwnNetns, O_RDONLY | O_CLOEXEC));
+    if (!netns) return errno_error("open " + path);
+    return MadeNetns{std::move(netns), std::move(socket)};
+  }();
+  if (::setns(back.number(), CLONE_NEWNET) != 0)
+    std::abort();  // all further work would be in a wrong network
+  if (!made) return fail(std::move(made.error()));
+  return made;
+}
+
+Result<Done> delete_netns(const std::string& name) {
+  if (name.empty() || name.find('/') != std::string::npos)
+    return Error{ErrorKind::invalid_spec, "'" + name + "' can't name a network namespace"};
+  const std::string path = path_of(name);
+  // EINVAL: a file without a mount, left by a creation cut short.
+  while (::umount2(path.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) continue;
+  if (errno != EINVAL && errno != ENOENT) return errno_error("unmount " + path);
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return errno_error("remove " + path);
+  return Done{};
+}
+
+Result<Descriptor> open_netns(const std::string& name) {
+  Descriptor fd(::open(path_of(name).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return errno_error("open network namespace " + name);
+  return fd;
+}
+
+std::vector<std::string> netns_with_prefix(std::string_view prefix) {
+  std::vector<std::string> out;
+  std::error_code ignored;  // no folder: no namespaces
+  for (const auto& entry : std::filesystem::directory_iterator(kNetnsDir, ignored))
+    if (std::string name = entry.path().filename().string(); name.starts_with(prefix))
+      out.push_back(std::move(name));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Result<Done> inside_netns(int netns_fd, const std::function<Result<Done>()>& body) {
+  const Descriptor back(::open(kOwnNetns, O_RDONLY | O_CLOEXEC));
+  if (!back) return errno_error("open the own network namespace");
+  if (::setns(netns_fd, CLONE_NEWNET) != 0) return errno_error("enter a network namespace");
+  auto out = body();
+  if (::setns(back.number(), CLONE_NEWNET) != 0) std::abort();
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,39 @@
+// Named network namespaces, as ip-netns(8) has them: a bind mount of /proc/.../ns/net on /run/netns/NAME.
+//
+// Promises: what is made here is seen by `ip netns`, and the other way round; create leaves the calling
+// thread where it was; delete of what is not there succeeds; neither starts a process or a thread, so that a
+// supervisor with a single thread can fork freely. Refuses: names with a '/'.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drivers/linux/descriptor.hpp"
+#include "specs/model/result.hpp"
+
+namespace lockstep {
+
+struct MadeNetns {
+  Descriptor netns;   // for setns(2) and IFLA_NET_NS_FD
+  Descriptor socket;  // AF_INET, opened inside: for ioctls on its interfaces
+};
+
+// A new namespace with its loopback up and nothing else.
+Result<MadeNetns> create_netns(const std::string& name);
+// The namespace itself lives on while a process is in it.
+Result<Done> delete_netns(const std::string& name);
+Result<Descriptor> open_netns(const std::string& name);
+// Sorted.
+std::vector<std::string> netns_with_prefix(std::string_view prefix);
+
+// Runs `body` on the calling thread inside a namespace and comes back. Only the calling thread moves; one
+// that couldn't come back would do its next work in a wrong network, so that aborts. (For code on other
+// threads' behalf there is drivers/linux/in_namespace.hpp, which starts a thread.)
+Result<Done> inside_netns(int netns_fd, const std::function<Result<Done>()>& body);
+
+// An Error of the running thread's errno.
+Error errno_error(std::string what);
+
+}  // namespace lockstep

@@ -1,0 +1,42 @@
+#include "reconciler/twin/places.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace lockstep {
+namespace {
+constexpr std::string_view kTwins = "/run/lockstep/twin";
+constexpr std::string_view kNetns = "/run/netns/";  // ip-netns(8)
+}  // namespace
+
+DevicePlaces places(std::string_view cluster, std::string_view device) {
+  DevicePlaces out;
+  out.netns = "ls-" + std::string(cluster) + "-" + std::string(device);
+  out.netns_path = std::string(kNetns) + out.netns;
+  out.run_dir = twin_places(cluster).run_dir + "/" + std::string(device);
+  out.lldpd_socket = out.run_dir + "/lldpd.sock";
+  out.zserv_socket = out.run_dir + "/zserv.api";
+  return out;
+}
+
+TwinPlaces twin_places(std::string_view cluster) {
+  TwinPlaces out;
+  out.run_dir = std::string(kTwins) + "/" + std::string(cluster);
+  out.supervisor_dir = out.run_dir + "/.supervisor";
+  out.lock = out.supervisor_dir + "/lock";
+  out.record = out.supervisor_dir + "/record.json";
+  out.control = out.supervisor_dir + "/control";
+  out.log = out.supervisor_dir + "/log";
+  return out;
+}
+
+std::vector<std::string> twin_clusters() {
+  std::vector<std::string> out;
+  std::error_code ignored;  // no folder: no twins
+  for (const auto& entry : std::filesystem::directory_iterator(kTwins, ignored))
+    out.push_back(entry.path().filename().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,136 @@
+#include "reconciler/twin/remains.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "reconciler/twin/daemons.hpp"
+#include "reconciler/twin/namespace.hpp"
+#include "reconciler/twin/places.hpp"
+
+namespace lockstep {
+namespace {
+
+namespace files = std::filesystem;
+
+std::string identity_file(const std::string& cluster) {
+  return twin_places(cluster).supervisor_dir + "/identity";
+}
+
+std::string netns_prefix(const std::string& cluster) { return places(cluster, "").netns; }
+
+Error file_error(const std::string& what, const std::error_code& failed) {
+  return Error{ErrorKind::refused, what + ": " + failed.message()};
+}
+
+// The folders above, if nothing else is in them: a twin that is down leaves nothing.
+void drop_empty_parents(const std::string& run_dir) {
+  std::error_code ignored;
+  const files::path twins = files::path(run_dir).parent_path();
+  files::remove(twins, ignored);
+  files::remove(twins.parent_path(), ignored);
+}
+
+}  // namespace
+
+Result<std::optional<Descriptor>> claim(const std::string& cluster) {
+  const TwinPlaces at = twin_places(cluster);
+  // A holder removes the directory just before it ends: then open fails or the lock is of a file that has no
+  // name any more, and all begins again. Each round means that another twin command got to its end.
+  for (int tries = 0; tries < 100; ++tries) {
+    std::error_code failed;
+    files::create_directories(at.supervisor_dir, failed);
+    if (failed && failed != std::errc::no_such_file_or_directory)
+      return file_error("create " + at.supervisor_dir, failed);
+    Descriptor lock(::open(at.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!lock && errno == ENOENT) continue;
+    if (!lock) return errno_error("open " + at.lock);
+    if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return std::optional<Descriptor>();
+      return errno_error("lock " + at.lock);
+    }
+    struct stat held {};
+    struct stat named {};
+    if (::fstat(lock.number(), &held) != 0) return errno_error("stat " + at.lock);
+    if (::stat(at.lock.c_str(), &named) != 0 || held.st_ino != named.st_ino) continue;
+    if (::chmod(at.supervisor_dir.c_str(), 0700) != 0) return errno_error("chmod " + at.supervisor_dir);
+    return std::optional<Descriptor>(std::move(lock));
+  }
+  return Error{ErrorKind::transient,
+               "the lock of twin " + cluster + " keeps moving: others start and stop it"};
+}
+
+std::vector<std::string> remains_of(const std::string& cluster) {
+  std::vector<std::string> out;
+  for (const std::string& name : netns_with_prefix(netns_prefix(cluster))) out.push_back("namespace " + name);
+  const TwinPlaces at = twin_places(cluster);
+  std::error_code ignored;
+  for (const auto& entry : files::directory_iterator(at.run_dir, ignored))
+    if (entry.path() != at.supervisor_dir) out.push_back("folder " + entry.path().string());
+  for (const auto& entry : files::directory_iterator(at.supervisor_dir, ignored))
+    if (entry.path() != at.lock) out.push_back("file " + entry.path().string());
+  return out;
+}
+
+Result<Done> clean_remains(const std::string& cluster, Leave leave) {
+  for (const std::string& name : netns_with_prefix(netns_prefix(cluster))) TRY_DONE(delete_netns(name));
+  const TwinPlaces at = twin_places(cluster);
+  std::error_code failed;
+  if (leave == Leave::nothing) {
+    files::remove_all(at.run_dir, failed);  // does not follow links
+    if (failed) return file_error("remove " + at.run_dir, failed);
+    drop_empty_parents(at.run_dir);
+    return Done{};
+  }
+  std::vector<files::path> doomed;
+  for (const auto& folder : {at.run_dir, at.supervisor_dir})
+    for (const auto& entry : files::directory_iterator(folder, failed))
+      if (entry.path() != at.supervisor_dir && entry.path() != at.lock) doomed.push_back(entry.path());
+  for (const files::path& one : doomed) {
+    files::remove_all(one, failed);
+    if (failed) return file_error("remove " + one.string(), failed);
+  }
+  return Done{};
+}
+
+std::optional<ProcessIdentity> identity_of(pid_t pid) {
+  std::ifstream in(fmt::format("/proc/{}/stat", pid));
+  std::stringstream all;
+  all << in.rdbuf();
+  const std::string text = all.str();
+  // Field 2, the name, is in brackets and may hold anything; counting starts behind the last bracket.
+  const auto bracket = text.rfind(')');
+  if (bracket == std::string::npos) return std::nullopt;
+  std::istringstream fields(text.substr(bracket + 1));
+  std::string skipped;
+  constexpr int kBefore = 19;  // fields 3 to 21
+  for (int i = 0; i < kBefore; ++i) fields >> skipped;
+  ProcessIdentity out{pid, 0};
+  if (!(fields >> out.started)) return std::nullopt;
+  return out;
+}
+
+Result<Done> record_supervisor(const std::string& cluster) {
+  const auto self = identity_of(outer_pid_of_self());
+  if (!self) return Error{ErrorKind::refused, "/proc is not that of this machine's processes"};
+  std::ofstream out(identity_file(cluster), std::ios::trunc);
+  out << self->pid << ' ' << self->started << '\n';
+  out.close();
+  if (!out) return Error{ErrorKind::refused, "can't write " + identity_file(cluster)};
+  return Done{};
+}
+
+std::optional<ProcessIdentity> recorded_supervisor(const std::string& cluster) {
+  std::ifstream in(identity_file(cluster));
+  ProcessIdentity out;
+  if (!(in >> out.pid >> out.started)) return std::nullopt;
+  return out;
+}
+
+}  // namespace lockstep

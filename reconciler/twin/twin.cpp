@@ -1,0 +1,220 @@
+#include "reconciler/twin/twin.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+extern "C" {
+#include <sys/pidfd.h>  // glibc 2.36 declares C functions there without saying so
+}
+
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "drivers/linux/wait.hpp"
+#include "reconciler/twin/channel.hpp"
+#include "reconciler/twin/daemons.hpp"
+#include "reconciler/twin/namespace.hpp"
+#include "reconciler/twin/remains.hpp"
+#include "reconciler/twin/supervisor.hpp"
+
+namespace lockstep {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// The supervisor answers in well under a millisecond; it can be busy starting one daemon again for 5 s.
+constexpr milliseconds kAnswerPatience{8000};
+// Taking 76 namespaces and 48 daemons away takes under a second on two cores.
+constexpr milliseconds kEndPatience{20'000};
+
+Call within(milliseconds patience, std::stop_token stop = {}) {
+  return Call{steady_clock::now() + patience, std::move(stop), -1};
+}
+
+nlohmann::json parsed(const std::string& line) {
+  nlohmann::json out = nlohmann::json::parse(line, nullptr, false);
+  return out.is_object() ? out : nlohmann::json::object();
+}
+
+template <class T>
+T field(const nlohmann::json& from, const char* key, T otherwise) {
+  const auto at = from.find(key);
+  if (at == from.end()) return otherwise;
+  if constexpr (std::is_same_v<T, std::string>)
+    return at->is_string() ? at->template get<T>() : otherwise;
+  else
+    return at->is_number() || at->is_boolean() ? at->template get<T>() : otherwise;
+}
+
+Error error_in(const nlohmann::json& line) {
+  const int kind = field(line, "kind", static_cast<int>(ErrorKind::refused));
+  const bool known = kind >= 0 && kind <= static_cast<int>(ErrorKind::cancelled);
+  return Error{known ? static_cast<ErrorKind>(kind) : ErrorKind::refused,
+               field(line, "error", std::string("the supervisor gave no reason"))};
+}
+
+Result<std::string> ask(const std::string& cluster, const nlohmann::json& request,
+                        milliseconds patience = kAnswerPatience) {
+  const Call call = within(patience);
+  TRY(LineChannel channel, connect_to(twin_places(cluster).control));
+  TRY_DONE(channel.write_line(request.dump(), call));
+  return channel.read_line(call);
+}
+
+// Waits until the process is gone; `kill` ends it first. True: it is gone. A pid that is another process's by
+// now counts as gone.
+Result<bool> await_end(const ProcessIdentity& who, bool kill, milliseconds patience) {
+  const Descriptor process(::pidfd_open(who.pid, 0));
+  if (!process) return true;
+  const auto now = identity_of(who.pid);
+  if (!now || now->started != who.started) return true;
+  if (kill && ::pidfd_send_signal(process.number(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH)
+    return errno_error("kill the supervisor");
+  pollfd ended{process.number(), POLLIN, 0};
+  return ::poll(&ended, 1, static_cast<int>(patience.count())) > 0;
+}
+
+Result<TwinHandle> join_running(const TwinRecord& asked) {
+  const std::string& cluster = asked.layout.cluster;
+  auto running = status(cluster);
+  if (!running || !running->alive)
+    return Error{ErrorKind::transient, "twin " + cluster + " is being started or stopped by another command"};
+  const auto different = differences(running->record, asked, 8);
+  if (different.empty()) {
+    TwinHandle out;
+    out.cluster = cluster;
+    out.was_up = true;
+    out.supervisor = running->supervisor;
+    return out;
+  }
+  std::string text;
+  for (const std::string& one : different) text += (text.empty() ? "" : "; ") + one;
+  return Error{ErrorKind::conflict,
+               fmt::format("twin {} is up with another layout ({}): take it down first", cluster, text)};
+}
+
+// Follows the supervisor's lines to ready or error.
+Result<pid_t> follow(LineChannel& supervisor, const TwinProgressSink& progress, const Call& call) {
+  for (;;) {
+    TRY(const std::string line, supervisor.read_line(call));
+    const nlohmann::json said = parsed(line);
+    if (said.contains("error")) return error_in(said);
+    if (field(said, "ready", false)) return static_cast<pid_t>(field(said, "supervisor", -1));
+    if (progress)
+      progress({field(said, "step", std::string()), field(said, "done", std::size_t{0}),
+                field(said, "of", std::size_t{0}), ""});
+  }
+}
+
+// Told to stop by the end of our side, it takes everything away and ends; only then is this done.
+void give_up(LineChannel& supervisor) {
+  ::shutdown(supervisor.descriptor(), SHUT_WR);
+  const Call call = within(kEndPatience);
+  while (supervisor.read_line(call)) continue;
+}
+
+}  // namespace
+
+Result<TwinHandle> up(const TwinLayout& layout, const TwinOptions& options, const TwinProgressSink& progress,
+                      std::stop_token stop) {
+  const auto begin = steady_clock::now();
+  TRY_DONE(validate(layout));
+  const TwinRecord record{layout, options.lldp, options.frr_profile};
+  TRY_DONE(preflight(record));
+  TRY(std::optional<Descriptor> lock, claim(layout.cluster));
+  if (!lock) return join_running(record);
+  TwinHandle out;
+  out.cluster = layout.cluster;
+  out.cleaned = remains_of(layout.cluster);
+  for (std::size_t i = 0; progress && i < out.cleaned.size(); ++i)
+    progress({"cleaning", i + 1, out.cleaned.size(), out.cleaned[i]});
+  TRY_DONE(clean_remains(layout.cluster, Leave::lock));
+  auto launched = launch_supervisor(record, *lock);
+  if (!launched) {
+    TRY_DONE(clean_remains(layout.cluster, Leave::nothing));
+    return std::move(launched.error());
+  }
+  lock.reset();
+  LineChannel supervisor(*std::move(launched));
+  auto ready = follow(supervisor, progress, within(options.ready_within, stop));
+  if (ready && stop.stop_requested()) ready = Error{ErrorKind::cancelled, "asked to stop"};
+  if (ready) {
+    if (auto kept = supervisor.write_line("keep", within(kAnswerPatience)); !kept)
+      ready = std::move(kept.error());
+  }
+  if (!ready) {
+    give_up(supervisor);
+    return wrap("twin " + layout.cluster + " was not brought up, and nothing of it is left",
+                std::move(ready.error()));
+  }
+  out.supervisor = *ready;
+  out.took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);
+  return out;
+}
+
+Result<TwinReport> status(const std::string& cluster) {
+  TRY_DONE(validate_cluster_id(cluster));
+  const std::vector<std::string> there = remains_of(cluster);
+  if (there.empty())
+    return Error{ErrorKind::refused, "there is no twin " + cluster + ": `lockstep twin up` makes it"};
+  if (auto line = ask(cluster, {{"op", "status"}})) return report_from_text(*line);
+  // No answer: dead, or not there yet, or stuck. The lock tells the first from the others.
+  TRY(std::optional<Descriptor> lock, claim(cluster));
+  if (!lock)
+    return Error{ErrorKind::transient, "twin " + cluster + " is starting, stopping or does not answer"};
+  if (remains_of(cluster).empty()) {  // it went down meanwhile, and claim() has made its directory again
+    TRY_DONE(clean_remains(cluster, Leave::nothing));
+    return Error{ErrorKind::refused, "twin " + cluster + " has just gone down"};
+  }
+  TwinReport out;
+  out.cluster = cluster;
+  out.left_behind = there;
+  return out;
+}
+
+Result<TwinGone> down(const std::string& cluster, milliseconds patience) {
+  TRY_DONE(validate_cluster_id(cluster));
+  TwinGone out;
+  std::error_code ignored;
+  if (remains_of(cluster).empty() && !std::filesystem::exists(twin_places(cluster).run_dir, ignored))
+    return out;
+  TRY(std::optional<Descriptor> lock, claim(cluster));
+  if (!lock) {
+    out.was_up = true;
+    const auto supervisor = recorded_supervisor(cluster);
+    const auto answered = ask(cluster, {{"op", "stop"}}, patience);
+    if (supervisor) {
+      TRY(bool gone, await_end(*supervisor, !answered, kEndPatience));
+      out.killed = !answered;
+      if (!gone) {
+        TRY(gone, await_end(*supervisor, true, kEndPatience));
+        out.killed = true;
+      }
+      if (!gone)
+        return Error{ErrorKind::transient,
+                     fmt::format("the supervisor (pid {}) does not end", supervisor->pid)};
+    }
+    if (remains_of(cluster).empty() && !std::filesystem::exists(twin_places(cluster).run_dir, ignored))
+      return out;
+    TRY(lock, claim(cluster));
+    if (!lock)
+      return Error{ErrorKind::transient,
+                   "twin " + cluster + " is being started or stopped by another command"};
+  }
+  out.cleaned = remains_of(cluster);
+  TRY_DONE(clean_remains(cluster, Leave::nothing));
+  return out;
+}
+
+Result<Done> start_daemon(const std::string& cluster, const std::string& device, const std::string& daemon) {
+  TRY_DONE(validate_cluster_id(cluster));
+  TRY(const std::string line, ask(cluster, {{"op", "start"}, {"device", device}, {"daemon", daemon}}));
+  const nlohmann::json said = parsed(line);
+  if (said.contains("error")) return error_in(said);
+  return Done{};
+}
+
+}  // namespace lockstep

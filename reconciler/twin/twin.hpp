@@ -1,0 +1,73 @@
+// A twin: a live copy of a layout on this machine. Up, status, down, a daemon started again, a command
+// inside.
+//
+// Promises: up() returns when every daemon answers, or with an error and nothing left behind; a stop, or the
+// caller's own death, before that undoes everything; up() of an equal twin that runs succeeds and says so.
+// down() leaves nothing, whatever state the twin was in, and succeeds when there is none. Two clusters never
+// touch each other. Interfaces are made DOWN and bare: links, addresses, MTU, sysctls, queues and BGP are the
+// reconciler's work. Refuses: a second, different twin under one cluster id (conflict, naming what differs).
+// Needs root.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "reconciler/twin/layout.hpp"
+#include "reconciler/twin/places.hpp"
+#include "reconciler/twin/state.hpp"
+#include "specs/model/result.hpp"
+
+namespace lockstep {
+
+struct TwinOptions {
+  bool lldp = true;
+  // FRR's defaults: "datacenter" (BGP timers 3/9 s, connect retry 10 s, advertisement at once) or
+  // "traditional".
+  std::string frr_profile = "datacenter";
+  std::chrono::milliseconds ready_within{60'000};
+};
+
+struct TwinProgress {
+  std::string
+      step;  // "namespaces", "cables", "daemons"; "cleaning": a dead twin's remains, `text` says which
+  std::size_t done = 0;
+  std::size_t of = 0;
+  std::string text;
+};
+using TwinProgressSink = std::function<void(const TwinProgress&)>;
+
+struct TwinHandle {
+  std::string cluster;
+  bool was_up = false;  // it ran already, with an equal layout
+  pid_t supervisor = -1;
+  std::chrono::milliseconds took{0};
+  std::vector<std::string> cleaned;  // what a dead twin had left and was taken away first
+};
+
+// Nothing was there: `was_up` false and `cleaned` empty.
+struct TwinGone {
+  bool was_up = false;
+  bool killed = false;               // the supervisor did not answer and was killed
+  std::vector<std::string> cleaned;  // remains that no supervisor was left to take away
+};
+
+Result<TwinHandle> up(const TwinLayout& layout, const TwinOptions& options, const TwinProgressSink& progress,
+                      std::stop_token stop);
+// A twin that is not there is `refused`; one whose supervisor has died is a report with alive = false.
+Result<TwinReport> status(const std::string& cluster);
+// A supervisor that has not answered within `patience` (busy starting a daemon again, it may take 5 s) is
+// killed.
+Result<TwinGone> down(const std::string& cluster,
+                      std::chrono::milliseconds patience = std::chrono::milliseconds(8000));
+
+// Starts a daemon that has ended; refused while it lives. Returns when it answers.
+Result<Done> start_daemon(const std::string& cluster, const std::string& device, const std::string& daemon);
+
+// Becomes `argv` inside the device: its network, its host name, its own /sys, and its FRR run and
+// configuration directories where vtysh looks for them. Returns only if that failed.
+Error exec(const std::string& cluster, const std::string& device, const std::vector<std::string>& argv);
+
+}  // namespace lockstep

@@ -1,0 +1,33 @@
+// Cables: veth pairs made straight into two namespaces, many in one send (rtnetlink).
+//
+// Promises: both ends are DOWN, with the default MTU, no address, the port's name (or its short form with the
+// full name as altname), segmentation offload as the cable says. Refuses nothing that validate() passed; a
+// failure names the cable.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reconciler/twin/layout.hpp"
+#include "reconciler/twin/namespace.hpp"
+
+namespace lockstep {
+
+struct Wiring {
+  const TwinCable* cable = nullptr;
+  const MadeNetns* a = nullptr;
+  const MadeNetns* b = nullptr;
+};
+
+// `done` is called with the number of cables made so far; false from it cancels.
+Result<Done> wire(std::span<const Wiring> wirings, const std::function<bool(std::size_t)>& done);
+
+// TSO, GSO and GRO of one interface, by the ethtool ioctl (SIOCETHTOOL, linux/ethtool.h). `socket`: any of
+// the interface's namespace.
+Result<Done> set_segmentation_offload(int socket, const std::string& interface, bool on);
+// True if any of the three is on.
+Result<bool> segmentation_offload(int socket, const std::string& interface);
+
+}  // namespace lockstep

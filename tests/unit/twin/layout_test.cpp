@@ -1,0 +1,120 @@
+#include "reconciler/twin/layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include "reconciler/twin/places.hpp"
+
+namespace lockstep {
+namespace {
+
+TwinLayout pair_of_hosts() {
+  return {"pod1",
+          {{"gpu1", TwinRole::host, false}, {"gpu2", TwinRole::host, false}},
+          {{"gpu1", "rail0", "gpu2", "rail0"}}};
+}
+
+TEST(TwinLayout, AcceptsASimplePair) { EXPECT_TRUE(validate(pair_of_hosts())); }
+
+TEST(TwinLayout, RefusesAPortCabledTwice) {
+  TwinLayout layout = pair_of_hosts();
+  layout.cables.push_back({"gpu1", "rail1", "gpu2", "rail0"});
+  const auto valid = validate(layout);
+  ASSERT_FALSE(valid);
+  EXPECT_EQ(valid.error().what, "twin: port gpu2:rail0 is cabled twice");
+}
+
+TEST(TwinLayout, RefusesACableToNowhere) {
+  TwinLayout layout = pair_of_hosts();
+  layout.cables.push_back({"gpu1", "rail1", "gpu3", "rail0"});
+  const auto valid = validate(layout);
+  ASSERT_FALSE(valid);
+  EXPECT_EQ(valid.error().what, "twin: a cable ends at gpu3, which is no device");
+}
+
+TEST(TwinLayout, RefusesNamesThatWouldEscapeTheirFolder) {
+  for (const char* name : {"", "..", "a/b", ".hidden", "a b", "-x"}) {
+    TwinLayout layout = pair_of_hosts();
+    layout.devices.push_back({name, TwinRole::host, false});
+    EXPECT_FALSE(validate(layout)) << name;
+  }
+  for (const char* cluster : {"", "a-b", "a/b", "..", "abcdefghijklmnopqrstuvwxyz"})
+    EXPECT_FALSE(validate_cluster_id(cluster)) << cluster;
+}
+
+TEST(TwinLayout, RefusesReservedAndUnprintablePorts) {
+  for (const char* port : {"", "lo", "all", "default", "..", "swp 1", "swp\n"}) {
+    TwinLayout layout = pair_of_hosts();
+    layout.cables.push_back({"gpu1", port, "gpu2", "x"});
+    EXPECT_FALSE(validate(layout)) << port;
+  }
+  TwinLayout layout = pair_of_hosts();
+  layout.cables.push_back({"gpu1", std::string(128, 'x'), "gpu2", "x"});
+  EXPECT_FALSE(validate(layout));
+}
+
+TEST(TwinLayout, KeepsPortNamesThatTheKernelTakesAndShortensOthers) {
+  EXPECT_EQ(kernel_port_name("Ethernet504"), "Ethernet504");
+  EXPECT_EQ(kernel_port_name("abcdefghijklmno"), "abcdefghijklmno");
+  const std::string slashed = kernel_port_name("Ethernet1/1/1");
+  const std::string other = kernel_port_name("Ethernet1/11");
+  const std::string longer = kernel_port_name("FourHundredGigE1");
+  for (const std::string& name : {slashed, other, longer}) {
+    EXPECT_LE(name.size(), 15U);
+    EXPECT_EQ(name.find('/'), std::string::npos);
+  }
+  EXPECT_NE(slashed, other);
+}
+
+TEST(TwinLayout, RecordReadsBackAndItsDigestSeesEveryField) {
+  const TwinRecord record{pair_of_hosts(), true, "datacenter"};
+  const auto back = from_text(to_text(record));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(to_text(*back), to_text(record));
+  std::vector<TwinRecord> changed(5, record);
+  changed[0].lldp = false;
+  changed[1].layout.devices[1].routing = true;
+  changed[2].layout.cables[0].segmentation_offload = false;
+  changed[3].layout.devices[0].role = TwinRole::device_switch;
+  changed[4].frr_profile = "traditional";
+  for (const TwinRecord& one : changed) {
+    EXPECT_NE(digest_of(one), digest_of(record));
+    EXPECT_EQ(differences(record, one, 8).size(), 2U);
+  }
+}
+
+TEST(TwinLayout, RecordOfOtherTextIsRefused) {
+  for (const char* text : {"", "[]", "{}", "{\"cluster\":3}", "{\"cluster\":\"a\",\"lldp\":true", "null"})
+    EXPECT_FALSE(from_text(text)) << text;
+}
+
+TEST(TwinLayout, DifferencesAreNamedAndBounded) {
+  TwinRecord asked{pair_of_hosts(), true, "datacenter"};
+  const TwinRecord running = asked;
+  for (int i = 0; i < 5; ++i)
+    asked.layout.devices.push_back({"leaf" + std::to_string(i), TwinRole::device_switch, true});
+  const auto lines = differences(running, asked, 2);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0], "asked for, not running: switch leaf0 (routing)");
+  EXPECT_EQ(lines[2], "and 3 more");
+  EXPECT_TRUE(differences(running, running, 2).empty());
+}
+
+TEST(TwinLayout, ClusterIdsDifferByFolderAndAreStable) {
+  EXPECT_EQ(twin_cluster_id("rail-pod", "/a"), twin_cluster_id("rail-pod", "/a"));
+  EXPECT_NE(twin_cluster_id("rail-pod", "/a"), twin_cluster_id("rail-pod", "/b"));
+  EXPECT_TRUE(validate_cluster_id(twin_cluster_id("", "/x")));
+  EXPECT_TRUE(twin_cluster_id("rail-pod", "/a").starts_with("railpod"));
+}
+
+TEST(TwinPlaces, LongestNamesStillFitAUnixSocketPath) {
+  const std::string device(48, 'd');
+  const std::string cluster(24, 'c');
+  ASSERT_TRUE(validate(TwinLayout{cluster, {{device, TwinRole::host, false}}, {}}));
+  constexpr std::size_t kSocketPath = 107;  // sun_path is 108 bytes with its NUL, unix(7)
+  EXPECT_LE(places(cluster, device).lldpd_socket.size(), kSocketPath);
+  EXPECT_LE(places(cluster, device).vty_socket("zebra").size(), kSocketPath);
+  EXPECT_LE(twin_places(cluster).control.size(), kSocketPath);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,301 @@
+#include "reconciler/twin/twin.hpp"
+
+#include <gtest/gtest.h>
+#include <net/if.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include "drivers/linux/in_namespace.hpp"
+#include "reconciler/twin/wiring.hpp"
+#include "tests/unit/twin/live.hpp"
+
+namespace lockstep {
+namespace {
+
+// Runs `argv` in a device and returns what it wrote.
+std::string output_of(const std::string& cluster, const std::string& device,
+                      const std::vector<std::string>& argv) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], 1);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    const Error failed = exec(cluster, device, argv);
+    (void)::dprintf(1, "%s\n", failed.text().c_str());
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  std::string out;
+  char piece[4096];
+  for (ssize_t got; (got = ::read(ends[0], piece, sizeof(piece))) > 0;)
+    out.append(piece, static_cast<std::size_t>(got));
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  return out;
+}
+
+TEST(Twin, ComesUpBareAndReadyAndGoesDownWithoutATrace) {
+  NEEDS_ROOT;
+  const TwinLayout layout = rail_pod(test_cluster("a"), 4, 2, 2);
+  const DownAtEnd end{layout.cluster};
+  std::vector<std::string> steps;
+  const auto handle = up(layout, {},
+                         [&](const TwinProgress& one) {
+                           if (one.done == one.of) steps.push_back(one.step);
+                         },
+                         {});
+  ASSERT_TRUE(handle) << handle.error().text();
+  EXPECT_EQ(steps, (std::vector<std::string>{"namespaces", "cables", "daemons"}));
+  const auto report = status(layout.cluster);
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_TRUE(report->sound());
+  EXPECT_EQ(report->daemons.size(), 4U * 3U + 8U);
+  EXPECT_EQ(netns_with_prefix("ls-" + layout.cluster + "-").size(), 8U);
+
+  const std::string links = output_of(layout.cluster, "leaf0", {"ip", "-o", "link"});
+  for (const char* port : {"swp0", "swp1", "swp2", "swp3", "up0", "up1"})
+    EXPECT_NE(links.find(std::string(port) + "@"), std::string::npos) << port;
+  EXPECT_EQ(links.find("mtu 9000"), std::string::npos);
+  EXPECT_NE(links.find("lo: <LOOPBACK,UP"), std::string::npos);
+  EXPECT_EQ(links.find(",UP"), links.rfind(",UP")) << links;  // lo alone is up
+  // Addresses: those of the loopback only.
+  std::istringstream addresses(output_of(layout.cluster, "leaf0", {"ip", "-o", "address"}));
+  for (std::string line; std::getline(addresses, line);)
+    EXPECT_NE(line.find(": lo "), std::string::npos) << line;
+
+  const auto processes = processes_of(*report);
+  EXPECT_EQ(processes.size(), 1U + report->daemons.size());
+  const auto gone = down(layout.cluster);
+  ASSERT_TRUE(gone) << gone.error().text();
+  EXPECT_TRUE(gone->was_up);
+  EXPECT_FALSE(gone->killed);
+  expect_nothing_left(layout.cluster, processes);
+  const auto again = down(layout.cluster);
+  ASSERT_TRUE(again);
+  EXPECT_FALSE(again->was_up);
+  EXPECT_FALSE(status(layout.cluster));
+}
+
+TEST(Twin, EveryDeviceHasItsOwnHostNameAndVtysh) {
+  NEEDS_ROOT;
+  const TwinLayout layout = rail_pod(test_cluster("n"), 1, 1, 1);
+  const DownAtEnd end{layout.cluster};
+  ASSERT_TRUE(up(layout, without_lldp(), {}, {}));
+  EXPECT_EQ(output_of(layout.cluster, "leaf0", {"uname", "-n"}), "leaf0\n");
+  const std::string running = output_of(layout.cluster, "leaf0", {"vtysh", "-c", "show running-config"});
+  EXPECT_NE(running.find("hostname leaf0"), std::string::npos) << running;
+  EXPECT_NE(output_of(layout.cluster, "spine0", {"ls", "/sys/class/net"}).find("swp0"), std::string::npos);
+  EXPECT_NE(output_of(layout.cluster, "nowhere", {"true"}).find("has no device 'nowhere'"),
+            std::string::npos);
+}
+
+TEST(Twin, ASecondUpJoinsAnEqualTwinAndRefusesAnother) {
+  NEEDS_ROOT;
+  const TwinLayout layout = rail_pod(test_cluster("s"), 1, 1, 0);
+  const DownAtEnd end{layout.cluster};
+  const auto first = up(layout, without_lldp(), {}, {});
+  ASSERT_TRUE(first) << first.error().text();
+  EXPECT_FALSE(first->was_up);
+  const auto second = up(layout, without_lldp(), {}, {});
+  ASSERT_TRUE(second) << second.error().text();
+  EXPECT_TRUE(second->was_up);
+  EXPECT_EQ(second->supervisor, first->supervisor);
+  const auto third = up(rail_pod(layout.cluster, 2, 1, 0), without_lldp(), {}, {});
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().kind, ErrorKind::conflict);
+  EXPECT_NE(third.error().what.find("host gpu1"), std::string::npos) << third.error().what;
+}
+
+TEST(Twin, TwoTwinsSideBySideDoNotTouchEachOther) {
+  NEEDS_ROOT;
+  const TwinLayout one = rail_pod(test_cluster("p"), 2, 1, 0);
+  const TwinLayout two = rail_pod(test_cluster("pp"), 2, 1, 0);
+  const DownAtEnd end_one{one.cluster};
+  const DownAtEnd end_two{two.cluster};
+  Result<TwinHandle> first = Error{ErrorKind::refused, "not run"};
+  std::thread other([&] { first = up(one, without_lldp(), {}, {}); });
+  const auto second = up(two, without_lldp(), {}, {});
+  other.join();
+  ASSERT_TRUE(first) << first.error().text();
+  ASSERT_TRUE(second) << second.error().text();
+  ASSERT_TRUE(down(one.cluster));
+  const auto report = status(two.cluster);
+  ASSERT_TRUE(report) << report.error().text();
+  EXPECT_TRUE(report->sound());
+  EXPECT_EQ(netns_with_prefix("ls-" + two.cluster + "-").size(), 3U);
+}
+
+TEST(Twin, AKilledSupervisorTakesItsDaemonsAlongAndDownCleansTheRest) {
+  NEEDS_ROOT;
+  const TwinLayout layout = rail_pod(test_cluster("k"), 2, 1, 0);
+  const DownAtEnd end{layout.cluster};
+  const auto handle = up(layout, {}, {}, {});
+  ASSERT_TRUE(handle) << handle.error().text();
+  const auto report = status(layout.cluster);
+  ASSERT_TRUE(report);
+  const auto processes = processes_of(*report);
+  ASSERT_EQ(::kill(handle->supervisor, SIGKILL), 0);
+  EXPECT_TRUE(eventually([&] {
+    return std::none_of(processes.begin(), processes.end(), [](const auto& one) { return runs(one); });
+  }));
+  const auto dead = status(layout.cluster);
+  ASSERT_TRUE(dead) << dead.error().text();
+  EXPECT_FALSE(dead->alive);
+  EXPECT_FALSE(dead->left_behind.empty());
+  const auto gone = down(layout.cluster);
+  ASSERT_TRUE(gone) << gone.error().text();
+  EXPECT_FALSE(gone->cleaned.empty());
+  expect_nothing_left(layout.cluster, processes);
+}
+
+TEST(Twin, UpAfterAKilledSupervisorCleansAndSaysSo) {
+  NEEDS_ROOT;
+  const TwinLayout layout = rail_pod(test_cluster("r"), 2, 1, 0);
+  const DownAtEnd end{layout.cluster};
+  const auto first = up(layout, without_lldp(), {}, {});
+  ASSERT_TRUE(first);
+  const auto who = identity_of(first->supervisor);
+  ASSERT_TRUE(who);
+  ASSERT_EQ(::kill(first->supervisor, SIGKILL), 0);
+  ASSERT_TRUE(eventually([&] { return !runs(*who); }));
+  bool said = false;
+  const auto second =
+      up(layout, without_lldp(), [&](const TwinProgress& one) { said |= one.step == "cleaning"; }, {});
+  ASSERT_TRUE(second) << second.error().text();
+  EXPECT_FALSE(second->was_up);
+  EXPECT_FALSE(second->cleaned.empty());
+  EXPECT_TRUE(said);
+  const auto report = status(layout.cluster);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->sound());
+}
+
+TEST(Twin, AHungSupervisorIsKilledByDown) {
+  NEEDS_ROOT;
+  const TwinLayout layout = rail_pod(test_cluster("h"), 1, 1, 0);
+  const DownAtEnd end{layout.cluster};
+  const auto handle = up(layout, without_lldp(), {}, {});
+  ASSERT_TRUE(handle);
+  const auto report = status(layout.cluster);
+  ASSERT_TRUE(report);
+  ASSERT_EQ(::kill(handle->supervisor, SIGSTOP), 0);
+  const auto gone = down(layout.cluster, std::chrono::milliseconds(100));
+  ASSERT_TRUE(gone) << gone.error().text();
+  EXPECT_TRUE(gone->killed);
+  expect_nothing_left(layout.cluster, processes_of(*report));
+}
+
+// A stop at each kind of step, as Ctrl-C gives it.
+class TwinStopped : public testing::TestWithParam<const char*> {};
+
+TEST_P(TwinStopped, LeavesNothing) {
+  NEEDS_ROOT;
+  const TwinLayout layout = rail_pod(test_cluster("c"), 4, 2, 1);
+  const DownAtEnd end{layout.cluster};
+  std::stop_source source;
+  const auto handle = up(
+      layout, {},
+      [&](const TwinProgress& one) {
+        if (one.step == GetParam()) source.request_stop();
+      },
+      source.get_token());
+  ASSERT_FALSE(handle);
+  EXPECT_EQ(handle.error().kind, ErrorKind::cancelled);
+  expect_nothing_left(layout.cluster, {});
+}
+INSTANTIATE_TEST_SUITE_P(AtEveryStep, TwinStopped, testing::Values("namespaces", "cables", "daemons"));
+
+TEST(Twin, AnInterruptedLauncherLeavesNothing) {
+  NEEDS_ROOT;
+  for (const int number : {SIGINT, SIGKILL}) {
+    const TwinLayout layout = rail_pod(test_cluster("i"), 4, 2, 1);
+    const DownAtEnd end{layout.cluster};
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::signal(SIGINT, SIG_DFL);
+      (void)up(layout, {},
+               [&](const TwinProgress& one) {
+                 if (one.step == "daemons") ::kill(::getpid(), number);
+               },
+               {});
+      ::_exit(0);
+    }
+    int status_of_child = 0;
+    ASSERT_EQ(::waitpid(child, &status_of_child, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status_of_child));
+    EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(twin_places(layout.cluster).run_dir); }));
+    expect_nothing_left(layout.cluster, {});
+  }
+}
+
+TEST(Twin, ADaemonThatDiesIsToldAndStartsAgainOnRequestOnly) {
+  NEEDS_ROOT;
+  const TwinLayout layout = rail_pod(test_cluster("d"), 1, 1, 0);
+  const DownAtEnd end{layout.cluster};
+  ASSERT_TRUE(up(layout, without_lldp(), {}, {}));
+  const auto bgpd = [&]() -> DaemonState {
+    const auto report = status(layout.cluster);
+    if (report)
+      for (const DaemonState& one : report->daemons)
+        if (one.name == "bgpd") return one;
+    return {};
+  };
+  EXPECT_FALSE(start_daemon(layout.cluster, "leaf0", "bgpd"));  // it runs
+  ASSERT_EQ(::kill(bgpd().pid, SIGKILL), 0);
+  ASSERT_TRUE(eventually([&] { return bgpd().life == DaemonLife::ended; }));
+  EXPECT_EQ(bgpd().how, "killed by signal 9 (Killed)");
+  const auto started = start_daemon(layout.cluster, "leaf0", "bgpd");
+  ASSERT_TRUE(started) << started.error().text();
+  EXPECT_EQ(bgpd().life, DaemonLife::running);
+  EXPECT_GT(bgpd().pid, 0);
+  EXPECT_FALSE(start_daemon(layout.cluster, "leaf0", "ospfd"));
+}
+
+TEST(Twin, ADaemonThatCanNotStartFailsTheWholeUpWithItsWords) {
+  NEEDS_ROOT;
+  TwinOptions options = without_lldp();
+  options.frr_profile = "no-such-profile";
+  const TwinLayout layout = rail_pod(test_cluster("f"), 1, 1, 0);
+  const DownAtEnd end{layout.cluster};
+  const auto handle = up(layout, options, {}, {});
+  ASSERT_FALSE(handle);
+  EXPECT_NE(handle.error().text().find("leaf0: zebra ended while starting"), std::string::npos)
+      << handle.error().text();
+  expect_nothing_left(layout.cluster, {});
+}
+
+TEST(Twin, OffloadAndLongPortNamesAreAsTheLayoutSays) {
+  NEEDS_ROOT;
+  TwinLayout layout{test_cluster("o"),
+                    {{"a", TwinRole::host, false}, {"b", TwinRole::host, false}},
+                    {{"a", "FourHundredGigE1/1", "b", "rail0", false}, {"a", "rail1", "b", "rail1", true}}};
+  const DownAtEnd end{layout.cluster};
+  const auto handle = up(layout, without_lldp(), {}, {});
+  ASSERT_TRUE(handle) << handle.error().text();
+  const auto offload = [&](const std::string& device, const std::string& port) {
+    bool on = false;
+    EXPECT_TRUE(in_namespace(places(layout.cluster, device).netns_path, [&] {
+      const Descriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
+      const auto read = segmentation_offload(socket.number(), port);
+      ASSERT_TRUE(read) << read.error().text();
+      on = *read;
+      EXPECT_NE(::if_nametoindex(port.c_str()), 0U);
+    }));
+    return on;
+  };
+  EXPECT_FALSE(offload("a", kernel_port_name("FourHundredGigE1/1")));
+  EXPECT_FALSE(offload("b", "rail0"));
+  EXPECT_TRUE(offload("a", "rail1"));
+  EXPECT_NE(output_of(layout.cluster, "a", {"ip", "link"}).find("altname FourHundredGigE1/1"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep
