@@ -1,0 +1,42 @@
+// Distribution: what one measurement saw: repeats or iterations as they were (bandwidth, busbw, skew), or a
+// histogram where there are too many to keep (latency).
+//
+// Promises: `figure` gives the statistic by its spec name or says why it cannot. "min" and "max" are taken
+// over pairs, of each pair's median of at least 3 repeats, so for one measurement both are that median.
+// Refuses: a percentile of too few samples.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/histogram.hpp"
+#include "specs/language/validation_suite.hpp"
+
+namespace lockstep::bench {
+
+struct Distribution {
+  std::vector<double> samples;         // in the measurement's unit and in the order taken
+  std::optional<Histogram> histogram;  // if set, `samples` is empty; its integers times `scale` are the unit
+  double scale = 1;
+
+  std::uint64_t count() const { return histogram ? histogram->count() : samples.size(); }
+  bool operator==(const Distribution&) const = default;
+};
+
+struct Figure {
+  std::optional<double> value;
+  std::string why_not;  // "too few samples for p99 (40 of 300)"
+};
+
+// Repeats that a `min` over pairs needs of each pair (shared/design/spec-language.md, "What the numbers
+// mean").
+constexpr std::uint64_t least_repeats = 3;
+
+double percent_of(Statistic statistic);  // min, max and median: 50
+Figure figure(const Distribution& seen, Statistic statistic);
+std::optional<double> median(std::span<const double> samples);  // mean of the middle two for an even count
+std::optional<double> percentile(std::span<const double> samples, double percent);
+
+}  // namespace lockstep::bench

@@ -1,0 +1,39 @@
+// How busy this process and this machine are: to tell a slow network from a slow CPU.
+//
+// Promises: cheap (one pread, one getrusage); what cannot be read is 0. Refuses to guess about other
+// processes.
+#pragma once
+
+#include <cstdint>
+
+namespace lockstep::bench {
+
+std::uint64_t now_ns();  // CLOCK_MONOTONIC: one clock for all processes of a machine
+
+// Of this process since its start, in ns: on a CPU (getrusage, which has ticks where schedstat is not to be
+// had), and runnable but waiting for one (/proc/self/schedstat, second field; proc(5)).
+struct ProcessCpu {
+  std::uint64_t ran = 0;
+  std::uint64_t waited = 0;
+};
+ProcessCpu process_cpu();
+
+// All CPUs of the machine, in ticks (/proc/stat, first line; proc(5)); idle includes iowait.
+struct MachineCpu {
+  std::uint64_t idle = 0;
+  std::uint64_t all = 0;
+};
+MachineCpu machine_cpu();
+
+// An endpoint that waits for the network sleeps. One that was running or runnable for 90 % of the window had
+// no slack: it was bound by its CPU. Measured on this lab (2 vCPU, veth, n=1 each): unshaped, where the CPU
+// is the limit, see bench/tcp/README.md for the figures behind both limits.
+constexpr double busy_endpoint = 0.90;
+// Forwarding inside one machine runs in soft interrupts that no endpoint is charged for; with less than 5 %
+// idle on all its CPUs there was no room for it.
+constexpr double idle_machine = 0.05;
+
+double busy_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns);
+double idle_share(const MachineCpu& before, const MachineCpu& after);  // 1 if no tick passed
+
+}  // namespace lockstep::bench

@@ -1,0 +1,194 @@
+#include "bench/tcp/fleet.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "bench/tcp/cpu.hpp"
+
+extern char** environ;
+
+namespace lockstep::bench {
+namespace {
+
+constexpr std::uint64_t second = 1'000'000'000;
+// A probe does nothing at its start but enter a namespace; ten seconds pass only on a machine that is stuck.
+constexpr std::uint64_t start_ns = 10 * second;
+// At the end a probe only has to read EOF and leave.
+constexpr std::uint64_t leave_ns = second / 2;
+constexpr int control_fd = 3;  // in the probe
+
+int poll_ms(std::uint64_t until) {
+  const std::uint64_t now = now_ns();
+  if (until <= now) return 0;
+  return static_cast<int>(std::min<std::uint64_t>((until - now) / 1'000'000 + 1, 60'000));
+}
+
+std::string said(const char* call, int error) {
+  return std::string(call) + ": " + std::generic_category().message(error);
+}
+
+struct Actions {
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
+  Actions() {
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attributes);
+  }
+  ~Actions() {
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+  }
+  Actions(const Actions&) = delete;
+  Actions& operator=(const Actions&) = delete;
+};
+
+// Own process group: Ctrl-C reaches the caller, which then ends the probes in order. Default signals, none
+// blocked: the caller's handlers and masks must not reach a probe.
+void prepare(Actions& actions, int child_end) {
+  posix_spawn_file_actions_adddup2(&actions.files, child_end, control_fd);
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&actions.attributes, &none);
+  posix_spawnattr_setsigdefault(&actions.attributes, &all);
+  posix_spawnattr_setpgroup(&actions.attributes, 0);
+  posix_spawnattr_setflags(&actions.attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+}
+
+}  // namespace
+
+Fleet::Fleet(std::string executable, const std::vector<ProbeEndpoint>& endpoints, std::stop_token stop)
+    : executable_(std::move(executable)),
+      endpoints_(endpoints),
+      probes_(endpoints.size()),
+      stop_(std::move(stop)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Fleet::~Fleet() {
+  for (Probe& probe : probes_) probe.control.reset();  // EOF: all of them leave at the same time
+  for (Probe& probe : probes_)
+    if (probe.pid > 0) (void)reap(probe.pid, leave_ns);
+}
+
+std::string Fleet::spawn(Probe& probe, const std::string& netns) {
+  std::array<int, 2> ends{-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return said("socketpair", errno);
+  Fd own(ends[0]);
+  Fd child(ends[1]);
+  Actions actions;
+  prepare(actions, child.get());
+  std::vector<std::string> words{"lockstep", "probe", "--control-fd", std::to_string(control_fd)};
+  if (!netns.empty()) words.insert(words.end(), {"--netns", netns});
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t pid = -1;
+  const int error =
+      posix_spawn(&pid, executable_.c_str(), &actions.files, &actions.attributes, argv.data(), environ);
+  if (error != 0) return said(("start " + executable_).c_str(), error);
+  probe = Probe{pid, std::move(own), false, {}, {}};
+  return {};
+}
+
+void Fleet::ensure(const std::vector<std::size_t>& endpoints, const Started& started) {
+  for (const std::size_t endpoint : endpoints) {
+    Probe& probe = probes_[endpoint];
+    if (probe.control) continue;
+    probe.trouble = spawn(probe, endpoints_[endpoint].netns);
+    if (probe.trouble.empty() && started) started(endpoint, probe.pid);
+  }
+  const std::uint64_t until = now_ns() + start_ns;
+  const auto waiting = [&] {
+    for (const std::size_t endpoint : endpoints)
+      if (probes_[endpoint].control && !probes_[endpoint].ready) return true;
+    return false;
+  };
+  while (waiting() && now_ns() < until && !stopping()) {
+    for (Event& event : wait(until)) {
+      const std::string what = event.died ? std::string{} : text_of(event.message, "event");
+      if (what == "ready") probes_[event.endpoint].ready = true;
+      if (what == "failed" && !probes_[event.endpoint].ready)
+        probes_[event.endpoint].trouble = text_of(event.message, "text");
+    }
+  }
+  std::vector<Event> dropped;
+  for (const std::size_t endpoint : endpoints)
+    if (probes_[endpoint].control && !probes_[endpoint].ready)
+      bury(endpoint, "did not start in time", dropped);
+}
+
+std::string Fleet::reap(pid_t pid, std::uint64_t grace_ns) {
+  const Fd watch(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  pollfd ended{watch.get(), POLLIN, 0};
+  if (!watch || poll(&ended, 1, static_cast<int>(grace_ns / 1'000'000)) <= 0) (void)kill(pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) return "killed by signal " + std::to_string(WTERMSIG(status));
+  return "ended with status " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+void Fleet::bury(std::size_t endpoint, const std::string& why, std::vector<Event>& events) {
+  Probe& probe = probes_[endpoint];
+  probe.control.reset();
+  const std::string ended = probe.pid > 0 ? reap(probe.pid, leave_ns) : std::string{};
+  probe.pid = -1;
+  if (probe.trouble.empty()) probe.trouble = "the probe " + (why.empty() ? ended : why + ", " + ended);
+  events.push_back({endpoint, true, probe.trouble, {}});
+}
+
+void Fleet::send(std::size_t endpoint, const Json& message) {
+  Probe& probe = probes_[endpoint];
+  if (!probe.control) return;
+  const std::string bytes = framed(message);
+  // A socketpair holds 200 KB; orders are under 1 KB, so only a probe that does not run lets it fill.
+  const ssize_t sent = ::send(probe.control.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent != static_cast<ssize_t>(bytes.size())) bury(endpoint, "does not take orders", pending_);
+}
+
+void Fleet::read_from(std::size_t endpoint, std::vector<Event>& events) {
+  Probe& probe = probes_[endpoint];
+  std::array<char, 65536> bytes;  // NOLINT: filled by recv
+  const ssize_t count = recv(probe.control.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count <= 0) return bury(endpoint, {}, events);
+  probe.reader.feed(bytes.data(), static_cast<std::size_t>(count));
+  for (;;) {
+    auto message = probe.reader.next();
+    if (!message) return bury(endpoint, message.error().what, events);
+    if (!*message) return;
+    events.push_back({endpoint, false, {}, std::move(**message)});
+  }
+}
+
+std::vector<Fleet::Event> Fleet::wait(std::uint64_t until_ns) {
+  std::vector<Event> events = std::move(pending_);
+  pending_.clear();
+  if (!events.empty() || stopping()) return events;
+  const std::stop_callback wake(stop_, [this] { (void)eventfd_write(wake_.get(), 1); });
+  std::vector<pollfd> waits{{wake_.get(), POLLIN, 0}};
+  std::vector<std::size_t> owners{0};
+  for (std::size_t i = 0; i < probes_.size(); ++i) {
+    if (!probes_[i].control) continue;
+    waits.push_back({probes_[i].control.get(), POLLIN, 0});
+    owners.push_back(i);
+  }
+  if (poll(waits.data(), waits.size(), poll_ms(until_ns)) <= 0) return events;
+  for (std::size_t i = 1; i < waits.size(); ++i)
+    if (waits[i].revents != 0) read_from(owners[i], events);
+  return events;
+}
+
+}  // namespace lockstep::bench

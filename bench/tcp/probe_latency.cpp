@@ -1,0 +1,206 @@
+// Request-response: the ping side sends a small message, waits for its echo, records the round trip, and does
+// it again; the echo side sends back what it gets. Latency is half the round trip; histograms hold the whole.
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "bench/histogram.hpp"
+#include "bench/tcp/probe_loop.hpp"
+
+namespace lockstep::bench {
+namespace {
+
+constexpr std::size_t message_most = 65536;  // above this it is a stream, not a request
+
+class Echo final : public Task {
+ public:
+  using Task::Task;
+
+  Result<Done> start() override {
+    if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
+    forget_path_mtu();
+    TRY(listener_, listen_on(own_));
+    loop_.watch(listener_.get(), *this, true, false);
+    wake_at = now_ns() + connect_ns_;
+    tell({{"event", "listening"}, {"port", port_of(listener_.get())}});
+    return Done{};
+  }
+
+  void ready(int fd) override {
+    if (fd == listener_.get()) {
+      connection_ = accept_from(fd, peer_);
+      if (!connection_) return;
+      loop_.forget(fd);
+      listener_.reset();
+      wake_at = ~std::uint64_t{0};
+      loop_.watch(connection_.get(), *this, true, false);
+      return;
+    }
+    if (!greeted_) greeted_ = read_hello(fd);
+    if (!greeted_) return;
+    exchange(fd);
+  }
+
+  void timed(std::uint64_t) override { fail("nobody connected"); }
+
+ private:
+  void exchange(int fd) {
+    for (;;) {
+      if (pending_.empty()) {
+        std::vector<char> bytes(message_most);
+        const ssize_t got = recv(fd, bytes.data(), bytes.size(), 0);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
+        if (got <= 0) {  // the ping side is through, and tells its own end
+          finished = true;
+          return;
+        }
+        pending_.assign(bytes.data(), static_cast<std::size_t>(got));
+      }
+      const ssize_t sent = send(fd, pending_.data(), pending_.size(), MSG_NOSIGNAL);
+      if (sent < 0 && (errno == EAGAIN || errno == EINTR)) break;
+      if (sent < 0) return fail(stage_of(errno));
+      pending_.erase(0, static_cast<std::size_t>(sent));
+    }
+    loop_.watch(fd, *this, pending_.empty(), !pending_.empty());
+  }
+
+  Fd listener_;
+  Fd connection_;
+  bool greeted_ = false;
+  std::string pending_;
+};
+
+class Ping final : public Task {
+ public:
+  Ping(ProbeLoop& loop, const Json& order)
+      : Task(loop, order),
+        warm_up_(number_of(order, "warmUp")),
+        window_ns_(number_of(order, "windowNs")),
+        message_(std::clamp<std::size_t>(number_of(order, "messageBytes"), 1, message_most), 'p') {}
+
+  Result<Done> start() override {
+    if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
+    forget_path_mtu();
+    TRY(connection_, connect_from(own_, peer_, congestion_));
+    loop_.watch(connection_.get(), *this, false, true);
+    wake_at = now_ns() + connect_ns_;
+    return Done{};
+  }
+
+  void ready(int fd) override {
+    if (!connected_ && !finish_connect(fd)) return;
+    while (!finished) {
+      if (sent_ < message_.size() && !push(fd)) return;
+      if (!pull(fd)) return;
+      complete(now_ns());
+    }
+  }
+
+  void timed(std::uint64_t) override {
+    if (!connected_) return fail("connect timed out");
+    fail(round_trips_ == 0 ? "black hole: connected, and the first request got no reply"
+                           : "no reply after " + std::to_string(round_trips_) + " round trips");
+  }
+
+ private:
+  bool finish_connect(int fd) {
+    if (const int error = socket_error(fd); error != 0) {
+      fail(error == ETIMEDOUT ? "connect timed out" : stage_of(error));
+      return false;
+    }
+    const std::string greeting = hello();
+    if (send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(greeting.size())) {
+      if (errno != EAGAIN) fail(stage_of(errno));
+      return false;
+    }
+    connected_ = true;
+    tell({{"event", "connected"}});
+    begin(now_ns());
+    return true;
+  }
+
+  void begin(std::uint64_t now) {
+    sent_ = 0;
+    received_ = 0;
+    sent_at_ = now;
+    wake_at = now + stall_ns_;
+  }
+
+  bool push(int fd) {
+    const ssize_t got = send(fd, message_.data() + sent_, message_.size() - sent_, MSG_NOSIGNAL);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+      loop_.watch(fd, *this, true, true);
+      return false;
+    }
+    if (got < 0) {
+      fail(stage_of(errno));
+      return false;
+    }
+    sent_ += static_cast<std::size_t>(got);
+    if (sent_ < message_.size()) return false;
+    if (!reading_) loop_.watch(fd, *this, true, false);
+    reading_ = true;
+    return true;
+  }
+
+  bool pull(int fd) {
+    const ssize_t got = recv(fd, reply_.data(), std::min(reply_.size(), message_.size() - received_), 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (got <= 0) {
+      fail(got == 0 ? "closed by the peer in mid-run" : stage_of(errno));
+      return false;
+    }
+    received_ += static_cast<std::size_t>(got);
+    return received_ == message_.size();
+  }
+
+  void complete(std::uint64_t now) {
+    ++round_trips_;
+    if (window_from_ != 0) {
+      seen_.record(now - sent_at_);
+      if (now >= window_from_ + window_ns_) return report(now);
+    } else if (round_trips_ >= warm_up_) {
+      window_from_ = now;
+      cpu_ = process_cpu();
+    }
+    begin(now);
+  }
+
+  void report(std::uint64_t now) {
+    Json buckets = Json::array();
+    for (const Histogram::Bucket& bucket : seen_.buckets())
+      buckets.push_back(Json::array({bucket.lowest, bucket.count}));
+    tell({{"event", "result"},
+          {"min", seen_.min()},
+          {"max", seen_.max()},
+          {"sum", seen_.sum()},
+          {"buckets", std::move(buckets)},
+          {"busy", busy_share(cpu_, process_cpu(), now - window_from_)}});
+    finished = true;
+  }
+
+  Fd connection_;
+  bool connected_ = false;
+  bool reading_ = false;
+  std::uint64_t warm_up_;
+  std::uint64_t window_ns_;
+  std::string message_;
+  std::vector<char> reply_ = std::vector<char>(message_most);
+  std::size_t sent_ = 0;
+  std::size_t received_ = 0;
+  std::uint64_t sent_at_ = 0;
+  std::uint64_t window_from_ = 0;
+  std::uint64_t round_trips_ = 0;
+  Histogram seen_;
+  ProcessCpu cpu_;
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_echo(ProbeLoop& loop, const Json& order) {
+  return std::make_unique<Echo>(loop, order);
+}
+std::unique_ptr<Task> make_ping(ProbeLoop& loop, const Json& order) {
+  return std::make_unique<Ping>(loop, order);
+}
+
+}  // namespace lockstep::bench

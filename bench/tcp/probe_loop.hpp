@@ -1,0 +1,87 @@
+// The probe's event loop: one thread, epoll, tasks that each hold one role in one measurement.
+//
+// Promises: a task hears of its descriptors and of its own next wake-up; after it has finished it is
+// destroyed and its sockets with it; the loop ends at EOF on the control descriptor. Refuses: nothing; a task
+// that is never woken again ends at its deadline.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/tcp/cpu.hpp"
+#include "bench/tcp/sockets.hpp"
+#include "bench/tcp/wire.hpp"
+
+namespace lockstep::bench {
+
+class ProbeLoop;
+
+class Task {
+ public:
+  Task(ProbeLoop& loop, const Json& order);
+  virtual ~Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  virtual Result<Done> start() = 0;
+  virtual void ready(int fd) = 0;             // readable, writable or in error: try what is wanted
+  virtual void timed(std::uint64_t now) = 0;  // wake_at has passed
+  virtual void told(const Json&) {}           // a later message about this job
+  std::uint64_t wake_at = ~std::uint64_t{0};  // CLOCK_MONOTONIC, ns
+  bool finished = false;
+  std::uint64_t job() const { return job_; }
+
+ protected:
+  void tell(Json message);                                           // adds the job
+  void fail(const std::string& text, const char* trouble = "path");  // tells and finishes
+  bool read_hello(int fd);                                           // false: not all there yet, or failed
+  std::string hello() const;
+  bool set_addresses(const Json& order);
+
+  ProbeLoop& loop_;
+  std::uint64_t job_;
+  std::uint64_t token_;
+  std::uint64_t connect_ns_;
+  std::uint64_t stall_ns_;
+  std::string congestion_;
+  Address own_;
+  Address peer_;
+  std::string bad_address_;
+
+ private:
+  std::string hello_read_;
+};
+
+class ProbeLoop {
+ public:
+  ProbeLoop(Fd control, Fd epoll) : control_(std::move(control)), epoll_(std::move(epoll)) {}
+  int run();  // until the controller closes; 0, or 1 if it spoke nonsense
+
+  void tell(const Json& message);
+  void watch(int fd, Task& task, bool read, bool write);  // again to change; none of both: still errors
+  void forget(int fd);
+
+ private:
+  bool take_messages();
+  void obey(const Json& order);
+  void dispatch(int fd);
+  void wake_tasks();
+  int wait_ms() const;
+
+  Fd control_;
+  Fd epoll_;
+  MessageReader reader_;
+  std::map<std::uint64_t, std::unique_ptr<Task>> tasks_;
+  std::map<int, std::uint64_t> owners_;  // descriptor -> job
+};
+
+// The roles. `order` carries what they need (see orders in controller_*.cpp).
+std::unique_ptr<Task> make_sink(ProbeLoop& loop, const Json& order);
+std::unique_ptr<Task> make_source(ProbeLoop& loop, const Json& order);
+std::unique_ptr<Task> make_echo(ProbeLoop& loop, const Json& order);
+std::unique_ptr<Task> make_ping(ProbeLoop& loop, const Json& order);
+std::unique_ptr<Task> make_rank(ProbeLoop& loop, const Json& order);
+
+}  // namespace lockstep::bench

@@ -1,0 +1,56 @@
+// Sockets for the probe: non-blocking TCP, bound to a given source, errors told as the stage they belong to.
+//
+// Promises: a socket is closed by its owner; the source address is bound and the source port is the kernel's
+// (with several rails, source-policy routing follows the address). Stale path-MTU knowledge is flushed before
+// a connect: a "fragmentation needed" of an earlier fault stays 600 s in the kernel's route exceptions
+// (ip-sysctl, mtu_expires) and would lower or hide what is measured now.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "specs/model/result.hpp"
+
+namespace lockstep::bench {
+
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (this != &other) reset(std::exchange(other.fd_, -1));
+    return *this;
+  }
+  ~Fd() { reset(); }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  void reset(int fd = -1);
+
+ private:
+  int fd_ = -1;
+};
+
+struct Address {
+  sockaddr_storage bytes{};
+  socklen_t length = 0;
+};
+Result<Address> parse_address(const std::string& text, std::uint16_t port);  // IPv4 or IPv6 literal
+bool same_host(const Address& a, const Address& b);
+
+Result<Fd> listen_on(const Address& address);  // port 0: the kernel's
+std::uint16_t port_of(int fd);
+// Nothing yet (no connection waits): an Fd of -1. Connections from other hosts than `peer` are closed.
+Fd accept_from(int listener, const Address& peer);
+// Connected or under way; congestion: empty for the namespace's default.
+Result<Fd> connect_from(const Address& source, const Address& peer, const std::string& congestion);
+
+int socket_error(int fd);         // SO_ERROR, cleared by reading
+std::string stage_of(int error);  // ECONNREFUSED: "connect refused"
+void forget_path_mtu();
+void close_hard(Fd& fd);  // RST: what the peer still sends is not waited for
+
+}  // namespace lockstep::bench

@@ -1,0 +1,322 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <fstream>
+#include <set>
+
+#include "tests/unit/bench/lab.hpp"
+
+namespace lockstep::bench {
+namespace {
+
+using std::chrono::milliseconds;
+
+class Tcp : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!Lab::available()) GTEST_SKIP() << "needs root: network namespaces cannot be made here";
+    plan_.benchmark = "test";
+    plan_.timing.connect = milliseconds(400);
+    plan_.timing.warm_up = milliseconds(20);
+    plan_.timing.window = milliseconds(60);
+    plan_.timing.stall = milliseconds(400);
+    plan_.timing.slack = milliseconds(1000);
+  }
+
+  void TearDown() override {
+    for (const int pid : pids_) {
+      EXPECT_EQ(kill(pid, 0), -1) << "probe " << pid << " outlived the run";
+      EXPECT_EQ(errno, ESRCH);
+    }
+  }
+
+  std::vector<Measurement> measure(std::stop_token stop = {}) {
+    auto made = run(
+        plan_, endpoints_,
+        [this](const Progress& step) {
+          if (step.what == Progress::What::probe_started) pids_.push_back(step.pid);
+          if (watcher_) watcher_(step);
+        },
+        std::move(stop));
+    EXPECT_TRUE(made) << made.error().text();
+    return made ? *std::move(made) : std::vector<Measurement>{};
+  }
+
+  // a and b at the two ends of a veth pair whose a side sends at 100 Mb/s at the most.
+  void shaped_pair() {
+    lab_.pair("a", "b");
+    for (const char* node : {"a", "b"})
+      EXPECT_EQ(run_program({"tc", "-n", lab_.netns(node).substr(11), "qdisc", "add", "dev", "eth0", "root",
+                             "tbf", "rate", "100mbit", "burst", "32k", "limit", "256k"}),
+                0);
+    add("a", "10.97.0.1");
+    add("b", "10.97.0.2");
+    for (ProbeEndpoint& one : endpoints_) one.link_rate = 100'000'000;
+  }
+
+  void add(const std::string& node, const std::string& address) {
+    endpoints_.push_back(lab_.endpoint(node, address));
+  }
+
+  void three_behind_router(int mtu = 1500) {
+    lab_.behind_router({"a", "b", "c"}, mtu);
+    for (const char* node : {"a", "b", "c"})
+      add(node, std::string("10.97.") + std::to_string(endpoints_.size() + 1) + ".1");
+  }
+
+  Lab lab_;
+  TcpPlan plan_;
+  std::vector<ProbeEndpoint> endpoints_;
+  std::vector<int> pids_;
+  std::function<void(const Progress&)> watcher_;
+};
+
+TEST_F(Tcp, StreamOfAShapedPairComesNearNominalAndNeverAbove) {
+  shaped_pair();
+  plan_.rounds = {{{0, 1}}, {{1, 0}}};
+  plan_.timing.warm_up = milliseconds(150);
+  plan_.timing.window = milliseconds(200);
+  const auto made = measure();
+  ASSERT_EQ(made.size(), 2U);
+  for (const Measurement& one : made) {
+    ASSERT_TRUE(one.ok()) << one.error;
+    EXPECT_EQ(one.seen.samples.size(), 3U);
+    ASSERT_TRUE(one.nominal);
+    EXPECT_NEAR(*one.nominal, 1e8 * 1448 / 1514, 1);
+    // A bucket of 32 KiB in 200 ms is 1.3 % of what the window carries.
+    EXPECT_LT(one.value, *one.nominal * 1.05);
+    EXPECT_GT(one.value, *one.nominal * 0.5);
+  }
+  EXPECT_EQ(made[0].subject(), "a:eth0 -> b:eth0");
+}
+
+TEST_F(Tcp, ReadBandwidthMeasuresTheOtherDirection) {
+  lab_.pair("a", "b");
+  EXPECT_EQ(run_program({"tc", "-n", lab_.netns("b").substr(11), "qdisc", "add", "dev", "eth0", "root", "tbf",
+                         "rate", "20mbit", "burst", "32k", "limit", "256k"}),
+            0);
+  add("a", "10.97.0.1");
+  add("b", "10.97.0.2");
+  plan_.rounds = {{{0, 1}}};
+  plan_.timing.warm_up = milliseconds(100);
+  plan_.timing.window = milliseconds(150);
+  plan_.workload = Workload::write_bandwidth;
+  const auto write = measure();
+  plan_.workload = Workload::read_bandwidth;
+  const auto read = measure();
+  ASSERT_TRUE(write.at(0).ok()) << write[0].error;
+  ASSERT_TRUE(read.at(0).ok()) << read[0].error;
+  EXPECT_GT(write[0].value, 60e6);
+  EXPECT_LT(read[0].value, 25e6);
+}
+
+TEST_F(Tcp, RequestResponseGivesAFullHistogram) {
+  lab_.pair("a", "b");
+  add("a", "10.97.0.1");
+  add("b", "10.97.0.2");
+  plan_.workload = Workload::request_response;
+  plan_.rounds = {{{0, 1}}};
+  const auto made = measure();
+  ASSERT_EQ(made.size(), 1U);
+  ASSERT_TRUE(made[0].ok()) << made[0].error;
+  EXPECT_EQ(made[0].metric, Metric::latency);
+  ASSERT_TRUE(made[0].seen.histogram);
+  EXPECT_GT(made[0].seen.histogram->count(), 10U);
+  EXPECT_GT(made[0].value, 1e-7);
+  EXPECT_LT(made[0].value, 0.1);
+}
+
+TEST_F(Tcp, LargeRequestsAreReassembled) {
+  lab_.pair("a", "b");
+  add("a", "10.97.0.1");
+  add("b", "10.97.0.2");
+  plan_.workload = Workload::request_response;
+  plan_.message_bytes = 60'000;
+  plan_.rounds = {{{0, 1}}};
+  const auto made = measure();
+  ASSERT_TRUE(made.at(0).ok()) << made[0].error;
+  EXPECT_GT(made[0].seen.histogram->count(), 3U);
+}
+
+TEST_F(Tcp, RingAllReduceIsRightAndGivesBusbwAndSkew) {
+  three_behind_router();
+  plan_.workload = Workload::ring_allreduce;
+  plan_.group_rounds = {{{"rail0", {0, 1, 2}}}};
+  plan_.sizes = {4, 100'004, 262'144};  // below a float a rank, not a multiple of the ranks, a plain one
+  plan_.iterations = 10;
+  for (ProbeEndpoint& one : endpoints_) one.link_rate = 10'000'000'000;
+  const auto made = measure();
+  ASSERT_EQ(made.size(), 6U);
+  for (const Measurement& one : made) {
+    ASSERT_TRUE(one.ok()) << one.error;
+    EXPECT_EQ(one.seen.samples.size(), 10U);
+    EXPECT_EQ(one.ranks, (std::vector<std::string>{"a:eth0", "b:eth0", "c:eth0"}));
+    for (const double sample : one.seen.samples) EXPECT_GE(sample, 0);
+  }
+  EXPECT_EQ(made[0].metric, Metric::busbw);
+  EXPECT_EQ(made[1].metric, Metric::step_skew);
+  EXPECT_TRUE(made[0].nominal);
+  EXPECT_FALSE(made[1].nominal);
+}
+
+TEST_F(Tcp, CorruptedDataCannotPass) {
+  three_behind_router();
+  plan_.workload = Workload::ring_allreduce;
+  plan_.group_rounds = {{{"rail0", {0, 1, 2}}}};
+  plan_.sizes = {65'536};
+  plan_.iterations = 5;
+  plan_.fault = TcpPlan::Fault::corrupt_one_element;
+  const auto made = measure();
+  ASSERT_EQ(made.size(), 2U);
+  for (const Measurement& one : made) {
+    EXPECT_EQ(one.trouble, Trouble::wrong) << one.error;
+    EXPECT_NE(one.error.find("element"), std::string::npos) << one.error;
+    EXPECT_EQ(one.seen.count(), 0U);
+  }
+}
+
+TEST_F(Tcp, AnAddressThatDropsTimesOutAndHoldsUpNobody) {
+  three_behind_router();
+  lab_.ip("router", "route add blackhole 10.97.2.1/32");
+  plan_.rounds = {{{0, 1}, {0, 2}}};
+  const auto made = measure();
+  ASSERT_EQ(made.size(), 2U);
+  EXPECT_EQ(made[0].trouble, Trouble::path);
+  EXPECT_EQ(made[0].error, "a:eth0: connect timed out");
+  EXPECT_TRUE(made[1].ok()) << made[1].error;
+}
+
+TEST_F(Tcp, ARouteThatIsNotThereIsToldAsNoRoute) {
+  lab_.pair("a", "b");
+  add("a", "10.97.0.1");
+  add("b", "10.97.0.2");
+  lab_.ip("b", "addr add 10.98.0.1/32 dev lo");
+  endpoints_[1].endpoint.address = "10.98.0.1";
+  plan_.rounds = {{{0, 1}}};
+  const auto made = measure();
+  EXPECT_EQ(made.at(0).trouble, Trouble::path);
+  EXPECT_NE(made[0].error.find("a:eth0: no route"), std::string::npos) << made[0].error;
+}
+
+TEST_F(Tcp, AnAddressThatIsGoneIsNamed) {
+  lab_.pair("a", "b");
+  add("a", "10.97.0.77");
+  add("b", "10.97.0.2");
+  plan_.rounds = {{{0, 1}}};
+  const auto made = measure();
+  EXPECT_EQ(made.at(0).trouble, Trouble::path);
+  EXPECT_NE(made[0].error.find("a:eth0: the address is not on this endpoint"), std::string::npos)
+      << made[0].error;
+}
+
+// The router's port towards a has a smaller MTU than a believes: full-sized packets vanish without a word.
+TEST_F(Tcp, AnMtuMismatchIsToldAsBlackHole) {
+  three_behind_router(9000);
+  EXPECT_EQ(run_program({"ip", "netns", "exec", lab_.netns("a").substr(11), "ethtool", "-K", "eth0", "tso",
+                         "off", "gso", "off"}),
+            0);
+  lab_.ip("router", "link set dev a mtu 1500");
+  plan_.rounds = {{{0, 1}, {2, 1}}};
+  const auto made = measure();
+  ASSERT_EQ(made.size(), 2U);
+  EXPECT_EQ(made[0].trouble, Trouble::path);
+  EXPECT_NE(made[0].error.find("black hole"), std::string::npos) << made[0].error;
+  EXPECT_TRUE(made[1].ok()) << made[1].error;
+
+  plan_.workload = Workload::ring_allreduce;
+  plan_.group_rounds = {{{"rail0", {0, 1, 2}}}};
+  plan_.sizes = {1'000'000};
+  const auto ring = measure();
+  ASSERT_EQ(ring.size(), 2U);
+  EXPECT_EQ(ring[0].trouble, Trouble::path);
+  EXPECT_NE(ring[0].error.find("a:eth0 -> b:eth0: stalled"), std::string::npos) << ring[0].error;
+}
+
+TEST_F(Tcp, AProbeKilledInMidStreamIsAnErrorOfItsPairsOnly) {
+  three_behind_router();
+  lab_.ip("router", "route add blackhole 10.97.3.1/32");
+  plan_.rounds = {{{0, 1}, {0, 2}}, {{1, 0}}};
+  plan_.repeats = 1;
+  plan_.timing.window = milliseconds(700);
+  int receiver = -1;
+  watcher_ = [&](const Progress& step) {
+    if (step.what == Progress::What::probe_started && step.endpoint == 1 && receiver < 0) receiver = step.pid;
+    // The connect to c is given up after 400 ms: by then the stream from a to b is in its window of 700 ms.
+    if (step.what != Progress::What::pair_done || step.measurement->to != "c:eth0") return;
+    EXPECT_EQ(step.done, 1U);
+    EXPECT_EQ(kill(receiver, SIGKILL), 0);
+  };
+  const auto made = measure();
+  ASSERT_EQ(made.size(), 3U);
+  EXPECT_EQ(made[0].trouble, Trouble::tool) << made[0].error;
+  EXPECT_NE(made[0].error.find("b:eth0"), std::string::npos) << made[0].error;
+  EXPECT_NE(made[0].error.find("signal 9"), std::string::npos) << made[0].error;
+  EXPECT_TRUE(made[2].ok()) << "a new probe serves the next round: " << made[2].error;
+}
+
+TEST_F(Tcp, StopEndsTheRunAndNamesWhatWasNotMeasured) {
+  lab_.pair("a", "b");
+  add("a", "10.97.0.1");
+  add("b", "10.97.0.2");
+  plan_.rounds = {{{0, 1}}, {{1, 0}}};
+  plan_.timing.window = std::chrono::hours(1);
+  std::stop_source stop;
+  watcher_ = [&](const Progress& step) {
+    if (step.what == Progress::What::probe_started) stop.request_stop();
+  };
+  const auto made = measure(stop.get_token());
+  ASSERT_EQ(made.size(), 2U);
+  for (const Measurement& one : made) EXPECT_EQ(one.trouble, Trouble::cancelled);
+}
+
+TEST_F(Tcp, ANamespaceThatDoesNotExistIsTheToolsTrouble) {
+  lab_.pair("a", "b");
+  add("a", "10.97.0.1");
+  add("b", "10.97.0.2");
+  endpoints_[0].netns = "/run/netns/lsbench-none";
+  plan_.rounds = {{{0, 1}}};
+  const auto made = measure();
+  EXPECT_EQ(made.at(0).trouble, Trouble::tool);
+  EXPECT_NE(made[0].error.find("cannot enter /run/netns/lsbench-none"), std::string::npos) << made[0].error;
+}
+
+TEST(TcpPlan, AnExecutableThatIsNotThereIsTheToolsTrouble) {
+  TcpPlan plan;
+  plan.executable = "/nonexistent/lockstep";
+  plan.rounds = {{{0, 1}}};
+  const std::vector<ProbeEndpoint> endpoints(2);
+  const auto made = run(plan, endpoints);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->at(0).trouble, Trouble::tool);
+}
+
+TEST(TcpPlan, WorkloadsThatNeedRdmaAreNotToBeHad) {
+  TcpPlan plan;
+  plan.workload = Workload::write_latency;
+  plan.rounds = {{{0, 1}}};
+  const std::vector<ProbeEndpoint> endpoints(2);
+  const auto made = run(plan, endpoints);
+  ASSERT_TRUE(made);
+  ASSERT_EQ(made->size(), 1U);
+  EXPECT_EQ(made->at(0).trouble, Trouble::transport);
+  EXPECT_EQ(made->at(0).metric, Metric::latency);
+}
+
+TEST(TcpPlan, EndpointsThatAreNotThereAreRefused) {
+  TcpPlan plan;
+  plan.rounds = {{{0, 5}}};
+  const std::vector<ProbeEndpoint> endpoints(2);
+  EXPECT_FALSE(run(plan, endpoints));
+  plan.rounds = {{{1, 1}}};
+  EXPECT_FALSE(run(plan, endpoints));
+  plan.rounds.clear();
+  plan.workload = Workload::ring_allreduce;
+  plan.group_rounds = {{{"g", {0, 0}}}};
+  plan.sizes = {1024};
+  EXPECT_FALSE(run(plan, endpoints));
+}
+
+}  // namespace
+}  // namespace lockstep::bench
