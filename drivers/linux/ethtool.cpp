@@ -18,23 +18,22 @@ using netlink::Bytes;
 using netlink::Message;
 using netlink::Request;
 
-struct Group {
-  std::string_view name;
-  std::array<std::string_view, 4> features;
-};
-// As in ethtool(8)'s legacy flags: features.c of ethtool, NETIF_F_ALL_TSO of the kernel.
-constexpr Group kGroups[] = {
-    {"gro", {"rx-gro"}},
-    {"gso", {"tx-generic-segmentation"}},
-    {"tso",
-     {"tx-tcp-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation",
-      "tx-tcp6-segmentation"}},
-};
+// As ethtool(8)'s legacy flags group them (its features.c): tso is every "tx-tcp*-segmentation".
+bool belongs(std::string_view feature, std::string_view group) {
+  if (group == "gro") return feature == "rx-gro";
+  if (group == "gso") return feature == "tx-generic-segmentation";
+  return group == "tso" && feature.starts_with("tx-tcp") && feature.ends_with("-segmentation");
+}
 
-const Group* find_group(std::string_view name) {
-  for (const Group& one : kGroups)
-    if (one.name == name) return &one;
-  return nullptr;
+// What a group is told by. Not tx-tcp-accecn-segmentation and the like: Linux 6.18 leaves that one on when a
+// port can segment nothing (netdev_fix_features drops the older ones only).
+bool tells(std::string_view feature, std::string_view group) {
+  if (group != "tso") return belongs(feature, group);
+  return feature == "tx-tcp-segmentation" || feature == "tx-tcp6-segmentation";
+}
+
+bool is_group(std::string_view name) {
+  return std::find(std::begin(kOffloads), std::end(kOffloads), name) != std::end(kOffloads);
 }
 
 bool bit(const std::vector<std::uint32_t>& words, std::size_t at) {
@@ -149,12 +148,11 @@ Result<std::map<std::uint32_t, Offloads>> Ethtool::offloads(const Call& call) {
       [&](const Message& message) -> Result<Done> {
         TRY(const auto active, decode_features(message.payload));
         Offloads& of = out[active.index];
-        for (const Group& group : kGroups) {
+        for (const std::string_view group : kOffloads) {
           bool on = false;
           for (std::size_t at = 0; at < names.size(); ++at)
-            for (const std::string_view feature : group.features)
-              if (!feature.empty() && names[at] == feature && bit(active.bits, at)) on = true;
-          of.insert_or_assign(std::string(group.name), on);
+            if (bit(active.bits, at) && tells(names[at], group)) on = true;
+          of.insert_or_assign(std::string(group), on);
         }
         return Done{};
       },
@@ -163,15 +161,14 @@ Result<std::map<std::uint32_t, Offloads>> Ethtool::offloads(const Call& call) {
 }
 
 Result<Done> Ethtool::set_offload(std::uint32_t index, std::string_view name, bool on, const Call& call) {
-  const Group* group = find_group(name);
-  if (group == nullptr)
+  if (!is_group(name))
     return Error{ErrorKind::invalid_spec, "no offload is called '" + std::string(name) + "' (gro, gso, tso)"};
   TRY(const auto known, feature_names(call));
   Request ask = request(ETHTOOL_MSG_FEATURES_SET, NLM_F_ACK, index, ETHTOOL_FLAG_OMIT_REPLY);
   const std::size_t wanted = ask.open_nest(ETHTOOL_A_FEATURES_WANTED);
   const std::size_t bits = ask.open_nest(ETHTOOL_A_BITSET_BITS);
-  for (const std::string_view feature : group->features) {
-    if (std::find(known.begin(), known.end(), feature) == known.end()) continue;
+  for (const std::string& feature : known) {
+    if (!belongs(feature, name)) continue;
     const std::size_t one = ask.open_nest(ETHTOOL_A_BITSET_BITS_BIT);
     ask.put_text(ETHTOOL_A_BITSET_BIT_NAME, feature);
     if (on) ask.put_flag(ETHTOOL_A_BITSET_BIT_VALUE);

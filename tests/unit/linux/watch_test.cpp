@@ -1,0 +1,68 @@
+#include "drivers/linux/watch.hpp"
+
+#include <poll.h>
+
+#include "tests/unit/linux/lab.hpp"
+
+namespace lockstep {
+namespace {
+
+class Watch : public Lab {
+ protected:
+  void SetUp() override {
+    Lab::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    ASSERT_EQ(ip("link set rail0 up"), 0);
+    auto opened = attached_.watch();
+    ASSERT_TRUE(opened);
+    watcher_ = *std::move(opened);
+    settle();
+  }
+  bool wakes(int milliseconds) const {
+    pollfd wait{watcher_->descriptor(), POLLIN, 0};
+    return ::poll(&wait, 1, milliseconds) == 1;
+  }
+  // Reads until the kernel has been quiet: link-local addresses settle after a link comes up.
+  void settle() const {
+    do {
+      ASSERT_TRUE(watcher_->drain());
+    } while (wakes(300));
+  }
+
+  std::unique_ptr<Watcher> watcher_;
+};
+
+TEST_F(Watch, WakesForEachKindOfChangeMadeByHand) {
+  constexpr int kLimit = 2000;
+  for (const std::string line :
+       {"link set rail0 mtu 1400", "address add 10.64.0.1/31 dev rail0", "route add 192.0.2.0/24 dev rail0",
+        "rule add from 192.0.2.1 lookup 100", "nexthop add id 1 dev rail0", "link set rail0 down"}) {
+    ASSERT_EQ(ip(line), 0) << line;
+    EXPECT_TRUE(wakes(kLimit)) << line;
+    const auto drained = watcher_->drain();
+    ASSERT_TRUE(drained);
+    EXPECT_TRUE(*drained) << line;
+    settle();
+  }
+  ASSERT_EQ(tc("qdisc add dev rail0 root tbf rate 100mbit burst 64k limit 512k"), 0);
+  EXPECT_TRUE(wakes(kLimit));
+  settle();
+  ASSERT_EQ(shell("ip netns exec " + name_ + " sysctl -w net.ipv4.conf.rail0.rp_filter=1"), 0);
+  EXPECT_TRUE(wakes(kLimit));
+}
+
+TEST_F(Watch, IsQuietWhenNothingHappensAndAboutOtherNamespaces) {
+  const auto idle = watcher_->drain();
+  ASSERT_TRUE(idle);
+  EXPECT_FALSE(*idle);
+  ASSERT_EQ(shell("ip -n " + name_ + "p address add 192.0.2.1/32 dev lo"), 0);
+  EXPECT_FALSE(wakes(0));
+}
+
+TEST(WatchNamespace, RefusesAPathThatIsNoNamespace) {
+  EXPECT_FALSE(watch_namespace("/run/netns/lslinux-no-such"));
+  EXPECT_FALSE(watch_namespace("/etc/passwd"));
+}
+
+}  // namespace
+}  // namespace lockstep
