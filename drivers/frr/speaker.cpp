@@ -50,7 +50,7 @@ class Neighbors {
       entry.it.remote_as = words[3];
     } else if (what == "peer-group" && words.size() > 3) {
       entry.it.group = words[3];
-    } else if (what == "timers" && words.size() > 4) {
+    } else if (what == "timers" && words.size() > 3 && words[3] != "connect") {
       entry.it.own_timers = timers_at(words, 3);
     } else if (what == "shutdown") {
       entry.it.shutdown = true;
