@@ -1,6 +1,9 @@
 #include "reconciler/cli/opened_cluster.hpp"
 
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,7 +19,7 @@ Result<CompileOptions> compile_options(const Aim& aim, const std::string& folder
   options.today = today();
   if (aim.twin) {
     TRY(const BitRate rate, parse_bit_rate(aim.link_rate));
-    options.twin = TwinOptions{.link_rate = rate.bits_per_second};
+    options.twin = TwinScale{.link_rate = rate.bits_per_second};
   }
   const std::filesystem::path lock = std::filesystem::path(folder) / kAllocationLockFile;
   std::ifstream file(lock);
@@ -72,6 +75,21 @@ std::optional<OpenedCluster> open_cluster(const Aim& aim, const Console& console
   console.warn(opened.catalog.sources, all);
   opened.warnings = std::move(all);
   return opened;
+}
+
+std::string state_directory(const OpenedCluster& cluster) {
+  std::string top;
+  if (const char* const set = std::getenv("LOCKSTEP_STATE_DIR"); set != nullptr && *set != '\0') {
+    top = set;
+  } else if (geteuid() == 0) {
+    top = "/var/lib/lockstep";
+  } else if (const char* const xdg = std::getenv("XDG_STATE_HOME"); xdg != nullptr && *xdg != '\0') {
+    top = std::string(xdg) + "/lockstep";
+  } else {
+    const char* const home = std::getenv("HOME");
+    top = std::string(home != nullptr ? home : ".") + "/.local/state/lockstep";
+  }
+  return top + "/" + cluster.id + (cluster.twin ? "-twin" : "");
 }
 
 }  // namespace lockstep

@@ -25,6 +25,10 @@ struct OpenedCluster {
 // Prints every error (and, on success, warnings) and answers nothing if there is any. `strict`: warnings are errors.
 std::optional<OpenedCluster> open_cluster(const Aim& aim, const Console& console, bool strict = false);
 
+// Where the journal of the cluster (or of its twin) is: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root and
+// $XDG_STATE_HOME/lockstep (XDG base directories: ~/.local/state) for others; below it the cluster's id.
+std::string state_directory(const OpenedCluster& cluster);
+
 // Today, UTC: what overrides and maintenance end against.
 Date today();
 

@@ -40,7 +40,7 @@ Ground ground_of(const MeasureInput& input, FabricIndex index) {
     const auto& address = input.compiled.allocation.port[endpoint.port];
     const std::string& device = topology.devices[endpoint.device].name;
     bench::ProbeEndpoint probe;
-    probe.endpoint = {device, std::string(topology.ports[endpoint.port].name), address ? format(address->address) : "",
+    probe.endpoint = {device, std::string(topology.ports[endpoint.port].name), address ? address->address.text() : "",
                       topology.devices[endpoint.leaf].name, std::to_string(endpoint.rail)};
     probe.netns = input.netns_path ? input.netns_path(device) : "";
     probe.link_rate = speed_of(topology.links[endpoint.link]);

@@ -1,0 +1,98 @@
+#include "reconciler/cli/attached_fleet.hpp"
+
+#include "drivers/frr/driver.hpp"
+#include "drivers/linux/driver.hpp"
+#include "reconciler/twin/twin.hpp"
+#include "specs/fabric/capacity.hpp"
+#include "specs/language/hostlist.hpp"
+
+namespace lockstep {
+namespace {
+
+class Attacher {
+ public:
+  explicit Attacher(const OpenedCluster& cluster) : cluster_(cluster) {}
+
+  std::vector<Attached*> attach(DeviceIndex index, AttachedFleet& out) const {
+    std::vector<Attached*> mine;
+    const TopologyDevice& device = cluster_.compiled.topology.devices[index];
+    for (const DriverName driver : device.drivers) {
+      std::optional<Attached> attached = cluster_.twin ? in_twin(driver, device.name) : on_this_machine(driver, device);
+      if (!attached) continue;
+      out.drivers.push_back(std::make_unique<Attached>(*std::move(attached)));
+      mine.push_back(out.drivers.back().get());
+    }
+    return mine;
+  }
+
+ private:
+  std::optional<Attached> in_twin(DriverName driver, const std::string& device) const {
+    const DevicePlaces at = places(cluster_.id, device);
+    if (driver == DriverName::linux_kernel)
+      return make_linux_driver({.device = device, .netns_path = at.netns_path, .software_rate = true,
+                                .sysctls = {}});
+    if (driver == DriverName::frr)
+      return make_frr_driver({.device = device, .run_dir = at.run_dir, .config_file = at.run_dir + "/frr.conf",
+                              .netns_path = at.netns_path});
+    return std::nullopt;
+  }
+
+  std::optional<Attached> on_this_machine(DriverName driver, const TopologyDevice& device) const {
+    const DeviceSet& set = cluster_.catalog.device_sets[device.set];
+    if (!set.connect.value.local.value) return std::nullopt;
+    if (driver == DriverName::linux_kernel)
+      return make_linux_driver({.device = device.name, .netns_path = "", .software_rate = false, .sysctls = {}});
+    // Debian's FRR package keeps its sockets and its configuration there (frr.service, /etc/frr/daemons).
+    if (driver == DriverName::frr)
+      return make_frr_driver({.device = device.name, .run_dir = "/run/frr", .config_file = "/etc/frr/frr.conf",
+                              .netns_path = ""});
+    return std::nullopt;
+  }
+
+  const OpenedCluster& cluster_;
+};
+
+}  // namespace
+
+const Policy* AttachedFleet::policy_for(const FleetDevice&) const { return policies.empty() ? nullptr : &policies.front(); }
+
+Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster) {
+  if (cluster.twin) {
+    const Result<TwinReport> twin = status(cluster.id);
+    if (!twin || !twin->alive)
+      return Error{ErrorKind::refused, "the twin of " + cluster.name + " is not up; `lockstep twin up " + cluster.folder +
+                                           "` brings it up"};
+  }
+  AttachedFleet out;
+  const Attacher attacher(cluster);
+  std::vector<FleetDevice> devices;
+  const Topology& topology = cluster.compiled.topology;
+  for (DeviceIndex i = 0; i < topology.devices.size(); ++i) {
+    FleetDevice device;
+    device.name = topology.devices[i].name;
+    device.role = std::string(to_string(topology.devices[i].role));
+    device.intent = &cluster.compiled.intents[i];
+    device.drivers = attacher.attach(i, out);
+    devices.push_back(std::move(device));
+  }
+  Wiring wiring = wiring_of(topology);
+  for (const RolloutPolicy& policy : cluster.catalog.rollout_policies) out.policies.push_back(policy_of(policy));
+  Result<Fleet> fleet = Fleet::make(std::move(devices), std::move(wiring));
+  if (!fleet) return std::move(fleet.error());
+  out.fleet = *std::move(fleet);
+  return out;
+}
+
+Result<std::vector<std::size_t>> chosen_devices(const Fleet& fleet, const std::string& only) {
+  std::vector<std::size_t> chosen;
+  if (only.empty()) return chosen;
+  TRY(const std::vector<std::string> names, expand_hostlist(only));
+  for (const std::string& name : names) {
+    const std::optional<std::size_t> index = fleet.find(name);
+    if (!index) return Error{ErrorKind::invalid_spec, "--only: no device is called '" + name + "'"};
+    chosen.push_back(*index);
+  }
+  return chosen;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,34 @@
+#include <nlohmann/json.hpp>
+
+#include "reconciler/cli/commands.hpp"
+#include "reconciler/cli/loop_session.hpp"
+#include "reconciler/report/drift_report.hpp"
+
+namespace lockstep {
+
+int run_drift(const DriftOptions& options, const Console& console) {
+  const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, options.only);
+  if (!session) return kExitError;
+  const std::vector<DeviceState> states = session->look();
+  const DriftReport report = drift_report(session->fleet(), states, session->origins(), session->sources(),
+                                          {.unmanaged = options.unmanaged, .overruled = true});
+  const std::string title = session->cluster().title();
+  if (!options.format && !console.is_text()) {
+    console.print(to_json(report));
+    return report.exit_code();
+  }
+  switch (options.format.value_or(DriftFormat::text)) {
+    case DriftFormat::text:
+      console.print(console.out().paint(Ink::bold, "drift of " + title) + "\n" + drift_text(report, console.out()));
+      break;
+    case DriftFormat::json: console.print(to_json(report)); break;
+    case DriftFormat::markdown: console.print(drift_markdown(report, title)); break;
+    case DriftFormat::sarif: console.print(drift_sarif(report)); break;
+    case DriftFormat::junit: console.print(drift_junit(report, title)); break;
+    case DriftFormat::gitlab: console.print(drift_gitlab(report)); break;
+    case DriftFormat::github: console.print(drift_github(report)); break;
+  }
+  return report.exit_code();
+}
+
+}  // namespace lockstep

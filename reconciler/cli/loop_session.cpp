@@ -1,0 +1,55 @@
+#include "reconciler/cli/loop_session.hpp"
+
+#include <cstdio>
+
+namespace lockstep {
+
+std::unique_ptr<LoopSession> LoopSession::open(const Aim& aim, const Console& console, const std::string& only) {
+  std::optional<OpenedCluster> cluster = open_cluster(aim, console);
+  if (!cluster) return nullptr;
+  std::unique_ptr<LoopSession> session(new LoopSession(*std::move(cluster), console));
+  Result<AttachedFleet> attached = attach_fleet(session->cluster_);
+  if (!attached) {
+    console.fail(attached.error());
+    return nullptr;
+  }
+  session->attached_ = *std::move(attached);
+  Result<std::vector<std::size_t>> chosen = chosen_devices(session->fleet(), only);
+  if (!chosen) {
+    console.fail(chosen.error());
+    return nullptr;
+  }
+  session->only_ = *std::move(chosen);
+  return session;
+}
+
+std::vector<DeviceState> LoopSession::look() {
+  ObserveOptions options;
+  options.only = only_;
+  return observe(attached_.fleet, executor_, options, stop_);
+}
+
+std::function<const Policy*(const FleetDevice&)> LoopSession::policies() const {
+  return [this](const FleetDevice& device) { return attached_.policy_for(device); };
+}
+
+Result<Plan> LoopSession::plan(const std::vector<DeviceState>& states) {
+  PlanChoice choice;
+  for (const std::size_t index : only_) choice.only.push_back(attached_.fleet[index].name);
+  return make_plan(input_of(attached_.fleet, states, origins(), sources(), policies(), choice));
+}
+
+int LoopSession::tell_unread(const std::vector<DeviceState>& states, const Console& console) const {
+  bool whole = true;
+  for (const DeviceState& state : states) {
+    if (state.complete()) continue;
+    whole = false;
+    std::string why = state.reachable ? "some of it was not read" : "nothing here reaches it";
+    if (!state.errors.empty()) why = state.errors.front().text();
+    if (console.is_text())
+      std::fputs((console.progress().paint(Ink::yellow, "not observed: ") + state.device + ": " + why + "\n").c_str(), stderr);
+  }
+  return whole ? kExitInSync : kExitIncomplete;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,44 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reconciler/cli/commands.hpp"
+#include "reconciler/cli/plan_file.hpp"
+#include "reconciler/cli/loop_session.hpp"
+#include "reconciler/report/plan_text.hpp"
+
+namespace lockstep {
+namespace {
+
+void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const LoopSession& session, const Console& console) {
+  const Terminal& out = console.out();
+  std::string text = out.paint(Ink::bold, "plan for " + session.cluster().title()) + "\n";
+  text += plan_text(plan, out) + not_applied_text(states, out);
+  text += plan.empty() ? out.paint(Ink::green, "nothing to do") + "\n" : plan_summary(plan) + "\n";
+  if (!plan.empty()) text += out.paint(Ink::dim, plan.digest) + "\n";
+  console.print(text);
+}
+
+}  // namespace
+
+int run_plan(const PlanOptions& options, const Console& console) {
+  const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, options.only);
+  if (!session) return kExitError;
+  console.say_passing("observing " + session->cluster().title());
+  const std::vector<DeviceState> states = session->look();
+  console.say_passing("");
+  const Result<Plan> plan = session->plan(states);
+  if (!plan) return console.fail(plan.error());
+  if (!options.out.empty()) {
+    if (Result<Done> written = write_plan_file(options.out, options.aim, *plan); !written) return console.fail(written.error());
+  }
+  if (console.is_text())
+    print_plan(*plan, states, *session, console);
+  else
+    console.print(to_json(*plan));
+  const int read = session->tell_unread(states, console);
+  if (read != kExitInSync) return read;
+  return plan->empty() ? kExitInSync : kExitDifferent;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,40 @@
+// The validation suites of an opened cluster as the engine's gate, and as the `bench` command runs them.
+//
+// Promises: baselines come from and go to the journal, so that a gate compares with the last accepted generation; only
+// what a change can have touched is measured in a gate (onChange.scope: affected).
+#pragma once
+
+#include <vector>
+
+#include "reconciler/cli/console.hpp"
+#include "reconciler/cli/opened_cluster.hpp"
+#include "reconciler/engine/apply.hpp"
+#include "reconciler/engine/journal.hpp"
+#include "reconciler/measure/measure.hpp"
+
+namespace lockstep {
+
+MeasureInput measure_input(const OpenedCluster& cluster, const Journal& journal);
+
+// Adds what was measured to the accepted baselines. Call only when all SLOs held.
+Result<Done> accept_baselines(Journal& journal, const std::vector<SuiteOutcome>& outcomes);
+
+// The harshest of what the suites say should follow a violation.
+OnFail on_violation(const Catalog& catalog);
+
+class SuiteGate final : public Measurer {
+ public:
+  SuiteGate(const OpenedCluster& cluster, const Journal& journal, const Console& console)
+      : cluster_(cluster), journal_(journal), console_(console) {}
+  Result<GateResult> measure(const BlastRadius& affected, const Call& call) override;
+  // Of the last measure().
+  const std::vector<SuiteOutcome>& outcomes() const { return outcomes_; }
+
+ private:
+  const OpenedCluster& cluster_;
+  const Journal& journal_;
+  const Console& console_;
+  std::vector<SuiteOutcome> outcomes_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reconciler/cli/commands.hpp"
+#include "reconciler/cli/loop_session.hpp"
+#include "reconciler/engine/apply.hpp"
+#include "reconciler/engine/watch.hpp"
+#include "reconciler/report/drift_report.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string_view word(WatchEvent::Kind kind) {
+  switch (kind) {
+    case WatchEvent::Kind::appeared: return "drift";
+    case WatchEvent::Kind::cleared: return "cleared";
+    case WatchEvent::Kind::flapping: return "flapping";
+    case WatchEvent::Kind::unreadable: return "unreadable";
+    case WatchEvent::Kind::readable: return "readable";
+  }
+  return "";
+}
+
+void print_event(const WatchEvent& event, const Console& console) {
+  const bool about_leaf = event.kind != WatchEvent::Kind::unreadable && event.kind != WatchEvent::Kind::readable;
+  if (!console.is_text()) {
+    nlohmann::json line{{"event", word(event.kind)}, {"device", event.item.device}, {"microseconds", event.since_event.count()}};
+    if (about_leaf) {
+      line["path"] = event.item.path.text();
+      line["want"] = to_json(event.item.want);
+      line["have"] = to_json(event.item.have);
+      line["origin"] = {{"file", event.item.origin.file}, {"line", event.item.origin.line}};
+    }
+    console.print(line.dump() + "\n");
+    return;
+  }
+  const Terminal& out = console.out();
+  const Ink ink = event.kind == WatchEvent::Kind::cleared || event.kind == WatchEvent::Kind::readable ? Ink::green
+                  : event.kind == WatchEvent::Kind::appeared                                          ? Ink::red
+                                                                                                      : Ink::yellow;
+  std::string text = pad(out.paint(ink, word(event.kind)), 10) + "  ";
+  text += about_leaf ? drift_sentence(event.item) : event.item.device + ": " + event.item.reason;
+  if (about_leaf && !event.item.origin.file.empty())
+    text += out.paint(Ink::dim, fmt::format("  {}:{} {}", event.item.origin.file, event.item.origin.line, event.item.origin.rule));
+  if (event.since_event.count() > 0) text += out.paint(Ink::dim, fmt::format("  {:.1f} ms", event.since_event.count() / 1000.0));
+  console.print(text + "\n");
+}
+
+// What may happen by itself is what the specs put under mode: converge.
+void heal(LoopSession& session, Journal& journal, const std::vector<std::size_t>& devices, const Console& console) {
+  ObserveOptions observe_options;
+  observe_options.only = devices;
+  const std::vector<DeviceState> states = observe(session.fleet(), session.executor(), observe_options, console.stop);
+  PlanChoice choice;
+  choice.person = false;
+  for (const std::size_t index : devices) choice.only.push_back(session.fleet()[index].name);
+  const Result<Plan> plan = make_plan(
+      input_of(session.fleet(), states, session.origins(), session.sources(), session.policies(), choice));
+  if (!plan) {
+    console.fail(plan.error());
+    return;
+  }
+  if (plan->empty()) return;
+  ApplyOptions options;
+  options.author = "lockstep watch";
+  options.reason = "drift";
+  const ApplyReport report = apply(session.fleet(), session.executor(), journal, *plan, options, {}, console.stop);
+  if (console.is_text())
+    console.print(fmt::format("healed      {} of {} steps: {}\n", report.count(StepState::done), report.steps.size(),
+                              to_string(report.verdict)));
+}
+
+}  // namespace
+
+int run_watch(const WatchOptions& options, const Console& console) {
+  const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, "");
+  if (!session) return kExitError;
+  std::unique_ptr<Journal> journal;
+  WatchSettings settings;
+  if (options.converge) {
+    Result<std::unique_ptr<Journal>> opened =
+        Journal::open(state_directory(session->cluster()), {.command = "lockstep watch --converge"});
+    if (!opened) return console.fail(opened.error());
+    journal = *std::move(opened);
+    settings.heal = [&](const std::vector<std::size_t>& devices) { heal(*session, *journal, devices, console); };
+  }
+  if (console.is_text())
+    console.print(console.out().paint(Ink::bold, "watching " + session->cluster().title()) + "; Ctrl-C ends it\n");
+  const Result<Done> ended =
+      watch(session->fleet(), session->executor(), session->origins(), session->sources(), settings,
+            [&console](const WatchEvent& event) { print_event(event, console); }, console.stop);
+  if (!ended && ended.error().kind != ErrorKind::cancelled) return console.fail(ended.error());
+  return kExitInSync;
+}
+
+}  // namespace lockstep

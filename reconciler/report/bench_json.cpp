@@ -1,0 +1,88 @@
+#include <nlohmann/json.hpp>
+
+#include "reconciler/report/bench_report.hpp"
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::json;
+
+Json measurement_json(const bench::Measurement& one) {
+  Json out{{"metric", to_string(one.metric)}, {"unit", one.unit}};
+  if (one.group.empty()) {
+    out["from"] = one.from;
+    out["to"] = one.to;
+  } else {
+    out["group"] = one.group;
+    out["ranks"] = one.ranks;
+    out["bytesPerRank"] = one.bytes;
+  }
+  if (one.ok())
+    out["value"] = one.value;
+  else
+    out["error"] = one.error;
+  for (const Statistic statistic : {Statistic::p5, Statistic::p99})
+    if (const auto figure = bench::figure(one.seen, statistic); figure.value) out[std::string(to_string(statistic))] = *figure.value;
+  if (one.nominal) out["nominal"] = *one.nominal;
+  if (one.ideal) out["ideal"] = {{"balanced", one.ideal->balanced}, {"hashExpected", one.ideal->hash_expected}};
+  if (one.accepted)
+    if (const auto figure = bench::figure(*one.accepted, Statistic::median); figure.value) out["baseline"] = *figure.value;
+  if (one.cpu_limited) out["cpuLimited"] = one.cpu_reason;
+  if (!one.note.empty()) out["note"] = one.note;
+  return out;
+}
+
+Json benchmark_json(const BenchmarkOutcome& outcome) {
+  Json measurements = Json::array();
+  for (const bench::Measurement& one : outcome.measurements) measurements.push_back(measurement_json(one));
+  Json slos = Json::array();
+  for (const bench::SloVerdict& slo : outcome.verdict.slo)
+    slos.push_back({{"metric", to_string(slo.metric)},
+                    {"statistic", to_string(slo.statistic)},
+                    {"want", slo.want},
+                    {"have", slo.have},
+                    {"verdict", to_string(slo.verdict)},
+                    {"reason", slo.reason},
+                    {"worst", slo.worst}});
+  return {{"name", outcome.benchmark->name.value},
+          {"workload", to_string(outcome.benchmark->workload.value)},
+          {"transport", outcome.transport.empty() ? Json(nullptr) : Json(outcome.transport)},
+          {"verdict", to_string(outcome.verdict.verdict)},
+          {"measurements", measurements},
+          {"slo", slos}};
+}
+
+}  // namespace
+
+Json bench_json(const std::vector<SuiteOutcome>& outcomes, const std::string& config_hash) {
+  Json benchmarks = Json::array();
+  Json suspects = Json::array();
+  bench::Coverage coverage;
+  for (const SuiteOutcome& suite : outcomes) {
+    for (const BenchmarkOutcome& outcome : suite.benchmarks) {
+      Json one = benchmark_json(outcome);
+      one["suite"] = suite.suite->metadata.name.value;
+      benchmarks.push_back(std::move(one));
+      coverage.pairs = std::max(coverage.pairs, outcome.coverage.pairs);
+      coverage.of_pairs = std::max(coverage.of_pairs, outcome.coverage.of_pairs);
+      coverage.links = std::max(coverage.links, outcome.coverage.links);
+      coverage.of_links = std::max(coverage.of_links, outcome.coverage.of_links);
+    }
+    for (const bench::Suspect& suspect : suite.suspects)
+      suspects.push_back({{"kind", to_string(suspect.kind)},
+                          {"name", suspect.name},
+                          {"slow", suspect.slow},
+                          {"pairs", suspect.pairs},
+                          {"score", suspect.score()}});
+  }
+  return {{"apiVersion", "lockstep.dev/v1alpha1"},
+          {"kind", "BenchmarkReport"},
+          {"configHash", config_hash},
+          {"verdict", to_string(verdict_of(outcomes))},
+          {"benchmarks", benchmarks},
+          {"coverage",
+           {{"pairs", coverage.pairs}, {"ofPairs", coverage.of_pairs}, {"links", coverage.links}, {"ofLinks", coverage.of_links}}},
+          {"suspects", suspects}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "reconciler/report/bench_report.hpp"
+#include "reconciler/report/heat_map.hpp"
+#include "reconciler/report/table.hpp"
+#include "specs/language/hostlist.hpp"
+
+namespace lockstep {
+namespace {
+
+using bench::Measurement;
+
+
+std::string verdict_text(bench::Verdict verdict, const Terminal& terminal) {
+  const Ink ink = verdict == bench::Verdict::pass ? Ink::green : verdict == bench::Verdict::fail ? Ink::red : Ink::yellow;
+  return terminal.paint(ink, to_string(verdict));
+}
+
+Bound::Unit unit_of(Metric metric) {
+  switch (metric) {
+    case Metric::bandwidth:
+    case Metric::busbw: return Bound::Unit::rate;
+    case Metric::latency: return Bound::Unit::time;
+    case Metric::step_skew: return Bound::Unit::ratio;
+  }
+  return Bound::Unit::ratio;
+}
+
+std::string figure_text(std::optional<double> value, Metric metric) {
+  return value ? bench::told(*value, unit_of(metric)) : "";
+}
+
+std::string figure_text(const bench::Distribution& seen, Statistic statistic, Metric metric) {
+  return figure_text(bench::figure(seen, statistic).value, metric);
+}
+
+std::string ideal_text(const Measurement& one) {
+  if (!one.ideal) return "";
+  const std::string balanced = figure_text(one.ideal->balanced, one.metric);
+  const std::string hashed = figure_text(one.ideal->hash_expected, one.metric);
+  return balanced == hashed ? balanced : hashed + " .. " + balanced;
+}
+
+std::string remark_text(const Measurement& one) {
+  if (!one.ok()) return one.error;
+  if (one.cpu_limited) return "cpu-limited: " + one.cpu_reason;
+  return one.note;
+}
+
+// The worst first, and only so many that a person reads them; the heat map has all pairs.
+constexpr std::size_t kRowsMax = 8;
+
+std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
+  std::vector<const Measurement*> sorted;
+  for (const Measurement& one : outcome.measurements) sorted.push_back(&one);
+  const bool low_is_good = !sorted.empty() && unit_of(sorted.front()->metric) != Bound::Unit::rate;
+  std::stable_sort(sorted.begin(), sorted.end(), [low_is_good](const Measurement* a, const Measurement* b) {
+    if (a->ok() != b->ok()) return !a->ok();
+    return low_is_good ? a->value > b->value : a->value < b->value;
+  });
+  Table table({{"between"}, {"metric"}, {"median", true}, {"p5", true}, {"p99", true}, {"nominal", true}, {"ideal", true},
+               {"baseline", true}, {"remark"}});
+  const std::size_t shown = std::min(sorted.size(), kRowsMax);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Measurement& one = *sorted[i];
+    table.add({one.subject(), std::string(to_string(one.metric)), one.ok() ? figure_text(one.value, one.metric) : "-",
+               figure_text(one.seen, Statistic::p5, one.metric), figure_text(one.seen, Statistic::p99, one.metric),
+               figure_text(one.nominal, one.metric), ideal_text(one),
+               one.accepted ? figure_text(*one.accepted, Statistic::median, one.metric) : "",
+               terminal.paint(one.ok() ? Ink::yellow : Ink::red, remark_text(one))});
+  }
+  std::string out = table.render(terminal, "    ");
+  if (shown < sorted.size())
+    out += terminal.paint(Ink::dim, fmt::format("    ... and {} better ones\n", sorted.size() - shown));
+  return out;
+}
+
+std::string heat_map_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
+  HeatMap map;
+  std::map<std::string, std::size_t> index;
+  for (const Measurement& one : outcome.measurements) {
+    if (one.from.empty() || one.metric != Metric::bandwidth) return "";
+    for (const std::string* const name : {&one.from, &one.to})
+      if (index.try_emplace(*name, 0).second) map.names.push_back(*name);
+  }
+  constexpr std::size_t kNamesMax = 64;  // wider than any terminal
+  if (map.names.empty() || map.names.size() > kNamesMax) return "";
+  std::sort(map.names.begin(), map.names.end());
+  for (std::size_t i = 0; i < map.names.size(); ++i) index[map.names[i]] = i;
+  map.cells.assign(map.names.size(), std::vector<HeatCell>(map.names.size()));
+  for (const Measurement& one : outcome.measurements) {
+    HeatCell& cell = map.cells[index[one.from]][index[one.to]];
+    cell.state = !one.ok()           ? HeatCell::State::failed
+                 : one.cpu_limited   ? HeatCell::State::unknown
+                 : !one.nominal      ? HeatCell::State::not_measured
+                                     : HeatCell::State::measured;
+    if (one.nominal) cell.share = one.value / *one.nominal;
+  }
+  std::string out;
+  std::string text = render(map, terminal);
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = text.find('\n', start);
+    out += "    " + text.substr(start, end - start + 1);
+    start = end + 1;
+  }
+  return terminal.paint(Ink::dim, "    % of nominal, row sends to column\n") + out;
+}
+
+std::string slo_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
+  std::string out;
+  for (const bench::SloVerdict& slo : outcome.verdict.slo) {
+    out += fmt::format("    {} {} {} {}", verdict_text(slo.verdict, terminal), to_string(slo.metric), to_string(slo.statistic),
+                       slo.want);
+    if (!slo.have.empty()) out += ", have " + terminal.paint(Ink::bold, slo.have);
+    if (!slo.worst.empty()) out += terminal.paint(Ink::dim, "  worst: " + slo.worst);
+    if (!slo.reason.empty() && slo.verdict != bench::Verdict::pass) out += terminal.paint(Ink::dim, "  (" + slo.reason + ")");
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal& terminal) {
+  std::string out;
+  for (const SuiteOutcome& suite : outcomes) {
+    out += terminal.paint(Ink::bold, "ValidationSuite/" + suite.suite->metadata.name.value) + "  " +
+           verdict_text(suite.verdict, terminal) + "\n";
+    for (const BenchmarkOutcome& outcome : suite.benchmarks) {
+      out += fmt::format("  {}  {} over {}  {}\n", terminal.paint(Ink::cyan, outcome.benchmark->name.value),
+                         to_string(outcome.benchmark->workload.value),
+                         outcome.transport.empty() ? "no transport" : outcome.transport,
+                         outcome.measurements.empty() && outcome.why_not.empty()
+                             ? terminal.paint(Ink::dim, "nothing here was affected")
+                             : verdict_text(outcome.verdict.verdict, terminal));
+      if (!outcome.measurements.empty()) {
+        out += terminal.paint(Ink::dim, fmt::format("    {} of {} pairs, {} of {} links, {} rounds\n", outcome.coverage.pairs,
+                                                    outcome.coverage.of_pairs, outcome.coverage.links,
+                                                    outcome.coverage.of_links, outcome.rounds));
+        out += measurements_text(outcome, terminal) + heat_map_text(outcome, terminal);
+      }
+      if (!outcome.measurements.empty() || !outcome.why_not.empty()) out += slo_text(outcome, terminal);
+    }
+    for (const bench::Suspect& suspect : suite.suspects)
+      out += fmt::format("  suspect: {} {} ({} of the {} pairs over it are slow)\n", to_string(suspect.kind),
+                         terminal.paint(Ink::red, suspect.name), suspect.slow, suspect.pairs);
+  }
+  if (outcomes.empty()) out += "no ValidationSuite in these specs\n";
+  return out;
+}
+
+std::string verdict_sentence(const std::vector<SuiteOutcome>& outcomes) {
+  std::string out;
+  std::size_t measured = 0;
+  for (const SuiteOutcome& suite : outcomes) {
+    for (const BenchmarkOutcome& outcome : suite.benchmarks) {
+      measured += outcome.measurements.size();
+      for (const bench::SloVerdict& slo : outcome.verdict.slo) {
+        if (slo.verdict == bench::Verdict::pass || (outcome.measurements.empty() && outcome.why_not.empty())) continue;
+        if (!out.empty()) out += "; ";
+        out += fmt::format("{}: {} {} {}, want {}", outcome.benchmark->name.value, to_string(slo.metric),
+                           to_string(slo.statistic), slo.have.empty() ? "unknown" : slo.have, slo.want);
+        if (!slo.worst.empty()) out += ", worst " + slo.worst;
+        if (slo.have.empty() && !slo.reason.empty()) out += " (" + slo.reason + ")";
+      }
+    }
+  }
+  return out.empty() ? fmt::format("all SLOs hold over {} measurements", measured) : out;
+}
+
+}  // namespace lockstep

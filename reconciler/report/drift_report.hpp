@@ -1,0 +1,24 @@
+// A DriftReport for people and for the tools of CI: text, Markdown (a merge request's comment), SARIF 2.1.0 (OASIS), JUnit
+// XML, GitLab code quality JSON and GitHub workflow commands, each down to the line of the spec.
+//
+// What could not be observed is in every form; only drifted and effect items (and what is unobserved) are failures.
+#pragma once
+
+#include <string>
+
+#include "reconciler/engine/status.hpp"
+#include "reconciler/report/terminal.hpp"
+
+namespace lockstep {
+
+std::string drift_text(const DriftReport& report, const Terminal& terminal);
+std::string drift_markdown(const DriftReport& report, const std::string& cluster);
+std::string drift_sarif(const DriftReport& report);
+std::string drift_junit(const DriftReport& report, const std::string& cluster);
+std::string drift_gitlab(const DriftReport& report);
+std::string drift_github(const DriftReport& report);
+
+// "gpu1 interface[rail0]/mtu: want 9000, have 1500".
+std::string drift_sentence(const DriftEntry& item);
+
+}  // namespace lockstep

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "reconciler/report/drift_report.hpp"
+#include "reconciler/report/folded_changes.hpp"
+#include "reconciler/report/plan_text.hpp"
+#include "reconciler/report/table.hpp"
+#include "specs/language/hostlist.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string place_of(const PlanOrigin& origin) {
+  return origin.file.empty() ? origin.object : fmt::format("{}:{}:{}", origin.file, origin.line, origin.column);
+}
+
+Ink ink_of_state(DriftState state) {
+  switch (state) {
+    case DriftState::drifted:
+    case DriftState::effect: return Ink::red;
+    case DriftState::not_applied:
+    case DriftState::overruled: return Ink::yellow;
+    case DriftState::unmanaged: return Ink::dim;
+  }
+  return Ink::plain;
+}
+
+std::string have_text(const DriftEntry& item) {
+  return item.have ? value_text(item.path.row(), item.have) : "(absent)";
+}
+std::string want_text(const DriftEntry& item) {
+  return item.want ? value_text(item.path.row(), item.want) : "(absent)";
+}
+
+void add_items(const DriftReport& report, DriftState state, const Terminal& terminal, std::string& out) {
+  Table table({{"device"}, {"leaf"}, {"want"}, {"have"}, {"disruption"}, {"wanted by"}});
+  for (const DriftEntry& item : report.items) {
+    if (item.state != state) continue;
+    const std::string flaps = item.flapping ? " (flapping)" : "";
+    table.add({terminal.paint(Ink::cyan, item.device), item.path.text() + flaps, want_text(item),
+               terminal.paint(ink_of_state(state), have_text(item)),
+               terminal.paint(ink_of(item.disruption), to_string(item.disruption)),
+               terminal.paint(Ink::dim, place_of(item.origin) + " " + item.origin.rule)});
+  }
+  if (table.empty()) return;
+  out += terminal.paint(Ink::bold, std::string(to_string(state))) + "\n" + table.render(terminal, "  ");
+}
+
+// Leaves that differ for a reason are many and alike: one line a reason.
+void add_folded(const DriftReport& report, DriftState state, const Terminal& terminal, std::string& out) {
+  struct Line {
+    std::vector<std::string> devices;
+    std::size_t leaves = 0;
+  };
+  std::map<std::string, Line> lines;
+  for (const DriftEntry& item : report.items) {
+    if (item.state != state) continue;
+    Line& line = lines[item.reason.empty() ? item.path.text() : item.reason];
+    if (std::find(line.devices.begin(), line.devices.end(), item.device) == line.devices.end())
+      line.devices.push_back(item.device);
+    ++line.leaves;
+  }
+  if (lines.empty()) return;
+  out += terminal.paint(Ink::bold, std::string(to_string(state))) + "\n";
+  for (const auto& [reason, line] : lines)
+    out += fmt::format("  {} ({} leaves)  {}\n", terminal.paint(ink_of_state(state), reason), line.leaves,
+                       terminal.paint(Ink::cyan, fold_hostlist(line.devices)));
+}
+
+}  // namespace
+
+std::string drift_sentence(const DriftEntry& item) {
+  return fmt::format("{} {}: want {}, have {}", item.device, item.path.text(), want_text(item), have_text(item));
+}
+
+std::string drift_text(const DriftReport& report, const Terminal& terminal) {
+  std::string out;
+  add_items(report, DriftState::drifted, terminal, out);
+  add_items(report, DriftState::effect, terminal, out);
+  for (const DriftState state : {DriftState::not_applied, DriftState::overruled, DriftState::unmanaged})
+    add_folded(report, state, terminal, out);
+  if (!report.unobserved.empty()) {
+    out += terminal.paint(Ink::bold, "not observed") + "\n";
+    for (const Unobserved& one : report.unobserved)
+      out += fmt::format("  {}  {}  {}\n", terminal.paint(Ink::cyan, one.device), one.path, terminal.paint(Ink::yellow, one.why));
+  }
+  const std::size_t items = report.count(DriftState::drifted) + report.count(DriftState::effect);
+  const bool whole = report.observed == report.devices;
+  const Ink ink = items > 0 ? Ink::red : whole ? Ink::green : Ink::yellow;
+  out += terminal.paint(ink, fmt::format("{} of {} devices in sync", report.in_sync, report.devices));
+  if (items > 0) out += fmt::format(", {} differences on {} devices", items, report.drifted);
+  if (!whole) out += fmt::format(", {} not wholly observed", report.devices - report.observed);
+  return out + "\n";
+}
+
+}  // namespace lockstep

@@ -1,0 +1,109 @@
+#include "reconciler/report/drift_report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+// One device with a wrong MTU, one that lost a next hop, one that can't carry PFC, one that was not read.
+DriftReport sample() {
+  DriftReport report;
+  report.devices = 4;
+  report.observed = 3;
+  report.in_sync = 1;
+  report.drifted = 2;
+  const PlanOrigin mtu{"specs/fabric.yaml", 9, 8, "Fabric/backend", "mtu"};
+  report.items.push_back({.device = "gpu1",
+                          .path = Path(row("interface[*]/mtu"), {"rail0"}),
+                          .want = Value::integer(9000),
+                          .have = Value::integer(1500),
+                          .state = DriftState::drifted,
+                          .disruption = Disruption::traffic,
+                          .origin = mtu,
+                          .reason = ""});
+  report.items.push_back({.device = "leaf0",
+                          .path = Path(row("fib[*]"), {"10.64.1.0/29"}),
+                          .want = Value::set({"up0", "up1"}),
+                          .have = Value::set({"up1"}),
+                          .state = DriftState::effect,
+                          .disruption = Disruption::none,
+                          .origin = {"specs/fabric.yaml", 14, 3, "Fabric/backend", "routing"},
+                          .reason = ""});
+  report.items.push_back({.device = "leaf0",
+                          .path = Path(row("interface[*]/pfc"), {"swp1"}),
+                          .want = Value::set({"3"}),
+                          .have = Value{},
+                          .state = DriftState::not_applied,
+                          .disruption = Disruption::none,
+                          .origin = mtu,
+                          .reason = "veth has no DCB"});
+  report.unobserved.push_back({"leaf1", "", "bgpd.vty: connection refused"});
+  return report;
+}
+
+TEST(DriftText, NamesDeviceLeafWantHaveAndLine) {
+  const std::string text = drift_text(sample(), Terminal{});
+  EXPECT_NE(text.find("gpu1    interface[rail0]/mtu  9000  1500  traffic     specs/fabric.yaml:9:8 mtu"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("leaf0   fib[10.64.1.0/29]  up0, up1  up1"), std::string::npos) << text;
+  EXPECT_NE(text.find("veth has no DCB (1 leaves)  leaf0"), std::string::npos) << text;
+  EXPECT_NE(text.find("leaf1    bgpd.vty: connection refused"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 of 4 devices in sync, 2 differences on 2 devices, 1 not wholly observed"), std::string::npos) << text;
+}
+
+TEST(DriftSarif, PointsAtTheSpecLineAndLeavesNotAppliedOut) {
+  const nlohmann::json sarif = nlohmann::json::parse(drift_sarif(sample()));
+  EXPECT_EQ(sarif["version"], "2.1.0");
+  const nlohmann::json& results = sarif["runs"][0]["results"];
+  ASSERT_EQ(results.size(), 3U);
+  EXPECT_EQ(results[0]["ruleId"], "lockstep/drifted");
+  const nlohmann::json& place = results[0]["locations"][0]["physicalLocation"];
+  EXPECT_EQ(place["artifactLocation"]["uri"], "specs/fabric.yaml");
+  EXPECT_EQ(place["region"]["startLine"], 9);
+  EXPECT_EQ(place["region"]["startColumn"], 8);
+  EXPECT_EQ(results[2]["ruleId"], "lockstep/unobserved");
+}
+
+TEST(DriftJunit, CountsFailuresAndErrorsAndEscapes) {
+  DriftReport report = sample();
+  report.items[0].device = "gpu<1>&";
+  const std::string xml = drift_junit(report, "pod");
+  EXPECT_NE(xml.find("tests=\"4\" failures=\"2\" errors=\"1\""), std::string::npos) << xml;
+  EXPECT_NE(xml.find("classname=\"gpu&lt;1&gt;&amp;\""), std::string::npos) << xml;
+  EXPECT_EQ(xml.find("gpu<1>"), std::string::npos);
+}
+
+TEST(DriftGitlab, GivesEachFindingAStableFingerprint) {
+  const nlohmann::json first = nlohmann::json::parse(drift_gitlab(sample()));
+  DriftReport later = sample();
+  later.items[0].have = Value::integer(1400);
+  const nlohmann::json second = nlohmann::json::parse(drift_gitlab(later));
+  ASSERT_EQ(first.size(), 2U);
+  EXPECT_EQ(first[0]["fingerprint"], second[0]["fingerprint"]) << "the same leaf is the same finding";
+  EXPECT_NE(first[0]["fingerprint"], first[1]["fingerprint"]);
+  EXPECT_EQ(first[0]["location"]["lines"]["begin"], 9);
+}
+
+TEST(DriftGithub, EscapesWhatAWorkflowCommandCannotHold) {
+  DriftReport report = sample();
+  report.items[0].origin.file = "a,b:c.yaml";
+  const std::string text = drift_github(report);
+  EXPECT_NE(text.find("::error file=a%2Cb%3Ac.yaml,line=9,col=8,title=lockstep/drifted::gpu1 interface[rail0]/mtu: want 9000"),
+            std::string::npos)
+      << text;
+}
+
+TEST(DriftMarkdown, IsATableWithOneRowAFailure) {
+  const std::string text = drift_markdown(sample(), "pod");
+  EXPECT_NE(text.find("| gpu1 | `interface[rail0]/mtu` | 9000 | 1500 | drifted | traffic | `specs/fabric.yaml:9` mtu |"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("veth has no DCB"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep
