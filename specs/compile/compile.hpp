@@ -17,12 +17,12 @@
 
 namespace lockstep {
 
-struct TwinOptions {
+struct TwinScale {
   std::uint64_t link_rate = 1'000'000'000;  // bit/s of the fastest link; all others in proportion
 };
 
 struct CompileOptions {
-  std::optional<TwinOptions> twin;
+  std::optional<TwinScale> twin;
   std::optional<Date> today;  // overrides that ended before it are reported; none: not checked
   AllocateOptions allocation;
   unsigned threads = 2;

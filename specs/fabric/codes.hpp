@@ -27,6 +27,7 @@ inline constexpr std::string_view pools_overlap = "LS1222";
 inline constexpr std::string_view lock_conflict = "LS1223";
 inline constexpr std::string_view nothing_said = "LS1224";
 inline constexpr std::string_view wrong_family = "LS1225";
+inline constexpr std::string_view too_few_paths = "LS1226";
 inline constexpr std::string_view two_wants = "LS1231";
 inline constexpr std::string_view raw_conflict = "LS1232";
 inline constexpr std::string_view override_path = "LS1233";
@@ -51,6 +52,7 @@ inline constexpr std::array kFabricCodes{
     FabricCode{code::lock_conflict, "allocations.lock and the specs contradict each other"},
     FabricCode{code::nothing_said, "a number must be allocated, and no line says from where"},
     FabricCode{code::wrong_family, "an address pool is of the other family"},
+    FabricCode{code::too_few_paths, "a switch has more equal paths than it may use"},
     FabricCode{code::two_wants, "two objects of equal priority want different values of one leaf"},
     FabricCode{code::raw_conflict, "raw and a typed field want different values of one leaf"},
     FabricCode{code::override_path, "an override sets what is no leaf, or one that nobody can set"},

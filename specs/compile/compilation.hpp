@@ -1,0 +1,69 @@
+// What all parts of one compile share, and what the leaves of one class of devices are collected in.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "specs/compile/compile.hpp"
+#include "specs/compile/leaf_list.hpp"
+#include "specs/compile/origin_table.hpp"
+#include "specs/fabric/routing.hpp"
+
+namespace lockstep {
+
+struct Compilation {
+  const Catalog& catalog;
+  const CompileOptions& options;
+  const Topology& topology;
+  const Allocation& allocation;
+  OriginTable& origins;
+  Diagnostics& diagnostics;
+  std::vector<ClaimantId> device_sets;  // one for each object of the kind, in the catalog's order
+  std::vector<ClaimantId> fabrics;
+  std::vector<ClaimantId> roce_profiles;
+  std::vector<ClaimantId> host_profiles;
+  std::vector<FabricRoutes> routes;  // by FabricIndex
+  bool twin = false;
+
+  void report(std::string_view code, Position at, std::string message, std::string hint,
+              std::vector<Related> related = {}) const {
+    diagnostics.push_back(Diagnostic{.code = std::string(code),
+                                     .at = at,
+                                     .message = std::move(message),
+                                     .hint = std::move(hint),
+                                     .related = std::move(related)});
+  }
+  // The IP MTU of a link; 0: not said.
+  std::uint32_t mtu_of(const TopologyLink& link) const {
+    const Mtu& mtu = *catalog.fabrics[link.fabric].mtu;
+    return link.rail != kNone ? *mtu.host : *mtu.fabric;
+  }
+};
+
+// The leaves that all devices of one class have in common. Devices are of one class when they are of one set,
+// with the same ports cabled by the same laws and the same profiles: then they differ in numbers and
+// neighbours only.
+struct ClassLeaves {
+  DeviceIndex example = 0;  // one of them
+  LeafList list;
+  std::vector<Claim> claims;
+  std::vector<ClaimantId> claimants;  // the objects that say anything of it
+
+  void claim(RowId collection, std::vector<std::string> keys, OriginId origin) {
+    claims.push_back({collection, std::move(keys), origin});
+  }
+};
+
+// Each adds what one object wants of a class. The rows that numbered_leaves.hpp names are not theirs.
+void add_device_set_leaves(Compilation& compilation, ClassLeaves& out);
+void add_fabric_leaves(Compilation& compilation, FabricIndex fabric, ClassLeaves& out);
+void add_roce_leaves(Compilation& compilation, FabricIndex fabric, std::size_t profile, ClassLeaves& out);
+void add_host_leaves(Compilation& compilation, std::size_t profile, ClassLeaves& out);
+
+// The ports of a device that a fabric cables, in path order.
+std::vector<PortIndex> fabric_ports(const Topology& topology, DeviceIndex device, FabricIndex fabric);
+// Is the device driven by a Linux kernel (whose hash is a kernel parameter)?
+bool has_driver(const TopologyDevice& device, DriverName driver);
+
+}  // namespace lockstep

@@ -1,0 +1,295 @@
+#include "specs/compile/compile.hpp"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "specs/compile/compilation.hpp"
+#include "specs/compile/exceptions.hpp"
+#include "specs/compile/numbered_leaves.hpp"
+#include "specs/fabric/codes.hpp"
+#include "specs/language/hostlist.hpp"
+
+namespace lockstep {
+namespace {
+
+// A class of devices, finished: its leaves by row, ready to be copied.
+struct DeviceClass {
+  std::vector<Leaf> leaves;
+  // Leaves before the n-th numbered row, and in the end all.
+  std::array<std::size_t, kNumberedRows.size() + 1> cut{};
+  std::vector<Claim> claims;
+  std::vector<Overruled> overruled;
+  Conduct conduct = Conduct::converge;
+  bool apply_allowed = true;
+};
+
+class Compiler {
+ public:
+  Compiler(const Catalog& catalog, const CompileOptions& options, Compiled& out)
+      : catalog_(catalog),
+        out_(out),
+        origins_(catalog),
+        c_{.catalog = catalog,
+           .options = options,
+           .topology = out.topology,
+           .allocation = out.allocation,
+           .origins = origins_,
+           .diagnostics = out.diagnostics,
+           .device_sets = {},
+           .fabrics = {},
+           .roce_profiles = {},
+           .host_profiles = {},
+           .routes = {},
+           .twin = options.twin.has_value()} {}
+
+  void run() {
+    add_claimants();
+    select_hosts();
+    for (FabricIndex i = 0; i < catalog_.fabrics.size(); ++i) c_.routes.push_back(route(out_.topology, i));
+    classify();
+    const std::vector<FabricNumbers> numbers = prepare_numbers(c_);
+    out_.intents.resize(out_.topology.devices.size());
+    make_intents(numbers);
+    Exceptions exceptions(c_, covered_);
+    for (DeviceIndex i = 0; i < out_.intents.size(); ++i) exceptions.apply(i, out_.intents[i]);
+    out_.origins = origins_.take();
+  }
+
+ private:
+  using Signature = std::vector<std::uint32_t>;
+
+  void add_claimants();
+  void select_hosts();
+  bool selects(const HostProfile& profile, const TopologyDevice& device) const;
+  void classify();
+  Signature signature(DeviceIndex device) const;
+  DeviceClass make_class(DeviceIndex example, std::vector<ClaimantId>& claimants);
+  std::vector<FabricIndex> fabrics_of(DeviceIndex device) const;
+  void make_intents(const std::vector<FabricNumbers>& numbers);
+  void make_intent(DeviceIndex device, NumberedLeaves& numbered);
+
+  const Catalog& catalog_;
+  Compiled& out_;
+  OriginTable origins_;
+  Compilation c_;
+  std::vector<std::size_t> profile_of_fabric_;             // index into roce_profiles; kNone: none
+  std::vector<std::vector<std::uint32_t>> host_profiles_;  // by device: those that select it
+  std::vector<std::vector<DeviceIndex>> covered_;          // by claimant
+  std::vector<DeviceClass> classes_;
+  std::vector<std::uint32_t> class_of_;
+};
+
+void Compiler::add_claimants() {
+  for (const DeviceSet& one : catalog_.device_sets)
+    c_.device_sets.push_back(origins_.add_claimant("DeviceSet", one));
+  for (const Fabric& one : catalog_.fabrics) c_.fabrics.push_back(origins_.add_claimant("Fabric", one));
+  for (const RoceProfile& one : catalog_.roce_profiles)
+    c_.roce_profiles.push_back(origins_.add_claimant("RoceProfile", one));
+  for (const HostProfile& one : catalog_.host_profiles)
+    c_.host_profiles.push_back(origins_.add_claimant("HostProfile", one));
+  covered_.resize(catalog_.device_sets.size() + catalog_.fabrics.size() + catalog_.roce_profiles.size() +
+                  catalog_.host_profiles.size());
+  for (const Fabric& fabric : catalog_.fabrics) {
+    std::size_t& index = profile_of_fabric_.emplace_back(kNone);
+    if (!fabric.roce_profile.said) continue;
+    if (const RoceProfile* const found = find(catalog_.roce_profiles, *fabric.roce_profile))
+      index = static_cast<std::size_t>(found - catalog_.roce_profiles.data());
+    else
+      c_.report(code::no_such_object, fabric.roce_profile.at,
+                "there is no RoceProfile called " + *fabric.roce_profile, "write it, or correct the name");
+  }
+}
+
+bool Compiler::selects(const HostProfile& profile, const TopologyDevice& device) const {
+  const Selector& selector = *profile.selector;
+  const Entries<std::string>& labels = catalog_.device_sets[device.set].metadata.labels;
+  for (const auto& [key, value] : selector.match_labels) {
+    const Said<std::string>* const label = find_entry(labels, *key);
+    if (label == nullptr || **label != *value) return false;
+  }
+  return !selector.names.said || index_in_hostlist(*selector.names, device.name).has_value();
+}
+
+void Compiler::select_hosts() {
+  host_profiles_.resize(out_.topology.devices.size());
+  for (std::uint32_t profile = 0; profile < catalog_.host_profiles.size(); ++profile) {
+    const HostProfile& said = catalog_.host_profiles[profile];
+    bool any = false;
+    for (DeviceIndex i = 0; i < out_.topology.devices.size(); ++i) {
+      const TopologyDevice& device = out_.topology.devices[i];
+      if (device.is_switch() || !selects(said, device)) continue;
+      host_profiles_[i].push_back(profile);
+      any = true;
+    }
+    if (any) continue;
+    c_.report(code::selects_nothing, said.selector.said ? said.selector.at : said.at,
+              "the selector of HostProfile/" + *said.metadata.name + " matches no host",
+              "it matches the labels and names of DeviceSets of role host");
+    c_.diagnostics.back().severity = Severity::warning;
+  }
+}
+
+std::vector<FabricIndex> Compiler::fabrics_of(DeviceIndex device) const {
+  std::vector<FabricIndex> out;
+  for (const TopologyPort& port : out_.topology.ports_of(device))
+    if (port.link != kNone) out.push_back(out_.topology.links[port.link].fabric);
+  for (FabricIndex fabric = 0; fabric < catalog_.fabrics.size(); ++fabric) {
+    for (const Vlan& vlan : catalog_.fabrics[fabric].vlans) {
+      const Result<PortList> ports = split_port_list(*vlan.ports);
+      if (ports && index_in_hostlist(ports->devices, out_.topology.devices[device].name))
+        out.push_back(fabric);
+    }
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+// All that the leaves of a class depend on: see ClassLeaves.
+Compiler::Signature Compiler::signature(DeviceIndex index) const {
+  const Topology& topology = out_.topology;
+  const TopologyDevice& device = topology.devices[index];
+  Signature out{device.set, device.port_count, static_cast<std::uint32_t>(host_profiles_[index].size())};
+  out.insert(out.end(), host_profiles_[index].begin(), host_profiles_[index].end());
+  for (FabricIndex fabric = 0; fabric < catalog_.fabrics.size(); ++fabric) {
+    for (const Vlan& vlan : catalog_.fabrics[fabric].vlans) {
+      const Result<PortList> ports = split_port_list(*vlan.ports);
+      out.push_back(ports && index_in_hostlist(ports->devices, device.name) ? 1 : 0);
+    }
+  }
+  for (const TopologyPort& port : topology.ports_of(index)) {
+    out.push_back(port.name_id);
+    if (port.link == kNone) continue;
+    const TopologyLink& link = topology.links[port.link];
+    const bool host_link = link.rail != kNone;
+    out.insert(out.end(),
+               {kNone, link.fabric, link.law, host_link ? 1U : 0U, static_cast<std::uint32_t>(link.speed),
+                static_cast<std::uint32_t>(link.speed >> 32)});
+  }
+  return out;
+}
+
+DeviceClass Compiler::make_class(DeviceIndex example, std::vector<ClaimantId>& claimants) {
+  struct Part {
+    std::int32_t priority;
+    ClaimantId claimant;
+    FabricIndex fabric;
+    std::size_t profile;
+    enum class Kind : std::uint8_t { of_set, of_fabric, of_roce, of_host } kind;
+  };
+  std::vector<Part> parts;
+  const ClaimantId set = c_.device_sets[out_.topology.devices[example].set];
+  parts.push_back({origins_.claimant(set).priority, set, 0, 0, Part::Kind::of_set});
+  for (const FabricIndex fabric : fabrics_of(example)) {
+    const ClaimantId who = c_.fabrics[fabric];
+    parts.push_back({origins_.claimant(who).priority, who, fabric, 0, Part::Kind::of_fabric});
+    if (const std::size_t profile = profile_of_fabric_[fabric]; profile != kNone) {
+      const ClaimantId roce = c_.roce_profiles[profile];
+      parts.push_back({origins_.claimant(roce).priority, roce, fabric, profile, Part::Kind::of_roce});
+    }
+  }
+  for (const std::uint32_t profile : host_profiles_[example]) {
+    const ClaimantId who = c_.host_profiles[profile];
+    parts.push_back({origins_.claimant(who).priority, who, 0, profile, Part::Kind::of_host});
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& a, const Part& b) { return a.priority > b.priority; });
+  ClassLeaves collected;
+  collected.example = example;
+  DeviceClass out;
+  for (const Part& part : parts) {
+    switch (part.kind) {
+      case Part::Kind::of_set: add_device_set_leaves(c_, collected); break;
+      case Part::Kind::of_fabric: add_fabric_leaves(c_, part.fabric, collected); break;
+      case Part::Kind::of_roce: add_roce_leaves(c_, part.fabric, part.profile, collected); break;
+      case Part::Kind::of_host: add_host_leaves(c_, part.profile, collected); break;
+    }
+    claimants.push_back(part.claimant);
+    const Claimant& who = origins_.claimant(part.claimant);
+    if (who.conduct == Conduct::suspended ||
+        (who.conduct == Conduct::observe && out.conduct == Conduct::converge))
+      out.conduct = who.conduct;
+    out.apply_allowed = out.apply_allowed && who.apply_allowed;
+  }
+  std::vector<Clash> clashes;
+  out.leaves = collected.list.sorted(clashes);
+  out.claims = std::move(collected.claims);
+  out.overruled = settle_clashes(c_, example, clashes);
+  for (std::size_t i = 0; i < kNumberedRows.size(); ++i) {
+    const auto at = std::partition_point(out.leaves.begin(), out.leaves.end(), [i](const Leaf& leaf) {
+      return leaf.path.row() < kNumberedRows[i];
+    });
+    out.cut[i] = static_cast<std::size_t>(at - out.leaves.begin());
+  }
+  out.cut.back() = out.leaves.size();
+  return out;
+}
+
+void Compiler::classify() {
+  std::map<Signature, std::uint32_t> known;
+  std::vector<std::vector<ClaimantId>> claimants;
+  for (DeviceIndex i = 0; i < out_.topology.devices.size(); ++i) {
+    const auto [at, fresh] = known.try_emplace(signature(i), static_cast<std::uint32_t>(classes_.size()));
+    if (fresh) classes_.push_back(make_class(i, claimants.emplace_back()));
+    class_of_.push_back(at->second);
+    for (const ClaimantId who : claimants[at->second]) covered_[who].push_back(i);
+  }
+  for (std::vector<DeviceIndex>& one : covered_) one.erase(std::unique(one.begin(), one.end()), one.end());
+}
+
+void Compiler::make_intent(DeviceIndex device, NumberedLeaves& numbered) {
+  const DeviceClass& shared = classes_[class_of_[device]];
+  const auto& own = numbered.of(device);
+  std::size_t count = shared.leaves.size();
+  for (const std::vector<Leaf>& one : own) count += one.size();
+  std::vector<Leaf> leaves;
+  leaves.reserve(count);
+  std::size_t from = 0;
+  for (std::size_t i = 0; i <= own.size(); ++i) {
+    const auto begin = shared.leaves.begin();
+    leaves.insert(leaves.end(), begin + static_cast<std::ptrdiff_t>(from),
+                  begin + static_cast<std::ptrdiff_t>(shared.cut[i]));
+    from = shared.cut[i];
+    if (i < own.size()) leaves.insert(leaves.end(), own[i].begin(), own[i].end());
+  }
+  Intent& intent = out_.intents[device];
+  intent.device = out_.topology.devices[device].name;
+  intent.want = Tree::from_sorted(std::move(leaves));
+  intent.claims = shared.claims;
+  intent.overruled = shared.overruled;
+  intent.conduct = shared.conduct;
+  intent.apply_allowed = shared.apply_allowed;
+}
+
+void Compiler::make_intents(const std::vector<FabricNumbers>& numbers) {
+  const auto count = static_cast<DeviceIndex>(out_.intents.size());
+  // Below this many devices a thread costs more than it saves.
+  constexpr DeviceIndex kDevicesPerThread = 256;
+  const DeviceIndex threads =
+      std::clamp<DeviceIndex>(count / kDevicesPerThread, 1, std::max(c_.options.threads, 1U));
+  const auto work = [&](DeviceIndex part) {
+    NumberedLeaves numbered(c_, numbers);
+    // Interleaved: hosts are small and many, switches large and few.
+    for (DeviceIndex i = part; i < count; i += threads) make_intent(i, numbered);
+  };
+  std::vector<std::jthread> others;
+  for (DeviceIndex part = 1; part < threads; ++part) others.emplace_back(work, part);
+  work(0);
+}
+
+}  // namespace
+
+Compiled compile(const Catalog& catalog, const CompileOptions& options) {
+  Compiled out;
+  Expanded expanded = expand(catalog);
+  out.topology = std::move(expanded.topology);
+  out.diagnostics = std::move(expanded.diagnostics);
+  out.twin = options.twin.has_value();
+  if (options.twin) scale_for_twin(out.topology, options.twin->link_rate);
+  out.allocation = allocate(catalog, out.topology, options.allocation, out.diagnostics);
+  Compiler(catalog, options, out).run();
+  return out;
+}
+
+}  // namespace lockstep

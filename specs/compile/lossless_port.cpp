@@ -1,0 +1,76 @@
+#include "specs/compile/lossless_port.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep {
+namespace {
+
+// 65,536 B at 1 Gb/s: measured on TBF in a namespace lab, 3 to 1 incast without a drop.
+constexpr std::uint64_t kSoftwareBytes = 65'536;
+constexpr std::uint64_t kSoftwareRate = 1'000'000'000;
+
+std::uint64_t in_proportion(std::uint64_t value, std::uint64_t numerator, std::uint64_t denominator) {
+  if (denominator == 0) return value;
+  return static_cast<std::uint64_t>(
+      std::llround(static_cast<long double>(value) * static_cast<long double>(numerator) /
+                   static_cast<long double>(denominator)));
+}
+
+}  // namespace
+
+Result<Headroom> headroom_of_port(const Catalog& catalog, const Topology& topology, PortIndex index) {
+  const TopologyPort& port = topology.ports[index];
+  if (port.link == kNone) return Error{ErrorKind::invalid_spec, topology.port_text(index) + " is not cabled"};
+  if (port.platform.empty())
+    return Error{ErrorKind::unsupported, topology.port_text(index) + " has no platform"};
+  TRY(const Platform* const platform, find_platform(port.platform));
+  const TopologyLink& link = topology.links[port.link];
+  const Mtu& mtu = *catalog.fabrics[link.fabric].mtu;
+  const std::uint32_t packet = link.rail != kNone ? *mtu.host : *mtu.fabric;
+  HeadroomAsk ask;
+  ask.speed = link.speed;
+  ask.cable_length = link.cable_length != 0 ? link.cable_length : kAssumedCableMillimetres;
+  ask.port_mtu = packet + kFrameBytes;
+  ask.lossless_mtu = packet + kFrameBytes;
+  return pfc_headroom(*platform, ask);
+}
+
+EcnThresholds ecn_of_port(const Topology& topology, const TopologyLink& link, const TrafficClass& one,
+                          DeviceIndex device, bool twin) {
+  const std::uint64_t speed = twin ? link.speed_in_twin : link.speed;
+  if (!one.ecn->automatic) {
+    EcnThresholds out;
+    out.kmin = one.ecn->kmin->bytes;
+    out.kmax = one.ecn->kmax->bytes;
+    out.pmax = *one.ecn->pmax;
+    if (twin) {
+      out.kmin = in_proportion(out.kmin, link.speed_in_twin, link.speed);
+      out.kmax = in_proportion(out.kmax, link.speed_in_twin, link.speed);
+    }
+    return out;
+  }
+  const TopologyDevice& self = topology.devices[device];
+  const Result<const Platform*> platform = find_platform(self.platform);
+  std::optional<PfcPoint> fires;
+  if (!twin && platform && (*platform)->shared_buffer_bytes) {
+    std::uint32_t ports = 0;
+    for (const TopologyPort& port : topology.ports_of(device)) ports += port.link != kNone ? 1 : 0;
+    const double alpha = (*platform)->alpha_log2 ? std::exp2((*platform)->alpha_log2->value) : 1.0;
+    fires = pfc_point((*platform)->shared_buffer_bytes->whole(), alpha, std::max(ports, 1U));
+  }
+  return ecn_auto(speed, fires);
+}
+
+std::uint64_t max_rate_of(const TopologyLink& link, const RateOrRatio& said, bool twin) {
+  const std::uint64_t speed = twin ? link.speed_in_twin : link.speed;
+  if (said.share) return in_proportion(speed, said.ratio.parts_per_million, 1'000'000);
+  return twin ? in_proportion(said.rate.bits_per_second, link.speed_in_twin, link.speed)
+              : said.rate.bits_per_second;
+}
+
+std::uint64_t software_ecn_threshold(std::uint64_t rate, std::uint32_t mtu) {
+  return std::max<std::uint64_t>(in_proportion(kSoftwareBytes, rate, kSoftwareRate), std::uint64_t{2} * mtu);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,71 @@
+// The leaves of one device that no other has: addresses, neighbours, AS number, aggregate, tables of rails,
+// and the routes that must be in its kernel.
+//
+// Promises: these rows come from here only (kNumberedRows, ascending), so that a device's tree is its class's
+// leaves and these, row by row. Safe to use from several threads, one object each.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "specs/compile/compilation.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+
+inline constexpr std::array kNumberedRows{
+    row("bgp/aggregate[*]"),        row("bgp/asn"),           row("bgp/router-id"), row("fib[*]"),
+    row("interface[*]/address[*]"), row("interface[*]/peer"), row("route[*]"),      row("rule[*]")};
+
+// What is the same for all devices of a fabric, made once, before any thread starts.
+struct FabricNumbers {
+  bool routed = false;
+  std::vector<OriginId> law_peer;  // by law
+  OriginId address = 0;
+  OriginId loopback = 0;
+  OriginId aggregate = 0;
+  OriginId ecmp = 0;
+  OriginId router_id = 0;
+  std::array<OriginId, 4> asn{};  // by tier
+  OriginId rail_table = 0;
+  OriginId rail_rule = 0;
+  OriginId rail_routes = 0;
+  std::vector<Path> table_default;  // route[TABLE:0.0.0.0/0], by endpoint number
+  std::vector<Path> table_rule;     // rule[TABLE], by endpoint number
+  Path pool_route{};                // route[main:POOL]
+  std::uint64_t max_paths = 0;
+  // Destinations in path order, and for each its fib path; groups as values.
+  std::vector<std::pair<std::uint32_t, Path>> destinations;
+  std::vector<Value> group_ports;
+  std::vector<std::uint32_t> switch_number;  // by device
+};
+
+class NumberedLeaves {
+ public:
+  NumberedLeaves(const Compilation& compilation, std::span<const FabricNumbers> fabrics)
+      : c_(compilation), fabrics_(fabrics) {}
+  // The leaves of each row in path order; valid until the next call.
+  const std::array<std::vector<Leaf>, kNumberedRows.size()>& of(DeviceIndex device);
+
+ private:
+  std::vector<Leaf>& rows(RowId id);
+  void add_ports(DeviceIndex device);
+  void add_switch(DeviceIndex device);
+  void add_routes(DeviceIndex device, FabricIndex fabric);
+  void add_rails(DeviceIndex device, FabricIndex fabric);
+
+  const Compilation& c_;
+  std::span<const FabricNumbers> fabrics_;
+  std::array<std::vector<Leaf>, kNumberedRows.size()> out_;
+};
+
+std::vector<FabricNumbers> prepare_numbers(Compilation& compilation);
+
+// The routing table of a rail: 1000 and up, a thousand a fabric, so that it collides neither with the
+// kernel's 253 to 255 nor with small numbers that people choose.
+constexpr std::uint32_t rail_table_number(FabricIndex fabric, std::uint32_t endpoint) {
+  return 1000 * (fabric + 1) + endpoint;
+}
+
+}  // namespace lockstep

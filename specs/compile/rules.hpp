@@ -1,0 +1,128 @@
+// The rules by which compile derives leaves, by name, with the sentence that `explain` shows. A rule that is
+// not here is a spec field, and the leaf is what the field says.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace lockstep {
+
+struct RuleText {
+  std::string_view name;
+  std::string_view sentence;
+};
+
+namespace rule {
+inline constexpr std::string_view cabling = "cabling";
+inline constexpr std::string_view lldp_peer = "lldp-peer";
+inline constexpr std::string_view host_link_address = "host-link-address";
+inline constexpr std::string_view loopback = "loopback";
+inline constexpr std::string_view twin_rate = "twin-rate";
+inline constexpr std::string_view twin_offload = "twin-offload";
+inline constexpr std::string_view rail_table = "rail-table";
+inline constexpr std::string_view rail_rule = "rail-rule";
+inline constexpr std::string_view rail_routes = "rail-routes";
+inline constexpr std::string_view rail_arp = "rail-arp";
+inline constexpr std::string_view rail_filter = "rail-filter";
+inline constexpr std::string_view forwarding = "forwarding";
+inline constexpr std::string_view link_local = "link-local";
+inline constexpr std::string_view linkdown = "ignore-linkdown";
+inline constexpr std::string_view hash_policy = "hash-policy";
+inline constexpr std::string_view bgp = "bgp-unnumbered";
+inline constexpr std::string_view router_id = "router-id";
+inline constexpr std::string_view asn = "asn";
+inline constexpr std::string_view aggregate = "leaf-aggregate";
+inline constexpr std::string_view timers_default = "bgp-timers-default";
+inline constexpr std::string_view paths_default = "ecmp-default";
+inline constexpr std::string_view session = "session-up";
+inline constexpr std::string_view ecmp_routes = "ecmp-routes";
+inline constexpr std::string_view owned_whole = "owned-whole";
+inline constexpr std::string_view default_class = "default-class";
+inline constexpr std::string_view ecn_auto = "ecn-auto";
+inline constexpr std::string_view ecn_software = "ecn-software";
+inline constexpr std::string_view headroom = "pfc-headroom";
+inline constexpr std::string_view no_pause = "no-global-pause";
+inline constexpr std::string_view dcbx = "dcbx-host";
+inline constexpr std::string_view roce_tos = "roce-tos";
+inline constexpr std::string_view cnp_dscp = "cnp-dscp";
+inline constexpr std::string_view max_rate = "max-rate";
+}  // namespace rule
+
+inline constexpr std::array kRules{
+    RuleText{rule::cabling, "a port that a law cables must exist, be up and have a carrier"},
+    RuleText{rule::lldp_peer, "LLDP must show the port that the law puts at the other end"},
+    RuleText{rule::host_link_address,
+             "each host link has a /31 (RFC 3021; IPv6 /127, RFC 6164) of its leaf's block, by the leaf "
+             "port's place "
+             "in the block: the leaf has the even address, the host the odd one"},
+    RuleText{rule::loopback, "each switch has one address of the loopbacks' pool, by its number"},
+    RuleText{rule::twin_rate, "a twin's fastest link runs at --link-rate, all others in proportion"},
+    RuleText{rule::twin_offload,
+             "segmentation offload is off in a twin: 64 kB super-packets pass veth's MTU check and would "
+             "hide an MTU "
+             "fault (measured: 0.92 Gb/s through a 1500/9000 mismatch)"},
+    RuleText{rule::rail_table,
+             "each rail has a routing table of its own, whose default leaves by that rail's leaf"},
+    RuleText{rule::rail_rule,
+             "what is sent from a rail's address leaves by that rail: its table is looked up"},
+    RuleText{rule::rail_routes,
+             "what is sent from no particular address leaves by the rail whose leaf the destination is on, "
+             "else by all "
+             "rails alike"},
+    RuleText{rule::rail_arp,
+             "a rail answers and asks ARP only for its own address (Linux ip-sysctl: arp_ignore 1, "
+             "arp_announce 2)"},
+    RuleText{rule::rail_filter,
+             "loose reverse-path filter (RFC 3704 2.4; Linux ip-sysctl: rp_filter 2): with several rails the "
+             "way back "
+             "may differ from the main table's"},
+    RuleText{rule::forwarding, "a switch forwards"},
+    RuleText{rule::link_local,
+             "unnumbered BGP needs a link-local address on every fabric link (RFC 8950; Linux ip-sysctl: "
+             "disable_ipv6 "
+             "0, addr_gen_mode 0)"},
+    RuleText{
+        rule::linkdown,
+        "a route over a link without carrier is not used (Linux ip-sysctl: ignore_routes_with_linkdown)"},
+    RuleText{rule::hash_policy,
+             "the kernel's hash for the fields that are named (Linux ip-sysctl: fib_multipath_hash_policy 0: "
+             "addresses, 1: addresses, ports and protocol, 3: any fields)"},
+    RuleText{rule::bgp, "every fabric link of a switch carries one unnumbered session (RFC 8950)"},
+    RuleText{rule::router_id,
+             "the router id is the loopback's address, or the switch's number where that is IPv6"},
+    RuleText{rule::asn,
+             "a switch's AS number is its number in the tier's range; a range of one is shared by the tier"},
+    RuleText{rule::aggregate, "a leaf announces its block as one prefix"},
+    RuleText{rule::timers_default,
+             "3 s and 9 s where none are said: the defaults of FRR's datacenter profile"},
+    RuleText{rule::paths_default, "64 equal paths where none are said: what a leaf with 64 uplinks can use"},
+    RuleText{rule::session, "a session that is configured must be up"},
+    RuleText{rule::ecmp_routes,
+             "every other leaf's block must be in the kernel's table over all shortest paths that go up and "
+             "then down"},
+    RuleText{rule::owned_whole,
+             "what an object covers it owns whole: members that it does not name are removed"},
+    RuleText{rule::default_class, "every DSCP that no class names belongs to the default class"},
+    RuleText{rule::ecn_auto,
+             "thresholds in proportion to the bandwidth-delay product, below where PFC would fire"},
+    RuleText{rule::ecn_software,
+             "65,536 B at 1 Gb/s (measured on a kernel qdisc: no drop and no loss of throughput in 3 to 1 "
+             "incast), in "
+             "proportion to the link's rate, two packets at least"},
+    RuleText{rule::headroom, "what may still arrive after a pause was sent, from the platform's constants"},
+    RuleText{rule::no_pause,
+             "global pause is off where PFC is in use (IEEE 802.1Qbb: a port uses one or the other)"},
+    RuleText{rule::dcbx, "the host decides, no peer does: DCBX in host mode, IEEE version (dcb-dcbx(8))"},
+    RuleText{rule::roce_tos, "the lossless class's first DSCP << 2, with ECT(0) (RFC 3168)"},
+    RuleText{rule::cnp_dscp, "the first DSCP of the class `cnp`"},
+    RuleText{rule::max_rate, "a share is of the link's rate"},
+};
+
+// Empty: the rule is a spec field.
+constexpr std::string_view rule_sentence(std::string_view name) {
+  for (const RuleText& one : kRules)
+    if (one.name == name) return one.sentence;
+  return {};
+}
+
+}  // namespace lockstep
