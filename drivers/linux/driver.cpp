@@ -8,6 +8,7 @@
 
 #include "drivers/linux/capabilities.hpp"
 #include "drivers/linux/in_namespace.hpp"
+#include "drivers/linux/lldp.hpp"
 #include "drivers/linux/map.hpp"
 #include "drivers/linux/watch.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -79,6 +80,7 @@ Traits LinuxDriver::traits() const {
   out.driver = "linux";
   out.reads = linux_map::rows_read();
   out.writes = linux_map::rows_written();
+  if (!target_.lldpd_socket.empty()) out.reads.push_back(linux_map::kPeer);
   const std::set<std::string> named = sysctls();
   Call call;
   call.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);  // a probe takes microseconds
@@ -101,7 +103,7 @@ std::set<std::string> LinuxDriver::sysctls() const {
 Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if_not, const Call& call) {
   const std::set<std::string> named = sysctls();
   SysctlNames names;
-  if (scope.wants(row("sysctl[*]")))
+  if (scope.wants(linux_map::kSysctl))
     names = [&](const NetworkState& network) { return linux_map::sysctl_names(network, named); };
   std::optional<Result<HostState>> state;
   Observation out;
@@ -114,6 +116,8 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
   if (!*state) return wrap(target_.device, state->error());
   TreeBuilder tree;
   linux_map::leaves(**state, scope, named, tree, out.unread);
+  if (!target_.lldpd_socket.empty() && scope.wants(linux_map::kPeer))
+    linux_map::peer_leaves(ask_lldpd(target_.lldpd_socket, call), tree, out.unread);
   out.have = tree.build();
   out.revision = revision_of(out.have);
   if (!if_not.empty() && if_not == out.revision) out.have = Tree();

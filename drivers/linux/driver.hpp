@@ -22,6 +22,8 @@ struct LinuxTarget {
   bool software_rate = true;
   // Kernel parameters to read beyond the built-in list (those that the intent wants): dotted names.
   std::vector<std::string> sysctls;
+  // The control socket of the lldpd that runs there: interface[*]/peer is read from it. Empty: not read.
+  std::string lldpd_socket;
 };
 
 Attached make_linux_driver(LinuxTarget target);

@@ -27,7 +27,6 @@ constexpr RowId kClassStrict = row("interface[*]/class[*]/strict");
 constexpr RowId kFib = row("fib[*]");
 constexpr RowId kRoute = row("route[*]");
 constexpr RowId kRule = row("rule[*]");
-constexpr RowId kSysctl = row("sysctl[*]");
 
 constexpr RowId kWritten[] = {kAddress,      kAdmin,      kMtu,         kOffload, kRate, kClass, kClassDscp,
                               kClassMaxRate, kClassShare, kClassStrict, kRoute,   kRule, kSysctl};
@@ -293,6 +292,16 @@ void leaves(const HostState& state, const Scope& scope, const std::set<std::stri
       if (scope.wants(one)) unread.push_back(Unread{one, {}, *state.ethtool_unread});
 }
 
+void peer_leaves(const Result<std::map<std::string, LldpNeighbour>>& neighbours, TreeBuilder& tree,
+                 std::vector<Unread>& unread) {
+  if (!neighbours) {
+    unread.push_back(Unread{kPeer, {}, neighbours.error()});
+    return;
+  }
+  for (const auto& [port, neighbour] : *neighbours)
+    tree.add(Path(kPeer, {port}), Value::text(neighbour.text()));
+}
+
 bool is_scheduler_row(RowId id) {
   return std::find(std::begin(kScheduler), std::end(kScheduler), id) != std::end(kScheduler);
 }
@@ -316,7 +325,7 @@ Result<Done> overlay(const Change& change, PortScheduler& scheduler) {
     return Done{};
   }
   if (!change.want && !scheduler.classes.contains(at)) return Done{};  // gone with its class
-  TrafficClass& one = scheduler.classes[at];
+  SchedulerClass& one = scheduler.classes[at];
   if (id == kClassStrict) {
     one.strict = change.want && change.want.as_boolean();
   } else if (id == kClassShare) {

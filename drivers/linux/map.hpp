@@ -14,9 +14,14 @@
 
 #include "drivers/driver.hpp"
 #include "drivers/linux/host_state.hpp"
+#include "drivers/linux/lldp.hpp"
 #include "drivers/linux/session.hpp"
+#include "specs/model/schema_rows.hpp"
 
 namespace lockstep::linux_map {
+
+inline constexpr RowId kPeer = row("interface[*]/peer");
+inline constexpr RowId kSysctl = row("sysctl[*]");
 
 // The rows that this driver reads, and those that it writes.
 std::vector<RowId> rows_read();
@@ -28,6 +33,10 @@ std::vector<std::string> sysctl_names(const NetworkState& network, const std::se
 
 void leaves(const HostState& state, const Scope& scope, const std::set<std::string>& named_sysctls,
             TreeBuilder& tree, std::vector<Unread>& unread);
+
+// `neighbours`: by interface name, as lldpd answered.
+void peer_leaves(const Result<std::map<std::string, LldpNeighbour>>& neighbours, TreeBuilder& tree,
+                 std::vector<Unread>& unread);
 
 // The egress scheduler of a port is one thing made of many leaves: all changes of one port belong together.
 bool is_scheduler_row(RowId row);

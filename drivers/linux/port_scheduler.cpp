@@ -34,7 +34,7 @@ std::uint64_t shared_rate(std::uint64_t root, std::uint64_t strict_sum) {
 }
 
 // A strict class without an upper bound is guaranteed half of the port: the rest is borrowed, strict first.
-std::uint64_t strict_rate(const TrafficClass& wanted, std::uint64_t root) {
+std::uint64_t strict_rate(const SchedulerClass& wanted, std::uint64_t root) {
   return std::min(root, wanted.max_rate ? bytes_of_bits(*wanted.max_rate) : root / 2);
 }
 
@@ -158,7 +158,7 @@ PortScheduler scheduler_of(const PortQueueing& queueing) {
   const std::uint64_t shared = std::max<std::uint64_t>(shared_rate(root->rate, strict_sum), 1);
   for (const HtbClass& one : queueing.classes) {
     if (!is_numbered(one.handle)) continue;
-    TrafficClass made;
+    SchedulerClass made;
     made.strict = one.priority == 0;
     if (one.ceil != 2 * root->rate) made.max_rate = bits_of_bytes(one.ceil);
     const std::uint64_t share = (one.rate * 100 + shared / 2) / shared;

@@ -18,17 +18,17 @@
 
 namespace lockstep {
 
-struct TrafficClass {
+struct SchedulerClass {
   std::set<std::uint8_t> dscp;
   std::optional<std::uint32_t> share;  // percent of what strict classes leave
   bool strict = false;
   std::optional<std::uint64_t> max_rate;  // bit/s
-  bool operator==(const TrafficClass&) const = default;
+  bool operator==(const SchedulerClass&) const = default;
 };
 
 struct PortScheduler {
   std::optional<std::uint64_t> rate;  // bit/s; none: the port's own speed
-  std::map<unsigned, TrafficClass> classes;
+  std::map<unsigned, SchedulerClass> classes;
   bool operator==(const PortScheduler&) const = default;
 };
 

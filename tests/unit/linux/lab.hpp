@@ -52,7 +52,7 @@ class Lab : public ::testing::Test {
     ASSERT_EQ(shell("printf '" + batch + "' | ip -batch -"), 0);
     ASSERT_EQ(ip("link set lo up"), 0);
     ASSERT_EQ(shell("ip -n " + name_ + "p link set swp1 up"), 0);
-    attached_ = make_linux_driver(LinuxTarget{.device = "gpu1", .netns_path = path(), .sysctls = {}});
+    attached_ = make_linux_driver(target());
   }
   void TearDown() override {
     if (name_.empty()) return;
@@ -60,6 +60,13 @@ class Lab : public ::testing::Test {
     shell("ip netns del " + name_ + "p");
   }
 
+  LinuxTarget target(std::string lldpd_socket = {}) const {
+    LinuxTarget out;
+    out.device = "gpu1";
+    out.netns_path = path();
+    out.lldpd_socket = std::move(lldpd_socket);
+    return out;
+  }
   std::string path() const { return "/run/netns/" + name_; }
   int ip(const std::string& rest) const { return shell("ip -n " + name_ + " " + rest); }
   int tc(const std::string& rest) const { return shell("tc -n " + name_ + " " + rest); }

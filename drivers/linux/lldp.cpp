@@ -1,0 +1,149 @@
+#include "drivers/linux/lldp.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "drivers/linux/kernel_address.hpp"
+
+namespace lockstep {
+namespace {
+
+using netlink::Bytes;
+
+// TLV types and subtypes: IEEE 802.1AB-2016, tables 8-1 to 8-3.
+enum TlvType : unsigned {
+  kEnd = 0,
+  kChassisId = 1,
+  kPortId = 2,
+  kTimeToLive = 3,
+  kPortDescription = 4,
+  kSystemName = 5
+};
+constexpr unsigned kChassisMac = 4;
+constexpr unsigned kPortMac = 3;
+constexpr unsigned kPortInterfaceName = 5;
+constexpr unsigned kPortLocal = 7;
+constexpr unsigned kNetworkAddress[] = {5, 4};  // chassis, port
+constexpr std::array kNearestBridge = {std::byte{0x01}, std::byte{0x80}, std::byte{0xC2},
+                                       std::byte{0x00}, std::byte{0x00}, std::byte{0x0E}};
+constexpr std::size_t kTextMax = 255;  // 802.1AB, 8.5: strings are at most 255 octets
+
+struct Tlv {
+  unsigned type = kEnd;
+  Bytes value;
+};
+
+// Type in 7 bits, length in 9.
+Result<Tlv> next_tlv(Bytes& rest) {
+  const Error cut{ErrorKind::transient, "LLDP: the frame is cut short"};
+  if (rest.size() < 2) return cut;
+  const unsigned head = std::to_integer<unsigned>(rest[0]) << 8 | std::to_integer<unsigned>(rest[1]);
+  const std::size_t length = head & 0x1FF;
+  if (rest.size() < 2 + length) return cut;
+  const Tlv out{head >> 9, rest.subspan(2, length)};
+  rest = rest.subspan(2 + length);
+  return out;
+}
+
+// What a neighbour says goes to terminals and reports: control characters become '?'.
+std::string printable(Bytes bytes) {
+  std::string out;
+  for (const std::byte one : bytes.first(std::min(bytes.size(), kTextMax))) {
+    const auto code = std::to_integer<unsigned char>(one);
+    if (code == 0) break;
+    out += code < 0x20 || code == 0x7F ? '?' : static_cast<char>(code);
+  }
+  return out;
+}
+
+std::string hexadecimal(Bytes bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const std::byte one : bytes) {
+    const auto code = std::to_integer<unsigned>(one);
+    if (!out.empty()) out += ':';
+    out += kDigits[code >> 4];
+    out += kDigits[code & 0xF];
+  }
+  return out;
+}
+
+std::string identifier(Bytes value, unsigned mac_subtype, unsigned network_subtype) {
+  const unsigned subtype = std::to_integer<unsigned>(value[0]);
+  const Bytes body = value.subspan(1);
+  if (subtype == mac_subtype) return hexadecimal(body);
+  if (subtype == network_subtype && !body.empty()) {  // an IANA address family number, then the address
+    if (const auto address = address_from_bytes(body.subspan(1))) return address->text();
+    return hexadecimal(body);
+  }
+  return printable(body);
+}
+
+void append_tlv(std::vector<std::byte>& out, unsigned type, const std::vector<std::byte>& value) {
+  const auto head = static_cast<unsigned>(type << 9 | value.size());
+  out.push_back(static_cast<std::byte>(head >> 8));
+  out.push_back(static_cast<std::byte>(head & 0xFF));
+  out.insert(out.end(), value.begin(), value.end());
+}
+
+std::vector<std::byte> tagged_text(std::optional<unsigned> subtype, std::string_view text) {
+  std::vector<std::byte> out;
+  if (subtype) out.push_back(static_cast<std::byte>(*subtype));
+  for (const char one : text.substr(0, kTextMax)) out.push_back(static_cast<std::byte>(one));
+  return out;
+}
+
+}  // namespace
+
+std::string LldpNeighbour::text() const {
+  const std::string& port = port_is_name || port_description.empty() ? port_id : port_description;
+  return (system_name.empty() ? chassis : system_name) + ":" + port;
+}
+
+Result<LldpNeighbour> decode_lldp(Bytes frame) {
+  LldpNeighbour out;
+  // The first three are mandatory and in this order (8.2); the rest may come in any.
+  for (const unsigned wanted : {kChassisId, kPortId, kTimeToLive}) {
+    TRY(const Tlv tlv, next_tlv(frame));
+    if (tlv.type != wanted || tlv.value.size() < 2)
+      return Error{ErrorKind::transient, "LLDP: a mandatory TLV is missing"};
+    if (wanted == kChassisId) out.chassis = identifier(tlv.value, kChassisMac, kNetworkAddress[0]);
+    if (wanted == kPortId) {
+      const unsigned subtype = std::to_integer<unsigned>(tlv.value[0]);
+      out.port_id = identifier(tlv.value, kPortMac, kNetworkAddress[1]);
+      out.port_is_name = subtype == kPortInterfaceName || subtype == kPortLocal;
+    }
+    if (wanted == kTimeToLive)
+      out.lifetime = std::chrono::seconds(std::to_integer<unsigned>(tlv.value[0]) << 8 |
+                                          std::to_integer<unsigned>(tlv.value[1]));
+  }
+  while (!frame.empty()) {
+    TRY(const Tlv tlv, next_tlv(frame));
+    if (tlv.type == kEnd) break;  // what follows is padding to the least Ethernet frame
+    if (tlv.type == kPortDescription) out.port_description = printable(tlv.value);
+    if (tlv.type == kSystemName) out.system_name = printable(tlv.value);
+  }
+  return out;
+}
+
+std::vector<std::byte> encode_lldp(const LldpAnnouncement& announcement) {
+  std::vector<std::byte> out(kNearestBridge.begin(), kNearestBridge.end());
+  std::vector<std::byte> mac = announcement.hardware_address;
+  mac.resize(6);
+  out.insert(out.end(), mac.begin(), mac.end());
+  out.push_back(static_cast<std::byte>(kLldpEtherType >> 8));
+  out.push_back(static_cast<std::byte>(kLldpEtherType & 0xFF));
+  std::vector<std::byte> chassis{static_cast<std::byte>(kChassisMac)};
+  chassis.insert(chassis.end(), mac.begin(), mac.end());
+  append_tlv(out, kChassisId, chassis);
+  append_tlv(out, kPortId, tagged_text(kPortInterfaceName, announcement.port));
+  const auto lifetime =
+      static_cast<unsigned>(std::clamp<std::int64_t>(announcement.lifetime.count(), 0, 65535));
+  append_tlv(out, kTimeToLive,
+             {static_cast<std::byte>(lifetime >> 8), static_cast<std::byte>(lifetime & 0xFF)});
+  append_tlv(out, kSystemName, tagged_text(std::nullopt, announcement.system_name));
+  append_tlv(out, kEnd, {});
+  return out;
+}
+
+}  // namespace lockstep

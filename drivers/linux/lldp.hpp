@@ -1,0 +1,71 @@
+// LLDP (IEEE 802.1AB-2016): what a neighbour says about itself, as frames on the wire.
+//
+// Promises: decode() checks every length and stops at the end-of-frame TLV; unknown TLVs are skipped. The
+// listener only receives: it changes nothing but the multicast membership of its own socket. The sender lets
+// Lockstep's hosts be seen where no lldpd runs. Refuses: frames without the three mandatory TLVs in order.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drivers/linux/descriptor.hpp"
+#include "drivers/linux/netlink.hpp"
+#include "drivers/runtime/call.hpp"
+
+namespace lockstep {
+
+struct LldpNeighbour {
+  std::string chassis;           // chassis id as text
+  std::string port_id;           // port id as text
+  bool port_is_name = false;     // the port id is an interface's name or locally assigned (subtypes 5 and 7)
+  std::string port_description;  // empty: not told
+  std::string system_name;       // empty: not told
+  std::chrono::seconds lifetime{0};
+
+  // "device:port" as leaves carry it. lldpd names a port by its MAC address and puts the interface's name in
+  // the description, unless the port has an alias (lldpd(8), portidsubtype).
+  std::string text() const;
+};
+
+inline constexpr std::uint16_t kLldpEtherType = 0x88CC;
+
+// `frame` begins after the Ethernet header.
+Result<LldpNeighbour> decode_lldp(netlink::Bytes frame);
+
+struct LldpAnnouncement {
+  std::string system_name;
+  std::string port;
+  std::vector<std::byte> hardware_address;  // 6 bytes
+  std::chrono::seconds lifetime{120};       // 802.1AB's default: 4 x 30 s
+};
+// A whole Ethernet frame, to the nearest-bridge group address.
+std::vector<std::byte> encode_lldp(const LldpAnnouncement& announcement);
+
+// Hears neighbours on all interfaces of the calling thread's network namespace (as of open()).
+class LldpListener {
+ public:
+  static Result<LldpListener> open(const Call& call);
+  // What has come so far, without blocking; by interface index. A neighbour that says lifetime 0 is gone.
+  Result<std::map<std::uint32_t, LldpNeighbour>> heard();
+  // Listens until the call's deadline, which is not an error here.
+  Result<std::map<std::uint32_t, LldpNeighbour>> listen(const Call& call);
+  int descriptor() const { return descriptor_.number(); }
+
+ private:
+  explicit LldpListener(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+  Descriptor descriptor_;
+  std::map<std::uint32_t, LldpNeighbour> neighbours_;
+};
+
+// Sends one announcement on every interface that is up, carries and is not a loopback; how many were sent.
+Result<unsigned> announce_lldp(const std::string& system_name, const Call& call);
+
+// What a running lldpd knows, by interface name, asked over its control socket (liblldpctl).
+// `unsupported`: built without liblldpctl.
+Result<std::map<std::string, LldpNeighbour>> ask_lldpd(const std::string& socket_path, const Call& call);
+
+}  // namespace lockstep

@@ -1,0 +1,105 @@
+#include <arpa/inet.h>
+#include <linux/if_packet.h>
+#include <linux/rtnetlink.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+
+#include "drivers/linux/kernel_state.hpp"
+#include "drivers/linux/lldp.hpp"
+#include "drivers/linux/wait.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::array<unsigned char, 6> kNearestBridge = {0x01, 0x80, 0xC2, 0x00, 0x00, 0x0E};
+
+Error failed(const char* what) {
+  const int code = errno;
+  return Error{netlink::kind_of_errno(code), std::string("LLDP: ") + what + ": " + std::strerror(code)};
+}
+
+Result<Descriptor> open_packets(int protocol) {
+  // SOCK_DGRAM: without the Ethernet header; SOCK_RAW: with it (packet(7)).
+  Descriptor out(::socket(AF_PACKET, (protocol != 0 ? SOCK_DGRAM : SOCK_RAW) | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                          htons(static_cast<std::uint16_t>(protocol))));
+  if (!out) return failed("packet socket");
+  return out;
+}
+
+Result<std::vector<Link>> links_here(const Call& call) {
+  TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
+  return read_links(socket, call);
+}
+
+}  // namespace
+
+Result<LldpListener> LldpListener::open(const Call& call) {
+  TRY(Descriptor descriptor, open_packets(kLldpEtherType));
+  TRY(const auto links, links_here(call));
+  for (const Link& link : links) {
+    if (link.loopback) continue;
+    packet_mreq join{};
+    join.mr_ifindex = static_cast<int>(link.index);
+    join.mr_type = PACKET_MR_MULTICAST;
+    join.mr_alen = kNearestBridge.size();
+    std::copy(kNearestBridge.begin(), kNearestBridge.end(), join.mr_address);
+    // An interface that went away meanwhile has nothing to say.
+    (void)::setsockopt(descriptor.number(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &join, sizeof(join));
+  }
+  return LldpListener(std::move(descriptor));
+}
+
+Result<std::map<std::uint32_t, LldpNeighbour>> LldpListener::heard() {
+  std::array<std::byte, 2048> frame{};  // an Ethernet frame of 1518 bytes is the largest (802.1AB, 8.2)
+  for (;;) {
+    sockaddr_ll from{};
+    socklen_t from_size = sizeof(from);
+    const ssize_t got = ::recvfrom(descriptor_.number(), frame.data(), frame.size(), 0,
+                                   reinterpret_cast<sockaddr*>(&from), &from_size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return neighbours_;
+    if (got < 0 && errno == ENETDOWN) continue;  // told once for an interface that went down (packet(7))
+    if (got < 0) return failed("receive");
+    if (from.sll_pkttype == PACKET_OUTGOING) continue;  // our own
+    const auto neighbour = decode_lldp(netlink::Bytes(frame.data(), static_cast<std::size_t>(got)));
+    if (!neighbour) continue;  // anybody on the link can send anything: a bad frame says nothing
+    const auto index = static_cast<std::uint32_t>(from.sll_ifindex);
+    if (neighbour->lifetime.count() == 0)
+      neighbours_.erase(index);
+    else
+      neighbours_.insert_or_assign(index, *neighbour);
+  }
+}
+
+Result<std::map<std::uint32_t, LldpNeighbour>> LldpListener::listen(const Call& call) {
+  for (;;) {
+    TRY(auto now, heard());
+    auto waited = wait_for(descriptor_.number(), POLLIN, call);
+    if (!waited && waited.error().kind == ErrorKind::transient) return now;  // the time is up
+    if (!waited) return waited.error();
+  }
+}
+
+Result<unsigned> announce_lldp(const std::string& system_name, const Call& call) {
+  TRY(const Descriptor descriptor, open_packets(0));
+  TRY(const auto links, links_here(call));
+  unsigned sent = 0;
+  for (const Link& link : links) {
+    if (link.loopback || !link.admin_up || !link.carrier || link.hardware_address.size() != 6) continue;
+    const auto frame = encode_lldp(LldpAnnouncement{system_name, link.name, link.hardware_address});
+    sockaddr_ll to{};
+    to.sll_family = AF_PACKET;
+    to.sll_ifindex = static_cast<int>(link.index);
+    to.sll_halen = kNearestBridge.size();
+    std::copy(kNearestBridge.begin(), kNearestBridge.end(), to.sll_addr);
+    if (::sendto(descriptor.number(), frame.data(), frame.size(), 0, reinterpret_cast<const sockaddr*>(&to),
+                 sizeof(to)) > 0)
+      ++sent;
+  }
+  return sent;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,155 @@
+#include "drivers/linux/lldp.hpp"
+
+#include <poll.h>
+#include <sys/wait.h>
+
+#include "drivers/linux/in_namespace.hpp"
+#include "drivers/linux/wait.hpp"
+#include "tests/unit/linux/lab.hpp"
+
+namespace lockstep {
+namespace {
+
+std::vector<std::byte> bytes(std::initializer_list<int> numbers) {
+  std::vector<std::byte> out;
+  for (const int one : numbers) out.push_back(static_cast<std::byte>(one));
+  return out;
+}
+
+// As lldpd sends it: chassis and port by MAC address, the interface's name as description.
+const std::vector<std::byte> kFromLldpd =
+    bytes({0x02, 0x07, 0x04, 0x52, 0x54, 0x00, 0x12, 0x34, 0x56,  // chassis: MAC
+           0x04, 0x07, 0x03, 0x52, 0x54, 0x00, 0x12, 0x34, 0x57,  // port: MAC
+           0x06, 0x02, 0x00, 0x78,                                // 120 s
+           0x0A, 0x05, 'l',  'e',  'a',  'f',  '0',               // system name
+           0x0C, 0x02, 'x',  'y',                                 // system description: skipped
+           0x08, 0x04, 's',  'w',  'p',  '1',                     // port description
+           0xFE, 0x06, 0x00, 0x12, 0x0F, 0x01, 0x03, 0x01,        // 802.3: skipped
+           0x00, 0x00, 0xFF, 0xFF});                              // end, then padding
+
+TEST(Lldp, TellsDeviceAndPortAsLldpdSendsThem) {
+  const auto neighbour = decode_lldp(kFromLldpd);
+  ASSERT_TRUE(neighbour);
+  EXPECT_EQ(neighbour->text(), "leaf0:swp1");
+  EXPECT_EQ(neighbour->chassis, "52:54:00:12:34:56");
+  EXPECT_EQ(neighbour->port_id, "52:54:00:12:34:57");
+  EXPECT_EQ(neighbour->lifetime, std::chrono::seconds(120));
+}
+
+TEST(Lldp, WhatIsEncodedIsDecoded) {
+  const auto frame =
+      encode_lldp(LldpAnnouncement{"gpu1", "rail0", bytes({2, 0, 0, 0, 0, 1}), std::chrono::seconds(30)});
+  constexpr std::size_t kEthernetHeader = 14;
+  const auto neighbour = decode_lldp(netlink::Bytes(frame).subspan(kEthernetHeader));
+  ASSERT_TRUE(neighbour);
+  EXPECT_EQ(neighbour->text(), "gpu1:rail0");
+  EXPECT_EQ(neighbour->lifetime, std::chrono::seconds(30));
+}
+
+TEST(Lldp, ControlCharactersNeverReachATerminal) {
+  auto frame = kFromLldpd;
+  frame[22 + 2] = std::byte{0x1B};  // the first letter of the system name
+  const auto neighbour = decode_lldp(frame);
+  ASSERT_TRUE(neighbour);
+  EXPECT_EQ(neighbour->system_name, "?eaf0");
+}
+
+TEST(Lldp, EveryTruncationIsRefusedOrSaysLess) {
+  for (std::size_t size = 0; size < kFromLldpd.size(); ++size) {
+    const std::vector<std::byte> cut(kFromLldpd.begin(),
+                                     kFromLldpd.begin() + static_cast<std::ptrdiff_t>(size));
+    const auto neighbour = decode_lldp(cut);
+    if (size < 22) {  // within the mandatory part
+      EXPECT_FALSE(neighbour) << size;
+    }
+  }
+}
+
+TEST(Lldp, RefusesMandatoryTlvsOutOfOrder) {
+  auto frame = kFromLldpd;
+  frame[0] = std::byte{0x04};
+  EXPECT_FALSE(decode_lldp(frame));
+}
+
+class LldpOnTheWire : public Lab {
+ protected:
+  void SetUp() override {
+    Lab::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    ASSERT_EQ(ip("link set rail0 up"), 0);
+  }
+};
+
+TEST_F(LldpOnTheWire, AnAnnouncementIsHeardAtTheOtherEnd) {
+  std::optional<LldpListener> listener;
+  ASSERT_TRUE(in_namespace(path(), [&] {
+    auto opened = LldpListener::open(within(std::chrono::seconds(5)));
+    ASSERT_TRUE(opened);
+    listener.emplace(*std::move(opened));
+  }));
+  ASSERT_TRUE(in_namespace(path() + "p", [&] {
+    const auto sent = announce_lldp("leaf0", within(std::chrono::seconds(5)));
+    ASSERT_TRUE(sent) << sent.error().text();
+    EXPECT_EQ(*sent, 1U);
+  }));
+  ASSERT_TRUE(wait_for(listener->descriptor(), POLLIN, within(std::chrono::seconds(5))));
+  const auto heard = listener->heard();
+  ASSERT_TRUE(heard);
+  ASSERT_EQ(heard->size(), 1U);
+  EXPECT_EQ(heard->begin()->second.text(), "leaf0:swp1");
+}
+
+// A real lldpd at each end, in its own mount and UTS namespaces as in the twin.
+class RealLldpd : public LldpOnTheWire {
+ protected:
+  void start(const std::string& netns, const std::string& host, const std::string& socket) {
+    const std::string line = "exec ip netns exec " + netns +
+                             " unshare --uts --mount sh -c 'mount -t tmpfs none /run; "
+                             "mkdir -p /run/lldpd; hostname " +
+                             host + "; exec lldpd -d -u " + socket +
+                             " -O /dev/null' >/dev/null 2>&1 </dev/null";
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::execl("/bin/sh", "sh", "-c", line.c_str(), static_cast<char*>(nullptr));
+      ::_exit(127);
+    }
+    children_.push_back(child);
+  }
+  void TearDown() override {
+    for (const pid_t one : children_) {
+      ::kill(one, SIGTERM);
+      ::waitpid(one, nullptr, 0);
+    }
+    LldpOnTheWire::TearDown();
+  }
+  std::vector<pid_t> children_;
+};
+
+TEST_F(RealLldpd, IsAskedForThePeersOfEachPort) {
+  if (::access("/usr/sbin/lldpd", X_OK) != 0) GTEST_SKIP() << "needs lldpd";
+  const std::string folder = "/tmp/" + name_;
+  ASSERT_EQ(shell("mkdir -p " + folder), 0);
+  start(name_, "gpu1", folder + "/a");
+  start(name_ + "p", "leaf0", folder + "/b");
+  attached_ = make_linux_driver(target(folder + "/a"));
+  const Path peer = *Path::parse("interface[rail0]/peer");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  Observation seen;
+  do {
+    seen = observed();
+    ::poll(nullptr, 0, 20);
+  } while (!seen.have.value(peer) && std::chrono::steady_clock::now() < deadline);
+  if (is_unread(seen.unread, peer) && seen.unread.front().why.kind == ErrorKind::unsupported)
+    GTEST_SKIP() << "built without liblldpctl";
+  EXPECT_EQ(seen.have.value(peer), Value::text("leaf0:swp1"));
+  shell("rm -r " + folder);
+}
+
+TEST_F(LldpOnTheWire, ALldpdThatIsNotThereLeavesPeersUnread) {
+  attached_ = make_linux_driver(target("/tmp/lslinux-none"));
+  EXPECT_TRUE(is_unread(observed().unread, *Path::parse("interface[rail0]/peer")));
+  EXPECT_EQ(value("interface[rail0]/mtu"), Value::integer(1500));
+}
+
+}  // namespace
+}  // namespace lockstep
