@@ -1,0 +1,251 @@
+#include "specs/compile/explain.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "specs/compile/lossless_port.hpp"
+#include "specs/compile/numbered_leaves.hpp"
+#include "specs/compile/rules.hpp"
+#include "specs/model/near_miss.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string number_text(double value) {
+  char text[32];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, value);
+  return error == std::errc() ? std::string(text, end) : "?";
+}
+
+class Explainer {
+ public:
+  Explainer(const Compiled& compiled, const Catalog& catalog, DeviceIndex device, Explanation& out)
+      : compiled_(compiled), topology_(compiled.topology), catalog_(catalog), device_(device), out_(out) {
+    if (out.path.key_count() > 0) port_ = topology_.find_port(device, out.path.key(0));
+    if (port_ != kNone && topology_.ports[port_].link != kNone)
+      link_ = &topology_.links[topology_.ports[port_].link];
+    fabric_ = link_ != nullptr ? link_->fabric : first_fabric();
+  }
+
+  void run() {
+    const std::string_view name = out_.origin.rule;
+    if (name == rule::host_link_address) return address();
+    if (name == rule::loopback || name == rule::router_id) return loopback();
+    if (name == rule::asn) return asn();
+    if (name == rule::aggregate) return block(device_);
+    if (name == rule::twin_rate) return rate();
+    if (name == rule::max_rate && link_ != nullptr) return link_speed();
+    if (name == rule::headroom) return headroom();
+    if (name == rule::ecn_auto) return ecn();
+    if (name == rule::ecn_software) return software_ecn();
+    if (name == rule::ecmp_routes) return ecmp();
+    if (name == rule::lldp_peer || name == rule::cabling) return cable();
+    if (name == rule::rail_table || name == rule::rail_rule || name == rule::rail_routes) return rails();
+  }
+
+ private:
+  FabricIndex first_fabric() const {
+    for (const TopologyPort& port : topology_.ports_of(device_))
+      if (port.link != kNone) return topology_.links[port.link].fabric;
+    return kNone;
+  }
+  const Fabric* said() const { return fabric_ == kNone ? nullptr : &catalog_.fabrics[fabric_]; }
+  void term(std::string name, std::string value, std::string source = {}, Position at = {}) {
+    out_.terms.push_back({std::move(name), std::move(value), std::move(source), at});
+  }
+  void constants(const std::vector<Constant>& all) {
+    for (const Constant& one : all)
+      term(one.name, number_text(one.value) + (one.unit.empty() ? "" : " " + one.unit), one.source);
+  }
+  // The number that the allocation gave to a name in a pool.
+  void numbered(const std::string& pool, const std::string& name) {
+    const auto found = compiled_.allocation.lock.pools.find("Fabric/" + *said()->metadata.name + " " + pool);
+    if (found == compiled_.allocation.lock.pools.end()) return;
+    if (const auto member = found->second.find(name); member != found->second.end())
+      term("number of " + name, std::to_string(member->second),
+           "its place in the hostlist, or " + std::string(kAllocationLockFile));
+  }
+  void block(DeviceIndex leaf);
+  void address();
+  void loopback();
+  void asn();
+  void rate();
+  void link_speed();
+  void headroom();
+  void ecn();
+  void software_ecn();
+  void ecmp();
+  void cable();
+  void rails();
+
+  const Compiled& compiled_;
+  const Topology& topology_;
+  const Catalog& catalog_;
+  DeviceIndex device_;
+  Explanation& out_;
+  PortIndex port_ = kNone;
+  const TopologyLink* link_ = nullptr;
+  FabricIndex fabric_ = kNone;
+};
+
+void Explainer::block(DeviceIndex leaf) {
+  if (said() == nullptr) return;
+  const Said<IpPrefix>& pool = said()->addressing->hosts;
+  term("pool", pool->text(), "", pool.at);
+  numbered("leaf", topology_.devices[leaf].name);
+  if (const auto& own = compiled_.allocation.block[leaf])
+    term("block of " + topology_.devices[leaf].name, own->text());
+}
+
+void Explainer::address() {
+  if (link_ == nullptr) return loopback();
+  const PortIndex leaf_port =
+      topology_.devices[topology_.ports[link_->a].device].is_switch() ? link_->a : link_->b;
+  const DeviceIndex leaf = topology_.ports[leaf_port].device;
+  block(leaf);
+  const DeviceSet& set = catalog_.device_sets[topology_.devices[leaf].set];
+  numbered("port/" + *set.metadata.name, std::string(topology_.ports[leaf_port].name));
+  cable();
+}
+
+void Explainer::loopback() {
+  if (said() == nullptr) return;
+  const Said<IpPrefix>& pool = said()->addressing->loopbacks;
+  if (pool.said) term("pool", pool->text(), "", pool.at);
+  numbered("loopback", topology_.devices[device_].name);
+}
+
+void Explainer::asn() {
+  if (said() == nullptr) return;
+  const Asns& asns = *said()->routing->asn;
+  const Said<AsnRange>* const ranges[] = {&asns.host, &asns.leaf, &asns.spine, &asns.superspine};
+  const TopologyDevice& self = topology_.devices[device_];
+  const Said<AsnRange>& range = *ranges[self.tier()];
+  term("range", format(*range), "", range.at);
+  numbered("asn/" + std::string(to_string(self.role)), self.name);
+}
+
+void Explainer::rate() {
+  std::uint64_t fastest = 0;
+  std::uint64_t fastest_in_twin = 0;
+  for (const TopologyLink& link : topology_.links) {
+    fastest = std::max(fastest, link.speed);
+    fastest_in_twin = std::max(fastest_in_twin, link.speed_in_twin);
+  }
+  link_speed();
+  term("fastest link", format(BitRate{fastest}));
+  term("fastest link in the twin", format(BitRate{fastest_in_twin}), "--link-rate");
+}
+
+void Explainer::link_speed() {
+  if (link_ == nullptr) return;
+  const Cabling& law = catalog_.fabrics[link_->fabric].cabling[link_->law];
+  term("link speed", format(BitRate{link_->speed}), "", law.speed.said ? law.speed.at : link_->at);
+  if (link_->speed_in_twin != 0) term("link speed in the twin", format(BitRate{link_->speed_in_twin}));
+}
+
+void Explainer::headroom() {
+  if (port_ == kNone) return;
+  link_speed();
+  const Result<Headroom> computed = headroom_of_port(catalog_, topology_, port_);
+  if (!computed) return;
+  term("platform", std::string(topology_.ports[port_].platform));
+  constants(computed->constants);
+  term("xoff", std::to_string(computed->xoff) + " B");
+  term("xon", std::to_string(computed->xon) + " B");
+}
+
+void Explainer::ecn() {
+  if (link_ == nullptr) return;
+  const Said<std::string>& name = catalog_.fabrics[link_->fabric].roce_profile;
+  const RoceProfile* const profile = find(catalog_.roce_profiles, *name);
+  if (profile == nullptr) return;
+  for (const TrafficClass& one : profile->classes) {
+    if (std::to_string(*one.tc) != out_.path.key(1)) continue;
+    link_speed();
+    const EcnThresholds computed = ecn_of_port(topology_, *link_, one, device_, compiled_.twin);
+    constants(computed.constants);
+    if (computed.shrunk) term("shrunk", "yes", "so that marking begins before PFC fires");
+  }
+}
+
+void Explainer::software_ecn() {
+  link_speed();
+  if (link_ == nullptr) return;
+  const Mtu& mtu = *catalog_.fabrics[link_->fabric].mtu;
+  const Said<std::uint32_t>& bytes = link_->rail != kNone ? mtu.host : mtu.fabric;
+  term("MTU", std::to_string(*bytes) + " B", "", bytes.at);
+}
+
+void Explainer::ecmp() {
+  for (DeviceIndex leaf = 0; leaf < topology_.devices.size(); ++leaf)
+    if (const auto& own = compiled_.allocation.block[leaf]; own && own->text() == out_.path.key(0))
+      term("block of", topology_.devices[leaf].name);
+  for (const std::string_view name : out_.value.as_list()) {
+    const PortIndex port = topology_.find_port(device_, name);
+    if (port == kNone || topology_.peer(port) == kNone) continue;
+    term("over " + std::string(name), topology_.port_text(topology_.peer(port)), "",
+         topology_.links[topology_.ports[port].link].at);
+  }
+}
+
+void Explainer::cable() {
+  if (link_ == nullptr) return;
+  term("cable", topology_.port_text(link_->a) + " - " + topology_.port_text(link_->b), "", link_->at);
+  if (link_->rail != kNone) term("rail", std::to_string(link_->rail));
+}
+
+void Explainer::rails() {
+  for (FabricIndex fabric = 0; fabric < topology_.fabrics.size(); ++fabric) {
+    std::uint32_t number = 0;
+    for (const Endpoint& endpoint : topology_.fabrics[fabric].endpoints) {
+      if (endpoint.device != device_) continue;
+      const auto& own = compiled_.allocation.port[endpoint.port];
+      const auto& leaf = compiled_.allocation.port[endpoint.leaf_port];
+      term("rail " + std::to_string(endpoint.rail),
+           std::string(topology_.ports[endpoint.port].name) + " " + (own ? own->text() : "(no address)") +
+               " to " + topology_.port_text(endpoint.leaf_port) + " " +
+               (leaf ? leaf->text() : "(no address)") + ", table " +
+               std::to_string(rail_table_number(fabric, number)),
+           "", topology_.links[endpoint.link].at);
+      ++number;
+    }
+  }
+}
+
+Error no_device(const Compiled& compiled, std::string_view device) {
+  std::vector<std::string_view> names;
+  for (const TopologyDevice& one : compiled.topology.devices) names.push_back(one.name);
+  std::string what = "the specs have no device called '" + std::string(device) + "'";
+  if (const std::string_view near = nearest(device, names); !near.empty())
+    what += "; did you mean '" + std::string(near) + "'?";
+  return Error{ErrorKind::invalid_spec, std::move(what)};
+}
+
+}  // namespace
+
+Result<Explanation> explain(const Compiled& compiled, const Catalog& catalog, std::string_view device,
+                            Path path) {
+  const DeviceIndex index = compiled.topology.find_device(device);
+  if (index == kNone) return no_device(compiled, device);
+  const Intent& intent = compiled.intents[index];
+  const Leaf* const leaf = intent.want.find(path);
+  if (leaf == nullptr)
+    return Error{ErrorKind::invalid_spec,
+                 "no spec says anything of " + path.text() + " on " + std::string(device)};
+  Explanation out;
+  out.device = device;
+  out.path = path;
+  out.value = leaf->value;
+  out.origin = compiled.origins[leaf->origin];
+  out.sentence = rule_sentence(out.origin.rule);
+  out.doc = schema_row(path.row()).doc;
+  out.unit = schema_row(path.row()).unit;
+  for (const Overruled& one : intent.overruled)
+    if (one.path == path) out.overruled.push_back(one);
+  Explainer(compiled, catalog, index, out).run();
+  return out;
+}
+
+}  // namespace lockstep
