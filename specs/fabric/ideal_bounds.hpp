@@ -1,0 +1,44 @@
+// What a fabric's links allow at best, whatever the hash does: for an SLO that no configuration could meet.
+//
+// Promises: an upper bound with perfect balance; a share of 1 is an endpoint's whole link. Counts links and
+// leaves, never host pairs. Refuses to guess: a workload without a known bound has share 1.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "specs/fabric/topology.hpp"
+
+namespace lockstep {
+
+// A device's capacity downwards and upwards, bit/s. Upwards 0: it is the top.
+struct TierLoad {
+  std::uint64_t down = 0;
+  std::uint64_t up = 0;
+  double ratio() const { return up == 0 ? 0 : static_cast<double>(down) / static_cast<double>(up); }
+};
+
+struct FabricBounds {
+  // By tier: the device with the worst ratio of down to up among those that have both. kNone: none has.
+  std::array<TierLoad, 4> worst{};
+  std::array<DeviceIndex, 4> device{kNone, kNone, kNone, kNone};
+};
+FabricBounds fabric_bounds(const Topology& topology, FabricIndex fabric);
+
+struct BestShare {
+  double share = 1;          // of an endpoint's own link
+  DeviceIndex leaf = kNone;  // the leaf that bounds it
+  std::uint64_t speed = 0;   // bit/s of an endpoint's link there
+  std::string because;       // "one uplink of leaf0 runs at 100Gbps, a host's link at 400Gbps"
+};
+// The best that every endpoint pair (pair workloads) or rank (collectives) of the workload can reach
+// together. `per_packet`: a flow may use all uplinks at once.
+BestShare best_share(const Topology& topology, FabricIndex fabric, Workload workload, PairChoice pairs,
+                     bool per_packet);
+
+// The time that a signal needs between the two endpoints that are furthest apart within one rail,
+// nanoseconds.
+double least_latency(const Topology& topology, FabricIndex fabric);
+
+}  // namespace lockstep

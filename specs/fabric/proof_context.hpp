@@ -1,0 +1,66 @@
+// What the proofs share: the objects, the platforms that the specs name, and one way to report. Part of
+// prove().
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "specs/fabric/buffer_use.hpp"
+#include "specs/fabric/topology.hpp"
+#include "specs/platforms/platform.hpp"
+
+namespace lockstep {
+
+// Ports that are alike: of one entry of one DeviceSet, in one fabric.
+struct PortClass {
+  std::uint32_t set = 0;
+  std::uint32_t entry = kNone;
+  FabricIndex fabric = 0;
+  PortIndex example = 0;
+  auto key() const { return std::tuple(set, entry, fabric); }
+};
+
+struct ProofContext {
+  ProofContext(const Catalog& all, const Topology& graph, Diagnostics& diagnostics);
+
+  const Catalog& catalog;
+  const Topology& topology;
+  Diagnostics& out;
+  std::vector<PortClass> ports;              // cabled ones
+  std::vector<const RoceProfile*> profiles;  // by FabricIndex; nullptr: none
+  std::vector<std::uint32_t> lossless;       // by FabricIndex: lossless classes
+
+  // nullptr: the specs name none, or one that does not exist (proved elsewhere).
+  const Platform* platform(std::string_view name) const;
+  const Platform* platform_of(PortIndex port) const { return platform(topology.ports[port].platform); }
+  DeviceIndex other_end(PortIndex port) const;
+  // Where a port's platform is said, or should be.
+  Position platform_at(const PortClass& one) const;
+  // Where the ports of a class are said.
+  Position ports_at(const PortClass& one) const;
+
+  void error(std::string_view code, Position at, std::string message, std::string hint,
+             std::vector<Related> related = {}) const;
+  void warning(std::string_view code, Position at, std::string message, std::string hint,
+               std::vector<Related> related = {}) const;
+
+ private:
+  mutable std::map<std::string_view, const Platform*> known_;
+};
+
+// The line of a field, or of what stands around it where the field was not written.
+template <class T>
+Position place(const Said<T>& field, Position otherwise) {
+  return field.said && field.at.file != 0 ? field.at : otherwise;
+}
+
+void prove_profiles(const ProofContext& context);   // LS104, LS114, LS115, LS116, LS118
+void prove_link_ends(const ProofContext& context);  // LS101
+void prove_buffers(const ProofContext& context);    // LS102, LS103, LS117, LS121
+void prove_platforms(const ProofContext& context);  // LS110, LS112, LS113, LS120
+void prove_paths(const ProofContext& context);      // LS105, LS106, LS108, LS109
+void prove_goals(const ProofContext& context);      // LS111, LS119
+
+}  // namespace lockstep

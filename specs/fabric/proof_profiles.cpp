@@ -1,0 +1,107 @@
+// Proofs about a RoceProfile by itself.
+#include <array>
+#include <map>
+
+#include "specs/fabric/proof_context.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::string_view kCnpName = "cnp";  // as compile looks for it
+constexpr std::uint32_t kWhole = 1'000'000;   // 100 % in parts per million
+
+std::string quote(const TrafficClass& one) { return "class " + *one.name; }
+
+void prove_cnp(const ProofContext& context, const RoceProfile& profile) {
+  if (*profile.congestion_control != CongestionControl::dcqcn || lossless_classes(profile) == 0) return;
+  const TrafficClass* cnp = nullptr;
+  for (const TrafficClass& one : profile.classes)
+    if (*one.name == kCnpName) cnp = &one;
+  if (cnp == nullptr)
+    return context.error("LS104", place(profile.congestion_control, profile.at),
+                         "DCQCN needs a class called cnp for its notifications, and this profile has none",
+                         "add {name: cnp, dscp: [48], priority: 6, tc: 6, scheduling: strict, maxRate: 5%}");
+  const std::vector<Related> why{{place(profile.congestion_control, profile.at), "DCQCN is asked for here"}};
+  if (*cnp->scheduling != Scheduling::strict)
+    context.error("LS104", place(cnp->scheduling, cnp->at), "the class cnp is not strict",
+                  "write scheduling: strict: a notification behind data is late", why);
+  if (!cnp->max_rate.said)
+    context.error("LS104", cnp->at, "the class cnp is strict without a bound: it could starve all others",
+                  "add maxRate: 5%", why);
+  if (*cnp->lossless)
+    context.error("LS104", cnp->lossless.at, "the class cnp is lossless: a paused notification is late",
+                  "leave lossless out: a lost notification is followed by another", why);
+}
+
+void prove_shares(const ProofContext& context, const RoceProfile& profile) {
+  std::uint64_t sum = 0;
+  std::vector<Related> parts;
+  const TrafficClass* last = nullptr;
+  for (const TrafficClass& one : profile.classes) {
+    if (!one.bandwidth.said || *one.scheduling == Scheduling::strict) continue;
+    sum += one.bandwidth->parts_per_million;
+    if (last != nullptr)
+      parts.push_back({last->bandwidth.at, quote(*last) + " has " + format(*last->bandwidth)});
+    last = &one;
+  }
+  if (sum > kWhole)
+    context.error("LS114", last->bandwidth.at,
+                  "the bandwidth shares of RoceProfile/" + *profile.metadata.name + " sum to " +
+                      format(Ratio{static_cast<std::uint32_t>(sum)}),
+                  "shares are of what strict classes leave: at most 100%", std::move(parts));
+}
+
+void prove_disjoint(const ProofContext& context, const RoceProfile& profile) {
+  std::map<std::uint32_t, std::pair<Position, const TrafficClass*>> dscps;
+  std::map<std::uint32_t, std::pair<Position, const TrafficClass*>> priorities;
+  std::map<std::uint32_t, std::pair<Position, const TrafficClass*>> traffic_classes;
+  for (const TrafficClass& one : profile.classes) {
+    for (const Said<std::uint8_t>& dscp : one.dscp) {
+      const auto [at, fresh] = dscps.try_emplace(*dscp, dscp.at, &one);
+      if (!fresh)
+        context.error("LS115", dscp.at,
+                      "DSCP " + std::to_string(*dscp) + " is already in " + quote(*at->second.second),
+                      "a DSCP belongs to one class", {{at->second.first, "first named here"}});
+    }
+    if (one.priority.said) {
+      const auto [at, fresh] = priorities.try_emplace(*one.priority, one.priority.at, &one);
+      if (!fresh)
+        context.error(
+            "LS115", one.priority.at,
+            "priority " + std::to_string(*one.priority) + " is already in " + quote(*at->second.second),
+            "a priority belongs to one class", {{at->second.first, "first named here"}});
+    }
+    if (!one.tc.said) continue;
+    const auto [at, fresh] = traffic_classes.try_emplace(*one.tc, one.tc.at, &one);
+    if (!fresh && *at->second.second->lossless != *one.lossless)
+      context.error("LS115", one.tc.at,
+                    "traffic class " + std::to_string(*one.tc) + " would be both lossless and lossy",
+                    "give each class its own tc: one queue is paused or drops, not both",
+                    {{at->second.first, quote(*at->second.second) + " is here"}});
+  }
+}
+
+}  // namespace
+
+void prove_profiles(const ProofContext& context) {
+  for (const RoceProfile& profile : context.catalog.roce_profiles) {
+    prove_cnp(context, profile);
+    prove_shares(context, profile);
+    prove_disjoint(context, profile);
+    for (const TrafficClass& one : profile.classes)
+      if (*one.lossless && !one.ecn.said && *profile.congestion_control == CongestionControl::dcqcn)
+        context.warning(
+            "LS118", one.at, "the lossless " + quote(one) + " has no ECN, and DCQCN reacts to nothing else",
+            "add ecn: auto", {{place(profile.congestion_control, profile.at), "DCQCN is asked for here"}});
+    if (lossless_classes(profile) == 0 || profile.pfc->watchdog.said) continue;
+    for (const TrafficClass& one : profile.classes)
+      if (*one.lossless) {
+        context.warning("LS116", place(one.lossless, one.at),
+                        quote(one) + " is lossless, and the profile has no PFC watchdog",
+                        "add pfc: {watchdog: {detectionTime: 200ms, restorationTime: 400ms, action: drop}}");
+        break;
+      }
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,139 @@
+#include "specs/fabric/proofs.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "specs/fabric/proof_context.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr ProofRule kRules[] = {
+    {"LS101", "both ends of a link have the same PFC and DSCP maps",
+     "a peer that pauses another priority, or none, lets a lossless class drop"},
+    {"LS102", "the headroom of all lossless classes fits the switch's buffer",
+     "what arrives after XOFF was sent must have a place, or it is dropped"},
+    {"LS103", "ECN marks before PFC fires",
+     "senders must slow down before links stop: a pause hits flows that are not at fault"},
+    {"LS104", "the CNP class is strict, bounded and lossy",
+     "a congestion notification that queues or is paused comes too late; unbounded it starves all others"},
+    {"LS105", "the MTU does not shrink along a path",
+     "RoCE packets are not fragmented: they are dropped on the way"},
+    {"LS106", "address pools and AS ranges of different fabrics do not overlap",
+     "two devices would be given one address"},
+    {"LS107", "a port is cabled once (reported as LS1205)", "a port takes one cable"},
+    {"LS108", "the routed paths of lossless classes form no circle",
+     "buffers that wait for each other in a circle deadlock under PFC until a watchdog drops their packets"},
+    {"LS109", "tiers that hash have different ECMP seeds",
+     "what one tier has sent one way, the next would send one way again: links stay empty (polarisation)"},
+    {"LS110", "packets are sprayed only to NICs that place them out of order",
+     "others treat reordering as loss and send again from the gap (go-back-N)"},
+    {"LS111", "each SLO can be met by the links that there are",
+     "a gate that nothing can pass undoes every change"},
+    {"LS112", "a platform is asked only for what it has",
+     "the device would refuse, or silently do something else"},
+    {"LS113", "a device of a lossless or sprayed fabric has a platform",
+     "headroom, thresholds and limits follow from its constants"},
+    {"LS114", "the bandwidth shares of a profile are at most 100 %",
+     "an ETS table that does not add up is refused by the device (802.1Qaz 37.3)"},
+    {"LS115", "a DSCP and a priority belong to one class", "a packet is put into exactly one queue"},
+    {"LS116", "a profile with a lossless class has a PFC watchdog",
+     "one faulty NIC that pauses for ever stops the whole fabric (Guo et al., SIGCOMM 2016, 4.3)"},
+    {"LS117", "lossless links say their cable length", "headroom follows from it: 300 m is assumed"},
+    {"LS118", "a lossless class under DCQCN has ECN",
+     "without marks senders never slow down, and only PFC is left"},
+    {"LS119", "minCapacity leaves room for one device to go down",
+     "no change that interrupts traffic could ever be rolled out"},
+    {"LS120", "a platform that is named is known", "its constants would be missing without a word"},
+    {"LS121", "the headroom of a lossless class can be computed",
+     "a platform whose constants are not public is taken on trust"},
+};
+
+}  // namespace
+
+std::span<const ProofRule> proof_rules() { return kRules; }
+
+const ProofRule* find_proof_rule(std::string_view code) {
+  const auto found = std::find_if(std::begin(kRules), std::end(kRules),
+                                  [&](const ProofRule& one) { return one.code == code; });
+  return found == std::end(kRules) ? nullptr : found;
+}
+
+ProofContext::ProofContext(const Catalog& all, const Topology& graph, Diagnostics& diagnostics)
+    : catalog(all), topology(graph), out(diagnostics) {
+  for (FabricIndex fabric = 0; fabric < topology.fabrics.size(); ++fabric) {
+    profiles.push_back(profile_of(catalog, catalog.fabrics[fabric]));
+    lossless.push_back(profiles.back() == nullptr ? 0 : lossless_classes(*profiles.back()));
+  }
+  std::set<std::tuple<std::uint32_t, std::uint32_t, FabricIndex>> seen;
+  std::tuple<std::uint32_t, std::uint32_t, FabricIndex> last{kNone, kNone, kNone};
+  for (PortIndex index = 0; index < topology.ports.size(); ++index) {
+    const TopologyPort& port = topology.ports[index];
+    if (port.link == kNone) continue;
+    const PortClass one{topology.devices[port.device].set, port.entry, topology.links[port.link].fabric,
+                        index};
+    if (one.key() == last) continue;
+    last = one.key();
+    if (seen.insert(last).second) ports.push_back(one);
+  }
+}
+
+const Platform* ProofContext::platform(std::string_view name) const {
+  if (name.empty()) return nullptr;
+  const auto [at, fresh] = known_.try_emplace(name, nullptr);
+  if (!fresh) return at->second;
+  if (const Result<const Platform*> found = find_platform(name)) at->second = *found;
+  return at->second;
+}
+
+DeviceIndex ProofContext::other_end(PortIndex port) const {
+  const TopologyLink& link = topology.links[topology.ports[port].link];
+  return topology.ports[link.a == port ? link.b : link.a].device;
+}
+
+Position ProofContext::ports_at(const PortClass& one) const {
+  const DeviceSet& set = catalog.device_sets[one.set];
+  if (one.entry != kNone && one.entry < set.interfaces.size()) return set.interfaces[one.entry].name.at;
+  if (one.entry != kNone && set.interfaces.empty() && one.entry < set.ports.size())
+    return set.ports[one.entry].name.at;
+  return place(set.names, set.at);
+}
+
+Position ProofContext::platform_at(const PortClass& one) const {
+  const DeviceSet& set = catalog.device_sets[one.set];
+  if (one.entry != kNone && one.entry < set.interfaces.size() && set.interfaces[one.entry].platform.said)
+    return set.interfaces[one.entry].platform.at;
+  return place(set.platform, ports_at(one));
+}
+
+void ProofContext::error(std::string_view code, Position at, std::string message, std::string hint,
+                         std::vector<Related> related) const {
+  out.push_back(Diagnostic{.code = std::string(code),
+                           .at = at,
+                           .message = std::move(message),
+                           .hint = std::move(hint),
+                           .related = std::move(related)});
+}
+
+void ProofContext::warning(std::string_view code, Position at, std::string message, std::string hint,
+                           std::vector<Related> related) const {
+  error(code, at, std::move(message), std::move(hint), std::move(related));
+  out.back().severity = Severity::warning;
+}
+
+Diagnostics prove(const Catalog& catalog, const Topology& topology) {
+  Diagnostics out;
+  const ProofContext context(catalog, topology, out);
+  prove_profiles(context);
+  prove_platforms(context);
+  prove_link_ends(context);
+  prove_buffers(context);
+  prove_paths(context);
+  prove_goals(context);
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.at < b.at; });
+  return out;
+}
+
+}  // namespace lockstep
