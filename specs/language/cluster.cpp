@@ -1,0 +1,211 @@
+// The field tables of RolloutPolicy, GitSource and Cluster, and the rules between their fields.
+#include "specs/language/cluster.hpp"
+
+#include "specs/language/codes.hpp"
+#include "specs/language/kind_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+constexpr std::int64_t day = 86400 * second;
+constexpr std::int64_t whole = 1'000'000;  // 100%, in parts per million
+constexpr Limits share_limits{.most = whole, .range = "0% to 100%"};
+
+constexpr Field approval_fields[] = {
+    field<&Approvals::none>("none", "changes that nobody notices"),
+    field<&Approvals::traffic>("traffic", "changes that disturb traffic"),
+    field<&Approvals::reset>("reset", "changes that reset a device or NIC"),
+    field<&Approvals::reboot>("reboot", "changes that need a reboot"),
+};
+constexpr Field capacity_fields[] = {
+    field<&MinCapacity::host>("host", "share of hosts that is left", share_limits),
+    field<&MinCapacity::leaf>("leaf", "share of the leaf tier that is left, for every pair", share_limits),
+    field<&MinCapacity::spine>("spine", "share of the spine tier that is left, for every pair", share_limits),
+    field<&MinCapacity::superspine>("superspine", "share of the superspine tier that is left, for every pair",
+                                    share_limits),
+};
+constexpr Field window_fields[] = {
+    field<&Window::days>("days", "such as Mon-Thu; every day where it is left out"),
+    field<&Window::from>("from", "when it opens, such as \"09:00\"", {.required = true}),
+    field<&Window::to>("to", "when it closes", {.required = true}),
+    field<&Window::timezone>("timezone", "an IANA time zone; UTC where it is left out",
+                             {.form = Form::sentence}),
+};
+constexpr Field drain_fields[] = {
+    field<&Drain::host>("host", "scheduler, or none"),
+    field<&Drain::switches>("switch", "bgp-graceful-shutdown (RFC 8326), or none"),
+    field<&Drain::timeout>("timeout", "how long a drain may take",
+                           {.least = second, .most = 30 * day, .range = "1s to 30d"}),
+    field<&Drain::on_timeout>("onTimeout", "skip the device, proceed with it, or stop the rollout"),
+};
+constexpr Field rollout_fields[] = {
+    field<&RolloutPolicy::selector>("selector", "the devices; {} is all", {.required = true}),
+    field<&RolloutPolicy::unit>("unit", "redundancy-group: one member of a group at a time; or device"),
+    field<&RolloutPolicy::waves>("waves", "how many devices, growing: \"1\", \"10%\", \"100%\"",
+                                 {.not_empty = true}),
+    field<&RolloutPolicy::min_capacity>("minCapacity", "what is left at any moment, for every pair"),
+    field<&RolloutPolicy::approval>("approval", "auto or manual, by disruption"),
+    field<&RolloutPolicy::windows>("windows", "when a change may begin", {.not_empty = true}),
+    field<&RolloutPolicy::drain>("drain", "how work is moved away first"),
+    field<&RolloutPolicy::max_delete>("maxDelete", "a change that deletes a larger share needs confirmation",
+                                      share_limits),
+};
+constexpr Field signature_fields[] = {
+    field<&Signatures::policy>("policy", "none or required", {.required = true}),
+    field<&Signatures::keys>("keys", "files with the public keys that are accepted",
+                             {.form = Form::sentence}),
+};
+constexpr Field git_fields[] = {
+    field<&GitSource::repository>("repository", "URL or path of the repository",
+                                  {.required = true, .form = Form::sentence}),
+    field<&GitSource::branch>("branch", "the branch", {.form = Form::sentence}),
+    field<&GitSource::path>("path", "the folder in it", {.form = Form::sentence}),
+    field<&GitSource::interval>("interval", "how often it is looked at",
+                                {.least = second, .most = day, .range = "1s to 1d"}),
+    field<&GitSource::signatures>("signatures", "whose signatures a commit needs"),
+    field<&GitSource::credentials>("credentials", "the name of the secret to log in with"),
+};
+constexpr Field management_fields[] = {
+    field<&Management::path>("path", "out-of-band or in-band", {.required = true}),
+    field<&Management::interface>("interface", "the devices' interface that the reconciler reaches",
+                                  {.form = Form::name}),
+};
+constexpr Field scheduler_fields[] = {
+    field<&Scheduler::kind>("kind", "slurm, kubernetes or none", {.required = true}),
+    field<&Scheduler::url>("url", "its API", {.form = Form::sentence}),
+    field<&Scheduler::credentials>("credentials", "the name of the secret to log in with"),
+};
+constexpr Field maintenance_fields[] = {
+    field<&Maintenance::names>("names", "the devices, a hostlist",
+                               {.required = true, .form = Form::hostlist}),
+    field<&Maintenance::until>("until", "the last day", {.required = true}),
+    field<&Maintenance::reason>("reason", "why", {.required = true, .form = Form::sentence}),
+};
+constexpr Field cost_fields[] = {
+    field<&Cost::gpu_hour>("gpuHour", "what one GPU costs an hour", {.required = true}),
+    field<&Cost::currency>("currency", "ISO 4217, such as USD", {.required = true}),
+    field<&Cost::tokens_per_gpu_second>("tokensPerGpuSecond", "what one healthy GPU produces"),
+};
+constexpr Field cluster_fields[] = {
+    field<&Cluster::management>("management", "how the reconciler reaches devices"),
+    field<&Cluster::scheduler>("scheduler", "what places jobs"),
+    field<&Cluster::maintenance>("maintenance", "no alerts, counted in the budgets"),
+    field<&Cluster::cost>("cost", "what lost capacity costs"),
+};
+
+void check_window(const Window& window, Span, Reporter& reporter) {
+  if (window.from.said && window.to.said && *window.from == *window.to)
+    reporter.error(code::fields_conflict, {window.to.at, 1},
+                   "the window closes when it opens, at " + format(*window.to));
+}
+
+void check_rollout(const RolloutPolicy& policy, Span, Reporter& reporter) {
+  const Said<CountOrRatio>* before = nullptr;
+  for (const auto& wave : policy.waves) {
+    if (!wave.said) return;
+    const bool zero = wave->share ? wave->ratio.parts_per_million == 0 : wave->count == 0;
+    const bool over = wave->share && wave->ratio.parts_per_million > whole;
+    const bool falls = before != nullptr && wave->share == (*before)->share && *wave <= **before;
+    const bool back = before != nullptr && !wave->share && (*before)->share;
+    if (zero || over || falls || back)
+      reporter.error(code::rollout_incomplete, {wave.at, 1},
+                     "wave " + format(*wave) +
+                         (zero   ? " is nothing"
+                          : over ? " is more than all"
+                                 : " does not grow"),
+                     "write counts first, then shares, each larger than the one before");
+    before = &wave;
+  }
+  if (before != nullptr && **before != CountOrRatio{true, 0, Ratio{whole}})
+    reporter.error(code::rollout_incomplete, {before->at, 1}, "the waves end at " + format(**before),
+                   "the last wave is \"100%\"");
+}
+
+void check_signatures(const Signatures& one, Span span, Reporter& reporter) {
+  if (one.policy.said && *one.policy == SignaturePolicy::required && one.keys.empty())
+    reporter.error(code::missing_field, span, "signatures are required and no keys are named",
+                   "write keys: [FILE]");
+}
+
+void check_cost(const Cost& cost, Span, Reporter& reporter) {
+  const auto amount = [&reporter](const Said<Decimal>& one) {
+    if (one.said && one->millionths < 0)
+      reporter.error(code::out_of_range, {one.at, 1}, "'" + format(*one) + "' is negative");
+  };
+  amount(cost.gpu_hour);
+  amount(cost.tokens_per_gpu_second);
+  const std::string& currency = *cost.currency;
+  const bool letters =
+      currency.size() == 3 && currency.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos;
+  if (cost.currency.said && !letters)
+    reporter.error(code::unknown_word, {cost.currency.at, 1}, in_quotes(currency) + " is not a currency",
+                   "three letters of ISO 4217, such as USD");
+}
+
+}  // namespace
+
+template <>
+const Type& struct_type<Approvals>() {
+  static constexpr Type type = object_type<Approvals>("approval", approval_fields);
+  return type;
+}
+template <>
+const Type& struct_type<MinCapacity>() {
+  static constexpr Type type = object_type<MinCapacity>("minCapacity", capacity_fields);
+  return type;
+}
+template <>
+const Type& struct_type<Window>() {
+  static constexpr Type type = object_type<Window>("a window", window_fields, checked<Window, check_window>);
+  return type;
+}
+template <>
+const Type& struct_type<Drain>() {
+  static constexpr Type type = object_type<Drain>("drain", drain_fields);
+  return type;
+}
+template <>
+const Type& struct_type<RolloutPolicy>() {
+  static constexpr Type type =
+      object_type<RolloutPolicy>("a RolloutPolicy", rollout_fields, checked<RolloutPolicy, check_rollout>);
+  return type;
+}
+template <>
+const Type& struct_type<Signatures>() {
+  static constexpr Type type =
+      object_type<Signatures>("signatures", signature_fields, checked<Signatures, check_signatures>);
+  return type;
+}
+template <>
+const Type& struct_type<GitSource>() {
+  static constexpr Type type = object_type<GitSource>("a GitSource", git_fields);
+  return type;
+}
+template <>
+const Type& struct_type<Management>() {
+  static constexpr Type type = object_type<Management>("management", management_fields);
+  return type;
+}
+template <>
+const Type& struct_type<Scheduler>() {
+  static constexpr Type type = object_type<Scheduler>("scheduler", scheduler_fields);
+  return type;
+}
+template <>
+const Type& struct_type<Maintenance>() {
+  static constexpr Type type = object_type<Maintenance>("maintenance", maintenance_fields);
+  return type;
+}
+template <>
+const Type& struct_type<Cost>() {
+  static constexpr Type type = object_type<Cost>("cost", cost_fields, checked<Cost, check_cost>);
+  return type;
+}
+template <>
+const Type& struct_type<Cluster>() {
+  static constexpr Type type = object_type<Cluster>("a Cluster", cluster_fields);
+  return type;
+}
+
+}  // namespace lockstep

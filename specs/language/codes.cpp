@@ -1,0 +1,88 @@
+#include "specs/language/codes.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr CodeRow rows[] = {
+    {code::unreadable, "a path that is named can be read", "what was not read cannot be said to be in force"},
+    {code::no_specs, "a folder holds at least one *.yaml or *.yml file",
+     "an empty checkout must not look like a cluster without devices"},
+    {code::too_large, "a file is at most 16 MiB", "memory and time stay bounded whatever is committed"},
+    {code::not_utf8, "a file is UTF-8", "a YAML stream has one encoding; columns and names would be guesses"},
+    {code::control_character, "no control characters but tab and line ends",
+     "YAML 1.2 5.1 forbids them; a NUL cuts text short in many tools"},
+    {code::syntax, "a file is YAML", "what cannot be parsed cannot be checked"},
+    {code::too_deep, "nesting is at most 64 deep", "a parser's stack must not depend on its input"},
+    {code::too_many_nodes, "a document is at most 1,000,000 nodes, aliases expanded, a file 4,000,000",
+     "a few lines of aliases can stand for billions of nodes"},
+    {code::cyclic_alias, "an alias names an anchor that is complete", "a value cannot contain itself"},
+    {code::merge_key, "no merge keys (<<)", "they are not YAML 1.2, and hide which line a value comes from"},
+    {code::duplicate_key, "a key is written once in a map",
+     "which of the two holds would depend on the parser"},
+    {code::tag, "no tags (!!str, !Ref)", "types follow from the field; quote a scalar to make it text"},
+    {code::key_not_scalar, "a key is one word or one quoted text",
+     "no field has a list or a map for its name"},
+    {code::not_a_map, "a document is one object: a map with apiVersion, kind, metadata and spec",
+     "nothing else can be loaded"},
+    {code::too_many_errors, "at most 1,000 errors are shown", "after these the rest is rarely news"},
+
+    {code::unknown_kind, "kind is one that lockstep knows",
+     "an object that is not understood is not in force"},
+    {code::unknown_field, "a field is one that the kind has",
+     "a misspelt field would be left out without a word"},
+    {code::missing_field, "a required field is written", "there is no default that would be right"},
+    {code::wrong_type, "a value has its field's type", "only unquoted scalars are numbers, booleans or null"},
+    {code::unknown_api_version, "apiVersion is lockstep.dev/v1alpha1",
+     "another version may mean other things"},
+    {code::bad_quantity, "a quantity is a number with its unit", "150 could be bytes, cells or kilobytes"},
+    {code::out_of_range, "a number is in its field's range", "no device could hold it"},
+    {code::bad_hostlist, "names are a hostlist, such as gpu[001-512]", "every name must be known before use"},
+    {code::unknown_word, "a word is one of those that the field has", "a misspelt word would mean nothing"},
+    {code::fields_conflict, "fields that exclude or need each other are written so",
+     "either of two would have to win silently"},
+    {code::bad_name,
+     "a name is letters, digits, '-', '_' and '.', at most 253, not starting or ending with these",
+     "names become file names, URLs and Kubernetes object names"},
+    {code::status_written, "status is written by the reconciler only",
+     "what a person writes there has no effect"},
+    {code::secret_written, "a secret is named (systemd:, file: or env:), never written",
+     "specs are committed and shown"},
+    {code::written_twice, "a list of unique things holds each once",
+     "the second would overrule the first silently"},
+    {code::class_overlap, "a DSCP and a priority belong to one traffic class",
+     "a packet is put into exactly one queue"},
+    {code::bandwidth_sum, "the bandwidth shares of the weighted classes sum to 100%",
+     "IEEE 802.1Qaz 37.3: an ETS table that does not is refused by the device"},
+    {code::slo_mismatch, "an SLO bounds its metric once, in the metric's unit",
+     "a latency in Gbps can neither hold nor fail"},
+    {code::timers, "hold is 0 or at least 3 s and more than keepalive",
+     "RFC 4271 4.2, 4.4; a session would drop between two keepalives"},
+    {code::bad_prefix, "a pool is a network address, of the family said, and overlaps no other pool",
+     "two devices would be given one address"},
+    {code::rollout_incomplete, "waves grow and end at 100%",
+     "devices behind the last wave would never change"},
+
+    {code::duplicate_object, "a kind and name are used once", "which of two objects holds would be chance"},
+    {code::dangling_reference, "an object that is named exists", "it would be taken as not asked for"},
+    {code::unknown_device, "a device that is named is in a DeviceSet",
+     "nothing would be done, without a word"},
+    {code::device_twice, "a device is in one DeviceSet", "it would have two roles and two ways to reach it"},
+    {code::selects_nothing, "a selector matches a device", "what it selects for would apply nowhere"},
+    {code::unknown_interface, "an interface that is cabled is one that its DeviceSet lists",
+     "the cable would end nowhere"},
+    {code::second_cluster, "there is one Cluster object", "what is true of the whole is said once"},
+    {code::too_many_names, "all hostlists together stand for at most 10,000,000 names",
+     "memory and time stay bounded"},
+};
+
+}  // namespace
+
+std::span<const CodeRow> language_codes() { return rows; }
+
+const CodeRow* find_code(std::string_view code) {
+  for (const CodeRow& row : rows)
+    if (row.code == code) return &row;
+  return nullptr;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,148 @@
+// The field table of DeviceSet, and the rules between its fields.
+#include "specs/language/device_set.hpp"
+
+#include "specs/language/codes.hpp"
+#include "specs/language/hostlist.hpp"
+#include "specs/language/kind_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr Field connect_fields[] = {
+    field<&Connect::agent>("agent", "URL of a lockstep agent; {name} stands for the device",
+                           {.form = Form::sentence}),
+    field<&Connect::local>("local", "this machine"),
+    field<&Connect::redis>("redis", "URL or socket of a SONiC database", {.form = Form::sentence}),
+    field<&Connect::ssh>("ssh", "[user@]host[:port]", {.form = Form::sentence}),
+    field<&Connect::https>("https", "URL of the device's own API", {.form = Form::sentence}),
+};
+constexpr Field interface_fields[] = {
+    field<&Interface::name>("name", "interfaces, a hostlist", {.required = true, .form = Form::hostlist}),
+    field<&Interface::platform>("platform", "the NIC, such as connectx-7", {.form = Form::name}),
+    field<&Interface::rdma>("rdma", "true if it carries RDMA"),
+    field<&Interface::speed>("speed", "the link's speed", {.least = 1, .range = "more than 0bps"}),
+    field<&Interface::pci>("pci", "PCI addresses, one for each name, where names are not stable"),
+};
+constexpr Field port_fields[] = {
+    field<&Port::name>("name", "ports, a hostlist", {.required = true, .form = Form::hostlist}),
+    field<&Port::breakout>("breakout", "how the port is split, such as 2x400G"),
+    field<&Port::fec>("fec", "forward error correction"),
+    field<&Port::autoneg>("autoneg", "autonegotiation"),
+    field<&Port::speed>("speed", "the link's speed", {.least = 1, .range = "more than 0bps"}),
+};
+constexpr Field multihoming_fields[] = {
+    field<&Multihoming::segment>(
+        "segment", "the Ethernet segment's number, the same on every member",
+        {.required = true, .least = 1, .most = 16777215, .why = "24 bits (RFC 7432 5, type 3)"}),
+    field<&Multihoming::system_mac>("systemMac", "the LACP system that all members show", {.required = true}),
+};
+constexpr Field bond_fields[] = {
+    field<&Bond::name>("name", "the bond's name", {.required = true, .form = Form::name}),
+    field<&Bond::members>("members", "interfaces or ports, a hostlist",
+                          {.required = true, .form = Form::hostlist}),
+    field<&Bond::mode>("mode", "802.3ad or active-backup"),
+    field<&Bond::lacp_rate>("lacpRate", "how often LACP packets are asked for"),
+    field<&Bond::min_links>("minLinks", "members that must be up for the bond to be up",
+                            {.least = 1, .most = 256}),
+    field<&Bond::multihoming>("multihoming", "the bond's other end is several switches"),
+};
+constexpr Field from_fields[] = {
+    field<&From::csv>("csv", "a file, relative to the spec", {.form = Form::sentence}),
+    field<&From::netbox>("netbox", "URL of the device query", {.form = Form::sentence}),
+};
+constexpr Field fields[] = {
+    field<&DeviceSet::names>("names", "the devices, a hostlist", {.form = Form::hostlist}),
+    field<&DeviceSet::role>("role", "host, leaf, spine or superspine", {.required = true}),
+    field<&DeviceSet::platform>("platform", "the switch or host model, such as spectrum-4",
+                                {.form = Form::name}),
+    field<&DeviceSet::drivers>("drivers", "what reads and writes the devices; several may share one",
+                               {.required = true, .not_empty = true}),
+    field<&DeviceSet::connect>("connect", "how the devices are reached"),
+    field<&DeviceSet::credentials>("credentials", "the name of the secret to log in with"),
+    field<&DeviceSet::interfaces>("interfaces", "a host's network interfaces"),
+    field<&DeviceSet::ports>("ports", "a switch's ports"),
+    field<&DeviceSet::bonds>("bonds", "link aggregations"),
+    field<&DeviceSet::from>("from", "an inventory that is kept elsewhere"),
+};
+
+void check_connect(const Connect& connect, Span span, Reporter& reporter) {
+  if (connect.agent.said || connect.local.said || connect.redis.said || connect.ssh.said ||
+      connect.https.said)
+    return;
+  reporter.error(code::missing_field, span, "connect says no way", "write agent, local, redis, ssh or https");
+}
+
+void check_from(const From& from, Span span, Reporter& reporter) {
+  if (from.csv.said != from.netbox.said) return;
+  reporter.error(code::fields_conflict, span, "from needs one of csv and netbox");
+}
+
+void check_interface(const Interface& one, Span, Reporter& reporter) {
+  if (one.pci.empty() || !one.name.said) return;
+  const auto count = count_hostlist(one.name.value);
+  if (!count || *count == one.pci.size()) return;
+  reporter.error(
+      code::fields_conflict, {one.pci[0].at, 1},
+      std::to_string(one.pci.size()) + " PCI addresses for " + std::to_string(*count) + " interfaces",
+      "write one address for each name, in the order of the names");
+}
+
+void check_set(const DeviceSet& set, Span span, Reporter& reporter) {
+  if (set.names.said == set.from.said)
+    reporter.error(set.names.said ? code::fields_conflict : code::missing_field,
+                   set.names.said ? Span{set.names.at, 1} : span,
+                   set.names.said ? "names and from are both written" : "'names' is missing in a DeviceSet",
+                   "write the devices' names, or from where they are read");
+  std::array<Position, words_of<DriverName>.size()> first{};
+  for (const auto& driver : set.drivers) {
+    if (!driver.said) continue;
+    Position& seen = first[static_cast<std::size_t>(*driver)];
+    if (seen.line != 0)
+      reporter.error(code::written_twice, {driver.at, 1},
+                     "driver '" + std::string(to_string(*driver)) + "' is written twice", "",
+                     {{seen, "first written here"}});
+    seen = driver.at;
+  }
+}
+
+}  // namespace
+
+template <>
+const Type& struct_type<Connect>() {
+  static constexpr Type type =
+      object_type<Connect>("connect", connect_fields, checked<Connect, check_connect>);
+  return type;
+}
+template <>
+const Type& struct_type<Interface>() {
+  static constexpr Type type =
+      object_type<Interface>("an interface", interface_fields, checked<Interface, check_interface>);
+  return type;
+}
+template <>
+const Type& struct_type<Port>() {
+  static constexpr Type type = object_type<Port>("a port", port_fields);
+  return type;
+}
+template <>
+const Type& struct_type<Multihoming>() {
+  static constexpr Type type = object_type<Multihoming>("multihoming", multihoming_fields);
+  return type;
+}
+template <>
+const Type& struct_type<Bond>() {
+  static constexpr Type type = object_type<Bond>("a bond", bond_fields);
+  return type;
+}
+template <>
+const Type& struct_type<From>() {
+  static constexpr Type type = object_type<From>("from", from_fields, checked<From, check_from>);
+  return type;
+}
+template <>
+const Type& struct_type<DeviceSet>() {
+  static constexpr Type type = object_type<DeviceSet>("a DeviceSet", fields, checked<DeviceSet, check_set>);
+  return type;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,267 @@
+// The field tables of Fabric, and the rules between its fields.
+#include "specs/language/fabric.hpp"
+
+#include "specs/language/codes.hpp"
+#include "specs/language/kind_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::string_view mtu_range = "IPv4 needs 68 (RFC 791); a length field holds 65535";
+constexpr Limits mtu_limits{.required = true, .least = 68, .most = 65535, .why = mtu_range};
+constexpr std::int64_t second = 1'000'000'000;
+
+constexpr Field mtu_fields[] = {
+    field<&Mtu::host>("host", "IP MTU of hosts' interfaces, bytes", mtu_limits),
+    field<&Mtu::fabric>("fabric", "IP MTU between switches, bytes", mtu_limits),
+};
+constexpr Field cable_pair_fields[] = {
+    field<&CablePair::from>("from", "devices:ports", {.required = true, .form = Form::ports}),
+    field<&CablePair::to>("to", "devices:ports, as many", {.required = true, .form = Form::ports}),
+};
+constexpr Field cabling_fields[] = {
+    field<&Cabling::from>("from", "devices:ports, a hostlist", {.form = Form::ports}),
+    field<&Cabling::to>("to", "devices:ports, a hostlist", {.form = Form::ports}),
+    field<&Cabling::by>(
+        "by", "the law: rail r of host i -> leaf r, port i; every device with every other; or in pairs",
+        {.required = true}),
+    field<&Cabling::list>("list", "pairs of devices:ports, where no law holds", {.not_empty = true}),
+    field<&Cabling::planes>("planes", "separate copies of the network, port by port",
+                            {.least = 1, .most = 64}),
+    field<&Cabling::parallel>("parallel", "cables between the same two devices", {.least = 1, .most = 128}),
+    field<&Cabling::speed>("speed", "the links' speed", {.least = 1, .range = "more than 0bps"}),
+    field<&Cabling::cable_length>("cableLength", "for the headroom: light in a cable takes time",
+                                  {.most = 100'000'000, .range = "0m to 100km"}),
+};
+constexpr Field addressing_fields[] = {
+    field<&Addressing::family>("family", "ipv4 or ipv6; that of `hosts` where it is left out"),
+    field<&Addressing::hosts>("hosts", "the pool of the host links", {.required = true}),
+    field<&Addressing::host_link>("hostLink", "p2p: a small prefix for each link to a host"),
+    field<&Addressing::loopbacks>("loopbacks", "the pool of the switches' loopbacks"),
+};
+constexpr Field asn_fields[] = {
+    field<&Asns::host>("host", "AS numbers of hosts that speak BGP"),
+    field<&Asns::leaf>("leaf", "AS numbers of leaves, one each"),
+    field<&Asns::spine>("spine", "the spines' AS number, or a range"),
+    field<&Asns::superspine>("superspine", "the superspines' AS number, or a range"),
+};
+constexpr Field timer_fields[] = {
+    field<&BgpTimers::keepalive>("keepalive", "between keepalives; BGP counts whole seconds",
+                                 {.least = second, .most = 65535 * second, .range = "1s to 65535s"}),
+    field<&BgpTimers::hold>("hold", "silence after which a session is down",
+                            {.most = 65535 * second, .range = "0s to 65535s"}),
+};
+constexpr Field bfd_fields[] = {
+    field<&Bfd::interval>(
+        "interval", "between BFD packets, both ways",
+        {.least = 10'000'000, .most = 60 * second, .range = "10ms to 60s", .why = "FRR's range"}),
+    field<&Bfd::multiplier>("multiplier", "packets lost before the session is down",
+                            {.least = 2, .most = 255, .why = "FRR's range; RFC 5880 4.1 gives it 8 bits"}),
+};
+constexpr Field ecmp_fields[] = {
+    field<&Ecmp::max_paths>("maxPaths", "equal next hops used at once",
+                            {.least = 1, .most = 256, .why = "FRR is built for at most 256"}),
+};
+constexpr Field seed_fields[] = {
+    field<&HashSeeds::leaf>("leaf", "the leaves' seed"),
+    field<&HashSeeds::spine>("spine", "the spines' seed"),
+    field<&HashSeeds::superspine>("superspine", "the superspines' seed"),
+};
+constexpr Field balancing_fields[] = {
+    field<&LoadBalancing::mode>("mode", "static hash, flowlets, or packet by packet"),
+    field<&LoadBalancing::hash_fields>("hashFields", "what the hash is computed from", {.not_empty = true}),
+    field<&LoadBalancing::seeds>("seeds", "hash seeds by tier"),
+};
+constexpr Field routing_fields[] = {
+    field<&Routing::protocol>("protocol", "bgp-unnumbered (RFC 8950), or none", {.required = true}),
+    field<&Routing::asn>("asn", "AS numbers by role"),
+    field<&Routing::timers>("timers", "BGP keepalive and hold times"),
+    field<&Routing::bfd>("bfd", "fast detection of lost neighbours"),
+    field<&Routing::ecmp>("ecmp", "use of equal paths"),
+    field<&Routing::load_balancing>("loadBalancing", "how flows are spread over equal paths"),
+};
+constexpr Field vlan_fields[] = {
+    field<&Vlan::id>(
+        "id", "the VLAN's number",
+        {.required = true, .least = 1, .most = 4094, .why = "IEEE 802.1Q table 9-2 reserves 0 and 4095"}),
+    field<&Vlan::name>("name", "a name for people", {.form = Form::name}),
+    field<&Vlan::subnet>("subnet", "its prefix"),
+    field<&Vlan::gateway>("gateway", "its router, an address of the subnet"),
+    field<&Vlan::ports>("ports", "devices:ports, a hostlist", {.form = Form::ports}),
+    field<&Vlan::tagged>("tagged", "true if frames carry the tag on these ports"),
+};
+constexpr Field fields[] = {
+    field<&Fabric::role>("role", "backend, frontend or storage", {.required = true}),
+    field<&Fabric::topology>("topology", "rail-optimized, leaf-spine or rail-only", {.required = true}),
+    field<&Fabric::mtu>("mtu", "IP MTU; drivers translate it to what each platform counts"),
+    field<&Fabric::cabling>("cabling", "laws, checked against LLDP", {.required = true, .not_empty = true}),
+    field<&Fabric::addressing>("addressing", "address pools"),
+    field<&Fabric::routing>("routing", "how routes are learned and used"),
+    field<&Fabric::roce_profile>("roceProfile", "the RoceProfile on every link", {.form = Form::name}),
+    field<&Fabric::vrf>("vrf", "the routing instance, where fabrics share switches", {.form = Form::name}),
+    field<&Fabric::vlans>("vlans", "VLANs of a frontend"),
+};
+
+void check_cabling(const Cabling& law, Span span, Reporter& reporter) {
+  if (!law.by.said) return;
+  const bool both = law.from.said && law.to.said;
+  if (!law.list.empty() && law.by.value != CablingRule::pairs)
+    reporter.error(code::fields_conflict, {law.by.at, 1}, "list goes with by: pairs only");
+  if (!law.list.empty() && (law.from.said || law.to.said))
+    reporter.error(code::fields_conflict, span, "from and to are written beside list",
+                   "move them into the list");
+  // A misspelt from has been reported already; then this would be noise.
+  const bool written = law.from.at.line != 0 && law.to.at.line != 0;
+  if (law.list.empty() && !both && !written)
+    reporter.error(
+        code::missing_field, span, "a cabling law needs 'from' and 'to'",
+        law.by.value == CablingRule::pairs ? "or a list of pairs" : "write devices:ports for each");
+}
+
+void check_pool(const Said<IpPrefix>& pool, std::string_view name, Reporter& reporter) {
+  if (!pool.said || pool->is_network()) return;
+  reporter.error(code::bad_prefix, {pool.at, 1},
+                 std::string(name) + " " + pool->text() + " is not a network address",
+                 "did you mean '" + pool->network().text() + "'?");
+}
+
+void check_addressing(const Addressing& pools, Span, Reporter& reporter) {
+  check_pool(pools.hosts, "hosts", reporter);
+  check_pool(pools.loopbacks, "loopbacks", reporter);
+  if (pools.hosts.said && pools.loopbacks.said && pools.hosts->overlaps(*pools.loopbacks))
+    reporter.error(code::bad_prefix, {pools.loopbacks.at, 1},
+                   "loopbacks " + pools.loopbacks->text() + " overlap hosts " + pools.hosts->text(),
+                   "take two pools that share no address", {{pools.hosts.at, "hosts are here"}});
+  if (pools.family.said && pools.hosts.said &&
+      (pools.family.value == Family::ipv6) != pools.hosts->address.v6)
+    reporter.error(
+        code::bad_prefix, {pools.hosts.at, 1},
+        "hosts " + pools.hosts->text() + " is not of the family " + std::string(to_string(*pools.family)), "",
+        {{pools.family.at, "the family is said here"}});
+}
+
+void check_timers(const BgpTimers& timers, Span, Reporter& reporter) {
+  const auto whole = [&](const Said<Duration>& one, std::string_view name) {
+    if (one.said && one->count() % second != 0)
+      reporter.error(code::timers, {one.at, 1},
+                     std::string(name) + " " + format(*one) + " is not in whole seconds",
+                     "RFC 4271 counts these timers in seconds");
+  };
+  whole(timers.keepalive, "keepalive");
+  whole(timers.hold, "hold");
+  if (!timers.hold.said || timers.hold->count() == 0) return;
+  if (timers.hold->count() < 3 * second)
+    reporter.error(code::timers, {timers.hold.at, 1}, "hold " + format(*timers.hold) + " is less than 3s",
+                   "RFC 4271 4.2");
+  else if (timers.keepalive.said && *timers.keepalive >= *timers.hold)
+    reporter.error(code::timers, {timers.keepalive.at, 1},
+                   "keepalive " + format(*timers.keepalive) + " is not below hold " + format(*timers.hold),
+                   "a third of hold is usual (RFC 4271 4.4)", {{timers.hold.at, "hold is here"}});
+}
+
+void check_balancing(const LoadBalancing& one, Span, Reporter& reporter) {
+  std::array<Position, words_of<HashField>.size()> first{};
+  for (const auto& named : one.hash_fields) {
+    if (!named.said) continue;
+    Position& seen = first[static_cast<std::size_t>(*named)];
+    if (seen.line != 0)
+      reporter.error(code::written_twice, {named.at, 1}, in_quotes(to_string(*named)) + " is written twice",
+                     "", {{seen, "first written here"}});
+    seen = named.at;
+  }
+}
+
+void check_vlan(const Vlan& vlan, Span, Reporter& reporter) {
+  if (vlan.gateway.said && vlan.subnet.said && !vlan.subnet->contains(*vlan.gateway))
+    reporter.error(code::bad_prefix, {vlan.gateway.at, 1},
+                   "gateway " + vlan.gateway->text() + " is not in " + vlan.subnet->text(), "",
+                   {{vlan.subnet.at, "the subnet is here"}});
+}
+
+void check_fabric(const Fabric& fabric, Span, Reporter& reporter) {
+  std::vector<Position> first(4095);  // by VLAN number
+  for (const Vlan& vlan : fabric.vlans) {
+    if (!vlan.id.said) continue;
+    Position& seen = first[vlan.id.value];
+    if (seen.line != 0)
+      reporter.error(code::written_twice, {vlan.id.at, 1},
+                     "VLAN " + std::to_string(*vlan.id) + " is written twice", "",
+                     {{seen, "first written here"}});
+    else
+      seen = vlan.id.at;
+  }
+}
+
+}  // namespace
+
+template <>
+const Type& struct_type<Mtu>() {
+  static constexpr Type type = object_type<Mtu>("mtu", mtu_fields);
+  return type;
+}
+template <>
+const Type& struct_type<CablePair>() {
+  static constexpr Type type = object_type<CablePair>("a pair", cable_pair_fields);
+  return type;
+}
+template <>
+const Type& struct_type<Cabling>() {
+  static constexpr Type type =
+      object_type<Cabling>("a cabling law", cabling_fields, checked<Cabling, check_cabling>);
+  return type;
+}
+template <>
+const Type& struct_type<Addressing>() {
+  static constexpr Type type =
+      object_type<Addressing>("addressing", addressing_fields, checked<Addressing, check_addressing>);
+  return type;
+}
+template <>
+const Type& struct_type<Asns>() {
+  static constexpr Type type = object_type<Asns>("asn", asn_fields);
+  return type;
+}
+template <>
+const Type& struct_type<BgpTimers>() {
+  static constexpr Type type =
+      object_type<BgpTimers>("timers", timer_fields, checked<BgpTimers, check_timers>);
+  return type;
+}
+template <>
+const Type& struct_type<Bfd>() {
+  static constexpr Type type = object_type<Bfd>("bfd", bfd_fields);
+  return type;
+}
+template <>
+const Type& struct_type<Ecmp>() {
+  static constexpr Type type = object_type<Ecmp>("ecmp", ecmp_fields);
+  return type;
+}
+template <>
+const Type& struct_type<HashSeeds>() {
+  static constexpr Type type = object_type<HashSeeds>("seeds", seed_fields);
+  return type;
+}
+template <>
+const Type& struct_type<LoadBalancing>() {
+  static constexpr Type type =
+      object_type<LoadBalancing>("loadBalancing", balancing_fields, checked<LoadBalancing, check_balancing>);
+  return type;
+}
+template <>
+const Type& struct_type<Routing>() {
+  static constexpr Type type = object_type<Routing>("routing", routing_fields);
+  return type;
+}
+template <>
+const Type& struct_type<Vlan>() {
+  static constexpr Type type = object_type<Vlan>("a VLAN", vlan_fields, checked<Vlan, check_vlan>);
+  return type;
+}
+template <>
+const Type& struct_type<Fabric>() {
+  static constexpr Type type = object_type<Fabric>("a Fabric", fields, checked<Fabric, check_fabric>);
+  return type;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,36 @@
+// KindRow: everything about a kind that the loader, the JSON Schema and `get` need, one row a kind.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "specs/language/catalog.hpp"
+#include "specs/language/struct_types.hpp"
+
+namespace lockstep {
+
+constexpr std::string_view api_version = "lockstep.dev/v1alpha1";
+
+// A new object in a catalog: as what every kind has, and as the struct that its table's members belong to.
+struct Slotted {
+  Object* object;
+  void* self;
+};
+
+struct KindRow {
+  std::string_view name;
+  std::string_view doc;
+  const Type& (*spec)();
+  Slotted (*add)(Catalog&);
+  void (*drop_last)(Catalog&);
+  bool written_by_reconciler;
+};
+
+std::span<const KindRow> kind_rows();
+const KindRow* find_kind(std::string_view name);
+
+// mode, suspend, onDelete, priority, overrides, raw: part of every kind's spec that a person writes.
+const Type& object_fields();
+const Type& metadata_type();
+
+}  // namespace lockstep

@@ -1,0 +1,271 @@
+#include "specs/language/load.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "specs/language/codes.hpp"
+#include "specs/language/kind_rows.hpp"
+#include "specs/language/references.hpp"
+#include "specs/model/near_miss.hpp"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What one load may read in all: a few hundred of the largest files (16 MiB), far above any cluster's specs.
+constexpr std::size_t total_size_limit = std::size_t{4} << 30;
+
+constexpr std::string_view document_keys[] = {"apiVersion", "kind", "metadata", "spec", "status"};
+
+class Loader {
+ public:
+  explicit Loader(Loaded& out) : out_(out), reporter_(out.catalog.sources, out.diagnostics) {}
+
+  void file(std::string name, std::string text) {
+    const std::uint32_t file = out_.catalog.sources.add(std::move(name), std::move(text));
+    read_documents(file, reporter_, [this](const Node& root) { document(root); });
+  }
+  Reporter& reporter() { return reporter_; }
+  // A place for what is wrong with a path as a whole: its name is a source without text.
+  Span whole(std::string name) { return {{out_.catalog.sources.add(std::move(name), ""), 0, 0}, 1}; }
+  void finish() {
+    check_references(out_.catalog, reporter_);
+    reporter_.finish();
+  }
+
+ private:
+  void document(const Node& root) {
+    if (root.shape != Node::Shape::map) {
+      reporter_.error(code::not_a_map, span_of(root),
+                      "a document must be a map with apiVersion, kind, metadata and spec");
+      return;
+    }
+    check_keys(root);
+    const bool version = check_version(root);
+    const KindRow* kind = find_row(root);
+    if (version && kind != nullptr) object(root, *kind);
+  }
+
+  void check_keys(const Node& root) {
+    for (const auto& [key, value] : root.fields) {
+      if (std::find(std::begin(document_keys), std::end(document_keys), key->text) != std::end(document_keys))
+        continue;
+      const std::string_view near = nearest(key->text, document_keys);
+      reporter_.error(code::unknown_field, span_of(*key),
+                      "unknown field " + in_quotes(key->text) + " in a document",
+                      near.empty() ? "a document has apiVersion, kind, metadata and spec"
+                                   : "did you mean '" + std::string(near) + "'?");
+    }
+  }
+
+  bool check_version(const Node& root) {
+    const Node* version = root.find("apiVersion");
+    if (version == nullptr) {
+      reporter_.error(code::missing_field, span_of(root), "'apiVersion' is missing",
+                      "write apiVersion: " + std::string(api_version));
+      return true;  // the rest can still be checked
+    }
+    if (version->shape == Node::Shape::scalar && version->text == api_version) return true;
+    reporter_.error(code::unknown_api_version, span_of(*version),
+                    "unknown apiVersion " + in_quotes(version->text), "write " + std::string(api_version));
+    return false;
+  }
+
+  const KindRow* find_row(const Node& root) {
+    const Node* kind = root.find("kind");
+    if (kind == nullptr) {
+      reporter_.error(code::missing_field, span_of(root), "'kind' is missing", "such as kind: DeviceSet");
+      return nullptr;
+    }
+    if (const KindRow* row = find_kind(kind->text)) return row;
+    std::vector<std::string_view> names;
+    for (const KindRow& row : kind_rows()) names.push_back(row.name);
+    const std::string_view near = nearest(kind->text, names);
+    std::string known = "known kinds:";
+    for (const std::string_view name : names)
+      known += (name == names.front() ? " " : ", ") + std::string(name);
+    reporter_.error(code::unknown_kind, span_of(*kind), "unknown kind " + in_quotes(kind->text),
+                    near.empty() ? known : "did you mean '" + std::string(near) + "'?");
+    return nullptr;
+  }
+
+  void object(const Node& root, const KindRow& kind) {
+    const Slotted slot = kind.add(out_.catalog);
+    slot.object->at = root.at;
+    if (const Node* metadata = root.find("metadata")) {
+      const Type& type = metadata_type();
+      type.load(type, {}, *metadata, &slot.object->metadata, reporter_);
+    } else {
+      reporter_.error(code::missing_field, span_of(root), "'metadata' is missing",
+                      "write metadata: {name: NAME}");
+    }
+    const Type& type = kind.spec();
+    if (const Node* spec = root.find("spec")) {
+      load_spec(*spec, type, slot);
+    } else {
+      reporter_.error(code::missing_field, span_of(root), "'spec' is missing in " + std::string(type.noun));
+    }
+    if (const Node* status = root.find("status"); status != nullptr && !kind.written_by_reconciler)
+      reporter_.warning(code::status_written, span_of(*status),
+                        "status is written by the reconciler; it is left out here", "remove it");
+    if (!keep(kind, *slot.object)) kind.drop_last(out_.catalog);
+  }
+
+  void load_spec(const Node& spec, const Type& type, const Slotted& slot) {
+    if (!expect_map(spec, type.noun, reporter_)) return;
+    const Part parts[] = {{type.fields, slot.self}, {object_fields().fields, slot.object}};
+    load_fields(parts, spec, type.noun, reporter_);
+    if (type.check != nullptr) type.check(slot.self, span_of(spec), reporter_);
+  }
+
+  // False if the object is the second of its name: the first one stays.
+  bool keep(const KindRow& kind, const Object& object) {
+    if (!object.metadata.name.said) return true;
+    const auto [at, fresh] =
+        seen_.emplace(std::string(kind.name) + "/" + *object.metadata.name, object.metadata.name.at);
+    if (!fresh)
+      reporter_.error(code::duplicate_object,
+                      {object.metadata.name.at, static_cast<std::uint32_t>(object.metadata.name->size())},
+                      at->first + " is written twice", "an object is written whole, in one place",
+                      {{at->second, "first written here"}});
+    return fresh;
+  }
+
+  Loaded& out_;
+  Reporter reporter_;
+  std::map<std::string, Position> seen_;  // "Kind/name"
+};
+
+using OpenFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+// Reads at most one byte more than may be parsed, so that a huge or endless file costs no more than a large
+// one.
+std::optional<std::string> read_all(std::FILE* file) {
+  std::string text;
+  constexpr std::size_t step = std::size_t{64} << 10;
+  while (text.size() <= file_size_limit) {
+    const std::size_t before = text.size();
+    text.resize(before + step);
+    const std::size_t got = std::fread(text.data() + before, 1, step, file);
+    text.resize(before + got);
+    if (got < step) break;
+  }
+  if (std::ferror(file) != 0) return std::nullopt;
+  return text;
+}
+
+bool is_spec_file(const fs::path& path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }
+bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
+
+class Walk {
+ public:
+  explicit Walk(Loader& loader) : loader_(loader) {}
+
+  void path(const std::string& name) {
+    if (name == "-") return standard_input();
+    std::error_code failed;
+    const fs::file_status status = fs::status(name, failed);
+    if (!fs::exists(status)) return unreadable(name, failed ? failed.message() : "no such file or folder");
+    if (fs::is_directory(status)) return folder(name);
+    if (!fs::is_regular_file(status)) return unreadable(name, "not a regular file or folder");
+    file(name);
+  }
+
+ private:
+  void unreadable(const std::string& name, const std::string& why) {
+    loader_.reporter().error(code::unreadable, loader_.whole(name),
+                             "cannot read " + in_quotes(name) + ": " + why);
+  }
+
+  void standard_input() {
+    if (auto text = read_all(stdin))
+      loader_.file("<stdin>", std::move(*text));
+    else
+      unreadable("<stdin>", std::strerror(errno));
+  }
+
+  void folder(const std::string& name) {
+    std::vector<std::string> files;
+    std::error_code failed;
+    // Links to folders are not followed, so that a link to a parent cannot loop.
+    fs::recursive_directory_iterator at(name, failed);
+    while (!failed && at != fs::recursive_directory_iterator()) {
+      std::error_code ignored;
+      if (is_hidden(at->path())) {
+        if (at->is_directory(ignored)) at.disable_recursion_pending();
+      } else if (is_spec_file(at->path()) && !at->is_directory(ignored)) {
+        files.push_back(at->path().string());
+      }
+      at.increment(failed);
+    }
+    if (failed) unreadable(name, failed.message());
+    std::sort(files.begin(), files.end());
+    for (const std::string& one : files) file(one);
+    if (files.empty() && !failed)
+      loader_.reporter().error(code::no_specs, loader_.whole(name),
+                               "no *.yaml or *.yml file in " + in_quotes(name),
+                               "name the folder that holds the specs");
+  }
+
+  void file(const std::string& name) {
+    std::error_code failed;
+    // Before it is opened: a FIFO or a device would block, and a size that is known need not be read.
+    if (!fs::is_regular_file(name, failed)) return unreadable(name, "not a regular file");
+    const std::uintmax_t size = fs::file_size(name, failed);
+    if (!failed && (size > file_size_limit || (total_ += size) > total_size_limit)) {
+      const bool one = size > file_size_limit;
+      loader_.reporter().error(
+          code::too_large, loader_.whole(name),
+          in_quotes(name) + (one ? " is larger than 16 MiB" : ": all files together are larger than 4 GiB"),
+          one ? "split the file" : "");
+      return;
+    }
+    const OpenFile open(std::fopen(name.c_str(), "rbe"), std::fclose);
+    if (!open) return unreadable(name, std::strerror(errno));
+    if (auto text = read_all(open.get()))
+      loader_.file(name, std::move(*text));
+    else
+      unreadable(name, std::strerror(errno));
+  }
+
+  Loader& loader_;
+  std::uintmax_t total_ = 0;
+};
+
+std::string directory_of(const std::string& path) {
+  std::error_code failed;
+  if (path == "-") return ".";
+  if (fs::is_directory(path, failed)) return path;
+  const std::string parent = fs::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+}  // namespace
+
+Loaded load(const std::vector<std::string>& paths) {
+  Loaded loaded;
+  loaded.catalog.directory = paths.empty() ? "." : directory_of(paths.front());
+  Loader loader(loaded);
+  Walk walk(loader);
+  for (const std::string& path : paths) walk.path(path);
+  loader.finish();
+  return loaded;
+}
+
+Loaded load_text(std::string name, std::string text) {
+  Loaded loaded;
+  loaded.catalog.directory = ".";
+  Loader loader(loaded);
+  loader.file(std::move(name), std::move(text));
+  loader.finish();
+  return loaded;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,45 @@
+// Node: one YAML value as it was written, with its place. YAML files, JSON bodies and patches load through
+// it.
+//
+// Promises: bounded memory, time and depth whatever the bytes are; positions in characters; map keys are
+// unique scalars; an alias is the node of its anchor (shared, counted as if copied). Errors of one document
+// do not hide those of the next. Refuses, by name: what is not UTF-8, control characters, merge keys, tags,
+// duplicate keys, aliases to what is not complete.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "specs/language/reporter.hpp"
+
+namespace lockstep {
+
+constexpr std::size_t file_size_limit = std::size_t{16}
+                                        << 20;          // 3 times the largest spec that we aim at (5 MB)
+constexpr unsigned depth_limit = 64;                    // architecture.md; the deepest kind nests 9
+constexpr std::size_t document_node_limit = 1'000'000;  // about 150 MB
+constexpr std::size_t file_node_limit = 4'000'000;      // 16 MiB of "- a\n": only aliases reach further
+
+struct Node {
+  enum class Shape : std::uint8_t { null, scalar, list, map };
+  Shape shape = Shape::null;
+  bool plain = true;           // a scalar without quotes: it may be a number, a boolean or null
+  std::uint8_t height = 1;     // levels from here down
+  std::uint32_t expanded = 1;  // nodes from here down, aliases counted as copies
+  std::uint32_t length = 1;    // characters to underline
+  Position at;
+  std::string text;                                         // of a scalar
+  std::vector<const Node*> items;                           // of a list
+  std::vector<std::pair<const Node*, const Node*>> fields;  // of a map, in the order written
+
+  const Node* find(std::string_view key) const;
+};
+
+// Calls `visit` with each document of that file that is not empty; the node lives only during the call.
+void read_documents(std::uint32_t file, Reporter& reporter, const std::function<void(const Node&)>& visit);
+
+}  // namespace lockstep

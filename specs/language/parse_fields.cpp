@@ -1,0 +1,139 @@
+// The parsers of texts with a meaning of their own, beside the quantities: bounds, pairs, versions, secrets.
+#include <algorithm>
+#include <charconv>
+
+#include "specs/language/quantities_of_fields.hpp"
+
+namespace lockstep {
+namespace {
+
+Error wrong(std::string_view text, std::string_view noun) {
+  return Error{ErrorKind::invalid_spec, in_quotes(text) + " is not " + std::string(noun)};
+}
+
+constexpr std::pair<std::string_view, PairChoice::Way> pair_words[] = {
+    {"all", PairChoice::Way::all},
+    {"same-rail", PairChoice::Way::same_rail},
+    {"cross-leaf", PairChoice::Way::cross_leaf},
+    {"ring", PairChoice::Way::ring}};
+
+}  // namespace
+
+Result<Memlock> parse_memlock(std::string_view text) {
+  if (text == "unlimited") return Memlock{true, {}};
+  const auto amount = parse_byte_count(text);
+  if (!amount) return wrong(text, Quantity<Memlock>::noun);
+  return Memlock{false, *amount};
+}
+
+Result<VersionRule> parse_version_rule(std::string_view text) {
+  constexpr std::pair<std::string_view, VersionRule::Compare> operators[] = {
+      {">=", VersionRule::Compare::at_least},
+      {"<=", VersionRule::Compare::at_most},
+      {"==", VersionRule::Compare::equal},
+      {">", VersionRule::Compare::above},
+      {"<", VersionRule::Compare::below}};
+  VersionRule rule;
+  std::string_view rest = text;
+  for (const auto& [spelling, compare] : operators) {
+    if (!rest.starts_with(spelling)) continue;
+    rule.compare = compare;
+    rest.remove_prefix(spelling.size());
+    break;
+  }
+  while (rest.starts_with(' ')) rest.remove_prefix(1);
+  const auto fits = [](char c) {  // Debian Policy 5.6.12 and rpm: what a version consists of
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+           c == '-' || c == '+' || c == '~' || c == ':' || c == '_' || c == '^';
+  };
+  if (rest.empty() || !std::all_of(rest.begin(), rest.end(), fits))
+    return wrong(text, Quantity<VersionRule>::noun);
+  rule.version = rest;
+  return rule;
+}
+
+Result<PairChoice> parse_pair_choice(std::string_view text) {
+  for (const auto& [word, way] : pair_words)
+    if (text == word) return PairChoice{way, 0};
+  constexpr std::string_view head = "sample(";
+  if (!text.starts_with(head) || !text.ends_with(')')) return wrong(text, Quantity<PairChoice>::noun);
+  const std::string_view digits = text.substr(head.size(), text.size() - head.size() - 1);
+  PairChoice choice{PairChoice::Way::sample, 0};
+  const auto [end, result] = std::from_chars(digits.data(), digits.data() + digits.size(), choice.sample);
+  if (result != std::errc{} || end != digits.data() + digits.size() || choice.sample == 0)
+    return wrong(text, Quantity<PairChoice>::noun);
+  return choice;
+}
+
+Result<Bound> parse_bound(std::string_view text) {
+  Bound bound;
+  constexpr std::string_view of = " of ";
+  if (const std::size_t at = text.find(of); at != text.npos) {
+    const std::string_view reference = text.substr(at + of.size());
+    const auto ratio = parse_ratio(text.substr(0, at));
+    if (!ratio) return wrong(text, Quantity<Bound>::noun);
+    bound.ratio = *ratio;
+    bound.of = reference == "nominal" ? Bound::Of::nominal : Bound::Of::baseline;
+    if (reference == "nominal" || reference == "baseline") return bound;
+    return reference == "ideal"
+               ? wrong(text, "a bound: ideal is for diagnosis, an SLO compares with nominal or baseline")
+               : wrong(text, "a bound: it compares with nominal or baseline");
+  }
+  if (const auto ratio = parse_ratio(text)) {
+    bound.ratio = *ratio;
+    return bound;
+  }
+  if (const auto rate = parse_bit_rate(text)) {
+    bound.unit = Bound::Unit::rate;
+    bound.rate = *rate;
+    return bound;
+  }
+  const auto time = parse_duration(text);
+  if (!time) return wrong(text, Quantity<Bound>::noun);
+  bound.unit = Bound::Unit::time;
+  bound.time = *time;
+  return bound;
+}
+
+Result<SecretName> parse_secret_name(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  for (std::size_t i = 0; i < words_of<SecretStore>.size(); ++i)
+    if (colon != text.npos && colon + 1 < text.size() && text.substr(0, colon) == words_of<SecretStore>[i])
+      return SecretName{static_cast<SecretStore>(i), std::string(text.substr(colon + 1))};
+  // The text is not repeated: it may be the secret.
+  return Error{ErrorKind::denied, "not " + std::string(Quantity<SecretName>::noun)};
+}
+
+Result<IpPrefix> parse_ip_prefix(std::string_view text) {
+  const auto prefix = IpPrefix::parse(text);
+  if (!prefix) return wrong(text, Quantity<IpPrefix>::noun);
+  return *prefix;
+}
+
+Result<IpAddress> parse_ip_address(std::string_view text) {
+  const auto address = IpAddress::parse(text);
+  if (!address) return wrong(text, Quantity<IpAddress>::noun);
+  return *address;
+}
+
+std::string format(const Bound& value) {
+  switch (value.of) {
+    case Bound::Of::nominal: return format(value.ratio) + " of nominal";
+    case Bound::Of::baseline: return format(value.ratio) + " of baseline";
+    case Bound::Of::absolute: break;
+  }
+  switch (value.unit) {
+    case Bound::Unit::rate: return format(value.rate);
+    case Bound::Unit::time: return format(value.time);
+    case Bound::Unit::ratio: break;
+  }
+  return format(value.ratio);
+}
+
+std::string format(const PairChoice& value) {
+  for (const auto& [word, way] : pair_words)
+    if (way == value.way) return std::string(word);
+  return "sample(" + std::to_string(value.sample) + ")";
+}
+
+}  // namespace lockstep

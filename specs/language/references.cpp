@@ -1,0 +1,226 @@
+#include "specs/language/references.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "specs/language/codes.hpp"
+#include "specs/language/hostlist.hpp"
+#include "specs/model/near_miss.hpp"
+
+namespace lockstep {
+namespace {
+
+Span span(const Said<std::string>& said) { return {said.at, static_cast<std::uint32_t>(said->size())}; }
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {
+  const std::string_view near = nearest(word, candidates);
+  return near.empty() ? "" : "did you mean '" + std::string(near) + "'?";
+}
+
+// The devices of all DeviceSets, by name.
+class Devices {
+ public:
+  Devices(const Catalog& catalog, Reporter& reporter) : catalog_(catalog), reporter_(reporter) {
+    for (const DeviceSet& set : catalog.device_sets) {
+      elsewhere_ |= set.from.said;
+      if (set.names.said) add(set);
+    }
+    for (const auto& [name, set] : sets_) names_.push_back(name);
+    std::sort(names_.begin(), names_.end());
+  }
+
+  const DeviceSet* set_of(const std::string& name) const {
+    const auto at = sets_.find(name);
+    return at == sets_.end() ? nullptr : at->second;
+  }
+  // An inventory that is read from elsewhere may hold any name.
+  bool complete() const { return !elsewhere_; }
+  const std::vector<std::string_view>& names() const { return names_; }
+
+  // The names of a hostlist, or none where it is wrong (and has been reported) or the budget is spent.
+  std::vector<std::string> expand(const Said<std::string>& list, std::string_view text) {
+    auto names = expand_hostlist(text, hostlist_limit);
+    if (!names) {
+      reporter_.error(code::bad_hostlist, span(list), names.error().what);
+      return {};
+    }
+    spent_ += names->size();
+    if (spent_ <= total_name_limit) return *std::move(names);
+    if (!told_)
+      reporter_.error(
+          code::too_many_names, span(list),
+          "all hostlists together stand for more than " + std::to_string(total_name_limit) + " names");
+    told_ = true;
+    return {};
+  }
+  std::vector<std::string> expand(const Said<std::string>& list) { return expand(list, *list); }
+
+  // Reports the devices of a hostlist that no DeviceSet has, in one message.
+  void check(const Said<std::string>& list, std::string_view devices, std::string_view who) {
+    if (!complete() || told_) return;
+    std::vector<std::string> unknown;
+    for (std::string& name : expand(list, devices))
+      if (set_of(name) == nullptr) unknown.push_back(std::move(name));
+    if (unknown.empty()) return;
+    const std::string hint = did_you_mean(unknown.front(), names_);
+    reporter_.error(code::unknown_device, span(list),
+                    std::string(who) + " names " + in_quotes(fold_hostlist(unknown)) + ", which " +
+                        (unknown.size() == 1 ? "is" : "are") + " in no DeviceSet",
+                    hint);
+  }
+  void check(const Said<std::string>& list, std::string_view who) {
+    if (list.said) check(list, *list, who);
+  }
+
+ private:
+  void add(const DeviceSet& set) {
+    std::vector<std::string> twice;
+    const DeviceSet* other = nullptr;
+    for (std::string& name : expand(set.names)) {
+      const auto [at, fresh] = sets_.emplace(std::move(name), &set);
+      if (fresh || (other != nullptr && other != at->second)) continue;
+      other = at->second;
+      twice.push_back(at->first);
+    }
+    if (twice.empty()) return;
+    reporter_.error(
+        code::device_twice, span(set.names),
+        in_quotes(fold_hostlist(twice)) + " is in DeviceSet " + in_quotes(*other->metadata.name) + " too",
+        "a device has one role and is in one set", {{other->names.at, "also listed here"}});
+  }
+
+  const Catalog& catalog_;
+  Reporter& reporter_;
+  std::unordered_map<std::string, const DeviceSet*> sets_;
+  std::vector<std::string_view> names_;
+  bool elsewhere_ = false;
+  std::size_t spent_ = 0;
+  bool told_ = false;
+};
+
+class References {
+ public:
+  References(const Catalog& catalog, Reporter& reporter)
+      : catalog_(catalog), reporter_(reporter), devices_(catalog, reporter) {}
+
+  void check() {
+    for (const Fabric& fabric : catalog_.fabrics) check_fabric(fabric);
+    for (const ValidationSuite& suite : catalog_.validation_suites)
+      object(suite.fabric, catalog_.fabrics, "Fabric", "ValidationSuite");
+    for (const HostProfile& profile : catalog_.host_profiles) check_selector(profile.selector, "HostProfile");
+    for (const RolloutPolicy& policy : catalog_.rollout_policies)
+      check_selector(policy.selector, "RolloutPolicy");
+    for (const Cluster& cluster : catalog_.clusters) {
+      if (&cluster != &catalog_.clusters.front())
+        reporter_.error(code::second_cluster, {cluster.at, 1}, "a second Cluster",
+                        "there is one Cluster in a folder of specs",
+                        {{catalog_.clusters.front().at, "the first one is here"}});
+      for (const Maintenance& one : cluster.maintenance) devices_.check(one.names, "maintenance");
+    }
+    exceptions(catalog_.device_sets);
+    exceptions(catalog_.fabrics);
+    exceptions(catalog_.roce_profiles);
+    exceptions(catalog_.host_profiles);
+    exceptions(catalog_.validation_suites);
+    exceptions(catalog_.rollout_policies);
+    exceptions(catalog_.git_sources);
+    exceptions(catalog_.clusters);
+  }
+
+ private:
+  template <class Kind>
+  void object(const Said<std::string>& name, const std::vector<Kind>& all, std::string_view kind,
+              std::string_view who) {
+    if (!name.said || find(all, *name) != nullptr) return;
+    std::vector<std::string_view> names;
+    for (const Kind& one : all) names.push_back(*one.metadata.name);
+    reporter_.error(
+        code::dangling_reference, span(name),
+        std::string(who) + " names " + std::string(kind) + " " + in_quotes(*name) + ", which does not exist",
+        did_you_mean(*name, names));
+  }
+
+  template <class Kind>
+  void exceptions(const std::vector<Kind>& all) {
+    for (const Object& one : all) {
+      for (const Override& exception : one.overrides) devices_.check(exception.names, "an override");
+      for (const Raw& raw : one.raw) devices_.check(raw.names, "raw");
+    }
+  }
+
+  void check_fabric(const Fabric& fabric) {
+    object(fabric.roce_profile, catalog_.roce_profiles, "RoceProfile", "Fabric");
+    for (const Cabling& law : fabric.cabling) {
+      check_ports(law.from, "cabling");
+      check_ports(law.to, "cabling");
+      for (const CablePair& pair : law.list) {
+        check_ports(pair.from, "cabling");
+        check_ports(pair.to, "cabling");
+      }
+    }
+    for (const Vlan& vlan : fabric.vlans) check_ports(vlan.ports, "a VLAN");
+  }
+
+  void check_ports(const Said<std::string>& list, std::string_view who) {
+    if (!list.said) return;
+    const auto split = split_port_list(*list);
+    if (!split) return;  // reported when it was loaded
+    devices_.check(list, split->devices, who);
+    if (!devices_.complete()) return;
+    std::vector<const DeviceSet*> sets;  // usually one
+    for (const std::string& name : devices_.expand(list, split->devices)) {
+      const DeviceSet* set = devices_.set_of(name);
+      if (set == nullptr || std::find(sets.begin(), sets.end(), set) != sets.end()) continue;
+      sets.push_back(set);
+      check_interfaces(list, split->ports, *set, who);
+    }
+  }
+
+  // Hosts list their interfaces; what a switch has follows from its platform.
+  void check_interfaces(const Said<std::string>& list, std::string_view ports, const DeviceSet& set,
+                        std::string_view who) {
+    if (set.interfaces.empty()) return;
+    std::vector<std::string> known;
+    for (const Interface& one : set.interfaces)
+      if (one.name.said)
+        for (std::string& name : devices_.expand(one.name)) known.push_back(std::move(name));
+    for (const Bond& bond : set.bonds) known.push_back(*bond.name);
+    std::sort(known.begin(), known.end());
+    std::vector<std::string> unknown;
+    for (std::string& name : devices_.expand(list, ports))
+      if (!std::binary_search(known.begin(), known.end(), name)) unknown.push_back(std::move(name));
+    if (unknown.empty()) return;
+    reporter_.error(code::unknown_interface, span(list),
+                    std::string(who) + " names interface " + in_quotes(fold_hostlist(unknown)) +
+                        ", which DeviceSet " + in_quotes(*set.metadata.name) + " does not list",
+                    did_you_mean(unknown.front(), {known.begin(), known.end()}));
+  }
+
+  void check_selector(const Said<Selector>& selector, std::string_view who) {
+    if (!selector.said || !devices_.complete()) return;
+    devices_.check(selector->names, who);
+    if (selector->match_labels.empty()) return;
+    for (const DeviceSet& set : catalog_.device_sets)
+      if (matches(set, *selector)) return;
+    reporter_.warning(code::selects_nothing, {selector.at, 1},
+                      "the selector of this " + std::string(who) + " matches no device",
+                      "labels are those of DeviceSets' metadata");
+  }
+
+  static bool matches(const DeviceSet& set, const Selector& selector) {
+    return std::all_of(selector.match_labels.begin(), selector.match_labels.end(), [&set](const auto& want) {
+      const auto* have = find_entry(set.metadata.labels, *want.key);
+      return have != nullptr && have->value == *want.value;
+    });
+  }
+
+  const Catalog& catalog_;
+  Reporter& reporter_;
+  Devices devices_;
+};
+
+}  // namespace
+
+void check_references(const Catalog& catalog, Reporter& reporter) { References(catalog, reporter).check(); }
+
+}  // namespace lockstep

@@ -1,0 +1,50 @@
+#include "specs/language/reporter.hpp"
+
+#include <algorithm>
+
+#include "specs/language/codes.hpp"
+#include "specs/language/node.hpp"
+
+namespace lockstep {
+
+Span span_of(const Node& node) { return {node.at, node.length}; }
+
+void Reporter::error(std::string_view code, Span span, std::string message, std::string hint,
+                     std::vector<Related> related) {
+  add({std::string(code), Severity::error, span.at, std::max(span.length, 1U), std::move(message),
+       std::move(hint), std::move(related)});
+}
+
+void Reporter::warning(std::string_view code, Span span, std::string message, std::string hint,
+                       std::vector<Related> related) {
+  add({std::string(code), Severity::warning, span.at, std::max(span.length, 1U), std::move(message),
+       std::move(hint), std::move(related)});
+}
+
+void Reporter::add(Diagnostic one) {
+  if (full()) {
+    ++left_out_;
+    return;
+  }
+  out_.push_back(std::move(one));
+}
+
+void Reporter::finish() {
+  std::stable_sort(out_.begin(), out_.end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.at < b.at; });
+  if (left_out_ == 0) return;
+  Diagnostic rest;
+  rest.code = code::too_many_errors;
+  rest.message = std::to_string(left_out_) + " more errors and warnings are not shown";
+  out_.push_back(std::move(rest));
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t most = 60;
+  if (text.size() <= most) return "'" + std::string(text) + "'";
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // whole characters only
+  return "'" + std::string(text.substr(0, end)) + "...'";
+}
+
+}  // namespace lockstep

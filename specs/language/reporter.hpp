@@ -1,0 +1,47 @@
+// Reporter: collects diagnostics while a spec is loaded, at most diagnostics_limit of them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "specs/model/diagnostic.hpp"
+
+namespace lockstep {
+
+constexpr std::size_t diagnostics_limit = 1000;  // nobody reads more; keeps a hostile file's report small
+
+struct Node;
+
+// Where a diagnostic points: a place and how many characters to underline.
+struct Span {
+  Position at;
+  std::uint32_t length = 1;
+};
+Span span_of(const Node& node);
+
+class Reporter {
+ public:
+  Reporter(Sources& sources, Diagnostics& out) : sources_(sources), out_(out) {}
+
+  void error(std::string_view code, Span span, std::string message, std::string hint = {},
+             std::vector<Related> related = {});
+  void warning(std::string_view code, Span span, std::string message, std::string hint = {},
+               std::vector<Related> related = {});
+  const Sources& sources() const { return sources_; }
+  bool full() const { return out_.size() >= diagnostics_limit; }
+  // Sorts by place and says how many were left out.
+  void finish();
+
+ private:
+  void add(Diagnostic one);
+  Sources& sources_;
+  Diagnostics& out_;
+  std::size_t left_out_ = 0;
+};
+
+// Text of a person's, cut to a length that fits a message and quoted: 'enabled'.
+std::string in_quotes(std::string_view text);
+
+}  // namespace lockstep

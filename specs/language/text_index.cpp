@@ -1,0 +1,89 @@
+#include "specs/language/text_index.hpp"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t mark_every = 1024;
+
+unsigned char byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
+bool continues(std::string_view text, std::size_t i) {
+  return i < text.size() && (byte_at(text, i) & 0xc0) == 0x80;
+}
+
+std::uint32_t count_characters(std::string_view text) {
+  std::uint32_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  return count;
+}
+
+}  // namespace
+
+TextIndex::TextIndex(std::uint32_t file, std::string_view text) : file_(file), text_(text) {
+  line_starts_.push_back(0);
+  for (std::size_t i = text.find('\n'); i != text.npos; i = text.find('\n', i + 1))
+    line_starts_.push_back(static_cast<std::uint32_t>(i + 1));
+  ascii_ = std::all_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
+  if (ascii_) return;
+  std::uint32_t count = 0;
+  for (std::size_t i = 0; i < text.size(); i += mark_every) {
+    marks_.push_back(count);
+    count += count_characters(text.substr(i, mark_every));
+  }
+  marks_.push_back(count);
+}
+
+std::size_t TextIndex::characters_before(std::size_t offset) const {
+  if (ascii_) return offset;
+  const std::size_t mark = offset / mark_every;
+  return marks_[mark] + count_characters(text_.substr(mark * mark_every, offset - mark * mark_every));
+}
+
+Position TextIndex::position(std::size_t offset) const {
+  offset = std::min(offset, text_.size());
+  const auto line = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset) - line_starts_.begin();
+  const std::size_t start = line_starts_[static_cast<std::size_t>(line - 1)];
+  return {file_, static_cast<std::uint32_t>(line),
+          static_cast<std::uint32_t>(characters_before(offset) - characters_before(start) + 1)};
+}
+
+CodePoint code_point_at(std::string_view text, std::size_t offset) {
+  const unsigned char first = byte_at(text, offset);
+  const unsigned bytes = first < 0x80 ? 1U : first < 0xc2 ? 0U : first < 0xe0 ? 2U : first < 0xf0 ? 3U : 4U;
+  if (bytes == 1) return {first, 1};
+  if (bytes == 0 || first > 0xf4) return {0xfffd, 1};
+  char32_t value = first & (0xffU >> (bytes + 1));
+  for (unsigned i = 1; i < bytes; ++i) {
+    if (!continues(text, offset + i)) return {0xfffd, 1};
+    value = value << 6 | (byte_at(text, offset + i) & 0x3fU);
+  }
+  const bool overlong = (bytes == 3 && value < 0x800) || (bytes == 4 && value < 0x10000);
+  if (overlong || (value >= 0xd800 && value < 0xe000) || value > 0x10ffff) return {0xfffd, 1};
+  return {value, bytes};
+}
+
+std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    if (byte_at(text, i) < 0x80) {
+      ++i;
+      continue;
+    }
+    const CodePoint point = code_point_at(text, i);
+    if (point.bytes == 1) return i;
+    i += point.bytes;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> find_control_character(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const unsigned char c = byte_at(text, i);
+    if ((c >= 0x20 && c != 0x7f) || c == '\t' || c == '\n') continue;
+    if (c == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
+    return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,43 @@
+// TextIndex: byte offset -> line and column (in characters) of one text, and the checks that come before
+// parsing.
+//
+// Promises: a look-up costs at most a kibibyte of counting, whatever the length of the line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "specs/model/diagnostic.hpp"
+
+namespace lockstep {
+
+class TextIndex {
+ public:
+  TextIndex(std::uint32_t file, std::string_view text);
+  Position position(std::size_t offset) const;
+
+ private:
+  std::size_t characters_before(std::size_t offset) const;
+  std::uint32_t file_;
+  std::string_view text_;
+  bool ascii_ = true;
+  std::vector<std::uint32_t> line_starts_;
+  std::vector<std::uint32_t> marks_;  // characters before byte 1024 * i
+};
+
+// The offset of the first byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7).
+std::optional<std::size_t> find_invalid_utf8(std::string_view text);
+
+// The offset of the first control character other than tab, newline and a carriage return before a newline.
+std::optional<std::size_t> find_control_character(std::string_view text);
+
+// The code point at `offset` and how many bytes it takes; malformed bytes count as one character each.
+struct CodePoint {
+  char32_t value = 0;
+  unsigned bytes = 1;
+};
+CodePoint code_point_at(std::string_view text, std::size_t offset);
+
+}  // namespace lockstep

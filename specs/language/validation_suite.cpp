@@ -1,0 +1,143 @@
+// The field tables of ValidationSuite, and the rules between its fields.
+#include "specs/language/validation_suite.hpp"
+
+#include <map>
+
+#include "specs/language/codes.hpp"
+#include "specs/language/kind_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+constexpr std::int64_t day = 86400 * second;
+
+constexpr Field slo_fields[] = {
+    field<&Slo::metric>("metric", "bandwidth, latency, busbw or stepSkew", {.required = true}),
+    field<&Slo::statistic>("statistic", "which of the samples is judged", {.required = true}),
+    field<&Slo::at_least>("atLeast", "the lowest value that holds"),
+    field<&Slo::at_most>("atMost", "the highest value that holds"),
+};
+constexpr Field benchmark_fields[] = {
+    field<&Benchmark::name>("name", "the benchmark's name, unique in the suite",
+                            {.required = true, .form = Form::name}),
+    field<&Benchmark::workload>("workload", "what runs", {.required = true}),
+    field<&Benchmark::transport>("transport", "auto, rdma or tcp; the suite's where it is left out"),
+    field<&Benchmark::pairs>("pairs", "all, same-rail, cross-leaf, ring or sample(N)"),
+    field<&Benchmark::duration>("duration", "of one round",
+                                {.least = second / 100, .most = day, .range = "10ms to 1d"}),
+    field<&Benchmark::direction>("direction", "one, or both at once"),
+    field<&Benchmark::sizes>("sizes", "bytes per rank",
+                             {.not_empty = true, .least = 1, .range = "more than 0B"}),
+    field<&Benchmark::repeats>(
+        "repeats", "how often each pair is measured",
+        {.least = 3, .most = 1000, .why = "a pair is judged by the median of at least 3"}),
+    field<&Benchmark::iterations>("iterations", "after warm-up, for each size",
+                                  {.least = 1, .most = 1'000'000}),
+    field<&Benchmark::slo>("slo", "what must hold"),
+};
+constexpr Field change_fields[] = {
+    field<&OnChange::scope>("scope", "affected (pairs whose path crosses the change), or all"),
+    field<&OnChange::on_violation>("onViolation", "rollback, quarantine or alert"),
+};
+constexpr Field schedule_fields[] = {
+    field<&OnSchedule::every>(
+        "every", "the interval",
+        {.required = true, .least = 60 * second, .most = 366 * day, .range = "1min to 366d"}),
+    field<&OnSchedule::when>("when", "idle: only where no job runs"),
+    field<&OnSchedule::budget>("budget", "the longest that a run may take",
+                               {.least = second, .most = 366 * day, .range = "1s to 366d"}),
+    field<&OnSchedule::on_violation>("onViolation", "quarantine or alert"),
+};
+constexpr Field fields[] = {
+    field<&ValidationSuite::fabric>("fabric", "the Fabric that is measured",
+                                    {.required = true, .form = Form::name}),
+    field<&ValidationSuite::transport>("transport", "auto: rdma where every endpoint has it, else tcp"),
+    field<&ValidationSuite::benchmarks>("benchmarks", "what runs, and what must hold",
+                                        {.required = true, .not_empty = true}),
+    field<&ValidationSuite::on_change>("onChange", "what runs again after a change"),
+    field<&ValidationSuite::on_schedule>("onSchedule", "what runs by the clock"),
+};
+
+Bound::Unit unit_of(Metric metric) {
+  switch (metric) {
+    case Metric::bandwidth:
+    case Metric::busbw: return Bound::Unit::rate;
+    case Metric::latency: return Bound::Unit::time;
+    case Metric::step_skew: return Bound::Unit::ratio;
+  }
+  return Bound::Unit::ratio;
+}
+
+void check_bound(const Slo& slo, const Said<Bound>& bound, Reporter& reporter) {
+  if (!bound.said || !slo.metric.said) return;
+  if (bound->of == Bound::Of::nominal && unit_of(*slo.metric) != Bound::Unit::rate)
+    reporter.error(code::slo_mismatch, {bound.at, 1},
+                   std::string(to_string(*slo.metric)) + " has no nominal value",
+                   "nominal is what links can carry; compare with baseline or write an amount");
+  if (bound->of == Bound::Of::absolute && bound->unit != unit_of(*slo.metric))
+    reporter.error(code::slo_mismatch, {bound.at, 1},
+                   in_quotes(format(*bound)) + " is not a bound for " + std::string(to_string(*slo.metric)),
+                   unit_of(*slo.metric) == Bound::Unit::rate
+                       ? "write 90% of nominal, 95% of baseline or 40Gbps"
+                   : unit_of(*slo.metric) == Bound::Unit::time ? "write 12us or 110% of baseline"
+                                                               : "write 5% or 110% of baseline");
+}
+
+void check_slo(const Slo& slo, Span span, Reporter& reporter) {
+  const bool least = slo.at_least.at.line != 0;  // written, even if it could not be read
+  const bool most = slo.at_most.at.line != 0;
+  if (least == most) reporter.error(code::slo_mismatch, span, "an SLO needs one of atLeast and atMost");
+  check_bound(slo, slo.at_least, reporter);
+  check_bound(slo, slo.at_most, reporter);
+}
+
+void check_suite(const ValidationSuite& suite, Span, Reporter& reporter) {
+  std::map<std::string_view, Position> names;
+  for (const Benchmark& one : suite.benchmarks) {
+    if (!one.name.said) continue;
+    const auto [at, fresh] = names.emplace(*one.name, one.name.at);
+    if (!fresh)
+      reporter.error(code::written_twice, {one.name.at, 1},
+                     "benchmark " + in_quotes(*one.name) + " is written twice", "",
+                     {{at->second, "first written here"}});
+  }
+}
+
+void check_schedule(const OnSchedule& one, Span, Reporter& reporter) {
+  if (one.on_violation.said && *one.on_violation == OnViolation::rollback)
+    reporter.error(code::fields_conflict, {one.on_violation.at, 1},
+                   "nothing was changed that a schedule could roll back", "write quarantine or alert");
+}
+
+}  // namespace
+
+template <>
+const Type& struct_type<Slo>() {
+  static constexpr Type type = object_type<Slo>("an SLO", slo_fields, checked<Slo, check_slo>);
+  return type;
+}
+template <>
+const Type& struct_type<Benchmark>() {
+  static constexpr Type type = object_type<Benchmark>("a benchmark", benchmark_fields);
+  return type;
+}
+template <>
+const Type& struct_type<OnChange>() {
+  static constexpr Type type = object_type<OnChange>("onChange", change_fields);
+  return type;
+}
+template <>
+const Type& struct_type<OnSchedule>() {
+  static constexpr Type type =
+      object_type<OnSchedule>("onSchedule", schedule_fields, checked<OnSchedule, check_schedule>);
+  return type;
+}
+template <>
+const Type& struct_type<ValidationSuite>() {
+  static constexpr Type type =
+      object_type<ValidationSuite>("a ValidationSuite", fields, checked<ValidationSuite, check_suite>);
+  return type;
+}
+
+}  // namespace lockstep
