@@ -14,11 +14,16 @@ namespace {
 using Json = nlohmann::json;
 using std::chrono::milliseconds;
 
-// bgpd follows a new maximum-paths within 60 ms (measured, README.md); a loaded machine gets 30 times that.
-constexpr milliseconds kFollows{2000};
+// zebra drops an unused group after its keep time, 1 s at least, and follows bgpd within 60 ms (measured,
+// README.md); a loaded machine gets four times that.
+constexpr milliseconds kFollows{4000};
 constexpr milliseconds kLookAgain{5};
 // Time that putting maximum-paths back may take, whatever is left of the call.
 constexpr milliseconds kPutBack{2000};
+
+// ZEBRA_DEFAULT_NHG_KEEP_TIMER, zebra/zebra_router.h; `no zebra nexthop-group keep` wants the number too.
+constexpr const char* kKeepDefault = "zebra nexthop-group keep 180";
+constexpr const char* kKeepShortest = "zebra nexthop-group keep 1";
 
 constexpr int kTries = 3;
 constexpr std::chrono::seconds kWithin{300};
@@ -47,10 +52,40 @@ Result<Done> configure(Vty& bgpd, const std::vector<std::string>& lines, const C
   return Done{};
 }
 
-Result<Done> set_max_paths(const std::string& run_dir, const std::string& router, const std::string& line,
-                           const Call& call) {
-  TRY(Vty bgpd, Vty::connect(run_dir, "bgpd", call));
-  return configure(bgpd, {"configure terminal", router, "address-family ipv4 unicast", line, "end"}, call);
+// The two settings that a reinstall moves, and the lines that put them back.
+struct Knobs {
+  std::string run_dir;
+  std::string router;      // "router bgp 65001"
+  std::string paths_back;  // "maximum-paths 64"
+  std::string keep_back;   // "zebra nexthop-group keep 180"
+
+  Result<Done> paths(const std::string& line, const Call& call) const {
+    TRY(Vty bgpd, Vty::connect(run_dir, "bgpd", call));
+    return configure(bgpd, {"configure terminal", router, "address-family ipv4 unicast", line, "end"}, call);
+  }
+  Result<Done> keep(const std::string& line, const Call& call) const {
+    TRY(Vty zebra, Vty::connect(run_dir, "zebra", call));
+    return configure(zebra, {"configure terminal", line, "end"}, call);
+  }
+  // Both are tried, whatever becomes of the first.
+  Result<Done> put_back(const Call& call) const {
+    auto first = paths(paths_back, call);
+    auto second = keep(keep_back, call);
+    return first ? second : first;
+  }
+};
+
+Result<Knobs> knobs_of(const std::string& run_dir, const Call& call) {
+  const State now = read(run_dir, {.bgp = true, .bfd = false, .effects = false}, call);
+  if (now.bgp_error) return *now.bgp_error;
+  if (!now.bgp->speaker) return Error{ErrorKind::refused, "there is no `router bgp`"};
+  const Speaker& speaker = *now.bgp->speaker;
+  Knobs knobs{run_dir, speaker.header, "maximum-paths " + std::to_string(speaker.max_paths), kKeepDefault};
+  if (speaker.max_paths == now.bgp->max_paths_default) knobs.paths_back = "no maximum-paths";
+  TRY(Vty zebra, Vty::connect(run_dir, "zebra", call));
+  TRY(const RunningConfig config, read_config(zebra, call));
+  if (const ConfigLine* const keep = config.find("zebra nexthop-group keep")) knobs.keep_back = keep->text;
+  return knobs;
 }
 
 Result<Done> pause(const Call& call) {
@@ -62,18 +97,34 @@ Result<Done> pause(const Call& call) {
   return Done{};
 }
 
-// Until zebra's route has at most (or at least) `count` next hops.
-Result<Done> await_paths(const std::string& run_dir, const std::string& prefix, std::size_t count,
-                         bool at_most, const Call& call) {
+// Asks until `reached` says true.
+template <class Question>
+Result<Done> await(const std::string& what, const Call& call, Question reached) {
   const Time until = std::min(call.deadline, std::chrono::steady_clock::now() + kFollows);
   for (;;) {
-    TRY(const RouteView view, ask_route(run_dir, prefix, call));
-    const std::size_t now = view.interfaces.size();
-    if (!view.protocol.empty() && (at_most ? now <= count : now >= count)) return Done{};
-    if (std::chrono::steady_clock::now() >= until)
-      return Error{ErrorKind::transient, "zebra did not follow maximum-paths for " + prefix};
+    TRY(const bool done, reached());
+    if (done) return Done{};
+    if (std::chrono::steady_clock::now() >= until) return Error{ErrorKind::transient, what};
     TRY_DONE(pause(call));
   }
+}
+
+// As long as the group exists, zebra takes it for installed and sends nothing to the kernel.
+Result<Done> await_no_group(const std::string& run_dir, std::int64_t group, const Call& call) {
+  TRY(Vty zebra, Vty::connect(run_dir, "zebra", call));
+  const std::string id = std::to_string(group);
+  return await("zebra still holds next-hop group " + id, call, [&]() -> Result<bool> {
+    TRY(const Reply reply, zebra.say("show nexthop-group rib " + id, Intention::asks, call));
+    return reply.code != 0 || reply.text.find("does not exist") != std::string::npos;
+  });
+}
+
+Result<Done> await_paths(const std::string& run_dir, const std::string& prefix, std::size_t count,
+                         const Call& call) {
+  return await("zebra did not take " + prefix + " back", call, [&]() -> Result<bool> {
+    TRY(const RouteView view, ask_route(run_dir, prefix, call));
+    return view.interfaces.size() >= count;
+  });
 }
 
 }  // namespace
@@ -87,6 +138,7 @@ Result<RouteView> route_view_of(std::string_view json, const std::string& prefix
     if (!route.is_object() || !route.value("selected", false)) continue;
     view.protocol = route.value("protocol", "");
     view.installed = route.value("installed", false);
+    view.group = route.value("installedNexthopGroupId", std::int64_t{0});
     if (!route.contains("nexthops") || !route["nexthops"].is_array()) break;
     for (const Json& hop : route["nexthops"])
       if (hop.is_object() && hop.value("fib", false))
@@ -132,9 +184,11 @@ std::optional<Remedy::Offer> FrrRemedy::offer(const Change& effect) const {
   switch (cure_for(effect)) {
     case Cure::none: return std::nullopt;
     case Cure::reinstall:
-      return Offer{"reinstall-multipath",
-                   "sets maximum-paths to 1 and back, so that FRR installs the whole next-hop group anew",
-                   Disruption::traffic, kTries, kWithin};
+      return Offer{
+          "reinstall-multipath",
+          "sets maximum-paths to 1 until zebra has forgotten the group (about 1 s), and back, so that FRR "
+          "installs all of it anew",
+          Disruption::traffic, kTries, kWithin};
     case Cure::clear:
       return Offer{"clear-session", "resets the BGP session with the neighbour", Disruption::traffic, kTries,
                    kWithin};
@@ -167,25 +221,20 @@ Result<Done> FrrRemedy::reinstall(const std::string& prefix, const Call& call) {
   if (before.interfaces.size() < 2)
     return Error{ErrorKind::refused, prefix + ": FRR itself has one next hop only, by " +
                                          (before.interfaces.empty() ? "nothing" : before.interfaces[0])};
-  const State now = read(run_dir_, {.bgp = true, .bfd = false, .effects = false}, call);
-  if (now.bgp_error) return *now.bgp_error;
-  if (!now.bgp->speaker) return Error{ErrorKind::refused, "there is no `router bgp`"};
-  const Speaker& speaker = *now.bgp->speaker;
-  const bool usual = speaker.max_paths == now.bgp->max_paths_default;
-  const std::string back = usual ? "no maximum-paths" : "maximum-paths " + std::to_string(speaker.max_paths);
+  TRY(const Knobs knobs, knobs_of(run_dir_, call));
 
-  auto done = set_max_paths(run_dir_, speaker.header, "maximum-paths 1", call);
-  if (done) done = await_paths(run_dir_, prefix, 1, /*at_most=*/true, call);
+  auto done = knobs.keep(kKeepShortest, call);
+  if (done) done = knobs.paths("maximum-paths 1", call);
+  if (done) done = await_no_group(run_dir_, before.group, call);
   // Put back in any case, with time of its own: a stop must not leave the device on one path.
   const Call own{.deadline = std::chrono::steady_clock::now() + kPutBack, .stop = {}};
-  auto put_back = set_max_paths(run_dir_, speaker.header, back, own);
-  if (!put_back) {
+  if (auto put_back = knobs.put_back(own); !put_back) {
     Error error = wrap("maximum-paths may still be 1", std::move(put_back.error()));
     error.kind = ErrorKind::unknown_outcome;
     return error;
   }
   if (!done) return done;
-  return await_paths(run_dir_, prefix, before.interfaces.size(), /*at_most=*/false, call);
+  return await_paths(run_dir_, prefix, before.interfaces.size(), call);
 }
 
 Result<Done> FrrRemedy::clear(const std::string& interface, const Call& call) {

@@ -41,6 +41,7 @@ class FrrRemedy : public Remedy {
 struct RouteView {
   std::string protocol;  // "bgp"; empty: FRR has no such route
   bool installed = false;
+  std::int64_t group = 0;  // zebra's next-hop group, the kernel's id of it too
   std::vector<std::string> interfaces;
 };
 Result<RouteView> route_view_of(std::string_view json, const std::string& prefix);
