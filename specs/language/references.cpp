@@ -20,9 +20,11 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
 // The devices of all DeviceSets, by name.
 class Devices {
  public:
-  Devices(const Catalog& catalog, Reporter& reporter) : catalog_(catalog), reporter_(reporter) {
+  Devices(const Catalog& catalog, Reporter& reporter)
+      : reporter_(reporter), elsewhere_(reporter.incomplete()) {
     for (const DeviceSet& set : catalog.device_sets) {
-      elsewhere_ |= set.from.said;
+      // A set whose names could not be read may hold any name too: one error, not one for each mention.
+      elsewhere_ |= set.from.said || !set.names.said;
       if (set.names.said) add(set);
     }
     for (const auto& [name, set] : sets_) names_.push_back(name);
@@ -89,11 +91,10 @@ class Devices {
         "a device has one role and is in one set", {{other->names.at, "also listed here"}});
   }
 
-  const Catalog& catalog_;
   Reporter& reporter_;
   std::unordered_map<std::string, const DeviceSet*> sets_;
   std::vector<std::string_view> names_;
-  bool elsewhere_ = false;
+  bool elsewhere_;
   std::size_t spent_ = 0;
   bool told_ = false;
 };
@@ -131,7 +132,7 @@ class References {
   template <class Kind>
   void object(const Said<std::string>& name, const std::vector<Kind>& all, std::string_view kind,
               std::string_view who) {
-    if (!name.said || find(all, *name) != nullptr) return;
+    if (!name.said || reporter_.incomplete() || find(all, *name) != nullptr) return;
     std::vector<std::string_view> names;
     for (const Kind& one : all) names.push_back(*one.metadata.name);
     reporter_.error(

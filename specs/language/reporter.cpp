@@ -6,6 +6,15 @@
 #include "specs/language/node.hpp"
 
 namespace lockstep {
+namespace {
+
+// The errors after which a whole file or document is missing.
+constexpr std::string_view unread[] = {code::unreadable,   code::no_specs,           code::too_large,
+                                       code::not_utf8,     code::control_character,  code::syntax,
+                                       code::too_deep,     code::too_many_nodes,     code::not_a_map,
+                                       code::unknown_kind, code::unknown_api_version};
+
+}  // namespace
 
 Span span_of(const Node& node) { return {node.at, node.length}; }
 
@@ -22,6 +31,7 @@ void Reporter::warning(std::string_view code, Span span, std::string message, st
 }
 
 void Reporter::add(Diagnostic one) {
+  incomplete_ |= std::find(std::begin(unread), std::end(unread), one.code) != std::end(unread);
   if (full()) {
     ++left_out_;
     return;

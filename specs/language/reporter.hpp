@@ -31,6 +31,9 @@ class Reporter {
                std::vector<Related> related = {});
   const Sources& sources() const { return sources_; }
   bool full() const { return out_.size() >= diagnostics_limit; }
+  // True once a whole file or document could not be read: what it says is not known, so what is missing is
+  // not either.
+  bool incomplete() const { return incomplete_; }
   // Sorts by place and says how many were left out.
   void finish();
 
@@ -39,6 +42,7 @@ class Reporter {
   Sources& sources_;
   Diagnostics& out_;
   std::size_t left_out_ = 0;
+  bool incomplete_ = false;
 };
 
 // Text of a person's, cut to a length that fits a message and quoted: 'enabled'.

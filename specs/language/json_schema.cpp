@@ -1,0 +1,105 @@
+#include "specs/language/json_schema.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view draft = "https://json-schema.org/draft/2020-12/schema";
+
+Json schema_of(const Type& type, const Limits& limits);
+
+void add_fields(Json& schema, std::span<const Field> fields) {
+  for (const Field& one : fields) {
+    Json field = schema_of(one.type(), one.limits);
+    field["description"] = one.doc;
+    if (one.limits.not_empty) {
+      const Type::Shape shape = one.type().shape;
+      if (shape == Type::Shape::list) field["minItems"] = 1;
+      if (shape == Type::Shape::entries) field["minProperties"] = 1;
+    }
+    schema["properties"][std::string(one.name)] = std::move(field);
+    if (one.limits.required) schema["required"].push_back(one.name);
+  }
+}
+
+Json object_of(std::span<const Field> fields) {
+  Json schema{{"type", "object"}, {"additionalProperties", false}, {"properties", Json::object()}};
+  add_fields(schema, fields);
+  return schema;
+}
+
+Json text_of(const Type& type, const Limits& limits) {
+  if (!type.words.empty()) return {{"type", "string"}, {"enum", type.words}};
+  // Quantities are written without quotes too; some then read as numbers (an AS number, a wave).
+  if (!type.pattern.empty()) {
+    Json schema{{"type", Json::array({"string", "number"})}, {"pattern", type.pattern}};
+    if (!limits.range.empty()) schema["$comment"] = limits.range;
+    return schema;
+  }
+  Json schema{{"type", "string"}};
+  if (limits.form == Form::name) schema["pattern"] = "^[0-9A-Za-z]([0-9A-Za-z._-]{0,251}[0-9A-Za-z])?$";
+  if (limits.form == Form::hostlist) schema["pattern"] = "^[^\\s:]+$";
+  if (limits.form == Form::ports) schema["pattern"] = "^[^\\s:]+:[^\\s:]+$";
+  if (limits.form == Form::sentence) schema["pattern"] = "\\S";
+  return schema;
+}
+
+Json schema_of(const Type& type, const Limits& limits) {
+  switch (type.shape) {
+    case Type::Shape::boolean: return {{"type", "boolean"}};
+    case Type::Shape::integer: {
+      Json schema{{"type", "integer"}};
+      if (limits.least != std::numeric_limits<std::int64_t>::min()) schema["minimum"] = limits.least;
+      if (limits.most != std::numeric_limits<std::int64_t>::max()) schema["maximum"] = limits.most;
+      return schema;
+    }
+    case Type::Shape::text: return text_of(type, limits);
+    case Type::Shape::literal: return Json::object();
+    case Type::Shape::list: {
+      Json schema{{"type", "array"}, {"items", schema_of(type.item(), limits)}};
+      return schema;
+    }
+    case Type::Shape::entries:
+      return {{"type", "object"}, {"additionalProperties", schema_of(type.item(), limits)}};
+    case Type::Shape::object: break;
+  }
+  Json object = object_of(type.fields);
+  if (type.words.empty()) return object;
+  return {{"oneOf", Json::array({Json{{"type", "string"}, {"enum", type.words}}, std::move(object)})}};
+}
+
+Json document_of(const KindRow& kind) {
+  Json spec = object_of(kind.spec().fields);
+  add_fields(spec, object_fields().fields);
+  Json properties{{"apiVersion", {{"const", api_version}}},
+                  {"kind", {{"const", kind.name}}},
+                  {"metadata", schema_of(metadata_type(), {})},
+                  {"spec", std::move(spec)}};
+  properties["status"] = {{"type", "object"}, {"description", "written by the reconciler only"}};
+  return {{"title", kind.name},
+          {"description", kind.doc},
+          {"type", "object"},
+          {"required", {"apiVersion", "kind", "metadata", "spec"}},
+          {"additionalProperties", false},
+          {"properties", std::move(properties)}};
+}
+
+}  // namespace
+
+Json json_schema(const KindRow& kind) {
+  Json schema = document_of(kind);
+  schema["$schema"] = draft;
+  return schema;
+}
+
+Json json_schema_of_all() {
+  Json all = Json::array();
+  for (const KindRow& kind : kind_rows())
+    if (!kind.written_by_reconciler) all.push_back(document_of(kind));
+  return {{"$schema", draft}, {"title", "Lockstep specs"}, {"oneOf", std::move(all)}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,17 @@
+// JSON Schema (draft 2020-12) of the kinds, for editors and for `lockstep schema`: the loader's own tables,
+// walked.
+//
+// Promises: what load() accepts, the schema accepts; the reverse holds for field names, types, words and
+// ranges, not for rules between fields.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "specs/language/kind_rows.hpp"
+
+namespace lockstep {
+
+nlohmann::json json_schema(const KindRow& kind);
+nlohmann::json json_schema_of_all();  // any of the kinds that people write
+
+}  // namespace lockstep
