@@ -180,8 +180,7 @@ Result<Done> prepare_run_dir(const TwinRecord& record, const TwinDevice& device)
   if (user == nullptr) return Error{ErrorKind::unsupported, "there is no user frr"};
   if (::chown(at.run_dir.c_str(), user->pw_uid, user->pw_gid) != 0) return errno_error("chown " + at.run_dir);
   // vtysh reads vtysh.conf and complains without it; the daemons do so for theirs.
-  for (const std::string& name : {std::string("vtysh"), std::string(kFrrDaemons[0]),
-                                  std::string(kFrrDaemons[1]), std::string(kFrrDaemons[2])}) {
+  for (const char* name : {"frr", "vtysh", "zebra", "bgpd", "bfdd"}) {
     const std::string file = at.config_file(name);
     const Descriptor made(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
     if (!made) return errno_error("create " + file);

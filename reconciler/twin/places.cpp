@@ -15,6 +15,7 @@ DevicePlaces places(std::string_view cluster, std::string_view device) {
   out.netns_path = std::string(kNetns) + out.netns;
   out.run_dir = twin_places(cluster).run_dir + "/" + std::string(device);
   out.lldpd_socket = out.run_dir + "/lldpd.sock";
+  out.frr_config = out.run_dir + "/frr.conf";
   out.zserv_socket = out.run_dir + "/zserv.api";
   return out;
 }

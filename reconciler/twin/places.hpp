@@ -16,6 +16,7 @@ struct DevicePlaces {
   std::string run_dir;       // sockets, pid files, logs and configuration of the device's daemons; owner frr
   std::string lldpd_socket;  // lldpcli -u
   std::string zserv_socket;  // zebra's client socket
+  std::string frr_config;    // the integrated frr.conf: what is saved there is told to a daemon started again
 
   // A daemon's vty socket, its configuration file ("write" on the vty saves there, a restart reads it) and
   // log.

@@ -138,7 +138,7 @@ Result<Done> Supervisor::make_namespaces(std::map<std::string, MadeNetns>& made)
 }
 
 Result<Done> Supervisor::make_cables(const std::map<std::string, MadeNetns>& made) {
-  std::vector<Wiring> wirings;
+  std::vector<CableEnds> wirings;
   for (const TwinCable& cable : record_.layout.cables)
     wirings.push_back({&cable, &made.at(cable.device_a), &made.at(cable.device_b)});
   return wire(wirings, [&](std::size_t done) { return tell("cables", done, wirings.size()); });
@@ -188,7 +188,10 @@ Result<bool> Supervisor::start_round() {
       if (may) TRY_DONE(start_one(i));
     } else if (is_ready(plan)) {
       change(state, DaemonLife::running, "");
-      tell("daemons", ++running, plans_.size());
+      ++running;
+      const auto started = std::count_if(states_.begin(), states_.end(),
+                                         [](const auto& one) { return one.life == DaemonLife::running; });
+      tell("daemons", static_cast<std::size_t>(started), plans_.size());
     }
   }
   return running == plans_.size();

@@ -17,6 +17,7 @@ extern "C" {
 #include "reconciler/twin/daemons.hpp"
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/remains.hpp"
+#include "reconciler/twin/saved_config.hpp"
 #include "reconciler/twin/supervisor.hpp"
 
 namespace lockstep {
@@ -214,7 +215,9 @@ Result<Done> start_daemon(const std::string& cluster, const std::string& device,
   TRY(const std::string line, ask(cluster, {{"op", "start"}, {"device", device}, {"daemon", daemon}}));
   const nlohmann::json said = parsed(line);
   if (said.contains("error")) return error_in(said);
-  return Done{};
+  const DevicePlaces at = places(cluster, device);
+  if (daemon == "lldpd") return Done{};
+  return tell_saved_config(at.run_dir, at.frr_config, daemon, within(kAnswerPatience));
 }
 
 }  // namespace lockstep

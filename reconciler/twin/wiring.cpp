@@ -29,7 +29,7 @@ std::string text_of(const TwinCable& cable) {
   return "cable " + cable.device_a + ":" + cable.port_a + " -- " + cable.device_b + ":" + cable.port_b;
 }
 
-netlink::Request veth_request(const Wiring& wiring) {
+netlink::Request veth_request(const CableEnds& wiring) {
   netlink::Request out(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
   out.header(ifinfomsg{});
   out.put_text(IFLA_IFNAME, kernel_port_name(wiring.cable->port_a));
@@ -73,7 +73,7 @@ Result<Done> set_altname(const MadeNetns& place, const std::string& port) {
   });
 }
 
-Result<Done> finish_cable(const Wiring& wiring) {
+Result<Done> finish_cable(const CableEnds& wiring) {
   TRY_DONE(set_altname(*wiring.a, wiring.cable->port_a));
   TRY_DONE(set_altname(*wiring.b, wiring.cable->port_b));
   if (wiring.cable->segmentation_offload) return Done{};
@@ -84,12 +84,12 @@ Result<Done> finish_cable(const Wiring& wiring) {
 
 }  // namespace
 
-Result<Done> wire(std::span<const Wiring> wirings, const std::function<bool(std::size_t)>& done) {
+Result<Done> wire(std::span<const CableEnds> wirings, const std::function<bool(std::size_t)>& done) {
   TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
   for (std::size_t from = 0; from < wirings.size(); from += kBatch) {
     const auto some = wirings.subspan(from, std::min(kBatch, wirings.size() - from));
     std::vector<netlink::Request> requests;
-    for (const Wiring& one : some) requests.push_back(veth_request(one));
+    for (const CableEnds& one : some) requests.push_back(veth_request(one));
     std::vector<netlink::Answer> answers;
     TRY_DONE(socket.change_all(requests, bounded(), answers));
     for (std::size_t i = 0; i < some.size(); ++i) {

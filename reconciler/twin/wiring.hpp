@@ -15,14 +15,14 @@
 
 namespace lockstep {
 
-struct Wiring {
+struct CableEnds {
   const TwinCable* cable = nullptr;
   const MadeNetns* a = nullptr;
   const MadeNetns* b = nullptr;
 };
 
 // `done` is called with the number of cables made so far; false from it cancels.
-Result<Done> wire(std::span<const Wiring> wirings, const std::function<bool(std::size_t)>& done);
+Result<Done> wire(std::span<const CableEnds> wirings, const std::function<bool(std::size_t)>& done);
 
 // TSO, GSO and GRO of one interface, by the ethtool ioctl (SIOCETHTOOL, linux/ethtool.h). `socket`: any of
 // the interface's namespace.

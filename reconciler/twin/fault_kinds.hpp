@@ -1,0 +1,36 @@
+// The makers behind the table of faults, by what they touch: faults_link.cpp, faults_queue.cpp,
+// faults_routing.cpp.
+#pragma once
+
+#include <functional>
+
+#include "drivers/linux/session.hpp"
+#include "reconciler/twin/faults.hpp"
+
+namespace lockstep {
+
+Result<FaultLines> break_mtu(const FaultOrder& order);
+Result<FaultLines> break_address_removed(const FaultOrder& order);
+Result<FaultLines> break_wrong_address(const FaultOrder& order);
+Result<FaultLines> break_link_down(const FaultOrder& order);
+Result<FaultLines> break_link_flap(const FaultOrder& order);
+Result<FaultLines> break_offload(const FaultOrder& order);
+Result<FaultLines> break_sysctl(const FaultOrder& order);
+Result<FaultLines> break_hash_policy(const FaultOrder& order);
+Result<FaultLines> break_miscabled(const FaultOrder& order);
+Result<FaultLines> break_slow_link(const FaultOrder& order);
+Result<FaultLines> break_packet_loss(const FaultOrder& order);
+Result<FaultLines> break_bgp_neighbor_shutdown(const FaultOrder& order);
+Result<FaultLines> break_ecmp_off(const FaultOrder& order);
+Result<FaultLines> break_lost_nexthop(const FaultOrder& order);
+Result<FaultLines> break_hung_daemon(const FaultOrder& order);
+Result<FaultLines> break_resumed_daemon(const FaultOrder& order);
+Result<FaultLines> break_killed_daemon(const FaultOrder& order);
+
+// Runs `body` in the order's namespace, with a session there.
+Result<FaultLines> in_device(const FaultOrder& order,
+                             const std::function<Result<FaultLines>(Session&)>& body);
+// A port by its spec's name; refused with the ports that there are.
+Result<Link> port_of(const FaultOrder& order, const std::string& port);
+
+}  // namespace lockstep

@@ -1,0 +1,55 @@
+// Faults by name, for `lockstep twin break`: each breaks one thing in a twin's device the way it breaks in
+// life.
+//
+// Promises: made natively (netlink, the daemon's vty, /proc/sys, a signal to our own daemon), only inside the
+// twin's namespaces, and each tells exactly what it did, with what was there before. There is no undo:
+// healing is the reconciler's work. Refuses: an unknown fault, a missing or senseless argument, a device that
+// the twin has not, a parameter outside net.* (it would be this machine's), with nothing changed.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drivers/runtime/call.hpp"
+#include "reconciler/twin/places.hpp"
+#include "specs/model/result.hpp"
+
+namespace lockstep {
+
+// One line each, as a person would have typed it: "gpu1: ip link set rail0 mtu 1500 (was 9000)".
+using FaultLines = std::vector<std::string>;
+
+struct FaultOrder {
+  std::string cluster;
+  std::string device;
+  DevicePlaces at;
+  std::vector<std::string> arguments;  // after the device
+  Call call;
+
+  // Argument number i, or what holds when it was not given.
+  std::string argument(std::size_t i, std::string_view otherwise = {}) const {
+    return i < arguments.size() ? arguments[i] : std::string(otherwise);
+  }
+};
+
+struct Fault {
+  std::string_view name;
+  std::string_view arguments;  // "DEVICE PORT [MTU=1500]"
+  std::string_view what;       // what goes wrong, in words
+  std::string_view native;     // how it is done
+  std::size_t least = 0;       // arguments after the device
+  std::size_t most = 0;
+  Result<FaultLines> (*make)(const FaultOrder& order) = nullptr;
+};
+
+// All of them, by name.
+std::span<const Fault> faults();
+
+// `words`: the device and its arguments. The twin must be up.
+Result<FaultLines> break_twin(const std::string& cluster, const std::string& fault,
+                              const std::vector<std::string>& words, const Call& call);
+
+}  // namespace lockstep
