@@ -20,6 +20,10 @@ constexpr int kReceiveBytes = 4 << 20;
 
 }  // namespace
 
+Socket::Socket(Socket&&) noexcept = default;
+Socket& Socket::operator=(Socket&&) noexcept = default;
+Socket::~Socket() = default;
+
 Result<Socket> Socket::open(int protocol) {
   Descriptor descriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol));
   if (!descriptor) return system_error("socket", errno);
