@@ -154,7 +154,7 @@ int carry_out(LoopSession& session, Plan plan, const ApplyCommandOptions& option
   if (console.is_text())
     console.print(report_text(report, plan, gate, console.out()));
   else
-    console.print(report_json(report, plan, gate, config_hash(session.cluster().compiled)));
+    console.print_document(report_json(report, plan, gate, config_hash(session.cluster().compiled)));
   return report.exit_code();
 }
 
@@ -190,7 +190,7 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
     if (console.is_text())
       console.print(console.out().paint(Ink::green, "nothing to do") + ": " + session->cluster().title() + " is as its specs say\n");
     else
-      console.print(to_json(*plan));
+      console.print_document(to_json(*plan));
     return read;
   }
   if (console.is_text() && !options.yes) console.print(plan_text(*plan, console.out()));

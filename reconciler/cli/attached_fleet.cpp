@@ -3,21 +3,25 @@
 #include "drivers/frr/driver.hpp"
 #include "drivers/linux/driver.hpp"
 #include "reconciler/twin/twin.hpp"
-#include "specs/fabric/capacity.hpp"
+#include "specs/compile/wanted_sysctls.hpp"
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 namespace {
 
+// Where Debian's lldpd listens (lldpd(8), -u).
+constexpr const char* kLldpdSocket = "/run/lldpd.socket";
+
 class Attacher {
  public:
-  explicit Attacher(const OpenedCluster& cluster) : cluster_(cluster) {}
+  // `lldp`: an lldpd runs in every device of the twin.
+  Attacher(const OpenedCluster& cluster, bool lldp) : cluster_(cluster), lldp_(lldp) {}
 
   std::vector<Attached*> attach(DeviceIndex index, AttachedFleet& out) const {
     std::vector<Attached*> mine;
     const TopologyDevice& device = cluster_.compiled.topology.devices[index];
     for (const DriverName driver : device.drivers) {
-      std::optional<Attached> attached = cluster_.twin ? in_twin(driver, device.name) : on_this_machine(driver, device);
+      std::optional<Attached> attached = cluster_.twin ? in_twin(driver, index) : on_this_machine(driver, index);
       if (!attached) continue;
       out.drivers.push_back(std::make_unique<Attached>(*std::move(attached)));
       mine.push_back(out.drivers.back().get());
@@ -26,22 +30,27 @@ class Attacher {
   }
 
  private:
-  std::optional<Attached> in_twin(DriverName driver, const std::string& device) const {
+  std::optional<Attached> in_twin(DriverName driver, DeviceIndex index) const {
+    const std::string& device = cluster_.compiled.topology.devices[index].name;
     const DevicePlaces at = places(cluster_.id, device);
     if (driver == DriverName::linux_kernel)
       return make_linux_driver({.device = device, .netns_path = at.netns_path, .software_rate = true,
-                                .sysctls = {}});
+                                .sysctls = wanted_sysctls(cluster_.compiled.intents[index]),
+                                .lldpd_socket = lldp_ ? at.lldpd_socket : ""});
     if (driver == DriverName::frr)
       return make_frr_driver({.device = device, .run_dir = at.run_dir, .config_file = at.run_dir + "/frr.conf",
                               .netns_path = at.netns_path});
     return std::nullopt;
   }
 
-  std::optional<Attached> on_this_machine(DriverName driver, const TopologyDevice& device) const {
+  std::optional<Attached> on_this_machine(DriverName driver, DeviceIndex index) const {
+    const TopologyDevice& device = cluster_.compiled.topology.devices[index];
     const DeviceSet& set = cluster_.catalog.device_sets[device.set];
     if (!set.connect.value.local.value) return std::nullopt;
     if (driver == DriverName::linux_kernel)
-      return make_linux_driver({.device = device.name, .netns_path = "", .software_rate = false, .sysctls = {}});
+      return make_linux_driver({.device = device.name, .netns_path = "", .software_rate = false,
+                                .sysctls = wanted_sysctls(cluster_.compiled.intents[index]),
+                                .lldpd_socket = kLldpdSocket});
     // Debian's FRR package keeps its sockets and its configuration there (frr.service, /etc/frr/daemons).
     if (driver == DriverName::frr)
       return make_frr_driver({.device = device.name, .run_dir = "/run/frr", .config_file = "/etc/frr/frr.conf",
@@ -50,6 +59,7 @@ class Attacher {
   }
 
   const OpenedCluster& cluster_;
+  bool lldp_;
 };
 
 }  // namespace
@@ -57,14 +67,16 @@ class Attacher {
 const Policy* AttachedFleet::policy_for(const FleetDevice&) const { return policies.empty() ? nullptr : &policies.front(); }
 
 Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster) {
+  bool lldp = false;
   if (cluster.twin) {
     const Result<TwinReport> twin = status(cluster.id);
     if (!twin || !twin->alive)
       return Error{ErrorKind::refused, "the twin of " + cluster.name + " is not up; `lockstep twin up " + cluster.folder +
                                            "` brings it up"};
+    lldp = twin->record.lldp;
   }
   AttachedFleet out;
-  const Attacher attacher(cluster);
+  const Attacher attacher(cluster, lldp);
   std::vector<FleetDevice> devices;
   const Topology& topology = cluster.compiled.topology;
   for (DeviceIndex i = 0; i < topology.devices.size(); ++i) {

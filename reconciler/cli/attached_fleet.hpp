@@ -9,6 +9,7 @@
 
 #include "reconciler/cli/opened_cluster.hpp"
 #include "reconciler/engine/fleet.hpp"
+#include "reconciler/engine/plan.hpp"
 
 namespace lockstep {
 

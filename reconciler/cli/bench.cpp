@@ -40,7 +40,7 @@ int run_bench(const BenchOptions& options, const Console& console) {
     console.print(console.out().paint(Ink::bold, "bench of " + session->cluster().title()) + "\n" +
                   bench_text(*outcomes, console.out()));
   else
-    console.print(bench_json(*outcomes, input.config_hash));
+    console.print_document(bench_json(*outcomes, input.config_hash));
   const bench::Verdict verdict = verdict_of(*outcomes);
   if (options.accept && verdict == bench::Verdict::pass) {
     if (Result<Done> done = accept_baselines(**journal, *outcomes); !done) return console.fail(done.error());

@@ -4,11 +4,10 @@
 #include <functional>
 #include <map>
 
-#include "bench/tcp/probe.hpp"
+#include "bench/tcp/run.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/completion.hpp"
 #include "reconciler/cli/interrupt.hpp"
-#include "reconciler/twin/supervisor.hpp"
 
 namespace lockstep {
 namespace {
@@ -216,6 +215,8 @@ void add_completion(CLI::App& app, Arguments& a) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  // The traffic end point: started by a benchmark, one process an endpoint; no command for people.
+  if (argc > 1 && std::string_view(argv[1]) == "probe") return bench::probe_main(argc - 1, argv + 1);
   CLI::App app{kAbout, "lockstep"};
   app.footer(kFooter);
   app.require_subcommand(1);

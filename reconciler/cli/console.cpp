@@ -37,7 +37,7 @@ void Console::print(std::string_view text) const {
   std::fflush(stdout);
 }
 
-void Console::print(const nlohmann::json& document) const {
+void Console::print_document(const nlohmann::json& document) const {
   if (output == OutputFormat::yaml) {
     YAML::Emitter out;
     emit(out, document);
@@ -66,7 +66,7 @@ int Console::fail(const Error& error) const {
     const std::string text = progress_.paint(Ink::red, "error: ") + error.text() + "\n";
     std::fwrite(text.data(), 1, text.size(), stderr);
   } else {
-    print(nlohmann::json{{"kind", "Error"},
+    print_document(nlohmann::json{{"kind", "Error"},
                          {"errors", {{{"code", std::string(to_string(error.kind))}, {"message", error.text()}}}}});
   }
   return kExitError;
@@ -77,7 +77,7 @@ int Console::fail(const Sources& sources, const Diagnostics& diagnostics) const 
     const std::string text = render_text(sources, diagnostics, progress_.colour);
     std::fwrite(text.data(), 1, text.size(), stderr);
   } else {
-    print(render_json(sources, diagnostics));
+    print_document(render_json(sources, diagnostics));
   }
   return kExitError;
 }

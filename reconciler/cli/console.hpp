@@ -36,7 +36,7 @@ class Console {
 
   void print(std::string_view text) const;
   // One JSON document, as JSON or as YAML.
-  void print(const nlohmann::json& document) const;
+  void print_document(const nlohmann::json& document) const;
   // A line that stays (a step done) and one that is overwritten by the next (a step under way).
   void say(std::string_view line) const;
   void say_passing(std::string_view line) const;

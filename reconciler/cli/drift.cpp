@@ -14,14 +14,14 @@ int run_drift(const DriftOptions& options, const Console& console) {
                                           {.unmanaged = options.unmanaged, .overruled = true});
   const std::string title = session->cluster().title();
   if (!options.format && !console.is_text()) {
-    console.print(to_json(report));
+    console.print_document(to_json(report));
     return report.exit_code();
   }
   switch (options.format.value_or(DriftFormat::text)) {
     case DriftFormat::text:
       console.print(console.out().paint(Ink::bold, "drift of " + title) + "\n" + drift_text(report, console.out()));
       break;
-    case DriftFormat::json: console.print(to_json(report)); break;
+    case DriftFormat::json: console.print_document(to_json(report)); break;
     case DriftFormat::markdown: console.print(drift_markdown(report, title)); break;
     case DriftFormat::sarif: console.print(drift_sarif(report)); break;
     case DriftFormat::junit: console.print(drift_junit(report, title)); break;

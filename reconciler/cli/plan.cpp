@@ -35,7 +35,7 @@ int run_plan(const PlanOptions& options, const Console& console) {
   if (console.is_text())
     print_plan(*plan, states, *session, console);
   else
-    console.print(to_json(*plan));
+    console.print_document(to_json(*plan));
   const int read = session->tell_unread(states, console);
   if (read != kExitInSync) return read;
   return plan->empty() ? kExitInSync : kExitDifferent;

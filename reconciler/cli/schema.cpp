@@ -8,7 +8,7 @@ namespace lockstep {
 int run_schema(const std::string& kind, const Console& console) {
   const Result<nlohmann::json> schema = kind.empty() ? Result<nlohmann::json>(json_schema()) : json_schema(kind);
   if (!schema) return console.fail(schema.error());
-  console.print(*schema);
+  console.print_document(*schema);
   return kExitInSync;
 }
 

@@ -81,7 +81,7 @@ int list_faults(const Console& console) {
   if (console.is_text())
     console.print(table.render(console.out()));
   else
-    console.print(all);
+    console.print_document(all);
   return kExitInSync;
 }
 
@@ -111,7 +111,7 @@ int run_twin_up(const TwinUpOptions& options, const Console& console) {
   } else {
     nlohmann::json document = twin_json(*cluster, handle->was_up ? "was up" : "up");
     document["milliseconds"] = handle->took.count();
-    console.print(document);
+    console.print_document(document);
   }
   return kExitInSync;
 }
@@ -124,7 +124,7 @@ int run_twin_down(const Aim& aim, const Console& console) {
   std::error_code ignored;  // the journal of a twin dies with it; that there is none is as well
   std::filesystem::remove_all(state_directory(*cluster), ignored);
   if (!console.is_text()) {
-    console.print(twin_json(*cluster, gone->was_up ? "down" : "was down"));
+    console.print_document(twin_json(*cluster, gone->was_up ? "down" : "was down"));
     return kExitInSync;
   }
   for (const std::string& one : gone->cleaned) console.print("took away " + one + "\n");
@@ -140,7 +140,7 @@ int run_twin_status(const Aim& aim, const Console& console) {
   if (console.is_text())
     console.print(report_text(*cluster, *report, console.out()));
   else
-    console.print(report_json(*cluster, *report));
+    console.print_document(report_json(*cluster, *report));
   return report->sound() ? kExitInSync : kExitDifferent;
 }
 
@@ -156,15 +156,19 @@ int run_twin_break(const TwinBreakOptions& options, const Console& console) {
     return console.fail(Error{ErrorKind::invalid_spec, "which fault? `lockstep twin break --list` shows them"});
   const std::optional<OpenedCluster> cluster = open_twin(options.aim, console);
   if (!cluster) return kExitError;
-  const Result<std::string> done = break_twin(cluster->id, options.fault, options.arguments);
+  Call call;
+  call.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);  // a hung daemon is a fault, not an end
+  call.stop = console.stop;
+  call.wake_fd = console.stop_fd;
+  const Result<std::vector<std::string>> done = break_twin(cluster->id, options.fault, options.arguments, call);
   if (!done) return console.fail(done.error());
   if (console.is_text()) {
-    console.print(*done + "\n");
+    for (const std::string& line : *done) console.print(line + "\n");
   } else {
     nlohmann::json document = twin_json(*cluster, "broken");
     document["fault"] = options.fault;
     document["what"] = *done;
-    console.print(document);
+    console.print_document(document);
   }
   return kExitInSync;
 }

@@ -18,7 +18,7 @@ int run_validate(const ValidateOptions& options, const Console& console) {
                               topology.devices.size(), topology.links.size(), leaves,
                               opened->warnings.empty() ? "" : fmt::format(", {} warnings", opened->warnings.size())));
   } else {
-    console.print(nlohmann::json{{"apiVersion", "lockstep.dev/v1alpha1"},
+    console.print_document(nlohmann::json{{"apiVersion", "lockstep.dev/v1alpha1"},
                                  {"kind", "Validation"},
                                  {"cluster", opened->name},
                                  {"devices", topology.devices.size()},

@@ -96,7 +96,7 @@ void Compiler::add_claimants() {
     if (const RoceProfile* const found = find(catalog_.roce_profiles, *fabric.roce_profile))
       index = static_cast<std::size_t>(found - catalog_.roce_profiles.data());
     else
-      c_.report(code::no_such_object, fabric.roce_profile.at,
+      c_.report(fabric_code::no_such_object, fabric.roce_profile.at,
                 "there is no RoceProfile called " + *fabric.roce_profile, "write it, or correct the name");
   }
 }
@@ -123,7 +123,7 @@ void Compiler::select_hosts() {
       any = true;
     }
     if (any) continue;
-    c_.report(code::selects_nothing, said.selector.said ? said.selector.at : said.at,
+    c_.report(fabric_code::selects_nothing, said.selector.said ? said.selector.at : said.at,
               "the selector of HostProfile/" + *said.metadata.name + " matches no host",
               "it matches the labels and names of DeviceSets of role host");
     c_.diagnostics.back().severity = Severity::warning;

@@ -72,7 +72,7 @@ void Exceptions::read(ClaimantId who, const Object& object, const std::vector<De
 
 void Exceptions::read_override(ClaimantId who, const Override& said) {
   if (c_.options.today && said.until.said && *said.until < *c_.options.today) {
-    c_.report(code::override_ended, said.until.at,
+    c_.report(fabric_code::override_ended, said.until.at,
               "this override was to end on " + format(*said.until) + ": " + *said.reason,
               "it still holds: remove it, or give it a new date");
     c_.diagnostics.back().severity = Severity::warning;
@@ -80,14 +80,14 @@ void Exceptions::read_override(ClaimantId who, const Override& said) {
   for (const auto& [key, literal] : said.set) {
     const Result<Path> path = Path::parse(*key);
     if (!path || schema_row(path->row()).facet == Facet::effect) {
-      c_.report(code::override_path, key.at,
+      c_.report(fabric_code::override_path, key.at,
                 path ? *key + " is an effect: it can be observed, not set" : path.error().what,
                 "name a leaf as `lockstep explain` shows it");
       continue;
     }
     const Result<Value> value = value_of(path->row(), *literal);
     if (!value) {
-      c_.report(code::override_value, literal.at, value.error().what, "");
+      c_.report(fabric_code::override_value, literal.at, value.error().what, "");
       continue;
     }
     const std::string why = "override until " + format(*said.until) + ": " + *said.reason;
@@ -115,7 +115,7 @@ void Exceptions::set(Setting setting, const Said<std::string>& names,
     if (device != kNone)
       settings_[device].push_back(setting);
     else
-      c_.report(code::no_such_device, names.at, "no DeviceSet has a device called " + name,
+      c_.report(fabric_code::no_such_device, names.at, "no DeviceSet has a device called " + name,
                 "correct the name");
   }
 }
@@ -136,7 +136,7 @@ void Exceptions::apply(DeviceIndex device, Intent& intent) {
     const Leaf* before = typed ? intent.want.find(*typed) : intent.want.find(one.path);
     if (before != nullptr && (typed || before->value != one.value)) {
       const Origin& other = c_.origins.origins()[before->origin];
-      c_.report(code::raw_conflict, c_.origins.origins()[one.origin].at,
+      c_.report(fabric_code::raw_conflict, c_.origins.origins()[one.origin].at,
                 "raw sets " + std::string(one.path.key(1)) + " of " + intent.device + ", and " +
                     other.object + " says " + before->value.to_string(),
                 "say it in one place", {{other.at, "it is said here (" + other.rule + ")"}});
@@ -158,7 +158,7 @@ std::vector<Overruled> settle_clashes(Compilation& c, DeviceIndex example,
     }
     const Origin& a = c.origins.origins()[clash.first.origin];
     const Origin& b = c.origins.origins()[clash.second.origin];
-    c.report(code::two_wants, b.at,
+    c.report(fabric_code::two_wants, b.at,
              b.object + " wants " + clash.second.value.to_string() + " as " + clash.path.text() + " of " +
                  c.topology.devices[example].name + ", and " + a.object + " wants " +
                  clash.first.value.to_string(),

@@ -29,7 +29,7 @@ void prepare_routes(const Compilation& c, FabricIndex index, FabricNumbers& out)
     out.group_ports.push_back(too_many ? Value{} : Value::set(std::move(names)));
     if (!too_many || std::exchange(reported, true)) continue;
     const Said<std::uint32_t>& paths = c.catalog.fabrics[index].routing->ecmp->max_paths;
-    c.report(code::too_few_paths, paths.said ? paths.at : c.catalog.fabrics[index].routing.at,
+    c.report(fabric_code::too_few_paths, paths.said ? paths.at : c.catalog.fabrics[index].routing.at,
              "up to " + std::to_string(out.max_paths) + " equal paths are used, and " +
                  c.topology.device_of(group.front()) + " has " + std::to_string(group.size()),
              "raise routing.ecmp.maxPaths: links that carry nothing are not seen as a fault");

@@ -97,7 +97,7 @@ class Allocator {
     const std::string pool = "Fabric/" + *said_->metadata.name + " " + what;
     Numbers out(locked_, out_.lock.pools[pool], pool);
     if (!out.twice().empty())
-      report(code::lock_conflict, said_->metadata.name.at,
+      report(fabric_code::lock_conflict, said_->metadata.name.at,
              "allocations.lock gives one number of '" + pool + "' to two names, one of them " +
                  out.twice().front(),
              "delete one of the two lines");
@@ -131,7 +131,7 @@ class Allocator {
 bool Allocator::usable(const Said<IpPrefix>& pool) {
   const Said<Family>& family = said_->addressing->family;
   if (!family.said || (*family == Family::ipv6) == pool->address.v6) return true;
-  report(code::wrong_family, pool.at,
+  report(fabric_code::wrong_family, pool.at,
          "the pool " + pool->text() + " is not of the family " + std::string(to_string(*family)),
          "change the pool or the family", {{family.at, "the family is said here"}});
   return false;
@@ -153,7 +153,7 @@ void Allocator::give_loopbacks() {
         out_.loopback[device] = IpPrefix{*address, static_cast<std::uint8_t>(address->width())};
         if (!address->v6) out_.router_id[device] = address->text();
       } else if (!std::exchange(reported, true)) {
-        report(code::pool_too_small, pool.at,
+        report(fabric_code::pool_too_small, pool.at,
                "the loopbacks' pool " + pool->text() + " ends before " + topology_.devices[device].name +
                    ", which has number " + std::to_string(number),
                "use a shorter prefix");
@@ -174,7 +174,7 @@ std::uint64_t Allocator::block_links(std::uint64_t ports_max) {
   Numbers given = numbers("block");
   const std::uint64_t locked = given.of("links", preferred, preferred);
   if (locked >= ports_max && std::has_single_bit(locked)) return locked;
-  report(code::lock_conflict, pool.at,
+  report(fabric_code::lock_conflict, pool.at,
          "a leaf has " + std::to_string(ports_max) + " host ports, and allocations.lock keeps blocks of " +
              std::to_string(locked) + " links",
          "larger blocks move addresses: `--renumber` does that");
@@ -185,7 +185,7 @@ void Allocator::give_blocks() {
   const Said<IpPrefix>& pool = said_->addressing->hosts;
   if (graph_->endpoints.empty()) return;
   if (!pool.said)
-    return report(code::nothing_said, said_->addressing.at,
+    return report(fabric_code::nothing_said, said_->addressing.at,
                   "no line says which addresses the host links have",
                   "add `hosts: 10.64.0.0/16` to addressing");
   if (!usable(pool)) return;
@@ -219,7 +219,7 @@ void Allocator::give_blocks() {
   const std::uint8_t length = link_length(pool);
   const auto block_length = static_cast<std::uint8_t>(length - std::countr_zero(links));
   if (std::countr_zero(links) > length - pool->length)
-    return report(code::pool_too_small, pool.at,
+    return report(fabric_code::pool_too_small, pool.at,
                   "the hosts' pool " + pool->text() + " is smaller than one leaf's block of " +
                       std::to_string(links) + " links",
                   "use a shorter prefix");
@@ -228,7 +228,7 @@ void Allocator::give_blocks() {
     const std::uint64_t number = blocks.of(topology_.devices[leaf].name, ordinal(leaf), 0);
     out_.block[leaf] = pool->nth_subnet(block_length, number);
     if (out_.block[leaf]) continue;
-    report(code::pool_too_small, pool.at,
+    report(fabric_code::pool_too_small, pool.at,
            "the hosts' pool " + pool->text() + " has " + std::to_string(pool->subnets(block_length)) +
                " blocks of " + std::to_string(links) + " links, and " + topology_.devices[leaf].name +
                " has number " + std::to_string(number),
@@ -253,7 +253,7 @@ void Allocator::give_asns_of(unsigned tier, const Said<AsnRange>& range, std::st
   if (devices.empty()) return;
   if (!range.said)
     return report(
-        code::nothing_said, said_->routing->asn.said ? said_->routing->asn.at : said_->routing.at,
+        fabric_code::nothing_said, said_->routing->asn.said ? said_->routing->asn.at : said_->routing.at,
         "no line says which AS numbers the fabric's " + std::string(word) + " switches have",
         "add `" + std::string(word) + ": 4200000000-4200009999` to routing.asn (private use: RFC 6996)");
   if (range->first == range->last) {
@@ -268,7 +268,7 @@ void Allocator::give_asns_of(unsigned tier, const Said<AsnRange>& range, std::st
       out_.asn[device] = static_cast<std::uint32_t>(range->first + number);
       continue;
     }
-    return report(code::pool_too_small, range.at,
+    return report(fabric_code::pool_too_small, range.at,
                   "the range " + format(*range) + " has " + std::to_string(size) + " AS numbers, and " +
                       topology_.devices[device].name + " has number " + std::to_string(number),
                   "widen the range");
@@ -285,7 +285,7 @@ void Allocator::give_asns() {
     for (std::size_t j = i + 1; j < std::size(ranges); ++j)
       if (ranges[i]->said && ranges[j]->said && (*ranges[i])->first <= (*ranges[j])->last &&
           (*ranges[j])->first <= (*ranges[i])->last)
-        report(code::pools_overlap, ranges[j]->at,
+        report(fabric_code::pools_overlap, ranges[j]->at,
                "the AS numbers " + format(**ranges[j]) + " overlap with " + format(**ranges[i]),
                "tiers need AS numbers of their own", {{ranges[i]->at, "the other range is here"}});
 }
@@ -305,7 +305,7 @@ void Allocator::check_overlaps() {
   for (std::size_t i = 0; i < pools.size(); ++i)
     for (std::size_t j = i + 1; j < pools.size(); ++j)
       if (pools[i].vrf == pools[j].vrf && (*pools[i].prefix)->overlaps(**pools[j].prefix))
-        report(code::pools_overlap, pools[j].prefix->at,
+        report(fabric_code::pools_overlap, pools[j].prefix->at,
                "the pool " + (*pools[j].prefix)->text() + " overlaps with " + (*pools[i].prefix)->text(),
                "pools of one VRF have no address in common",
                {{pools[i].prefix->at, "the other pool is here"}});

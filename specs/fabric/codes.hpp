@@ -12,7 +12,7 @@ struct FabricCode {
   std::string_view reason;  // one line, as `lockstep explain LS1205` shows it
 };
 
-namespace code {
+namespace fabric_code {
 inline constexpr std::string_view device_twice = "LS1201";
 inline constexpr std::string_view no_such_device = "LS1202";
 inline constexpr std::string_view cabling_counts = "LS1203";
@@ -35,31 +35,31 @@ inline constexpr std::string_view override_ended = "LS1234";
 inline constexpr std::string_view override_value = "LS1235";
 inline constexpr std::string_view selects_nothing = "LS1236";
 inline constexpr std::string_view no_such_object = "LS1237";
-}  // namespace code
+}  // namespace fabric_code
 
 inline constexpr std::array kFabricCodes{
-    FabricCode{code::device_twice, "two DeviceSets name the same device"},
-    FabricCode{code::no_such_device, "a device is named that is in no DeviceSet"},
-    FabricCode{code::cabling_counts, "the two sides of a cabling law do not fit together"},
-    FabricCode{code::cabling_meaning, "a cabling law lacks a field, or says one that means nothing there"},
-    FabricCode{code::cabled_twice, "a port has two cables"},
-    FabricCode{code::no_such_port, "a law cables a port that its DeviceSet does not have"},
-    FabricCode{code::no_speed, "no line says how fast a link is"},
-    FabricCode{code::speeds_differ, "two lines say different speeds of one link"},
-    FabricCode{code::cabled_to_itself, "a law cables a device to itself"},
-    FabricCode{code::pool_too_small, "a pool of addresses or AS numbers has fewer members than are needed"},
-    FabricCode{code::pools_overlap, "two pools of addresses or AS numbers have members in common"},
-    FabricCode{code::lock_conflict, "allocations.lock and the specs contradict each other"},
-    FabricCode{code::nothing_said, "a number must be allocated, and no line says from where"},
-    FabricCode{code::wrong_family, "an address pool is of the other family"},
-    FabricCode{code::too_few_paths, "a switch has more equal paths than it may use"},
-    FabricCode{code::two_wants, "two objects of equal priority want different values of one leaf"},
-    FabricCode{code::raw_conflict, "raw and a typed field want different values of one leaf"},
-    FabricCode{code::override_path, "an override sets what is no leaf, or one that nobody can set"},
-    FabricCode{code::override_ended, "an override's end date has passed"},
-    FabricCode{code::override_value, "an override's value is not of the leaf's type"},
-    FabricCode{code::selects_nothing, "a selector matches no device"},
-    FabricCode{code::no_such_object, "an object is named that does not exist"},
+    FabricCode{fabric_code::device_twice, "two DeviceSets name the same device"},
+    FabricCode{fabric_code::no_such_device, "a device is named that is in no DeviceSet"},
+    FabricCode{fabric_code::cabling_counts, "the two sides of a cabling law do not fit together"},
+    FabricCode{fabric_code::cabling_meaning, "a cabling law lacks a field, or says one that means nothing there"},
+    FabricCode{fabric_code::cabled_twice, "a port has two cables"},
+    FabricCode{fabric_code::no_such_port, "a law cables a port that its DeviceSet does not have"},
+    FabricCode{fabric_code::no_speed, "no line says how fast a link is"},
+    FabricCode{fabric_code::speeds_differ, "two lines say different speeds of one link"},
+    FabricCode{fabric_code::cabled_to_itself, "a law cables a device to itself"},
+    FabricCode{fabric_code::pool_too_small, "a pool of addresses or AS numbers has fewer members than are needed"},
+    FabricCode{fabric_code::pools_overlap, "two pools of addresses or AS numbers have members in common"},
+    FabricCode{fabric_code::lock_conflict, "allocations.lock and the specs contradict each other"},
+    FabricCode{fabric_code::nothing_said, "a number must be allocated, and no line says from where"},
+    FabricCode{fabric_code::wrong_family, "an address pool is of the other family"},
+    FabricCode{fabric_code::too_few_paths, "a switch has more equal paths than it may use"},
+    FabricCode{fabric_code::two_wants, "two objects of equal priority want different values of one leaf"},
+    FabricCode{fabric_code::raw_conflict, "raw and a typed field want different values of one leaf"},
+    FabricCode{fabric_code::override_path, "an override sets what is no leaf, or one that nobody can set"},
+    FabricCode{fabric_code::override_ended, "an override's end date has passed"},
+    FabricCode{fabric_code::override_value, "an override's value is not of the leaf's type"},
+    FabricCode{fabric_code::selects_nothing, "a selector matches no device"},
+    FabricCode{fabric_code::no_such_object, "an object is named that does not exist"},
 };
 
 }  // namespace lockstep

@@ -17,6 +17,7 @@ void prove_cnp(const ProofContext& context, const RoceProfile& profile) {
   const TrafficClass* cnp = nullptr;
   for (const TrafficClass& one : profile.classes)
     if (*one.name == kCnpName) cnp = &one;
+  if (cnp == nullptr && !profile.congestion_control.said) return;
   if (cnp == nullptr)
     return context.error("LS104", place(profile.congestion_control, profile.at),
                          "DCQCN needs a class called cnp for its notifications, and this profile has none",
@@ -89,7 +90,8 @@ void prove_profiles(const ProofContext& context) {
     prove_shares(context, profile);
     prove_disjoint(context, profile);
     for (const TrafficClass& one : profile.classes)
-      if (*one.lossless && !one.ecn.said && *profile.congestion_control == CongestionControl::dcqcn)
+      if (*one.lossless && !one.ecn.said && profile.congestion_control.said &&
+          *profile.congestion_control == CongestionControl::dcqcn)
         context.warning(
             "LS118", one.at, "the lossless " + quote(one) + " has no ECN, and DCQCN reacts to nothing else",
             "add ecn: auto", {{place(profile.congestion_control, profile.at), "DCQCN is asked for here"}});

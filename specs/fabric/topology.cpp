@@ -130,7 +130,7 @@ void Expansion::add_devices() {
     if (fresh) continue;
     const DeviceSet& set = catalog_.device_sets[device.set];
     const DeviceSet& other = catalog_.device_sets[topology.devices[first->second].set];
-    report(code::device_twice, set.names.at,
+    report(fabric_code::device_twice, set.names.at,
            "the device " + device.name + " is already in DeviceSet/" + *other.metadata.name,
            "a device belongs to one DeviceSet", {{other.names.at, "first named here"}});
   }
@@ -179,7 +179,7 @@ CablingSide Expansion::side(const Said<std::string>& text) {
       out.devices.push_back(found->second);
       continue;
     }
-    report(code::no_such_device, text.at, "no DeviceSet has a device called " + name,
+    report(fabric_code::no_such_device, text.at, "no DeviceSet has a device called " + name,
            "add it to a DeviceSet, or correct the name");
     out.devices.clear();  // a law with holes would cable the wrong ports
     return out;
@@ -299,15 +299,15 @@ std::uint64_t Expansion::speed_of(const ResolvedLaw& law, PortIndex a, PortIndex
       first = at;
       continue;
     }
-    if (reported_.try_emplace({code::speeds_differ, std::uint64_t{law.fabric} << 32 | law.law}, 0).second)
-      report(code::speeds_differ, at,
+    if (reported_.try_emplace({fabric_code::speeds_differ, std::uint64_t{law.fabric} << 32 | law.law}, 0).second)
+      report(fabric_code::speeds_differ, at,
              out_.topology.port_text(port) + " is said to run at " + format(BitRate{own}) + ", its link at " +
                  format(BitRate{speed}),
              "both ends of a link run at one speed", {{first, "the link's speed is said here"}});
   }
   if (speed == 0 &&
-      reported_.try_emplace({code::no_speed, std::uint64_t{law.fabric} << 32 | law.law}, 0).second)
-    report(code::no_speed, place(cabling),
+      reported_.try_emplace({fabric_code::no_speed, std::uint64_t{law.fabric} << 32 | law.law}, 0).second)
+    report(fabric_code::no_speed, place(cabling),
            "no line says how fast the link " + out_.topology.port_text(a) + " - " +
                out_.topology.port_text(b) + " is",
            "add `speed: 400Gbps` to this law or to the ports");
@@ -325,9 +325,9 @@ void Expansion::add_link(const ResolvedLaw& law, const LaidCable& cable) {
     const DeviceSet& set = catalog_.device_sets[topology.devices[device].set];
     const Position at = cabling.from.said ? (end == 0 ? cabling.from.at : cabling.to.at) : cabling.at;
     if (ends[end] == kNone) {
-      if (reported_.try_emplace({code::no_such_port, law_key}, 0).second)
+      if (reported_.try_emplace({fabric_code::no_such_port, law_key}, 0).second)
         report(
-            code::no_such_port, at,
+            fabric_code::no_such_port, at,
             topology.devices[device].name + " has no port called " + std::string(name),
             "add it to the DeviceSet's interfaces or ports",
             {{set.interfaces.empty() ? set.at : set.interfaces.front().name.at, "its ports are said here"}});
@@ -337,16 +337,16 @@ void Expansion::add_link(const ResolvedLaw& law, const LaidCable& cable) {
     if (other == kNone && !(end == 1 && ends[0] == ends[1])) continue;
     const std::uint64_t pair =
         other == kNone ? law_key : law_key ^ (std::uint64_t{topology.links[other].law} << 16);
-    const auto [count, fresh] = reported_.try_emplace({code::cabled_twice, pair}, out_.diagnostics.size());
+    const auto [count, fresh] = reported_.try_emplace({fabric_code::cabled_twice, pair}, out_.diagnostics.size());
     if (fresh)
-      report(code::cabled_twice, at, topology.port_text(ends[end]) + " has two cables",
+      report(fabric_code::cabled_twice, at, topology.port_text(ends[end]) + " has two cables",
              "a port takes one cable",
              {{other == kNone ? at : topology.links[other].at, "it is cabled here too"}});
     return;
   }
   if (cable.a == cable.b) {
-    if (reported_.try_emplace({code::cabled_to_itself, law_key}, 0).second)
-      report(code::cabled_to_itself, place(cabling), topology.devices[cable.a].name + " is cabled to itself",
+    if (reported_.try_emplace({fabric_code::cabled_to_itself, law_key}, 0).second)
+      report(fabric_code::cabled_to_itself, place(cabling), topology.devices[cable.a].name + " is cabled to itself",
              "name another device on one side");
     return;
   }

@@ -27,7 +27,7 @@ struct Law {
   std::uint32_t parallel;
 
   void mismatch(Diagnostics& diagnostics, std::string message, std::string hint) const {
-    report(diagnostics, code::cabling_counts, from.at, std::move(message), std::move(hint),
+    report(diagnostics, fabric_code::cabling_counts, from.at, std::move(message), std::move(hint),
            {{to.at, "the other side is here"}});
   }
 };
@@ -129,18 +129,18 @@ void lay_pairs(const Law& law, std::vector<LaidCable>& out, Diagnostics& diagnos
 
 }  // namespace
 
-void lay_cables(const Cabling& said, const CablingSide& from, const CablingSide& to, std::vector<LaidCable>& out,
-                Diagnostics& diagnostics) {
+void lay_cables(const Cabling& said, const CablingSide& from, const CablingSide& to,
+                std::vector<LaidCable>& out, Diagnostics& diagnostics) {
   const Law law{said, from, to, *said.planes, *said.parallel};
   const auto possible = [](std::uint32_t factor) { return factor >= 1 && factor <= kFactorMax; };
   if (!possible(law.planes) || !possible(law.parallel))
     return report(
-        diagnostics, code::cabling_meaning, possible(law.planes) ? said.parallel.at : said.planes.at,
+        diagnostics, fabric_code::cabling_meaning, possible(law.planes) ? said.parallel.at : said.planes.at,
         "planes and parallel are numbers from 1 to " + number(kFactorMax), "leave the field out: it is 1");
   if (from.devices.empty() || to.devices.empty() || from.names.empty() || to.names.empty()) return;
   const CablingRule rule = *said.by;
   if (rule == CablingRule::pairs && (said.planes.said || said.parallel.said))
-    return report(diagnostics, code::cabling_meaning, said.planes.said ? said.planes.at : said.parallel.at,
+    return report(diagnostics, fabric_code::cabling_meaning, said.planes.said ? said.planes.at : said.parallel.at,
                   "`by: pairs` names every port itself: planes and parallel mean nothing there",
                   "leave the field out");
   if (rule == CablingRule::rail) return lay_rail(law, out, diagnostics);
