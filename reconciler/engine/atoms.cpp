@@ -1,0 +1,268 @@
+#include "reconciler/engine/atoms.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace lockstep {
+namespace {
+
+// Longest chain of references that is followed; the schema's is 6.
+constexpr int kChainMax = 16;
+
+bool is_removal(const AtomChange& change) { return !change.want; }
+
+// Which changes of a device are there, by row.
+class Index {
+ public:
+  explicit Index(const std::vector<AtomChange>& changes) {
+    for (std::uint32_t i = 0; i < changes.size(); ++i) by_row_[changes[i].path.row()].push_back(i);
+  }
+  const std::vector<std::uint32_t>* of(RowId row) const {
+    const auto found = by_row_.find(row);
+    return found == by_row_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<RowId, std::vector<std::uint32_t>> by_row_;
+};
+
+using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+// The order between a change and one of the row that it refers to. False: none.
+bool relate(const std::vector<AtomChange>& changes, std::uint32_t one, std::uint32_t target, Edges& out) {
+  if (one == target) return false;
+  if (is_removal(changes[target])) {
+    out.emplace_back(one, target);
+    return true;
+  }
+  if (is_removal(changes[one])) return false;
+  out.emplace_back(target, one);
+  return true;
+}
+
+// Follows the chain of references to the nearest row that changes too.
+void reference_edges(const std::vector<AtomChange>& changes, const Columns& columns, Edges& out) {
+  const Index index(changes);
+  for (std::uint32_t i = 0; i < changes.size(); ++i) {
+    RowId row = changes[i].path.row();
+    std::size_t shared = Path::kKeysMax;
+    for (int depth = 0; depth < kChainMax; ++depth) {
+      const auto& reference = columns.refers_to(row);
+      if (!reference) break;
+      row = reference->row;
+      shared = std::min(shared, reference->shared);
+      const auto* const targets = index.of(row);
+      bool found = false;
+      if (targets != nullptr)
+        for (const std::uint32_t target : *targets)
+          if (same_keys(changes[i].path, changes[target].path, shared))
+            found = relate(changes, i, target, out) || found;
+      if (found) break;
+    }
+  }
+}
+
+// How far a leaf is from `root` along its references; 0: it is root; none: it does not depend on it.
+std::optional<int> distance(Path leaf, Path root, const Columns& columns) {
+  RowId row = leaf.row();
+  std::size_t shared = Path::kKeysMax;
+  for (int depth = 0; depth < kChainMax; ++depth) {
+    if (row == root.row() && same_keys(leaf, root, std::min(shared, root.key_count()))) return depth;
+    const auto& reference = columns.refers_to(row);
+    if (!reference) return std::nullopt;
+    row = reference->row;
+    shared = std::min(shared, reference->shared);
+  }
+  return std::nullopt;
+}
+
+// Builds the atoms of one device. The order of the work: recreations (they absorb changes), guards, commit
+// units.
+class Builder {
+ public:
+  Builder(const DeviceInput& device, const Columns& columns) : device_(device), columns_(columns) {
+    for (const Change& change : device.changes)
+      pending_.push_back({change.path, change.was, change.want, change.origin, false});
+  }
+
+  DeviceAtoms build() {
+    Edges edges;
+    reference_edges(pending_, columns_, edges);
+    owner_.assign(pending_.size(), kNobody);
+    for (std::uint32_t i = 0; i < pending_.size(); ++i)
+      if (owner_[i] == kNobody && columns_.row(pending_[i].path.row()).takes == Takes::recreate &&
+          pending_[i].was && pending_[i].want)
+        recreate(i);
+    for (std::uint32_t i = 0; i < pending_.size(); ++i)
+      if (owner_[i] == kNobody && needs_guard(pending_[i])) bracket(i);
+    for (std::uint32_t i = 0; i < pending_.size(); ++i)
+      if (owner_[i] == kNobody) join_unit(i);
+    finish_units(edges);
+    atom_edges(edges);
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::uint32_t kNobody = 0xFFFF'FFFF;
+
+  std::string carrier(RowId row) const { return device_.carrier ? device_.carrier(row) : std::string(); }
+  Value seen(Path path) const {
+    return device_.observation != nullptr ? device_.observation->have.value(path) : Value{};
+  }
+  void note_read(Path path) { out_.read.emplace_back(path, seen(path)); }
+
+  std::uint32_t new_atom(const std::string& driver) {
+    out_.atoms.push_back({});
+    out_.atoms.back().driver = driver;
+    return static_cast<std::uint32_t>(out_.atoms.size() - 1);
+  }
+  void add(std::uint32_t atom, const AtomChange& change) {
+    Atom& to = out_.atoms[atom];
+    to.changes.push_back(change);
+    to.disruption = std::max(to.disruption, columns_.row(change.path.row()).disruption);
+  }
+
+  // What a leaf shall be in the end: the pending change's value, else what it is.
+  Value final_value(Path path, Value now) const {
+    for (const AtomChange& change : pending_)
+      if (change.path == path) return change.want;
+    return now;
+  }
+  void absorb(Path path, std::uint32_t atom) {
+    for (std::uint32_t i = 0; i < pending_.size(); ++i)
+      if (pending_[i].path == path) owner_[i] = atom;
+  }
+  OriginId origin_of(Path path) const {
+    for (const AtomChange& change : pending_)
+      if (change.path == path) return change.origin;
+    const Leaf* const wanted = device_.intent != nullptr ? device_.intent->want.find(path) : nullptr;
+    return wanted != nullptr ? wanted->origin : 0;
+  }
+
+  // Takes::recreate: the object that the leaf is a part of goes, with all that depends on it, and comes back.
+  void recreate(std::uint32_t at) {
+    const Path leaf = pending_[at].path;
+    const auto& reference = columns_.refers_to(leaf.row());
+    const Path root = reference ? with_keys_of(reference->row, leaf, reference->shared) : leaf;
+    const std::string driver = carrier(leaf.row());
+    struct Part {
+      int depth;
+      Path path;
+      Value now;
+    };
+    std::vector<Part> parts;
+    if (device_.observation != nullptr)
+      for (const Leaf& have : device_.observation->have.leaves())
+        if (columns_.is_written(have.path.row()) && carrier(have.path.row()) == driver)
+          if (const auto depth = distance(have.path, root, columns_))
+            parts.push_back({*depth, have.path, have.value});
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const Part& a, const Part& b) { return a.depth < b.depth; });
+    const std::uint32_t atom = new_atom(driver);
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+      note_read(part->path);
+      const bool comes_back = static_cast<bool>(final_value(part->path, part->now));
+      add(atom, {part->path, part->now, Value{}, origin_of(part->path), comes_back});
+    }
+    for (const Part& part : parts) {
+      const Value end = final_value(part.path, part.now);
+      if (end) add(atom, {part.path, Value{}, end, origin_of(part.path), end == part.now});
+      absorb(part.path, atom);
+    }
+    owner_[at] = atom;
+    out_.atoms[atom].notes.push_back(root.text() +
+                                     " is deleted and created again, with all that depends on it");
+  }
+
+  bool needs_guard(const AtomChange& change) const {
+    const RowId row = change.path.row();
+    return columns_.row(row).takes == Takes::under_guard && columns_.guard(row).has_value();
+  }
+
+  // Takes::under_guard: guard, all changes that want this guard, and the guard's leaf back.
+  void bracket(std::uint32_t at) {
+    const auto& guard = *columns_.guard(pending_[at].path.row());
+    const Path path = with_keys_of(guard.row, pending_[at].path, guard.shared);
+    const std::string driver = carrier(pending_[at].path.row());
+    const Value now = seen(path);
+    const Value end = final_value(path, now);
+    note_read(path);
+    const std::uint32_t atom = new_atom(driver);
+    if (now != guard.value) add(atom, {path, now, guard.value, origin_of(path), true});
+    for (std::uint32_t i = at; i < pending_.size(); ++i) {
+      if (owner_[i] != kNobody || !needs_guard(pending_[i]) || carrier(pending_[i].path.row()) != driver)
+        continue;
+      const auto& other = *columns_.guard(pending_[i].path.row());
+      if (other.value != guard.value || with_keys_of(other.row, pending_[i].path, other.shared) != path)
+        continue;
+      add(atom, pending_[i]);
+      owner_[i] = atom;
+    }
+    if (end != guard.value) add(atom, {path, guard.value, end, origin_of(path), end == now});
+    absorb(path, atom);
+  }
+
+  // A change joins the atom of its commit unit, or is one by itself.
+  void join_unit(std::uint32_t at) {
+    const RowId row = pending_[at].path.row();
+    const Row& columns = columns_.row(row);
+    const std::string driver = carrier(row);
+    if (columns.commit.empty()) {
+      owner_[at] = new_atom(driver);
+      add(owner_[at], pending_[at]);
+      return;
+    }
+    std::string unit = std::string(columns.commit) + '\n' + driver;
+    for (std::size_t key = 0; key < columns_.commit_keys(row); ++key)
+      unit += '\n' + std::string(pending_[at].path.key(key));
+    const auto [found, is_new] = units_.try_emplace(unit, 0);
+    if (is_new) found->second = new_atom(driver);
+    owner_[at] = found->second;
+    members_[found->second].push_back(at);
+  }
+
+  // Inside a unit: references first, then path order. Kahn's algorithm, smallest first.
+  void finish_units(const Edges& edges) {
+    std::map<std::uint32_t, Edges> inside;
+    for (const auto& edge : edges)
+      if (owner_[edge.first] == owner_[edge.second]) inside[owner_[edge.first]].push_back(edge);
+    for (const auto& [atom, members] : members_) {
+      std::map<std::uint32_t, int> waits;
+      for (const std::uint32_t member : members) waits[member] = 0;
+      for (const auto& [first, second] : inside[atom]) ++waits[second];
+      while (!waits.empty()) {
+        auto next = std::find_if(waits.begin(), waits.end(), [](const auto& one) { return one.second == 0; });
+        if (next == waits.end()) next = waits.begin();  // never for a schema without reference cycles
+        const std::uint32_t chosen = next->first;
+        add(atom, pending_[chosen]);
+        waits.erase(next);
+        for (const auto& [first, second] : inside[atom])
+          if (first == chosen && waits.contains(second)) --waits[second];
+      }
+    }
+  }
+
+  void atom_edges(const Edges& edges) {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> seen_edges;
+    for (const auto& [first, second] : edges) {
+      const std::pair edge{owner_[first], owner_[second]};
+      if (edge.first != edge.second && seen_edges.insert(edge).second) out_.order.push_back(edge);
+    }
+  }
+
+  const DeviceInput& device_;
+  const Columns& columns_;
+  std::vector<AtomChange> pending_;
+  std::vector<std::uint32_t> owner_;  // the atom of each pending change
+  std::map<std::string, std::uint32_t> units_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> members_;
+  DeviceAtoms out_;
+};
+
+}  // namespace
+
+DeviceAtoms make_atoms(const DeviceInput& device, const Columns& columns) {
+  return Builder(device, columns).build();
+}
+
+}  // namespace lockstep

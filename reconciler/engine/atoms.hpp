@@ -1,0 +1,42 @@
+// Atoms: the changes of one device, cut into the smallest pieces that must not be split, with the order that
+// references ask for. The first stage of make_plan.
+//
+// Promises: pure; every change of the input is in exactly one atom (or absorbed by a recreation that brings
+// the wanted value back); `before` holds indices of this device's atoms.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reconciler/engine/columns.hpp"
+#include "reconciler/engine/plan.hpp"
+
+namespace lockstep {
+
+struct AtomChange {
+  Path path;
+  Value was;
+  Value want;
+  OriginId origin = 0;
+  bool transient = false;
+};
+
+struct Atom {
+  std::string driver;
+  std::vector<AtomChange> changes;  // in order
+  Disruption disruption = Disruption::none;
+  std::string remedy;  // not empty: a cure
+  std::vector<std::string> notes;
+};
+
+struct DeviceAtoms {
+  std::vector<Atom> atoms;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> order;  // first before second
+  std::vector<std::pair<Path, Value>> read;                    // what else of the device decided this
+};
+
+DeviceAtoms make_atoms(const DeviceInput& device, const Columns& columns);
+
+}  // namespace lockstep

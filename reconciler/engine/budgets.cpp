@@ -1,0 +1,179 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "reconciler/engine/steps.hpp"
+
+namespace lockstep {
+namespace {
+
+// Earlier batches that are tried before a new one is opened: bounds the number of capacity questions.
+constexpr std::size_t kBatchesTried = 8;
+
+// Steps that may be out of service at once.
+struct Batch {
+  std::vector<std::size_t> steps;
+  std::set<std::string> groups;
+  std::set<std::string> devices;
+  std::set<std::uint32_t> cables;
+  double least = 0;  // the strictest share that any of them asks for
+};
+
+class Budgets {
+ public:
+  Budgets(const PlanInput& input, std::vector<StepDraft>& steps) : input_(input), steps_(steps) {
+    for (const DeviceInput& device : input_.devices) device_[device.name] = &device;
+  }
+
+  void lay() {
+    level_.assign(steps_.size() + 1, 0);
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      Step& step = steps_[i].step;
+      std::size_t level = 0;
+      for (const std::uint32_t before : step.after) level = std::max(level, level_[before]);
+      if (counts(steps_[i])) level = place(i, std::max(level, first_of_wave(step.wave)));
+      level_[step.id] = level;
+    }
+    for (std::size_t b = 1; b < batches_.size(); ++b)
+      if (!is_first_of_wave(b)) chain(b);
+  }
+
+ private:
+  const DeviceInput& device_of(std::size_t step) const { return *device_.at(steps_[step].step.device); }
+
+  double least_of(std::size_t step) const {
+    const DeviceInput& device = device_of(step);
+    if (device.policy == nullptr) return 0;
+    const auto found = device.policy->min_capacity.find(device.role);
+    return found == device.policy->min_capacity.end() ? 0 : found->second;
+  }
+  std::string group_of(std::size_t step) const {
+    const DeviceInput& device = device_of(step);
+    if (device.policy == nullptr || !device.policy->by_group || input_.wiring == nullptr) return "";
+    const auto found = input_.wiring->redundancy_group.find(device.name);
+    return found == input_.wiring->redundancy_group.end() ? "" : found->second;
+  }
+  bool counts(const StepDraft& draft) const {
+    if (!draft.step.live || draft.step.disruption < Disruption::traffic) return false;
+    const auto index = static_cast<std::size_t>(&draft - steps_.data());
+    return least_of(index) > 0 || !group_of(index).empty();
+  }
+
+  // Level b + 1 stands for batch b; level 0 for no batch.
+  std::size_t first_of_wave(std::uint32_t wave) {
+    const auto [found, is_new] = wave_start_.try_emplace(wave, batches_.size() + 1);
+    return found->second;
+  }
+  bool is_first_of_wave(std::size_t batch) const {
+    return std::any_of(wave_start_.begin(), wave_start_.end(),
+                       [batch](const auto& one) { return one.second == batch + 1; });
+  }
+
+  Outage with(const Batch& batch, std::size_t step) const {
+    std::set<std::string> devices = batch.devices;
+    std::set<std::uint32_t> cables = batch.cables;
+    if (steps_[step].whole_device) devices.insert(steps_[step].step.device);
+    cables.insert(steps_[step].cables.begin(), steps_[step].cables.end());
+    return Outage{{devices.begin(), devices.end()}, {cables.begin(), cables.end()}};
+  }
+  double left(const Outage& outage) const {
+    return input_.wiring != nullptr && input_.wiring->capacity_left ? input_.wiring->capacity_left(outage)
+                                                                    : 1.0;
+  }
+
+  bool fits(const Batch& batch, std::size_t step) const {
+    const std::string group = group_of(step);
+    const bool here_already = std::any_of(batch.steps.begin(), batch.steps.end(), [&](std::size_t other) {
+      return steps_[other].step.device == steps_[step].step.device;
+    });
+    if (!group.empty() && batch.groups.contains(group) && !here_already) return false;
+    const double least = std::max(batch.least, least_of(step));
+    return least <= 0 || left(with(batch, step)) >= least;
+  }
+
+  std::size_t place(std::size_t step, std::size_t level) {
+    const std::size_t from = std::max(
+        level, batches_.size() > kBatchesTried ? batches_.size() - kBatchesTried + 1 : std::size_t{1});
+    for (std::size_t l = from; l <= batches_.size(); ++l)
+      if (fits(batches_[l - 1], step)) return put(step, l);
+    batches_.push_back({});
+    const double least = least_of(step);
+    if (const double alone = left(with(batches_.back(), step)); least > 0 && alone < least)
+      steps_[step].step.holds.push_back(
+          {Hold::Kind::budget,
+           fmt::format(
+               "{} has no redundancy here: {:.0f}% would be left to the worst pair, the policy wants {:.0f}%",
+               steps_[step].step.device, alone * 100, least * 100)});
+    return put(step, batches_.size());
+  }
+
+  std::size_t put(std::size_t step, std::size_t level) {
+    Batch& batch = batches_[level - 1];
+    const Outage outage = with(batch, step);
+    batch.devices = {outage.devices.begin(), outage.devices.end()};
+    batch.cables = {outage.cables.begin(), outage.cables.end()};
+    batch.least = std::max(batch.least, least_of(step));
+    if (const std::string group = group_of(step); !group.empty()) batch.groups.insert(group);
+    batch.steps.push_back(step);
+    return level;
+  }
+
+  void chain(std::size_t batch) {
+    for (const std::size_t step : batches_[batch].steps) {
+      auto& after = steps_[step].step.after;
+      for (const std::size_t before : batches_[batch - 1].steps) after.push_back(steps_[before].step.id);
+      std::sort(after.begin(), after.end());
+      after.erase(std::unique(after.begin(), after.end()), after.end());
+    }
+  }
+
+  const PlanInput& input_;
+  std::vector<StepDraft>& steps_;
+  std::map<std::string, const DeviceInput*> device_;
+  std::vector<std::size_t> level_;  // by step id
+  std::vector<Batch> batches_;
+  std::map<std::uint32_t, std::size_t> wave_start_;  // the level of a wave's first batch
+};
+
+// Gives ids again, so that every step has a larger id than what it comes after.
+void renumber(std::vector<StepDraft>& steps) {
+  std::vector<std::size_t> waits(steps.size(), 0);
+  std::vector<std::vector<std::size_t>> next(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    for (const std::uint32_t before : steps[i].step.after) {
+      ++waits[i];
+      next[before - 1].push_back(i);
+    }
+  std::set<std::pair<std::uint32_t, std::size_t>> ready;  // wave, place
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (waits[i] == 0) ready.emplace(steps[i].step.wave, i);
+  std::vector<StepDraft> sorted;
+  std::vector<std::uint32_t> new_id(steps.size() + 1, 0);
+  sorted.reserve(steps.size());
+  while (!ready.empty()) {
+    const std::size_t i = ready.begin()->second;
+    ready.erase(ready.begin());
+    sorted.push_back(std::move(steps[i]));
+    new_id[i + 1] = static_cast<std::uint32_t>(sorted.size());
+    for (const std::size_t n : next[i])
+      if (--waits[n] == 0) ready.emplace(steps[n].step.wave, n);
+  }
+  for (StepDraft& draft : sorted) {
+    draft.step.id = new_id[draft.step.id];
+    for (std::uint32_t& before : draft.step.after) before = new_id[before];
+    std::sort(draft.step.after.begin(), draft.step.after.end());
+    if (draft.step.together != 0) draft.step.together = new_id[draft.step.together];
+  }
+  steps = std::move(sorted);
+}
+
+}  // namespace
+
+void lay_budgets(const PlanInput& input, std::vector<StepDraft>& steps) {
+  Budgets(input, steps).lay();
+  renumber(steps);
+}
+
+}  // namespace lockstep

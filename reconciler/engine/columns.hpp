@@ -1,0 +1,51 @@
+// Columns: the schema's columns as the planner reads them: patterns resolved to rows, once.
+//
+// Promises: nothing here looks at path text; a column that names a row which does not exist reads as unset.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "specs/model/path.hpp"
+#include "specs/model/schema.hpp"
+#include "specs/model/value.hpp"
+
+namespace lockstep {
+
+class Columns {
+ public:
+  explicit Columns(const Row& (*row)(RowId));
+
+  struct Reference {
+    RowId row = 0;
+    std::size_t shared = 0;  // how many leading keys both patterns have in common
+  };
+  struct GuardColumn {
+    RowId row = 0;
+    std::size_t shared = 0;
+    Value value;
+  };
+
+  const Row& row(RowId id) const { return row_(id); }
+  const std::optional<Reference>& refers_to(RowId id) const { return refers_to_[id]; }
+  const std::optional<GuardColumn>& guard(RowId id) const { return guards_[id]; }
+  // How many leading keys tell one commit unit of this row from another.
+  std::size_t commit_keys(RowId id) const { return commit_keys_[id]; }
+  bool is_written(RowId id) const;
+
+ private:
+  const Row& (*row_)(RowId);
+  std::vector<std::optional<Reference>> refers_to_;
+  std::vector<std::optional<GuardColumn>> guards_;
+  std::vector<std::size_t> commit_keys_;
+};
+
+// The program's schema, resolved once.
+const Columns& schema_columns();
+
+bool same_keys(Path a, Path b, std::size_t count);
+// The path of `row` with the first `count` keys of `path`.
+Path with_keys_of(RowId row, Path path, std::size_t count);
+
+}  // namespace lockstep

@@ -1,0 +1,104 @@
+#include "reconciler/engine/digest.hpp"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+
+Digest::Digest() : context_(EVP_MD_CTX_new()) {
+  if (context_ == nullptr ||
+      EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(context_), EVP_sha256(), nullptr) != 1)
+    throw std::runtime_error("OpenSSL has no SHA-256");
+}
+Digest::~Digest() { EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(context_)); }
+
+void Digest::add(std::string_view field) {
+  const std::uint64_t length = field.size();
+  std::array<unsigned char, 8> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(length >> (8 * i));
+  auto* const context = static_cast<EVP_MD_CTX*>(context_);
+  EVP_DigestUpdate(context, bytes.data(), bytes.size());
+  EVP_DigestUpdate(context, field.data(), field.size());
+}
+
+void Digest::add(const Value& value) {
+  const char kind = static_cast<char>('a' + static_cast<int>(value.kind()));
+  add(std::string(1, kind) + value.to_string());
+}
+
+std::string Digest::finish() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
+  unsigned length = 0;
+  EVP_DigestFinal_ex(static_cast<EVP_MD_CTX*>(context_), out.data(), &length);
+  std::string text = "sha256:";
+  constexpr std::string_view kHex = "0123456789abcdef";
+  for (unsigned i = 0; i < length; ++i) {
+    text += kHex[out[i] >> 4];
+    text += kHex[out[i] & 0xF];
+  }
+  return text;
+}
+
+std::string device_digest(const Intent& intent, const Observation& observation,
+                          const std::vector<std::pair<Path, Value>>& read) {
+  Digest digest;
+  digest.add("device");
+  digest.add(intent.device);
+  for (const Leaf& want : intent.want.leaves()) {
+    // Effects come and go by themselves: no write rests on them.
+    if (schema_row(want.path.row()).facet == Facet::effect) continue;
+    digest.add(want.path.text());
+    digest.add(want.value);
+    digest.add(observation.have.value(want.path));
+  }
+  digest.add("claims");
+  for (const Claim& claim : intent.claims) {
+    digest.add(schema_row(claim.collection).pattern);
+    for (const std::string& key : claim.keys) digest.add(key);
+  }
+  digest.add("read");
+  std::vector<std::pair<Path, Value>> sorted = read;
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [path, value] : sorted) {
+    if (schema_row(path.row()).facet == Facet::effect) continue;
+    digest.add(path.text());
+    digest.add(observation.have.value(path));
+  }
+  return digest.finish();
+}
+
+std::string plan_digest(const Plan& plan) {
+  Digest digest;
+  digest.add("plan");
+  for (const PlanDevice& device : plan.devices) {
+    digest.add(device.name);
+    digest.add(device.digest);
+  }
+  for (const Step& step : plan.steps) {
+    digest.add(step.device);
+    digest.add(step.driver);
+    digest.add(step.remedy);
+    digest.add(std::to_string(step.wave));
+    for (const std::uint32_t before : step.after) digest.add(std::to_string(before));
+    for (const PlannedChange& change : step.changes) {
+      digest.add(change.path.text());
+      digest.add(change.was);
+      digest.add(change.want);
+    }
+  }
+  return digest.finish();
+}
+
+PlanOrigin plan_origin(const Origin& origin, const Sources* sources) {
+  PlanOrigin out{"", origin.at.line, origin.at.column, origin.object, origin.rule};
+  if (sources != nullptr && origin.at.file < sources->files.size())
+    out.file = sources->files[origin.at.file].name;
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,31 @@
+// Digests: what ties a plan to the ground that it was made on. SHA-256, written "sha256:<hex>".
+//
+// Promises: the same content gives the same digest in every run and on every machine (texts, never ids).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "reconciler/engine/plan.hpp"
+
+namespace lockstep {
+
+class Digest {
+ public:
+  Digest();
+  ~Digest();
+  Digest(const Digest&) = delete;
+  Digest& operator=(const Digest&) = delete;
+  // Fields are set off by their length, so that ("ab", "c") differs from ("a", "bc").
+  void add(std::string_view field);
+  void add(const Value& value);
+  std::string finish();
+
+ private:
+  void* context_;
+};
+
+std::string plan_digest(const Plan& plan);
+PlanOrigin plan_origin(const Origin& origin, const Sources* sources);
+
+}  // namespace lockstep

@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <set>
+#include <tuple>
+
+#include "reconciler/engine/steps.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::uint32_t kNoStep = 0xFFFF'FFFF;
+
+double budget_of(const DeviceInput& device) {
+  if (device.policy == nullptr) return 0;
+  const auto found = device.policy->min_capacity.find(device.role);
+  return found == device.policy->min_capacity.end() ? 0 : found->second;
+}
+
+// Draws ready nodes into steps, one bucket (wave, device, driver) at a time, preferring the bucket that has
+// the least left to wait for: so a device's changes stay in one step wherever the order allows.
+class Gatherer {
+ public:
+  Gatherer(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, const OrderGraph& order)
+      : input_(input), atoms_(atoms), order_(order) {}
+
+  std::vector<StepDraft> gather() {
+    find_split_devices();
+    make_buckets();
+    step_of_.assign(order_.nodes.size(), kNoStep);
+    sources_.resize(order_.nodes.size());
+    for (std::uint32_t n = 0; n < order_.nodes.size(); ++n)
+      if (waits_[n] == 0) ready(n);
+    while (!queue_.empty()) {
+      const std::uint32_t bucket = std::get<2>(*queue_.begin());
+      drain(bucket);
+    }
+    for (StepDraft& draft : drafts_) finish(draft);
+    join_ends();
+    return std::move(drafts_);
+  }
+
+ private:
+  struct Bucket {
+    std::uint32_t wave = 1;
+    std::uint32_t device = 0;
+    std::size_t left = 0;
+    std::set<std::uint32_t> ready;
+  };
+  using Turn = std::tuple<std::uint32_t, std::size_t, std::uint32_t>;  // wave, blocked, bucket
+
+  const Atom& atom(std::uint32_t node) const {
+    return atoms_[order_.nodes[node].device].atoms[order_.nodes[node].atom];
+  }
+
+  // A device whose changed cables can't all be out at once is changed cable by cable.
+  void find_split_devices() {
+    if (input_.wiring == nullptr || !input_.wiring->capacity_left) return;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> cables;
+    for (const OrderNode& node : order_.nodes)
+      if (node.device != kBarrier && node.live && node.cable != kNoCable)
+        cables[{node.device, node.wave}].insert(node.cable);
+    for (const auto& [where, those] : cables) {
+      const double least = budget_of(input_.devices[where.first]);
+      if (least <= 0 || those.size() < 2) continue;
+      const Outage outage{{}, {those.begin(), those.end()}};
+      if (input_.wiring->capacity_left(outage) < least) split_.insert(where);
+    }
+  }
+
+  void make_buckets() {
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string, std::uint32_t>, std::uint32_t>
+        known;
+    bucket_of_.assign(order_.nodes.size(), 0);
+    waits_.assign(order_.nodes.size(), 0);
+    for (const auto& those : order_.after)
+      for (const std::uint32_t n : those) ++waits_[n];
+    for (std::uint32_t n = 0; n < order_.nodes.size(); ++n) {
+      const OrderNode& node = order_.nodes[n];
+      if (node.device == kBarrier) continue;
+      const bool alone = node.live && split_.contains({node.device, node.wave});
+      const auto [found, is_new] = known.try_emplace(
+          {node.wave, node.device, atom(n).driver, atom(n).remedy, alone ? node.cable : kNoCable},
+          static_cast<std::uint32_t>(buckets_.size()));
+      if (is_new)
+        buckets_.push_back(Bucket{.wave = node.wave, .device = node.device, .left = 0, .ready = {}});
+      bucket_of_[n] = found->second;
+      ++buckets_[found->second].left;
+    }
+  }
+
+  Turn turn(std::uint32_t bucket) const {
+    const Bucket& one = buckets_[bucket];
+    return {one.wave, one.left - one.ready.size(), bucket};
+  }
+
+  void ready(std::uint32_t node) {
+    if (order_.nodes[node].device == kBarrier) {
+      release(node, sources_[node]);
+      return;
+    }
+    const std::uint32_t bucket = bucket_of_[node];
+    if (bucket != open_ && !buckets_[bucket].ready.empty()) queue_.erase(turn(bucket));
+    buckets_[bucket].ready.insert(node);
+    if (bucket != open_) queue_.insert(turn(bucket));
+  }
+
+  // `from`: the steps that whatever comes after this node must wait for.
+  void release(std::uint32_t node, const std::set<std::uint32_t>& from) {
+    for (const std::uint32_t next : order_.after[node]) {
+      sources_[next].insert(from.begin(), from.end());
+      if (--waits_[next] == 0) ready(next);
+    }
+  }
+
+  void drain(std::uint32_t bucket) {
+    queue_.erase(turn(bucket));
+    open_ = bucket;
+    Bucket& from = buckets_[bucket];
+    StepDraft draft;
+    draft.step.id = static_cast<std::uint32_t>(drafts_.size() + 1);
+    draft.step.wave = from.wave;
+    draft.step.device = input_.devices[from.device].name;
+    std::set<std::uint32_t> after;
+    while (!from.ready.empty()) {
+      const std::uint32_t node = *from.ready.begin();
+      from.ready.erase(from.ready.begin());
+      --from.left;
+      draft.nodes.push_back(node);
+      step_of_[node] = draft.step.id;
+      for (const std::uint32_t source : sources_[node])
+        if (source != draft.step.id) after.insert(source);
+      release(node, {draft.step.id});
+    }
+    open_ = kNoStep;
+    draft.step.after.assign(after.begin(), after.end());
+    drafts_.push_back(std::move(draft));
+  }
+
+  void finish(StepDraft& draft) const {
+    std::set<std::uint32_t> cables;
+    Step& step = draft.step;
+    for (const std::uint32_t node : draft.nodes) {
+      const Atom& one = atom(node);
+      step.driver = one.driver;
+      step.remedy = one.remedy;
+      step.disruption = std::max(step.disruption, one.disruption);
+      step.notes.insert(step.notes.end(), one.notes.begin(), one.notes.end());
+      for (const AtomChange& change : one.changes)
+        step.changes.push_back({change.path, change.was, change.want, change.origin, change.transient});
+      if (!order_.nodes[node].live) continue;
+      step.live = true;
+      if (order_.nodes[node].cable != kNoCable)
+        cables.insert(order_.nodes[node].cable);
+      else
+        draft.whole_device = true;
+    }
+    draft.cables.assign(cables.begin(), cables.end());
+  }
+
+  // Steps that hold two ends of one cable get a common number.
+  void join_ends() {
+    std::map<std::uint32_t, std::set<std::uint32_t>> steps_of_cable;
+    for (std::uint32_t n = 0; n < order_.nodes.size(); ++n) {
+      const OrderNode& node = order_.nodes[n];
+      if (node.device == kBarrier || node.cable == kNoCable || atom(n).disruption < Disruption::traffic)
+        continue;
+      steps_of_cable[node.cable].insert(step_of_[n] - 1);
+    }
+    std::vector<std::uint32_t> root(drafts_.size());
+    for (std::uint32_t i = 0; i < root.size(); ++i) root[i] = i;
+    const auto find = [&root](std::uint32_t i) {
+      while (root[i] != i) i = root[i] = root[root[i]];
+      return i;
+    };
+    for (const auto& [cable, steps] : steps_of_cable)
+      for (const std::uint32_t step : steps) {
+        const std::uint32_t a = find(*steps.begin());
+        const std::uint32_t b = find(step);
+        root[std::max(a, b)] = std::min(a, b);
+      }
+    std::vector<std::size_t> members(drafts_.size(), 0);
+    for (std::uint32_t i = 0; i < root.size(); ++i) ++members[find(i)];
+    for (std::uint32_t i = 0; i < root.size(); ++i)
+      if (members[find(i)] > 1) drafts_[i].step.together = find(i) + 1;
+  }
+
+  const PlanInput& input_;
+  const std::vector<DeviceAtoms>& atoms_;
+  const OrderGraph& order_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> split_;  // device, wave
+  std::vector<Bucket> buckets_;
+  std::vector<std::uint32_t> bucket_of_;
+  std::vector<std::uint32_t> waits_;
+  std::vector<std::uint32_t> step_of_;
+  std::vector<std::set<std::uint32_t>> sources_;
+  std::set<Turn> queue_;
+  std::uint32_t open_ = kNoStep;
+  std::vector<StepDraft> drafts_;
+};
+
+}  // namespace
+
+std::vector<StepDraft> gather_steps(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
+                                    const OrderGraph& order) {
+  return Gatherer(input, atoms, order).gather();
+}
+
+}  // namespace lockstep

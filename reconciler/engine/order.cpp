@@ -1,0 +1,325 @@
+#include "reconciler/engine/order.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace lockstep {
+namespace {
+
+using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+// Where traffic flows now, as far as the device's own tree tells: members of collections whose removal would
+// disturb traffic (addresses, neighbours, routes) are what makes a port or a device carry any.
+struct Traffic {
+  bool device = false;
+  std::set<TextId> ports;  // first keys
+};
+
+Traffic traffic_of(const DeviceInput& device, const Columns& columns) {
+  Traffic traffic;
+  if (device.intent == nullptr || device.observation == nullptr) return traffic;
+  for (const Leaf& want : device.intent->want.leaves()) {
+    const Row& row = columns.row(want.path.row());
+    if (!row.collection || row.disruption < Disruption::traffic || row.facet != Facet::config) continue;
+    if (!device.observation->have.value(want.path)) continue;
+    traffic.device = true;
+    if (want.path.key_count() > 0) traffic.ports.insert(want.path.key_id(0));
+  }
+  return traffic;
+}
+
+enum class First : std::uint8_t { neither, switches, hosts };
+
+// Which side of a link must have this change first.
+First first_side(const AtomChange& change, PeerOrder order) {
+  if (order == PeerOrder::any || change.transient) return First::neither;
+  if (!change.want) return First::hosts;
+  if (!change.was) return First::switches;
+  if (order == PeerOrder::grow_switches_first)
+    return change.want.as_integer() > change.was.as_integer() ? First::switches : First::hosts;
+  if (change.want.kind() != Value::Kind::list) return First::switches;
+  const auto had = change.was.as_list();
+  const auto wanted = change.want.as_list();
+  const bool adds = std::any_of(wanted.begin(), wanted.end(), [&had](std::string_view one) {
+    return std::find(had.begin(), had.end(), one) == had.end();
+  });
+  return adds ? First::switches : First::hosts;
+}
+
+// Ends of cables that push each other through a barrier could grow for ever; after this many rounds the order
+// alone decides, and the ends are in different waves.
+constexpr std::size_t kWaveRoundsMax = 64;
+
+class Orderer {
+ public:
+  Orderer(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, const Columns& columns)
+      : input_(input), atoms_(atoms), columns_(columns) {}
+
+  Result<OrderGraph> order() {
+    add_nodes();
+    Edges peers = peer_edges();
+    connect(peers);
+    if (!sort()) {
+      graph_.notes.push_back(
+          "the order across links was given up where it contradicts the order of references");
+      connect({});
+      if (!sort()) return cycle();
+    }
+    give_waves();
+    return std::move(graph_);
+  }
+
+ private:
+  const AtomChange* first_change(const OrderNode& node) const {
+    const auto& changes = atoms_[node.device].atoms[node.atom].changes;
+    return changes.empty() ? nullptr : &changes.front();
+  }
+
+  // The cable that all changes of an atom are about, if there is one.
+  std::uint32_t cable_of(const DeviceInput& device, const Atom& atom) const {
+    std::uint32_t cable = kNoCable;
+    if (input_.wiring == nullptr) return cable;
+    for (const AtomChange& change : atom.changes) {
+      if (change.path.key_count() == 0) return kNoCable;
+      const auto at = input_.wiring->cable_at(device.name, change.path.key(0));
+      if (!at || (cable != kNoCable && cable != *at)) return kNoCable;
+      cable = *at;
+    }
+    return cable;
+  }
+
+  void add_nodes() {
+    for (std::uint32_t d = 0; d < atoms_.size(); ++d) {
+      first_node_.push_back(static_cast<std::uint32_t>(graph_.nodes.size()));
+      if (atoms_[d].atoms.empty()) {
+        traffic_.emplace_back();
+        continue;
+      }
+      const DeviceInput& device = input_.devices[d];
+      traffic_.push_back(traffic_of(device, columns_));
+      for (std::uint32_t a = 0; a < atoms_[d].atoms.size(); ++a) {
+        const Atom& atom = atoms_[d].atoms[a];
+        OrderNode node{.device = d, .atom = a, .cable = cable_of(device, atom)};
+        if (atom.disruption >= Disruption::traffic)
+          node.live = node.cable != kNoCable && atom.disruption == Disruption::traffic
+                          ? traffic_[d].ports.contains(atom.changes.front().path.key_id(0))
+                          : traffic_[d].device;
+        graph_.nodes.push_back(node);
+      }
+      for (const auto& [first, second] : atoms_[d].order)
+        references_.emplace_back(first_node_[d] + first, first_node_[d] + second);
+    }
+    own_nodes_ = graph_.nodes.size();
+  }
+
+  // An atom that both adds and takes away counts as adding: what is added must be accepted first.
+  First side_of(const Atom& atom, RowId& row) const {
+    First side = First::neither;
+    for (const AtomChange& change : atom.changes) {
+      const First one = first_side(change, columns_.row(change.path.row()).peer_order);
+      if (one == First::neither || side == First::switches) continue;
+      side = one;
+      row = change.path.row();
+    }
+    return side;
+  }
+
+  // One node between the two sides instead of an edge for every pair.
+  Edges peer_edges() {
+    struct Sides {
+      std::vector<std::uint32_t> switches;
+      std::vector<std::uint32_t> hosts;
+    };
+    std::map<std::pair<PeerOrder, First>, Sides> groups;
+    is_peer_ordered_.assign(own_nodes_, false);
+    for (std::uint32_t n = 0; n < own_nodes_; ++n) {
+      RowId row = 0;
+      const First side = side_of(atoms_[graph_.nodes[n].device].atoms[graph_.nodes[n].atom], row);
+      if (side == First::neither) continue;
+      Sides& sides = groups[{columns_.row(row).peer_order, side}];
+      (input_.devices[graph_.nodes[n].device].role == "host" ? sides.hosts : sides.switches).push_back(n);
+    }
+    Edges edges;
+    for (const auto& [what, sides] : groups) {
+      if (sides.switches.empty() || sides.hosts.empty()) continue;
+      for (const auto* side : {&sides.switches, &sides.hosts})
+        for (const std::uint32_t n : *side) is_peer_ordered_[n] = true;
+      const auto barrier = static_cast<std::uint32_t>(graph_.nodes.size());
+      graph_.nodes.push_back(OrderNode{.device = kBarrier});
+      const bool switches_first = what.second == First::switches;
+      for (const std::uint32_t n : switches_first ? sides.switches : sides.hosts)
+        edges.emplace_back(n, barrier);
+      for (const std::uint32_t n : switches_first ? sides.hosts : sides.switches)
+        edges.emplace_back(barrier, n);
+    }
+    return edges;
+  }
+
+  void connect(const Edges& peers) {
+    if (peers.empty()) graph_.nodes.resize(own_nodes_);
+    graph_.after.assign(graph_.nodes.size(), {});
+    for (const auto& [first, second] : references_) graph_.after[first].push_back(second);
+    for (const auto& [first, second] : peers) graph_.after[first].push_back(second);
+  }
+
+  bool sort() {
+    std::vector<std::uint32_t> waits(graph_.nodes.size(), 0);
+    for (const auto& those : graph_.after)
+      for (const std::uint32_t node : those) ++waits[node];
+    graph_.topological.clear();
+    for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
+      if (waits[n] == 0) graph_.topological.push_back(n);
+    for (std::size_t i = 0; i < graph_.topological.size(); ++i)
+      for (const std::uint32_t node : graph_.after[graph_.topological[i]])
+        if (--waits[node] == 0) graph_.topological.push_back(node);
+    in_cycle_ = std::move(waits);
+    return graph_.topological.size() == graph_.nodes.size();
+  }
+
+  Error cycle() const {
+    std::string those;
+    for (std::uint32_t n = 0; n < own_nodes_; ++n) {
+      if (in_cycle_[n] == 0) continue;
+      const AtomChange* const change = first_change(graph_.nodes[n]);
+      if (change == nullptr || those.size() > 200) continue;  // a line's worth of names
+      those += (those.empty() ? "" : ", ") + input_.devices[graph_.nodes[n].device].name + " " +
+               change->path.text();
+    }
+    return Error{ErrorKind::invalid_spec, "these changes wait for each other: " + those};
+  }
+
+  static std::uint32_t wave_of(std::size_t place, std::size_t of, const std::vector<Policy::Share>& waves) {
+    for (std::uint32_t w = 0; w < waves.size(); ++w) {
+      const double limit =
+          waves[w].relative ? std::ceil(waves[w].value * static_cast<double>(of)) : waves[w].value;
+      if (static_cast<double>(place) < limit) return w + 1;
+    }
+    return static_cast<std::uint32_t>(std::max<std::size_t>(1, waves.size()));
+  }
+
+  // Devices that carry traffic are spread over the waves of their policy, those of the reconciler's own path
+  // at the end; a device that carries none has nothing to lose and goes first.
+  void give_waves() {
+    std::map<const Policy*, std::vector<std::uint32_t>> devices;
+    for (std::uint32_t d = 0; d < atoms_.size(); ++d)
+      if (!atoms_[d].atoms.empty() && traffic_[d].device) devices[input_.devices[d].policy].push_back(d);
+    std::map<std::uint32_t, std::uint32_t> own_wave;
+    for (auto& [policy, those] : devices) {
+      if (policy == nullptr || policy->waves.empty()) continue;
+      std::stable_sort(those.begin(), those.end(),
+                       [this](std::uint32_t a, std::uint32_t b) { return on_own_path(a) < on_own_path(b); });
+      for (std::size_t i = 0; i < those.size(); ++i)
+        own_wave[those[i]] = wave_of(i, those.size(), policy->waves);
+    }
+    for (OrderNode& node : graph_.nodes) {
+      if (node.device == kBarrier) continue;
+      if (const auto found = own_wave.find(node.device); found != own_wave.end())
+        node.own_wave = found->second;
+      node.wave = node.own_wave;
+    }
+    join_cables();
+    put_own_path_last();
+    settle_waves();
+  }
+
+  bool on_own_path(std::uint32_t device) const {
+    if (input_.wiring == nullptr) return false;
+    const auto& path = input_.wiring->own_path;
+    return std::find(path.begin(), path.end(), input_.devices[device].name) != path.end();
+  }
+
+  // Both ends of a cable change in the earlier one's wave, where no order between them is asked for.
+  void join_cables() {
+    for (std::uint32_t n = 0; n < own_nodes_; ++n) {
+      const OrderNode& node = graph_.nodes[n];
+      const Atom& atom = atoms_[node.device].atoms[node.atom];
+      if (node.cable != kNoCable && atom.disruption >= Disruption::traffic && !is_peer_ordered_[n])
+        ends_[node.cable].push_back(n);
+    }
+    std::erase_if(ends_, [this](const auto& cable) {
+      const auto device = graph_.nodes[cable.second.front()].device;
+      return std::all_of(cable.second.begin(), cable.second.end(),
+                         [&](std::uint32_t n) { return graph_.nodes[n].device == device; });
+    });
+    for (const auto& [cable, nodes] : ends_) {
+      std::uint32_t earliest = graph_.nodes[nodes.front()].wave;
+      for (const std::uint32_t n : nodes) earliest = std::min(earliest, graph_.nodes[n].wave);
+      for (const std::uint32_t n : nodes) graph_.nodes[n].wave = graph_.nodes[n].own_wave = earliest;
+    }
+  }
+
+  void put_own_path_last() {
+    std::uint32_t last = 1;
+    bool others = false;
+    for (const OrderNode& node : graph_.nodes) {
+      last = std::max(last, node.wave);
+      others = others || (node.device != kBarrier && !on_own_path(node.device));
+    }
+    if (!others) return;
+    for (OrderNode& node : graph_.nodes)
+      if (node.device != kBarrier && on_own_path(node.device) && node.live)
+        node.wave = node.own_wave = last + 1;
+  }
+
+  // Nothing is in an earlier wave than what it waits for; what a whole tier waits for shifts its waves, so
+  // that it still begins with one device; ends of a cable stay together. Grows only, so it ends.
+  void settle_waves() {
+    bool moved = true;
+    for (std::size_t round = 0; moved && round < kWaveRoundsMax; ++round) {
+      moved = false;
+      for (const std::uint32_t n : graph_.topological) {
+        const OrderNode& node = graph_.nodes[n];
+        for (const std::uint32_t next : graph_.after[n]) {
+          OrderNode& later = graph_.nodes[next];
+          const std::uint32_t least = node.device == kBarrier ? node.wave - 1 + later.own_wave : node.wave;
+          if (later.wave < least) {
+            later.wave = least;
+            moved = true;
+          }
+        }
+      }
+      for (const auto& [cable, nodes] : ends_) {
+        std::uint32_t latest = 1;
+        for (const std::uint32_t n : nodes) latest = std::max(latest, graph_.nodes[n].wave);
+        for (const std::uint32_t n : nodes) {
+          moved = moved || graph_.nodes[n].wave != latest;
+          graph_.nodes[n].wave = latest;
+        }
+      }
+    }
+    compress_waves();
+  }
+
+  void compress_waves() {
+    std::map<std::uint32_t, std::uint32_t> numbers;
+    for (const OrderNode& node : graph_.nodes)
+      if (node.device != kBarrier) numbers[node.wave] = 0;
+    std::uint32_t next = 0;
+    for (auto& [wave, number] : numbers) number = ++next;
+    for (OrderNode& node : graph_.nodes)
+      if (node.device != kBarrier) node.wave = numbers[node.wave];
+  }
+
+  const PlanInput& input_;
+  const std::vector<DeviceAtoms>& atoms_;
+  const Columns& columns_;
+  OrderGraph graph_;
+  std::vector<std::uint32_t> first_node_;
+  std::vector<Traffic> traffic_;
+  std::size_t own_nodes_ = 0;
+  Edges references_;
+  std::vector<std::uint32_t> in_cycle_;
+  std::vector<bool> is_peer_ordered_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> ends_;
+};
+
+}  // namespace
+
+Result<OrderGraph> make_order(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
+                              const Columns& columns) {
+  return Orderer(input, atoms, columns).order();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,37 @@
+// Order across devices: the graph of all atoms, with the order that peers ask for, and the wave of each. The
+// second stage of make_plan.
+//
+// Promises: pure; `topological` holds every node after all that come before it. Order across a link yields
+// when it would make a cycle with references (said in `notes`); a cycle of references is an error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/atoms.hpp"
+
+namespace lockstep {
+
+inline constexpr std::uint32_t kBarrier = 0xFFFF'FFFF;
+inline constexpr std::uint32_t kNoCable = 0xFFFF'FFFF;
+
+struct OrderNode {
+  std::uint32_t device = 0;  // into PlanInput::devices; kBarrier: no device
+  std::uint32_t atom = 0;    // into the device's atoms
+  std::uint32_t wave = 1;
+  std::uint32_t own_wave = 1;      // of the device, by the policy
+  std::uint32_t cable = kNoCable;  // the cable whose end it changes
+  bool live = false;               // disturbs traffic that flows now
+};
+
+struct OrderGraph {
+  std::vector<OrderNode> nodes;                   // by device, then atom; barriers at the end
+  std::vector<std::vector<std::uint32_t>> after;  // for each node, those that come after it
+  std::vector<std::uint32_t> topological;
+  std::vector<std::string> notes;
+};
+
+Result<OrderGraph> make_order(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
+                              const Columns& columns);
+
+}  // namespace lockstep

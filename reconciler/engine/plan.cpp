@@ -1,0 +1,191 @@
+#include "reconciler/engine/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "reconciler/engine/digest.hpp"
+#include "reconciler/engine/steps.hpp"
+
+namespace lockstep {
+namespace {
+
+// Spells origins out once each.
+class OriginTable {
+ public:
+  OriginTable(const PlanInput& input, std::vector<PlanOrigin>& out) : input_(input), out_(out) {}
+  std::uint32_t operator()(OriginId id) {
+    if (id == 0 || input_.origins == nullptr || id >= input_.origins->all.size()) return 0;
+    const auto [found, is_new] = known_.try_emplace(id, static_cast<std::uint32_t>(out_.size()));
+    if (is_new) out_.push_back(plan_origin((*input_.origins)[id], input_.sources));
+    return found->second;
+  }
+
+ private:
+  const PlanInput& input_;
+  std::vector<PlanOrigin>& out_;
+  std::unordered_map<OriginId, std::uint32_t> known_;
+};
+
+// The ports by which the reconciler reaches a device that a step disturbs: all of them is one too many.
+void protect_management(const PlanInput& input, const DeviceInput& device, Step& step) {
+  if (input.wiring == nullptr || step.disruption < Disruption::traffic) return;
+  const auto ports = input.wiring->management_ports.find(device.name);
+  if (ports == input.wiring->management_ports.end() || ports->second.empty()) return;
+  std::set<std::string_view> touched;
+  for (const PlannedChange& change : step.changes)
+    if (change.path.key_count() > 0)
+      for (const std::string& port : ports->second)
+        if (change.path.key(0) == port) touched.insert(port);
+  if (touched.size() < ports->second.size()) return;
+  if (device.undoes_itself && device.undoes_itself(step.driver)) {
+    step.undo_after = input.dead_man;
+    step.notes.push_back("touches the last path to the device: it undoes by itself unless confirmed");
+    return;
+  }
+  step.holds.push_back({Hold::Kind::management, "would cut the last path to " + device.name +
+                                                    ", and the device can't undo by itself"});
+}
+
+void ask_approval(const DeviceInput& device, Step& step) {
+  if (device.policy == nullptr) return;
+  const auto needed = device.policy->needs_approval.find(step.disruption);
+  if (needed != device.policy->needs_approval.end() && needed->second)
+    step.holds.push_back({Hold::Kind::approval, fmt::format("the policy wants a person's word for '{}'",
+                                                            to_string(step.disruption))});
+}
+
+// Cures are only offered where nothing differs that could be the cause: neither here nor at a peer.
+bool is_quiet(const PlanInput& input, const DeviceInput& device, const std::set<std::string>& changing) {
+  if (changing.contains(device.name)) return false;
+  if (input.wiring == nullptr) return true;
+  return std::none_of(input.wiring->cables.begin(), input.wiring->cables.end(), [&](const Cable& cable) {
+    return (cable.a.device == device.name && changing.contains(cable.b.device)) ||
+           (cable.b.device == device.name && changing.contains(cable.a.device));
+  });
+}
+
+void add_remedies(const DeviceInput& device, DeviceAtoms& atoms) {
+  std::map<std::pair<std::string, std::string>, std::size_t> known;
+  for (const Change& effect : device.effects) {
+    const auto found = device.remedy(effect);
+    if (!found) continue;
+    const auto [place, is_new] = known.try_emplace({found->first, found->second.name}, atoms.atoms.size());
+    if (is_new) {
+      Atom atom;
+      atom.driver = found->first;
+      atom.remedy = found->second.name;
+      atom.disruption = found->second.disruption;
+      atom.notes.push_back(found->second.what_it_does);
+      atoms.atoms.push_back(std::move(atom));
+    }
+    atoms.atoms[place->second].changes.push_back(
+        {effect.path, effect.was, effect.want, effect.origin, false});
+  }
+}
+
+std::vector<DeviceAtoms> all_atoms(const PlanInput& input, const Columns& columns) {
+  std::vector<DeviceAtoms> atoms(input.devices.size());
+  std::set<std::string> changing;
+  for (std::size_t d = 0; d < input.devices.size(); ++d) {
+    if (input.devices[d].changes.empty()) continue;
+    atoms[d] = make_atoms(input.devices[d], columns);
+    changing.insert(input.devices[d].name);
+  }
+  for (std::size_t d = 0; d < input.devices.size(); ++d) {
+    const DeviceInput& device = input.devices[d];
+    if (!device.effects.empty() && device.remedy && is_quiet(input, device, changing))
+      add_remedies(device, atoms[d]);
+  }
+  return atoms;
+}
+
+void guard_deletions(const PlanInput& input, Plan& plan) {
+  double allowed = 1.0;
+  std::size_t deleted = 0;
+  std::size_t wanted = 0;
+  for (const DeviceInput& device : input.devices) {
+    if (device.policy != nullptr) allowed = std::min(allowed, device.policy->max_delete);
+    if (device.intent != nullptr) wanted += device.intent->want.size();
+    for (const Change& change : device.changes) deleted += change.want ? 0 : 1;
+  }
+  const double share =
+      deleted == 0 ? 0 : static_cast<double>(deleted) / static_cast<double>(deleted + wanted);
+  if (share > allowed)
+    plan.refusals.push_back(
+        fmt::format("it deletes {} of {} owned leaves ({:.0f}%); the policy allows {:.0f}% unasked", deleted,
+                    deleted + wanted, share * 100, allowed * 100));
+  if (input.devices_before <= input.devices.size()) return;
+  const std::size_t gone = input.devices_before - input.devices.size();
+  const double gone_share = static_cast<double>(gone) / static_cast<double>(input.devices_before);
+  if (gone_share > allowed)
+    plan.refusals.push_back(fmt::format(
+        "{} of {} devices are no longer in the specs ({:.0f}%); the policy allows {:.0f}% unasked", gone,
+        input.devices_before, gone_share * 100, allowed * 100));
+}
+
+void digest_devices(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, Plan& plan) {
+  for (std::size_t d = 0; d < input.devices.size(); ++d) {
+    const DeviceInput& device = input.devices[d];
+    if (atoms[d].atoms.empty() || device.intent == nullptr || device.observation == nullptr) continue;
+    PlanDevice one{device.name, "", device.observation->boot_id, atoms[d].read};
+    for (const Change& change : device.changes) one.read.emplace_back(change.path, change.was);
+    one.digest = device_digest(*device.intent, *device.observation, one.read);
+    plan.devices.push_back(std::move(one));
+  }
+  std::sort(plan.devices.begin(), plan.devices.end(),
+            [](const PlanDevice& a, const PlanDevice& b) { return a.name < b.name; });
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const PlanInput& input) {
+  const std::optional<Columns> own =
+      input.row != nullptr ? std::optional<Columns>(std::in_place, input.row) : std::nullopt;
+  const Columns& columns = own ? *own : schema_columns();
+  const std::vector<DeviceAtoms> atoms = all_atoms(input, columns);
+  TRY(const OrderGraph order, make_order(input, atoms, columns));
+  std::vector<StepDraft> drafts = gather_steps(input, atoms, order);
+  lay_budgets(input, drafts);
+
+  Plan plan;
+  OriginTable origin(input, plan.origins);
+  std::unordered_map<std::string_view, const DeviceInput*> by_name;
+  for (const DeviceInput& device : input.devices) {
+    by_name.emplace(device.name, &device);
+    plan.not_applicable += device.not_applied;
+  }
+  plan.devices_looked_at = input.devices.size();
+  for (StepDraft& draft : drafts) {
+    const DeviceInput& device = *by_name.at(draft.step.device);
+    for (PlannedChange& change : draft.step.changes) change.origin = origin(change.origin);
+    protect_management(input, device, draft.step);
+    ask_approval(device, draft.step);
+    plan.steps.push_back(std::move(draft.step));
+  }
+  if (!plan.steps.empty())
+    plan.steps.front().notes.insert(plan.steps.front().notes.end(), order.notes.begin(), order.notes.end());
+  guard_deletions(input, plan);
+  digest_devices(input, atoms, plan);
+  plan.digest = plan_digest(plan);
+  return plan;
+}
+
+std::uint32_t Plan::waves() const {
+  std::uint32_t last = 0;
+  for (const Step& step : steps) last = std::max(last, step.wave);
+  return last;
+}
+
+std::size_t Plan::changes() const {
+  std::size_t count = 0;
+  for (const Step& step : steps)
+    if (step.remedy.empty())
+      for (const PlannedChange& change : step.changes) count += change.transient ? 0 : 1;
+  return count;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,120 @@
+// From what was observed, and from a plan that is to be taken back, to what the planner takes.
+#include <algorithm>
+
+#include "reconciler/engine/columns.hpp"
+#include "reconciler/engine/fleet.hpp"
+#include "reconciler/engine/plan.hpp"
+#include "specs/language/cluster.hpp"
+
+namespace lockstep {
+namespace {
+
+DeviceInput device_input(const Fleet& fleet, std::size_t index, const DeviceState& state) {
+  const FleetDevice& device = fleet[index];
+  const Carriers* const carriers = &fleet.carriers(index);
+  DeviceInput input;
+  input.name = device.name;
+  input.role = device.role;
+  input.intent = device.intent;
+  input.observation = &state.observation;
+  input.not_applied = state.not_applied.size();
+  input.carrier = [carriers](RowId row) {
+    const int writer = carriers->writer(row);
+    return writer < 0 ? std::string() : carriers->driver_name(writer);
+  };
+  input.undoes_itself = [carriers](const std::string& driver) {
+    return std::any_of(carriers->traits().begin(), carriers->traits().end(),
+                       [&driver](const Traits& one) { return one.driver == driver && one.undoes_itself; });
+  };
+  const std::vector<Attached*> drivers = device.drivers;
+  input.remedy = [carriers,
+                  drivers](const Change& effect) -> std::optional<std::pair<std::string, Remedy::Offer>> {
+    for (std::size_t d = 0; d < drivers.size(); ++d) {
+      if (drivers[d]->remedy == nullptr) continue;
+      if (auto offer = drivers[d]->remedy->offer(effect))
+        return std::pair{carriers->driver_name(static_cast<int>(d)), std::move(*offer)};
+    }
+    return std::nullopt;
+  };
+  return input;
+}
+
+bool may_change(const Intent& intent, const PlanChoice& choice) {
+  if (!intent.apply_allowed) return false;
+  return choice.person ? intent.conduct != Conduct::suspended : intent.conduct == Conduct::converge;
+}
+
+}  // namespace
+
+PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,
+                   const Sources& sources, const std::function<const Policy*(const FleetDevice&)>& policy_for,
+                   const PlanChoice& choice) {
+  PlanInput input;
+  input.wiring = &fleet.wiring();
+  input.origins = &origins;
+  input.sources = &sources;
+  for (std::size_t i = 0; i < fleet.size() && i < states.size(); ++i) {
+    const FleetDevice& device = fleet[i];
+    const bool chosen = choice.only.empty() ||
+                        std::find(choice.only.begin(), choice.only.end(), device.name) != choice.only.end();
+    DeviceInput one = device_input(fleet, i, states[i]);
+    if (policy_for) one.policy = policy_for(device);
+    if (chosen && states[i].reachable && may_change(*device.intent, choice)) {
+      one.changes = states[i].difference.changes;
+      one.effects = states[i].difference.effects;
+    }
+    input.devices.push_back(std::move(one));
+  }
+  return input;
+}
+
+PlanInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now) {
+  PlanInput input;
+  input.wiring = &fleet.wiring();
+  for (std::size_t i = 0; i < fleet.size() && i < now.size(); ++i) {
+    DeviceInput one = device_input(fleet, i, now[i]);
+    std::map<Path, std::pair<Value, Value>> ends;  // what it was before the plan, what the plan made of it
+    for (const Step& step : plan.steps) {
+      if (step.device != one.name || !step.remedy.empty()) continue;
+      for (const PlannedChange& change : step.changes) {
+        const auto [found, is_new] = ends.try_emplace(change.path, change.was, change.want);
+        if (!is_new) found->second.second = change.want;
+      }
+    }
+    for (const auto& [path, end] : ends) {
+      const Value have = now[i].observation.have.value(path);
+      if (have == end.first || is_unread(now[i].observation.unread, path)) continue;
+      if (have != end.second && !satisfies(path.row(), end.second, have)) continue;  // another hand moved it
+      one.changes.push_back({path, have, end.first, 0});
+    }
+    input.devices.push_back(std::move(one));
+  }
+  return input;
+}
+
+Policy policy_of(const RolloutPolicy& policy) {
+  Policy out;
+  out.by_group = *policy.unit == RolloutUnit::redundancy_group;
+  for (const auto& wave : policy.waves)
+    out.waves.push_back(wave->share ? Policy::Share{true, wave->ratio.fraction()}
+                                    : Policy::Share{false, static_cast<double>(wave->count)});
+  if (policy.min_capacity.said) {
+    const MinCapacity& least = *policy.min_capacity;
+    if (least.host.said) out.min_capacity["host"] = least.host->fraction();
+    if (least.leaf.said) out.min_capacity["leaf"] = least.leaf->fraction();
+    if (least.spine.said) out.min_capacity["spine"] = least.spine->fraction();
+    if (least.superspine.said) out.min_capacity["superspine"] = least.superspine->fraction();
+  }
+  if (policy.approval.said) {
+    const Approvals& approval = *policy.approval;
+    const auto manual = [](const Said<Approval>& one) { return one.said && *one == Approval::manual; };
+    out.needs_approval[Disruption::none] = manual(approval.none);
+    out.needs_approval[Disruption::traffic] = manual(approval.traffic);
+    out.needs_approval[Disruption::reset] = manual(approval.reset);
+    out.needs_approval[Disruption::reboot] = manual(approval.reboot);
+  }
+  if (policy.max_delete.said) out.max_delete = policy.max_delete->fraction();
+  return out;
+}
+
+}  // namespace lockstep

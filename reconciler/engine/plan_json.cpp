@@ -1,0 +1,278 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "reconciler/engine/digest.hpp"
+#include "reconciler/engine/plan.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::array<std::string_view, 4> kDisruptions{"none", "traffic", "reset", "reboot"};
+constexpr std::array<std::string_view, 3> kHolds{"approval", "budget", "management"};
+
+Error broken(const std::string& what) {
+  return Error{ErrorKind::invalid_spec, "the plan file is broken: " + what};
+}
+
+Json change_json(const Plan& plan, const PlannedChange& change) {
+  Json out{{"path", change.path.text()}, {"was", to_json(change.was)}, {"want", to_json(change.want)}};
+  if (change.origin != 0 && change.origin < plan.origins.size()) {
+    const PlanOrigin& origin = plan.origins[change.origin];
+    out["origin"] = {{"file", origin.file},
+                     {"line", origin.line},
+                     {"column", origin.column},
+                     {"object", origin.object},
+                     {"rule", origin.rule}};
+  }
+  if (change.transient) out["transient"] = true;
+  return out;
+}
+
+Json step_json(const Plan& plan, const Step& step) {
+  Json out{{"id", step.id},     {"device", step.device}, {"driver", step.driver},
+           {"wave", step.wave}, {"after", step.after},   {"disruption", to_string(step.disruption)}};
+  out["changes"] = Json::array();
+  for (const PlannedChange& change : step.changes) out["changes"].push_back(change_json(plan, change));
+  if (step.live) out["live"] = true;
+  if (step.together != 0) out["together"] = step.together;
+  if (!step.remedy.empty()) out["remedy"] = step.remedy;
+  if (step.undo_after) out["undoAfterMs"] = step.undo_after->count();
+  for (const Hold& hold : step.holds)
+    out["holds"].push_back({{"kind", kHolds[static_cast<std::size_t>(hold.kind)]}, {"reason", hold.reason}});
+  if (!step.notes.empty()) out["notes"] = step.notes;
+  return out;
+}
+
+// Reading: every access is checked, since a plan file is input.
+template <class T>
+Result<T> field(const Json& json, const char* name) {
+  if (!json.is_object() || !json.contains(name)) return broken(std::string("'") + name + "' is missing");
+  const Json& value = json.at(name);
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (value.is_string()) return value.get<std::string>();
+  } else {
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() <= std::numeric_limits<T>::max())
+      return value.get<T>();
+  }
+  return broken(std::string("'") + name + "' is of the wrong type");
+}
+
+template <std::size_t N>
+Result<std::size_t> word(const std::array<std::string_view, N>& words, const std::string& text) {
+  for (std::size_t i = 0; i < N; ++i)
+    if (words[i] == text) return i;
+  return broken("'" + text + "' is not a word that it knows");
+}
+
+Result<PlanOrigin> read_origin(const Json& json) {
+  PlanOrigin origin;
+  TRY(origin.file, field<std::string>(json, "file"));
+  TRY(origin.line, field<std::uint32_t>(json, "line"));
+  TRY(origin.column, field<std::uint32_t>(json, "column"));
+  TRY(origin.object, field<std::string>(json, "object"));
+  TRY(origin.rule, field<std::string>(json, "rule"));
+  return origin;
+}
+
+Result<Value> read_value(const Json& json, const char* name, Path path) {
+  if (!json.contains(name)) return broken(std::string("'") + name + "' is missing");
+  return value_from_json(path.row(), json.at(name));
+}
+
+Result<PlannedChange> read_change(const Json& json, Plan& plan) {
+  TRY(const std::string text, field<std::string>(json, "path"));
+  PlannedChange change;
+  TRY(change.path, Path::parse(text));
+  TRY(change.was, read_value(json, "was", change.path));
+  TRY(change.want, read_value(json, "want", change.path));
+  if (json.contains("origin")) {
+    TRY(PlanOrigin origin, read_origin(json.at("origin")));
+    const auto found = std::find(plan.origins.begin(), plan.origins.end(), origin);
+    change.origin = static_cast<std::uint32_t>(found - plan.origins.begin());
+    if (found == plan.origins.end()) plan.origins.push_back(std::move(origin));
+  }
+  change.transient = json.value("transient", Json(false)) == Json(true);
+  return change;
+}
+
+Result<Done> read_holds(const Json& json, Step& step) {
+  if (!json.is_array()) return broken("'holds' is not a list");
+  for (const Json& one : json) {
+    TRY(const std::string kind, field<std::string>(one, "kind"));
+    TRY(const std::size_t number, word(kHolds, kind));
+    TRY(std::string reason, field<std::string>(one, "reason"));
+    step.holds.push_back({static_cast<Hold::Kind>(number), std::move(reason)});
+  }
+  return Done{};
+}
+
+Result<Step> read_step(const Json& json, Plan& plan, std::uint32_t id) {
+  Step step;
+  TRY(step.id, field<std::uint32_t>(json, "id"));
+  if (step.id != id) return broken("its steps are not numbered 1, 2, 3, ...");
+  TRY(step.device, field<std::string>(json, "device"));
+  TRY(step.driver, field<std::string>(json, "driver"));
+  TRY(step.wave, field<std::uint32_t>(json, "wave"));
+  TRY(const std::string disruption, field<std::string>(json, "disruption"));
+  TRY(const std::size_t number, word(kDisruptions, disruption));
+  step.disruption = static_cast<Disruption>(number);
+  if (!json.contains("after") || !json["after"].is_array()) return broken("'after' is missing");
+  for (const Json& before : json["after"]) {
+    if (!before.is_number_unsigned() || before.get<std::uint64_t>() >= id || before.get<std::uint64_t>() == 0)
+      return broken("a step comes after one that is not before it");
+    step.after.push_back(before.get<std::uint32_t>());
+  }
+  if (!json.contains("changes") || !json["changes"].is_array()) return broken("'changes' is missing");
+  for (const Json& one : json["changes"]) {
+    TRY(PlannedChange change, read_change(one, plan));
+    step.changes.push_back(std::move(change));
+  }
+  step.live = json.value("live", Json(false)) == Json(true);
+  if (json.contains("together")) {
+    TRY(step.together, field<std::uint32_t>(json, "together"));
+  }
+  if (json.contains("remedy")) {
+    TRY(step.remedy, field<std::string>(json, "remedy"));
+  }
+  if (json.contains("undoAfterMs")) {
+    TRY(const std::uint32_t after, field<std::uint32_t>(json, "undoAfterMs"));
+    step.undo_after = std::chrono::milliseconds(after);
+  }
+  if (json.contains("holds")) TRY_DONE(read_holds(json["holds"], step));
+  if (json.contains("notes") && json["notes"].is_array())
+    for (const Json& note : json["notes"])
+      if (note.is_string()) step.notes.push_back(note.get<std::string>());
+  return step;
+}
+
+Result<PlanDevice> read_device(const Json& json) {
+  PlanDevice device;
+  TRY(device.name, field<std::string>(json, "name"));
+  TRY(device.digest, field<std::string>(json, "digest"));
+  TRY(device.boot_id, field<std::string>(json, "bootId"));
+  if (!json.contains("read") || !json["read"].is_array()) return broken("'read' is missing");
+  for (const Json& one : json["read"]) {
+    TRY(const std::string text, field<std::string>(one, "path"));
+    TRY(const Path path, Path::parse(text));
+    TRY(const Value value, read_value(one, "value", path));
+    device.read.emplace_back(path, value);
+  }
+  return device;
+}
+
+}  // namespace
+
+std::string_view to_string(Disruption disruption) {
+  return kDisruptions[static_cast<std::size_t>(disruption)];
+}
+
+Json to_json(const Value& value) {
+  switch (value.kind()) {
+    case Value::Kind::none: return nullptr;
+    case Value::Kind::present: return true;
+    case Value::Kind::boolean: return value.as_boolean();
+    case Value::Kind::integer: return value.as_integer();
+    case Value::Kind::text: return std::string(value.as_text());
+    case Value::Kind::secret: return {{"secret", std::string(value.as_text())}};
+    case Value::Kind::reference: return {{"reference", std::string(value.as_text())}};
+    case Value::Kind::list: break;
+  }
+  Json list = Json::array();
+  for (const std::string_view element : value.as_list()) list.push_back(std::string(element));
+  return list;
+}
+
+Result<Value> value_from_json(RowId row, const Json& json) {
+  if (json.is_null()) return Value{};
+  if (json.is_boolean()) {
+    if (schema_row(row).type == LeafType::present && json.get<bool>()) return Value::present();
+    return Value::boolean(json.get<bool>());
+  }
+  if (json.is_number_integer()) return Value::integer(json.get<std::int64_t>());
+  if (json.is_string()) return Value::text(json.get<std::string>());
+  if (json.is_array()) {
+    std::vector<std::string> elements;
+    for (const Json& element : json) {
+      if (!element.is_string()) return broken("a list holds something that is not a text");
+      elements.push_back(element.get<std::string>());
+    }
+    return Value::list(elements);
+  }
+  if (json.contains("secret") && json["secret"].is_string())
+    return Value::secret(json["secret"].get<std::string>());
+  if (json.contains("reference") && json["reference"].is_string())
+    return Value::reference(json["reference"].get<std::string>());
+  return broken("a value is of no known shape");
+}
+
+Json to_json(const Plan& plan) {
+  std::array<std::size_t, 4> by_disruption{};
+  Json steps = Json::array();
+  for (const Step& step : plan.steps) {
+    steps.push_back(step_json(plan, step));
+    for (const PlannedChange& change : step.changes)
+      if (step.remedy.empty() && !change.transient)
+        ++by_disruption[static_cast<std::size_t>(schema_row(change.path.row()).disruption)];
+  }
+  Json devices = Json::array();
+  for (const PlanDevice& device : plan.devices) {
+    Json read = Json::array();
+    for (const auto& [path, value] : device.read)
+      read.push_back({{"path", path.text()}, {"value", to_json(value)}});
+    devices.push_back({{"name", device.name},
+                       {"digest", device.digest},
+                       {"bootId", device.boot_id},
+                       {"read", std::move(read)}});
+  }
+  Json summary{{"devices", plan.devices_looked_at},
+               {"steps", plan.steps.size()},
+               {"changes", plan.changes()},
+               {"notApplicable", plan.not_applicable},
+               {"waves", plan.waves()}};
+  for (std::size_t i = 0; i < kDisruptions.size(); ++i)
+    summary["byDisruption"][kDisruptions[i]] = by_disruption[i];
+  Json out{{"apiVersion", "lockstep.dev/v1alpha1"},
+           {"kind", "Plan"},
+           {"digest", plan.digest},
+           {"summary", std::move(summary)},
+           {"steps", std::move(steps)},
+           {"devices", std::move(devices)}};
+  if (!plan.refusals.empty()) out["refusals"] = plan.refusals;
+  return out;
+}
+
+Result<Plan> plan_from_json(const Json& json) {
+  TRY(const std::string kind, field<std::string>(json, "kind"));
+  TRY(const std::string version, field<std::string>(json, "apiVersion"));
+  if (kind != "Plan" || version != "lockstep.dev/v1alpha1")
+    return broken("it is not a Plan of lockstep.dev/v1alpha1");
+  Plan plan;
+  TRY(plan.digest, field<std::string>(json, "digest"));
+  if (!json.contains("steps") || !json["steps"].is_array()) return broken("'steps' is missing");
+  for (const Json& one : json["steps"]) {
+    TRY(Step step, read_step(one, plan, static_cast<std::uint32_t>(plan.steps.size() + 1)));
+    plan.steps.push_back(std::move(step));
+  }
+  if (!json.contains("devices") || !json["devices"].is_array()) return broken("'devices' is missing");
+  for (const Json& one : json["devices"]) {
+    TRY(PlanDevice device, read_device(one));
+    plan.devices.push_back(std::move(device));
+  }
+  if (json.contains("summary") && json["summary"].is_object()) {
+    TRY(plan.devices_looked_at, field<std::size_t>(json["summary"], "devices"));
+    TRY(plan.not_applicable, field<std::size_t>(json["summary"], "notApplicable"));
+  }
+  if (json.contains("refusals") && json["refusals"].is_array())
+    for (const Json& one : json["refusals"])
+      if (one.is_string()) plan.refusals.push_back(one.get<std::string>());
+  if (plan_digest(plan) != plan.digest)
+    return broken("its digest does not fit its steps: it was edited or cut");
+  return plan;
+}
+
+}  // namespace lockstep

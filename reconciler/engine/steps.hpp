@@ -1,0 +1,28 @@
+// Steps: the ordered atoms gathered into as few steps as their order allows, and the budgets laid over them.
+// The third stage of make_plan.
+//
+// Promises: pure; a step is of one device, one driver and one wave; ids are an order in which the steps could
+// run one by one.
+#pragma once
+
+#include <vector>
+
+#include "reconciler/engine/order.hpp"
+
+namespace lockstep {
+
+struct StepDraft {
+  Step step;                          // without origins and holds
+  std::vector<std::uint32_t> nodes;   // in order
+  std::vector<std::uint32_t> cables;  // live ones, sorted
+  bool whole_device = false;          // some live change is not about one cable
+};
+
+std::vector<StepDraft> gather_steps(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
+                                    const OrderGraph& order);
+
+// Lays redundancy groups and minCapacity over the steps: `after` for what must not be out of service at once,
+// a hold for what would break the budget even alone.
+void lay_budgets(const PlanInput& input, std::vector<StepDraft>& steps);
+
+}  // namespace lockstep
