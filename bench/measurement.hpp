@@ -57,7 +57,9 @@ struct Measurement {
   std::string error;  // names the stage: "gpu2:rail0: connect refused"
   bool cpu_limited = false;
   std::string cpu_reason;
-  std::string note;  // worth telling, not wrong: "path MTU 1500 below 9000"
+  double cpu_busiest = 0;  // share of the window that the busier end ran or waited for a CPU
+  double cpu_idle = 1;     // least idle share of the machine's CPUs
+  std::string note;        // worth telling, not wrong: "path MTU 1500 below 9000"
 
   std::string config_hash;
   std::vector<std::string> links;  // that the traffic may have crossed

@@ -19,13 +19,10 @@ class FirstFit {
   }
 
  private:
-  std::uint64_t capacity(std::uint32_t link) const {
-    return link < capacities_.size() ? capacities_[link] : 0;
-  }
-
   bool too_big(const Flow& flow) const {
-    return std::any_of(flow.links.begin(), flow.links.end(),
-                       [&](std::uint32_t link) { return flow.bits_per_second > capacity(link); });
+    return std::any_of(flow.links.begin(), flow.links.end(), [&](std::uint32_t link) {
+      return link >= capacities_.size() || flow.bits_per_second > capacities_[link];
+    });
   }
 
   bool fits(const Flow& flow, std::size_t round) const {

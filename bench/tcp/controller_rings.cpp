@@ -225,33 +225,36 @@ class GroupRound {
     mark_cpu(skew, busiest, name(run, whose), idle, nominal > 0 ? busbw.value / nominal : 0);
   }
 
-  // Several ranks tell of one failure. A wrong result and a dead probe speak for themselves; of stalled
-  // ranks, the hop that lost most between what one sent and the next received is named.
+  // Several ranks tell of one failure. Who speaks: a wrong result or a dead probe, then a connect that
+  // failed, then the hop that lost most between what one sent and the next received (closed connections
+  // follow a stall).
+  double weight(const GroupRun& run, std::size_t rank) const {
+    const Json& failure = *run.ranks[rank].failure;
+    if (text_of(failure, "trouble") != "path") return 1e18;
+    if (!failure.contains("sent")) return 1e17;
+    const std::optional<Json>& next = run.ranks[(rank + 1) % run.ranks.size()].failure;
+    return next && next->contains("received") ? real_of(failure, "sent") - real_of(*next, "received") : 0;
+  }
+
   void conclude_failed(GroupRun& run) {
     std::optional<std::size_t> worst;
-    double lost = -1;
+    std::string stalled;
     for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
       const std::optional<Json>& failure = run.ranks[rank].failure;
       if (!failure) continue;
-      const std::optional<Json>& next = run.ranks[(rank + 1) % run.ranks.size()].failure;
-      double weight = 0;
-      if (failure->contains("stalled"))
-        weight = real_of(*failure, "sent") - (next ? real_of(*next, "received") : 0);
-      else if (text_of(*failure, "trouble") != "path")
-        weight = 1e18;
-      else
-        weight = text_of(*failure, "text").find("connect") != std::string::npos ? 1e17 : 1e16;
-      if (weight > lost) {
-        lost = weight;
-        worst = rank;
-      }
+      if (!worst || weight(run, rank) > weight(run, *worst)) worst = rank;
+      if (const auto flag = failure->find("stalled"); flag != failure->end() && *flag == true)
+        stalled = text_of(*failure, "text");
     }
     if (!worst) return conclude_with(run, "timed out: a probe did not answer", Trouble::tool);
     const Json& failure = *run.ranks[*worst].failure;
-    std::string text = name(run, *worst);
-    if (failure.contains("stalled")) text += " -> " + name(run, (*worst + 1) % run.ranks.size());
     const std::string trouble = text_of(failure, "trouble");
-    conclude_with(run, text + ": " + text_of(failure, "text"),
+    std::string text = name(run, *worst);
+    if (failure.contains("sent") && !stalled.empty())
+      text += " -> " + name(run, (*worst + 1) % run.ranks.size()) + ": " + stalled;
+    else
+      text += ": " + text_of(failure, "text");
+    conclude_with(run, text,
                   trouble == "wrong"  ? Trouble::wrong
                   : trouble == "tool" ? Trouble::tool
                                       : Trouble::path);

@@ -77,7 +77,7 @@ class Rank final : public Task {
     if (!connected_ || !greeted_ || finished) return;
     if (!joined_) join();
     if (fd == next_.get())
-      if (const int error = socket_error(fd); error != 0) return fail("the next rank: " + stage_of(error));
+      if (const int error = socket_error(fd); error != 0) return lose("the next rank: " + stage_of(error));
     advance();
   }
 
@@ -88,18 +88,23 @@ class Rank final : public Task {
       wake_at = moved_at_ + stall_ns_;
       return;
     }
+    lose("stalled in iteration " + std::to_string(finishes_.size()), true);
+  }
+
+ private:
+  // How far each rank came tells the controller between which two of them the bytes are lost: one that stalls
+  // closes, and its neighbours then only see that.
+  void lose(const std::string& text, bool stalled = false) {
     if (finished) return;
     finished = true;
-    // How far each rank came tells the controller between which two of them the bytes are lost.
     tell({{"event", "failed"},
-          {"text", "stalled in iteration " + std::to_string(starts_.size())},
+          {"text", text},
           {"trouble", "path"},
-          {"stalled", true},
+          {"stalled", stalled},
           {"sent", all_sent_},
           {"received", all_received_}});
   }
 
- private:
   void fill() {
     const std::size_t elements = chunk_ / sizeof(float) * ranks_;
     input_.resize(elements);
@@ -256,7 +261,7 @@ class Rank final : public Task {
       return true;
     }
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    fail(count == 0 ? "the previous rank closed in mid-run" : stage_of(errno));
+    lose(count == 0 ? "the previous rank closed in mid-run" : stage_of(errno));
     return false;
   }
   bool put(ssize_t count) {
@@ -266,7 +271,7 @@ class Rank final : public Task {
       return true;
     }
     if (errno == EAGAIN || errno == EINTR) return false;
-    fail("the next rank: " + stage_of(errno));
+    lose("the next rank: " + stage_of(errno));
     return false;
   }
 

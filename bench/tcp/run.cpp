@@ -46,7 +46,9 @@ Result<Done> check(const TcpPlan& plan, std::size_t endpoints) {
 void refuse_all(RunState& state) {
   const auto add = [&](Measurement blank) {
     blank.trouble = Trouble::transport;
-    blank.error = std::string(to_string(state.plan.workload)) + " does not run over TCP here";
+    blank.error = state.plan.not_to_be_had;
+    if (blank.error.empty())
+      blank.error = std::string(to_string(state.plan.workload)) + " does not run over TCP here";
     state.made.push_back(std::move(blank));
   };
   const Metric metric = state.plan.workload == Workload::write_latency ? Metric::latency : Metric::bandwidth;
@@ -121,6 +123,8 @@ Measurement RunState::blank(Metric metric) const {
 
 void mark_cpu(Measurement& measurement, double busiest, const std::string& endpoint, double machine_idle,
               double reached) {
+  measurement.cpu_busiest = busiest;
+  measurement.cpu_idle = machine_idle;
   // Within 5 % of what the link can carry it was the link that set the limit, however busy the CPU.
   if (reached >= 0.95) return;
   std::array<char, 160> text{};
@@ -141,7 +145,7 @@ Result<std::vector<Measurement>> run(const TcpPlan& plan, const std::vector<Prob
                                      const ProgressSink& progress, std::stop_token stop) {
   TRY_DONE(check(plan, endpoints.size()));
   RunState state{plan, endpoints, progress, Fleet(plan.executable, endpoints, std::move(stop))};
-  if (!carried(plan.workload)) {
+  if (!plan.not_to_be_had.empty() || !carried(plan.workload)) {
     refuse_all(state);
     return std::move(state.made);
   }

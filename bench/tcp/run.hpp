@@ -55,6 +55,8 @@ struct TcpPlan {
   Timing timing;
   std::string congestion;   // TCP congestion control; empty: the namespace's
   std::string config_hash;  // copied into each measurement
+  std::string
+      not_to_be_had;  // if set, nothing runs: each measurement has `transport` trouble and this reason
   std::string executable = "/proc/self/exe";
 
   // Faults for tests, by name; never set in production.

@@ -1,0 +1,227 @@
+#include "bench/tcp/plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace lockstep::bench {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+// Where the benchmark does not say: long enough for 3 windows of 500 ms, and what p5 needs of iterations.
+constexpr milliseconds default_duration{1500};
+constexpr milliseconds default_collective{10'000};
+// Shorter windows measure the bucket of a shaper (64 KB at 1 Gb/s is 0.5 ms, 1 % of this) and not its rate.
+constexpr milliseconds least_window{50};
+
+std::vector<std::uint32_t> all_links(const FlowPath& path) {
+  std::vector<std::uint32_t> links = path.fixed;
+  for (const auto& stage : path.stages) links.insert(links.end(), stage.begin(), stage.end());
+  std::sort(links.begin(), links.end());
+  links.erase(std::unique(links.begin(), links.end()), links.end());
+  return links;
+}
+
+std::uint64_t demand(const std::vector<ProbeEndpoint>& endpoints, std::size_t from, std::size_t to) {
+  return std::min(endpoints[from].link_rate, endpoints[to].link_rate);
+}
+
+bool collective(Workload workload) { return workload >= Workload::ring_allreduce; }
+bool latency(Workload workload) {
+  return workload == Workload::request_response || workload == Workload::write_latency;
+}
+
+// The way that the data goes: reading is a stream from the far end.
+Pair data_way(Workload workload, Pair pair) {
+  if (workload == Workload::read_bandwidth) std::swap(pair.from, pair.to);
+  return pair;
+}
+
+std::vector<Endpoint> names_of(const std::vector<ProbeEndpoint>& endpoints) {
+  std::vector<Endpoint> plain;
+  for (const ProbeEndpoint& one : endpoints) plain.push_back(one.endpoint);
+  return plain;
+}
+
+std::string why_not(const Benchmark& benchmark, Transport suite) {
+  if (benchmark.transport.or_else(suite) == Transport::rdma)
+    return "transport rdma: no endpoint here has verbs";
+  if (*benchmark.direction == Direction::both) return "direction: both is not carried over TCP";
+  return {};
+}
+
+std::uint32_t iterations_for(const Benchmark& benchmark) {
+  if (benchmark.iterations.said && *benchmark.iterations > 0) return *benchmark.iterations;
+  std::uint64_t need = TcpPlan{}.iterations;
+  for (const Slo& slo : benchmark.slo) need = std::max(need, samples_needed(percent_of(*slo.statistic)));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(need, 10'000));
+}
+
+void plan_pairs(PlannedBenchmark& made, const Benchmark& benchmark,
+                const std::vector<ProbeEndpoint>& endpoints, const Links& links, const PlanOptions& options) {
+  std::vector<Pair> wanted;
+  std::vector<Flow> flows;
+  for (const Pair& pair : select_pairs(names_of(endpoints), *benchmark.pairs, options.seed)) {
+    const Pair way = data_way(*benchmark.workload, pair);
+    std::vector<std::uint32_t> crossed = all_links(links.path(way.from, way.to));
+    if (crossed.empty()) {
+      made.no_path.push_back(pair);
+      continue;
+    }
+    made.pairs.push_back(pair);
+    if (options.wanted && !options.wanted(pair)) continue;
+    wanted.push_back(pair);
+    flows.push_back({std::move(crossed), demand(endpoints, pair.from, pair.to)});
+  }
+  ScheduleLimits limits = options.limits;
+  if (latency(*benchmark.workload)) limits.flows_per_round = options.latency_pairs_at_once;
+  for (const auto& round : schedule(flows, links.capacities, limits).rounds) {
+    std::vector<Pair> pairs;
+    for (const std::size_t flow : round) pairs.push_back(wanted[flow]);
+    made.plan.rounds.push_back(std::move(pairs));
+  }
+}
+
+// A ring as one flow: it asks each link for as many times its rate as the most hops that may share one link.
+Flow ring_flow(const Group& group, const std::vector<ProbeEndpoint>& endpoints, const Links& links) {
+  std::map<std::uint32_t, std::uint64_t> times;
+  std::uint64_t rate = 0;
+  for (std::size_t i = 0; i < group.ranks.size(); ++i) {
+    const std::size_t from = group.ranks[i];
+    const std::size_t to = group.ranks[(i + 1) % group.ranks.size()];
+    rate = std::max(rate, demand(endpoints, from, to));
+    for (const std::uint32_t link : all_links(links.path(from, to))) ++times[link];
+  }
+  Flow flow;
+  std::uint64_t most = 0;
+  for (const auto& [link, count] : times) {
+    flow.links.push_back(link);
+    most = std::max(most, count);
+  }
+  flow.bits_per_second = rate * most;
+  return flow;
+}
+
+void plan_groups(PlannedBenchmark& made, const std::vector<ProbeEndpoint>& endpoints, const Links& links,
+                 const PlanOptions& options) {
+  std::vector<Group> groups;
+  std::vector<Flow> flows;
+  for (Group& group : rail_groups(names_of(endpoints))) {
+    bool touched = !options.wanted;
+    for (std::size_t i = 0; i < group.ranks.size(); ++i) {
+      const Pair hop{group.ranks[i], group.ranks[(i + 1) % group.ranks.size()]};
+      made.pairs.push_back(hop);
+      touched = touched || options.wanted(hop);
+    }
+    if (!touched) continue;
+    flows.push_back(ring_flow(group, endpoints, links));
+    groups.push_back(std::move(group));
+  }
+  for (const auto& round : schedule(flows, links.capacities, options.limits).rounds) {
+    std::vector<Group> together;
+    for (const std::size_t flow : round) together.push_back(groups[flow]);
+    made.plan.group_rounds.push_back(std::move(together));
+  }
+}
+
+double share_of(const ProbeEndpoint& one) {
+  return tcp_goodput_share(one.mtu, Framing{one.frame_bytes},
+                           one.endpoint.address.find(':') != std::string::npos);
+}
+
+// The directed hops that a measurement's traffic took: its pair, or its ring.
+std::vector<Pair> hops_of(const Measurement& measurement, const std::map<std::string, std::size_t>& index) {
+  std::vector<std::string> order = measurement.ranks;
+  if (measurement.group.empty()) order = {measurement.from, measurement.to};
+  if (measurement.group.empty() && measurement.workload == Workload::read_bandwidth)
+    std::swap(order[0], order[1]);
+  std::vector<Pair> hops;
+  const std::size_t count = measurement.group.empty() ? 1 : order.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto from = index.find(order[i]);
+    const auto to = index.find(order[(i + 1) % order.size()]);
+    if (from != index.end() && to != index.end()) hops.push_back({from->second, to->second});
+  }
+  return hops;
+}
+
+std::map<std::string, std::size_t> index_of(const std::vector<ProbeEndpoint>& endpoints) {
+  std::map<std::string, std::size_t> index;
+  for (std::size_t i = 0; i < endpoints.size(); ++i) index.emplace(endpoints[i].endpoint.name(), i);
+  return index;
+}
+
+}  // namespace
+
+PlannedBenchmark plan_tcp(const Benchmark& benchmark, Transport suite_transport,
+                          const std::vector<ProbeEndpoint>& endpoints, const Links& links,
+                          const PlanOptions& options) {
+  PlannedBenchmark made;
+  TcpPlan& plan = made.plan;
+  plan.benchmark = *benchmark.name;
+  plan.workload = *benchmark.workload;
+  plan.config_hash = options.config_hash;
+  plan.not_to_be_had = why_not(benchmark, suite_transport);
+  if (benchmark.repeats.said && *benchmark.repeats > 0) plan.repeats = *benchmark.repeats;
+  const bool said = benchmark.duration.said && *benchmark.duration > Duration::zero();
+  const auto written = duration_cast<milliseconds>(*benchmark.duration);
+  const milliseconds steady = said ? written : default_duration;
+  plan.timing.window = std::max(least_window, steady / plan.repeats);
+  plan.iterations = iterations_for(benchmark);
+  plan.collective_budget = said ? std::max(least_window, written) : default_collective;
+  for (const auto& size : benchmark.sizes) plan.sizes.push_back(size->bytes);
+  if (plan.sizes.empty()) plan.sizes.push_back(std::uint64_t{1} << 20U);
+  if (collective(plan.workload))
+    plan_groups(made, endpoints, links, options);
+  else
+    plan_pairs(made, benchmark, endpoints, links, options);
+  return made;
+}
+
+void explain(std::vector<Measurement>& measurements, const std::vector<ProbeEndpoint>& endpoints,
+             const Links& links) {
+  const auto index = index_of(endpoints);
+  for (Measurement& measurement : measurements) {
+    std::vector<FlowPath> paths;
+    std::set<std::uint32_t> crossed;
+    double share = 1;
+    for (const Pair& hop : hops_of(measurement, index)) {
+      paths.push_back(links.path(hop.from, hop.to));
+      for (const std::uint32_t link : all_links(paths.back())) crossed.insert(link);
+      share = std::min({share, share_of(endpoints[hop.from]), share_of(endpoints[hop.to])});
+    }
+    measurement.links.clear();
+    for (const std::uint32_t link : crossed)
+      if (link < links.names.size()) measurement.links.push_back(links.names[link]);
+    if (paths.empty() || (measurement.metric != Metric::bandwidth && measurement.metric != Metric::busbw))
+      continue;
+    std::vector<double> goodput;
+    for (const std::uint64_t capacity : links.capacities)
+      goodput.push_back(static_cast<double>(capacity) * share);
+    measurement.ideal = slowest_flow(paths, goodput);
+  }
+}
+
+Coverage coverage(const PlannedBenchmark& planned, const std::vector<Measurement>& measurements,
+                  const std::vector<ProbeEndpoint>& endpoints, const Links& links) {
+  const auto index = index_of(endpoints);
+  std::set<Pair> good;
+  for (const Measurement& measurement : measurements) {
+    if (!measurement.ok() || measurement.benchmark != planned.plan.benchmark) continue;
+    for (const Pair& hop : hops_of(measurement, index)) {
+      good.insert(measurement.group.empty() ? data_way(measurement.workload, hop) : hop);
+    }
+  }
+  std::vector<Flow> flows;
+  std::vector<bool> measured;
+  for (const Pair& pair : planned.pairs) {
+    const Pair way = data_way(planned.plan.workload, pair);
+    flows.push_back({all_links(links.path(way.from, way.to)), 0});
+    measured.push_back(good.contains(pair));
+  }
+  return coverage(flows, measured, links.capacities.size());
+}
+
+}  // namespace lockstep::bench
