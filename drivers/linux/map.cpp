@@ -344,6 +344,8 @@ Result<Done> overlay(const Change& change, PortScheduler& scheduler) {
     if (change.want)
       for (const std::string_view text : change.want.as_list()) {
         TRY(const std::uint64_t dscp, parse_number(text, 63));
+        // A DSCP is in one class: given to this one, it leaves the others.
+        for (auto& [other, its] : scheduler.classes) its.dscp.erase(static_cast<std::uint8_t>(dscp));
         one.dscp.insert(static_cast<std::uint8_t>(dscp));
       }
   }

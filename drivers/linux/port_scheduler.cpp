@@ -62,23 +62,52 @@ std::vector<HtbClass> classes_for(std::uint32_t index, const PortScheduler& want
   return out;
 }
 
-// Packets of no class's DSCP go to the class of DSCP 0 (default forwarding, RFC 2474), else to the lowest
+// True when each of the 64 DSCPs belongs to a class. One class then needs no filters: it takes the rest.
+bool covers_all(const PortScheduler& wanted) {
+  std::size_t count = 0;
+  for (const auto& [number, one] : wanted.classes) count += one.dscp.size();
+  return count == kDscpMax + 1;
+}
+
+// The class of packets that no filter knows: when all DSCPs are given out, the one with the most of them (so
+// that few filters are needed); else the class of DSCP 0 (default forwarding, RFC 2474), else the lowest
 // class.
 std::uint32_t default_minor(const PortScheduler& wanted) {
-  for (const auto& [number, one] : wanted.classes)
-    if (one.dscp.contains(0)) return kFirstMinor + number;
-  return kFirstMinor + wanted.classes.begin()->first;
+  auto best = wanted.classes.begin();
+  for (auto at = best; at != wanted.classes.end(); ++at) {
+    if (covers_all(wanted) ? at->second.dscp.size() > best->second.dscp.size() : at->second.dscp.contains(0))
+      best = at;
+  }
+  return kFirstMinor + best->first;
 }
 
 std::vector<DscpFilter> filters_for(std::uint32_t index, const PortScheduler& wanted) {
   std::vector<DscpFilter> out;
-  for (const auto& [number, one] : wanted.classes)
+  const bool rest_by_default = covers_all(wanted);
+  for (const auto& [number, one] : wanted.classes) {
+    if (rest_by_default && kFirstMinor + number == default_minor(wanted)) continue;
     for (const std::uint8_t dscp : one.dscp)
       for (const bool v6 : {false, true})
         // u32 takes a node number of 1 to 0xFFF within its table; DSCP + 1 makes it ours to find.
         out.push_back(DscpFilter{index, kOwnHandle, dscp + 1U, v6 ? kPreferenceV6 : kPreferenceV4, v6, dscp,
                                  class_handle(number)});
+  }
   return out;
+}
+
+// What a class without filters gets when it is the default: every DSCP that no filter sends elsewhere.
+std::set<std::uint8_t> rest_of(const std::vector<DscpFilter>& filters) {
+  std::set<std::uint8_t> out;
+  for (unsigned dscp = 0; dscp <= kDscpMax; ++dscp) out.insert(static_cast<std::uint8_t>(dscp));
+  for (const DscpFilter& one : filters) out.erase(one.dscp);
+  return out;
+}
+
+// A DSCP is in a class for IPv4 and IPv6 alike; a filter of one family alone is drift.
+bool both_families(const std::vector<DscpFilter>& filters, const DscpFilter& one) {
+  return std::any_of(filters.begin(), filters.end(), [&](const DscpFilter& other) {
+    return other.dscp == one.dscp && other.flow == one.flow && other.v6 != one.v6;
+  });
 }
 
 // Classes of ours, by number; a foreign class in our qdisc is left alone.
@@ -164,7 +193,9 @@ PortScheduler scheduler_of(const PortQueueing& queueing) {
     const std::uint64_t share = (one.rate * 100 + shared / 2) / shared;
     if (!made.strict && share > 0) made.share = static_cast<std::uint32_t>(share);
     for (const DscpFilter& filter : queueing.filters)
-      if (filter.flow == one.handle) made.dscp.insert(filter.dscp);
+      if (filter.flow == one.handle && both_families(queueing.filters, filter)) made.dscp.insert(filter.dscp);
+    if (made.dscp.empty() && (one.handle & 0xFFFF) == queueing.root->htb_default_class)
+      made.dscp = rest_of(queueing.filters);
     out.classes.emplace((one.handle & 0xFFFF) - kFirstMinor, std::move(made));
   }
   return out;

@@ -84,6 +84,27 @@ TEST_F(EgressScheduler, ClassesReadBackAsWanted) {
   EXPECT_EQ(observed().revision, first);
 }
 
+TEST_F(EgressScheduler, TheClassOfAllOtherDscpsNeedsNoFilters) {
+  std::vector<std::string> others;
+  for (int dscp = 0; dscp < 64; ++dscp)
+    if (dscp != 24 && dscp != 26 && dscp != 48) others.push_back(std::to_string(dscp));
+  auto all = kRoce;
+  all[2].second = Value::set(others);
+  applies(all);
+  for (const auto& [leaf, want] : all) EXPECT_EQ(value(leaf), want) << leaf;
+  const std::string filters = said("tc", "filter show dev rail0 parent 4c53:");
+  EXPECT_NE(filters.find("flowid 4c53:13"), std::string::npos);
+  EXPECT_EQ(filters.find("flowid 4c53:10"), std::string::npos);
+  const std::string first = observed().revision;
+  applies(all);
+  EXPECT_EQ(observed().revision, first);
+  // Half a filter taken away by hand: DSCP 48 over IPv6 is no longer in its class.
+  ASSERT_EQ(tc("filter del dev rail0 parent 4c53: pref 77 protocol ipv6"), 0);
+  EXPECT_EQ(value("interface[rail0]/class[6]/dscp"), Value{});
+  applies(all);
+  for (const auto& [leaf, want] : all) EXPECT_EQ(value(leaf), want) << leaf;
+}
+
 TEST_F(EgressScheduler, SharesAndDscpsMoveInPlace) {
   applies(kRoce);
   applies({{"interface[rail0]/class[0]/share", Value::integer(30)},
