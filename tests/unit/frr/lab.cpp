@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include "drivers/frr/vty.hpp"
@@ -81,7 +82,7 @@ std::string run(const std::vector<std::string>& argv) {
   return output;
 }
 
-Lab::Lab(const std::vector<std::string>& nodes) : nodes_(nodes) {
+Lab::Lab(const std::vector<std::string>& nodes) : owner_(::getpid()), nodes_(nodes) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe");
   guardian_pipe_ = ends[1];
@@ -95,8 +96,8 @@ Lab::Lab(const std::vector<std::string>& nodes) : nodes_(nodes) {
     for (const std::string& node : nodes_) {
       std::string pids;
       run_into({"ip", "netns", "pids", netns(node)}, pids);
-      for (std::size_t at = 0; at < pids.size(); at = pids.find('\n', at) + 1)
-        ::kill(static_cast<pid_t>(std::stol(pids.substr(at))), SIGKILL);
+      std::istringstream lines(pids);
+      for (pid_t pid = 0; lines >> pid;) ::kill(pid, SIGKILL);
       run_into({"ip", "netns", "del", netns(node)}, ignored);
     }
     std::filesystem::remove_all(folder_.name());
@@ -128,7 +129,7 @@ Lab::~Lab() {
 }
 
 std::string Lab::netns(const std::string& node) const {
-  return "lsfrr-" + std::to_string(::getpid()) + "-" + node;
+  return "lsfrr-" + std::to_string(owner_) + "-" + node;
 }
 
 FrrTarget Lab::target(const std::string& node) const {

@@ -51,6 +51,7 @@ class Lab {
   std::string netns(const std::string& node) const;
   pid_t spawn(const std::string& node, const std::string& daemon) const;
 
+  const pid_t owner_;  // names the namespaces, in the guardian too
   Folder folder_;
   std::vector<std::string> nodes_;
   std::map<std::string, std::map<std::string, pid_t>> daemons_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "drivers/frr/remedy.hpp"
 #include "tests/unit/frr/live.hpp"
 
 namespace lockstep::frr {
@@ -107,6 +108,11 @@ TEST_F(LiveFabric, CuresANextHopThatTheKernelLost) {
   EXPECT_EQ(observed(*leaf_.driver).have.value(path("bgp/max-paths")), Value::integer(64));
   EXPECT_EQ(lab_->type("leaf", "zebra", {"show running-config"}), zebra_before);
 
+  // bgpd takes maximum-paths up within 60 ms.
+  EXPECT_TRUE(eventually([] {
+    const auto view = ask_route(lab_->target("leaf").run_dir, kPrefix, soon());
+    return view && view->interfaces.size() == 2;
+  }));
   const auto cured = leaf_.remedy->cure(effect, soon());
   ASSERT_TRUE(cured) << cured.error().text();
   EXPECT_TRUE(eventually([] { return next_hops().size() == 2; }));
