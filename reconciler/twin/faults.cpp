@@ -33,7 +33,9 @@ constexpr std::array<Fault, 17> kFaults{{
      "RTM_NEWLINK without and with IFF_UP", 1, 2, break_link_flap},
     {"lost-nexthop", "DEVICE [PREFIX]",
      "the kernel forwards a BGP route on one path less, while FRR calls all of them installed",
-     "the kernel's next hops of the route are replaced by all but one", 0, 1, break_lost_nexthop},
+     "RTM_NEWROUTE with all next hops but one, as protocol bgp, for every BGP route of the group or for "
+     "PREFIX",
+     0, 1, break_lost_nexthop},
     {"miscabled", "DEVICE PORT DEVICE PORT",
      "two cables are swapped; addresses and routes of both ports go with it",
      "RTM_NEWLINK moves and renames the two veth ends", 3, 3, break_miscabled},

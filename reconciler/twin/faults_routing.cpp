@@ -49,34 +49,38 @@ Result<FaultLines> signal_daemon(const FaultOrder& order, int number, const char
   return Error{ErrorKind::invalid_spec, fmt::format("{} has no daemon '{}'", order.device, daemon)};
 }
 
-struct Group {
-  Route route;
-  NextHopObject object;
+// Routes that share one group of several next hops.
+struct Sharing {
+  NextHopObject group;
+  std::vector<Route> routes;
 };
 
-// The first route of BGP (or of `prefix`) that has a group of several next hops behind it; lowest prefix
-// first, so that the choice does not depend on the kernel's order.
-Result<Group> group_of(netlink::Socket& socket, const std::string& prefix, const Call& call) {
-  TRY(const NetworkState state,
-      read_network(socket, {.addresses = false, .routes = true, .rules = false}, call));
-  std::optional<Group> found;
+// The first route of BGP (or `prefix`) that has several next hops, and every other BGP route on the same
+// group; lowest prefix first, so that the choice does not depend on the kernel's order.
+Result<Sharing> sharing_of(netlink::Socket& socket, const std::string& prefix, const Call& call) {
+  TRY(NetworkState state, read_network(socket, {.addresses = false, .routes = true, .rules = false}, call));
+  std::sort(state.routes.begin(), state.routes.end(),
+            [](const Route& a, const Route& b) { return a.destination < b.destination; });
+  Sharing out;
   for (const Route& route : state.routes) {
-    if (route.nexthop_id == 0 || (!prefix.empty() && route.destination.text() != prefix)) continue;
-    if (prefix.empty() && route.protocol != RTPROT_BGP) continue;
+    if (route.nexthop_id == 0 || route.protocol != RTPROT_BGP) continue;
+    if (!prefix.empty() && route.destination.text() != prefix) continue;
     for (const NextHopObject& object : state.nexthops)
-      if (object.id == route.nexthop_id && object.members.size() > 1 &&
-          (!found || route.destination < found->route.destination))
-        found = Group{route, object};
+      if (out.routes.empty() && object.id == route.nexthop_id && object.members.size() > 1)
+        out.group = object;
+    if (route.nexthop_id == out.group.id) out.routes.push_back(route);
   }
-  if (found) return *std::move(found);
+  if (!out.routes.empty()) return out;
   return Error{ErrorKind::refused, prefix.empty()
                                        ? "no BGP route with several next hops is in the kernel"
-                                       : "the kernel has no route " + prefix + " with several next hops"};
+                                       : "the kernel has no BGP route " + prefix + " with several next hops"};
 }
 
-// The group without the member of the highest id.
-Result<Done> replace_group(netlink::Socket& socket, const NextHopObject& group, std::uint32_t lost,
-                           const Call& call) {
+// The next-hop object of all members but `lost`: a member itself if only one is left, else a new group.
+// The group itself is not touched: zebra 8.4 sees that and sends its own down again
+// (zebra_nhg_handle_kernel_state_change, zebra_nhg.c).
+Result<std::uint32_t> without(netlink::Socket& socket, const NextHopObject& group, std::uint32_t lost,
+                              const Call& call) {
   std::vector<nexthop_grp> members;
   for (const auto& [id, weight] : group.members) {
     nexthop_grp one{};
@@ -84,14 +88,33 @@ Result<Done> replace_group(netlink::Socket& socket, const NextHopObject& group, 
     one.weight = static_cast<__u8>(weight - 1);  // the kernel's is one less (linux/nexthop.h)
     if (id != lost) members.push_back(one);
   }
-  nhmsg header{};
-  header.nh_family = AF_UNSPEC;
-  header.nh_protocol = RTPROT_ZEBRA;  // as it was
+  if (members.size() == 1) return members.front().id;
+  // zebra counts its ids from 1; "LS" in the upper half keeps clear of them.
+  const std::uint32_t fresh = 0x4C530000U | (group.id & 0xFFFFU);
   netlink::Request request(RTM_NEWNEXTHOP, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
-  request.header(header).put_number(NHA_ID, group.id);
+  request.header(nhmsg{}).put_number(NHA_ID, fresh);
   request.put(NHA_GROUP, std::as_bytes(std::span<const nexthop_grp>(members)));
   TRY(const netlink::Answer answer, socket.change(request, call));
-  if (answer.code != 0) return netlink::to_error(answer, fmt::format("replace next-hop group {}", group.id));
+  if (answer.code != 0) return netlink::to_error(answer, "a next-hop group of the others");
+  return fresh;
+}
+
+// In FRR's own name (protocol bgp): zebra takes no note of such a change (is_selfroute, rt_netlink.c), which
+// is what makes it a route that FRR believes to be as it was.
+Result<Done> point(netlink::Socket& socket, const Route& route, std::uint32_t nexthop, const Call& call) {
+  rtmsg header{};
+  header.rtm_family = family_of(route.destination.address);
+  header.rtm_dst_len = route.destination.length;
+  header.rtm_table = RT_TABLE_UNSPEC;  // RTA_TABLE says it
+  header.rtm_protocol = route.protocol;
+  header.rtm_scope = route.scope;
+  header.rtm_type = route.type;
+  netlink::Request request(RTM_NEWROUTE, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
+  request.header(header).put(RTA_DST, bytes_of(route.destination.address));
+  request.put_number(RTA_TABLE, route.table).put_number(RTA_PRIORITY, route.metric);
+  request.put_number(RTA_NH_ID, nexthop);
+  TRY(const netlink::Answer answer, socket.change(request, call));
+  if (answer.code != 0) return netlink::to_error(answer, "replace route " + route.destination.text());
   return Done{};
 }
 
@@ -118,12 +141,18 @@ Result<FaultLines> break_killed_daemon(const FaultOrder& order) {
 Result<FaultLines> break_lost_nexthop(const FaultOrder& order) {
   return in_device(order, [&](Session&) -> Result<FaultLines> {
     TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
-    TRY(const Group group, group_of(socket, order.argument(0), order.call));
-    const auto lost = std::max_element(group.object.members.begin(), group.object.members.end());
-    TRY_DONE(replace_group(socket, group.object, lost->first, order.call));
-    return FaultLines{fmt::format(
-        "ip nexthop replace id {} group: {} members, without {} ({} and every other route that uses it)",
-        group.object.id, group.object.members.size() - 1, lost->first, group.route.destination.text())};
+    TRY(const Sharing sharing, sharing_of(socket, order.argument(0), order.call));
+    const auto& members = sharing.group.members;
+    const std::uint32_t lost = std::max_element(members.begin(), members.end())->first;
+    TRY(const std::uint32_t rest, without(socket, sharing.group, lost, order.call));
+    FaultLines out;
+    for (const Route& route : sharing.routes) {
+      TRY_DONE(point(socket, route, rest, order.call));
+      out.push_back(fmt::format("ip route replace {} proto bgp nhid {} (was {}: {} next hops, now {})",
+                                route.destination.text(), rest, sharing.group.id, members.size(),
+                                members.size() - 1));
+    }
+    return out;
   });
 }
 
