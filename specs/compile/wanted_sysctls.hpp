@@ -1,5 +1,5 @@
-// The kernel parameters that an intent names: what a driver must read beyond those that it always reads, since the set of
-// all kernel parameters is too large to dump.
+// The kernel parameters that an intent names: what a driver must read beyond those that it always reads,
+// since the set of all kernel parameters is too large to dump.
 #pragma once
 
 #include <string>

@@ -299,7 +299,8 @@ std::uint64_t Expansion::speed_of(const ResolvedLaw& law, PortIndex a, PortIndex
       first = at;
       continue;
     }
-    if (reported_.try_emplace({fabric_code::speeds_differ, std::uint64_t{law.fabric} << 32 | law.law}, 0).second)
+    if (reported_.try_emplace({fabric_code::speeds_differ, std::uint64_t{law.fabric} << 32 | law.law}, 0)
+            .second)
       report(fabric_code::speeds_differ, at,
              out_.topology.port_text(port) + " is said to run at " + format(BitRate{own}) + ", its link at " +
                  format(BitRate{speed}),
@@ -337,7 +338,8 @@ void Expansion::add_link(const ResolvedLaw& law, const LaidCable& cable) {
     if (other == kNone && !(end == 1 && ends[0] == ends[1])) continue;
     const std::uint64_t pair =
         other == kNone ? law_key : law_key ^ (std::uint64_t{topology.links[other].law} << 16);
-    const auto [count, fresh] = reported_.try_emplace({fabric_code::cabled_twice, pair}, out_.diagnostics.size());
+    const auto [count, fresh] =
+        reported_.try_emplace({fabric_code::cabled_twice, pair}, out_.diagnostics.size());
     if (fresh)
       report(fabric_code::cabled_twice, at, topology.port_text(ends[end]) + " has two cables",
              "a port takes one cable",
@@ -346,8 +348,8 @@ void Expansion::add_link(const ResolvedLaw& law, const LaidCable& cable) {
   }
   if (cable.a == cable.b) {
     if (reported_.try_emplace({fabric_code::cabled_to_itself, law_key}, 0).second)
-      report(fabric_code::cabled_to_itself, place(cabling), topology.devices[cable.a].name + " is cabled to itself",
-             "name another device on one side");
+      report(fabric_code::cabled_to_itself, place(cabling),
+             topology.devices[cable.a].name + " is cabled to itself", "name another device on one side");
     return;
   }
   if (topology.devices[cable.a].tier() > topology.devices[cable.b].tier()) std::swap(ends[0], ends[1]);

@@ -140,9 +140,9 @@ void lay_cables(const Cabling& said, const CablingSide& from, const CablingSide&
   if (from.devices.empty() || to.devices.empty() || from.names.empty() || to.names.empty()) return;
   const CablingRule rule = *said.by;
   if (rule == CablingRule::pairs && (said.planes.said || said.parallel.said))
-    return report(diagnostics, fabric_code::cabling_meaning, said.planes.said ? said.planes.at : said.parallel.at,
-                  "`by: pairs` names every port itself: planes and parallel mean nothing there",
-                  "leave the field out");
+    return report(
+        diagnostics, fabric_code::cabling_meaning, said.planes.said ? said.planes.at : said.parallel.at,
+        "`by: pairs` names every port itself: planes and parallel mean nothing there", "leave the field out");
   if (rule == CablingRule::rail) return lay_rail(law, out, diagnostics);
   if (rule == CablingRule::mesh) return lay_mesh(law, out, diagnostics);
   lay_pairs(law, out, diagnostics);

@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "specs/model/schema_rows.hpp"
+#include "tests/unit/compile/golden.hpp"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CompileCase : public testing::TestWithParam<fs::path> {};
+
+TEST_P(CompileCase, GivesItsText) {
+  const golden::Case one = golden::read(GetParam());
+  const Compiled compiled = compile(one.loaded.catalog, one.options);
+  const std::string text = golden::print(one, compiled);
+  const fs::path file = GetParam() / "intent.txt";
+  if (std::getenv("LOCKSTEP_UPDATE_CASES") != nullptr) {
+    std::ofstream(file) << text;
+    return;
+  }
+  std::ostringstream expected;
+  expected << std::ifstream(file).rdbuf();
+  EXPECT_EQ(text, expected.str()) << "if this is as it should be: LOCKSTEP_UPDATE_CASES=1 " << file;
+}
+
+TEST_P(CompileCase, IsTheSameEveryTimeAndWithOneThread) {
+  golden::Case one = golden::read(GetParam());
+  const std::string first = golden::print(one, compile(one.loaded.catalog, one.options));
+  one.options.threads = 1;
+  EXPECT_EQ(first, golden::print(one, compile(one.loaded.catalog, one.options)));
+}
+
+TEST_P(CompileCase, TreesAreInPathOrderWithoutDoubles) {
+  const golden::Case one = golden::read(GetParam());
+  for (const Intent& intent : compile(one.loaded.catalog, one.options).intents) {
+    const auto leaves = intent.want.leaves();
+    for (std::size_t i = 1; i < leaves.size(); ++i)
+      ASSERT_LT(leaves[i - 1].path, leaves[i].path)
+          << intent.device << ": " << leaves[i - 1].path.text() << " before " << leaves[i].path.text();
+  }
+}
+
+TEST_P(CompileCase, EveryLeafHasAnOriginInTheSpecs) {
+  const golden::Case one = golden::read(GetParam());
+  const Compiled compiled = compile(one.loaded.catalog, one.options);
+  for (const Intent& intent : compiled.intents) {
+    for (const Leaf& leaf : intent.want.leaves()) {
+      ASSERT_NE(leaf.origin, 0u) << leaf.path.text();
+      ASSERT_NE(compiled.origins[leaf.origin].at.line, 0u) << leaf.path.text();
+      ASSERT_FALSE(compiled.origins[leaf.origin].rule.empty()) << leaf.path.text();
+    }
+  }
+}
+
+TEST_P(CompileCase, ValuesAreOfTheirRowsTypes) {
+  const golden::Case one = golden::read(GetParam());
+  for (const Intent& intent : compile(one.loaded.catalog, one.options).intents) {
+    for (const Leaf& leaf : intent.want.leaves()) {
+      static const std::map<LeafType, Value::Kind> kKinds{
+          {LeafType::present, Value::Kind::present}, {LeafType::boolean, Value::Kind::boolean},
+          {LeafType::integer, Value::Kind::integer}, {LeafType::text, Value::Kind::text},
+          {LeafType::list, Value::Kind::list},       {LeafType::secret, Value::Kind::secret}};
+      ASSERT_EQ(leaf.value.kind(), kKinds.at(schema_row(leaf.path.row()).type)) << leaf.path.text();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CompileCase, testing::ValuesIn(golden::folders()),
+                         [](const auto& tested) {
+                           std::string name = tested.param.filename();
+                           for (char& c : name)
+                             if (c == '-') c = '_';
+                           return name;
+                         });
+
+// Rows that no case produces. This list may only shrink: a row that is added here needs a reason beside it.
+const std::set<std::string_view> kNotYetProduced{};
+
+TEST(CompileCases, ProduceEveryRow) {
+  std::set<std::string_view> produced;
+  for (const fs::path& folder : golden::folders()) {
+    const golden::Case one = golden::read(folder);
+    for (const Intent& intent : compile(one.loaded.catalog, one.options).intents)
+      for (const Leaf& leaf : intent.want.leaves()) produced.insert(schema_row(leaf.path.row()).pattern);
+  }
+  for (const Row& one : kSchema) {
+    if (kNotYetProduced.contains(one.pattern))
+      EXPECT_FALSE(produced.contains(one.pattern)) << one.pattern << " is produced now: take it off the list";
+    else
+      EXPECT_TRUE(produced.contains(one.pattern)) << one.pattern << " is produced by no case";
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
