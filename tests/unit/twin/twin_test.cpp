@@ -95,6 +95,27 @@ TEST(Twin, EveryDeviceHasItsOwnHostNameAndVtysh) {
             std::string::npos);
 }
 
+TEST(Twin, NeighboursSeeEachOtherByLldpUnderTheirOwnNames) {
+  NEEDS_ROOT;
+  const TwinLayout layout{test_cluster("l"),
+                          {{"gpu0", TwinRole::host, false}, {"leaf0", TwinRole::host, false}},
+                          {{"gpu0", "rail0", "leaf0", "swp0"}}};
+  const DownAtEnd end{layout.cluster};
+  const auto handle = up(layout, {}, {}, {});
+  ASSERT_TRUE(handle) << handle.error().text();
+  output_of(layout.cluster, "gpu0", {"ip", "link", "set", "rail0", "up"});
+  output_of(layout.cluster, "leaf0", {"ip", "link", "set", "swp0", "up"});
+  const auto sees = [&](const std::string& device, const std::string& peer, const std::string& port) {
+    const std::string text = output_of(
+        layout.cluster, device,
+        {"lldpcli", "-u", places(layout.cluster, device).lldpd_socket, "-f", "json", "show", "neighbors"});
+    return text.find('"' + peer + '"') != std::string::npos &&
+           text.find('"' + port + '"') != std::string::npos;
+  };
+  EXPECT_TRUE(eventually([&] { return sees("gpu0", "leaf0", "swp0"); }));
+  EXPECT_TRUE(eventually([&] { return sees("leaf0", "gpu0", "rail0"); }));
+}
+
 TEST(Twin, ASecondUpJoinsAnEqualTwinAndRefusesAnother) {
   NEEDS_ROOT;
   const TwinLayout layout = rail_pod(test_cluster("s"), 1, 1, 0);
