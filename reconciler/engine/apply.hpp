@@ -46,7 +46,7 @@ struct StepResult {
 
 // What a change set can have touched: what to measure again, and the size of the budget.
 struct BlastRadius {
-  std::vector<std::string> devices;  // sorted
+  std::vector<std::string> devices;  // sorted; those changed as a whole, not only at the end of a cable
   std::vector<std::uint32_t>
       cables;  // into Wiring::cables: those changed, and those of devices changed as a whole
   bool touches(const std::string& device) const;
@@ -54,7 +54,7 @@ struct BlastRadius {
   // For a pair of endpoints, from the devices and cables that its paths cross.
   bool touches_path(const std::vector<std::string>& devices_crossed,
                     const std::vector<std::uint32_t>& cables_crossed) const;
-  bool empty() const { return devices.empty(); }
+  bool empty() const { return devices.empty() && cables.empty(); }
 };
 BlastRadius blast_radius(const std::vector<Step>& steps, const Wiring& wiring);
 
@@ -145,7 +145,7 @@ ApplyReport apply(Fleet& fleet, Executor& executor, Ledger& ledger, const Plan& 
 // or they come after such a step. By id, with the reason.
 std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet& fleet,
                                                   const std::vector<DeviceState>& now);
-// The plan without those steps (their ids stay).
+// The plan without those steps, numbered again.
 Plan without(const Plan& plan, const std::map<std::uint32_t, std::string>& steps);
 
 // The one place that decides what an error leads to.

@@ -68,7 +68,10 @@ class Journal final : public Ledger {
  private:
   struct Lock;
   Journal();
-  sqlite3* database_ = nullptr;
+  struct Closer {
+    void operator()(sqlite3* database) const;
+  };
+  std::unique_ptr<sqlite3, Closer> database_;
   std::unique_ptr<Lock> lock_;
   std::uint64_t epoch_ = 0;
 };

@@ -1,0 +1,289 @@
+#include "reconciler/engine/apply.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "reconciler/engine/runner.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+// Waits on the executor, less when asked to stop.
+void wait(Executor& executor, std::chrono::milliseconds how_long, const std::stop_token& stop) {
+  bool over = false;
+  const std::uint64_t timer = executor.at(executor.now() + how_long, [&over] { over = true; });
+  while (!over && !stop.stop_requested() && executor.step()) {
+  }
+  if (!over) executor.cancel(timer);
+}
+
+class Application {
+ public:
+  Application(Fleet& fleet, Executor& executor, Ledger& ledger, const Plan& plan, const ApplyOptions& options,
+              const Progress& progress, std::stop_token stop)
+      : fleet_(fleet),
+        executor_(executor),
+        ledger_(ledger),
+        plan_(plan),
+        options_(options),
+        progress_(progress),
+        stop_(std::move(stop)) {}
+
+  ApplyReport run() {
+    if (plan_.empty()) return std::move(report_);
+    const auto begun = ledger_.begin(plan_, options_.author, options_.reason);
+    if (!begun) return refuse_all(begun.error().text());
+    report_.change_id = *begun;
+    if (!plan_.refusals.empty() && !options_.refusals_approved) {
+      refuse_all(plan_.refusals.front());
+    } else {
+      remember_effects();
+      run_waves();
+    }
+    report_.verdict = report_.undo ? report_.verdict : judge();
+    if (const auto ended = ledger_.end(report_.change_id, std::string(to_string(report_.verdict))); !ended)
+      report_.notes.push_back(ended.error().text());
+    return std::move(report_);
+  }
+
+ private:
+  ApplyReport refuse_all(const std::string& why) {
+    for (const Step& step : plan_.steps) {
+      report_.steps.push_back(
+          {.id = step.id, .state = StepState::held, .why = why, .writes = 0, .notes = {}, .took = {}});
+      if (progress_.step) progress_.step(step, report_.steps.back());
+    }
+    report_.verdict = ApplyVerdict::partly;
+    return report_;
+  }
+
+  // The devices of some steps and those at the other ends of their cables.
+  std::vector<std::size_t> around(const std::vector<Step>& steps) const {
+    std::set<std::size_t> devices;
+    std::set<std::string> names;
+    for (const Step& step : steps) names.insert(step.device);
+    for (const std::string& name : names)
+      if (const auto index = fleet_.find(name)) devices.insert(*index);
+    for (const Cable& cable : fleet_.wiring().cables) {
+      if (names.contains(cable.a.device))
+        if (const auto index = fleet_.find(cable.b.device)) devices.insert(*index);
+      if (names.contains(cable.b.device))
+        if (const auto index = fleet_.find(cable.a.device)) devices.insert(*index);
+    }
+    return {devices.begin(), devices.end()};
+  }
+
+  std::vector<DeviceState> look_at(std::vector<std::size_t> devices) {
+    ObserveOptions look;
+    look.timeout = options_.observe_timeout;
+    look.only = std::move(devices);
+    return observe(fleet_, executor_, look, stop_);
+  }
+
+  // Which effects hold before anything is touched: those must hold again after every wave, and after an undo.
+  void remember_effects() {
+    const std::vector<std::size_t> devices = around(plan_.steps);
+    const std::vector<DeviceState> states = look_at(devices);
+    for (const std::size_t device : devices)
+      for (const Leaf& want : fleet_[device].intent->want.leaves())
+        if (schema_row(want.path.row()).facet == Facet::effect &&
+            satisfies(want.path.row(), want.value, states[device].observation.have.value(want.path)))
+          held_.emplace(device, want.path);
+  }
+
+  void run_waves() {
+    Runner runner(fleet_, executor_, ledger_, plan_, report_.change_id, options_, progress_, stop_);
+    const std::uint32_t waves = plan_.waves();
+    for (std::uint32_t wave = 1; wave <= waves && !stop_.stop_requested(); ++wave) {
+      if (progress_.wave) progress_.wave(wave, waves);
+      runner.run_wave(wave, false);
+      if (stop_.stop_requested()) break;
+      const std::vector<Step> written = runner.written();
+      const bool last = wave == waves;
+      if (!written.empty()) settle_effects(around(written), last);
+      const bool failed = runner.wave_failed(wave);
+      if (failed && !last)
+        runner.skip_from(wave + 1, StepState::skipped, "wave " + std::to_string(wave) + " did not succeed");
+      if (!written.empty() && (last || failed || is_live(wave)) && !pass_gate(runner, wave)) break;
+      if (failed) break;
+    }
+    if (stop_.stop_requested()) runner.skip_from(1, StepState::stopped, "asked to stop");
+    report_.steps = runner.results();
+    if (report_.blast.empty()) report_.blast = blast_radius(runner.written(), fleet_.wiring());
+  }
+
+  bool is_live(std::uint32_t wave) const {
+    return std::any_of(plan_.steps.begin(), plan_.steps.end(),
+                       [wave](const Step& step) { return step.wave == wave && step.live; });
+  }
+
+  // Effects that must be there: all that are wanted (at the end), or those that were there before (in
+  // between, and after an undo). Looks again and again until they are, or the settling time is over; then
+  // remedies, once.
+  void settle_effects(const std::vector<std::size_t>& devices, bool all) {
+    if (progress_.phase) progress_.phase("verify");
+    bool cured = false;
+    while (true) {
+      report_.effects = wait_for_effects(devices, all);
+      if (report_.effects.empty() || cured || !all || stop_.stop_requested()) return;
+      if (!cure_open()) return;
+      cured = true;
+    }
+  }
+
+  std::vector<OpenEffect> wait_for_effects(std::vector<std::size_t> devices, bool all) {
+    const Time until = executor_.now() + options_.settle_time;
+    std::chrono::milliseconds pause = options_.poll_min;
+    while (true) {
+      std::vector<OpenEffect> open;
+      std::vector<std::size_t> again;
+      const std::vector<DeviceState> states = look_at(devices);
+      for (const std::size_t device : devices) {
+        const std::size_t before = open.size();
+        for (const Change& effect : states[device].difference.effects)
+          if (all || held_.contains({device, effect.path})) open.push_back({fleet_[device].name, effect});
+        if (open.size() > before || !states[device].complete()) again.push_back(device);
+      }
+      if (again.empty() || executor_.now() >= until || stop_.stop_requested()) return open;
+      devices = std::move(again);
+      wait(executor_, pause, stop_);
+      pause = std::min(pause * 2, options_.poll_max);
+    }
+  }
+
+  // Bounded: each open effect that some driver offers a remedy for is cured once in a run. False: nothing to
+  // try.
+  bool cure_open() {
+    bool tried = false;
+    std::size_t running = 0;
+    for (const OpenEffect& open : report_.effects) {
+      const std::size_t device = *fleet_.find(open.device);
+      for (Attached* const attached : fleet_[device].drivers) {
+        if (attached->remedy == nullptr) continue;
+        const auto offer = attached->remedy->offer(open.change);
+        if (!offer || offer->tries_max < 1) continue;
+        tried = true;
+        ++running;
+        report_.notes.push_back(open.device + ": remedy '" + offer->name + "' for " +
+                                open.change.path.text());
+        Remedy* const remedy = attached->remedy;
+        executor_.start(Job{
+            .key = open.device,
+            .lane = fleet_[device].lane,
+            .deadline = executor_.now() + options_.apply_timeout,
+            .run = [remedy, change = open.change](
+                       const Call& call) { [[maybe_unused]] const auto done = remedy->cure(change, call); },
+            .done = [&running](Outcome) { --running; }});
+        break;
+      }
+    }
+    while (running > 0 && executor_.step()) {
+    }
+    return tried;
+  }
+
+  std::optional<GateResult> measure() {
+    if (options_.measurer == nullptr || report_.blast.empty()) return std::nullopt;
+    if (progress_.phase) progress_.phase("measure");
+    auto answer = std::make_shared<std::optional<Result<GateResult>>>();
+    bool over = false;
+    Measurer* const measurer = options_.measurer;
+    const std::uint64_t job =
+        executor_.start(Job{.key = "measure",
+                            .lane = Lane::bench,
+                            .deadline = executor_.now() + options_.measure_timeout,
+                            .run = [answer, measurer, blast = report_.blast](
+                                       const Call& call) { *answer = measurer->measure(blast, call); },
+                            .done = [&over](Outcome) { over = true; }});
+    bool cancelled = false;
+    while (!over && executor_.step())
+      if (stop_.stop_requested() && !std::exchange(cancelled, true)) executor_.cancel(job);
+    GateResult result{GateVerdict::unknown, "no verdict in time"};
+    if (*answer) result = **answer ? ***answer : GateResult{GateVerdict::unknown, (*answer)->error().text()};
+    if (progress_.gate) progress_.gate(result);
+    return result;
+  }
+
+  bool fails(const std::optional<GateResult>& gate) const {
+    if (!gate) return false;
+    return gate->verdict == GateVerdict::fail || (options_.strict && gate->verdict == GateVerdict::unknown);
+  }
+
+  // False: the gate failed and nothing further may run.
+  bool pass_gate(Runner& runner, std::uint32_t wave) {
+    report_.blast = blast_radius(runner.written(), fleet_.wiring());
+    if (stop_.stop_requested()) return true;
+    report_.gate = measure();
+    if (stop_.stop_requested() || !fails(report_.gate)) return true;
+    if (options_.on_fail == OnFail::alert) {
+      report_.notes.push_back("the gate failed after wave " + std::to_string(wave) + ": " +
+                              report_.gate->why);
+      return true;
+    }
+    runner.skip_from(wave + 1, StepState::skipped, "the gate failed after wave " + std::to_string(wave));
+    if (options_.on_fail == OnFail::rollback) undo(runner);
+    return false;
+  }
+
+  // The planned reverse: a plan from what is to what was, under the same rules, applied, verified and
+  // measured.
+  void undo(Runner& runner) {
+    if (progress_.phase) progress_.phase("undo");
+    Plan done;
+    done.steps = runner.written();
+    std::vector<std::size_t> devices = around(done.steps);
+    const std::vector<DeviceState> now = look_at(devices);
+    report_.verdict = ApplyVerdict::undo_failed;
+    Result<Plan> reverse = make_plan(undo_of(done, fleet_, now));
+    if (!reverse) {
+      report_.notes.push_back("the reverse can't be planned: " + reverse.error().text());
+      report_.undo = Plan{};
+      return;
+    }
+    report_.undo = std::move(*reverse);
+    const auto begun =
+        ledger_.begin(*report_.undo, options_.author, "undo of change " + std::to_string(report_.change_id));
+    if (!begun) return report_.notes.push_back(begun.error().text());
+    Runner reverse_runner(fleet_, executor_, ledger_, *report_.undo, *begun, options_, progress_, {});
+    for (std::uint32_t wave = 1; wave <= report_.undo->waves(); ++wave) reverse_runner.run_wave(wave, true);
+    report_.undo_steps = reverse_runner.results();
+    const bool whole =
+        std::all_of(report_.undo_steps.begin(), report_.undo_steps.end(), [](const StepResult& one) {
+          return one.state == StepState::done || one.state == StepState::nothing_to_do;
+        });
+    settle_effects(devices, false);
+    report_.gate_after_undo = measure();
+    if (whole && report_.effects.empty()) report_.verdict = ApplyVerdict::undone;
+    if (const auto ended = ledger_.end(*begun, std::string(to_string(report_.verdict))); !ended)
+      report_.notes.push_back(ended.error().text());
+  }
+
+  ApplyVerdict judge() const {
+    const std::size_t good = report_.count(StepState::done) + report_.count(StepState::nothing_to_do);
+    if (stop_.stop_requested()) return ApplyVerdict::stopped;
+    if (fails(report_.gate) && options_.on_fail == OnFail::quarantine) return ApplyVerdict::quarantined;
+    if (good < report_.steps.size()) return ApplyVerdict::partly;
+    if (!report_.effects.empty()) return ApplyVerdict::effects_open;
+    return report_.count(StepState::done) == 0 ? ApplyVerdict::nothing_to_do : ApplyVerdict::kept;
+  }
+
+  Fleet& fleet_;
+  Executor& executor_;
+  Ledger& ledger_;
+  const Plan& plan_;
+  const ApplyOptions& options_;
+  const Progress& progress_;
+  std::stop_token stop_;
+  ApplyReport report_;
+  std::set<std::pair<std::size_t, Path>> held_;
+};
+
+}  // namespace
+
+ApplyReport apply(Fleet& fleet, Executor& executor, Ledger& ledger, const Plan& plan,
+                  const ApplyOptions& options, const Progress& progress, std::stop_token stop) {
+  return Application(fleet, executor, ledger, plan, options, progress, std::move(stop)).run();
+}
+
+}  // namespace lockstep

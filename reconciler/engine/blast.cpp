@@ -1,0 +1,144 @@
+// What a change set can have touched, which steps of an old plan may still run, and what errors lead to.
+#include <algorithm>
+#include <array>
+
+#include "reconciler/engine/apply.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+
+bool BlastRadius::touches(const std::string& device) const {
+  return std::binary_search(devices.begin(), devices.end(), device);
+}
+
+bool BlastRadius::touches_cable(std::uint32_t cable) const {
+  return std::binary_search(cables.begin(), cables.end(), cable);
+}
+
+bool BlastRadius::touches_path(const std::vector<std::string>& devices_crossed,
+                               const std::vector<std::uint32_t>& cables_crossed) const {
+  return std::any_of(devices_crossed.begin(), devices_crossed.end(),
+                     [this](const std::string& one) { return touches(one); }) ||
+         std::any_of(cables_crossed.begin(), cables_crossed.end(),
+                     [this](std::uint32_t one) { return touches_cable(one); });
+}
+
+BlastRadius blast_radius(const std::vector<Step>& steps, const Wiring& wiring) {
+  std::set<std::string> whole;
+  std::set<std::uint32_t> cables;
+  for (const Step& step : steps) {
+    bool only_cables = true;
+    for (const PlannedChange& change : step.changes) {
+      const auto cable = change.path.key_count() > 0 ? wiring.cable_at(step.device, change.path.key(0))
+                                                     : std::optional<std::uint32_t>();
+      if (cable)
+        cables.insert(*cable);
+      else
+        only_cables = false;
+    }
+    if (!only_cables) whole.insert(step.device);
+  }
+  for (std::uint32_t i = 0; i < wiring.cables.size(); ++i)
+    if (whole.contains(wiring.cables[i].a.device) || whole.contains(wiring.cables[i].b.device))
+      cables.insert(i);
+  BlastRadius blast;
+  blast.devices = {whole.begin(), whole.end()};
+  blast.cables = {cables.begin(), cables.end()};
+  return blast;
+}
+
+Reaction reaction_to(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::transient: return Reaction::retry_later;
+    case ErrorKind::unknown_outcome: return Reaction::look_again;
+    case ErrorKind::conflict: return Reaction::plan_again;
+    case ErrorKind::cancelled: return Reaction::stop;
+    case ErrorKind::refused:
+    case ErrorKind::unsupported:
+    case ErrorKind::denied:
+    case ErrorKind::invalid_spec: return Reaction::give_up;
+  }
+  return Reaction::give_up;
+}
+
+std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet& fleet,
+                                                  const std::vector<DeviceState>& now) {
+  std::map<std::string, std::string> moved;  // by device: why
+  for (const PlanDevice& device : plan.devices) {
+    const auto index = fleet.find(device.name);
+    if (!index || *index >= now.size()) {
+      moved[device.name] = device.name + " is not in the specs any more";
+    } else if (!now[*index].reachable) {
+      moved[device.name] = device.name + " can't be observed";
+    } else if (device_digest(*fleet[*index].intent, now[*index].observation, device.read) != device.digest) {
+      moved[device.name] = "the ground of " + device.name + " has moved since the plan was made";
+    }
+  }
+  std::map<std::uint32_t, std::string> out;
+  for (const Step& step : plan.steps) {
+    if (const auto found = moved.find(step.device); found != moved.end()) {
+      out[step.id] = found->second;
+      continue;
+    }
+    for (const std::uint32_t before : step.after)
+      if (out.contains(before))
+        out.try_emplace(step.id, "comes after step " + std::to_string(before) + ": " + out[before]);
+  }
+  return out;
+}
+
+Plan without(const Plan& plan, const std::map<std::uint32_t, std::string>& steps) {
+  Plan kept = plan;
+  std::vector<std::uint32_t> new_id(plan.steps.size() + 1, 0);
+  kept.steps.clear();
+  for (const Step& step : plan.steps) {
+    if (steps.contains(step.id)) continue;
+    kept.steps.push_back(step);
+    new_id[step.id] = static_cast<std::uint32_t>(kept.steps.size());
+  }
+  for (Step& step : kept.steps) {
+    step.id = new_id[step.id];
+    for (std::uint32_t& before : step.after) before = new_id[before];
+    std::erase(step.after, 0U);
+    if (step.together != 0) step.together = new_id[step.together];
+  }
+  return kept;
+}
+
+std::string_view to_string(StepState state) {
+  constexpr std::array<std::string_view, 9> kWords{"waiting", "running", "done", "nothing to do", "failed",
+                                                   "undone",  "skipped", "held", "stopped"};
+  return kWords[static_cast<std::size_t>(state)];
+}
+
+std::string_view to_string(GateVerdict verdict) {
+  constexpr std::array<std::string_view, 3> kWords{"pass", "fail", "unknown"};
+  return kWords[static_cast<std::size_t>(verdict)];
+}
+
+std::string_view to_string(ApplyVerdict verdict) {
+  constexpr std::array<std::string_view, 8> kWords{
+      "nothing to do", "kept", "partly", "effects open", "undone", "undo failed", "quarantined", "stopped"};
+  return kWords[static_cast<std::size_t>(verdict)];
+}
+
+std::size_t ApplyReport::count(StepState state) const {
+  return static_cast<std::size_t>(std::count_if(
+      steps.begin(), steps.end(), [state](const StepResult& one) { return one.state == state; }));
+}
+
+int ApplyReport::exit_code() const {
+  switch (verdict) {
+    case ApplyVerdict::nothing_to_do:
+    case ApplyVerdict::kept: return 0;
+    case ApplyVerdict::effects_open:
+    case ApplyVerdict::undone:
+    case ApplyVerdict::quarantined: return 2;
+    case ApplyVerdict::partly:
+    case ApplyVerdict::undo_failed:
+    case ApplyVerdict::stopped: return 1;
+  }
+  return 1;
+}
+
+}  // namespace lockstep

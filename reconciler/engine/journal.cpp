@@ -1,0 +1,315 @@
+#include "reconciler/engine/journal.hpp"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "reconciler/engine/plan.hpp"
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::json;
+
+// The file's layout. A file of a higher number was written by a newer lockstep.
+constexpr int kSchemaVersion = 1;
+constexpr const char* kSchemaText = R"(
+CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, begun TEXT NOT NULL, ended TEXT, outcome TEXT,
+                      author TEXT NOT NULL, reason TEXT NOT NULL, digest TEXT NOT NULL, plan TEXT NOT NULL,
+                      epoch INTEGER NOT NULL);
+CREATE TABLE tickets (ticket TEXT PRIMARY KEY, change INTEGER NOT NULL REFERENCES changes(id), step INTEGER NOT NULL,
+                      device TEXT NOT NULL, driver TEXT NOT NULL, writes TEXT NOT NULL, begun TEXT NOT NULL,
+                      state INTEGER NOT NULL, settled TEXT, note TEXT);
+CREATE INDEX tickets_of_change ON tickets(change);
+CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL, written TEXT NOT NULL);
+CREATE TABLE epochs (epoch INTEGER PRIMARY KEY AUTOINCREMENT, begun TEXT NOT NULL, pid INTEGER NOT NULL,
+                     command TEXT NOT NULL);
+)";
+
+std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text.data();
+}
+
+Error failure(sqlite3* database, const std::string& what) {
+  const int code = database != nullptr ? sqlite3_errcode(database) : SQLITE_CANTOPEN;
+  const ErrorKind kind =
+      code == SQLITE_BUSY || code == SQLITE_LOCKED ? ErrorKind::conflict : ErrorKind::refused;
+  return Error{
+      kind, "journal: " + what + ": " + (database != nullptr ? sqlite3_errmsg(database) : "out of memory")};
+}
+
+// One prepared statement: bound in order, stepped row by row.
+class Statement {
+ public:
+  Statement(sqlite3* database, const char* text) : database_(database) {
+    ok_ = sqlite3_prepare_v2(database, text, -1, &statement_, nullptr) == SQLITE_OK;
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& bind(const std::string& text) {
+    if (ok_)
+      sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+    return *this;
+  }
+  Statement& bind(std::uint64_t number) {
+    if (ok_) sqlite3_bind_int64(statement_, ++bound_, static_cast<sqlite3_int64>(number));
+    return *this;
+  }
+  Result<Done> run() {
+    if (!ok_ || sqlite3_step(statement_) != SQLITE_DONE) return failure(database_, "write");
+    return Done{};
+  }
+  Result<Done> each(const std::function<void(Statement&)>& row) {
+    if (!ok_) return failure(database_, "read");
+    int step = sqlite3_step(statement_);
+    for (; step == SQLITE_ROW; step = sqlite3_step(statement_)) row(*this);
+    if (step != SQLITE_DONE) return failure(database_, "read");
+    return Done{};
+  }
+  std::string text(int column) const {
+    const auto* const bytes = sqlite3_column_text(statement_, column);
+    return bytes == nullptr ? std::string()
+                            : std::string(reinterpret_cast<const char*>(bytes),
+                                          static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+  }
+  std::uint64_t number(int column) const {
+    return static_cast<std::uint64_t>(sqlite3_column_int64(statement_, column));
+  }
+
+ private:
+  sqlite3* database_;
+  sqlite3_stmt* statement_ = nullptr;
+  bool ok_ = false;
+  int bound_ = 0;
+};
+
+Result<Done> execute(sqlite3* database, const char* text) {
+  if (sqlite3_exec(database, text, nullptr, nullptr, nullptr) != SQLITE_OK)
+    return failure(database, "set up");
+  return Done{};
+}
+
+std::string writes_json(const ChangeSet& changes) {
+  Json out = Json::array();
+  for (const Change& change : changes)
+    out.push_back(
+        {{"path", change.path.text()}, {"was", to_json(change.was)}, {"want", to_json(change.want)}});
+  return out.dump();
+}
+
+ChangeSet writes_of(const std::string& text) {
+  ChangeSet changes;
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_array()) return changes;
+  for (const Json& one : json) {
+    if (!one.is_object() || !one.contains("path") || !one["path"].is_string()) continue;
+    const auto path = Path::parse(one["path"].get<std::string>());
+    if (!path || !one.contains("was") || !one.contains("want")) continue;  // a row of another version
+    const auto was = value_from_json(path->row(), one["was"]);
+    const auto want = value_from_json(path->row(), one["want"]);
+    if (was && want) changes.push_back({*path, *was, *want, 0});
+  }
+  return changes;
+}
+
+Result<Done> prepare_schema(sqlite3* database, bool read_only) {
+  if (!read_only) TRY_DONE(execute(database, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"));
+  TRY_DONE(execute(database, "PRAGMA foreign_keys=ON; PRAGMA busy_timeout=5000;"));
+  int version = 0;
+  TRY_DONE(Statement(database, "PRAGMA user_version").each([&version](Statement& row) {
+    version = static_cast<int>(row.number(0));
+  }));
+  if (version > kSchemaVersion)
+    return Error{ErrorKind::unsupported, "journal: written by a newer lockstep (layout " +
+                                             std::to_string(version) + ", this one knows " +
+                                             std::to_string(kSchemaVersion) + ")"};
+  if (version == kSchemaVersion || read_only) return Done{};
+  TRY_DONE(execute(database, "BEGIN IMMEDIATE"));
+  TRY_DONE(execute(database, kSchemaText));
+  TRY_DONE(execute(database, ("PRAGMA user_version=" + std::to_string(kSchemaVersion)).c_str()));
+  return execute(database, "COMMIT");
+}
+
+}  // namespace
+
+// flock(2): the kernel drops it when the last descriptor of its open file goes, however the owner died.
+struct Journal::Lock {
+  int descriptor = -1;
+  ~Lock() {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+
+  static Result<std::unique_ptr<Lock>> take(const std::string& file, const std::string& command) {
+    auto lock = std::make_unique<Lock>();
+    lock->descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock->descriptor < 0) return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
+    if (flock(lock->descriptor, LOCK_EX | LOCK_NB) != 0) {
+      std::array<char, 512> text{};
+      const ssize_t got = pread(lock->descriptor, text.data(), text.size() - 1, 0);
+      const std::string holder =
+          got > 0 ? std::string(text.data(), static_cast<std::size_t>(got)) : "another process";
+      return Error{ErrorKind::conflict, "this cluster is being changed by " + holder};
+    }
+    const std::string who = "process " + std::to_string(getpid()) + " since " + now_text() +
+                            (command.empty() ? "" : " (" + command + ")");
+    if (ftruncate(lock->descriptor, 0) != 0 || pwrite(lock->descriptor, who.data(), who.size(), 0) < 0)
+      return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
+    return lock;
+  }
+};
+
+Journal::Journal() = default;
+Journal::~Journal() = default;
+void Journal::Closer::operator()(sqlite3* database) const { sqlite3_close(database); }
+
+Result<std::unique_ptr<Journal>> Journal::open(const std::string& directory, const JournalOptions& options) {
+  std::unique_ptr<Journal> journal(new Journal());
+  const std::string file = directory + "/journal.sqlite";
+  if (!options.read_only) {
+    std::error_code why;
+    std::filesystem::create_directories(directory, why);
+    if (why) return Error{ErrorKind::denied, directory + ": " + why.message()};
+    TRY(journal->lock_, Lock::take(directory + "/lock", options.command));
+  }
+  sqlite3* database = nullptr;
+  const int flags = options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const int opened = sqlite3_open_v2(file.c_str(), &database, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  journal->database_.reset(database);
+  if (opened != SQLITE_OK) return failure(database, file);
+  TRY_DONE(prepare_schema(database, options.read_only));
+  if (options.read_only) return journal;
+  TRY_DONE(Statement(database, "INSERT INTO epochs(begun, pid, command) VALUES(?, ?, ?)")
+               .bind(now_text())
+               .bind(static_cast<std::uint64_t>(getpid()))
+               .bind(options.command)
+               .run());
+  journal->epoch_ = static_cast<std::uint64_t>(sqlite3_last_insert_rowid(database));
+  return journal;
+}
+
+Result<std::uint64_t> Journal::begin(const Plan& plan, const std::string& author, const std::string& reason) {
+  TRY_DONE(
+      Statement(database_.get(),
+                "INSERT INTO changes(begun, author, reason, digest, plan, epoch) VALUES(?, ?, ?, ?, ?, ?)")
+          .bind(now_text())
+          .bind(author)
+          .bind(reason)
+          .bind(plan.digest)
+          .bind(to_json(plan).dump())
+          .bind(epoch_)
+          .run());
+  return static_cast<std::uint64_t>(sqlite3_last_insert_rowid(database_.get()));
+}
+
+Result<Done> Journal::ticket(std::uint64_t change, const LedgerTicket& ticket) {
+  return Statement(database_.get(),
+                   "INSERT INTO tickets(ticket, change, step, device, driver, writes, begun, state) "
+                   "VALUES(?, ?, ?, ?, ?, ?, ?, 0)")
+      .bind(ticket.ticket)
+      .bind(change)
+      .bind(std::uint64_t{ticket.step})
+      .bind(ticket.device)
+      .bind(ticket.driver)
+      .bind(writes_json(ticket.changes))
+      .bind(now_text())
+      .run();
+}
+
+Result<Done> Journal::receipt(const std::string& ticket, TicketState state, const std::string& note) {
+  return Statement(database_.get(), "UPDATE tickets SET state = ?, settled = ?, note = ? WHERE ticket = ?")
+      .bind(static_cast<std::uint64_t>(state))
+      .bind(now_text())
+      .bind(note)
+      .bind(ticket)
+      .run();
+}
+
+Result<Done> Journal::end(std::uint64_t change, const std::string& outcome) {
+  return Statement(database_.get(), "UPDATE changes SET ended = ?, outcome = ? WHERE id = ?")
+      .bind(now_text())
+      .bind(outcome)
+      .bind(change)
+      .run();
+}
+
+Result<std::vector<InFlight>> Journal::in_flight() const {
+  std::vector<InFlight> all;
+  TRY_DONE(Statement(database_.get(),
+                     "SELECT id, begun, author, plan FROM changes WHERE ended IS NULL ORDER BY id")
+               .each([&all](Statement& row) {
+                 all.push_back({row.number(0), row.text(1), row.text(2), row.text(3), {}, {}});
+               }));
+  for (InFlight& one : all) {
+    const auto add = [&one](Statement& row) {
+      LedgerTicket ticket{row.text(0), static_cast<std::uint32_t>(row.number(1)), row.text(2), row.text(3),
+                          writes_of(row.text(4))};
+      const auto state = static_cast<TicketState>(row.number(5));
+      if (state == TicketState::begun)
+        one.unsettled.push_back(std::move(ticket));
+      else if (state == TicketState::kept)
+        one.kept.push_back(std::move(ticket));
+    };
+    TRY_DONE(
+        Statement(
+            database_.get(),
+            "SELECT ticket, step, device, driver, writes, state FROM tickets WHERE change = ? ORDER BY rowid")
+            .bind(one.change)
+            .each(add));
+  }
+  return all;
+}
+
+Result<std::vector<JournalChange>> Journal::changes(std::size_t newest) const {
+  std::vector<JournalChange> all;
+  TRY_DONE(
+      Statement(
+          database_.get(),
+          "SELECT id, begun, ended, outcome, author, reason, digest FROM changes ORDER BY id DESC LIMIT ?")
+          .bind(std::uint64_t{newest})
+          .each([&all](Statement& row) {
+            all.push_back({row.number(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5),
+                           row.text(6)});
+          }));
+  return all;
+}
+
+Result<Done> Journal::keep(const std::string& key, const Json& blob) {
+  return Statement(database_.get(),
+                   "INSERT INTO kept(key, value, written) VALUES(?, ?, ?) "
+                   "ON CONFLICT(key) DO UPDATE SET value = excluded.value, written = excluded.written")
+      .bind(key)
+      .bind(blob.dump())
+      .bind(now_text())
+      .run();
+}
+
+Result<std::optional<Json>> Journal::kept(const std::string& key) const {
+  std::optional<std::string> text;
+  TRY_DONE(Statement(database_.get(), "SELECT value FROM kept WHERE key = ?")
+               .bind(key)
+               .each([&text](Statement& row) { text = row.text(0); }));
+  if (!text) return std::optional<Json>();
+  Json json = Json::parse(*text, nullptr, false);
+  if (json.is_discarded())
+    return Error{ErrorKind::refused, "journal: what is kept under '" + key + "' is broken"};
+  return std::optional<Json>(std::move(json));
+}
+
+}  // namespace lockstep

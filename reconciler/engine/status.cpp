@@ -1,0 +1,148 @@
+#include "reconciler/engine/status.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "reconciler/engine/digest.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::json;
+
+class Reporter {
+ public:
+  Reporter(const Origins& origins, const Sources& sources, const ReportChoice& choice)
+      : origins_(origins), sources_(sources), choice_(choice) {}
+
+  void add(const FleetDevice& device, const DeviceState& state) {
+    ++report_.devices;
+    for (const Error& error : state.errors) report_.unobserved.push_back({device.name, "", error.text()});
+    if (!state.reachable && state.errors.empty())
+      report_.unobserved.push_back({device.name, "", "not observed"});
+    for (const Leaf& leaf : state.difference.unobserved)
+      if (state.errors.empty())
+        report_.unobserved.push_back({device.name, leaf.path.text(), why_unread(state, leaf.path)});
+    if (state.complete()) ++report_.observed;
+    if (!state.reachable) return;
+    for (const Change& change : state.difference.changes) add(device, change, DriftState::drifted);
+    for (const Change& change : state.difference.effects) add(device, change, DriftState::effect);
+    for (const NotApplied& one : state.not_applied) {
+      add(device, Change{one.path, state.observation.have.value(one.path), one.want, one.origin},
+          DriftState::not_applied);
+      report_.items.back().reason = one.reason;
+    }
+    if (choice_.overruled)
+      for (const Overruled& one : device.intent->overruled) {
+        add(device, Change{one.path, state.observation.have.value(one.path), one.want, one.origin},
+            DriftState::overruled);
+        const PlanOrigin by = origin(one.by);
+        report_.items.back().reason =
+            "overruled by " + by.object + " at " + by.file + ":" + std::to_string(by.line);
+      }
+    if (choice_.unmanaged) add_unmanaged(device, state);
+    const bool differs = !state.difference.changes.empty() || !state.difference.effects.empty();
+    if (differs) ++report_.drifted;
+    if (!differs && state.complete()) ++report_.in_sync;
+  }
+
+  DriftReport take() { return std::move(report_); }
+
+ private:
+  PlanOrigin origin(OriginId id) const {
+    return id < origins_.all.size() ? plan_origin(origins_[id], &sources_) : PlanOrigin{};
+  }
+
+  void add(const FleetDevice& device, const Change& change, DriftState state) {
+    DriftEntry entry;
+    entry.device = device.name;
+    entry.path = change.path;
+    entry.want = change.want;
+    entry.have = change.was;
+    entry.state = state;
+    entry.disruption = schema_row(change.path.row()).disruption;
+    entry.origin = origin(change.origin);
+    report_.items.push_back(std::move(entry));
+  }
+
+  void add_unmanaged(const FleetDevice& device, const DeviceState& state) {
+    const auto is_claimed = [&](Path path) {
+      return std::any_of(state.difference.changes.begin(), state.difference.changes.end(),
+                         [path](const Change& change) { return change.path == path; });
+    };
+    for (const Leaf& leaf : state.observation.have.leaves()) {
+      const Row& row = schema_row(leaf.path.row());
+      if (row.facet != Facet::config || row.takes == Takes::read_only) continue;
+      if (device.intent->want.find(leaf.path) != nullptr || is_claimed(leaf.path)) continue;
+      add(device, Change{leaf.path, leaf.value, Value{}, 0}, DriftState::unmanaged);
+    }
+  }
+
+  static std::string why_unread(const DeviceState& state, Path path) {
+    for (const Unread& unread : state.observation.unread)
+      if (is_unread({unread}, path)) return unread.why.text();
+    return "could not be read";
+  }
+
+  const Origins& origins_;
+  const Sources& sources_;
+  const ReportChoice& choice_;
+  DriftReport report_;
+};
+
+}  // namespace
+
+DriftReport drift_report(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,
+                         const Sources& sources, const ReportChoice& choice) {
+  Reporter reporter(origins, sources, choice);
+  for (std::size_t i = 0; i < fleet.size() && i < states.size(); ++i) reporter.add(fleet[i], states[i]);
+  return reporter.take();
+}
+
+std::size_t DriftReport::count(DriftState state) const {
+  return static_cast<std::size_t>(std::count_if(
+      items.begin(), items.end(), [state](const DriftEntry& one) { return one.state == state; }));
+}
+
+// Drift outranks incompleteness: a script that heals has something to do. In sync needs everything observed.
+int DriftReport::exit_code() const {
+  if (drifted > 0) return 2;
+  return observed < devices || !unobserved.empty() ? 3 : 0;
+}
+
+Json to_json(const DriftReport& report) {
+  Json items = Json::array();
+  for (const DriftEntry& entry : report.items) {
+    Json item{{"device", entry.device},          {"path", entry.path.text()},
+              {"want", to_json(entry.want)},     {"have", to_json(entry.have)},
+              {"state", to_string(entry.state)}, {"disruption", to_string(entry.disruption)}};
+    if (!entry.origin.file.empty() || !entry.origin.object.empty())
+      item["origin"] = {{"file", entry.origin.file},
+                        {"line", entry.origin.line},
+                        {"column", entry.origin.column},
+                        {"object", entry.origin.object},
+                        {"rule", entry.origin.rule}};
+    if (!entry.reason.empty()) item["reason"] = entry.reason;
+    if (entry.flapping) item["flapping"] = true;
+    items.push_back(std::move(item));
+  }
+  Json unobserved = Json::array();
+  for (const Unobserved& one : report.unobserved) {
+    Json item{{"device", one.device}, {"why", one.why}};
+    if (!one.path.empty()) item["path"] = one.path;
+    unobserved.push_back(std::move(item));
+  }
+  return {{"apiVersion", "lockstep.dev/v1alpha1"},
+          {"kind", "DriftReport"},
+          {"summary",
+           {{"devices", report.devices},
+            {"observed", report.observed},
+            {"inSync", report.in_sync},
+            {"drifted", report.drifted},
+            {"items", report.items.size()}}},
+          {"items", std::move(items)},
+          {"unobserved", std::move(unobserved)}};
+}
+
+}  // namespace lockstep

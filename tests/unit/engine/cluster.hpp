@@ -1,0 +1,133 @@
+// Cluster: simulated devices, intents and wiring by hand, for tests of the engine.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "drivers/runtime/simulated_executor.hpp"
+#include "drivers/sim/simulated_device.hpp"
+#include "reconciler/engine/apply.hpp"
+#include "reconciler/engine/fleet.hpp"
+#include "reconciler/engine/ledger.hpp"
+#include "reconciler/engine/plan.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+
+// A ledger that only remembers, in order.
+class MemoryLedger final : public Ledger {
+ public:
+  std::uint64_t epoch() const override { return epoch_now; }
+  Result<std::uint64_t> begin(const Plan&, const std::string&, const std::string&) override {
+    return ++begun;
+  }
+  Result<Done> ticket(std::uint64_t, const LedgerTicket& one) override {
+    if (broken) return Error{ErrorKind::refused, "the disk is full"};
+    tickets.push_back(one);
+    return Done{};
+  }
+  Result<Done> receipt(const std::string& ticket, TicketState state, const std::string&) override {
+    states[ticket] = state;
+    return Done{};
+  }
+  Result<Done> end(std::uint64_t, const std::string& outcome) override {
+    outcomes.push_back(outcome);
+    return Done{};
+  }
+
+  std::uint64_t epoch_now = 1;
+  std::uint64_t begun = 0;
+  bool broken = false;
+  std::vector<LedgerTicket> tickets;
+  std::map<std::string, TicketState> states;
+  std::vector<std::string> outcomes;
+};
+
+inline Path leaf(std::string_view text) {
+  auto path = Path::parse(text);
+  if (!path) throw std::invalid_argument(path.error().what);
+  return *path;
+}
+inline Value number(std::int64_t value) { return Value::integer(value); }
+inline Value yes() { return Value::boolean(true); }
+inline Value no() { return Value::boolean(false); }
+inline Value there() { return Value::present(); }
+
+class Cluster {
+ public:
+  explicit Cluster(std::uint64_t seed = 1, SimulatedDelays delays = {})
+      : executor(seed, delays), seed_(seed) {}
+
+  SimulatedDevice& add(const std::string& name, const std::string& role = "host") {
+    intents_.push_back(Intent{});
+    intents_.back().device = name;
+    intents_.back().conduct = Conduct::converge;
+    auto device = std::make_unique<SimulatedDevice>(name, seed_ * 1000 + intents_.size());
+    SimulatedDevice* const raw = device.get();
+    raw->clock = [this] { return executor.now(); };
+    attached_.push_back(Attached{});
+    attached_.back().driver = std::move(device);
+    list_.push_back({name, role, &intents_.back(), {&attached_.back()}, Lane::local});
+    devices[name] = raw;
+    intents[name] = &intents_.back();
+    return *raw;
+  }
+  void want(const std::string& name, std::string_view path, Value value) {
+    intents.at(name)->want.set(leaf(path), value);
+  }
+  void claim(const std::string& name, RowId row, std::vector<std::string> keys = {}) {
+    intents.at(name)->claims.push_back({row, std::move(keys), 0});
+  }
+  void cable(const std::string& a, const std::string& a_port, const std::string& b,
+             const std::string& b_port) {
+    wiring.cables.push_back({{a, a_port}, {b, b_port}});
+  }
+  Fleet& fleet() {
+    if (!fleet_) {
+      auto made = Fleet::make(list_, wiring);
+      if (!made) throw std::invalid_argument(made.error().what);
+      fleet_ = std::make_unique<Fleet>(std::move(*made));
+    }
+    return *fleet_;
+  }
+  std::vector<FleetDevice>& list() { return list_; }
+  Attached& attached(std::size_t index) { return attached_[index]; }
+
+  std::vector<DeviceState> look() { return observe(fleet(), executor); }
+  Plan plan() {
+    states_ = look();
+    auto made = make_plan(input_of(fleet(), states_, origins, sources,
+                                   [this](const FleetDevice&) { return policy ? &*policy : nullptr; }));
+    if (!made) throw std::invalid_argument(made.error().what);
+    return std::move(*made);
+  }
+  ApplyReport apply_plan(const Plan& what, const Progress& progress = {}, std::stop_token stop = {}) {
+    return apply(fleet(), executor, ledger, what, options, progress, std::move(stop));
+  }
+  ApplyReport converge() { return apply_plan(plan()); }
+
+  SimulatedExecutor executor;
+  Wiring wiring;
+  MemoryLedger ledger;
+  ApplyOptions options;
+  std::optional<Policy> policy;
+  Origins origins;
+  Sources sources;
+  std::map<std::string, SimulatedDevice*> devices;
+  std::map<std::string, Intent*> intents;
+
+ private:
+  std::uint64_t seed_;
+  std::deque<Intent> intents_;
+  std::deque<Attached> attached_;
+  std::vector<FleetDevice> list_;
+  std::unique_ptr<Fleet> fleet_;
+  std::vector<DeviceState> states_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,327 @@
+#include "reconciler/engine/plan.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "cluster.hpp"
+
+namespace lockstep {
+namespace {
+
+std::size_t place(const Plan& plan, std::string_view device, std::string_view path) {
+  std::size_t at = 0;
+  for (const Step& step : plan.steps)
+    for (const PlannedChange& change : step.changes) {
+      ++at;
+      if (step.device == device && change.path.text() == path) return at;
+    }
+  return 0;
+}
+
+Cluster bare_host() {
+  Cluster cluster;
+  cluster.add("gpu1");
+  cluster.want("gpu1", "interface[rail0]/admin", yes());
+  cluster.want("gpu1", "interface[rail0]/address[10.0.0.1/31]", there());
+  cluster.want("gpu1", "interface[rail0]/mtu", number(9000));
+  cluster.want("gpu1", "route[main:10.0.0.0/8]", Value::set({"via 10.0.0.0 dev rail0"}));
+  cluster.want("gpu1", "rule[100]", Value::text("from 10.0.0.1 lookup 100"));
+  return cluster;
+}
+
+TEST(Plan, FollowsReferencesAndReversesThemForRemoval) {
+  Cluster cluster;
+  cluster.add("gpu1");
+  cluster.want("gpu1", "interface[rail0]/admin", yes());
+  cluster.want("gpu1", "interface[rail0]/address[10.0.0.1/31]", there());
+  cluster.want("gpu1", "interface[rail0]/mtu", number(9000));
+  cluster.want("gpu1", "rule[100]", Value::text("from 10.0.0.1 lookup 100"));
+  cluster.want("gpu1", "route[main:10.0.0.0/8]", Value::set({"via 10.0.0.0 dev rail0"}));
+  EXPECT_EQ(to_string(cluster.plan()),
+            "step 1 gpu1 by sim wave 1 traffic\n"
+            "  interface[rail0]/mtu: (none) -> 9000\n"
+            "  interface[rail0]/address[10.0.0.1/31]: (none) -> present\n"
+            "  interface[rail0]/admin: (none) -> true\n"
+            "  route[main:10.0.0.0/8]: (none) -> via 10.0.0.0 dev rail0\n"
+            "  rule[100]: (none) -> from 10.0.0.1 lookup 100\n");
+}
+
+TEST(Plan, RemovesInReverse) {
+  Cluster cluster;
+  cluster.add("leaf0", "leaf");
+  cluster.claim("leaf0", row("bgp/neighbor[*]"));
+  cluster.claim("leaf0", row("rule[*]"));
+  cluster.claim("leaf0", row("route[*]"));
+  auto& device = *cluster.devices["leaf0"];
+  device.set(leaf("route[main:10.0.0.0/8]"), Value::set({"via 10.0.0.0 dev swp1"}));
+  device.set(leaf("rule[100]"), Value::text("from all lookup 100"));
+  EXPECT_EQ(to_string(cluster.plan()),
+            "step 1 leaf0 by sim wave 1 traffic\n"
+            "  rule[100]: from all lookup 100 -> (none)\n"
+            "  route[main:10.0.0.0/8]: via 10.0.0.0 dev swp1 -> (none)\n");
+}
+
+TEST(Plan, GrowsMtuOnSwitchesFirstAndShrinksItOnHostsFirst) {
+  for (const bool grows : {true, false}) {
+    Cluster cluster;
+    cluster.add("gpu1");
+    cluster.add("leaf0", "leaf");
+    cluster.cable("gpu1", "rail0", "leaf0", "swp1");
+    cluster.devices["gpu1"]->set(leaf("interface[rail0]/mtu"), number(grows ? 1500 : 9000));
+    cluster.devices["leaf0"]->set(leaf("interface[swp1]/mtu"), number(grows ? 1500 : 9000));
+    cluster.want("gpu1", "interface[rail0]/mtu", number(4000));
+    cluster.want("leaf0", "interface[swp1]/mtu", number(4000));
+    const Plan plan = cluster.plan();
+    ASSERT_EQ(plan.steps.size(), 2U);
+    EXPECT_EQ(plan.steps[0].device, grows ? "leaf0" : "gpu1");
+    EXPECT_EQ(plan.steps[1].after, std::vector<std::uint32_t>{1});
+    EXPECT_EQ(plan.steps[0].together, plan.steps[1].together);
+    EXPECT_NE(plan.steps[0].together, 0U);
+  }
+}
+
+TEST(Plan, AcceptsAClassEverywhereBeforeAHostSendsIt) {
+  Cluster cluster;
+  cluster.add("gpu1");
+  cluster.add("leaf0", "leaf");
+  cluster.add("spine0", "spine");
+  for (const auto* device : {"gpu1", "leaf0", "spine0"})
+    cluster.want(device, "interface[p0]/pfc", Value::set({"3"}));
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 3U);
+  EXPECT_EQ(plan.steps[2].device, "gpu1");
+  EXPECT_EQ(plan.steps[2].after, (std::vector<std::uint32_t>{1, 2}));
+}
+
+TEST(Plan, NeverSplitsACommitUnit) {
+  Cluster cluster;
+  cluster.add("leaf0", "leaf");
+  for (const char* port : {"swp1", "swp2"})
+    for (const char* number_text : {"0", "3"}) {
+      const std::string unit = std::string("interface[") + port + "]/class[" + number_text + "]";
+      cluster.want("leaf0", unit, there());
+      cluster.want("leaf0", unit + "/share", number(50));
+      cluster.want("leaf0", unit + "/dscp", Value::set({number_text}));
+    }
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 1U);
+  std::vector<std::string> ports;
+  for (const PlannedChange& change : plan.steps[0].changes) ports.emplace_back(change.path.key(0));
+  EXPECT_TRUE(std::is_sorted(ports.begin(), ports.end()));
+  EXPECT_EQ(ports.size(), 12U);
+}
+
+const Row& guarded_row(RowId id) {
+  static const std::vector<Row> rows = [] {
+    std::vector<Row> all(kSchema.begin(), kSchema.end());
+    Row& fec = all[row("interface[*]/fec")];
+    fec.takes = Takes::under_guard;
+    fec.guard = "interface[*]/admin=false";
+    return all;
+  }();
+  return rows[id];
+}
+
+TEST(Plan, BracketsAGuardedChange) {
+  Cluster cluster;
+  cluster.add("leaf0", "leaf");
+  cluster.devices["leaf0"]->set(leaf("interface[swp1]/admin"), yes());
+  cluster.want("leaf0", "interface[swp1]/fec", Value::text("rs"));
+  const auto states = cluster.look();
+  PlanInput input = input_of(cluster.fleet(), states, cluster.origins, cluster.sources, {});
+  input.row = guarded_row;
+  const auto plan = make_plan(input);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(to_string(*plan),
+            "step 1 leaf0 by sim wave 1 traffic\n"
+            "  interface[swp1]/admin: true -> false (transient)\n"
+            "  interface[swp1]/fec: (none) -> rs\n"
+            "  interface[swp1]/admin: false -> true (transient)\n");
+}
+
+TEST(Plan, RecreatesWithAllThatDependsOnIt) {
+  Cluster cluster;
+  cluster.add("leaf0", "leaf");
+  auto& device = *cluster.devices["leaf0"];
+  for (const auto& [path, value] :
+       std::vector<std::pair<const char*, Value>>{{"bgp", there()},
+                                                  {"bgp/asn", number(65001)},
+                                                  {"bgp/router-id", Value::text("1.1.1.1")},
+                                                  {"bgp/neighbor[up0]", there()}}) {
+    device.set(leaf(path), value);
+    cluster.want("leaf0", path, value);
+  }
+  cluster.want("leaf0", "bgp/asn", number(65002));
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 1U);
+  EXPECT_LT(place(plan, "leaf0", "bgp/neighbor[up0]"), place(plan, "leaf0", "bgp"));
+  EXPECT_EQ(plan.changes(), 1U);  // all but the number is transient
+  const auto report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_TRUE(cluster.plan().empty());
+  EXPECT_TRUE(device.truth().value(leaf("bgp/neighbor[up0]")));
+}
+
+Cluster live_spines() {
+  Cluster cluster;
+  for (int s = 0; s < 4; ++s) {
+    const std::string name = "spine" + std::to_string(s);
+    cluster.add(name, "spine");
+    cluster.devices[name]->set(leaf("bgp/neighbor[down0]"), there());
+    cluster.devices[name]->set(leaf("bgp/max-paths"), number(8));
+    cluster.want(name, "bgp/neighbor[down0]", there());
+    cluster.want(name, "bgp/max-paths", number(64));
+    cluster.wiring.redundancy_group[name] = "spine0";
+  }
+  cluster.policy = Policy{};
+  cluster.policy->by_group = true;
+  return cluster;
+}
+
+TEST(Plan, ChangesOneMemberOfAGroupAtATime) {
+  Cluster cluster = live_spines();
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 4U);
+  for (std::uint32_t i = 1; i < 4; ++i) EXPECT_EQ(plan.steps[i].after, std::vector<std::uint32_t>{i});
+}
+
+TEST(Plan, BeginsWithOneDeviceThenAShareThenAll) {
+  Cluster cluster = live_spines();
+  cluster.policy->by_group = false;
+  cluster.policy->waves = {{false, 1}, {true, 0.5}, {true, 1.0}};
+  std::vector<std::uint32_t> waves;
+  for (const Step& step : cluster.plan().steps) waves.push_back(step.wave);
+  EXPECT_EQ(waves, (std::vector<std::uint32_t>{1, 2, 3, 3}));
+}
+
+TEST(Plan, BringsUpWhatCarriesNothingInOneWave) {
+  Cluster cluster = bare_host();
+  cluster.policy = Policy{};
+  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  cluster.policy->min_capacity["host"] = 1.0;
+  const Plan plan = cluster.plan();
+  EXPECT_EQ(plan.waves(), 1U);
+  EXPECT_FALSE(plan.steps[0].live);
+}
+
+TEST(Plan, KeepsCapacityAndHoldsWhatHasNoRedundancy) {
+  Cluster cluster = live_spines();
+  cluster.policy->by_group = false;
+  cluster.policy->min_capacity["spine"] = 0.5;
+  cluster.wiring.capacity_left = [](const Outage& outage) {
+    return 1.0 - static_cast<double>(outage.devices.size()) / 4.0;
+  };
+  const Plan plan = cluster.plan();
+  EXPECT_TRUE(plan.steps[0].after.empty());
+  EXPECT_TRUE(plan.steps[1].after.empty());
+  EXPECT_EQ(plan.steps[2].after, (std::vector<std::uint32_t>{1, 2}));
+  EXPECT_EQ(plan.steps[3].after, (std::vector<std::uint32_t>{1, 2}));
+
+  Cluster single = live_spines();
+  single.policy->min_capacity["spine"] = 0.5;
+  single.wiring.capacity_left = [](const Outage& outage) { return outage.devices.empty() ? 1.0 : 0.0; };
+  const Plan held = single.plan();
+  ASSERT_EQ(held.steps[0].holds.size(), 1U);
+  EXPECT_EQ(held.steps[0].holds[0].kind, Hold::Kind::budget);
+}
+
+TEST(Plan, RefusesToCutItsOwnLastPathWithoutADeadMan) {
+  for (const bool undoes : {false, true}) {
+    Cluster cluster = bare_host();
+    cluster.devices["gpu1"]->undoes_itself = undoes;
+    cluster.wiring.management_ports["gpu1"] = {"rail0"};
+    const Plan plan = cluster.plan();
+    ASSERT_FALSE(plan.empty());
+    if (undoes) {
+      EXPECT_TRUE(plan.steps[0].holds.empty());
+      EXPECT_TRUE(plan.steps[0].undo_after);
+    } else {
+      ASSERT_EQ(plan.steps[0].holds.size(), 1U);
+      EXPECT_EQ(plan.steps[0].holds[0].kind, Hold::Kind::management);
+    }
+  }
+}
+
+TEST(Plan, DoesItsOwnPathLast) {
+  Cluster cluster = live_spines();
+  cluster.policy->by_group = false;
+  cluster.wiring.own_path = {"spine0"};
+  const Plan plan = cluster.plan();
+  EXPECT_EQ(plan.steps.back().device, "spine0");
+  EXPECT_EQ(plan.steps.back().wave, 2U);
+}
+
+TEST(Plan, RefusesToDeleteMoreThanItsShareUnasked) {
+  Cluster cluster;
+  cluster.add("gpu1");
+  cluster.claim("gpu1", row("vlan[*]"));
+  cluster.policy = Policy{};
+  cluster.policy->max_delete = 0.2;
+  for (int v = 1; v <= 3; ++v)
+    cluster.devices["gpu1"]->set(Path(row("vlan[*]"), {std::to_string(v)}), there());
+  cluster.want("gpu1", "vlan[1]", there());
+  const Plan plan = cluster.plan();
+  EXPECT_EQ(plan.refusals.size(), 1U);
+  EXPECT_EQ(cluster.apply_plan(plan).count(StepState::held), plan.steps.size());
+  EXPECT_TRUE(cluster.devices["gpu1"]->truth().value(leaf("vlan[2]")));
+}
+
+TEST(Plan, LeavesAloneWhatSaysObserve) {
+  Cluster cluster = bare_host();
+  cluster.intents["gpu1"]->apply_allowed = false;
+  EXPECT_TRUE(cluster.plan().empty());
+}
+
+TEST(Plan, SurvivesJsonAndRefusesAnEditedFile) {
+  Cluster cluster = bare_host();
+  cluster.want("gpu1", "interface[rail0]/pfc", Value::set({"3", "4"}));
+  cluster.origins.add({{0, 9, 8}, "Fabric/backend", "mtu"});
+  const Plan plan = cluster.plan();
+  nlohmann::json json = to_json(plan);
+  EXPECT_EQ(json["kind"], "Plan");
+  EXPECT_EQ(json["summary"]["byDisruption"]["traffic"], 5);
+  const auto back = plan_from_json(nlohmann::json::parse(json.dump()));
+  ASSERT_TRUE(back) << back.error().text();
+  EXPECT_EQ(back->steps, plan.steps);
+  EXPECT_EQ(back->devices, plan.devices);
+  json["steps"][0]["changes"][0]["want"] = 1;
+  EXPECT_FALSE(plan_from_json(json));
+  json["steps"] = 7;
+  EXPECT_FALSE(plan_from_json(json));
+}
+
+TEST(Plan, RefusesStepsWhoseGroundHasMoved) {
+  Cluster cluster = bare_host();
+  const Plan plan = cluster.plan();
+  EXPECT_TRUE(moved_ground(plan, cluster.fleet(), cluster.look()).empty());
+  cluster.devices["gpu1"]->set(leaf("interface[rail0]/mtu"), number(1400));
+  const auto moved = moved_ground(plan, cluster.fleet(), cluster.look());
+  EXPECT_EQ(moved.size(), plan.steps.size());
+  EXPECT_TRUE(without(plan, moved).empty());
+}
+
+TEST(Fleet, TwoDriversThatClaimOneRowFailAtStart) {
+  Traits a{.driver = "linux", .reads = {row("interface[*]/mtu")}, .writes = {}, .incapable = {}};
+  Traits b{.driver = "sonic", .reads = {row("interface[*]/mtu")}, .writes = {}, .incapable = {}};
+  const auto carriers = Carriers::of("leaf0", {a, b});
+  ASSERT_FALSE(carriers);
+  EXPECT_NE(carriers.error().what.find("linux"), std::string::npos);
+  EXPECT_NE(carriers.error().what.find("sonic"), std::string::npos);
+}
+
+TEST(Fleet, WhatNoDriverCarriesIsNotAppliedAndNotDrift) {
+  Cluster cluster = bare_host();
+  cluster.devices["gpu1"]->rows = {row("interface[*]/mtu"), row("interface[*]/pfc")};
+  cluster.devices["gpu1"]->incapable = {{row("interface[*]/pfc"), {"rail0"}, "veth has no DCB"}};
+  cluster.want("gpu1", "interface[rail0]/pfc", Value::set({"3"}));
+  const auto states = cluster.look();
+  ASSERT_EQ(states[0].difference.changes.size(), 1U);
+  EXPECT_EQ(states[0].not_applied.size(), 5U);
+  const auto found =
+      std::find_if(states[0].not_applied.begin(), states[0].not_applied.end(),
+                   [](const NotApplied& one) { return one.path == leaf("interface[rail0]/pfc"); });
+  ASSERT_NE(found, states[0].not_applied.end());
+  EXPECT_EQ(found->reason, "veth has no DCB");
+}
+
+}  // namespace
+}  // namespace lockstep
