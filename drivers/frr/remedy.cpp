@@ -25,6 +25,7 @@ constexpr milliseconds kPutBack{2000};
 constexpr const char* kKeepDefault = "zebra nexthop-group keep 180";
 constexpr const char* kKeepShortest = "zebra nexthop-group keep 1";
 
+// A choice: a fault that comes back more often than this has a cause that a person must find.
 constexpr int kTries = 3;
 constexpr std::chrono::seconds kWithin{300};
 
@@ -123,7 +124,7 @@ Result<Done> await_paths(const std::string& run_dir, const std::string& prefix, 
                          const Call& call) {
   return await("zebra did not take " + prefix + " back", call, [&]() -> Result<bool> {
     TRY(const RouteView view, ask_route(run_dir, prefix, call));
-    return view.interfaces.size() >= count;
+    return view.installed && view.interfaces.size() >= count;
   });
 }
 

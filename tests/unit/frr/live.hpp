@@ -41,7 +41,8 @@ inline Tree tree_of(const Leaves& leaves) {
 // What a leaf or spine of a fabric wants, as the compiler would say it.
 inline Leaves switch_leaves(std::int64_t asn, const std::string& id, const std::vector<std::string>& ports) {
   Leaves out{{"bfd-profile[lockstep]", Value::present()},
-             {"bfd-profile[lockstep]/multiplier", Value::integer(3)},
+             // 2 s in all: a test machine under load must not lose a session.
+             {"bfd-profile[lockstep]/multiplier", Value::integer(10)},
              {"bfd-profile[lockstep]/receive-interval", Value::integer(200)},
              {"bfd-profile[lockstep]/transmit-interval", Value::integer(200)},
              {"bgp", Value::present()},
