@@ -88,10 +88,12 @@ void check_interface(const Interface& one, Span, Reporter& reporter) {
 }
 
 void check_set(const DeviceSet& set, Span span, Reporter& reporter) {
-  if (set.names.said == set.from.said)
-    reporter.error(set.names.said ? code::fields_conflict : code::missing_field,
-                   set.names.said ? Span{set.names.at, 1} : span,
-                   set.names.said ? "names and from are both written" : "'names' is missing in a DeviceSet",
+  const bool names = set.names.at.line != 0;  // written, even if it could not be read
+  if (names && set.from.said)
+    reporter.error(code::fields_conflict, {set.names.at, 1}, "names and from are both written",
+                   "write the devices' names, or from where they are read");
+  if (!names && !set.from.said)
+    reporter.error(code::missing_field, span, "'names' is missing in a DeviceSet",
                    "write the devices' names, or from where they are read");
   std::array<Position, words_of<DriverName>.size()> first{};
   for (const auto& driver : set.drivers) {

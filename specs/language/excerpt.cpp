@@ -111,7 +111,7 @@ class Lines {
     std::string_view line = text.substr(starts[at.line - 1]);
     line = line.substr(0, line.find('\n'));
     if (line.ends_with('\r')) line.remove_suffix(1);
-    // A byte order mark is no character of the first line: columns count from behind it.
+    if (at.line == 1 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
     return line;
   }
   std::string_view name(const Position& at) const {

@@ -312,7 +312,7 @@ class FileReader {
 
   void run() {
     if (!check_text()) return;
-    const std::size_t begin = text_.starts_with("\xef\xbb\xbf") ? 3 : 0;  // a byte order mark
+    const std::size_t begin = text_.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
     const auto starts = document_starts(text_, begin);
     for (std::size_t i = 0; i < starts.size(); ++i)
       read(starts[i], i + 1 < starts.size() ? starts[i + 1] : text_.size());
@@ -341,7 +341,8 @@ class FileReader {
   }
   void read(std::size_t begin, std::size_t end) {
     const std::string_view chunk = text_.substr(begin, end - begin);
-    if (only_comments(chunk) || reporter_.full()) return;
+    if (only_comments(chunk)) return;
+    if (reporter_.full()) return reporter_.skip();
     if (auto refused = check_flow(chunk)) {
       refused->offset += begin;
       return refuse(*refused);

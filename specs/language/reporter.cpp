@@ -33,8 +33,7 @@ void Reporter::warning(std::string_view code, Span span, std::string message, st
 void Reporter::add(Diagnostic one) {
   incomplete_ |= std::find(std::begin(unread), std::end(unread), one.code) != std::end(unread);
   if (full()) {
-    ++left_out_;
-    return;
+    return skip();
   }
   out_.push_back(std::move(one));
 }
@@ -42,10 +41,10 @@ void Reporter::add(Diagnostic one) {
 void Reporter::finish() {
   std::stable_sort(out_.begin(), out_.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.at < b.at; });
-  if (left_out_ == 0) return;
+  if (!skipped_) return;
   Diagnostic rest;
   rest.code = code::too_many_errors;
-  rest.message = std::to_string(left_out_) + " more errors and warnings are not shown";
+  rest.message = "only the first " + std::to_string(diagnostics_limit) + " errors and warnings are shown";
   out_.push_back(std::move(rest));
 }
 

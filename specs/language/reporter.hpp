@@ -31,17 +31,19 @@ class Reporter {
                std::vector<Related> related = {});
   const Sources& sources() const { return sources_; }
   bool full() const { return out_.size() >= diagnostics_limit; }
+  // Says that something was not even looked at, because the report is full.
+  void skip() { skipped_ = true; }
   // True once a whole file or document could not be read: what it says is not known, so what is missing is
   // not either.
   bool incomplete() const { return incomplete_; }
-  // Sorts by place and says how many were left out.
+  // Sorts by place and says whether any were left out.
   void finish();
 
  private:
   void add(Diagnostic one);
   Sources& sources_;
   Diagnostics& out_;
-  std::size_t left_out_ = 0;
+  bool skipped_ = false;
   bool incomplete_ = false;
 };
 

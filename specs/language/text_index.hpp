@@ -13,6 +13,8 @@
 
 namespace lockstep {
 
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
 class TextIndex {
  public:
   TextIndex(std::uint32_t file, std::string_view text);

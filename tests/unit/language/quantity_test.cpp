@@ -1,0 +1,101 @@
+#include "specs/language/quantity.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+namespace lockstep {
+namespace {
+
+TEST(Quantity, ReadsUnits) {
+  EXPECT_EQ(parse_bit_rate("400Gbps")->bits_per_second, 400'000'000'000U);
+  EXPECT_EQ(parse_bit_rate("2.5Gbps")->bits_per_second, 2'500'000'000U);
+  EXPECT_EQ(parse_byte_count("150KB")->bytes, 150'000U);
+  EXPECT_EQ(parse_byte_count("1MiB")->bytes, 1'048'576U);
+  EXPECT_EQ(parse_length("5m")->millimetres, 5000U);
+  EXPECT_EQ(parse_length("0.5m")->millimetres, 500U);
+  EXPECT_EQ(*parse_duration("5m"), std::chrono::minutes(5));
+  EXPECT_EQ(*parse_duration("30min"), std::chrono::minutes(30));
+  EXPECT_EQ(*parse_duration("200ms"), std::chrono::milliseconds(200));
+  EXPECT_EQ(*parse_duration("2h"), std::chrono::hours(2));
+  EXPECT_EQ(parse_ratio("90%")->parts_per_million, 900'000U);
+  EXPECT_EQ(parse_ratio("0.5%")->parts_per_million, 5000U);
+  EXPECT_EQ(parse_decimal("2.50")->millionths, 2'500'000);
+  EXPECT_EQ(parse_breakout("2x400G")->speed.bits_per_second, 400'000'000'000U);
+  EXPECT_EQ(parse_asn_range("4200000000-4200009999")->last, 4200009999U);
+  EXPECT_EQ(parse_weekdays("Mon-Thu")->bits, 0b0001111);
+  EXPECT_EQ(parse_weekdays("Sat-Mon")->bits, 0b1100001);
+  EXPECT_EQ(parse_time_of_day("09:30")->minutes, 570);
+  EXPECT_EQ(parse_date("1970-01-02")->days, 1);
+  EXPECT_EQ(parse_timestamp("1970-01-01T01:00:00.5+01:00")->nanoseconds, 500'000'000);
+}
+
+TEST(Quantity, SaysWhatIsMissing) {
+  EXPECT_EQ(parse_bit_rate("400").error().what,
+            "'400' is not a bit rate such as 400Gbps: the unit is missing");
+  EXPECT_EQ(parse_bit_rate("400gbps").error().what,
+            "'400gbps' is not a bit rate such as 400Gbps: write 400Gbps");
+  EXPECT_EQ(parse_byte_count("150kb").error().what,
+            "'150kb' is not an amount such as 150KB or 1MiB: write 150KB");
+}
+
+TEST(Quantity, RefusesWhatItCannotHoldExactly) {
+  for (const char* text :
+       {"", "Gbps", "-1Gbps", "1.Gbps", ".5Gbps", "1e3bps", "0.1bps", "99999999999999999999bps",
+        "18446744073709551616bps", "18446744073709551Tbps", "4 Gbps", "4Gbps "})
+    EXPECT_FALSE(parse_bit_rate(text)) << text;
+  for (const char* text : {"2026-13-01", "2026-02-29", "2026-1-1", "26-01-01", "2026-12-01x"})
+    EXPECT_FALSE(parse_date(text)) << text;
+  for (const char* text : {"24:00", "9:00", "09:60", "0900"}) EXPECT_FALSE(parse_time_of_day(text)) << text;
+  for (const char* text :
+       {"0", "23456", "65535", "4294967295", "4294967296", "2-1", "1-", "-1", "65000-66000"})
+    EXPECT_FALSE(parse_asn_range(text)) << text;
+  for (const char* text : {"", "Mon-", "Monday", "Mon,,Tue", "mon"})
+    EXPECT_FALSE(parse_weekdays(text)) << text;
+  for (const char* text : {"44:38:39:ff:00", "44-38-39-ff-00-01", "44:38:39:ff:00:0g"})
+    EXPECT_FALSE(parse_mac_address(text)) << text;
+  for (const char* text : {"x400G", "0x400G", "9x400G", "2x0G", "2x400", "2x400Gbps"})
+    EXPECT_FALSE(parse_breakout(text)) << text;
+}
+
+TEST(Quantity, FormatsTheShortestSpelling) {
+  EXPECT_EQ(format(BitRate{400'000'000'000}), "400Gbps");
+  EXPECT_EQ(format(ByteCount{1'048'576}), "1MiB");
+  EXPECT_EQ(format(ByteCount{0}), "0B");
+  EXPECT_EQ(format(Length{40'000}), "40m");
+  EXPECT_EQ(format(Duration(std::chrono::hours(2))), "2h");
+  EXPECT_EQ(format(Ratio{5000}), "0.5%");
+  EXPECT_EQ(format(Decimal{2'500'000}), "2.5");
+}
+
+template <class T, class Parse>
+void round_trips(const T& value, Parse parse) {
+  const std::string text = format(value);
+  const auto again = parse(text);
+  RC_ASSERT(static_cast<bool>(again));
+  RC_ASSERT(*again == value);
+}
+
+TEST(Quantity, ParsingAFormattedValueGivesItBack) {
+  EXPECT_TRUE(rc::check([](std::uint64_t n, std::uint32_t m, std::int64_t i) {
+    round_trips(BitRate{n}, parse_bit_rate);
+    round_trips(BitRate{n % 1000 * 1'000'000'000}, parse_bit_rate);
+    round_trips(ByteCount{n}, parse_byte_count);
+    round_trips(ByteCount{n % 1000 << 20}, parse_byte_count);
+    round_trips(Length{n}, parse_length);
+    round_trips(Duration(static_cast<std::int64_t>(n >> 1)), parse_duration);
+    round_trips(Ratio{m}, parse_ratio);
+    if (i != std::numeric_limits<std::int64_t>::min()) round_trips(Decimal{i}, parse_decimal);
+    round_trips(Date{static_cast<std::int32_t>(m % 100'000)}, parse_date);
+    round_trips(Timestamp{i}, parse_timestamp);
+    round_trips(TimeOfDay{static_cast<std::uint16_t>(m % 1440)}, parse_time_of_day);
+    round_trips(Weekdays{static_cast<std::uint8_t>(1 + m % 127)}, parse_weekdays);
+    round_trips(MacAddress{n >> 16}, parse_mac_address);
+    round_trips(Breakout{static_cast<std::uint8_t>(1 + m % 8), BitRate{1 + n % 1'000'000'000'000}},
+                parse_breakout);
+    round_trips(CountOrRatio{m % 2 == 0, m % 2 == 0 ? 0 : n, Ratio{m % 2 == 0 ? m : 0}},
+                parse_count_or_ratio);
+  }));
+}
+
+}  // namespace
+}  // namespace lockstep
