@@ -1,0 +1,306 @@
+#include "reconciler/engine/apply.hpp"
+
+#include "cluster.hpp"
+
+namespace lockstep {
+namespace {
+
+using std::chrono::milliseconds;
+
+void want_rail(Cluster& cluster, const std::string& host) {
+  cluster.want(host, "interface[rail0]/mtu", number(9000));
+  cluster.want(host, "interface[rail0]/address[10.0.0.1/31]", there());
+  cluster.want(host, "interface[rail0]/admin", yes());
+}
+
+// A host and a leaf whose session (an effect on the leaf) is up when the host's port is.
+struct Pair {
+  explicit Pair(std::uint64_t seed = 1) : cluster(seed) {
+    cluster.add("gpu1");
+    cluster.add("leaf0", "leaf");
+    cluster.cable("gpu1", "rail0", "leaf0", "swp1");
+    want_rail(cluster, "gpu1");
+    cluster.want("leaf0", "interface[swp1]/mtu", number(9216));
+    cluster.want("leaf0", "bgp/neighbor[swp1]", there());
+  }
+  Cluster cluster;
+};
+
+class FixedMeasurer final : public Measurer {
+ public:
+  std::vector<GateVerdict> verdicts;
+  std::vector<BlastRadius> asked;
+  Result<GateResult> measure(const BlastRadius& affected, const Call&) override {
+    asked.push_back(affected);
+    const std::size_t turn = std::min(asked.size(), verdicts.size()) - 1;
+    return GateResult{verdicts[turn], "bandwidth"};
+  }
+};
+
+TEST(Apply, ConvergesAndTheSecondPlanIsEmpty) {
+  Pair pair;
+  const auto report = pair.cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(pair.cluster.devices["gpu1"]->truth().value(leaf("interface[rail0]/mtu")), number(9000));
+  EXPECT_TRUE(pair.cluster.plan().empty());
+  EXPECT_EQ(pair.cluster.ledger.outcomes, std::vector<std::string>{"kept"});
+  for (const auto& [ticket, state] : pair.cluster.ledger.states)
+    EXPECT_EQ(state, TicketState::kept) << ticket;
+}
+
+TEST(Apply, DoesExactlyWhatTheDryRunShows) {
+  Pair pair;
+  const Plan plan = pair.cluster.plan();
+  std::map<std::string, ChangeSet> done;
+  for (auto& [name, device] : pair.cluster.devices)
+    device->seen = [&done](const SimulatedCall& call) {
+      if (call.kind == SimulatedCall::Kind::apply)
+        done[call.device].insert(done[call.device].end(), call.changes->begin(), call.changes->end());
+    };
+  pair.cluster.apply_plan(plan);
+  std::map<std::string, ChangeSet> shown;
+  for (const Step& step : plan.steps)
+    for (const PlannedChange& change : step.changes)
+      shown[step.device].push_back({change.path, change.was, change.want, 0});
+  EXPECT_EQ(done, shown);
+}
+
+TEST(Apply, LostReplyIsSettledByLookingNotByWritingAgain) {
+  Pair pair;
+  auto& device = *pair.cluster.devices["gpu1"];
+  device.faults.lost_reply = 1;
+  std::vector<SimulatedCall::Kind> calls;
+  device.seen = [&calls](const SimulatedCall& call) { calls.push_back(call.kind); };
+  const Plan plan = pair.cluster.plan();
+  calls.clear();
+  const auto report = pair.cluster.apply_plan(plan);
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), SimulatedCall::Kind::apply), 1);
+}
+
+TEST(Apply, RefusalLeavesDependantsUndoneAndSaysSo) {
+  Pair pair;
+  pair.cluster.devices["leaf0"]->faults.refused = 1;
+  const auto report = pair.cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::partly);
+  EXPECT_EQ(report.count(StepState::failed), 1U);
+  EXPECT_EQ(report.count(StepState::skipped), 1U);
+  EXPECT_EQ(pair.cluster.devices["gpu1"]->writes(), 0U);
+  EXPECT_NE(report.steps[1].why.find("leaf0"), std::string::npos);
+}
+
+TEST(Apply, DoesNotWriteWhereTheGroundHasMoved) {
+  Pair pair;
+  const Plan plan = pair.cluster.plan();
+  pair.cluster.devices["gpu1"]->set(leaf("interface[rail0]/mtu"), number(4321));
+  const auto report = pair.cluster.apply_plan(plan);
+  EXPECT_EQ(report.verdict, ApplyVerdict::partly);
+  EXPECT_EQ(pair.cluster.devices["gpu1"]->truth().value(leaf("interface[rail0]/mtu")), number(4321));
+}
+
+TEST(Apply, FindsWhatIsThereAlready) {
+  Pair pair;
+  const Plan plan = pair.cluster.plan();
+  pair.cluster.apply_plan(plan);
+  const auto writes = pair.cluster.devices["gpu1"]->writes();
+  EXPECT_EQ(pair.cluster.apply_plan(plan).verdict, ApplyVerdict::nothing_to_do);
+  EXPECT_EQ(pair.cluster.devices["gpu1"]->writes(), writes);
+}
+
+TEST(Apply, TicketIsJournalledBeforeTheWriteAndNothingIsWrittenWithoutIt) {
+  Pair pair;
+  pair.cluster.ledger.broken = true;
+  const auto report = pair.cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::partly);
+  EXPECT_EQ(pair.cluster.devices["leaf0"]->writes(), 0U);
+}
+
+TEST(Apply, EffectThatDoesNotComeIsNamedAndNotCalledDone) {
+  Pair pair;
+  pair.cluster.want("leaf0", "bgp/neighbor[swp1]/session", Value::text("Established"));
+  const auto report = pair.cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::effects_open);
+  ASSERT_EQ(report.effects.size(), 1U);
+  EXPECT_EQ(report.effects[0].change.path, leaf("bgp/neighbor[swp1]/session"));
+  EXPECT_EQ(report.exit_code(), 2);
+}
+
+TEST(Apply, WaitsForAnEffectThatComesLate) {
+  Pair pair;
+  pair.cluster.want("leaf0", "bgp/neighbor[swp1]/session", Value::text("Established"));
+  auto& leaf0 = *pair.cluster.devices["leaf0"];
+  pair.cluster.executor.at(Time{} + std::chrono::seconds(8), [&leaf0] {
+    leaf0.set(leaf("bgp/neighbor[swp1]/session"), Value::text("Established"));
+  });
+  EXPECT_EQ(pair.cluster.converge().verdict, ApplyVerdict::kept);
+}
+
+TEST(Apply, FailedGateIsUndoneByAPlannedReverseAndMeasuredAgain) {
+  Pair pair;
+  pair.cluster.converge();
+  pair.cluster.want("gpu1", "interface[rail0]/rate", number(1000));
+  pair.cluster.want("gpu1", "interface[rail0]/mtu", number(4000));
+  const Tree before = pair.cluster.devices["gpu1"]->truth();
+  FixedMeasurer measurer;
+  measurer.verdicts = {GateVerdict::fail, GateVerdict::pass};
+  pair.cluster.options.measurer = &measurer;
+  const auto report = pair.cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  ASSERT_TRUE(report.gate_after_undo);
+  EXPECT_EQ(report.gate_after_undo->verdict, GateVerdict::pass);
+  EXPECT_EQ(pair.cluster.devices["gpu1"]->truth().to_string(), before.to_string());
+  ASSERT_EQ(measurer.asked.size(), 2U);
+  EXPECT_TRUE(measurer.asked[0].touches_cable(0));
+}
+
+TEST(Apply, AlertKeepsAndQuarantineStops) {
+  for (const OnFail on_fail : {OnFail::alert, OnFail::quarantine}) {
+    Pair pair;
+    FixedMeasurer measurer;
+    measurer.verdicts = {GateVerdict::fail};
+    pair.cluster.options.measurer = &measurer;
+    pair.cluster.options.on_fail = on_fail;
+    const auto report = pair.cluster.converge();
+    EXPECT_EQ(report.verdict, on_fail == OnFail::alert ? ApplyVerdict::kept : ApplyVerdict::quarantined);
+    EXPECT_TRUE(pair.cluster.devices["gpu1"]->truth().value(leaf("interface[rail0]/mtu")));
+  }
+}
+
+TEST(Apply, UnknownVerdictFailsOnlyWhenStrict) {
+  for (const bool strict : {false, true}) {
+    Pair pair;
+    FixedMeasurer measurer;
+    measurer.verdicts = {GateVerdict::unknown};
+    pair.cluster.options.measurer = &measurer;
+    pair.cluster.options.strict = strict;
+    EXPECT_EQ(pair.cluster.converge().verdict, strict ? ApplyVerdict::undone : ApplyVerdict::kept);
+  }
+}
+
+TEST(Apply, StopBetweenStepsLeavesAConsistentJournal) {
+  Pair pair;
+  std::stop_source stop;
+  Progress progress;
+  progress.step = [&stop](const Step&, const StepResult& result) {
+    if (result.state == StepState::done) stop.request_stop();
+  };
+  const auto report = pair.cluster.apply_plan(pair.cluster.plan(), progress, stop.get_token());
+  EXPECT_EQ(report.verdict, ApplyVerdict::stopped);
+  EXPECT_EQ(report.count(StepState::done), 1U);
+  EXPECT_EQ(report.count(StepState::stopped), 1U);
+  for (const LedgerTicket& ticket : pair.cluster.ledger.tickets)
+    EXPECT_EQ(pair.cluster.ledger.states.at(ticket.ticket), TicketState::kept);
+  EXPECT_EQ(pair.cluster.ledger.outcomes, std::vector<std::string>{"stopped"});
+}
+
+TEST(Apply, HeldStepsWaitForAPersonsWord) {
+  Pair pair;
+  pair.cluster.policy = Policy{};
+  pair.cluster.policy->needs_approval[Disruption::traffic] = true;
+  EXPECT_EQ(pair.cluster.converge().verdict, ApplyVerdict::partly);
+  EXPECT_EQ(pair.cluster.devices["leaf0"]->writes(), 0U);
+  pair.cluster.options.approved = {Hold::Kind::approval};
+  EXPECT_EQ(pair.cluster.converge().verdict, ApplyVerdict::kept);
+}
+
+// Runs one apply in which exactly call number `nth` of all driver calls fails. False: there are fewer calls.
+bool fail_nth(int nth, double SimulatedFaults::*fault) {
+  Pair pair;
+  const Plan plan = pair.cluster.plan();
+  int calls = 0;
+  // `seen` runs at the end of a call, so the fault is armed by the call before it.
+  const auto arm = [&] {
+    const bool next = ++calls == nth;
+    for (auto& [name, device] : pair.cluster.devices) device->faults.*fault = next ? 1.0 : 0.0;
+  };
+  for (auto& [name, device] : pair.cluster.devices) device->seen = [&](const SimulatedCall&) { arm(); };
+  arm();
+  pair.cluster.apply_plan(plan);
+  const int used = calls;
+  for (auto& [name, device] : pair.cluster.devices) {
+    device->seen = {};
+    device->faults = {};
+  }
+  pair.cluster.converge();
+  EXPECT_TRUE(pair.cluster.plan().empty()) << "call " << nth << " failed";
+  for (const LedgerTicket& ticket : pair.cluster.ledger.tickets)
+    EXPECT_TRUE(pair.cluster.ledger.states.contains(ticket.ticket)) << "call " << nth;
+  return nth < used;
+}
+
+TEST(Apply, EveryNthCallFailedInTurnStillConvergesAfterwards) {
+  using Fault = double SimulatedFaults::*;
+  for (const Fault fault :
+       {&SimulatedFaults::transient, &SimulatedFaults::refused, &SimulatedFaults::lost_reply,
+        &SimulatedFaults::reboot_in_apply, &SimulatedFaults::stale_read, &SimulatedFaults::unread,
+        &SimulatedFaults::conflict}) {
+    int nth = 1;
+    while (nth < 100 && fail_nth(nth, fault)) ++nth;
+    EXPECT_GT(nth, 6);
+    EXPECT_LT(nth, 100);
+  }
+}
+
+class CountingRemedy final : public Remedy {
+ public:
+  explicit CountingRemedy(SimulatedDevice& device) : device_(device) {}
+  std::optional<Offer> offer(const Change& effect) const override {
+    if (effect.path != leaf("fib[10.0.0.0/8]")) return std::nullopt;
+    return Offer{"reinstall-multipath", "installs the next hops again", Disruption::none, 1,
+                 std::chrono::seconds(60)};
+  }
+  Result<Done> cure(const Change& effect, const Call&) override {
+    ++cures;
+    device_.set(effect.path, effect.want);
+    return Done{};
+  }
+  int cures = 0;
+
+ private:
+  SimulatedDevice& device_;
+};
+
+TEST(Apply, EffectDriftIsCuredByTheDriversRemedyOnce) {
+  Cluster cluster;
+  auto& device = cluster.add("leaf0", "leaf");
+  CountingRemedy remedy(device);
+  cluster.attached(0).remedy = &remedy;
+  cluster.want("leaf0", "fib[10.0.0.0/8]", Value::set({"up0", "up1"}));
+  device.set(leaf("fib[10.0.0.0/8]"), Value::set({"up0"}));
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 1U);
+  EXPECT_EQ(plan.steps[0].remedy, "reinstall-multipath");
+  EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
+  EXPECT_EQ(remedy.cures, 1);
+  EXPECT_TRUE(cluster.plan().empty());
+}
+
+TEST(BlastRadius, IsTheCableWhereOnlyAPortChangedAndAllCablesElsewhere) {
+  Pair pair;
+  pair.cluster.add("gpu2");
+  pair.cluster.cable("gpu2", "rail0", "leaf0", "swp2");
+  Step port;
+  port.device = "gpu1";
+  port.changes.push_back({leaf("interface[rail0]/mtu"), {}, number(9000), 0, false});
+  const BlastRadius one = blast_radius({port}, pair.cluster.fleet().wiring());
+  EXPECT_TRUE(one.touches_cable(0));
+  EXPECT_FALSE(one.touches_cable(1));
+  EXPECT_FALSE(one.touches("leaf0"));
+  Step whole;
+  whole.device = "leaf0";
+  whole.changes.push_back({leaf("bgp/asn"), {}, number(1), 0, false});
+  const BlastRadius all = blast_radius({whole}, pair.cluster.fleet().wiring());
+  EXPECT_TRUE(all.touches_cable(1));
+  EXPECT_TRUE(all.touches_path({"gpu2", "leaf0"}, {}));
+}
+
+TEST(Reaction, EveryKindLeadsSomewhere) {
+  EXPECT_EQ(reaction_to(ErrorKind::transient), Reaction::retry_later);
+  EXPECT_EQ(reaction_to(ErrorKind::unknown_outcome), Reaction::look_again);
+  EXPECT_EQ(reaction_to(ErrorKind::conflict), Reaction::plan_again);
+  EXPECT_EQ(reaction_to(ErrorKind::refused), Reaction::give_up);
+  EXPECT_EQ(reaction_to(ErrorKind::cancelled), Reaction::stop);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,111 @@
+#include "reconciler/engine/journal.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cluster.hpp"
+
+namespace lockstep {
+namespace {
+
+class JournalFile : public ::testing::Test {
+ protected:
+  JournalFile() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-journal-XXXXXX").string();
+    directory = mkdtemp(pattern.data());
+  }
+  ~JournalFile() override { std::filesystem::remove_all(directory); }
+
+  std::unique_ptr<Journal> open(const std::string& command = "lockstep apply") {
+    auto journal = Journal::open(directory, {.command = command, .read_only = false});
+    if (!journal) throw std::runtime_error(journal.error().text());
+    return std::move(*journal);
+  }
+  std::string directory;
+};
+
+LedgerTicket ticket(const std::string& name) {
+  return {name, 1, "gpu1", "linux", {{leaf("interface[rail0]/mtu"), number(1500), number(9000), 0}}};
+}
+
+TEST_F(JournalFile, TellsWhatAKilledRunHadBegun) {
+  // The child is killed in the middle of a change: nothing is closed, flushed or destroyed.
+  const pid_t child = fork();
+  if (child == 0) {
+    auto journal = Journal::open(directory, {.command = "lockstep apply", .read_only = false});
+    if (!journal) _exit(1);
+    const auto change = (*journal)->begin(Plan{}, "ann", "mtu");
+    if (!change || !(*journal)->ticket(*change, ticket("t1")) || !(*journal)->ticket(*change, ticket("t2")) ||
+        !(*journal)->receipt("t1", TicketState::kept, ""))
+      _exit(1);
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+
+  const auto journal = open();
+  EXPECT_EQ(journal->epoch(), 2U);
+  const auto found = journal->in_flight();
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 1U);
+  ASSERT_EQ(found->front().unsettled.size(), 1U);
+  EXPECT_EQ(found->front().unsettled[0].ticket, "t2");
+  EXPECT_EQ(found->front().unsettled[0].changes, ticket("t2").changes);
+  EXPECT_EQ(found->front().kept.size(), 1U);
+  EXPECT_EQ(found->front().author, "ann");
+}
+
+TEST_F(JournalFile, RefusesASecondWriterAndNamesTheFirst) {
+  const auto first = open("lockstep apply pod1");
+  const auto second = Journal::open(directory, {.command = "lockstep apply", .read_only = false});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind, ErrorKind::conflict);
+  EXPECT_NE(second.error().what.find("process " + std::to_string(getpid())), std::string::npos);
+  EXPECT_NE(second.error().what.find("lockstep apply pod1"), std::string::npos);
+}
+
+TEST_F(JournalFile, ReadersNeedNoLock) {
+  const auto writer = open();
+  const auto reader = Journal::open(directory, {.command = "", .read_only = true});
+  ASSERT_TRUE(reader) << reader.error().text();
+  EXPECT_TRUE((*reader)->changes());
+}
+
+TEST_F(JournalFile, EveryOwnerHasAHigherEpoch) {
+  const auto first = open()->epoch();
+  EXPECT_GT(open()->epoch(), first);
+}
+
+TEST_F(JournalFile, EndedChangesAreNotInFlight) {
+  const auto journal = open();
+  const auto change = journal->begin(Plan{}, "ann", "why");
+  ASSERT_TRUE(change);
+  ASSERT_TRUE(journal->end(*change, "kept"));
+  EXPECT_TRUE(journal->in_flight()->empty());
+  const auto all = journal->changes();
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->size(), 1U);
+  EXPECT_EQ(all->front().outcome, "kept");
+}
+
+TEST_F(JournalFile, TicketOfNoChangeIsRefused) { EXPECT_FALSE(open()->ticket(77, ticket("t"))); }
+
+TEST_F(JournalFile, KeepsBlobsByKey) {
+  const auto journal = open();
+  ASSERT_TRUE(journal->keep("baseline/pairs", {{"median", 9.4e8}}));
+  ASSERT_TRUE(journal->keep("baseline/pairs", {{"median", 9.5e8}}));
+  const auto blob = journal->kept("baseline/pairs");
+  ASSERT_TRUE(blob);
+  ASSERT_TRUE(blob->has_value());
+  EXPECT_EQ((**blob)["median"], 9.5e8);
+  EXPECT_FALSE(journal->kept("nothing")->has_value());
+}
+
+}  // namespace
+}  // namespace lockstep
