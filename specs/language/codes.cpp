@@ -71,7 +71,7 @@ constexpr CodeRow rows[] = {
     {code::unknown_interface, "an interface that is cabled is one that its DeviceSet lists",
      "the cable would end nowhere"},
     {code::second_cluster, "there is one Cluster object", "what is true of the whole is said once"},
-    {code::too_many_names, "all hostlists together stand for at most 2,000,000 names",
+    {code::too_many_names, "all hostlists together stand for at most 1,000,000 names",
      "memory and time stay bounded"},
 };
 

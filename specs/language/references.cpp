@@ -41,13 +41,15 @@ class Devices {
 
   // The names of a hostlist, or none where it is wrong (and has been reported) or the budget is spent.
   std::vector<std::string> expand(const Said<std::string>& list, std::string_view text) {
-    auto names = expand_hostlist(text, hostlist_limit);
-    if (!names) {
+    const auto count = count_hostlist(text, hostlist_limit);
+    if (!count) return {};  // reported when it was loaded
+    spent_ += *count;
+    if (spent_ <= total_name_limit) {
+      auto names = expand_hostlist(text, hostlist_limit);
+      if (names) return *std::move(names);
       reporter_.error(code::bad_hostlist, span(list), names.error().what);
       return {};
     }
-    spent_ += names->size();
-    if (spent_ <= total_name_limit) return *std::move(names);
     if (!told_)
       reporter_.error(
           code::too_many_names, span(list),

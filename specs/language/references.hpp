@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-// All hostlists of a catalog together: every port of the largest cluster that we aim at (114,688) in 17
-// lists.
-constexpr std::size_t total_name_limit = 2'000'000;
+// All hostlists of a catalog together: no more than one may hold alone (hostlist_limit), 8 times every port
+// of the largest cluster that we aim at.
+constexpr std::size_t total_name_limit = 1'000'000;
 
 void check_references(const Catalog& catalog, Reporter& reporter);
 
