@@ -55,8 +55,9 @@ void bound_flow(BestShare& out, const Topology& topology, DeviceIndex leaf, cons
                 bool per_packet) {
   const std::uint64_t best = per_packet ? links.up : links.fastest_up;
   lower_to(out, ratio(static_cast<double>(best), static_cast<double>(links.host_speed)), leaf, links,
-           (per_packet ? "all uplinks of " : "the fastest uplink of ") + topology.devices[leaf].name +
-               " carry " + format(BitRate{best}) + ", a host's link " + format(BitRate{links.host_speed}));
+           topology.devices[leaf].name + (per_packet ? " has uplinks of " : " has no uplink above ") +
+               format(BitRate{best}) + (per_packet ? " together" : "") + ", and hosts' links of " +
+               format(BitRate{links.host_speed}));
 }
 
 // Endpoints' worth of traffic that must leave the leaf at the same time.

@@ -23,8 +23,7 @@ double take(Headroom& out, std::string_view name, const Figure& figure, std::str
 }
 
 Error lacks(const Platform& platform, std::string_view what) {
-  return {ErrorKind::unsupported, "platform " + platform.name + " has no " + std::string(what) +
-                                      " that is known: PFC headroom can't be computed"};
+  return {ErrorKind::unsupported, "no " + std::string(what) + " is known of platform " + platform.name};
 }
 
 // The vendor's row for this speed (or the next higher) and the next longer cable.
@@ -74,7 +73,7 @@ Result<Headroom> pfc_headroom(const Platform& platform, const HeadroomAsk& ask) 
   const bool formula = platform.cell_bytes && platform.pipeline_bytes && platform.mac_phy_bytes &&
                        platform.small_packet_percent;
   if (!formula && !platform.headroom.empty()) return from_table(platform, ask);
-  if (!formula) return lacks(platform, "cell size, pipeline, MAC/PHY delay and small packet percentage");
+  if (!formula) return lacks(platform, "cell size, pipeline or MAC/PHY delay");
   Headroom out;
   const double cell = take(out, "cell", *platform.cell_bytes, "B");
   const double small = take(out, "small packets", *platform.small_packet_percent, "%");

@@ -7,8 +7,12 @@
 namespace lockstep {
 namespace {
 
+// Four digits or so: these are for a person to compare.
 std::string bytes(std::uint64_t count) {
-  return format(ByteCount{count >= 10'000 ? count / 1000 * 1000 : count});
+  constexpr std::uint64_t kKilo = 1000;
+  std::uint64_t grain = 1;
+  while (count / grain >= 100 * kKilo) grain *= kKilo;
+  return format(ByteCount{(count + grain / 2) / grain * grain});
 }
 
 std::string sources(const Headroom& headroom) {

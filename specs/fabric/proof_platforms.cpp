@@ -131,8 +131,9 @@ struct PlatformPort {
 
   void prove_nic() const {
     const TopologyPort& own = context.topology.ports[port.example];
-    if (own.rdma && platform.rdma && !platform.rdma->value) {
-      const Interface& entry = context.catalog.device_sets[port.set].interfaces[port.entry];
+    const auto& interfaces = context.catalog.device_sets[port.set].interfaces;
+    if (own.rdma && platform.rdma && !platform.rdma->value && port.entry < interfaces.size()) {
+      const Interface& entry = interfaces[port.entry];
       lacks(place(entry.rdma, entry.name.at), platform.name + " has no RDMA", platform.rdma->source,
             "leave rdma out");
     }
@@ -147,6 +148,18 @@ struct PlatformPort {
                   "write mode: flowlet or static, or use NICs that can", platform_line());
   }
 };
+
+// The platforms that there are for switches, or for hosts.
+std::string names_of(bool switches) {
+  std::string out;
+  const Result<std::vector<Platform>>& all = all_platforms();
+  if (!all) return out;
+  for (const Platform& one : *all) {
+    if (one.kind == (switches ? PlatformKind::nic : PlatformKind::switching)) continue;
+    out += (out.empty() ? "" : ", ") + one.name;
+  }
+  return out;
+}
 
 // Without a platform nothing can be proved of a lossless or sprayed fabric.
 void prove_presence(const ProofContext& context, const PortClass& one) {
@@ -164,8 +177,8 @@ void prove_presence(const ProofContext& context, const PortClass& one) {
       "LS113", context.ports_at(one),
       "the " + std::string(to_string(device.role)) + " " + device.name + " has no platform" +
           (device.is_switch() ? "" : " for " + std::string(context.topology.ports[one.example].name)),
-      device.is_switch() ? "add platform: spectrum-4 (or tomahawk-5, linux, ...) to the DeviceSet"
-                         : "add platform: connectx-7 (or e810, thor2, ...) to the interface",
+      "add platform: to the " + std::string(device.is_switch() ? "DeviceSet: " : "interface: ") +
+          names_of(device.is_switch()),
       std::move(related));
 }
 
