@@ -169,14 +169,19 @@ TEST(JsonSchema, SaysWhatTheLoaderAccepts) {
 TEST(JsonSchema, EveryFieldIsDocumented) {
   const auto walk = [](const auto& self, const nlohmann::json& schema) -> void {
     if (schema.contains("properties"))
-      for (const auto& [name, field] : schema["properties"].items()) self(self, field);
+      for (const auto& [name, field] : schema["properties"].items()) {
+        EXPECT_TRUE(field.contains("description")) << name;
+        self(self, field);
+      }
     if (schema.contains("items")) self(self, schema["items"]);
   };
-  for (const KindRow& kind : kind_rows())
-    for (const auto& [name, field] : json_schema(kind)["properties"]["spec"]["properties"].items()) {
+  for (const KindRow& kind : kind_rows()) {
+    const nlohmann::json schema = json_schema(kind);
+    for (const auto& [name, field] : schema["properties"]["spec"]["properties"].items()) {
       EXPECT_FALSE(field["description"].template get<std::string>().empty()) << kind.name << "." << name;
       walk(walk, field);
     }
+  }
 }
 
 }  // namespace

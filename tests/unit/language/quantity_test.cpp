@@ -86,7 +86,7 @@ TEST(Quantity, ParsingAFormattedValueGivesItBack) {
     round_trips(Ratio{m}, parse_ratio);
     if (i != std::numeric_limits<std::int64_t>::min()) round_trips(Decimal{i}, parse_decimal);
     round_trips(Date{static_cast<std::int32_t>(m % 100'000)}, parse_date);
-    round_trips(Timestamp{i}, parse_timestamp);
+    round_trips(Timestamp{i / 2}, parse_timestamp);
     round_trips(TimeOfDay{static_cast<std::uint16_t>(m % 1440)}, parse_time_of_day);
     round_trips(Weekdays{static_cast<std::uint8_t>(1 + m % 127)}, parse_weekdays);
     round_trips(MacAddress{n >> 16}, parse_mac_address);
