@@ -8,7 +8,7 @@ target_compile_options(lockstep_flags INTERFACE -Wall -Wextra -Wpedantic -Wshado
 # g++ 12 sees overlaps and uninitialised bytes in std::string and std::variant when it optimises, where there are
 # none (GCC bugs 105651 and 105562, fixed in 13).
 target_compile_options(lockstep_flags INTERFACE
-                       $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-Wno-restrict;-Wno-maybe-uninitialized>)
+                       "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-Wno-restrict;-Wno-maybe-uninitialized>")
 target_include_directories(lockstep_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(lockstep_flags INTERFACE Threads::Threads)
 if(LOCKSTEP_SANITIZE)
