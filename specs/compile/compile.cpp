@@ -116,16 +116,19 @@ void Compiler::select_hosts() {
   for (std::uint32_t profile = 0; profile < catalog_.host_profiles.size(); ++profile) {
     const HostProfile& said = catalog_.host_profiles[profile];
     bool any = false;
+    bool any_switch = false;
     for (DeviceIndex i = 0; i < out_.topology.devices.size(); ++i) {
       const TopologyDevice& device = out_.topology.devices[i];
-      if (device.is_switch() || !selects(said, device)) continue;
+      if (!selects(said, device)) continue;
+      any_switch = any_switch || device.is_switch();
+      if (device.is_switch()) continue;
       host_profiles_[i].push_back(profile);
       any = true;
     }
-    if (any) continue;
+    if (any || !any_switch) continue;  // that no device at all matches, load has said
     c_.report(fabric_code::selects_nothing, said.selector.said ? said.selector.at : said.at,
-              "the selector of HostProfile/" + *said.metadata.name + " matches no host",
-              "it matches the labels and names of DeviceSets of role host");
+              "the selector of HostProfile/" + *said.metadata.name + " matches switches only",
+              "a HostProfile is for hosts: select a DeviceSet of role host");
     c_.diagnostics.back().severity = Severity::warning;
   }
 }

@@ -290,25 +290,32 @@ void Allocator::give_asns() {
                "tiers need AS numbers of their own", {{ranges[i]->at, "the other range is here"}});
 }
 
+// Of two pools in one fabric's addressing, load has told already.
 void Allocator::check_overlaps() {
   struct Pool {
     const Said<IpPrefix>* prefix;
-    std::string_view vrf;
+    const Fabric* fabric;
+    bool vlan;
   };
   std::vector<Pool> pools;
-  for (const Fabric& fabric : catalog_.fabrics)
+  for (const Fabric& fabric : catalog_.fabrics) {
     for (const Said<IpPrefix>* pool : {&fabric.addressing->hosts, &fabric.addressing->loopbacks})
-      if (pool->said) pools.push_back({pool, *fabric.vrf});
-  for (const Fabric& fabric : catalog_.fabrics)
+      if (pool->said) pools.push_back({pool, &fabric, false});
     for (const Vlan& vlan : fabric.vlans)
-      if (vlan.subnet.said) pools.push_back({&vlan.subnet, *fabric.vrf});
-  for (std::size_t i = 0; i < pools.size(); ++i)
-    for (std::size_t j = i + 1; j < pools.size(); ++j)
-      if (pools[i].vrf == pools[j].vrf && (*pools[i].prefix)->overlaps(**pools[j].prefix))
-        report(fabric_code::pools_overlap, pools[j].prefix->at,
-               "the pool " + (*pools[j].prefix)->text() + " overlaps with " + (*pools[i].prefix)->text(),
-               "pools of one VRF have no address in common",
-               {{pools[i].prefix->at, "the other pool is here"}});
+      if (vlan.subnet.said) pools.push_back({&vlan.subnet, &fabric, true});
+  }
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    for (std::size_t j = i + 1; j < pools.size(); ++j) {
+      const Pool& one = pools[i];
+      const Pool& other = pools[j];
+      const bool told = one.fabric == other.fabric && !one.vlan && !other.vlan;
+      if (told || *one.fabric->vrf != *other.fabric->vrf || !(*one.prefix)->overlaps(**other.prefix))
+        continue;
+      report(fabric_code::pools_overlap, other.prefix->at,
+             "the pool " + (*other.prefix)->text() + " overlaps with " + (*one.prefix)->text(),
+             "pools of one VRF have no address in common", {{one.prefix->at, "the other pool is here"}});
+    }
+  }
 }
 
 }  // namespace

@@ -72,13 +72,12 @@ TEST_P(CompileCase, ValuesAreOfTheirRowsTypes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CompileCase, testing::ValuesIn(golden::folders()),
-                         [](const auto& tested) {
-                           std::string name = tested.param.filename();
-                           for (char& c : name)
-                             if (c == '-') c = '_';
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, CompileCase, testing::ValuesIn(golden::folders()), [](const auto& tested) {
+  std::string name = tested.param.filename();
+  for (char& c : name)
+    if (c == '-') c = '_';
+  return name;
+});
 
 // Rows that no case produces. This list may only shrink: a row that is added here needs a reason beside it.
 const std::set<std::string_view> kNotYetProduced{};

@@ -52,8 +52,8 @@ namespace {
 
 void print(const Sources& sources, const Diagnostics& diagnostics, std::ostream& out) {
   for (const Diagnostic& one : diagnostics) {
-    out << position(sources, one.at) << ": " << (one.severity == Severity::error ? "error" : "warning") << ": "
-        << one.code << ": " << one.message << "\n";
+    out << position(sources, one.at) << ": " << (one.severity == Severity::error ? "error" : "warning")
+        << ": " << one.code << ": " << one.message << "\n";
     if (!one.hint.empty()) out << "  hint: " << one.hint << "\n";
     for (const Related& related : one.related)
       out << "  " << position(sources, related.at) << ": " << related.message << "\n";

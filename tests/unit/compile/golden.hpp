@@ -1,8 +1,8 @@
 // Golden cases of `compile`: a folder of specs in, one text out.
 //
-// A case is tests/cases/compile/<case>/: *.yaml, `intent.txt` and, where needed, `options.txt` (lines `twin 1Gbps`,
-// `today 2026-11-21`, `specs examples/rail-pod`, `devices gpu1,leaf0`, `diagnostics only`) and `allocations.lock`. LOCKSTEP_UPDATE_CASES=1
-// writes intent.txt anew.
+// A case is tests/cases/compile/<case>/: *.yaml, `intent.txt` and, where needed, `options.txt` (lines `twin
+// 1Gbps`, `today 2026-11-21`, `specs examples/rail-pod`, `devices gpu1,leaf0`, `diagnostics only`) and
+// `allocations.lock`. LOCKSTEP_UPDATE_CASES=1 writes intent.txt anew.
 #pragma once
 
 #include <filesystem>

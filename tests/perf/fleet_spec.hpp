@@ -1,0 +1,23 @@
+// The spec of a large cluster as text: hosts x 8 rails, a leaf for each rail and group of 64 hosts, spines in
+// eight planes, one for each rail.
+//
+// 4,096 hosts give 512 leaves and 128 spines, 32,768 host links and as many uplinks in a non-blocking fabric
+// of 128-port leaves. Rails are separate planes of the fabric (GPUs reach other rails over NVLink, as NCCL's
+// PXN does).
+#pragma once
+
+#include <string>
+
+namespace lockstep::perf {
+
+struct FleetShape {
+  unsigned hosts = 4096;
+  bool roce = true;
+  unsigned groups() const { return (hosts + 63) / 64; }
+  unsigned leaves() const { return groups() * 8; }
+  unsigned spines() const { return leaves() / 4 < 8 ? 8 : leaves() / 4; }
+};
+
+std::string fleet_spec(const FleetShape& shape);
+
+}  // namespace lockstep::perf
