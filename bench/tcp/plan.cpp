@@ -126,6 +126,35 @@ void plan_groups(PlannedBenchmark& made, const std::vector<ProbeEndpoint>& endpo
   }
 }
 
+}  // namespace
+
+PlannedBenchmark plan_tcp(const Benchmark& benchmark, Transport suite_transport,
+                          const std::vector<ProbeEndpoint>& endpoints, const Links& links,
+                          const PlanOptions& options) {
+  PlannedBenchmark made;
+  TcpPlan& plan = made.plan;
+  plan.benchmark = *benchmark.name;
+  plan.workload = *benchmark.workload;
+  plan.config_hash = options.config_hash;
+  plan.not_to_be_had = why_not(benchmark, suite_transport);
+  if (benchmark.repeats.said && *benchmark.repeats > 0) plan.repeats = *benchmark.repeats;
+  const bool said = benchmark.duration.said && *benchmark.duration > Duration::zero();
+  const auto written = duration_cast<milliseconds>(*benchmark.duration);
+  const milliseconds steady = said ? written : default_duration;
+  plan.timing.window = std::max(least_window, steady / plan.repeats);
+  plan.iterations = iterations_for(benchmark);
+  plan.collective_budget = said ? std::max(least_window, written) : default_collective;
+  for (const auto& size : benchmark.sizes) plan.sizes.push_back(size->bytes);
+  if (plan.sizes.empty()) plan.sizes.push_back(std::uint64_t{1} << 20U);
+  if (collective(plan.workload))
+    plan_groups(made, endpoints, links, options);
+  else
+    plan_pairs(made, benchmark, endpoints, links, options);
+  return made;
+}
+
+namespace {
+
 double share_of(const ProbeEndpoint& one) {
   return tcp_goodput_share(one.mtu, Framing{one.frame_bytes},
                            one.endpoint.address.find(':') != std::string::npos);
@@ -154,31 +183,6 @@ std::map<std::string, std::size_t> index_of(const std::vector<ProbeEndpoint>& en
 }
 
 }  // namespace
-
-PlannedBenchmark plan_tcp(const Benchmark& benchmark, Transport suite_transport,
-                          const std::vector<ProbeEndpoint>& endpoints, const Links& links,
-                          const PlanOptions& options) {
-  PlannedBenchmark made;
-  TcpPlan& plan = made.plan;
-  plan.benchmark = *benchmark.name;
-  plan.workload = *benchmark.workload;
-  plan.config_hash = options.config_hash;
-  plan.not_to_be_had = why_not(benchmark, suite_transport);
-  if (benchmark.repeats.said && *benchmark.repeats > 0) plan.repeats = *benchmark.repeats;
-  const bool said = benchmark.duration.said && *benchmark.duration > Duration::zero();
-  const auto written = duration_cast<milliseconds>(*benchmark.duration);
-  const milliseconds steady = said ? written : default_duration;
-  plan.timing.window = std::max(least_window, steady / plan.repeats);
-  plan.iterations = iterations_for(benchmark);
-  plan.collective_budget = said ? std::max(least_window, written) : default_collective;
-  for (const auto& size : benchmark.sizes) plan.sizes.push_back(size->bytes);
-  if (plan.sizes.empty()) plan.sizes.push_back(std::uint64_t{1} << 20U);
-  if (collective(plan.workload))
-    plan_groups(made, endpoints, links, options);
-  else
-    plan_pairs(made, benchmark, endpoints, links, options);
-  return made;
-}
 
 void explain(std::vector<Measurement>& measurements, const std::vector<ProbeEndpoint>& endpoints,
              const Links& links) {
