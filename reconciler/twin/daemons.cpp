@@ -73,8 +73,8 @@ DaemonPlan lldp_daemon(const TwinRecord& record, const TwinDevice& device) {
   out.device = device.name;
   out.name = "lldpd";
   out.ready_socket = at.lldpd_socket;
-  // -d: foreground; -O: no configuration of this machine's own lldpd.
-  out.argv = {kLldpd, "-d", "-u", at.lldpd_socket, "-O", "/dev/null"};
+  // -d: foreground; -O: not the configuration of this machine's own lldpd.
+  out.argv = {kLldpd, "-d", "-u", at.lldpd_socket, "-O", at.config_file("lldpd")};
   out.own_run = true;
   return out;
 }
@@ -175,6 +175,14 @@ Result<Done> preflight(const TwinRecord& record) {
 Result<Done> prepare_run_dir(const TwinRecord& record, const TwinDevice& device) {
   const DevicePlaces at = places(record.layout.cluster, device.name);
   if (::mkdir(at.run_dir.c_str(), 0755) != 0) return errno_error("create " + at.run_dir);
+  if (record.lldp) {
+    // A frame that is sent before the other end listens is lost, and the next would come after 30 s
+    // (lldpcli(8)).
+    std::ofstream out(at.config_file("lldpd"));
+    out << "configure lldp tx-interval 1\n";
+    out.close();
+    if (!out) return Error{ErrorKind::refused, "can't write " + at.config_file("lldpd")};
+  }
   if (!device.routing) return Done{};
   const passwd* user = ::getpwnam(kFrrUser);
   if (user == nullptr) return Error{ErrorKind::unsupported, "there is no user frr"};
