@@ -13,6 +13,11 @@ Result<Done> read_all_queueing(netlink::Socket& socket, HostState& out, const Ca
     TRY(PortQueueing one, read_queueing(socket, link.index, qdiscs, call));
     if (one.root) out.queueing.emplace(link.index, std::move(one));
   }
+  for (const Qdisc& qdisc : qdiscs) {
+    if (qdisc.kind != "clsact") continue;
+    TRY(const auto markers, read_markers(socket, qdisc.index, call));
+    for (const EcnMarker& one : markers) out.ecn_thresholds.insert_or_assign(one.index, one.threshold);
+  }
   return Done{};
 }
 

@@ -18,6 +18,7 @@ struct HostState {
   NetworkState network;
   std::map<std::uint32_t, PortQueueing> queueing;  // by interface index; only ports with a root qdisc of ours
                                                    // or of a kind that is understood
+  std::map<std::uint32_t, std::uint64_t> ecn_thresholds;  // bytes
   std::map<std::uint32_t, Offloads> offloads;
   std::map<std::uint32_t, std::uint32_t> speeds;  // Mbit/s
   std::map<std::string, Result<std::string>> sysctls;

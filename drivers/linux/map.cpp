@@ -24,12 +24,14 @@ constexpr RowId kClassDscp = row("interface[*]/class[*]/dscp");
 constexpr RowId kClassMaxRate = row("interface[*]/class[*]/max-rate");
 constexpr RowId kClassShare = row("interface[*]/class[*]/share");
 constexpr RowId kClassStrict = row("interface[*]/class[*]/strict");
+constexpr RowId kEcnThreshold = row("interface[*]/ecn-threshold");
 constexpr RowId kFib = row("fib[*]");
 constexpr RowId kRoute = row("route[*]");
 constexpr RowId kRule = row("rule[*]");
 
-constexpr RowId kWritten[] = {kAddress,      kAdmin,      kMtu,         kOffload, kRate, kClass, kClassDscp,
-                              kClassMaxRate, kClassShare, kClassStrict, kRoute,   kRule, kSysctl};
+constexpr RowId kWritten[] = {kAddress,      kAdmin,     kMtu,          kOffload,    kRate,
+                              kClass,        kClassDscp, kClassMaxRate, kClassShare, kClassStrict,
+                              kEcnThreshold, kRoute,     kRule,         kSysctl};
 constexpr RowId kReadOnly[] = {kPort, kCarrier, kSpeed, kFib};
 constexpr RowId kScheduler[] = {kRate, kClass, kClassDscp, kClassMaxRate, kClassShare, kClassStrict};
 
@@ -47,6 +49,9 @@ void port_leaves(const Link& link, const HostState& state, const Scope& scope, T
   const auto speed = state.speeds.find(link.index);
   if (scope.wants(kSpeed) && speed != state.speeds.end())
     tree.add(Path(kSpeed, {link.name}), integer(speed->second));
+  const auto ecn = state.ecn_thresholds.find(link.index);
+  if (scope.wants(kEcnThreshold) && ecn != state.ecn_thresholds.end())
+    tree.add(Path(kEcnThreshold, {link.name}), integer(ecn->second));
   const auto offloads = state.offloads.find(link.index);
   if (scope.wants(kOffload) && offloads != state.offloads.end())
     for (const auto& [group, on] : offloads->second)
@@ -236,7 +241,7 @@ HostWanted wanted_for(const Scope& scope) {
   out.network.addresses = scope.wants(kAddress);
   out.network.routes = scope.wants(kRoute) || scope.wants(kFib);
   out.network.rules = scope.wants(kRule);
-  out.queueing = any_wanted(scope, kScheduler);
+  out.queueing = any_wanted(scope, kScheduler) || scope.wants(kEcnThreshold);
   out.offloads = scope.wants(kOffload);
   out.speeds = scope.wants(kSpeed);
   return out;
@@ -284,6 +289,8 @@ void leaves(const HostState& state, const Scope& scope, const std::set<std::stri
   if (scope.wants(kFib)) fib_leaves(state.network, tree);
   if (scope.wants(kRule)) rule_leaves(state.network, tree);
   if (scope.wants(kSysctl)) sysctl_leaves(state, named_sysctls, tree, unread);
+  if (state.queueing_unread && scope.wants(kEcnThreshold))
+    unread.push_back(Unread{kEcnThreshold, {}, *state.queueing_unread});
   if (state.queueing_unread)
     for (const RowId one : kScheduler)
       if (scope.wants(one)) unread.push_back(Unread{one, {}, *state.queueing_unread});
@@ -370,6 +377,13 @@ Result<Done> change(Session& session, const Change& change) {
     case kOffload: {
       TRY(const bool on, wanted_boolean(change));
       return session.set_offload(change.path.key(0), change.path.key(1), on);
+    }
+    case kEcnThreshold: {
+      std::optional<std::uint64_t> threshold;
+      if (change.want) {
+        TRY(threshold, wanted_integer(change, 0xFFFFFFFF));
+      }
+      return session.set_ecn_threshold(change.path.key(0), threshold);
     }
     case kAddress: return change_address(session, change);
     case kRoute: return change_route(session, change);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "drivers/linux/capabilities.hpp"
+#include "drivers/linux/ecn_marker.hpp"
 #include "drivers/linux/ethtool.hpp"
 #include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/kernel_state.hpp"
@@ -93,6 +94,15 @@ const std::string& red_reason(const Call& call) {
   return reason;
 }
 
+// A program is loaded once a process and let go: nothing is attached. Empty: it works.
+const std::string& marker_reason() {
+  static const std::string reason = [] {
+    const auto program = load_ecn_marker(0);
+    return program ? std::string() : program.error().text();
+  }();
+  return reason;
+}
+
 void add(std::vector<Incapable>& out, std::span<const RowId> rows, std::vector<std::string> keys,
          const std::string& reason) {
   for (const RowId one : rows) out.push_back(Incapable{one, keys, reason});
@@ -127,6 +137,8 @@ Result<std::vector<Incapable>> probe_capabilities(bool software_rate, const std:
   add(out, kRedRows, {}, red_reason(call));
   add(out, std::span(&kPriority, 1), {},
       "an untagged packet carries no 802.1p priority, and HTB has no use for one");
+  const RowId ecn = row("interface[*]/ecn-threshold");
+  if (!marker_reason().empty()) out.push_back(Incapable{ecn, {}, marker_reason()});
   if (!software_rate)
     add(out, kSchedulerRows, {},
         "this machine's ports have schedulers of their own; software ones are not used here");

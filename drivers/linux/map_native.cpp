@@ -64,6 +64,10 @@ std::string words(const Change& change) {
       if (!change.want) return "tc qdisc del dev " + first + " root";
       return "tc qdisc replace dev " + first + " root handle 4c53: tbf rate " + change.want.to_string() +
              "bit burst 64kb limit 512kb";
+    case row("interface[*]/ecn-threshold"):
+      return "tc filter " + std::string(change.want ? "replace" : "del") + " dev " + first +
+             " egress pref 76 bpf direct-action object ecn_marker.bpf.o" +
+             (change.want ? "  # marks above " + change.want.to_string() + " B of backlog" : "");
     case row("route[*]"): return route_words(change);
     case row("rule[*]"):
       return "ip rule " +

@@ -3,12 +3,15 @@
 #include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+
+#include "drivers/linux/ecn_marker.hpp"
 
 namespace lockstep {
 namespace {
@@ -237,6 +240,32 @@ Result<std::uint64_t> Session::port_speed(std::uint32_t index) {
   if (found == speeds.end())
     return Error{ErrorKind::refused, "traffic classes need a rate: this port does not tell its speed"};
   return std::uint64_t{found->second} * 1'000'000;
+}
+
+Result<Done> Session::set_ecn_threshold(std::string_view port, std::optional<std::uint64_t> threshold) {
+  TRY(const std::uint32_t index, index_of(port));
+  TRY(const auto qdiscs, read_qdiscs(socket_, call_));
+  const bool clsact = std::any_of(qdiscs.begin(), qdiscs.end(), [&](const Qdisc& one) {
+    return one.index == index && one.kind == "clsact";
+  });
+  const std::string what = std::string(port) + " ECN marker";
+  std::optional<std::uint64_t> now;
+  if (clsact) {
+    TRY(const auto markers, read_markers(socket_, index, call_));
+    if (!markers.empty()) now = markers.front().threshold;
+  }
+  if (now == threshold) return Done{};
+  if (!threshold) {
+    Request request = delete_marker_request(index);
+    return acknowledged(request, what, ENOENT);
+  }
+  TRY(const Descriptor program, load_ecn_marker(*threshold));
+  if (!clsact) {
+    Request request = bare_qdisc_request(index, TC_H_MAKE(TC_H_CLSACT, 0), "clsact");
+    TRY_DONE(acknowledged(request, what, EEXIST));
+  }
+  Request request = marker_request(EcnMarker{index, *threshold}, program.number());
+  return acknowledged(request, what, 0);
 }
 
 Result<Done> Session::set_scheduler(std::string_view port, const PortScheduler& wanted) {

@@ -46,6 +46,9 @@ class Session {
   Result<PortScheduler> scheduler(std::string_view port);
   Result<Done> set_scheduler(std::string_view port, const PortScheduler& wanted);
 
+  // Bytes; none: no marking. The clsact qdisc that carries the marker is left in place.
+  Result<Done> set_ecn_threshold(std::string_view port, std::optional<std::uint64_t> threshold);
+
   Result<std::uint32_t> index_of(std::string_view port);
 
  private:

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "drivers/linux/kernel_address.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -25,6 +27,12 @@ constexpr std::uint32_t kDscpMaskV4 = 0x00FC0000;
 constexpr std::uint32_t kDscpMaskV6 = 0x0FC00000;
 constexpr unsigned kDscpShiftV4 = 18;
 constexpr unsigned kDscpShiftV6 = 22;
+
+constexpr std::string_view kMarkerName = "lockstep-ecn:";
+constexpr std::uint32_t kEgress = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS);
+constexpr std::uint32_t kMarkerHandle = 1;
+// Preference 76 ('L', as for our routes), all protocols.
+const std::uint32_t kMarkerPlace = (std::uint32_t{76} << 16) | htons(ETH_P_ALL);
 
 // tc_u32_sel without its flexible array, so that it can be a value.
 struct SelectorHead {
@@ -164,6 +172,19 @@ Result<std::optional<DscpFilter>> decode_filter(Bytes payload) {
   return std::optional(out);
 }
 
+Result<std::optional<EcnMarker>> decode_marker(Bytes payload) {
+  TRY(const auto frame, netlink::framed<tcmsg>(payload, "filter"));
+  TRY(const auto table, AttributeTable<TCA_MAX + 1>::parse(frame.attributes, "filter"));
+  if (table.text(TCA_KIND) != "bpf") return std::optional<EcnMarker>();
+  TRY(const auto options, AttributeTable<TCA_BPF_MAX + 1>::parse(table.bytes(TCA_OPTIONS), "bpf filter"));
+  const std::string name = options.text(TCA_BPF_NAME);
+  if (!name.starts_with(kMarkerName)) return std::optional<EcnMarker>();
+  const auto threshold = parse_number(std::string_view(name).substr(kMarkerName.size()),
+                                      std::numeric_limits<std::uint32_t>::max());
+  if (!threshold) return std::optional<EcnMarker>();
+  return std::optional(EcnMarker{static_cast<std::uint32_t>(frame.header.tcm_ifindex), *threshold});
+}
+
 namespace {
 
 template <class T>
@@ -198,6 +219,31 @@ Result<std::vector<HtbClass>> read_classes(netlink::Socket& socket, std::uint32_
 Result<std::vector<DscpFilter>> read_filters(netlink::Socket& socket, std::uint32_t index,
                                              std::uint32_t parent, const Call& call) {
   return read_tc(socket, RTM_GETTFILTER, RTM_NEWTFILTER, header_for(index, 0, parent), &decode_filter, call);
+}
+
+Result<std::vector<EcnMarker>> read_markers(netlink::Socket& socket, std::uint32_t index, const Call& call) {
+  return read_tc(socket, RTM_GETTFILTER, RTM_NEWTFILTER, header_for(index, 0, kEgress), &decode_marker, call);
+}
+
+Request marker_request(const EcnMarker& wanted, int program) {
+  Request request(RTM_NEWTFILTER, NLM_F_ACK | NLM_F_CREATE);
+  tcmsg header = header_for(wanted.index, kMarkerHandle, kEgress);
+  header.tcm_info = kMarkerPlace;
+  request.header(header).put_text(TCA_KIND, "bpf");
+  const std::size_t nest = request.open_nest(TCA_OPTIONS);
+  request.put_number(TCA_BPF_FD, static_cast<std::uint32_t>(program));
+  request.put_text(TCA_BPF_NAME, std::string(kMarkerName) + std::to_string(wanted.threshold));
+  request.put_number(TCA_BPF_FLAGS, std::uint32_t{TCA_BPF_FLAG_ACT_DIRECT});
+  request.close_nest(nest);
+  return request;
+}
+
+Request delete_marker_request(std::uint32_t index) {
+  Request request(RTM_DELTFILTER, NLM_F_ACK);
+  tcmsg header = header_for(index, kMarkerHandle, kEgress);
+  header.tcm_info = kMarkerPlace;
+  request.header(header).put_text(TCA_KIND, "bpf");
+  return request;
 }
 
 Request tbf_request(std::uint32_t index, std::uint32_t handle, const TbfShape& shape) {

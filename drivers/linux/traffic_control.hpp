@@ -46,7 +46,14 @@ struct DscpFilter {
   std::uint32_t flow = 0;  // class that it sends to
 };
 
+// The ECN marker on a port's clsact egress; its threshold is in the filter's name (lockstep-ecn:65536).
+struct EcnMarker {
+  std::uint32_t index = 0;
+  std::uint64_t threshold = 0;
+};
+
 // Decoders; nullopt: of no interest.
+Result<std::optional<EcnMarker>> decode_marker(netlink::Bytes payload);
 Result<std::optional<Qdisc>> decode_qdisc(netlink::Bytes payload);
 Result<std::optional<HtbClass>> decode_class(netlink::Bytes payload);
 Result<std::optional<DscpFilter>> decode_filter(netlink::Bytes payload);
@@ -55,6 +62,8 @@ Result<std::vector<Qdisc>> read_qdiscs(netlink::Socket& socket, const Call& call
 Result<std::vector<HtbClass>> read_classes(netlink::Socket& socket, std::uint32_t index, const Call& call);
 Result<std::vector<DscpFilter>> read_filters(netlink::Socket& socket, std::uint32_t index,
                                              std::uint32_t parent, const Call& call);
+
+Result<std::vector<EcnMarker>> read_markers(netlink::Socket& socket, std::uint32_t index, const Call& call);
 
 struct TbfShape {
   std::uint64_t rate = 0;
@@ -65,6 +74,9 @@ netlink::Request tbf_request(std::uint32_t index, std::uint32_t handle, const Tb
 netlink::Request htb_request(std::uint32_t index, std::uint32_t handle, std::uint32_t default_minor);
 netlink::Request class_request(const HtbClass& wanted);  // creates or replaces
 netlink::Request filter_request(const DscpFilter& wanted);
+// `program`: a loaded tc program. A marker that is there already is replaced in one step.
+netlink::Request marker_request(const EcnMarker& wanted, int program);
+netlink::Request delete_marker_request(std::uint32_t index);
 netlink::Request bare_qdisc_request(std::uint32_t index, std::uint32_t handle, std::string_view kind);
 netlink::Request delete_root_request(std::uint32_t index);
 netlink::Request delete_class_request(std::uint32_t index, std::uint32_t handle);

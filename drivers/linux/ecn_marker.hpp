@@ -1,0 +1,18 @@
+// The ECN marker: a small eBPF program that marks packets CE while a port's queue is longer than a threshold.
+//
+// Promises: load() gives a program that nothing refers to yet; it is gone when its descriptor is closed
+// without having been attached. Whole port only, not per class. Refuses (`unsupported`, with the reason): a
+// build without clang or libbpf, a kernel without what the program needs.
+#pragma once
+
+#include <cstdint>
+
+#include "drivers/linux/descriptor.hpp"
+#include "specs/model/result.hpp"
+
+namespace lockstep {
+
+// `threshold`: bytes in the port's queue above which packets are marked.
+Result<Descriptor> load_ecn_marker(std::uint64_t threshold);
+
+}  // namespace lockstep
