@@ -117,7 +117,7 @@ TEST_F(EcnMarker, SeesTheQueueOfTrafficClassesToo) {
 
 TEST_F(EcnMarker, AMarkerTakenAwayByHandIsSeenAndAForeignFilterStays) {
   applies({{"interface[rail0]/ecn-threshold", Value::integer(65536)}});
-  ASSERT_EQ(tc("filter add dev rail0 egress pref 7 protocol ip u32 match ip tos 0 0xff action ok"), 0);
+  ASSERT_EQ(tc("filter add dev rail0 egress pref 7 protocol ip u32 match ip tos 0 0xff flowid 1:1"), 0);
   applies({{"interface[rail0]/ecn-threshold", {}}});
   EXPECT_NE(said("tc", "filter show dev rail0 egress").find("pref 7"), std::string::npos);
   applies({{"interface[rail0]/ecn-threshold", Value::integer(65536)}});
