@@ -49,6 +49,13 @@ void lower_to(BestShare& out, double share, DeviceIndex leaf, const LeafLinks& l
 
 double ratio(double part, double whole) { return whole <= 0 ? 1 : std::min(1.0, part / whole); }
 
+// Whole Gbit/s where there are any: the demand is a share that rarely comes out even.
+std::uint64_t in_gigabits(double demand) {
+  constexpr std::uint64_t kGiga = 1'000'000'000;
+  const auto exact = static_cast<std::uint64_t>(demand);
+  return exact < kGiga ? exact : exact / kGiga * kGiga;
+}
+
 // One flow over the best path: it can't be faster than the fastest uplink, or than all of them when it is
 // sprayed.
 void bound_flow(BestShare& out, const Topology& topology, DeviceIndex leaf, const LeafLinks& links,
@@ -122,8 +129,7 @@ BestShare best_share(const Topology& topology, FabricIndex fabric, Workload work
     bound_flow(out, topology, leaf, links, per_packet || workload == Workload::all_to_all);
     lower_to(out, ratio(static_cast<double>(links.up), demand), leaf, links,
              "the uplinks of " + topology.devices[leaf].name + " carry " + format(BitRate{links.up}) +
-                 " together, and " + format(BitRate{static_cast<std::uint64_t>(demand)}) +
-                 " must leave it at full rate");
+                 " together, and " + format(BitRate{in_gigabits(demand)}) + " must leave it at full rate");
   }
   return out;
 }
