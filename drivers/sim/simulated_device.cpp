@@ -63,8 +63,11 @@ Result<Observation> SimulatedDevice::observe(const Scope& scope, std::string_vie
   };
   Result<Observation> result = answer();
   if (seen) {
-    SimulatedCall what{SimulatedCall::Kind::observe, name_, nullptr, nullptr, {}};
-    if (!result) what.answer = result.error().kind;
+    SimulatedCall what{.kind = SimulatedCall::Kind::observe, .device = name_};
+    if (result)
+      what.observed = &*result;
+    else
+      what.answer = result.error().kind;
     seen(what);
   }
   return result;
@@ -76,7 +79,8 @@ Result<Receipt> SimulatedDevice::apply(const ChangeSet& changes, const Guard& gu
                                ? Result<Receipt>(error(ErrorKind::cancelled, name_, "asked to stop"))
                                : apply_all(changes, guard);
   if (seen) {
-    SimulatedCall what{SimulatedCall::Kind::apply, name_, &changes, &guard, {}};
+    SimulatedCall what{
+        .kind = SimulatedCall::Kind::apply, .device = name_, .changes = &changes, .guard = &guard};
     if (!result) what.answer = result.error().kind;
     seen(what);
   }
@@ -156,7 +160,7 @@ Result<Done> SimulatedDevice::settle(std::string_view ticket, Settlement settlem
   };
   Result<Done> result = answer();
   if (seen) {
-    SimulatedCall what{SimulatedCall::Kind::settle, name_, nullptr, nullptr, {}};
+    SimulatedCall what{.kind = SimulatedCall::Kind::settle, .device = name_};
     if (!result) what.answer = result.error().kind;
     seen(what);
   }

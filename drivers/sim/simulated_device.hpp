@@ -33,10 +33,11 @@ struct SimulatedFaults {
 struct SimulatedCall {
   enum class Kind : std::uint8_t { observe, apply, settle };
   Kind kind = Kind::observe;
-  std::string device;
+  std::string device{};
   const ChangeSet* changes = nullptr;  // of an apply
   const Guard* guard = nullptr;
-  std::optional<ErrorKind> answer;  // none: success
+  std::optional<ErrorKind> answer = std::nullopt;  // none: success
+  const Observation* observed = nullptr;  // of a successful observe
 };
 
 class SimulatedDevice final : public Driver {

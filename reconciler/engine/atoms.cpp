@@ -83,6 +83,7 @@ class Builder {
   Builder(const DeviceInput& device, const Columns& columns) : device_(device), columns_(columns) {
     for (const Change& change : device.changes)
       pending_.push_back({change.path, change.was, change.want, change.origin, false});
+    spell_out_parts();
   }
 
   DeviceAtoms build() {
@@ -104,6 +105,26 @@ class Builder {
 
  private:
   static constexpr std::uint32_t kNobody = 0xFFFF'FFFF;
+
+  // What is removed takes its parts with it: they are in the plan too, so that it shows all and an undo
+  // brings all back.
+  void spell_out_parts() {
+    if (device_.observation == nullptr) return;
+    std::set<Path> known;
+    for (const AtomChange& change : pending_) known.insert(change.path);
+    const std::size_t given = pending_.size();
+    for (std::size_t i = 0; i < given; ++i) {
+      const AtomChange whole = pending_[i];
+      if (!is_removal(whole) || columns_.row(whole.path.row()).type != LeafType::present) continue;
+      for (const Leaf& have : device_.observation->have.leaves()) {
+        if (!columns_.is_part_of(have.path, whole.path) || !columns_.is_written(have.path.row())) continue;
+        if (carrier(have.path.row()) != carrier(whole.path.row()) || !known.insert(have.path).second)
+          continue;
+        pending_.push_back({have.path, have.value, Value{}, whole.origin, false});
+        note_read(have.path);
+      }
+    }
+  }
 
   std::string carrier(RowId row) const { return device_.carrier ? device_.carrier(row) : std::string(); }
   Value seen(Path path) const {

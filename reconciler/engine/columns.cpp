@@ -69,6 +69,13 @@ bool Columns::is_written(RowId id) const {
   return one.facet == Facet::config && one.takes != Takes::read_only;
 }
 
+bool Columns::is_part_of(Path part, Path whole) const {
+  const std::string_view longer = row_(part.row()).pattern;
+  const std::string_view pattern = row_(whole.row()).pattern;
+  return longer.size() > pattern.size() && longer.starts_with(pattern) && longer[pattern.size()] == '/' &&
+         same_keys(part, whole, whole.key_count());
+}
+
 const Columns& schema_columns() {
   static const Columns columns([](RowId id) -> const Row& { return schema_row(id); });
   return columns;

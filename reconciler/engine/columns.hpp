@@ -33,6 +33,8 @@ class Columns {
   // How many leading keys tell one commit unit of this row from another.
   std::size_t commit_keys(RowId id) const { return commit_keys_[id]; }
   bool is_written(RowId id) const;
+  // By the patterns: "a[*]/b" is a part of "a[*]", with equal keys.
+  bool is_part_of(Path part, Path whole) const;
 
  private:
   const Row& (*row_)(RowId);

@@ -86,7 +86,10 @@ struct DeviceState {
   Observation observation;    // all drivers' trees merged
   Difference difference;      // without what is not applied
   std::vector<NotApplied> not_applied;
-  bool complete() const { return reachable && errors.empty() && difference.unobserved.empty(); }
+  bool claims_unread = false;  // members of a claimed collection may be there unseen
+  bool complete() const {
+    return reachable && errors.empty() && difference.unobserved.empty() && !claims_unread;
+  }
 };
 
 struct ObserveOptions {

@@ -137,6 +137,9 @@ DeviceState compare(const FleetDevice& device, const Carriers& carriers, std::ve
   state.errors = std::move(errors);
   state.observation = merged(device.name, std::move(parts));
   state.difference = diff(*device.intent, state.observation);
+  for (const Unread& unread : state.observation.unread)
+    for (const Claim& claim : device.intent->claims)
+      state.claims_unread = state.claims_unread || claim.collection == unread.row;
   set_apart(state.difference.changes, carriers, state.not_applied);
   set_apart(state.difference.effects, carriers, state.not_applied);
   return state;

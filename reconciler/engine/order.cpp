@@ -23,7 +23,9 @@ Traffic traffic_of(const DeviceInput& device, const Columns& columns) {
   for (const Leaf& want : device.intent->want.leaves()) {
     const Row& row = columns.row(want.path.row());
     if (!row.collection || row.disruption < Disruption::traffic || row.facet != Facet::config) continue;
-    if (!device.observation->have.value(want.path)) continue;
+    // What could not be read may well be there.
+    if (!device.observation->have.value(want.path) && !is_unread(device.observation->unread, want.path))
+      continue;
     traffic.device = true;
     if (want.path.key_count() > 0) traffic.ports.insert(want.path.key_id(0));
   }

@@ -24,6 +24,8 @@ class Reporter {
     for (const Leaf& leaf : state.difference.unobserved)
       if (state.errors.empty())
         report_.unobserved.push_back({device.name, leaf.path.text(), why_unread(state, leaf.path)});
+    if (state.claims_unread && state.errors.empty())
+      report_.unobserved.push_back({device.name, "", "a collection that is owned whole could not be read"});
     if (state.complete()) ++report_.observed;
     if (!state.reachable) return;
     for (const Change& change : state.difference.changes) add(device, change, DriftState::drifted);
@@ -97,6 +99,13 @@ DriftReport drift_report(const Fleet& fleet, const std::vector<DeviceState>& sta
                          const Sources& sources, const ReportChoice& choice) {
   Reporter reporter(origins, sources, choice);
   for (std::size_t i = 0; i < fleet.size() && i < states.size(); ++i) reporter.add(fleet[i], states[i]);
+  return reporter.take();
+}
+
+DriftReport device_report(const Fleet& fleet, std::size_t device, const DeviceState& state,
+                          const Origins& origins, const Sources& sources, const ReportChoice& choice) {
+  Reporter reporter(origins, sources, choice);
+  reporter.add(fleet[device], state);
   return reporter.take();
 }
 

@@ -51,6 +51,9 @@ struct ReportChoice {
 
 DriftReport drift_report(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,
                          const Sources& sources, const ReportChoice& choice = {});
+// The same for one device of the fleet.
+DriftReport device_report(const Fleet& fleet, std::size_t device, const DeviceState& state,
+                          const Origins& origins, const Sources& sources, const ReportChoice& choice = {});
 nlohmann::json to_json(const DriftReport& report);
 
 }  // namespace lockstep

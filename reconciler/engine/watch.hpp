@@ -32,7 +32,8 @@ class Damping {
   // A change of state (came or went) at `now`. True: it flaps.
   bool changed(const std::string& device, Path path, Time now);
   bool flaps(const std::string& device, Path path, Time now) const;
-  // When it may be healed: now, or later while it flaps. Each healing of a flapping leaf doubles the wait.
+  // When it may be healed: now, or later while it flaps. Each healing doubles the wait until the next, so
+  // that what can't be healed is not tried for ever; a quiet window forgets it.
   Time may_heal_at(const std::string& device, Path path, Time now) const;
   void healed(const std::string& device, Path path, Time now);
 

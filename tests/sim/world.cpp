@@ -1,0 +1,375 @@
+#include "world.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep::simulation {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t kFnvOffset = 14695981039346656037ULL;
+constexpr std::uint64_t kFnvPrime = 1099511628211ULL;
+constexpr std::size_t kSpines = 4;
+constexpr std::size_t kHostsPerPair = 16;  // hosts on one pair of leaves
+
+Path leaf(const std::string& text) { return *Path::parse(text); }
+
+}  // namespace
+
+World::World(const WorldOptions& options)
+    : options_(options),
+      random_(options.seed),
+      executor_(std::make_unique<SimulatedExecutor>(options.seed ^ 0xE0)) {
+  result_.history = kFnvOffset;
+  build();
+}
+
+void World::add(const std::string& name, const std::string& role, const std::string& group) {
+  intents_.push_back(Intent{});
+  intents_.back().device = name;
+  intents_.back().conduct = Conduct::converge;
+  auto device = std::make_unique<SimulatedDevice>(name, random_.next());
+  Place place;
+  place.name = name;
+  place.role = role;
+  place.group = group;
+  place.device = device.get();
+  place.intent = &intents_.back();
+  device->seen = [this](const SimulatedCall& call) { seen(call); };
+  device->clock = [this] { return executor_->now(); };
+  // A leaf of somebody else's: no intent names it, no claim covers it.
+  device->set(leaf("service[theirs]"), Value::text("running"));
+  device->set(leaf("vlan[666]"), Value::present());
+  attached_.push_back(Attached{});
+  attached_.back().driver = std::move(device);
+  list_.push_back({name, role, &intents_.back(), {&attached_.back()}, Lane::remote});
+  if (!group.empty()) wiring_.redundancy_group[name] = group;
+  places_.emplace(name, std::move(place));
+}
+
+void World::join(const std::string& a, const std::string& a_port, const std::string& b,
+                 const std::string& b_port) {
+  wiring_.cables.push_back({{a, a_port}, {b, b_port}});
+  places_.at(a).peers.insert(b);
+  places_.at(b).peers.insert(a);
+  for (const auto& [name, port] : {std::pair{a, a_port}, std::pair{b, b_port}}) {
+    const bool host = places_.at(name).role == "host";
+    Tree& want = places_.at(name).intent->want;
+    want.set(leaf("interface[" + port + "]/mtu"), Value::integer(host ? 9000 : 9216));
+    want.set(leaf("interface[" + port + "]/admin"), Value::boolean(true));
+    if (host) {
+      want.set(leaf("interface[" + port + "]/address[10.0.0.1/31]"), Value::present());
+      want.set(leaf("route[" + port + ":10.0.0.0/8]"), Value::set({"via 10.0.0.0 dev " + port}));
+    } else if (b != name || places_.at(a).role != "host") {
+      want.set(leaf("bgp/neighbor[" + port + "]"), Value::present());
+      want.set(leaf("bgp/neighbor[" + port + "]/session"), Value::text("Established"));
+    }
+  }
+}
+
+void World::build() {
+  for (std::size_t s = 0; s < kSpines; ++s) add("spine" + std::to_string(s), "spine", "spines");
+  const std::size_t pairs = std::max<std::size_t>(1, (options_.devices - kSpines) / (kHostsPerPair + 2));
+  std::size_t left = options_.devices - kSpines;
+  for (std::size_t p = 0; p < pairs; ++p) {
+    const std::string group = "pair" + std::to_string(p);
+    const std::string one = "leaf" + std::to_string(2 * p);
+    const std::string other = "leaf" + std::to_string(2 * p + 1);
+    for (const std::string& name : {one, other}) {
+      add(name, "leaf", group);
+      for (std::size_t s = 0; s < kSpines; ++s)
+        join(name, "up" + std::to_string(s), "spine" + std::to_string(s), "down" + name.substr(4));
+    }
+    left -= 2;
+    const std::size_t hosts = p + 1 == pairs ? left : kHostsPerPair;
+    for (std::size_t h = 0; h < hosts; ++h, --left) {
+      const std::string host = "gpu" + std::to_string(p * kHostsPerPair + h);
+      add(host, "host", "");
+      join(host, "rail0", one, "swp" + std::to_string(h));
+      join(host, "rail1", other, "swp" + std::to_string(h));
+    }
+  }
+  for (auto& [name, place] : places_) {
+    place.intent->claims.push_back({row("rule[*]"), {}, 0});
+    if (place.role == "host") {
+      place.intent->want.set(leaf("sysctl[net.ipv4.conf.all.arp_ignore]"), Value::text("1"));
+      continue;
+    }
+    place.intent->want.set(leaf("bgp"), Value::present());
+    place.intent->want.set(leaf("bgp/router-id"), Value::text("10.255.0.1"));
+    place.intent->want.set(leaf("bgp/max-paths"), Value::integer(64));
+    // Sessions follow the configuration at once, but for flaps.
+    place.device->effects = [intent = place.intent, at = &place](Tree& tree) {
+      for (const Leaf& want : intent->want.of_row(row("bgp/neighbor[*]/session"))) {
+        const bool up = tree.value(Path(row("bgp/neighbor[*]"), {want.path.key(0)})) && !at->sessions_down;
+        tree.set(want.path, Value::text(up ? "Established" : "Idle"));
+      }
+    };
+  }
+  policy_.by_group = true;
+  policy_.waves = {{false, 1}, {true, 0.1}, {true, 1.0}};
+  policy_.min_capacity = {{"spine", 0.5}, {"leaf", 0.5}};
+  wiring_.capacity_left = [this](const Outage& outage) { return capacity_left(outage); };
+  wiring_.index();
+  fleet_ = std::make_unique<Fleet>(*Fleet::make(list_, wiring_));
+}
+
+// Of the worst host: the mean over its two leaves of the share of uplinks that are there.
+double World::capacity_left(const Outage& outage) const {
+  const auto is_out = [&outage](const std::string& name) {
+    return std::binary_search(outage.devices.begin(), outage.devices.end(), name);
+  };
+  std::size_t spines_out = 0;
+  for (std::size_t s = 0; s < kSpines; ++s) spines_out += is_out("spine" + std::to_string(s));
+  std::map<std::string, std::size_t> uplinks_out;
+  for (const std::uint32_t cable : outage.cables) {
+    const Cable& one = wiring_.cables[cable];
+    if (places_.at(one.a.device).role == "leaf" && !is_out(one.b.device)) ++uplinks_out[one.a.device];
+  }
+  double worst = 1;
+  std::map<std::string, double> pair;
+  for (const auto& [name, place] : places_) {
+    if (place.role != "leaf") continue;
+    const std::size_t out = spines_out + (uplinks_out.contains(name) ? uplinks_out.at(name) : 0);
+    pair[place.group] +=
+        is_out(name) ? 0.0 : 0.5 * (1.0 - static_cast<double>(out) / static_cast<double>(kSpines));
+  }
+  for (const auto& [group, share] : pair) worst = std::min(worst, share);
+  return worst;
+}
+
+void World::arm_faults() {
+  // Which kinds are armed at all is drawn first, then how often each strikes.
+  const auto draw = [this](double most) { return random_.chance(0.4) ? random_.unit() * most : 0.0; };
+  executor_->delays().lost_request = draw(0.05);
+  executor_->delays().lost_reply = draw(0.05);
+  executor_->delays().slow = draw(0.05);
+  SimulatedFaults faults;
+  faults.transient = draw(0.1);
+  faults.refused = draw(0.05);
+  faults.lost_reply = draw(0.1);
+  faults.reboot_in_apply = draw(0.05);
+  faults.stale_read = draw(0.05);
+  faults.unread = draw(0.05);
+  faults.conflict = draw(0.05);
+  drift_chance_ = draw(0.02);
+  kill_chance_ = draw(0.02);
+  for (auto& [name, place] : places_) place.device->faults = faults;
+}
+
+void World::stop_faults() {
+  executor_->delays() = SimulatedDelays{};
+  drift_chance_ = kill_chance_ = 0;
+  for (auto& [name, place] : places_) place.device->faults = SimulatedFaults{};
+}
+
+// Another operator, at any moment.
+void World::drift() {
+  auto at = places_.begin();
+  std::advance(at, static_cast<std::ptrdiff_t>(random_.below(places_.size())));
+  Place& place = at->second;
+  const auto wanted = place.intent->want.leaves();
+  const Leaf& victim = wanted[random_.below(wanted.size())];
+  if (schema_row(victim.path.row()).facet != Facet::config) return;
+  record("drift " + place.name + " " + victim.path.text());
+  if (random_.chance(0.3)) {
+    place.device->set(Path(row("rule[*]"), {std::to_string(random_.below(3))}), Value::text("theirs"));
+  } else if (random_.chance(0.5)) {
+    place.device->set(victim.path, Value{});
+  } else if (random_.chance(0.2)) {
+    place.device->reboot();
+  } else if (victim.value.kind() == Value::Kind::integer) {
+    place.device->set(victim.path, Value::integer(1500));
+  }
+}
+
+void World::misbehave() {
+  if (drift_chance_ > 0 && random_.chance(drift_chance_)) drift();
+}
+
+bool World::is_as_wanted(const Place& place, const Observation& seen_now) const {
+  for (const Leaf& want : place.intent->want.leaves())
+    if (seen_now.have.value(want.path) != want.value) return false;
+  for (const Unread& unread : seen_now.unread)
+    if (unread.row == row("rule[*]") || !place.intent->want.of_row(unread.row).empty()) return false;
+  return seen_now.have.of_row(row("rule[*]")).empty();
+}
+
+void World::seen(const SimulatedCall& call) {
+  ++result_.calls;
+  Place& place = places_.at(call.device);
+  std::string what = call.device;
+  if (call.kind == SimulatedCall::Kind::observe) {
+    what += " observe";
+    if (call.observed != nullptr) {
+      place.looked = true;
+      // A look at a few rows tells nothing about the rest.
+      if (call.observed->have.size() + call.observed->unread.size() >= place.intent->want.size())
+        place.seen_in_sync = is_as_wanted(place, *call.observed);
+    }
+  } else if (call.kind == SimulatedCall::Kind::apply) {
+    what += " apply " + call.guard->ticket;
+    check_write(place, call);
+  } else {
+    what += " settle";
+  }
+  if (call.answer) what += std::string(" = ") + std::string(to_string(*call.answer));
+  record(what);
+}
+
+void World::check_write(Place& place, const SimulatedCall& call) {
+  ++result_.writes;
+  if (!place.looked) violation(place.name + " was written without a fresh look");
+  place.looked = false;
+  if (!tickets_open_.contains(call.guard->ticket))
+    violation(call.guard->ticket + " was not journalled first");
+  if (call.guard->epoch != epoch_) violation(place.name + " was written by an older leader");
+  bool disturbs = false;
+  for (const Change& change : *call.changes) {
+    const bool wanted = place.intent->want.find(change.path) != nullptr;
+    if (!wanted && change.path.row() != row("rule[*]")) violation(change.path.text() + " is not ours");
+    disturbs = disturbs || schema_row(change.path.row()).disruption >= Disruption::traffic;
+  }
+  if (place.device->truth().value(leaf("service[theirs]")) != Value::text("running") ||
+      !place.device->truth().value(leaf("vlan[666]")))
+    violation(place.name + ": a leaf of somebody else's was touched");
+  if (!disturbs || !place.live || place.role == "host" || call.answer == ErrorKind::transient ||
+      call.answer == ErrorKind::conflict)
+    return;
+  check_budget(place);
+  flap(place);
+}
+
+// Only what is not yet back from our own hand counts: what others broke is not in our budget.
+void World::check_budget(const Place& place) {
+  Outage outage;
+  for (const auto& [name, other] : places_) {
+    if (!other.sessions_down && name != place.name) continue;
+    outage.devices.push_back(name);
+    if (name != place.name && !place.group.empty() && other.group == place.group)
+      violation(name + " and " + place.name + " of one group are disturbed at once");
+  }
+  if (capacity_left(outage) < 0.5)
+    violation("more capacity is gone than the policy allows, with " + place.name);
+}
+
+// A change that disturbs traffic takes the sessions down for a while. Only where there is something to
+// disturb.
+void World::flap(Place& place) {
+  if (place.sessions_down || random_.chance(0.5)) return;
+  place.sessions_down = true;
+  place.device->effects(const_cast<Tree&>(place.device->truth()));
+  executor_->at(executor_->now() + milliseconds(500 + random_.below(4000)), [&place] {
+    place.sessions_down = false;
+    place.device->effects(const_cast<Tree&>(place.device->truth()));
+  });
+}
+
+void World::check_states(const std::vector<DeviceState>& states) {
+  for (const DeviceState& state : states)
+    if (state.complete() && state.difference.in_sync() && state.not_applied.empty() &&
+        !places_.at(state.device).seen_in_sync)
+      violation(state.device + " is called in sync, and was not seen to be");
+}
+
+void World::round(bool with_faults) {
+  ObserveOptions look;
+  look.timeout = std::chrono::seconds(5);
+  const std::vector<DeviceState> states = observe(*fleet_, *executor_, look);
+  check_states(states);
+  for (const DeviceState& state : states) {
+    const bool hidden = is_unread(state.observation.unread, Path(row("bgp/neighbor[*]"), {"any"}));
+    places_.at(state.device).live = hidden || !state.observation.have.of_row(row("bgp/neighbor[*]")).empty();
+  }
+  const Result<Plan> plan = make_plan(
+      input_of(*fleet_, states, origins_, sources_, [this](const FleetDevice&) { return &policy_; }));
+  if (!plan) return violation("no plan: " + plan.error().text());
+  record("plan " + plan->digest);
+  ApplyOptions how;
+  how.settle_time = std::chrono::seconds(10);
+  how.observe_timeout = how.apply_timeout = std::chrono::seconds(5);
+  how.approved = {Hold::Kind::budget};
+  how.refusals_approved = true;
+  Progress progress;
+  progress.step = [this, with_faults](const Step& step, const StepResult& result) {
+    record("step " + step.device + " " + std::string(to_string(result.state)) + " " + result.why);
+    if (with_faults && random_.chance(kill_chance_)) throw Killed{};
+  };
+  try {
+    const ApplyReport report = apply(*fleet_, *executor_, *this, *plan, how, progress);
+    record("verdict " + std::string(to_string(report.verdict)));
+  } catch (const Killed&) {
+    // kill -9: nothing of the controller is left but its ledger; what was on the wire is lost with its
+    // sockets.
+    record("killed");
+    ++epoch_;
+    tickets_open_.clear();
+    const SimulatedDelays delays = executor_->delays();
+    executor_ = std::make_unique<SimulatedExecutor>(random_.next(), delays);
+    executor_->after_step = [this] { misbehave(); };
+    for (auto& [name, place] : places_) {
+      place.looked = false;
+      place.sessions_down = false;
+      if (place.device->effects) place.device->effects(const_cast<Tree&>(place.device->truth()));
+    }
+  }
+}
+
+bool World::converge_quietly() {
+  // Faults have stopped: a few rounds, and nothing is left to do. Virtual minutes, not wall time.
+  const Time until = executor_->now() + std::chrono::minutes(30);
+  while (executor_->now() < until) {
+    const std::vector<DeviceState> states = observe(*fleet_, *executor_);
+    check_states(states);
+    if (std::all_of(states.begin(), states.end(),
+                    [](const DeviceState& one) { return one.complete() && one.difference.in_sync(); }))
+      return true;
+    round(false);
+  }
+  return false;
+}
+
+WorldResult World::run() {
+  executor_->after_step = [this] { misbehave(); };
+  arm_faults();
+  for (int i = 0; i < options_.rounds; ++i) round(true);
+  stop_faults();
+  result_.converged = converge_quietly();
+  if (!result_.converged) violation("not converged within 30 virtual minutes after faults stopped");
+  return result_;
+}
+
+void World::violation(const std::string& what) {
+  if (result_.violations.size() < 20) result_.violations.push_back(what);
+  record("VIOLATION " + what);
+}
+
+void World::record(const std::string& what) {
+  const auto now = executor_->now().time_since_epoch().count();
+  for (const char c : what + std::to_string(now))
+    result_.history = (result_.history ^ static_cast<unsigned char>(c)) * kFnvPrime;
+  if (options_.steps) std::printf("%12.3f ms  %s\n", static_cast<double>(now) / 1e6, what.c_str());
+}
+
+Result<std::uint64_t> World::begin(const Plan&, const std::string&, const std::string&) { return ++changes_; }
+
+Result<Done> World::ticket(std::uint64_t, const LedgerTicket& ticket) {
+  if (!tickets_known_.insert(ticket.ticket).second) violation("ticket " + ticket.ticket + " is used twice");
+  tickets_open_.insert(ticket.ticket);
+  return Done{};
+}
+
+Result<Done> World::receipt(const std::string& ticket, TicketState, const std::string&) {
+  tickets_open_.erase(ticket);
+  return Done{};
+}
+
+Result<Done> World::end(std::uint64_t, const std::string&) {
+  if (!tickets_open_.empty()) violation("a change ended with an open ticket: " + *tickets_open_.begin());
+  return Done{};
+}
+
+}  // namespace lockstep::simulation

@@ -1,0 +1,113 @@
+// World: a cluster of simulated devices, a controller that converges it, and everything that goes wrong, from
+// one seed; with checkers after every call and every step.
+//
+// Promises: the same seed gives the same history (hash of every driver call). What is checked: no write
+// without a fresh look; after an unknown outcome the next act is a look; leaves that nobody wants are never
+// touched; never two members of a redundancy group disturbed at once, nor more capacity gone than the policy
+// allows; nothing is called in sync that was not seen to be; an older leader never writes. Then faults stop,
+// and all must converge.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "drivers/runtime/simulated_executor.hpp"
+#include "drivers/sim/simulated_device.hpp"
+#include "reconciler/engine/apply.hpp"
+#include "reconciler/engine/fleet.hpp"
+#include "reconciler/engine/ledger.hpp"
+#include "reconciler/engine/plan.hpp"
+
+namespace lockstep::simulation {
+
+struct WorldOptions {
+  std::uint64_t seed = 1;
+  std::size_t devices = 200;
+  bool steps = false;  // print the history
+  int rounds = 4;      // of the phase with faults
+};
+
+struct WorldResult {
+  std::uint64_t history = 0;  // hash
+  std::size_t calls = 0;
+  std::size_t writes = 0;
+  std::vector<std::string> violations;
+  bool converged = false;
+};
+
+// What is thrown through the engine to kill it where it stands.
+struct Killed {};
+
+class World final : public Ledger {
+ public:
+  explicit World(const WorldOptions& options);
+  WorldResult run();
+
+  // The ledger survives the controller.
+  std::uint64_t epoch() const override { return epoch_; }
+  Result<std::uint64_t> begin(const Plan& plan, const std::string& author,
+                              const std::string& reason) override;
+  Result<Done> ticket(std::uint64_t change, const LedgerTicket& ticket) override;
+  Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) override;
+  Result<Done> end(std::uint64_t change, const std::string& outcome) override;
+
+ private:
+  struct Place {
+    std::string name;
+    std::string role;
+    std::string group;
+    SimulatedDevice* device = nullptr;
+    Intent* intent = nullptr;
+    bool looked = false;  // since the last write
+    std::set<std::string> peers;
+    bool sessions_down = false;  // because of us
+    bool live = false;           // carried traffic when last planned for
+    bool seen_in_sync = false;   // by the last successful look
+  };
+  void build();
+  void add(const std::string& name, const std::string& role, const std::string& group);
+  void join(const std::string& a, const std::string& a_port, const std::string& b, const std::string& b_port);
+  void arm_faults();
+  void stop_faults();
+  void misbehave();
+  void drift();
+  void round(bool with_faults);
+  bool converge_quietly();
+  void seen(const SimulatedCall& call);
+  void check_write(Place& place, const SimulatedCall& call);
+  void check_budget(const Place& place);
+  void check_states(const std::vector<DeviceState>& states);
+  void flap(Place& place);
+  void violation(const std::string& what);
+  void record(const std::string& what);
+  double capacity_left(const Outage& outage) const;
+  bool is_as_wanted(const Place& place, const Observation& seen_now) const;
+
+  WorldOptions options_;
+  Random random_;
+  std::unique_ptr<SimulatedExecutor> executor_;
+  std::chrono::nanoseconds before_restart_{0};
+  std::deque<Intent> intents_;
+  std::deque<Attached> attached_;
+  std::map<std::string, Place> places_;
+  std::vector<FleetDevice> list_;
+  Wiring wiring_;
+  std::unique_ptr<Fleet> fleet_;
+  Policy policy_;
+  Origins origins_;
+  Sources sources_;
+  std::uint64_t epoch_ = 1;
+  std::uint64_t changes_ = 0;
+  std::set<std::string> tickets_open_;
+  std::set<std::string> tickets_known_;
+  double kill_chance_ = 0;
+  double drift_chance_ = 0;
+  WorldResult result_;
+};
+
+}  // namespace lockstep::simulation
