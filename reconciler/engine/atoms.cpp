@@ -177,10 +177,16 @@ class Builder {
         if (columns_.is_written(have.path.row()) && carrier(have.path.row()) == driver)
           if (const auto depth = distance(have.path, root, columns_))
             parts.push_back({*depth, have.path, have.value});
+    // What is to be added below it comes after it is there again.
+    for (const AtomChange& change : pending_)
+      if (!change.was && change.want && carrier(change.path.row()) == driver)
+        if (const auto depth = distance(change.path, root, columns_))
+          parts.push_back({*depth, change.path, Value{}});
     std::stable_sort(parts.begin(), parts.end(),
                      [](const Part& a, const Part& b) { return a.depth < b.depth; });
     const std::uint32_t atom = new_atom(driver);
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+      if (!part->now) continue;
       note_read(part->path);
       const bool comes_back = static_cast<bool>(final_value(part->path, part->now));
       add(atom, {part->path, part->now, Value{}, origin_of(part->path), comes_back});
