@@ -38,7 +38,7 @@ class Attacher {
                                 .sysctls = wanted_sysctls(cluster_.compiled.intents[index]),
                                 .lldpd_socket = lldp_ ? at.lldpd_socket : ""});
     if (driver == DriverName::frr)
-      return make_frr_driver({.device = device, .run_dir = at.run_dir, .config_file = at.run_dir + "/frr.conf",
+      return make_frr_driver({.device = device, .run_dir = at.run_dir, .config_file = at.frr_config,
                               .netns_path = at.netns_path});
     return std::nullopt;
   }

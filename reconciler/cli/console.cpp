@@ -74,17 +74,17 @@ int Console::fail(const Error& error) const {
 
 int Console::fail(const Sources& sources, const Diagnostics& diagnostics) const {
   if (is_text()) {
-    const std::string text = render_text(sources, diagnostics, progress_.colour);
+    const std::string text = excerpts(diagnostics, sources, progress_.colour ? Colour::on : Colour::off);
     std::fwrite(text.data(), 1, text.size(), stderr);
   } else {
-    print_document(render_json(sources, diagnostics));
+    print_document(error_report(diagnostics, sources));
   }
   return kExitError;
 }
 
 void Console::warn(const Sources& sources, const Diagnostics& diagnostics) const {
   if (!is_text() || diagnostics.empty()) return;
-  const std::string text = render_text(sources, diagnostics, progress_.colour);
+  const std::string text = excerpts(diagnostics, sources, progress_.colour ? Colour::on : Colour::off);
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -34,10 +34,13 @@ std::vector<std::string> native_calls(const OpenedCluster& cluster, const Explan
   const Topology& topology = cluster.compiled.topology;
   const DeviceIndex index = topology.find_device(explanation.device);
   const ChangeSet change{{explanation.path, Value{}, explanation.value, 0}};
+  LinuxTarget linux_target;  // never reached: only asked for its words
+  FrrTarget frr_target;
+  linux_target.device = frr_target.device = explanation.device;
   for (const DriverName name : topology.devices[index].drivers) {
     std::optional<Attached> attached;
-    if (name == DriverName::linux_kernel) attached = make_linux_driver({.device = explanation.device});
-    if (name == DriverName::frr) attached = make_frr_driver({.device = explanation.device});
+    if (name == DriverName::linux_kernel) attached = make_linux_driver(linux_target);
+    if (name == DriverName::frr) attached = make_frr_driver(frr_target);
     if (!attached || attached->preview == nullptr) continue;
     const Traits traits = attached->driver->traits();
     if (std::find(traits.writes.begin(), traits.writes.end(), explanation.path.row()) == traits.writes.end()) continue;

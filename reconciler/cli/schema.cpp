@@ -2,13 +2,22 @@
 
 #include "reconciler/cli/commands.hpp"
 #include "specs/language/json_schema.hpp"
+#include "specs/language/kind_rows.hpp"
 
 namespace lockstep {
 
 int run_schema(const std::string& kind, const Console& console) {
-  const Result<nlohmann::json> schema = kind.empty() ? Result<nlohmann::json>(json_schema()) : json_schema(kind);
-  if (!schema) return console.fail(schema.error());
-  console.print_document(*schema);
+  if (kind.empty()) {
+    console.print_document(json_schema_of_all());
+    return kExitInSync;
+  }
+  const KindRow* const row = find_kind(kind);
+  if (row == nullptr) {
+    std::string known;
+    for (const KindRow& one : kind_rows()) known += (known.empty() ? "" : ", ") + std::string(one.name);
+    return console.fail(Error{ErrorKind::invalid_spec, "no kind is called '" + kind + "'; there are " + known});
+  }
+  console.print_document(json_schema(*row));
   return kExitInSync;
 }
 

@@ -43,7 +43,7 @@ void print_event(const WatchEvent& event, const Console& console) {
   text += about_leaf ? drift_sentence(event.item) : event.item.device + ": " + event.item.reason;
   if (about_leaf && !event.item.origin.file.empty())
     text += out.paint(Ink::dim, fmt::format("  {}:{} {}", event.item.origin.file, event.item.origin.line, event.item.origin.rule));
-  if (event.since_event.count() > 0) text += out.paint(Ink::dim, fmt::format("  {:.1f} ms", event.since_event.count() / 1000.0));
+  if (event.since_event.count() > 0) text += out.paint(Ink::dim, fmt::format("  {:.1f} ms", static_cast<double>(event.since_event.count()) / 1000.0));
   console.print(text + "\n");
 }
 

@@ -50,7 +50,6 @@ struct BenchmarkOutcome {
   bench::BenchmarkVerdict verdict;
   bench::Coverage coverage;
   std::size_t rounds = 0;
-  std::string why_not;  // it could not run at all
 };
 
 struct SuiteOutcome {

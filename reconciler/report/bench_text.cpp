@@ -133,7 +133,7 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
       out += fmt::format("  {}  {} over {}  {}\n", terminal.paint(Ink::cyan, outcome.benchmark->name.value),
                          to_string(outcome.benchmark->workload.value),
                          outcome.transport.empty() ? "no transport" : outcome.transport,
-                         outcome.measurements.empty() && outcome.why_not.empty()
+                         outcome.measurements.empty()
                              ? terminal.paint(Ink::dim, "nothing here was affected")
                              : verdict_text(outcome.verdict.verdict, terminal));
       if (!outcome.measurements.empty()) {
@@ -142,7 +142,7 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
                                                     outcome.coverage.of_links, outcome.rounds));
         out += measurements_text(outcome, terminal) + heat_map_text(outcome, terminal);
       }
-      if (!outcome.measurements.empty() || !outcome.why_not.empty()) out += slo_text(outcome, terminal);
+      if (!outcome.measurements.empty()) out += slo_text(outcome, terminal);
     }
     for (const bench::Suspect& suspect : suite.suspects)
       out += fmt::format("  suspect: {} {} ({} of the {} pairs over it are slow)\n", to_string(suspect.kind),
@@ -159,7 +159,7 @@ std::string verdict_sentence(const std::vector<SuiteOutcome>& outcomes) {
     for (const BenchmarkOutcome& outcome : suite.benchmarks) {
       measured += outcome.measurements.size();
       for (const bench::SloVerdict& slo : outcome.verdict.slo) {
-        if (slo.verdict == bench::Verdict::pass || (outcome.measurements.empty() && outcome.why_not.empty())) continue;
+        if (slo.verdict == bench::Verdict::pass || outcome.measurements.empty()) continue;
         if (!out.empty()) out += "; ";
         out += fmt::format("{}: {} {} {}, want {}", outcome.benchmark->name.value, to_string(slo.metric),
                            to_string(slo.statistic), slo.have.empty() ? "unknown" : slo.have, slo.want);
