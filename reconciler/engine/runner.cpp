@@ -345,6 +345,12 @@ void Runner::keep(const Shared& work) {
 void Runner::regain(const Shared& work) {
   const Tree& want = fleet_[work->device].intent->want;
   std::string missing;
+  // A look that does not show what was written is older than the write: it tells nothing about what came
+  // after.
+  if (!work->last.error)
+    for (const auto& [path, end] : ends_of(*work->step))
+      if (shows_at_once(path.row()) && !is_met(path, end, work->last.have.value(path)) && missing.empty())
+        missing = path.text() + " is " + work->last.have.value(path).to_string();
   if (!work->last.error)
     for (const Path path : work->held_before)
       if (!satisfies(path.row(), want.value(path), work->last.have.value(path)) && missing.empty())

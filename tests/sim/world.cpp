@@ -186,6 +186,13 @@ void World::drift() {
   }
 }
 
+// A new generation of the specs that touches every switch while it carries traffic: what budgets are for.
+void World::change_spec(int generation) {
+  record("spec " + std::to_string(generation));
+  for (auto& [name, place] : places_)
+    if (place.role != "host") place.intent->want.set(leaf("bgp/max-paths"), Value::integer(64 + generation));
+}
+
 void World::misbehave() {
   if (drift_chance_ > 0 && random_.chance(drift_chance_)) drift();
 }
@@ -335,7 +342,10 @@ bool World::converge_quietly() {
 WorldResult World::run() {
   executor_->after_step = [this] { misbehave(); };
   arm_faults();
-  for (int i = 0; i < options_.rounds; ++i) round(true);
+  for (int i = 0; i < options_.rounds; ++i) {
+    if (i > 0 && random_.chance(0.7)) change_spec(i);
+    round(true);
+  }
   stop_faults();
   result_.converged = converge_quietly();
   if (!result_.converged) violation("not converged within 30 virtual minutes after faults stopped");

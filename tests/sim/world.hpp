@@ -76,6 +76,7 @@ class World final : public Ledger {
   void stop_faults();
   void misbehave();
   void drift();
+  void change_spec(int generation);
   void round(bool with_faults);
   bool converge_quietly();
   void seen(const SimulatedCall& call);
