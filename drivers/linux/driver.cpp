@@ -51,6 +51,13 @@ std::string revision_of(const Tree& tree) {
 
 std::string_view config_half(std::string_view revision) { return revision.substr(0, revision.find('.')); }
 
+// Kernel parameters outside net.* are the whole machine's: a namespace shares them (namespaces(7)), so a device that is
+// only a namespace neither has nor may change them. Empty: it may.
+std::string why_not_sysctl(const LinuxTarget& target, std::string_view name) {
+  if (target.netns_path.empty() || name.starts_with("net.")) return {};
+  return "host-wide kernel parameter: a network namespace has none of its own";
+}
+
 class LinuxDriver : public Driver, public Preview {
  public:
   explicit LinuxDriver(LinuxTarget target)
@@ -88,6 +95,9 @@ Traits LinuxDriver::traits() const {
     auto found = probe_capabilities(target_.software_rate, named, call);
     if (found) out.incapable = *std::move(found);
   });
+  for (const std::string& name : named)
+    if (std::string why = why_not_sysctl(target_, name); !why.empty())
+      out.incapable.push_back({linux_map::kSysctl, {name}, std::move(why)});
   (void)entered;  // a device that is not there now is told by observe()
   for (const Incapable& one : out.incapable)
     for (auto* rows : {&out.reads, &out.writes})
@@ -186,9 +196,13 @@ class Application {
   std::optional<Error> attempt(Session& session, std::size_t at) {
     if (linux_map::is_scheduler_row(changes_[at].path.row()) && target_.software_rate)
       return attempt_scheduler(session, at);
-    auto result = linux_map::change(session, changes_[at]);
     std::optional<Error> error;
-    if (!result) error = std::move(result.error());
+    const std::optional<std::string> sysctl = linux_map::sysctl_of(changes_[at]);
+    if (std::string why = sysctl ? why_not_sysctl(target_, *sysctl) : ""; !why.empty()) {
+      error = Error{ErrorKind::unsupported, *sysctl + ": " + why};
+    } else if (auto result = linux_map::change(session, changes_[at]); !result) {
+      error = std::move(result.error());
+    }
     finish(at, error);
     return error;
   }

@@ -1,5 +1,7 @@
 #include "reconciler/report/folded_changes.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "specs/language/hostlist.hpp"
@@ -66,7 +68,34 @@ std::vector<FoldedChange> fold_changes(const std::vector<FoldableChange>& change
   return lines;
 }
 
+namespace {
+
+// "0-25, 27-47" of a list of numbers, whatever its order; empty when it is none. DSCPs come by the dozen.
+std::string ranges_of(const std::vector<std::string_view>& elements) {
+  std::vector<unsigned> numbers;
+  for (const std::string_view element : elements) {
+    unsigned number = 0;
+    const auto [end, error] = std::from_chars(element.data(), element.data() + element.size(), number);
+    if (error != std::errc{} || end != element.data() + element.size()) return "";
+    numbers.push_back(number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  std::string out;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    out += (out.empty() ? "" : ", ") + std::to_string(numbers[i]);
+    if (last > i) out += "-" + std::to_string(numbers[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string value_text(RowId row, Value value) {
+  if (value.kind() == Value::Kind::list)
+    if (std::string ranges = ranges_of(value.as_list()); !ranges.empty()) return ranges;
   if (value.kind() != Value::Kind::integer || value.as_integer() < 0) return value.to_string();
   const std::string_view unit = schema_row(row).unit;
   const auto number = static_cast<std::uint64_t>(value.as_integer());
