@@ -67,14 +67,16 @@ Ruling rule_one(const Measurement& measurement, const Bound& bound, bool at_leas
   const std::optional<double> reference = reference_of(measurement, bound, statistic, ruling.reason);
   if (!reference) return ruling;
   ruling.figure = *seen.value / *reference;
-  if (measurement.cpu_limited) {
-    ruling.reason = "cpu-limited";
-    if (!measurement.cpu_reason.empty()) ruling.reason += ": " + measurement.cpu_reason;
-    return ruling;
-  }
   const double limit = limit_of(bound);
   const bool holds = at_least ? *ruling.figure >= limit : *ruling.figure <= limit;
-  ruling.verdict = holds ? Verdict::pass : Verdict::fail;
+  if (holds) {
+    ruling.verdict = Verdict::pass;
+  } else if (measurement.cpu_limited) {
+    ruling.reason = "cpu-limited";
+    if (!measurement.cpu_reason.empty()) ruling.reason += ": " + measurement.cpu_reason;
+  } else {
+    ruling.verdict = Verdict::fail;
+  }
   return ruling;
 }
 

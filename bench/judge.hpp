@@ -3,8 +3,9 @@
 // Promises: pure; the worst pair, size or group decides and is named; `have` is told in the terms of the
 // bound
 // ("96.0%", "11.3us", "940.0Mbps"). A pair that the fabric did not carry, or a wrong result, fails. Unknown,
-// with its reason: too few samples, an endpoint bound by its CPU, no baseline, a transport or workload not to
-// be had, a probe that failed. A proven failure outweighs an unknown; an unknown outweighs a pass.
+// with its reason: too few samples, a bound broken by an endpoint that was bound by its CPU (one that held in
+// spite of that has held: want of CPU only worsens a figure), no baseline, a transport or workload not to be
+// had, a probe that failed. A proven failure outweighs an unknown; an unknown outweighs a pass.
 #pragma once
 
 #include <span>

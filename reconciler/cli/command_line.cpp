@@ -174,13 +174,13 @@ void add_twin_commands(CLI::App& app, Arguments& a) {
   runs(command, a, [&a](const Console& c) { return run_twin_status(a.twin_status, c); });
 
   command = add(*twin, a, "exec", "Run a command in a device: twin exec SPECS DEVICE -- ip link");
-  command->add_option("SPECS", a.twin_exec.aim.specs, "Folder of specs")->required()->expected(1);
+  command->add_option("SPECS", a.twin_exec.specs, "Folder of specs")->required();
   command->add_option("DEVICE", a.twin_exec.device, "Device")->required();
   command->add_option("COMMAND", a.twin_exec.command, "Command and arguments, after --")->required();
   runs(command, a, [&a](const Console& c) { return run_twin_exec(a.twin_exec, c); });
 
   command = add(*twin, a, "break", "Make a fault by name: twin break SPECS FAULT [ARGUMENTS]; --list shows all");
-  command->add_option("SPECS", a.twin_break.aim.specs, "Folder of specs")->expected(1);
+  command->add_option("SPECS", a.twin_break.specs, "Folder of specs");
   command->add_option("FAULT", a.twin_break.fault, "Fault");
   command->add_option("ARGUMENTS", a.twin_break.arguments, "What the fault takes");
   command->add_flag("--list", a.twin_break.list, "The faults, and what each takes");

@@ -88,13 +88,13 @@ struct TwinUpOptions {
   bool no_lldp = false;
 };
 struct TwinBreakOptions {
-  Aim aim;
+  std::string specs = ".";
   std::string fault;
   std::vector<std::string> arguments;
   bool list = false;
 };
 struct TwinExecOptions {
-  Aim aim;
+  std::string specs;
   std::string device;
   std::vector<std::string> command;
 };

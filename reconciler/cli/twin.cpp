@@ -145,7 +145,7 @@ int run_twin_status(const Aim& aim, const Console& console) {
 }
 
 int run_twin_exec(const TwinExecOptions& options, const Console& console) {
-  const std::optional<OpenedCluster> cluster = open_twin(options.aim, console);
+  const std::optional<OpenedCluster> cluster = open_twin(Aim{.specs = {options.specs}}, console);
   if (!cluster) return kExitError;
   return console.fail(exec(cluster->id, options.device, options.command));
 }
@@ -154,7 +154,7 @@ int run_twin_break(const TwinBreakOptions& options, const Console& console) {
   if (options.list) return list_faults(console);
   if (options.fault.empty())
     return console.fail(Error{ErrorKind::invalid_spec, "which fault? `lockstep twin break --list` shows them"});
-  const std::optional<OpenedCluster> cluster = open_twin(options.aim, console);
+  const std::optional<OpenedCluster> cluster = open_twin(Aim{.specs = {options.specs}}, console);
   if (!cluster) return kExitError;
   Call call;
   call.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);  // a hung daemon is a fault, not an end

@@ -53,7 +53,16 @@ std::string remark_text(const Measurement& one) {
 // The worst first, and only so many that a person reads them; the heat map has all pairs.
 constexpr std::size_t kRowsMax = 8;
 
+// What kept every single measurement from being taken, where it is one and the same thing.
+std::string shared_trouble(const BenchmarkOutcome& outcome) {
+  for (const Measurement& one : outcome.measurements)
+    if (one.trouble != bench::Trouble::transport || one.error != outcome.measurements.front().error) return "";
+  return outcome.measurements.empty() ? "" : outcome.measurements.front().error;
+}
+
 std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
+  if (const std::string trouble = shared_trouble(outcome); !trouble.empty())
+    return "    " + terminal.paint(Ink::yellow, trouble) + "\n";
   std::vector<const Measurement*> sorted;
   for (const Measurement& one : outcome.measurements) sorted.push_back(&one);
   const bool low_is_good = !sorted.empty() && unit_of(sorted.front()->metric) != Bound::Unit::rate;

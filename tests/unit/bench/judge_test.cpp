@@ -81,6 +81,12 @@ TEST(Judge, CpuLimitedIsUnknownUnlessAnotherPairFailsForSure) {
   EXPECT_EQ(verdict.worst, "b -> a");
 }
 
+TEST(Judge, ABoundThatHeldInSpiteOfTheCpuHasHeld) {
+  std::vector<Measurement> all{pair("a", "b", {95, 95, 95})};
+  all[0].cpu_limited = true;
+  EXPECT_EQ(judge(bandwidth90, all).verdict, Verdict::pass);
+}
+
 TEST(Judge, TroubleIsAFailureOnlyWhereTheFabricIsToBlame) {
   struct Case {
     Trouble trouble;
