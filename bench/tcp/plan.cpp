@@ -72,6 +72,7 @@ void plan_pairs(PlannedBenchmark& made, const Benchmark& benchmark,
     }
     made.pairs.push_back(pair);
     if (options.wanted && !options.wanted(pair)) continue;
+    if (options.excluded && options.excluded(pair)) continue;
     wanted.push_back(pair);
     flows.push_back({std::move(crossed), demand(endpoints, pair.from, pair.to)});
   }
@@ -108,18 +109,25 @@ void plan_groups(PlannedBenchmark& made, const std::vector<ProbeEndpoint>& endpo
                  const PlanOptions& options) {
   std::vector<Group> groups;
   std::vector<Flow> flows;
+  std::size_t most_ranks = 1;
   for (Group& group : rail_groups(names_of(endpoints))) {
     bool touched = !options.wanted;
+    bool barred = false;
     for (std::size_t i = 0; i < group.ranks.size(); ++i) {
       const Pair hop{group.ranks[i], group.ranks[(i + 1) % group.ranks.size()]};
       made.pairs.push_back(hop);
       touched = touched || options.wanted(hop);
+      barred = barred || (options.excluded && options.excluded(hop));
     }
-    if (!touched) continue;
+    if (!touched || barred) continue;
+    most_ranks = std::max(most_ranks, group.ranks.size());
     flows.push_back(ring_flow(group, endpoints, links));
     groups.push_back(std::move(group));
   }
-  for (const auto& round : schedule(flows, links.capacities, options.limits).rounds) {
+  // A ring has as many flows as ranks.
+  ScheduleLimits limits = options.limits;
+  if (limits.flows_per_round > 0) limits.flows_per_round = std::max<std::size_t>(1, limits.flows_per_round / most_ranks);
+  for (const auto& round : schedule(flows, links.capacities, limits).rounds) {
     std::vector<Group> together;
     for (const std::size_t flow : round) together.push_back(groups[flow]);
     made.plan.group_rounds.push_back(std::move(together));

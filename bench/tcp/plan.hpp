@@ -27,6 +27,8 @@ struct Links {
 struct PlanOptions {
   std::string config_hash;
   std::function<bool(const Pair&)> wanted;  // e.g. only what a change can have touched; empty: all
+  // Pairs that can't be judged now; a ring with such a hop is left out whole. Empty: none.
+  std::function<bool(const Pair&)> excluded;
   ScheduleLimits limits;                    // of bandwidth rounds
   std::size_t latency_pairs_at_once = 1;
   std::uint64_t seed = 1;  // of sample(N)

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/plan_file.hpp"
@@ -108,8 +109,11 @@ std::string report_text(const ApplyReport& report, const Plan& plan, const Suite
   }
   const bool good = report.exit_code() == kExitInSync;
   out += terminal.paint(good ? Ink::green : Ink::red, std::string(to_string(report.verdict)));
+  std::set<std::string> touched;
+  for (std::size_t i = 0; i < report.steps.size(); ++i)
+    if (report.steps[i].writes > 0) touched.insert(plan.steps[i].device);
   out += fmt::format("  {} of {} steps done, {} devices touched\n", report.count(StepState::done), report.steps.size(),
-                     report.blast.devices.size());
+                     touched.size());
   return out;
 }
 

@@ -59,13 +59,15 @@ OnFail on_violation(const Catalog& catalog) {
   return harshest;
 }
 
-Result<GateResult> SuiteGate::measure(const BlastRadius& affected, const Call& call) {
+Result<GateResult> SuiteGate::measure(const BlastRadius& affected, const BlastRadius& pending, const Call& call) {
   MeasureChoice choice;
   bool all = false;
   for (const ValidationSuite& suite : cluster_.catalog.validation_suites)
     all = all || suite.on_change.value.scope.value == RerunScope::all;
-  if (!all)
-    choice.affected = [&affected](const Crossed& crossed) { return affected.touches_path(crossed.devices, crossed.links); };
+  choice.affected = [&affected, &pending, all](const Crossed& crossed) {
+    return all || affected.touches_path(crossed.devices, crossed.links);
+  };
+  choice.pending = [&pending](const Crossed& crossed) { return pending.touches_path(crossed.devices, crossed.links); };
   Result<std::vector<SuiteOutcome>> outcomes = lockstep::measure(
       measure_input(cluster_, journal_), choice,
       [this](const MeasureProgress& at) {

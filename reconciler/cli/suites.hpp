@@ -26,7 +26,7 @@ class SuiteGate final : public Measurer {
  public:
   SuiteGate(const OpenedCluster& cluster, const Journal& journal, const Console& console)
       : cluster_(cluster), journal_(journal), console_(console) {}
-  Result<GateResult> measure(const BlastRadius& affected, const Call& call) override;
+  Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending, const Call& call) override;
   // Of the last measure().
   const std::vector<SuiteOutcome>& outcomes() const { return outcomes_; }
 

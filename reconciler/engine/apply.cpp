@@ -183,7 +183,16 @@ class Application {
     return tried;
   }
 
-  std::optional<GateResult> measure() {
+  // What the steps after `wave` will change yet.
+  BlastRadius pending_after(std::uint32_t wave) const {
+    std::vector<Step> later;
+    for (const Step& step : plan_.steps)
+      if (step.wave > wave) later.push_back(step);
+    return blast_radius(later, fleet_.wiring());
+  }
+
+  std::optional<GateResult> measure(std::uint32_t wave) {
+    const BlastRadius pending = pending_after(wave);
     if (options_.measurer == nullptr || report_.blast.empty()) return std::nullopt;
     if (progress_.phase) progress_.phase("measure");
     auto answer = std::make_shared<std::optional<Result<GateResult>>>();
@@ -193,8 +202,8 @@ class Application {
         executor_.start(Job{.key = "measure",
                             .lane = Lane::bench,
                             .deadline = executor_.now() + options_.measure_timeout,
-                            .run = [answer, measurer, blast = report_.blast](
-                                       const Call& call) { *answer = measurer->measure(blast, call); },
+                            .run = [answer, measurer, blast = report_.blast, pending](
+                                       const Call& call) { *answer = measurer->measure(blast, pending, call); },
                             .done = [&over](Outcome) { over = true; }});
     bool cancelled = false;
     while (!over && executor_.step())
@@ -214,7 +223,7 @@ class Application {
   bool pass_gate(Runner& runner, std::uint32_t wave) {
     report_.blast = blast_radius(runner.written(), fleet_.wiring());
     if (stop_.stop_requested()) return true;
-    report_.gate = measure();
+    report_.gate = measure(wave);
     if (stop_.stop_requested() || !fails(report_.gate)) return true;
     if (options_.on_fail == OnFail::alert) {
       report_.notes.push_back("the gate failed after wave " + std::to_string(wave) + ": " +
@@ -222,13 +231,13 @@ class Application {
       return true;
     }
     runner.skip_from(wave + 1, StepState::skipped, "the gate failed after wave " + std::to_string(wave));
-    if (options_.on_fail == OnFail::rollback) undo(runner);
+    if (options_.on_fail == OnFail::rollback) undo(runner, wave);
     return false;
   }
 
   // The planned reverse: a plan from what is to what was, under the same rules, applied, verified and
   // measured.
-  void undo(Runner& runner) {
+  void undo(Runner& runner, std::uint32_t failed_wave) {
     if (progress_.phase) progress_.phase("undo");
     Plan done;
     done.steps = runner.written();
@@ -253,7 +262,7 @@ class Application {
           return one.state == StepState::done || one.state == StepState::nothing_to_do;
         });
     settle_effects(devices, false);
-    report_.gate_after_undo = measure();
+    report_.gate_after_undo = measure(failed_wave);
     if (whole && report_.effects.empty()) report_.verdict = ApplyVerdict::undone;
     if (const auto ended = ledger_.end(*begun, std::string(to_string(report_.verdict))); !ended)
       report_.notes.push_back(ended.error().text());

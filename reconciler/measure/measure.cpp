@@ -99,6 +99,7 @@ Result<Done> run_benchmark(Ground& ground, const MeasureInput& input, const Vali
   options.config_hash = input.config_hash;
   options.limits.flows_per_round = flows_at_once();
   if (choice.affected) options.wanted = [&](const bench::Pair& pair) { return choice.affected(ground.crossed(pair)); };
+  if (choice.pending) options.excluded = [&](const bench::Pair& pair) { return choice.pending(ground.crossed(pair)); };
   const Benchmark& benchmark = *outcome.benchmark;
   const bench::PlannedBenchmark planned =
       bench::plan_tcp(benchmark, suite.transport.value, ground.probes, ground.links, options);

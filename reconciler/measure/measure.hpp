@@ -32,6 +32,7 @@ struct MeasureChoice {
   std::string suite;                             // empty: all
   std::string benchmark;                         // empty: all
   std::function<bool(const Crossed&)> affected;  // empty: all pairs
+  std::function<bool(const Crossed&)> pending;   // paths that can't be judged yet; empty: none
 };
 
 struct MeasureInput {

@@ -153,9 +153,13 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
       }
       if (!outcome.measurements.empty()) out += slo_text(outcome, terminal);
     }
-    for (const bench::Suspect& suspect : suite.suspects)
+    // Most suspect first; more than a few names accuse nobody.
+    constexpr std::size_t kSuspectsMax = 3;
+    for (std::size_t i = 0; i < std::min(kSuspectsMax, suite.suspects.size()); ++i) {
+      const bench::Suspect& suspect = suite.suspects[i];
       out += fmt::format("  suspect: {} {} ({} of the {} pairs over it are slow)\n", to_string(suspect.kind),
                          terminal.paint(Ink::red, suspect.name), suspect.slow, suspect.pairs);
+    }
   }
   if (outcomes.empty()) out += "no ValidationSuite in these specs\n";
   return out;

@@ -30,7 +30,7 @@ class FixedMeasurer final : public Measurer {
  public:
   std::vector<GateVerdict> verdicts;
   std::vector<BlastRadius> asked;
-  Result<GateResult> measure(const BlastRadius& affected, const Call&) override {
+  Result<GateResult> measure(const BlastRadius& affected, const BlastRadius&, const Call&) override {
     asked.push_back(affected);
     const std::size_t turn = std::min(asked.size(), verdicts.size()) - 1;
     return GateResult{verdicts[turn], "bandwidth"};
