@@ -181,6 +181,7 @@ std::string verdict_sentence(const std::vector<SuiteOutcome>& outcomes) {
       }
     }
   }
+  if (measured == 0) return "nothing to measure: no path is affected that could be judged now";
   return out.empty() ? fmt::format("all SLOs hold over {} measurements", measured) : out;
 }
 
