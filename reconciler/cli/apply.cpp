@@ -11,6 +11,7 @@
 #include "reconciler/cli/suites.hpp"
 #include "reconciler/report/bench_report.hpp"
 #include "reconciler/report/plan_text.hpp"
+#include "specs/compile/deletion_guard.hpp"
 
 namespace lockstep {
 namespace {
@@ -134,6 +135,39 @@ Result<Done> tell_in_flight(Journal& journal, const Console& console) {
   return Done{};
 }
 
+constexpr const char* kCensusPlace = "census";
+
+nlohmann::json census_json(const Census& census) { return {{"devices", census.devices}, {"objects", census.objects}}; }
+
+// What was there when a change was last accepted; nothing before the first.
+Census accepted_census(const Journal& journal) {
+  Census census;
+  const Result<std::optional<nlohmann::json>> blob = journal.kept(kCensusPlace);
+  if (!blob || !*blob || !(*blob)->is_object()) return census;
+  for (const auto& [key, names] : {std::pair("devices", &census.devices), std::pair("objects", &census.objects)})
+    for (const nlohmann::json& name : (*blob)->value(key, nlohmann::json::array()))
+      if (name.is_string()) names->push_back(name.get<std::string>());
+  return census;
+}
+
+// A partial checkout must not dismantle a cluster.
+Result<Done> guard_deletion(const OpenedCluster& cluster, const Plan& plan, const Journal& journal) {
+  const DeletionVerdict verdict = judge_deletion(accepted_census(journal), census_of(cluster.catalog, cluster.compiled.topology),
+                                                 max_delete_of(cluster.catalog));
+  std::string why = verdict.refused ? verdict.reason : "";
+  for (const std::string& refusal : plan.refusals) why += (why.empty() ? "" : "; ") + refusal;
+  if (why.empty()) return Done{};
+  return Error{ErrorKind::denied, why + "; --confirm-deletion applies it all the same"};
+}
+
+// What an accepted change leaves for the next run: who is there, and which numbers were given out. A twin never writes
+// beside the specs.
+Result<Done> remember(const OpenedCluster& cluster, Journal& journal) {
+  TRY_DONE(journal.keep(kCensusPlace, census_json(census_of(cluster.catalog, cluster.compiled.topology))));
+  if (!cluster.twin) TRY_DONE(write_allocation_lock(cluster.folder, cluster.compiled.allocation.lock));
+  return Done{};
+}
+
 std::string who_applies() {
   const char* const user = std::getenv("SUDO_USER") != nullptr ? std::getenv("SUDO_USER") : std::getenv("USER");
   return user != nullptr ? user : "uid " + std::to_string(getuid());
@@ -143,7 +177,7 @@ int carry_out(LoopSession& session, Plan plan, const ApplyCommandOptions& option
   SuiteGate gate(session.cluster(), journal, console);
   ApplyOptions apply_options;
   apply_options.approved = {Hold::Kind::approval, Hold::Kind::budget};
-  apply_options.refusals_approved = true;
+  apply_options.refusals_approved = options.confirm_deletion;
   apply_options.strict = options.strict;
   apply_options.author = who_applies();
   apply_options.reason = "lockstep apply";
@@ -155,6 +189,8 @@ int carry_out(LoopSession& session, Plan plan, const ApplyCommandOptions& option
   if (report.verdict == ApplyVerdict::kept && report.gate && report.gate->verdict == GateVerdict::pass) {
     if (Result<Done> done = accept_baselines(journal, gate.outcomes()); !done) return console.fail(done.error());
   }
+  if (report.verdict == ApplyVerdict::kept)
+    if (Result<Done> done = remember(session.cluster(), journal); !done) return console.fail(done.error());
   if (console.is_text())
     console.print(report_text(report, plan, gate, console.out()));
   else
@@ -197,6 +233,8 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
       console.print_document(to_json(*plan));
     return read;
   }
+  if (!options.confirm_deletion)
+    if (Result<Done> safe = guard_deletion(session->cluster(), *plan, **journal); !safe) return console.fail(safe.error());
   if (console.is_text() && !options.yes) console.print(plan_text(*plan, console.out()));
   if (console.is_text()) console.print(session->cluster().title() + ": " + plan_summary(*plan) + "\n");
   const Result<bool> go = confirmed(options, console);

@@ -65,6 +65,7 @@ void takes_aim(CLI::App* command, Aim& aim) {
   takes_specs(command, aim);
   command->add_flag("--twin", aim.twin, "Aim at this cluster's twin on this machine");
   takes_link_rate(command, aim);
+  command->add_flag("--renumber", aim.renumber, "Forget allocations.lock: give out addresses and ASNs anew");
 }
 
 void takes_output(CLI::App* command, Arguments& arguments) {
@@ -97,6 +98,8 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   takes_aim(command, a.apply.aim);
   command->add_flag("-y,--yes", a.apply.yes, "Don't ask");
   command->add_flag("--no-measure", a.apply.no_measure, "Verify only; no benchmark gate");
+  command->add_flag("--confirm-deletion", a.apply.confirm_deletion,
+                    "Take away more devices, objects or settings than maxDelete allows");
   command->add_flag("--strict", a.apply.strict, "An SLO that can't be judged fails the gate");
   command->add_option("--only", a.apply.only, "Only these devices (a hostlist)");
   runs(command, a, [&a](const Console& c) { return run_apply(a.apply, c); });

@@ -16,6 +16,7 @@ struct Aim {
   std::vector<std::string> specs{"."};
   bool twin = false;
   std::string link_rate = "1Gbps";  // of the twin's fastest link
+  bool renumber = false;            // forget allocations.lock
 };
 
 struct ValidateOptions {
@@ -36,6 +37,7 @@ struct ApplyCommandOptions {
   bool yes = false;
   bool no_measure = false;
   bool strict = false;
+  bool confirm_deletion = false;
   std::string only;
 };
 int run_apply(const ApplyCommandOptions& options, const Console& console);

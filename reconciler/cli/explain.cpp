@@ -44,7 +44,8 @@ std::vector<std::string> native_calls(const OpenedCluster& cluster, const Explan
     if (!attached || attached->preview == nullptr) continue;
     const Traits traits = attached->driver->traits();
     if (std::find(traits.writes.begin(), traits.writes.end(), explanation.path.row()) == traits.writes.end()) continue;
-    for (std::string& call : attached->preview->native(change)) calls.push_back(std::move(call));
+    for (std::string& call : attached->preview->native(change))
+      if (!call.empty()) calls.push_back(std::move(call));
   }
   return calls;
 }

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "reconciler/twin/layout.hpp"
@@ -21,14 +20,8 @@ Result<CompileOptions> compile_options(const Aim& aim, const std::string& folder
     TRY(const BitRate rate, parse_bit_rate(aim.link_rate));
     options.twin = TwinScale{.link_rate = rate.bits_per_second};
   }
-  const std::filesystem::path lock = std::filesystem::path(folder) / kAllocationLockFile;
-  std::ifstream file(lock);
-  if (file) {
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    Result<AllocationLock> parsed = parse_allocation_lock(text);
-    if (!parsed) return wrap(lock.string(), std::move(parsed.error()));
-    options.allocation.lock = *std::move(parsed);
-  }
+  TRY(options.allocation.lock, read_allocation_lock(folder));
+  options.allocation.renumber = aim.renumber;
   return options;
 }
 
