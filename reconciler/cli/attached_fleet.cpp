@@ -1,9 +1,12 @@
 #include "reconciler/cli/attached_fleet.hpp"
 
+#include <algorithm>
+
 #include "drivers/frr/driver.hpp"
 #include "drivers/linux/driver.hpp"
 #include "reconciler/twin/twin.hpp"
 #include "specs/compile/wanted_sysctls.hpp"
+#include "specs/fabric/capacity.hpp"
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
@@ -62,6 +65,21 @@ class Attacher {
   bool lldp_;
 };
 
+// What an outage leaves of the worst fabric, for the worst pair or host. The topology must outlive the answer.
+std::function<double(const Outage&)> capacity_of(const Topology& topology) {
+  std::vector<FabricCapacity> fabrics;
+  for (FabricIndex i = 0; i < topology.fabrics.size(); ++i) fabrics.emplace_back(topology, i);
+  return [&topology, fabrics = std::move(fabrics)](const Outage& outage) {
+    Down down;
+    for (const std::string& name : outage.devices) down.devices.push_back(topology.find_device(name));
+    down.links = outage.cables;
+    double least = 1;
+    for (const FabricCapacity& fabric : fabrics)
+      for (const double share : fabric.without(down).smallest) least = std::min(least, share);
+    return least;
+  };
+}
+
 }  // namespace
 
 const Policy* AttachedFleet::policy_for(const FleetDevice&) const { return policies.empty() ? nullptr : &policies.front(); }
@@ -88,6 +106,7 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster) {
     devices.push_back(std::move(device));
   }
   Wiring wiring = wiring_of(topology);
+  wiring.capacity_left = capacity_of(topology);
   for (const RolloutPolicy& policy : cluster.catalog.rollout_policies) out.policies.push_back(policy_of(policy));
   Result<Fleet> fleet = Fleet::make(std::move(devices), std::move(wiring));
   if (!fleet) return std::move(fleet.error());
