@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The twin end to end: the whole quickstart passes (it checks every exit code itself), and leaves nothing; then it is
+# interrupted at several points, and leaves nothing either. LOCKSTEP_BINARY: the program under test.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+if [ "$(id -u)" -ne 0 ] || [ ! -x /usr/lib/frr/bgpd ]; then
+  echo "skipped: a twin needs root and FRR"
+  exit 77
+fi
+
+remains() {
+  ls /run/netns 2>/dev/null | grep '^ls-' || true
+  ls -d /run/lockstep/twin/* 2>/dev/null || true
+  ls -d /tmp/lockstep-quickstart.* 2>/dev/null || true
+  pgrep -af '/run/lockstep/twin/' || true
+}
+before=$(remains)
+nothing_new() {
+  local after
+  after=$(remains)
+  [ "$after" = "$before" ] && return
+  echo "$1 left behind:" >&2
+  diff <(echo "$before") <(echo "$after") >&2 || true
+  exit 1
+}
+
+examples/quickstart.sh
+nothing_new "the quickstart"
+
+# Interrupted as by Ctrl-C: the signal goes to the whole process group. (A shell starts background jobs with SIGINT
+# ignored, bash(1), and a script can't undo that: env does.)
+for marker in 'twin up rail-pod' 'apply --twin --yes --no-measure' 'bench --twin --accept'; do
+  log=$(mktemp)
+  setsid env --default-signal=INT examples/quickstart.sh >"$log" 2>&1 &
+  tour=$!
+  until grep -qF -- "\$ lockstep $marker" "$log"; do
+    kill -0 "$tour" 2>/dev/null || { cat "$log" >&2; exit 1; }
+    read -rt 0.05 <> <(:) || true
+  done
+  kill -INT -- "-$tour"
+  code=0
+  wait "$tour" || code=$?
+  rm -f "$log"
+  [ "$code" -eq 130 ] || { echo "interrupted at '$marker': exit code $code, not 130" >&2; exit 1; }
+  nothing_new "an interrupt at '$marker'"
+done
+echo "3 interrupts and one whole tour left nothing behind"
