@@ -15,7 +15,7 @@ namespace lockstep {
 template <class T>
 class AppendOnly {
  public:
-  AppendOnly() = default;
+  constexpr AppendOnly() = default;
   AppendOnly(const AppendOnly&) = delete;
   AppendOnly& operator=(const AppendOnly&) = delete;
   ~AppendOnly() {

@@ -1,38 +1,38 @@
 #include "specs/model/interned.hpp"
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "specs/model/append_only.hpp"
+#include "specs/model/id_table.hpp"
 
 namespace lockstep {
 namespace {
 
+// Constant-initialised, so that reading asks for no guard and works before and after main().
+constinit AppendOnly<std::string_view> texts;
+
 class TextPool {
  public:
-  TextPool() { add(std::string_view{}); }
+  TextPool() { texts.push_back({}); }
 
   TextId intern(std::string_view text) {
-    const std::scoped_lock lock(mutex_);
-    if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
-    return add(text);
+    if (text.empty()) return 0;
+    return ids_.find_or_add(
+        std::hash<std::string_view>{}(text), [text](TextId id) { return texts[id] == text; },
+        [this, text] { return add(text); });
   }
-
-  std::string_view text(TextId id) const { return texts_[id]; }
 
  private:
   TextId add(std::string_view text) {
-    const std::string_view kept = keep(text);
-    const TextId id = texts_.push_back(kept);
-    ids_.emplace(kept, id);
-    return id;
+    const std::scoped_lock lock(mutex_);
+    return texts.push_back(keep(text));
   }
 
   std::string_view keep(std::string_view text) {
-    if (text.empty()) return {};
     if (text.size() > kBlock / 4) {
       blocks_.push_back(std::make_unique<char[]>(text.size()));
       std::memcpy(blocks_.back().get(), text.data(), text.size());
@@ -51,9 +51,8 @@ class TextPool {
   }
 
   static constexpr std::size_t kBlock = 1U << 16;
-  std::mutex mutex_;
-  AppendOnly<std::string_view> texts_;
-  std::unordered_map<std::string_view, TextId> ids_;
+  IdTable ids_;
+  std::mutex mutex_;  // of `texts` and the blocks
   std::vector<std::unique_ptr<char[]>> blocks_;
   char* next_ = nullptr;
   std::size_t left_ = 0;
@@ -67,6 +66,6 @@ TextPool& pool() {
 }  // namespace
 
 TextId intern(std::string_view text) { return pool().intern(text); }
-std::string_view interned_text(TextId id) { return pool().text(id); }
+std::string_view interned_text(TextId id) { return id == 0 ? std::string_view{} : texts[id]; }
 
 }  // namespace lockstep

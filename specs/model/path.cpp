@@ -2,10 +2,10 @@
 
 #include <array>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "specs/model/append_only.hpp"
+#include "specs/model/id_table.hpp"
 #include "specs/model/near_miss.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -21,37 +21,38 @@ struct Entry {
   bool operator==(const Entry&) const = default;
 };
 
-struct EntryHash {
-  std::size_t operator()(const Entry& entry) const {
-    // FNV-1a over the words (offset basis and prime of the 64-bit variant, draft-eastlake-fnv).
-    std::uint64_t hash = 14695981039346656037ULL;
-    const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 1099511628211ULL; };
-    mix(entry.row);
-    for (const TextId key : entry.keys) mix(key);
-    return static_cast<std::size_t>(hash ^ (hash >> 32));
+std::uint64_t hash_of(const Entry& entry) {
+  // The words one after another through the finaliser of splitmix64 (Steele, Lea, Flood 2014), whose upper
+  // and lower halves are both good.
+  std::uint64_t hash = entry.row;
+  for (const TextId key : entry.keys) {
+    hash = (hash ^ key) + 0x9E3779B97F4A7C15ULL;
+    hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBULL;
+    hash ^= hash >> 31;
   }
-};
+  return hash;
+}
+
+// Constant-initialised, so that reading asks for no guard. Element 0 is the path without a row.
+constinit AppendOnly<Entry> entries;
 
 class PathPool {
  public:
-  PathPool() { add(Entry{}); }
+  PathPool() { entries.push_back(Entry{}); }
 
   std::uint32_t intern(const Entry& entry) {
-    const std::scoped_lock lock(mutex_);
-    if (const auto found = ids_.find(entry); found != ids_.end()) return found->second;
-    return add(entry);
+    return ids_.find_or_add(
+        hash_of(entry), [&entry](std::uint32_t id) { return entries[id] == entry; },
+        [this, &entry] {
+          const std::scoped_lock lock(mutex_);
+          return entries.push_back(entry);
+        });
   }
-  const Entry& operator[](std::uint32_t id) const { return entries_[id]; }
 
  private:
-  std::uint32_t add(const Entry& entry) {
-    const std::uint32_t id = entries_.push_back(entry);
-    ids_.emplace(entry, id);
-    return id;
-  }
-  std::mutex mutex_;
-  AppendOnly<Entry> entries_;
-  std::unordered_map<Entry, std::uint32_t, EntryHash> ids_;
+  IdTable ids_;
+  std::mutex mutex_;  // of `entries`
 };
 
 PathPool& pool() {
@@ -59,34 +60,10 @@ PathPool& pool() {
   return the_pool;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr Entry kNoEntry{};
+const Entry& entry_of(std::uint32_t id) { return id == 0 ? kNoEntry : entries[id]; }
 
-// Compares texts with runs of digits as numbers; equal numbers with other zero padding fall back to plain
-// order.
-std::strong_ordering compare_natural(std::string_view a, std::string_view b) {
-  std::size_t i = 0;
-  std::size_t j = 0;
-  while (i < a.size() && j < b.size()) {
-    if (is_digit(a[i]) && is_digit(b[j])) {
-      while (i < a.size() && a[i] == '0') ++i;
-      while (j < b.size() && b[j] == '0') ++j;
-      std::size_t end_a = i;
-      std::size_t end_b = j;
-      while (end_a < a.size() && is_digit(a[end_a])) ++end_a;
-      while (end_b < b.size() && is_digit(b[end_b])) ++end_b;
-      if (end_a - i != end_b - j) return (end_a - i) <=> (end_b - j);
-      if (const auto order = a.substr(i, end_a - i) <=> b.substr(j, end_b - j); order != 0) return order;
-      i = end_a;
-      j = end_b;
-      continue;
-    }
-    if (a[i] != b[j]) return static_cast<unsigned char>(a[i]) <=> static_cast<unsigned char>(b[j]);
-    ++i;
-    ++j;
-  }
-  if (const auto order = (a.size() - i) <=> (b.size() - j); order != 0) return order;
-  return a <=> b;
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Splits "a[x]/b[y]" into the pattern "a[*]/b[*]" and its keys. False when brackets do not match.
 bool split(std::string_view text, std::string& pattern, std::array<TextId, Path::kKeysMax>& keys,
@@ -111,6 +88,31 @@ bool split(std::string_view text, std::string& pattern, std::array<TextId, Path:
 }
 
 }  // namespace
+
+std::strong_ordering compare_natural(std::string_view a, std::string_view b) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (is_digit(a[i]) && is_digit(b[j])) {
+      while (i < a.size() && a[i] == '0') ++i;
+      while (j < b.size() && b[j] == '0') ++j;
+      std::size_t end_a = i;
+      std::size_t end_b = j;
+      while (end_a < a.size() && is_digit(a[end_a])) ++end_a;
+      while (end_b < b.size() && is_digit(b[end_b])) ++end_b;
+      if (end_a - i != end_b - j) return (end_a - i) <=> (end_b - j);
+      if (const auto order = a.substr(i, end_a - i) <=> b.substr(j, end_b - j); order != 0) return order;
+      i = end_a;
+      j = end_b;
+      continue;
+    }
+    if (a[i] != b[j]) return static_cast<unsigned char>(a[i]) <=> static_cast<unsigned char>(b[j]);
+    ++i;
+    ++j;
+  }
+  if (const auto order = (a.size() - i) <=> (b.size() - j); order != 0) return order;
+  return a <=> b;
+}
 
 Path::Path(RowId row, std::initializer_list<std::string_view> keys) {
   Entry entry{.row = row, .key_count = 0, .keys = {}};
@@ -143,13 +145,13 @@ Result<Path> Path::parse(std::string_view text) {
   return Error{ErrorKind::invalid_spec, std::move(what)};
 }
 
-RowId Path::row() const { return pool()[id_].row; }
-std::size_t Path::key_count() const { return pool()[id_].key_count; }
-TextId Path::key_id(std::size_t index) const { return pool()[id_].keys[index]; }
+RowId Path::row() const { return entry_of(id_).row; }
+std::size_t Path::key_count() const { return entry_of(id_).key_count; }
+TextId Path::key_id(std::size_t index) const { return entry_of(id_).keys[index]; }
 std::string_view Path::key(std::size_t index) const { return interned_text(key_id(index)); }
 
 std::string Path::text() const {
-  const Entry& entry = pool()[id_];
+  const Entry& entry = entry_of(id_);
   if (entry.row == kNoRow) return "(no leaf)";
   std::string out;
   std::size_t key = 0;
@@ -164,8 +166,8 @@ std::string Path::text() const {
 
 std::strong_ordering Path::operator<=>(const Path& other) const {
   if (id_ == other.id_) return std::strong_ordering::equal;
-  const Entry& a = pool()[id_];
-  const Entry& b = pool()[other.id_];
+  const Entry& a = entry_of(id_);
+  const Entry& b = entry_of(other.id_);
   if (a.row != b.row) return a.row <=> b.row;
   for (std::size_t i = 0; i < kKeysMax; ++i) {
     if (a.keys[i] == b.keys[i]) continue;
