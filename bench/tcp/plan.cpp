@@ -126,7 +126,8 @@ void plan_groups(PlannedBenchmark& made, const std::vector<ProbeEndpoint>& endpo
   }
   // A ring has as many flows as ranks.
   ScheduleLimits limits = options.limits;
-  if (limits.flows_per_round > 0) limits.flows_per_round = std::max<std::size_t>(1, limits.flows_per_round / most_ranks);
+  if (limits.flows_per_round > 0)
+    limits.flows_per_round = std::max<std::size_t>(1, limits.flows_per_round / most_ranks);
   for (const auto& round : schedule(flows, links.capacities, limits).rounds) {
     std::vector<Group> together;
     for (const std::size_t flow : round) together.push_back(groups[flow]);

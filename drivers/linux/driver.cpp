@@ -51,8 +51,8 @@ std::string revision_of(const Tree& tree) {
 
 std::string_view config_half(std::string_view revision) { return revision.substr(0, revision.find('.')); }
 
-// Kernel parameters outside net.* are the whole machine's: a namespace shares them (namespaces(7)), so a device that is
-// only a namespace neither has nor may change them. Empty: it may.
+// Kernel parameters outside net.* are the whole machine's: a namespace shares them (namespaces(7)), so a
+// device that is only a namespace neither has nor may change them. Empty: it may.
 std::string why_not_sysctl(const LinuxTarget& target, std::string_view name) {
   if (target.netns_path.empty() || name.starts_with("net.")) return {};
   return "host-wide kernel parameter: a network namespace has none of its own";

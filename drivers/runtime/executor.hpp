@@ -1,9 +1,11 @@
-// Executor: the engine's only way to run blocking bodies and timers. One real (threads), one simulated (virtual time).
+// Executor: the engine's only way to run blocking bodies and timers. One real (threads), one simulated
+// (virtual time).
 //
-// Promises: everything but `run` bodies happens on the engine's one thread, inside step(). `done` is called exactly
-// once, never inside start or cancel, at the latest at `deadline` (then Outcome::abandoned: unknown_outcome to the
-// engine). Calls of one key never overlap: an abandoned body keeps its key busy until it really returns, and the next
-// call of that key waits or is abandoned too. Equal times fire in the order they were asked for.
+// Promises: everything but `run` bodies happens on the engine's one thread, inside step(). `done` is called
+// exactly once, never inside start or cancel, at the latest at `deadline` (then Outcome::abandoned:
+// unknown_outcome to the engine). Calls of one key never overlap: an abandoned body keeps its key busy until
+// it really returns, and the next call of that key waits or is abandoned too. Equal times fire in the order
+// they were asked for.
 #pragma once
 
 #include <cstdint>

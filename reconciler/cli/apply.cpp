@@ -6,8 +6,8 @@
 #include <set>
 
 #include "reconciler/cli/commands.hpp"
-#include "reconciler/cli/plan_file.hpp"
 #include "reconciler/cli/loop_session.hpp"
+#include "reconciler/cli/plan_file.hpp"
 #include "reconciler/cli/suites.hpp"
 #include "reconciler/report/bench_report.hpp"
 #include "reconciler/report/plan_text.hpp"
@@ -51,8 +51,11 @@ Progress progress_on(const Console& console) {
   };
   progress.phase = [&console](std::string_view what) { console.say_passing("  … " + std::string(what)); };
   progress.gate = [&console](const GateResult& gate) {
-    const Ink ink = gate.verdict == GateVerdict::pass ? Ink::green : gate.verdict == GateVerdict::fail ? Ink::red : Ink::yellow;
-    console.say(fmt::format("  gate: {}  {}", console.progress().paint(ink, to_string(gate.verdict)), gate.why));
+    const Ink ink = gate.verdict == GateVerdict::pass   ? Ink::green
+                    : gate.verdict == GateVerdict::fail ? Ink::red
+                                                        : Ink::yellow;
+    console.say(
+        fmt::format("  gate: {}  {}", console.progress().paint(ink, to_string(gate.verdict)), gate.why));
   };
   return progress;
 }
@@ -62,10 +65,14 @@ nlohmann::json gate_json(const std::optional<GateResult>& gate) {
   return {{"verdict", to_string(gate->verdict)}, {"why", gate->why}};
 }
 
-nlohmann::json report_json(const ApplyReport& report, const Plan& plan, const SuiteGate& gate, const std::string& hash) {
+nlohmann::json report_json(const ApplyReport& report, const Plan& plan, const SuiteGate& gate,
+                           const std::string& hash) {
   nlohmann::json steps = nlohmann::json::array();
   for (const StepResult& step : report.steps)
-    steps.push_back({{"id", step.id}, {"state", to_string(step.state)}, {"why", step.why}, {"milliseconds", step.took.count()}});
+    steps.push_back({{"id", step.id},
+                     {"state", to_string(step.state)},
+                     {"why", step.why},
+                     {"milliseconds", step.took.count()}});
   nlohmann::json effects = nlohmann::json::array();
   for (const OpenEffect& open : report.effects)
     effects.push_back({{"device", open.device},
@@ -87,11 +94,14 @@ nlohmann::json report_json(const ApplyReport& report, const Plan& plan, const Su
 }
 
 std::string gate_text(std::string_view title, const GateResult& gate, const Terminal& terminal) {
-  const Ink ink = gate.verdict == GateVerdict::pass ? Ink::green : gate.verdict == GateVerdict::fail ? Ink::red : Ink::yellow;
+  const Ink ink = gate.verdict == GateVerdict::pass   ? Ink::green
+                  : gate.verdict == GateVerdict::fail ? Ink::red
+                                                      : Ink::yellow;
   return fmt::format("{}: {}  {}\n", title, terminal.paint(ink, to_string(gate.verdict)), gate.why);
 }
 
-std::string report_text(const ApplyReport& report, const Plan& plan, const SuiteGate& gate, const Terminal& terminal) {
+std::string report_text(const ApplyReport& report, const Plan& plan, const SuiteGate& gate,
+                        const Terminal& terminal) {
   std::string out;
   if (!gate.outcomes().empty()) out += bench_text(gate.outcomes(), terminal);
   for (std::size_t i = 0; i < report.steps.size(); ++i) {
@@ -105,7 +115,8 @@ std::string report_text(const ApplyReport& report, const Plan& plan, const Suite
   for (const std::string& note : report.notes) out += terminal.paint(Ink::dim, "  " + note) + "\n";
   if (report.gate) out += gate_text("gate", *report.gate, terminal);
   if (report.undo) {
-    out += terminal.paint(Ink::bold, "undone by a planned reverse") + "\n" + plan_text(*report.undo, terminal);
+    out +=
+        terminal.paint(Ink::bold, "undone by a planned reverse") + "\n" + plan_text(*report.undo, terminal);
     if (report.gate_after_undo) out += gate_text("measured again", *report.gate_after_undo, terminal);
   }
   const bool good = report.exit_code() == kExitInSync;
@@ -113,8 +124,8 @@ std::string report_text(const ApplyReport& report, const Plan& plan, const Suite
   std::set<std::string> touched;
   for (std::size_t i = 0; i < report.steps.size(); ++i)
     if (report.steps[i].writes > 0) touched.insert(plan.steps[i].device);
-  out += fmt::format("  {} of {} steps done, {} devices touched\n", report.count(StepState::done), report.steps.size(),
-                     touched.size());
+  out += fmt::format("  {} of {} steps done, {} devices touched\n", report.count(StepState::done),
+                     report.steps.size(), touched.size());
   return out;
 }
 
@@ -125,11 +136,15 @@ Result<Done> tell_in_flight(Journal& journal, const Console& console) {
     std::string devices;
     for (const LedgerTicket& ticket : one.unsettled) devices += (devices.empty() ? "" : ", ") + ticket.device;
     const std::string text = fmt::format(
-        "change {} (begun {} by {}) was cut off: {} steps kept, {} may have happened{}; observing and going on from there\n",
-        one.change, one.begun, one.author, one.kept.size(), one.unsettled.size(), devices.empty() ? "" : " on " + devices);
-    if (console.is_text()) std::fputs((console.progress().paint(Ink::yellow, "in flight: ") + text).c_str(), stderr);
+        "change {} (begun {} by {}) was cut off: {} writes kept, {} may have happened{}; observing and going "
+        "on from there; an SLO that it did not come to measure, `lockstep bench` judges\n",
+        one.change, one.begun, one.author, one.kept.size(), one.unsettled.size(),
+        devices.empty() ? "" : " on " + devices);
+    if (console.is_text())
+      std::fputs((console.progress().paint(Ink::yellow, "in flight: ") + text).c_str(), stderr);
     for (const LedgerTicket& ticket : one.unsettled)
-      TRY_DONE(journal.receipt(ticket.ticket, TicketState::failed, "cut off; settled by the next run's observation"));
+      TRY_DONE(journal.receipt(ticket.ticket, TicketState::failed,
+                               "cut off; settled by the next run's observation"));
     TRY_DONE(journal.end(one.change, "interrupted"));
   }
   return Done{};
@@ -137,14 +152,17 @@ Result<Done> tell_in_flight(Journal& journal, const Console& console) {
 
 constexpr const char* kCensusPlace = "census";
 
-nlohmann::json census_json(const Census& census) { return {{"devices", census.devices}, {"objects", census.objects}}; }
+nlohmann::json census_json(const Census& census) {
+  return {{"devices", census.devices}, {"objects", census.objects}};
+}
 
 // What was there when a change was last accepted; nothing before the first.
 Census accepted_census(const Journal& journal) {
   Census census;
   const Result<std::optional<nlohmann::json>> blob = journal.kept(kCensusPlace);
   if (!blob || !*blob || !(*blob)->is_object()) return census;
-  for (const auto& [key, names] : {std::pair("devices", &census.devices), std::pair("objects", &census.objects)})
+  for (const auto& [key, names] :
+       {std::pair("devices", &census.devices), std::pair("objects", &census.objects)})
     for (const nlohmann::json& name : (*blob)->value(key, nlohmann::json::array()))
       if (name.is_string()) names->push_back(name.get<std::string>());
   return census;
@@ -152,16 +170,17 @@ Census accepted_census(const Journal& journal) {
 
 // A partial checkout must not dismantle a cluster.
 Result<Done> guard_deletion(const OpenedCluster& cluster, const Plan& plan, const Journal& journal) {
-  const DeletionVerdict verdict = judge_deletion(accepted_census(journal), census_of(cluster.catalog, cluster.compiled.topology),
-                                                 max_delete_of(cluster.catalog));
+  const DeletionVerdict verdict =
+      judge_deletion(accepted_census(journal), census_of(cluster.catalog, cluster.compiled.topology),
+                     max_delete_of(cluster.catalog));
   std::string why = verdict.refused ? verdict.reason : "";
   for (const std::string& refusal : plan.refusals) why += (why.empty() ? "" : "; ") + refusal;
   if (why.empty()) return Done{};
   return Error{ErrorKind::denied, why + "; --confirm-deletion applies it all the same"};
 }
 
-// What an accepted change leaves for the next run: who is there, and which numbers were given out. A twin never writes
-// beside the specs.
+// What an accepted change leaves for the next run: who is there, and which numbers were given out. A twin
+// never writes beside the specs.
 Result<Done> remember(const OpenedCluster& cluster, Journal& journal) {
   TRY_DONE(journal.keep(kCensusPlace, census_json(census_of(cluster.catalog, cluster.compiled.topology))));
   if (!cluster.twin) TRY_DONE(write_allocation_lock(cluster.folder, cluster.compiled.allocation.lock));
@@ -169,11 +188,13 @@ Result<Done> remember(const OpenedCluster& cluster, Journal& journal) {
 }
 
 std::string who_applies() {
-  const char* const user = std::getenv("SUDO_USER") != nullptr ? std::getenv("SUDO_USER") : std::getenv("USER");
+  const char* const user =
+      std::getenv("SUDO_USER") != nullptr ? std::getenv("SUDO_USER") : std::getenv("USER");
   return user != nullptr ? user : "uid " + std::to_string(getuid());
 }
 
-int carry_out(LoopSession& session, Plan plan, const ApplyCommandOptions& options, Journal& journal, const Console& console) {
+int carry_out(LoopSession& session, Plan plan, const ApplyCommandOptions& options, Journal& journal,
+              const Console& console) {
   SuiteGate gate(session.cluster(), journal, console);
   ApplyOptions apply_options;
   apply_options.approved = {Hold::Kind::approval, Hold::Kind::budget};
@@ -181,13 +202,15 @@ int carry_out(LoopSession& session, Plan plan, const ApplyCommandOptions& option
   apply_options.strict = options.strict;
   apply_options.author = who_applies();
   apply_options.reason = "lockstep apply";
-  if (!options.no_measure && !session.cluster().catalog.validation_suites.empty()) apply_options.measurer = &gate;
+  if (!options.no_measure && !session.cluster().catalog.validation_suites.empty())
+    apply_options.measurer = &gate;
   apply_options.on_fail = on_violation(session.cluster().catalog);
-  const ApplyReport report =
-      apply(session.fleet(), session.executor(), journal, plan, apply_options, progress_on(console), console.stop);
+  const ApplyReport report = apply(session.fleet(), session.executor(), journal, plan, apply_options,
+                                   progress_on(console), console.stop);
   console.say_passing("");
   if (report.verdict == ApplyVerdict::kept && report.gate && report.gate->verdict == GateVerdict::pass) {
-    if (Result<Done> done = accept_baselines(journal, gate.outcomes()); !done) return console.fail(done.error());
+    if (Result<Done> done = accept_baselines(journal, gate.outcomes()); !done)
+      return console.fail(done.error());
   }
   if (report.verdict == ApplyVerdict::kept)
     if (Result<Done> done = remember(session.cluster(), journal); !done) return console.fail(done.error());
@@ -211,7 +234,8 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
   }
   const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, options.only);
   if (!session) return kExitError;
-  Result<std::unique_ptr<Journal>> journal = Journal::open(state_directory(session->cluster()), {.command = "lockstep apply"});
+  Result<std::unique_ptr<Journal>> journal =
+      Journal::open(state_directory(session->cluster()), {.command = "lockstep apply"});
   if (!journal) return console.fail(journal.error());
   if (Result<Done> told = tell_in_flight(**journal, console); !told) return console.fail(told.error());
 
@@ -224,17 +248,23 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
     for (const auto& [id, why] : moved)
       if (console.is_text()) std::fputs(fmt::format("step {} is refused: {}\n", id, why).c_str(), stderr);
     *plan = without(*plan, moved);
-    if (!moved.empty() && plan->empty()) return console.fail(Error{ErrorKind::conflict, "nothing of this plan can run any more: plan again"});
+    if (!moved.empty() && plan->empty())
+      return console.fail(Error{ErrorKind::conflict, "nothing of this plan can run any more: plan again"});
   }
   if (plan->empty()) {
-    if (console.is_text())
-      console.print(console.out().paint(Ink::green, "nothing to do") + ": " + session->cluster().title() + " is as its specs say\n");
+    if (console.is_text() && read == kExitInSync)
+      console.print(console.out().paint(Ink::green, "nothing to do") + ": " + session->cluster().title() +
+                    " is as its specs say\n");
+    else if (console.is_text())
+      console.print(console.out().paint(Ink::yellow, "nothing done") + ": not all of " +
+                    session->cluster().title() + " could be observed\n");
     else
       console.print_document(to_json(*plan));
     return read;
   }
   if (!options.confirm_deletion)
-    if (Result<Done> safe = guard_deletion(session->cluster(), *plan, **journal); !safe) return console.fail(safe.error());
+    if (Result<Done> safe = guard_deletion(session->cluster(), *plan, **journal); !safe)
+      return console.fail(safe.error());
   if (console.is_text() && !options.yes) console.print(plan_text(*plan, console.out()));
   if (console.is_text()) console.print(session->cluster().title() + ": " + plan_summary(*plan) + "\n");
   const Result<bool> go = confirmed(options, console);

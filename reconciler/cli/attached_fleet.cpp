@@ -24,7 +24,8 @@ class Attacher {
     std::vector<Attached*> mine;
     const TopologyDevice& device = cluster_.compiled.topology.devices[index];
     for (const DriverName driver : device.drivers) {
-      std::optional<Attached> attached = cluster_.twin ? in_twin(driver, index) : on_this_machine(driver, index);
+      std::optional<Attached> attached =
+          cluster_.twin ? in_twin(driver, index) : on_this_machine(driver, index);
       if (!attached) continue;
       out.drivers.push_back(std::make_unique<Attached>(*std::move(attached)));
       mine.push_back(out.drivers.back().get());
@@ -37,11 +38,15 @@ class Attacher {
     const std::string& device = cluster_.compiled.topology.devices[index].name;
     const DevicePlaces at = places(cluster_.id, device);
     if (driver == DriverName::linux_kernel)
-      return make_linux_driver({.device = device, .netns_path = at.netns_path, .software_rate = true,
+      return make_linux_driver({.device = device,
+                                .netns_path = at.netns_path,
+                                .software_rate = true,
                                 .sysctls = wanted_sysctls(cluster_.compiled.intents[index]),
                                 .lldpd_socket = lldp_ ? at.lldpd_socket : ""});
     if (driver == DriverName::frr)
-      return make_frr_driver({.device = device, .run_dir = at.run_dir, .config_file = at.frr_config,
+      return make_frr_driver({.device = device,
+                              .run_dir = at.run_dir,
+                              .config_file = at.frr_config,
                               .netns_path = at.netns_path});
     return std::nullopt;
   }
@@ -51,12 +56,16 @@ class Attacher {
     const DeviceSet& set = cluster_.catalog.device_sets[device.set];
     if (!set.connect.value.local.value) return std::nullopt;
     if (driver == DriverName::linux_kernel)
-      return make_linux_driver({.device = device.name, .netns_path = "", .software_rate = false,
+      return make_linux_driver({.device = device.name,
+                                .netns_path = "",
+                                .software_rate = false,
                                 .sysctls = wanted_sysctls(cluster_.compiled.intents[index]),
                                 .lldpd_socket = kLldpdSocket});
     // Debian's FRR package keeps its sockets and its configuration there (frr.service, /etc/frr/daemons).
     if (driver == DriverName::frr)
-      return make_frr_driver({.device = device.name, .run_dir = "/run/frr", .config_file = "/etc/frr/frr.conf",
+      return make_frr_driver({.device = device.name,
+                              .run_dir = "/run/frr",
+                              .config_file = "/etc/frr/frr.conf",
                               .netns_path = ""});
     return std::nullopt;
   }
@@ -65,7 +74,8 @@ class Attacher {
   bool lldp_;
 };
 
-// What an outage leaves of the worst fabric, for the worst pair or host. The topology must outlive the answer.
+// What an outage leaves of the worst fabric, for the worst pair or host. The topology must outlive the
+// answer.
 std::function<double(const Outage&)> capacity_of(const Topology& topology) {
   std::vector<FabricCapacity> fabrics;
   for (FabricIndex i = 0; i < topology.fabrics.size(); ++i) fabrics.emplace_back(topology, i);
@@ -82,15 +92,17 @@ std::function<double(const Outage&)> capacity_of(const Topology& topology) {
 
 }  // namespace
 
-const Policy* AttachedFleet::policy_for(const FleetDevice&) const { return policies.empty() ? nullptr : &policies.front(); }
+const Policy* AttachedFleet::policy_for(const FleetDevice&) const {
+  return policies.empty() ? nullptr : &policies.front();
+}
 
 Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster) {
   bool lldp = false;
   if (cluster.twin) {
     const Result<TwinReport> twin = status(cluster.id);
     if (!twin || !twin->alive)
-      return Error{ErrorKind::refused, "the twin of " + cluster.name + " is not up; `lockstep twin up " + cluster.folder +
-                                           "` brings it up"};
+      return Error{ErrorKind::refused, "the twin of " + cluster.name + " is not up; `lockstep twin up " +
+                                           cluster.folder + "` brings it up"};
     lldp = twin->record.lldp;
   }
   AttachedFleet out;
@@ -107,7 +119,8 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster) {
   }
   Wiring wiring = wiring_of(topology);
   wiring.capacity_left = capacity_of(topology);
-  for (const RolloutPolicy& policy : cluster.catalog.rollout_policies) out.policies.push_back(policy_of(policy));
+  for (const RolloutPolicy& policy : cluster.catalog.rollout_policies)
+    out.policies.push_back(policy_of(policy));
   Result<Fleet> fleet = Fleet::make(std::move(devices), std::move(wiring));
   if (!fleet) return std::move(fleet.error());
   out.fleet = *std::move(fleet);
@@ -121,7 +134,7 @@ Result<std::vector<std::size_t>> chosen_devices(const Fleet& fleet, const std::s
   for (const std::string& name : names) {
     const std::optional<std::size_t> index = fleet.find(name);
     if (!index) return Error{ErrorKind::invalid_spec, "--only: no device is called '" + name + "'"};
-    chosen.push_back(*index);
+    if (std::find(chosen.begin(), chosen.end(), *index) == chosen.end()) chosen.push_back(*index);
   }
   return chosen;
 }

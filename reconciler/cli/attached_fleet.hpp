@@ -1,7 +1,8 @@
-// The devices of an opened cluster with their drivers: those of the twin, or of this machine (connect: {local: true}).
+// The devices of an opened cluster with their drivers: those of the twin, or of this machine (connect:
+// {local: true}).
 //
-// Promises: every device of the specs is in the fleet; one that nothing here can reach has no driver, and the engine reports
-// it as such. Refuses: a twin that is not up.
+// Promises: every device of the specs is in the fleet; one that nothing here can reach has no driver, and the
+// engine reports it as such. Refuses: a twin that is not up.
 #pragma once
 
 #include <memory>

@@ -4,6 +4,7 @@
 
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/loop_session.hpp"
+#include "reconciler/cli/reach.hpp"
 #include "reconciler/cli/suites.hpp"
 #include "reconciler/report/bench_report.hpp"
 
@@ -20,8 +21,10 @@ int exit_code(bench::Verdict verdict, bool strict) {
 int run_bench(const BenchOptions& options, const Console& console) {
   const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, "");
   if (!session) return kExitError;
+  if (Result<Done> reached = reaches_any(session->fleet()); !reached) return console.fail(reached.error());
   JournalOptions journal_options{.command = "lockstep bench", .read_only = !options.accept};
-  Result<std::unique_ptr<Journal>> journal = Journal::open(state_directory(session->cluster()), journal_options);
+  Result<std::unique_ptr<Journal>> journal =
+      Journal::open(state_directory(session->cluster()), journal_options);
   if (!journal) return console.fail(journal.error());
 
   MeasureChoice choice;

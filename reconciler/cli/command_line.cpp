@@ -13,7 +13,8 @@ namespace lockstep {
 namespace {
 
 constexpr const char* kAbout =
-    "lockstep keeps an AI cluster's network, hosts and switches as their specs say, and proves by measurement\n"
+    "lockstep keeps an AI cluster's network, hosts and switches as their specs say, and proves by "
+    "measurement\n"
     "that the result performs: specs -> plan -> apply -> verify -> measure -> keep or undo.";
 constexpr const char* kFooter =
     "Try it, as root, on one machine:\n"
@@ -22,7 +23,8 @@ constexpr const char* kFooter =
     "  lockstep apply --twin examples/rail-pod     do it, verify it, measure it, keep it or undo it\n"
     "  lockstep drift --twin examples/rail-pod     what differs now, down to the line of the spec\n"
     "  lockstep twin down examples/rail-pod\n"
-    "Exit codes: 0 in sync, nothing to do, all SLOs hold; 2 drift, pending changes or a failed SLO; 1 error;\n"
+    "Exit codes: 0 in sync, nothing to do, all SLOs hold; 2 drift, pending changes or a failed SLO; 1 "
+    "error;\n"
     "3 incomplete (some devices could not be observed).";
 
 // Everything the subcommands fill; one lives for the whole parse.
@@ -52,12 +54,30 @@ void runs(CLI::App* command, Arguments& arguments, Run run) {
   command->callback([&arguments, run] { arguments.chosen = run; });
 }
 
+// CLI11's own CheckedTransformer shows the numbers of an enum where it refuses a word.
+template <class Choice>
+CLI::Validator one_of(const std::map<std::string, Choice>& forms) {
+  const auto turn = [forms](std::string& word) -> std::string {
+    const auto found = forms.find(word);
+    if (found != forms.end()) {
+      word = std::to_string(static_cast<int>(found->second));
+      return "";
+    }
+    std::string all;
+    for (const auto& [name, form] : forms) all += (all.empty() ? "" : ", ") + name;
+    return "'" + word + "' is not one of " + all;
+  };
+  return CLI::Validator(turn, "");
+}
+
 void takes_specs(CLI::App* command, Aim& aim) {
-  command->add_option("SPECS", aim.specs, "Folder or files of specs (default: the current folder; -: standard input)");
+  command->add_option("SPECS", aim.specs,
+                      "Folder or files of specs (default: the current folder; -: standard input)");
 }
 
 void takes_link_rate(CLI::App* command, Aim& aim) {
-  command->add_option("--link-rate", aim.link_rate, "Speed of the twin's fastest link; the others in proportion")
+  command
+      ->add_option("--link-rate", aim.link_rate, "Speed of the twin's fastest link; the others in proportion")
       ->capture_default_str();
 }
 
@@ -72,7 +92,7 @@ void takes_output(CLI::App* command, Arguments& arguments) {
   const std::map<std::string, OutputFormat> forms{
       {"text", OutputFormat::text}, {"json", OutputFormat::json}, {"yaml", OutputFormat::yaml}};
   command->add_option("-o,--output", arguments.output, "Form of the output: text, json or yaml")
-      ->transform(CLI::CheckedTransformer(forms).description(""))
+      ->transform(one_of(forms))
       ->option_text("FORM");
 }
 
@@ -107,11 +127,11 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   command = add(app, a, "drift", "What differs from the specs now");
   takes_aim(command, a.drift.aim);
   const std::map<std::string, DriftFormat> forms{
-      {"text", DriftFormat::text},   {"json", DriftFormat::json},     {"markdown", DriftFormat::markdown},
-      {"sarif", DriftFormat::sarif}, {"junit", DriftFormat::junit},   {"gitlab", DriftFormat::gitlab},
+      {"text", DriftFormat::text},    {"json", DriftFormat::json},   {"markdown", DriftFormat::markdown},
+      {"sarif", DriftFormat::sarif},  {"junit", DriftFormat::junit}, {"gitlab", DriftFormat::gitlab},
       {"github", DriftFormat::github}};
   command->add_option("--format", a.drift.format, "text, json, markdown, sarif, junit, gitlab or github")
-      ->transform(CLI::CheckedTransformer(forms).description(""))
+      ->transform(one_of(forms))
       ->option_text("FORMAT");
   command->add_option("--only", a.drift.only, "Only these devices (a hostlist)");
   command->add_flag("--unmanaged", a.drift.unmanaged, "Show what is there and no spec claims");
@@ -132,12 +152,14 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
 }
 
 void add_looking_commands(CLI::App& app, Arguments& a) {
-  CLI::App* command = add(app, a, "discover", "What is there: this machine, or with --twin every device of the twin");
+  CLI::App* command =
+      add(app, a, "discover", "What is there: this machine, or with --twin every device of the twin");
   takes_aim(command, a.discover.aim);
   command->add_flag("--draft", a.discover.draft, "Write a first draft of specs for it");
   runs(command, a, [&a](const Console& c) { return run_discover(a.discover, c); });
 
-  command = add(app, a, "explain", "Spec line -> rule -> leaf -> native call; or what a code such as LS1002 means");
+  command =
+      add(app, a, "explain", "Spec line -> rule -> leaf -> native call; or what a code such as LS1002 means");
   command->add_option("WORDS", a.explain.words, "[SPECS] DEVICE PATH, or a code")->required()->expected(1, 3);
   command->add_flag("--twin", a.explain.aim.twin, "Aim at this cluster's twin on this machine");
   runs(command, a, [&a](const Console& c) { return run_explain(a.explain, c); });
@@ -147,7 +169,7 @@ void add_looking_commands(CLI::App& app, Arguments& a) {
   const std::map<std::string, PictureFormat> forms{
       {"text", PictureFormat::text}, {"dot", PictureFormat::dot}, {"svg", PictureFormat::svg}};
   command->add_option("-o,--output", a.topology.format, "text, dot or svg")
-      ->transform(CLI::CheckedTransformer(forms).description(""))
+      ->transform(one_of(forms))
       ->option_text("FORM");
   runs(command, a, [&a](const Console& c) { return run_topology(a.topology, c); });
 
@@ -160,7 +182,8 @@ void add_looking_commands(CLI::App& app, Arguments& a) {
 }
 
 void add_twin_commands(CLI::App& app, Arguments& a) {
-  CLI::App* const twin = app.add_subcommand("twin", "The same cluster on this machine: namespaces, veth, real FRR");
+  CLI::App* const twin =
+      app.add_subcommand("twin", "The same cluster on this machine: namespaces, veth, real FRR");
   twin->require_subcommand(1);
 
   CLI::App* command = add(*twin, a, "up", "Bring it up, bare: `apply --twin` converges it");
@@ -182,7 +205,8 @@ void add_twin_commands(CLI::App& app, Arguments& a) {
   command->add_option("COMMAND", a.twin_exec.command, "Command and arguments, after --")->required();
   runs(command, a, [&a](const Console& c) { return run_twin_exec(a.twin_exec, c); });
 
-  command = add(*twin, a, "break", "Make a fault by name: twin break SPECS FAULT [ARGUMENTS]; --list shows all");
+  command =
+      add(*twin, a, "break", "Make a fault by name: twin break SPECS FAULT [ARGUMENTS]; --list shows all");
   command->add_option("SPECS", a.twin_break.specs, "Folder of specs");
   command->add_option("FAULT", a.twin_break.fault, "Fault");
   command->add_option("ARGUMENTS", a.twin_break.arguments, "What the fault takes");
@@ -194,7 +218,8 @@ void collect(const CLI::App& app, const std::string& prefix, std::vector<Complet
   for (const CLI::App* const command : app.get_subcommands(nullptr)) {
     CompletionCommand one{prefix + command->get_name(), command->get_description(), {}, {}};
     for (const CLI::Option* const option : command->get_options())
-      for (const std::string& name : option->get_lnames()) one.options.push_back({"--" + name, option->get_description()});
+      for (const std::string& name : option->get_lnames())
+        one.options.push_back({"--" + name, option->get_description()});
     for (const CLI::App* const below : command->get_subcommands(nullptr))
       one.subcommands.push_back({below->get_name(), below->get_description()});
     out.push_back(std::move(one));
@@ -203,7 +228,8 @@ void collect(const CLI::App& app, const std::string& prefix, std::vector<Complet
 }
 
 void add_completion(CLI::App& app, Arguments& a) {
-  CLI::App* const command = app.add_subcommand("completion", "Completion script: source <(lockstep completion bash)");
+  CLI::App* const command =
+      app.add_subcommand("completion", "Completion script: source <(lockstep completion bash)");
   command->add_option("SHELL", a.shell, "bash, zsh or fish");
   runs(command, a, [&app, &a](const Console& console) {
     std::vector<CompletionCommand> commands;
@@ -213,6 +239,33 @@ void add_completion(CLI::App& app, Arguments& a) {
     console.print(*script);
     return kExitInSync;
   });
+}
+
+// What -o asks for, where the command line is wrong and CLI11 has filled nothing in.
+OutputFormat wanted_output(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if ((word == "-o" || word == "--output") && i + 1 < argc)
+      word = argv[i + 1];
+    else if (word.starts_with("--output="))
+      word.remove_prefix(std::string_view("--output=").size());
+    else if (word.starts_with("-o"))
+      word.remove_prefix(std::string_view("-o").size());
+    else
+      continue;
+    if (word == "json") return OutputFormat::json;
+    if (word == "yaml") return OutputFormat::yaml;
+  }
+  return OutputFormat::text;
+}
+
+// CLI11 says "A subcommand is required" of a misspelt one.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-' || app.get_subcommand_no_throw(argv[1]) != nullptr) return "";
+  std::string all;
+  for (const CLI::App* const command : app.get_subcommands(nullptr))
+    all += (all.empty() ? "" : ", ") + command->get_name();
+  return "there is no command '" + std::string(argv[1]) + "'; there are " + all;
 }
 
 }  // namespace
@@ -233,7 +286,12 @@ int run_command_line(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 prints help (code 0) or the mistake; every mistake is our exit code 1.
-    return app.exit(error) == 0 ? kExitInSync : kExitError;
+    if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kExitInSync : kExitError;
+    Console console;
+    console.output = wanted_output(argc, argv);
+    const std::string unknown = unknown_command(app, argc, argv);
+    if (unknown.empty() && console.is_text()) return app.exit(error) == 0 ? kExitInSync : kExitError;
+    return console.fail(Error{ErrorKind::invalid_spec, unknown.empty() ? error.what() : unknown});
   }
   const Interrupt interrupt;
   Console console;

@@ -1,4 +1,5 @@
-// The command line: parses arguments, sets up the console and Ctrl-C, runs one subcommand, returns its exit code.
+// The command line: parses arguments, sets up the console and Ctrl-C, runs one subcommand, returns its exit
+// code.
 #pragma once
 
 namespace lockstep {

@@ -1,5 +1,5 @@
-// The subcommands: what each takes, and the function that runs it and returns the exit code. command_line.cpp fills the
-// options; one .cpp a subcommand holds the body.
+// The subcommands: what each takes, and the function that runs it and returns the exit code. command_line.cpp
+// fills the options; one .cpp a subcommand holds the body.
 #pragma once
 
 #include <cstdint>

@@ -55,17 +55,17 @@ std::string fish(const std::vector<CompletionCommand>& commands) {
   std::string out = "# lockstep completion for fish: lockstep completion fish | source\n";
   for (const CompletionCommand& command : commands) {
     if (command.name.find(' ') == std::string::npos) {
-      out += "complete -c lockstep -n __fish_use_subcommand -a " + quoted(command.name) + " -d " + quoted(command.help) +
-             "\n";
+      out += "complete -c lockstep -n __fish_use_subcommand -a " + quoted(command.name) + " -d " +
+             quoted(command.help) + "\n";
     }
     const std::string leaf = command.name.substr(command.name.rfind(' ') + 1);
     for (const CompletionWord& one : command.subcommands)
-      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + leaf + "' -a " + quoted(one.word) + " -d " +
-             quoted(one.help) + "\n";
+      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + leaf + "' -a " + quoted(one.word) +
+             " -d " + quoted(one.help) + "\n";
     for (const CompletionWord& one : command.options) {
       if (!one.word.starts_with("--")) continue;
-      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + leaf + "' -l " + quoted(one.word.substr(2)) +
-             " -d " + quoted(one.help) + "\n";
+      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + leaf + "' -l " +
+             quoted(one.word.substr(2)) + " -d " + quoted(one.help) + "\n";
     }
   }
   return out;
@@ -73,11 +73,13 @@ std::string fish(const std::vector<CompletionCommand>& commands) {
 
 }  // namespace
 
-Result<std::string> completion_script(std::string_view shell, const std::vector<CompletionCommand>& commands) {
+Result<std::string> completion_script(std::string_view shell,
+                                      const std::vector<CompletionCommand>& commands) {
   if (shell == "bash") return bash(commands);
   if (shell == "zsh") return zsh(commands);
   if (shell == "fish") return fish(commands);
-  return Error{ErrorKind::invalid_spec, "no completion for '" + std::string(shell) + "'; there is bash, zsh and fish"};
+  return Error{ErrorKind::invalid_spec,
+               "no completion for '" + std::string(shell) + "'; there is bash, zsh and fish"};
 }
 
 }  // namespace lockstep

@@ -66,8 +66,9 @@ int Console::fail(const Error& error) const {
     const std::string text = progress_.paint(Ink::red, "error: ") + error.text() + "\n";
     std::fwrite(text.data(), 1, text.size(), stderr);
   } else {
-    print_document(nlohmann::json{{"kind", "Error"},
-                         {"errors", {{{"code", std::string(to_string(error.kind))}, {"message", error.text()}}}}});
+    print_document(nlohmann::json{
+        {"kind", "Error"},
+        {"errors", {{{"code", std::string(to_string(error.kind))}, {"message", error.text()}}}}});
   }
   return kExitError;
 }

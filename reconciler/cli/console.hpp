@@ -1,5 +1,6 @@
-// Console: where a command prints, and in which form. Results go to standard output, progress to standard error and
-// only on a terminal, errors to standard error (with -o json or yaml: as an Error object on standard output).
+// Console: where a command prints, and in which form. Results go to standard output, progress to standard
+// error and only on a terminal, errors to standard error (with -o json or yaml: as an Error object on
+// standard output).
 #pragma once
 
 #include <cstdio>

@@ -2,6 +2,7 @@
 
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/loop_session.hpp"
+#include "reconciler/cli/reach.hpp"
 #include "reconciler/report/drift_report.hpp"
 
 namespace lockstep {
@@ -10,8 +11,9 @@ int run_drift(const DriftOptions& options, const Console& console) {
   const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, options.only);
   if (!session) return kExitError;
   const std::vector<DeviceState> states = session->look();
-  const DriftReport report = drift_report(session->fleet(), states, session->origins(), session->sources(),
-                                          {.unmanaged = options.unmanaged, .overruled = true});
+  const DriftReport report =
+      report_of(session->fleet(), states, session->only(), session->origins(), session->sources(),
+                {.unmanaged = options.unmanaged, .overruled = true});
   const std::string title = session->cluster().title();
   if (!options.format && !console.is_text()) {
     console.print_document(to_json(report));
@@ -19,7 +21,8 @@ int run_drift(const DriftOptions& options, const Console& console) {
   }
   switch (options.format.value_or(DriftFormat::text)) {
     case DriftFormat::text:
-      console.print(console.out().paint(Ink::bold, "drift of " + title) + "\n" + drift_text(report, console.out()));
+      console.print(console.out().paint(Ink::bold, "drift of " + title) + "\n" +
+                    drift_text(report, console.out()));
       break;
     case DriftFormat::json: console.print_document(to_json(report)); break;
     case DriftFormat::markdown: console.print(drift_markdown(report, title)); break;

@@ -43,15 +43,16 @@ std::vector<std::string> native_calls(const OpenedCluster& cluster, const Explan
     if (name == DriverName::frr) attached = make_frr_driver(frr_target);
     if (!attached || attached->preview == nullptr) continue;
     const Traits traits = attached->driver->traits();
-    if (std::find(traits.writes.begin(), traits.writes.end(), explanation.path.row()) == traits.writes.end()) continue;
+    if (std::find(traits.writes.begin(), traits.writes.end(), explanation.path.row()) == traits.writes.end())
+      continue;
     for (std::string& call : attached->preview->native(change))
       if (!call.empty()) calls.push_back(std::move(call));
   }
   return calls;
 }
 
-std::string explanation_text(const OpenedCluster& cluster, const Explanation& e, const std::vector<std::string>& calls,
-                             const Terminal& terminal) {
+std::string explanation_text(const OpenedCluster& cluster, const Explanation& e,
+                             const std::vector<std::string>& calls, const Terminal& terminal) {
   const Sources& sources = cluster.catalog.sources;
   std::string out = terminal.paint(Ink::bold, e.device + " " + e.path.text()) + " = " +
                     terminal.paint(Ink::green, value_text(e.path.row(), e.value)) + "\n";
@@ -60,25 +61,32 @@ std::string explanation_text(const OpenedCluster& cluster, const Explanation& e,
   out += fmt::format("  rule    {}{}\n", e.origin.rule, e.sentence.empty() ? "" : ": " + e.sentence);
   Table terms({{""}, {""}, {""}, {""}});
   for (const ExplainTerm& term : e.terms)
-    terms.add({term.name, term.value, terminal.paint(Ink::dim, term.source), terminal.paint(Ink::dim, place_text(sources, term.at))});
+    terms.add({term.name, term.value, terminal.paint(Ink::dim, term.source),
+               terminal.paint(Ink::dim, place_text(sources, term.at))});
   if (!terms.empty()) {
     const std::string table = terms.render(Terminal{}, "          ");
     out += table.substr(table.find('\n') + 1);
   }
   for (const Overruled& one : e.overruled) {
     const Origin& from = cluster.compiled.origins[one.origin];
-    out += fmt::format("  overruled  {} of {} ({})\n", value_text(e.path.row(), one.want), from.object, place_text(sources, from.at));
+    out += fmt::format("  overruled  {} of {} ({})\n", value_text(e.path.row(), one.want), from.object,
+                       place_text(sources, from.at));
   }
   for (const std::string& call : calls) out += "  native  " + terminal.paint(Ink::cyan, call) + "\n";
-  if (calls.empty()) out += terminal.paint(Ink::dim, "  native  no call: read only, or no driver here carries it") + "\n";
+  if (calls.empty())
+    out += terminal.paint(Ink::dim, "  native  no call: read only, or no driver here carries it") + "\n";
   return out;
 }
 
-nlohmann::json explanation_json(const OpenedCluster& cluster, const Explanation& e, const std::vector<std::string>& calls) {
+nlohmann::json explanation_json(const OpenedCluster& cluster, const Explanation& e,
+                                const std::vector<std::string>& calls) {
   const Sources& sources = cluster.catalog.sources;
   nlohmann::json terms = nlohmann::json::array();
   for (const ExplainTerm& term : e.terms)
-    terms.push_back({{"name", term.name}, {"value", term.value}, {"source", term.source}, {"at", place_text(sources, term.at)}});
+    terms.push_back({{"name", term.name},
+                     {"value", term.value},
+                     {"source", term.source},
+                     {"at", place_text(sources, term.at)}});
   return {{"apiVersion", "lockstep.dev/v1alpha1"},
           {"kind", "Explanation"},
           {"device", e.device},
@@ -134,7 +142,8 @@ int run_explain(const ExplainOptions& options, const Console& console) {
   if (!cluster) return kExitError;
   const Result<Path> path = Path::parse(question.path);
   if (!path) return console.fail(path.error());
-  const Result<Explanation> explanation = explain(cluster->compiled, cluster->catalog, question.device, *path);
+  const Result<Explanation> explanation =
+      explain(cluster->compiled, cluster->catalog, question.device, *path);
   if (!explanation) return console.fail(explanation.error());
   const std::vector<std::string> calls = native_calls(*cluster, *explanation);
   if (console.is_text())

@@ -1,13 +1,21 @@
 #include "reconciler/cli/loop_session.hpp"
 
+#include <algorithm>
 #include <cstdio>
+
+#include "reconciler/cli/reach.hpp"
 
 namespace lockstep {
 
-std::unique_ptr<LoopSession> LoopSession::open(const Aim& aim, const Console& console, const std::string& only) {
+std::unique_ptr<LoopSession> LoopSession::open(const Aim& aim, const Console& console,
+                                               const std::string& only) {
   std::optional<OpenedCluster> cluster = open_cluster(aim, console);
   if (!cluster) return nullptr;
   std::unique_ptr<LoopSession> session(new LoopSession(*std::move(cluster), console));
+  if (session->cluster_.compiled.topology.devices.empty()) {
+    console.fail(Error{ErrorKind::invalid_spec, "the specs name no device: there is no DeviceSet"});
+    return nullptr;
+  }
   Result<AttachedFleet> attached = attach_fleet(session->cluster_);
   if (!attached) {
     console.fail(attached.error());
@@ -26,7 +34,9 @@ std::unique_ptr<LoopSession> LoopSession::open(const Aim& aim, const Console& co
 std::vector<DeviceState> LoopSession::look() {
   ObserveOptions options;
   options.only = only_;
-  return observe(attached_.fleet, executor_, options, stop_);
+  std::vector<DeviceState> states = observe(attached_.fleet, executor_, options, stop_);
+  mark_unreached(attached_.fleet, states);
+  return states;
 }
 
 std::function<const Policy*(const FleetDevice&)> LoopSession::policies() const {
@@ -41,13 +51,17 @@ Result<Plan> LoopSession::plan(const std::vector<DeviceState>& states) {
 
 int LoopSession::tell_unread(const std::vector<DeviceState>& states, const Console& console) const {
   bool whole = true;
-  for (const DeviceState& state : states) {
-    if (state.complete()) continue;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const DeviceState& state = states[i];
+    const bool chosen = only_.empty() || std::find(only_.begin(), only_.end(), i) != only_.end();
+    if (!chosen || state.complete()) continue;
     whole = false;
     std::string why = state.reachable ? "some of it was not read" : "nothing here reaches it";
     if (!state.errors.empty()) why = state.errors.front().text();
     if (console.is_text())
-      std::fputs((console.progress().paint(Ink::yellow, "not observed: ") + state.device + ": " + why + "\n").c_str(), stderr);
+      std::fputs((console.progress().paint(Ink::yellow, "not observed: ") + state.device + ": " + why + "\n")
+                     .c_str(),
+                 stderr);
   }
   return whole ? kExitInSync : kExitIncomplete;
 }

@@ -1,4 +1,5 @@
-// What the commands of the loop share: the fleet, an executor that Ctrl-C interrupts, and one look at everything.
+// What the commands of the loop share: the fleet, an executor that Ctrl-C interrupts, and one look at
+// everything.
 #pragma once
 
 #include <string>
@@ -30,7 +31,8 @@ class LoopSession {
   int tell_unread(const std::vector<DeviceState>& states, const Console& console) const;
 
  private:
-  LoopSession(OpenedCluster cluster, const Console& console) : cluster_(std::move(cluster)), stop_(console.stop) {}
+  LoopSession(OpenedCluster cluster, const Console& console)
+      : cluster_(std::move(cluster)), stop_(console.stop) {}
 
   OpenedCluster cluster_;
   AttachedFleet attached_;

@@ -18,6 +18,8 @@ Result<CompileOptions> compile_options(const Aim& aim, const std::string& folder
   options.today = today();
   if (aim.twin) {
     TRY(const BitRate rate, parse_bit_rate(aim.link_rate));
+    if (rate.bits_per_second == 0)
+      return Error{ErrorKind::invalid_spec, "--link-rate: a link of " + aim.link_rate + " carries nothing"};
     options.twin = TwinScale{.link_rate = rate.bits_per_second};
   }
   TRY(options.allocation.lock, read_allocation_lock(folder));

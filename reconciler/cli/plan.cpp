@@ -3,18 +3,21 @@
 #include <nlohmann/json.hpp>
 
 #include "reconciler/cli/commands.hpp"
-#include "reconciler/cli/plan_file.hpp"
 #include "reconciler/cli/loop_session.hpp"
+#include "reconciler/cli/plan_file.hpp"
 #include "reconciler/report/plan_text.hpp"
 
 namespace lockstep {
 namespace {
 
-void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const LoopSession& session, const Console& console) {
+void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const LoopSession& session,
+                const Console& console, bool whole) {
   const Terminal& out = console.out();
   std::string text = out.paint(Ink::bold, "plan for " + session.cluster().title()) + "\n";
   text += plan_text(plan, out) + not_applied_text(states, out);
-  text += plan.empty() ? out.paint(Ink::green, "nothing to do") + "\n" : plan_summary(plan) + "\n";
+  const std::string nothing = whole ? out.paint(Ink::green, "nothing to do")
+                                    : out.paint(Ink::yellow, "nothing to do in what could be observed");
+  text += (plan.empty() ? nothing : plan_summary(plan)) + "\n";
   if (!plan.empty()) text += out.paint(Ink::dim, plan.digest) + "\n";
   console.print(text);
 }
@@ -30,13 +33,14 @@ int run_plan(const PlanOptions& options, const Console& console) {
   const Result<Plan> plan = session->plan(states);
   if (!plan) return console.fail(plan.error());
   if (!options.out.empty()) {
-    if (Result<Done> written = write_plan_file(options.out, options.aim, *plan); !written) return console.fail(written.error());
+    if (Result<Done> written = write_plan_file(options.out, options.aim, *plan); !written)
+      return console.fail(written.error());
   }
+  const int read = session->tell_unread(states, console);
   if (console.is_text())
-    print_plan(*plan, states, *session, console);
+    print_plan(*plan, states, *session, console, read == kExitInSync);
   else
     console.print_document(to_json(*plan));
-  const int read = session->tell_unread(states, console);
   if (read != kExitInSync) return read;
   return plan->empty() ? kExitInSync : kExitDifferent;
 }

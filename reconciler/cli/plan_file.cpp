@@ -25,7 +25,8 @@ Result<PlanFile> read_plan_file(const std::string& file) {
   const Error not_a_plan{ErrorKind::invalid_spec, file + " is not a plan that `lockstep plan --out` wrote"};
   if (document.is_discarded() || !document.is_object() || !document.contains(kAim)) return not_a_plan;
   const nlohmann::json& aim = document[kAim];
-  if (!aim.is_object() || !aim.value("specs", nlohmann::json()).is_array() || !aim.value("twin", nlohmann::json()).is_boolean() ||
+  if (!aim.is_object() || !aim.value("specs", nlohmann::json()).is_array() ||
+      !aim.value("twin", nlohmann::json()).is_boolean() ||
       !aim.value("linkRate", nlohmann::json()).is_string())
     return not_a_plan;
   PlanFile out;

@@ -1,5 +1,5 @@
-// A plan on disk: `plan --out` writes it, `apply plan.json` reads it. It names the specs that it was made from, since
-// the ground that it stands on (the digests) is checked against what they say now.
+// A plan on disk: `plan --out` writes it, `apply plan.json` reads it. It names the specs that it was made
+// from, since the ground that it stands on (the digests) is checked against what they say now.
 #pragma once
 
 #include <string>

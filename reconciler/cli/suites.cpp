@@ -40,7 +40,8 @@ Result<Done> accept_baselines(Journal& journal, const std::vector<SuiteOutcome>&
     for (const BenchmarkOutcome& outcome : suite.benchmarks) {
       bench::Baseline fresh = bench::accept(outcome.measurements);
       merged.config_hash = fresh.config_hash.empty() ? merged.config_hash : fresh.config_hash;
-      for (auto& [key, distribution] : fresh.entries) merged.entries.insert_or_assign(key, std::move(distribution));
+      for (auto& [key, distribution] : fresh.entries)
+        merged.entries.insert_or_assign(key, std::move(distribution));
     }
     TRY_DONE(journal.keep(baseline_place(name), nlohmann::json::parse(bench::write_baseline(merged))));
   }
@@ -59,7 +60,8 @@ OnFail on_violation(const Catalog& catalog) {
   return harshest;
 }
 
-Result<GateResult> SuiteGate::measure(const BlastRadius& affected, const BlastRadius& pending, const Call& call) {
+Result<GateResult> SuiteGate::measure(const BlastRadius& affected, const BlastRadius& pending,
+                                      const Call& call) {
   MeasureChoice choice;
   bool all = false;
   for (const ValidationSuite& suite : cluster_.catalog.validation_suites)
@@ -67,7 +69,9 @@ Result<GateResult> SuiteGate::measure(const BlastRadius& affected, const BlastRa
   choice.affected = [&affected, &pending, all](const Crossed& crossed) {
     return all || affected.touches_path(crossed.devices, crossed.links);
   };
-  choice.pending = [&pending](const Crossed& crossed) { return pending.touches_path(crossed.devices, crossed.links); };
+  choice.pending = [&pending](const Crossed& crossed) {
+    return pending.touches_path(crossed.devices, crossed.links);
+  };
   Result<std::vector<SuiteOutcome>> outcomes = lockstep::measure(
       measure_input(cluster_, journal_), choice,
       [this](const MeasureProgress& at) {

@@ -1,7 +1,7 @@
 // The validation suites of an opened cluster as the engine's gate, and as the `bench` command runs them.
 //
-// Promises: baselines come from and go to the journal, so that a gate compares with the last accepted generation; only
-// what a change can have touched is measured in a gate (onChange.scope: affected).
+// Promises: baselines come from and go to the journal, so that a gate compares with the last accepted
+// generation; only what a change can have touched is measured in a gate (onChange.scope: affected).
 #pragma once
 
 #include <vector>
@@ -26,7 +26,8 @@ class SuiteGate final : public Measurer {
  public:
   SuiteGate(const OpenedCluster& cluster, const Journal& journal, const Console& console)
       : cluster_(cluster), journal_(journal), console_(console) {}
-  Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending, const Call& call) override;
+  Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending,
+                             const Call& call) override;
   // Of the last measure().
   const std::vector<SuiteOutcome>& outcomes() const { return outcomes_; }
 

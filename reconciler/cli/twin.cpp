@@ -37,7 +37,11 @@ TwinLayout layout_of(const OpenedCluster& cluster) {
 }
 
 nlohmann::json twin_json(const OpenedCluster& cluster, std::string_view what) {
-  return {{"apiVersion", "lockstep.dev/v1alpha1"}, {"kind", "Twin"}, {"cluster", cluster.name}, {"id", cluster.id}, {"state", what}};
+  return {{"apiVersion", "lockstep.dev/v1alpha1"},
+          {"kind", "Twin"},
+          {"cluster", cluster.name},
+          {"id", cluster.id},
+          {"state", what}};
 }
 
 nlohmann::json report_json(const OpenedCluster& cluster, const TwinReport& report) {
@@ -63,8 +67,9 @@ std::string report_text(const OpenedCluster& cluster, const TwinReport& report, 
   Table table({{"device"}, {"daemon"}, {"pid", true}, {"state"}, {""}});
   for (const DaemonState& daemon : report.daemons) {
     const Ink ink = daemon.life == DaemonLife::running ? Ink::green : Ink::red;
-    table.add({terminal.paint(Ink::cyan, daemon.device), daemon.name, daemon.pid > 0 ? std::to_string(daemon.pid) : "-",
-               terminal.paint(ink, to_string(daemon.life)), daemon.how});
+    table.add({terminal.paint(Ink::cyan, daemon.device), daemon.name,
+               daemon.pid > 0 ? std::to_string(daemon.pid) : "-", terminal.paint(ink, to_string(daemon.life)),
+               daemon.how});
   }
   if (!table.empty()) out += table.render(terminal, "  ");
   for (const std::string& one : report.left_behind) out += "  left behind: " + one + "\n";
@@ -75,7 +80,8 @@ int list_faults(const Console& console) {
   Table table({{"fault"}, {"arguments"}, {"what it does"}});
   nlohmann::json all = nlohmann::json::array();
   for (const Fault& fault : faults()) {
-    table.add({console.out().paint(Ink::cyan, fault.name), std::string(fault.arguments), std::string(fault.what)});
+    table.add(
+        {console.out().paint(Ink::cyan, fault.name), std::string(fault.arguments), std::string(fault.what)});
     all.push_back({{"name", fault.name}, {"arguments", fault.arguments}, {"what", fault.what}});
   }
   if (console.is_text())
@@ -90,24 +96,29 @@ int list_faults(const Console& console) {
 int run_twin_up(const TwinUpOptions& options, const Console& console) {
   const std::optional<OpenedCluster> cluster = open_twin(options.aim, console);
   if (!cluster) return kExitError;
+  if (cluster->compiled.topology.devices.empty())
+    return console.fail(Error{ErrorKind::invalid_spec, "the specs name no device: there is no DeviceSet"});
   TwinOptions twin;
   twin.lldp = !options.no_lldp;
   const Result<TwinHandle> handle = up(
       layout_of(*cluster), twin,
       [&console](const TwinProgress& at) {
-        console.say_passing(at.text.empty() ? fmt::format("{} {}/{}", at.step, at.done, at.of) : at.step + " " + at.text);
+        console.say_passing(at.text.empty() ? fmt::format("{} {}/{}", at.step, at.done, at.of)
+                                            : at.step + " " + at.text);
       },
       console.stop);
   console.say_passing("");
   if (!handle) return console.fail(handle.error());
   if (console.is_text()) {
-    for (const std::string& one : handle->cleaned) console.print("cleaned what a dead twin had left: " + one + "\n");
+    for (const std::string& one : handle->cleaned)
+      console.print("cleaned what a dead twin had left: " + one + "\n");
     const Topology& topology = cluster->compiled.topology;
-    console.print(handle->was_up
-                      ? fmt::format("the twin of {} is up already\n", cluster->name)
-                      : fmt::format("the twin of {} is up in {} ms: {} network namespaces, {} cables, FRR in every switch; bare, "
-                                    "until `lockstep apply --twin`\n",
-                                    cluster->name, handle->took.count(), topology.devices.size(), topology.links.size()));
+    console.print(handle->was_up ? fmt::format("the twin of {} is up already\n", cluster->name)
+                                 : fmt::format("the twin of {} is up in {} ms: {} network namespaces, {} "
+                                               "cables, FRR in every switch; bare, "
+                                               "until `lockstep apply --twin`\n",
+                                               cluster->name, handle->took.count(), topology.devices.size(),
+                                               topology.links.size()));
   } else {
     nlohmann::json document = twin_json(*cluster, handle->was_up ? "was up" : "up");
     document["milliseconds"] = handle->took.count();
@@ -128,7 +139,8 @@ int run_twin_down(const Aim& aim, const Console& console) {
     return kExitInSync;
   }
   for (const std::string& one : gone->cleaned) console.print("took away " + one + "\n");
-  console.print(fmt::format("the twin of {} {}\n", cluster->name, gone->was_up ? "is down; nothing stays" : "was not up"));
+  console.print(fmt::format("the twin of {} {}\n", cluster->name,
+                            gone->was_up ? "is down; nothing stays" : "was not up"));
   return kExitInSync;
 }
 
@@ -153,14 +165,17 @@ int run_twin_exec(const TwinExecOptions& options, const Console& console) {
 int run_twin_break(const TwinBreakOptions& options, const Console& console) {
   if (options.list) return list_faults(console);
   if (options.fault.empty())
-    return console.fail(Error{ErrorKind::invalid_spec, "which fault? `lockstep twin break --list` shows them"});
+    return console.fail(
+        Error{ErrorKind::invalid_spec, "which fault? `lockstep twin break --list` shows them"});
   const std::optional<OpenedCluster> cluster = open_twin(Aim{.specs = {options.specs}}, console);
   if (!cluster) return kExitError;
   Call call;
-  call.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);  // a hung daemon is a fault, not an end
+  call.deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(30);  // a hung daemon is a fault, not an end
   call.stop = console.stop;
   call.wake_fd = console.stop_fd;
-  const Result<std::vector<std::string>> done = break_twin(cluster->id, options.fault, options.arguments, call);
+  const Result<std::vector<std::string>> done =
+      break_twin(cluster->id, options.fault, options.arguments, call);
   if (!done) return console.fail(done.error());
   if (console.is_text()) {
     for (const std::string& line : *done) console.print(line + "\n");

@@ -14,17 +14,18 @@ int run_validate(const ValidateOptions& options, const Console& console) {
   std::size_t leaves = 0;
   for (const Intent& intent : opened->compiled.intents) leaves += intent.want.size();
   if (console.is_text()) {
-    console.print(fmt::format("{}: {} devices, {} links, {} leaves wanted; valid and proved{}\n", opened->name,
-                              topology.devices.size(), topology.links.size(), leaves,
-                              opened->warnings.empty() ? "" : fmt::format(", {} warnings", opened->warnings.size())));
+    console.print(
+        fmt::format("{}: {} devices, {} links, {} leaves wanted; valid and proved{}\n", opened->name,
+                    topology.devices.size(), topology.links.size(), leaves,
+                    opened->warnings.empty() ? "" : fmt::format(", {} warnings", opened->warnings.size())));
   } else {
     console.print_document(nlohmann::json{{"apiVersion", "lockstep.dev/v1alpha1"},
-                                 {"kind", "Validation"},
-                                 {"cluster", opened->name},
-                                 {"devices", topology.devices.size()},
-                                 {"links", topology.links.size()},
-                                 {"leaves", leaves},
-                                 {"warnings", opened->warnings.size()}});
+                                          {"kind", "Validation"},
+                                          {"cluster", opened->name},
+                                          {"devices", topology.devices.size()},
+                                          {"links", topology.links.size()},
+                                          {"leaves", leaves},
+                                          {"warnings", opened->warnings.size()}});
   }
   return kExitInSync;
 }

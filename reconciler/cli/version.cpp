@@ -12,15 +12,16 @@ int run_version(const Console& console) {
   utsname kernel{};
   uname(&kernel);
   if (console.is_text()) {
-    console.print(fmt::format("lockstep {}\nbuilt with g++ {} ({}), SQLite {}, fmt {}\nrunning on {} {}\n", LOCKSTEP_VERSION,
-                              __VERSION__, LOCKSTEP_BUILD_TYPE, sqlite3_libversion(), FMT_VERSION, kernel.sysname, kernel.release));
+    console.print(fmt::format("lockstep {}\nbuilt with g++ {} ({}), SQLite {}, fmt {}\nrunning on {} {}\n",
+                              LOCKSTEP_VERSION, __VERSION__, LOCKSTEP_BUILD_TYPE, sqlite3_libversion(),
+                              FMT_VERSION, kernel.sysname, kernel.release));
   } else {
     console.print_document(nlohmann::json{{"version", LOCKSTEP_VERSION},
-                                 {"compiler", std::string("g++ ") + __VERSION__},
-                                 {"build", LOCKSTEP_BUILD_TYPE},
-                                 {"sqlite", sqlite3_libversion()},
-                                 {"fmt", FMT_VERSION},
-                                 {"kernel", kernel.release}});
+                                          {"compiler", std::string("g++ ") + __VERSION__},
+                                          {"build", LOCKSTEP_BUILD_TYPE},
+                                          {"sqlite", sqlite3_libversion()},
+                                          {"fmt", FMT_VERSION},
+                                          {"kernel", kernel.release}});
   }
   return kExitInSync;
 }

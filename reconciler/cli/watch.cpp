@@ -1,11 +1,13 @@
+#include "reconciler/engine/watch.hpp"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/loop_session.hpp"
+#include "reconciler/cli/reach.hpp"
 #include "reconciler/engine/apply.hpp"
-#include "reconciler/engine/watch.hpp"
 #include "reconciler/report/drift_report.hpp"
 
 namespace lockstep {
@@ -23,9 +25,12 @@ std::string_view word(WatchEvent::Kind kind) {
 }
 
 void print_event(const WatchEvent& event, const Console& console) {
-  const bool about_leaf = event.kind != WatchEvent::Kind::unreadable && event.kind != WatchEvent::Kind::readable;
+  const bool about_leaf =
+      event.kind != WatchEvent::Kind::unreadable && event.kind != WatchEvent::Kind::readable;
   if (!console.is_text()) {
-    nlohmann::json line{{"event", word(event.kind)}, {"device", event.item.device}, {"microseconds", event.since_event.count()}};
+    nlohmann::json line{{"event", word(event.kind)},
+                        {"device", event.item.device},
+                        {"microseconds", event.since_event.count()}};
     if (about_leaf) {
       line["path"] = event.item.path.text();
       line["want"] = to_json(event.item.want);
@@ -36,22 +41,28 @@ void print_event(const WatchEvent& event, const Console& console) {
     return;
   }
   const Terminal& out = console.out();
-  const Ink ink = event.kind == WatchEvent::Kind::cleared || event.kind == WatchEvent::Kind::readable ? Ink::green
-                  : event.kind == WatchEvent::Kind::appeared                                          ? Ink::red
-                                                                                                      : Ink::yellow;
+  const Ink ink = event.kind == WatchEvent::Kind::cleared || event.kind == WatchEvent::Kind::readable
+                      ? Ink::green
+                  : event.kind == WatchEvent::Kind::appeared ? Ink::red
+                                                             : Ink::yellow;
   std::string text = pad(out.paint(ink, word(event.kind)), 10) + "  ";
   text += about_leaf ? drift_sentence(event.item) : event.item.device + ": " + event.item.reason;
   if (about_leaf && !event.item.origin.file.empty())
-    text += out.paint(Ink::dim, fmt::format("  {}:{} {}", event.item.origin.file, event.item.origin.line, event.item.origin.rule));
-  if (event.since_event.count() > 0) text += out.paint(Ink::dim, fmt::format("  {:.1f} ms", static_cast<double>(event.since_event.count()) / 1000.0));
+    text += out.paint(Ink::dim, fmt::format("  {}:{} {}", event.item.origin.file, event.item.origin.line,
+                                            event.item.origin.rule));
+  if (event.since_event.count() > 0)
+    text += out.paint(Ink::dim,
+                      fmt::format("  {:.1f} ms", static_cast<double>(event.since_event.count()) / 1000.0));
   console.print(text + "\n");
 }
 
 // What may happen by itself is what the specs put under mode: converge.
-void heal(LoopSession& session, Journal& journal, const std::vector<std::size_t>& devices, const Console& console) {
+void heal(LoopSession& session, Journal& journal, const std::vector<std::size_t>& devices,
+          const Console& console) {
   ObserveOptions observe_options;
   observe_options.only = devices;
-  const std::vector<DeviceState> states = observe(session.fleet(), session.executor(), observe_options, console.stop);
+  const std::vector<DeviceState> states =
+      observe(session.fleet(), session.executor(), observe_options, console.stop);
   PlanChoice choice;
   choice.person = false;
   for (const std::size_t index : devices) choice.only.push_back(session.fleet()[index].name);
@@ -65,10 +76,11 @@ void heal(LoopSession& session, Journal& journal, const std::vector<std::size_t>
   ApplyOptions options;
   options.author = "lockstep watch";
   options.reason = "drift";
-  const ApplyReport report = apply(session.fleet(), session.executor(), journal, *plan, options, {}, console.stop);
+  const ApplyReport report =
+      apply(session.fleet(), session.executor(), journal, *plan, options, {}, console.stop);
   if (console.is_text())
-    console.print(fmt::format("healed      {} of {} steps: {}\n", report.count(StepState::done), report.steps.size(),
-                              to_string(report.verdict)));
+    console.print(fmt::format("healed      {} of {} steps: {}\n", report.count(StepState::done),
+                              report.steps.size(), to_string(report.verdict)));
 }
 
 }  // namespace
@@ -76,6 +88,7 @@ void heal(LoopSession& session, Journal& journal, const std::vector<std::size_t>
 int run_watch(const WatchOptions& options, const Console& console) {
   const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, "");
   if (!session) return kExitError;
+  if (Result<Done> reached = reaches_any(session->fleet()); !reached) return console.fail(reached.error());
   std::unique_ptr<Journal> journal;
   WatchSettings settings;
   if (options.converge) {
@@ -83,13 +96,16 @@ int run_watch(const WatchOptions& options, const Console& console) {
         Journal::open(state_directory(session->cluster()), {.command = "lockstep watch --converge"});
     if (!opened) return console.fail(opened.error());
     journal = *std::move(opened);
-    settings.heal = [&](const std::vector<std::size_t>& devices) { heal(*session, *journal, devices, console); };
+    settings.heal = [&](const std::vector<std::size_t>& devices) {
+      heal(*session, *journal, devices, console);
+    };
   }
   if (console.is_text())
-    console.print(console.out().paint(Ink::bold, "watching " + session->cluster().title()) + "; Ctrl-C ends it\n");
-  const Result<Done> ended =
-      watch(session->fleet(), session->executor(), session->origins(), session->sources(), settings,
-            [&console](const WatchEvent& event) { print_event(event, console); }, console.stop);
+    console.print(console.out().paint(Ink::bold, "watching " + session->cluster().title()) +
+                  "; Ctrl-C ends it\n");
+  const Result<Done> ended = watch(
+      session->fleet(), session->executor(), session->origins(), session->sources(), settings,
+      [&console](const WatchEvent& event) { print_event(event, console); }, console.stop);
   if (!ended && ended.error().kind != ErrorKind::cancelled) return console.fail(ended.error());
   return kExitInSync;
 }

@@ -66,13 +66,14 @@ struct GateResult {
   std::string why;  // "pairs: bandwidth min 41.0% of nominal, want >= 90%"
 };
 
-// Runs the benchmarks that the change can have touched, but for paths that `pending` touches: those still wait for
-// later steps, and what ails them is not this change's doing. Called on a worker thread of Lane::bench; everything
-// the engine does meanwhile is wait.
+// Runs the benchmarks that the change can have touched, but for paths that `pending` touches: those still
+// wait for later steps, and what ails them is not this change's doing. Called on a worker thread of
+// Lane::bench; everything the engine does meanwhile is wait.
 class Measurer {
  public:
   virtual ~Measurer() = default;
-  virtual Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending, const Call& call) = 0;
+  virtual Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending,
+                                     const Call& call) = 0;
 };
 
 enum class OnFail : std::uint8_t { rollback, quarantine, alert };

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
 namespace lockstep {
 namespace {
@@ -11,10 +14,13 @@ namespace {
 using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 // Where traffic flows now, as far as the device's own tree tells: members of collections whose removal would
-// disturb traffic (addresses, neighbours, routes) are what makes a port or a device carry any.
+// disturb traffic (addresses, neighbours, routes) are what makes a port or a device carry any. Where none are
+// wanted (a port that only switches frames), the tree can't tell.
 struct Traffic {
   bool device = false;
-  std::set<TextId> ports;  // first keys
+  std::set<std::string_view> ports;  // first keys
+  bool device_told = false;
+  std::set<std::string_view> ports_told;
 };
 
 Traffic traffic_of(const DeviceInput& device, const Columns& columns) {
@@ -23,11 +29,13 @@ Traffic traffic_of(const DeviceInput& device, const Columns& columns) {
   for (const Leaf& want : device.intent->want.leaves()) {
     const Row& row = columns.row(want.path.row());
     if (!row.collection || row.disruption < Disruption::traffic || row.facet != Facet::config) continue;
+    traffic.device_told = true;
+    if (want.path.key_count() > 0) traffic.ports_told.insert(want.path.key(0));
     // What could not be read may well be there.
     if (!device.observation->have.value(want.path) && !is_unread(device.observation->unread, want.path))
       continue;
     traffic.device = true;
-    if (want.path.key_count() > 0) traffic.ports.insert(want.path.key_id(0));
+    if (want.path.key_count() > 0) traffic.ports.insert(want.path.key(0));
   }
   return traffic;
 }
@@ -57,7 +65,9 @@ constexpr std::size_t kWaveRoundsMax = 64;
 class Orderer {
  public:
   Orderer(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, const Columns& columns)
-      : input_(input), atoms_(atoms), columns_(columns) {}
+      : input_(input), atoms_(atoms), columns_(columns), traffic_(input.devices.size()) {
+    for (std::uint32_t d = 0; d < input.devices.size(); ++d) index_.emplace(input.devices[d].name, d);
+  }
 
   Result<OrderGraph> order() {
     add_nodes();
@@ -92,22 +102,50 @@ class Orderer {
     return cable;
   }
 
+  const Traffic& traffic(std::uint32_t device) {
+    auto& known = traffic_[device];
+    if (!known) known = traffic_of(input_.devices[device], columns_);
+    return *known;
+  }
+
+  // As the device at that end of a cable tells. A device that we know nothing of may well use its port.
+  bool end_carries_traffic(const PortName& end) {
+    const auto device = index_.find(end.device);
+    return device == index_.end() || traffic(device->second).ports.contains(end.port);
+  }
+
+  bool carries_traffic(std::uint32_t device, std::string_view port) {
+    const Traffic& own = traffic(device);
+    if (own.ports_told.contains(port)) return own.ports.contains(port);
+    const PortName* const peer =
+        input_.wiring != nullptr ? input_.wiring->peer(input_.devices[device].name, port) : nullptr;
+    return peer != nullptr && end_carries_traffic(*peer);
+  }
+
+  bool carries_traffic(std::uint32_t device) {
+    const Traffic& own = traffic(device);
+    if (own.device_told || input_.wiring == nullptr) return own.device;
+    if (ends_at_.empty())
+      for (const Cable& cable : input_.wiring->cables) {
+        ends_at_[cable.a.device].push_back(&cable.b);
+        ends_at_[cable.b.device].push_back(&cable.a);
+      }
+    const auto& ends = ends_at_[input_.devices[device].name];
+    return std::any_of(ends.begin(), ends.end(),
+                       [this](const PortName* end) { return end_carries_traffic(*end); });
+  }
+
   void add_nodes() {
     for (std::uint32_t d = 0; d < atoms_.size(); ++d) {
       first_node_.push_back(static_cast<std::uint32_t>(graph_.nodes.size()));
-      if (atoms_[d].atoms.empty()) {
-        traffic_.emplace_back();
-        continue;
-      }
       const DeviceInput& device = input_.devices[d];
-      traffic_.push_back(traffic_of(device, columns_));
       for (std::uint32_t a = 0; a < atoms_[d].atoms.size(); ++a) {
         const Atom& atom = atoms_[d].atoms[a];
         OrderNode node{.device = d, .atom = a, .cable = cable_of(device, atom)};
         if (atom.disruption >= Disruption::traffic)
           node.live = node.cable != kNoCable && atom.disruption == Disruption::traffic
-                          ? traffic_[d].ports.contains(atom.changes.front().path.key_id(0))
-                          : traffic_[d].device;
+                          ? carries_traffic(d, atom.changes.front().path.key(0))
+                          : carries_traffic(d);
         graph_.nodes.push_back(node);
       }
       for (const auto& [first, second] : atoms_[d].order)
@@ -206,7 +244,7 @@ class Orderer {
   void give_waves() {
     std::map<const Policy*, std::vector<std::uint32_t>> devices;
     for (std::uint32_t d = 0; d < atoms_.size(); ++d)
-      if (!atoms_[d].atoms.empty() && traffic_[d].device) devices[input_.devices[d].policy].push_back(d);
+      if (!atoms_[d].atoms.empty() && carries_traffic(d)) devices[input_.devices[d].policy].push_back(d);
     std::map<std::uint32_t, std::uint32_t> own_wave;
     for (auto& [policy, those] : devices) {
       if (policy == nullptr || policy->waves.empty()) continue;
@@ -309,7 +347,9 @@ class Orderer {
   const Columns& columns_;
   OrderGraph graph_;
   std::vector<std::uint32_t> first_node_;
-  std::vector<Traffic> traffic_;
+  std::vector<std::optional<Traffic>> traffic_;  // by device, once asked for
+  std::unordered_map<std::string_view, std::uint32_t> index_;
+  std::unordered_map<std::string_view, std::vector<const PortName*>> ends_at_;  // the far ends of its cables
   std::size_t own_nodes_ = 0;
   Edges references_;
   std::vector<std::uint32_t> in_cycle_;

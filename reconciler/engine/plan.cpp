@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/steps.hpp"
@@ -58,14 +59,19 @@ void ask_approval(const DeviceInput& device, Step& step) {
                                                             to_string(step.disruption))});
 }
 
-// Cures are only offered where nothing differs that could be the cause: neither here nor at a peer.
-bool is_quiet(const PlanInput& input, const DeviceInput& device, const std::set<std::string>& changing) {
-  if (changing.contains(device.name)) return false;
-  if (input.wiring == nullptr) return true;
-  return std::none_of(input.wiring->cables.begin(), input.wiring->cables.end(), [&](const Cable& cable) {
-    return (cable.a.device == device.name && changing.contains(cable.b.device)) ||
-           (cable.b.device == device.name && changing.contains(cable.a.device));
-  });
+// Devices that change, and those at the other ends of their cables. Cures are only offered elsewhere: where
+// nothing differs that could be the cause.
+std::unordered_set<std::string_view> near_changes(const PlanInput& input) {
+  std::unordered_set<std::string_view> changing;
+  for (const DeviceInput& device : input.devices)
+    if (!device.changes.empty()) changing.insert(device.name);
+  std::unordered_set<std::string_view> near = changing;
+  if (input.wiring == nullptr) return near;
+  for (const Cable& cable : input.wiring->cables) {
+    if (changing.contains(cable.a.device)) near.insert(cable.b.device);
+    if (changing.contains(cable.b.device)) near.insert(cable.a.device);
+  }
+  return near;
 }
 
 void add_remedies(const DeviceInput& device, DeviceAtoms& atoms) {
@@ -89,15 +95,12 @@ void add_remedies(const DeviceInput& device, DeviceAtoms& atoms) {
 
 std::vector<DeviceAtoms> all_atoms(const PlanInput& input, const Columns& columns) {
   std::vector<DeviceAtoms> atoms(input.devices.size());
-  std::set<std::string> changing;
-  for (std::size_t d = 0; d < input.devices.size(); ++d) {
-    if (input.devices[d].changes.empty()) continue;
-    atoms[d] = make_atoms(input.devices[d], columns);
-    changing.insert(input.devices[d].name);
-  }
+  const std::unordered_set<std::string_view> near = near_changes(input);
+  for (std::size_t d = 0; d < input.devices.size(); ++d)
+    if (!input.devices[d].changes.empty()) atoms[d] = make_atoms(input.devices[d], columns);
   for (std::size_t d = 0; d < input.devices.size(); ++d) {
     const DeviceInput& device = input.devices[d];
-    if (!device.effects.empty() && device.remedy && is_quiet(input, device, changing))
+    if (!device.effects.empty() && device.remedy && !near.contains(device.name))
       add_remedies(device, atoms[d]);
   }
   return atoms;

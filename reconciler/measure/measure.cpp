@@ -14,12 +14,16 @@
 namespace lockstep {
 namespace {
 
-// Flows that one machine can drive at once without measuring its own CPU: two a core (a sender and a receiver each).
+// Flows that one machine can drive at once without measuring its own CPU: two a core (a sender and a receiver
+// each).
 std::size_t flows_at_once() { return std::max<std::size_t>(2, 2 * std::thread::hardware_concurrency()); }
 
-std::uint64_t speed_of(const TopologyLink& link) { return link.speed_in_twin != 0 ? link.speed_in_twin : link.speed; }
+std::uint64_t speed_of(const TopologyLink& link) {
+  return link.speed_in_twin != 0 ? link.speed_in_twin : link.speed;
+}
 
-// What one fabric offers to a benchmark: endpoints as bench sees them, in the order of FabricGraph::endpoints.
+// What one fabric offers to a benchmark: endpoints as bench sees them, in the order of
+// FabricGraph::endpoints.
 class Ground {
  public:
   Ground(const MeasureInput& input, FabricIndex index)
@@ -30,8 +34,9 @@ class Ground {
       const auto& address = input.compiled.allocation.port[endpoint.port];
       const std::string& device = topology_.devices[endpoint.device].name;
       bench::ProbeEndpoint probe;
-      probe.endpoint = {device, std::string(topology_.ports[endpoint.port].name), address ? address->address.text() : "",
-                        topology_.devices[endpoint.leaf].name, std::to_string(endpoint.rail)};
+      probe.endpoint = {device, std::string(topology_.ports[endpoint.port].name),
+                        address ? address->address.text() : "", topology_.devices[endpoint.leaf].name,
+                        std::to_string(endpoint.rail)};
       probe.netns = input.netns_path ? input.netns_path(device) : "";
       probe.link_rate = speed_of(topology_.links[endpoint.link]);
       probe.mtu = fabric.mtu.value.host.or_else(probe.mtu);
@@ -98,20 +103,24 @@ Result<Done> run_benchmark(Ground& ground, const MeasureInput& input, const Vali
   bench::PlanOptions options;
   options.config_hash = input.config_hash;
   options.limits.flows_per_round = flows_at_once();
-  if (choice.affected) options.wanted = [&](const bench::Pair& pair) { return choice.affected(ground.crossed(pair)); };
-  if (choice.pending) options.excluded = [&](const bench::Pair& pair) { return choice.pending(ground.crossed(pair)); };
+  if (choice.affected)
+    options.wanted = [&](const bench::Pair& pair) { return choice.affected(ground.crossed(pair)); };
+  if (choice.pending)
+    options.excluded = [&](const bench::Pair& pair) { return choice.pending(ground.crossed(pair)); };
   const Benchmark& benchmark = *outcome.benchmark;
   const bench::PlannedBenchmark planned =
       bench::plan_tcp(benchmark, suite.transport.value, ground.probes, ground.links, options);
   outcome.rounds = planned.plan.rounds.size() + planned.plan.group_rounds.size();
   if (outcome.rounds > 0) {
-    TRY(outcome.measurements, bench::run(planned.plan, ground.probes, sink_of(progress, planned.plan.benchmark), stop));
+    TRY(outcome.measurements,
+        bench::run(planned.plan, ground.probes, sink_of(progress, planned.plan.benchmark), stop));
     bench::explain(outcome.measurements, ground.probes, ground.links);
   }
   for (const bench::Measurement& one : outcome.measurements)
     if (one.trouble != bench::Trouble::transport) outcome.transport = one.transport;
   outcome.coverage = bench::coverage(planned, outcome.measurements, ground.probes, ground.links);
-  if (const auto baseline = input.baselines.find(suite.metadata.name.value); baseline != input.baselines.end())
+  if (const auto baseline = input.baselines.find(suite.metadata.name.value);
+      baseline != input.baselines.end())
     bench::attach(baseline->second, outcome.measurements);
   outcome.verdict = bench::judge(benchmark, outcome.measurements);
   return Done{};
@@ -123,13 +132,14 @@ FabricIndex fabric_index(const Catalog& catalog, const ValidationSuite& suite) {
   return kNone;
 }
 
-Result<SuiteOutcome> run_suite(const MeasureInput& input, const ValidationSuite& suite, const MeasureChoice& choice,
-                               const Report& progress, std::stop_token stop) {
+Result<SuiteOutcome> run_suite(const MeasureInput& input, const ValidationSuite& suite,
+                               const MeasureChoice& choice, const Report& progress, std::stop_token stop) {
   SuiteOutcome result;
   result.suite = &suite;
   const FabricIndex index = fabric_index(input.catalog, suite);
   if (index == kNone)
-    return Error{ErrorKind::invalid_spec, "ValidationSuite/" + suite.metadata.name.value + " names no fabric that there is"};
+    return Error{ErrorKind::invalid_spec,
+                 "ValidationSuite/" + suite.metadata.name.value + " names no fabric that there is"};
   Ground ground(input, index);
   std::vector<bench::Verdict> verdicts;
   for (const Benchmark& benchmark : suite.benchmarks) {
@@ -139,8 +149,10 @@ Result<SuiteOutcome> run_suite(const MeasureInput& input, const ValidationSuite&
     outcome.benchmark = &benchmark;
     TRY_DONE(run_benchmark(ground, input, suite, choice, progress, stop, outcome));
     std::vector<std::size_t> slow;
-    for (const bench::SloVerdict& slo : outcome.verdict.slo) slow.insert(slow.end(), slo.violating.begin(), slo.violating.end());
-    for (bench::Suspect& suspect : bench::suspects(outcome.measurements, slow)) result.suspects.push_back(std::move(suspect));
+    for (const bench::SloVerdict& slo : outcome.verdict.slo)
+      slow.insert(slow.end(), slo.violating.begin(), slo.violating.end());
+    for (bench::Suspect& suspect : bench::suspects(outcome.measurements, slow))
+      result.suspects.push_back(std::move(suspect));
     // A benchmark of which nothing was affected says nothing: it has no part in the verdict.
     if (!outcome.measurements.empty()) verdicts.push_back(outcome.verdict.verdict);
     result.benchmarks.push_back(std::move(outcome));
@@ -164,7 +176,8 @@ Result<std::vector<SuiteOutcome>> measure(const MeasureInput& input, const Measu
   }
   if (outcomes.empty() && !choice.suite.empty())
     return Error{ErrorKind::invalid_spec, "no ValidationSuite is called '" + choice.suite + "'"};
-  if (!benchmark_found) return Error{ErrorKind::invalid_spec, "no benchmark is called '" + choice.benchmark + "'"};
+  if (!benchmark_found)
+    return Error{ErrorKind::invalid_spec, "no benchmark is called '" + choice.benchmark + "'"};
   return outcomes;
 }
 

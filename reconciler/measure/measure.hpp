@@ -1,9 +1,9 @@
 // measure: the benchmarks of ValidationSuites, on real traffic, over the pairs that matter, judged.
 //
-// Promises: what runs follows from specs and topology alone: endpoints, rounds in which no link can be oversubscribed
-// under any hash outcome, nominal and ideal figures; only pairs that `affected` names, where given; coverage says what
-// was measured of what there is. A benchmark that can't run here is in the outcome with its reason, as unknown.
-// Refuses: suites or benchmarks by a name that does not exist.
+// Promises: what runs follows from specs and topology alone: endpoints, rounds in which no link can be
+// oversubscribed under any hash outcome, nominal and ideal figures; only pairs that `affected` names, where
+// given; coverage says what was measured of what there is. A benchmark that can't run here is in the outcome
+// with its reason, as unknown. Refuses: suites or benchmarks by a name that does not exist.
 #pragma once
 
 #include <functional>

@@ -21,7 +21,8 @@ std::uint32_t directed(const Topology& topology, PortIndex port) {
 FabricPaths::FabricPaths(const Topology& topology, FabricIndex fabric)
     : topology_(topology), routes_(route(topology, fabric)) {
   for (std::size_t i = 0; i < routes_.switches.size(); ++i) switch_number_[routes_.switches[i]] = i;
-  for (std::size_t i = 0; i < routes_.destinations.size(); ++i) destination_number_[routes_.destinations[i]] = i;
+  for (std::size_t i = 0; i < routes_.destinations.size(); ++i)
+    destination_number_[routes_.destinations[i]] = i;
 }
 
 const CrossedPath* FabricPaths::between_leaves(DeviceIndex from, DeviceIndex to) {

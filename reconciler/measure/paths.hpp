@@ -1,8 +1,8 @@
 // Paths: which devices and links the traffic of two endpoints may cross, under any hash outcome.
 //
-// Promises: from the topology's own routes (specs/fabric/routing), so that rounds, blast radius and the ideal model speak of
-// the same links. A link has two directions: 2 * LinkIndex from its end a to b, + 1 from b to a. Paths between leaves are
-// computed once. Refuses nothing: a pair without a path by design has none.
+// Promises: from the topology's own routes (specs/fabric/routing), so that rounds, blast radius and the ideal
+// model speak of the same links. A link has two directions: 2 * LinkIndex from its end a to b, + 1 from b to
+// a. Paths between leaves are computed once. Refuses nothing: a pair without a path by design has none.
 #pragma once
 
 #include <map>
@@ -16,10 +16,11 @@
 namespace lockstep {
 
 struct CrossedPath {
-  std::vector<DeviceIndex> devices;                // sorted, both ends included
-  std::vector<std::uint32_t> links;                // directed, sorted
-  std::vector<std::vector<std::uint32_t>> stages;  // each a choice between equal links, in order; fixed links apart
-  std::vector<std::uint32_t> fixed;                // directed links that every packet crosses
+  std::vector<DeviceIndex> devices;  // sorted, both ends included
+  std::vector<std::uint32_t> links;  // directed, sorted
+  std::vector<std::vector<std::uint32_t>>
+      stages;                        // each a choice between equal links, in order; fixed links apart
+  std::vector<std::uint32_t> fixed;  // directed links that every packet crosses
 };
 
 class FabricPaths {

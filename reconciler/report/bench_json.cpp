@@ -22,11 +22,14 @@ Json measurement_json(const bench::Measurement& one) {
   else
     out["error"] = one.error;
   for (const Statistic statistic : {Statistic::p5, Statistic::p99})
-    if (const auto figure = bench::figure(one.seen, statistic); figure.value) out[std::string(to_string(statistic))] = *figure.value;
+    if (const auto figure = bench::figure(one.seen, statistic); figure.value)
+      out[std::string(to_string(statistic))] = *figure.value;
   if (one.nominal) out["nominal"] = *one.nominal;
-  if (one.ideal) out["ideal"] = {{"balanced", one.ideal->balanced}, {"hashExpected", one.ideal->hash_expected}};
+  if (one.ideal)
+    out["ideal"] = {{"balanced", one.ideal->balanced}, {"hashExpected", one.ideal->hash_expected}};
   if (one.accepted)
-    if (const auto figure = bench::figure(*one.accepted, Statistic::median); figure.value) out["baseline"] = *figure.value;
+    if (const auto figure = bench::figure(*one.accepted, Statistic::median); figure.value)
+      out["baseline"] = *figure.value;
   if (one.cpu_limited) out["cpuLimited"] = one.cpu_reason;
   if (!one.note.empty()) out["note"] = one.note;
   return out;
@@ -81,7 +84,10 @@ Json bench_json(const std::vector<SuiteOutcome>& outcomes, const std::string& co
           {"verdict", to_string(verdict_of(outcomes))},
           {"benchmarks", benchmarks},
           {"coverage",
-           {{"pairs", coverage.pairs}, {"ofPairs", coverage.of_pairs}, {"links", coverage.links}, {"ofLinks", coverage.of_links}}},
+           {{"pairs", coverage.pairs},
+            {"ofPairs", coverage.of_pairs},
+            {"links", coverage.links},
+            {"ofLinks", coverage.of_links}}},
           {"suspects", suspects}};
 }
 

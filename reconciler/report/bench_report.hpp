@@ -1,4 +1,5 @@
-// What the suites measured: a table, a pair-by-pair heat map, verdicts, suspects; and as JSON (command-line.md).
+// What the suites measured: a table, a pair-by-pair heat map, verdicts, suspects; and as JSON
+// (command-line.md).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

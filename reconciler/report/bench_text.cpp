@@ -13,9 +13,10 @@ namespace {
 
 using bench::Measurement;
 
-
 std::string verdict_text(bench::Verdict verdict, const Terminal& terminal) {
-  const Ink ink = verdict == bench::Verdict::pass ? Ink::green : verdict == bench::Verdict::fail ? Ink::red : Ink::yellow;
+  const Ink ink = verdict == bench::Verdict::pass   ? Ink::green
+                  : verdict == bench::Verdict::fail ? Ink::red
+                                                    : Ink::yellow;
   return terminal.paint(ink, to_string(verdict));
 }
 
@@ -56,7 +57,8 @@ constexpr std::size_t kRowsMax = 8;
 // What kept every single measurement from being taken, where it is one and the same thing.
 std::string shared_trouble(const BenchmarkOutcome& outcome) {
   for (const Measurement& one : outcome.measurements)
-    if (one.trouble != bench::Trouble::transport || one.error != outcome.measurements.front().error) return "";
+    if (one.trouble != bench::Trouble::transport || one.error != outcome.measurements.front().error)
+      return "";
   return outcome.measurements.empty() ? "" : outcome.measurements.front().error;
 }
 
@@ -70,15 +72,23 @@ std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& t
     if (a->ok() != b->ok()) return !a->ok();
     return low_is_good ? a->value > b->value : a->value < b->value;
   });
-  Table table({{"between"}, {"metric"}, {"median", true}, {"p5", true}, {"p99", true}, {"nominal", true}, {"ideal", true},
-               {"baseline", true}, {"remark"}});
+  Table table({{"between"},
+               {"metric"},
+               {"median", true},
+               {"p5", true},
+               {"p99", true},
+               {"nominal", true},
+               {"ideal", true},
+               {"baseline", true},
+               {"remark"}});
   const std::size_t shown = std::min(sorted.size(), kRowsMax);
   for (std::size_t i = 0; i < shown; ++i) {
     const Measurement& one = *sorted[i];
-    table.add({one.subject(), std::string(to_string(one.metric)), one.ok() ? figure_text(one.value, one.metric) : "-",
-               figure_text(one.seen, Statistic::p5, one.metric), figure_text(one.seen, Statistic::p99, one.metric),
-               figure_text(one.nominal, one.metric), ideal_text(one),
-               one.accepted ? figure_text(*one.accepted, Statistic::median, one.metric) : "",
+    table.add({one.subject(), std::string(to_string(one.metric)),
+               one.ok() ? figure_text(one.value, one.metric) : "-",
+               figure_text(one.seen, Statistic::p5, one.metric),
+               figure_text(one.seen, Statistic::p99, one.metric), figure_text(one.nominal, one.metric),
+               ideal_text(one), one.accepted ? figure_text(*one.accepted, Statistic::median, one.metric) : "",
                terminal.paint(one.ok() ? Ink::yellow : Ink::red, remark_text(one))});
   }
   std::string out = table.render(terminal, "    ");
@@ -102,10 +112,10 @@ std::string heat_map_text(const BenchmarkOutcome& outcome, const Terminal& termi
   map.cells.assign(map.names.size(), std::vector<HeatCell>(map.names.size()));
   for (const Measurement& one : outcome.measurements) {
     HeatCell& cell = map.cells[index[one.from]][index[one.to]];
-    cell.state = !one.ok()           ? HeatCell::State::failed
-                 : one.cpu_limited   ? HeatCell::State::unknown
-                 : !one.nominal      ? HeatCell::State::not_measured
-                                     : HeatCell::State::measured;
+    cell.state = !one.ok()         ? HeatCell::State::failed
+                 : one.cpu_limited ? HeatCell::State::unknown
+                 : !one.nominal    ? HeatCell::State::not_measured
+                                   : HeatCell::State::measured;
     if (one.nominal) cell.share = one.value / *one.nominal;
   }
   std::string out;
@@ -121,11 +131,12 @@ std::string heat_map_text(const BenchmarkOutcome& outcome, const Terminal& termi
 std::string slo_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
   std::string out;
   for (const bench::SloVerdict& slo : outcome.verdict.slo) {
-    out += fmt::format("    {} {} {} {}", verdict_text(slo.verdict, terminal), to_string(slo.metric), to_string(slo.statistic),
-                       slo.want);
+    out += fmt::format("    {} {} {} {}", verdict_text(slo.verdict, terminal), to_string(slo.metric),
+                       to_string(slo.statistic), slo.want);
     if (!slo.have.empty()) out += ", have " + terminal.paint(Ink::bold, slo.have);
     if (!slo.worst.empty()) out += terminal.paint(Ink::dim, "  worst: " + slo.worst);
-    if (!slo.reason.empty() && slo.verdict != bench::Verdict::pass) out += terminal.paint(Ink::dim, "  (" + slo.reason + ")");
+    if (!slo.reason.empty() && slo.verdict != bench::Verdict::pass)
+      out += terminal.paint(Ink::dim, "  (" + slo.reason + ")");
     out += "\n";
   }
   return out;
@@ -142,13 +153,13 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
       out += fmt::format("  {}  {} over {}  {}\n", terminal.paint(Ink::cyan, outcome.benchmark->name.value),
                          to_string(outcome.benchmark->workload.value),
                          outcome.transport.empty() ? "no transport" : outcome.transport,
-                         outcome.measurements.empty()
-                             ? terminal.paint(Ink::dim, "nothing here was affected")
-                             : verdict_text(outcome.verdict.verdict, terminal));
+                         outcome.measurements.empty() ? terminal.paint(Ink::dim, "nothing here was affected")
+                                                      : verdict_text(outcome.verdict.verdict, terminal));
       if (!outcome.measurements.empty()) {
-        out += terminal.paint(Ink::dim, fmt::format("    {} of {} pairs, {} of {} links, {} rounds\n", outcome.coverage.pairs,
-                                                    outcome.coverage.of_pairs, outcome.coverage.links,
-                                                    outcome.coverage.of_links, outcome.rounds));
+        out += terminal.paint(
+            Ink::dim, fmt::format("    {} of {} pairs, {} of {} links, {} rounds\n", outcome.coverage.pairs,
+                                  outcome.coverage.of_pairs, outcome.coverage.links,
+                                  outcome.coverage.of_links, outcome.rounds));
         out += measurements_text(outcome, terminal) + heat_map_text(outcome, terminal);
       }
       if (!outcome.measurements.empty()) out += slo_text(outcome, terminal);

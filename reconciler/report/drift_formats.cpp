@@ -11,7 +11,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-bool is_failure(const DriftEntry& item) { return item.state == DriftState::drifted || item.state == DriftState::effect; }
+bool is_failure(const DriftEntry& item) {
+  return item.state == DriftState::drifted || item.state == DriftState::effect;
+}
 
 std::string dump(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -74,20 +76,25 @@ std::string rule_id(const DriftEntry& item) { return "lockstep/" + std::string(t
 }  // namespace
 
 std::string drift_markdown(const DriftReport& report, const std::string& cluster) {
-  std::string out = fmt::format("### {}: {} of {} devices in sync\n\n", cluster, report.in_sync, report.devices);
+  std::string out =
+      fmt::format("### {}: {} of {} devices in sync\n\n", cluster, report.in_sync, report.devices);
   bool any = false;
   for (const DriftEntry& item : report.items) {
     if (!is_failure(item)) continue;
-    if (!any) out += "| device | leaf | want | have | state | disruption | wanted by |\n|---|---|---|---|---|---|---|\n";
+    if (!any)
+      out +=
+          "| device | leaf | want | have | state | disruption | wanted by |\n|---|---|---|---|---|---|---|\n";
     any = true;
-    out += fmt::format("| {} | `{}` | {} | {} | {} | {} | `{}:{}` {} |\n", escape_markdown(item.device),
-                       escape_markdown(item.path.text()), escape_markdown(item.want.to_string()),
-                       escape_markdown(item.have.to_string()), to_string(item.state), to_string(item.disruption),
-                       escape_markdown(item.origin.file), item.origin.line, escape_markdown(item.origin.rule));
+    out +=
+        fmt::format("| {} | `{}` | {} | {} | {} | {} | `{}:{}` {} |\n", escape_markdown(item.device),
+                    escape_markdown(item.path.text()), escape_markdown(item.want.to_string()),
+                    escape_markdown(item.have.to_string()), to_string(item.state), to_string(item.disruption),
+                    escape_markdown(item.origin.file), item.origin.line, escape_markdown(item.origin.rule));
   }
   if (!any) out += "No drift.\n";
   for (const Unobserved& one : report.unobserved)
-    out += fmt::format("\n- not observed: {} {} ({})", one.device, escape_markdown(one.path), escape_markdown(one.why));
+    out += fmt::format("\n- not observed: {} {} ({})", one.device, escape_markdown(one.path),
+                       escape_markdown(one.why));
   return out + "\n";
 }
 
@@ -108,12 +115,14 @@ std::string drift_sarif(const DriftReport& report) {
     results.push_back(std::move(result));
   }
   for (const Unobserved& one : report.unobserved)
-    results.push_back({{"ruleId", "lockstep/unobserved"},
-                       {"level", "warning"},
-                       {"message", {{"text", fmt::format("{} {} was not observed: {}", one.device, one.path, one.why)}}}});
+    results.push_back(
+        {{"ruleId", "lockstep/unobserved"},
+         {"level", "warning"},
+         {"message", {{"text", fmt::format("{} {} was not observed: {}", one.device, one.path, one.why)}}}});
   const Json rules = Json::array(
       {{{"id", "lockstep/drifted"}, {"shortDescription", {{"text", "A device differs from its spec"}}}},
-       {{"id", "lockstep/effect"}, {"shortDescription", {{"text", "Configured as wanted, and the device does not do it"}}}},
+       {{"id", "lockstep/effect"},
+        {"shortDescription", {{"text", "Configured as wanted, and the device does not do it"}}}},
        {{"id", "lockstep/unobserved"}, {"shortDescription", {{"text", "Could not be read"}}}}});
   return dump({{"version", "2.1.0"},
                {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
@@ -129,20 +138,24 @@ std::string drift_junit(const DriftReport& report, const std::string& cluster) {
     if (!is_failure(item)) continue;
     ++failures;
     cases += fmt::format(
-        "    <testcase classname=\"{}\" name=\"{}\">\n      <failure message=\"{}\" type=\"{}\">{}:{}:{}</failure>\n"
+        "    <testcase classname=\"{}\" name=\"{}\">\n      <failure message=\"{}\" "
+        "type=\"{}\">{}:{}:{}</failure>\n"
         "    </testcase>\n",
-        escape_xml(item.device), escape_xml(item.path.text()), escape_xml(drift_sentence(item)), to_string(item.state),
-        escape_xml(item.origin.file), item.origin.line, item.origin.column);
+        escape_xml(item.device), escape_xml(item.path.text()), escape_xml(drift_sentence(item)),
+        to_string(item.state), escape_xml(item.origin.file), item.origin.line, item.origin.column);
   }
   for (const Unobserved& one : report.unobserved)
-    cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\">\n      <error message=\"{}\"/>\n    </testcase>\n",
-                         escape_xml(one.device), escape_xml(one.path.empty() ? "device" : one.path), escape_xml(one.why));
+    cases += fmt::format(
+        "    <testcase classname=\"{}\" name=\"{}\">\n      <error message=\"{}\"/>\n    </testcase>\n",
+        escape_xml(one.device), escape_xml(one.path.empty() ? "device" : one.path), escape_xml(one.why));
   if (report.in_sync > 0)
-    cases += fmt::format("    <testcase classname=\"{}\" name=\"{} devices in sync\"/>\n", escape_xml(cluster), report.in_sync);
+    cases += fmt::format("    <testcase classname=\"{}\" name=\"{} devices in sync\"/>\n",
+                         escape_xml(cluster), report.in_sync);
   const std::size_t tests = failures + report.unobserved.size() + (report.in_sync > 0 ? 1 : 0);
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n{}  </testsuite>\n</testsuites>\n",
+      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n{}  "
+      "</testsuite>\n</testsuites>\n",
       escape_xml(cluster), tests, failures, report.unobserved.size(), cases);
 }
 
@@ -150,11 +163,12 @@ std::string drift_gitlab(const DriftReport& report) {
   Json findings = Json::array();
   for (const DriftEntry& item : report.items) {
     if (!is_failure(item)) continue;
-    findings.push_back({{"description", drift_sentence(item)},
-                        {"check_name", rule_id(item)},
-                        {"fingerprint", fingerprint(item)},
-                        {"severity", item.disruption == Disruption::none ? "major" : "critical"},
-                        {"location", {{"path", item.origin.file}, {"lines", {{"begin", std::max(1U, item.origin.line)}}}}}});
+    findings.push_back(
+        {{"description", drift_sentence(item)},
+         {"check_name", rule_id(item)},
+         {"fingerprint", fingerprint(item)},
+         {"severity", item.disruption == Disruption::none ? "major" : "critical"},
+         {"location", {{"path", item.origin.file}, {"lines", {{"begin", std::max(1U, item.origin.line)}}}}}});
   }
   return dump(findings);
 }
@@ -168,8 +182,9 @@ std::string drift_github(const DriftReport& report) {
                        escape_github(drift_sentence(item), false));
   }
   for (const Unobserved& one : report.unobserved)
-    out += fmt::format("::warning title=lockstep/unobserved::{}\n",
-                       escape_github(fmt::format("{} {} was not observed: {}", one.device, one.path, one.why), false));
+    out += fmt::format(
+        "::warning title=lockstep/unobserved::{}\n",
+        escape_github(fmt::format("{} {} was not observed: {}", one.device, one.path, one.why), false));
   return out;
 }
 

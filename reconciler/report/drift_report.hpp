@@ -1,7 +1,9 @@
-// A DriftReport for people and for the tools of CI: text, Markdown (a merge request's comment), SARIF 2.1.0 (OASIS), JUnit
-// XML, GitLab code quality JSON and GitHub workflow commands, each down to the line of the spec.
+// A DriftReport for people and for the tools of CI: text, Markdown (a merge request's comment), SARIF 2.1.0
+// (OASIS), JUnit XML, GitLab code quality JSON and GitHub workflow commands, each down to the line of the
+// spec.
 //
-// What could not be observed is in every form; only drifted and effect items (and what is unobserved) are failures.
+// What could not be observed is in every form; only drifted and effect items (and what is unobserved) are
+// failures.
 #pragma once
 
 #include <string>

@@ -14,7 +14,8 @@ namespace lockstep {
 namespace {
 
 std::string place_of(const PlanOrigin& origin) {
-  return origin.file.empty() ? origin.object : fmt::format("{}:{}:{}", origin.file, origin.line, origin.column);
+  return origin.file.empty() ? origin.object
+                             : fmt::format("{}:{}:{}", origin.file, origin.line, origin.column);
 }
 
 Ink ink_of_state(DriftState state) {
@@ -73,7 +74,8 @@ void add_folded(const DriftReport& report, DriftState state, const Terminal& ter
 }  // namespace
 
 std::string drift_sentence(const DriftEntry& item) {
-  return fmt::format("{} {}: want {}, have {}", item.device, item.path.text(), want_text(item), have_text(item));
+  return fmt::format("{} {}: want {}, have {}", item.device, item.path.text(), want_text(item),
+                     have_text(item));
 }
 
 std::string drift_text(const DriftReport& report, const Terminal& terminal) {
@@ -85,7 +87,8 @@ std::string drift_text(const DriftReport& report, const Terminal& terminal) {
   if (!report.unobserved.empty()) {
     out += terminal.paint(Ink::bold, "not observed") + "\n";
     for (const Unobserved& one : report.unobserved)
-      out += fmt::format("  {}  {}  {}\n", terminal.paint(Ink::cyan, one.device), one.path, terminal.paint(Ink::yellow, one.why));
+      out += fmt::format("  {}  {}  {}\n", terminal.paint(Ink::cyan, one.device), one.path,
+                         terminal.paint(Ink::yellow, one.why));
   }
   const std::size_t items = report.count(DriftState::drifted) + report.count(DriftState::effect);
   const bool whole = report.observed == report.devices;

@@ -102,7 +102,8 @@ std::string value_text(RowId row, Value value) {
   if (unit == "bit/s") return format(BitRate{number});
   if (unit == "Mbit/s") return format(BitRate{number * 1'000'000});
   if (unit == "B" && number >= 10'000) return format(ByteCount{number});
-  return unit.empty() || unit == "B" ? value.to_string() : value.to_string() + (unit == "%" ? "" : " ") + std::string(unit);
+  return unit.empty() || unit == "B" ? value.to_string()
+                                     : value.to_string() + (unit == "%" ? "" : " ") + std::string(unit);
 }
 
 }  // namespace lockstep

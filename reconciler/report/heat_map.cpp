@@ -31,7 +31,8 @@ std::string render(const HeatMap& map, const Terminal& terminal) {
     out += terminal.paint(Ink::dim, pad_left(std::to_string(i + 1), kCellWidth));
   out += "\n";
   for (std::size_t from = 0; from < map.names.size(); ++from) {
-    out += pad(map.names[from], label) + terminal.paint(Ink::dim, pad_left(std::to_string(from + 1), kIndexWidth));
+    out += pad(map.names[from], label) +
+           terminal.paint(Ink::dim, pad_left(std::to_string(from + 1), kIndexWidth));
     for (const HeatCell& cell : map.cells[from]) out += cell_text(map, cell, terminal);
     out += "\n";
   }

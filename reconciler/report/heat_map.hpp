@@ -1,7 +1,7 @@
 // A matrix of pairs in the terminal: rows send, columns receive, each cell a percentage of nominal.
 //
-// Colour says how near to nominal; without colour the figures say the same. A pair that was not measured is a dot,
-// one that failed a cross, one whose endpoints were bound by their CPU a question mark.
+// Colour says how near to nominal; without colour the figures say the same. A pair that was not measured is a
+// dot, one that failed a cross, one whose endpoints were bound by their CPU a question mark.
 #pragma once
 
 #include <optional>

@@ -19,14 +19,17 @@ std::string origin_text(const Plan& plan, std::uint32_t origin) {
   const PlanOrigin& from = plan.origins[origin];
   if (from.file.empty()) return fmt::format("{} {}", from.object, from.rule);
   const std::size_t slash = from.file.rfind('/');
-  return fmt::format("{}:{} {}", slash == std::string::npos ? from.file : from.file.substr(slash + 1), from.line, from.rule);
+  return fmt::format("{}:{} {}", slash == std::string::npos ? from.file : from.file.substr(slash + 1),
+                     from.line, from.rule);
 }
 
-void add_change(const Plan& plan, const FoldedChange& line, RowId row, Table& table, const Terminal& terminal) {
+void add_change(const Plan& plan, const FoldedChange& line, RowId row, Table& table,
+                const Terminal& terminal) {
   const bool adds = !line.was;
   const bool removes = !line.want;
-  const std::string sign = adds ? terminal.paint(Ink::green, "+") : removes ? terminal.paint(Ink::red, "-")
-                                                                            : terminal.paint(Ink::yellow, "~");
+  const std::string sign = adds      ? terminal.paint(Ink::green, "+")
+                           : removes ? terminal.paint(Ink::red, "-")
+                                     : terminal.paint(Ink::yellow, "~");
   std::string value = removes ? value_text(row, line.was) : value_text(row, line.want);
   if (!adds && !removes) value = value_text(row, line.was) + " → " + value;
   if (value == "present") value.clear();
@@ -35,7 +38,8 @@ void add_change(const Plan& plan, const FoldedChange& line, RowId row, Table& ta
 
 std::string changes_text(const Plan& plan, const Step& step, const Terminal& terminal) {
   std::vector<FoldableChange> changes;
-  for (const PlannedChange& change : step.changes) changes.push_back({change.path, change.was, change.want, change.origin});
+  for (const PlannedChange& change : step.changes)
+    changes.push_back({change.path, change.was, change.want, change.origin});
   std::map<std::string, RowId> rows;
   Table table({{""}, {""}, {""}});
   for (const FoldedChange& line : fold_changes(changes)) {
@@ -64,7 +68,8 @@ std::vector<StepGroup> groups_of(const Plan& plan, std::uint32_t wave, const Ter
     const auto [at, is_new] = by_text.try_emplace(key, groups.size());
     if (is_new) groups.push_back({&step, std::move(changes), {}});
     auto& devices = groups[at->second].devices;
-    if (std::find(devices.begin(), devices.end(), step.device) == devices.end()) devices.push_back(step.device);
+    if (std::find(devices.begin(), devices.end(), step.device) == devices.end())
+      devices.push_back(step.device);
   }
   return groups;
 }
@@ -87,16 +92,19 @@ std::string plan_text(const Plan& plan, const Terminal& terminal) {
     out += terminal.paint(Ink::bold, fmt::format("wave {}", wave)) + "\n";
     for (const StepGroup& group : groups_of(plan, wave, terminal)) {
       const Step& step = *group.first;
-      out += fmt::format("  {}  {}  {}{}\n", terminal.paint(Ink::cyan, fold_hostlist(group.devices)), step.driver,
-                         terminal.paint(ink_of(step.disruption), fmt::format("disruption: {}", to_string(step.disruption))),
-                         step.live ? terminal.paint(Ink::yellow, "  carries traffic now") : "");
+      out += fmt::format(
+          "  {}  {}  {}{}\n", terminal.paint(Ink::cyan, fold_hostlist(group.devices)), step.driver,
+          terminal.paint(ink_of(step.disruption), fmt::format("disruption: {}", to_string(step.disruption))),
+          step.live ? terminal.paint(Ink::yellow, "  carries traffic now") : "");
       if (!step.remedy.empty()) out += "    " + terminal.paint(Ink::bold, "remedy " + step.remedy) + "\n";
       out += group.changes;
       for (const std::string& note : step.notes) out += terminal.paint(Ink::dim, "      " + note) + "\n";
-      for (const Hold& hold : step.holds) out += terminal.paint(Ink::yellow, "      held: " + hold.reason) + "\n";
+      for (const Hold& hold : step.holds)
+        out += terminal.paint(Ink::yellow, "      held: " + hold.reason) + "\n";
     }
   }
-  for (const std::string& refusal : plan.refusals) out += terminal.paint(Ink::red, "refused unasked: " + refusal) + "\n";
+  for (const std::string& refusal : plan.refusals)
+    out += terminal.paint(Ink::red, "refused unasked: " + refusal) + "\n";
   return out;
 }
 
@@ -111,7 +119,8 @@ std::string not_applied_text(const std::vector<DeviceState>& states, const Termi
     for (const NotApplied& leaf : state.not_applied) {
       Reason& reason = by_reason[leaf.reason];
       reason.rows.insert(schema_row(leaf.path.row()).pattern);
-      if (reason.devices.empty() || reason.devices.back() != state.device) reason.devices.push_back(state.device);
+      if (reason.devices.empty() || reason.devices.back() != state.device)
+        reason.devices.push_back(state.device);
       ++reason.leaves;
     }
   }
@@ -130,8 +139,10 @@ std::string not_applied_text(const std::vector<DeviceState>& states, const Termi
 std::string plan_summary(const Plan& plan) {
   std::size_t disturbing = 0;
   for (const Step& step : plan.steps) disturbing += step.live ? 1 : 0;
-  return fmt::format("{} steps on {} devices, {} changes in {} waves; {} steps disturb live traffic; {} leaves can't be applied here",
-                     plan.steps.size(), plan.devices.size(), plan.changes(), plan.waves(), disturbing, plan.not_applicable);
+  return fmt::format(
+      "{} steps on {} devices, {} changes in {} waves; {} steps disturb live traffic; {} leaves can't be "
+      "applied here",
+      plan.steps.size(), plan.devices.size(), plan.changes(), plan.waves(), disturbing, plan.not_applicable);
 }
 
 }  // namespace lockstep

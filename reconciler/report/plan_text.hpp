@@ -1,4 +1,5 @@
-// A plan for people: wave by wave, what each device gets, what that disturbs, and the spec line that wants it.
+// A plan for people: wave by wave, what each device gets, what that disturbs, and the spec line that wants
+// it.
 //
 // Steps that do the same to several devices are shown once, with the devices as a hostlist.
 #pragma once

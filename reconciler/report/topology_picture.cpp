@@ -73,8 +73,8 @@ std::map<DeviceIndex, Place> places_of(const FabricGraph& graph, int width, int 
     const auto& devices = graph.tier(static_cast<unsigned>(tier));
     const int count = static_cast<int>(devices.size());
     for (int i = 0; i < count; ++i)
-      places[devices[static_cast<std::size_t>(i)]] = {width * (2 * i + 1) / (2 * count),
-                                                      kMargin + (tiers - 1 - tier) * kRowHeight + kBoxHeight / 2};
+      places[devices[static_cast<std::size_t>(i)]] = {
+          width * (2 * i + 1) / (2 * count), kMargin + (tiers - 1 - tier) * kRowHeight + kBoxHeight / 2};
   }
   return places;
 }
@@ -88,7 +88,8 @@ int tiers_of(const FabricGraph& graph) {
 
 int width_of(const FabricGraph& graph, int tiers) {
   std::size_t widest = 1;
-  for (int tier = 0; tier < tiers; ++tier) widest = std::max(widest, graph.tier(static_cast<unsigned>(tier)).size());
+  for (int tier = 0; tier < tiers; ++tier)
+    widest = std::max(widest, graph.tier(static_cast<unsigned>(tier)).size());
   return static_cast<int>(widest) * (kBoxWidth + kGap) + 2 * kMargin;
 }
 
@@ -100,7 +101,8 @@ std::string topology_text(const Catalog& catalog, const Topology& topology, cons
     const FabricGraph& graph = topology.fabrics[i];
     const Fabric& fabric = catalog.fabrics[i];
     out += terminal.paint(Ink::bold, "Fabric/" + fabric.metadata.name.value) + "  " +
-           std::string(to_string(fabric.topology.value)) + fmt::format(", {} rails, {} links\n", graph.rails, graph.links.size());
+           std::string(to_string(fabric.topology.value)) +
+           fmt::format(", {} rails, {} links\n", graph.rails, graph.links.size());
     Table tiers({{"tier"}, {"count", true}, {"devices"}});
     for (int tier = tiers_of(graph) - 1; tier >= 0; --tier) {
       const auto& devices = graph.tier(static_cast<unsigned>(tier));
@@ -112,8 +114,9 @@ std::string topology_text(const Catalog& catalog, const Topology& topology, cons
     Table cables({{"from"}, {"to"}, {"links", true}, {"speed", true}, {"in the twin", true}, {"by"}});
     for (const LawRow& row : rows_of(topology, graph)) {
       const Cabling& law = fabric.cabling[row.law];
-      cables.add({fold_hostlist(row.from), fold_hostlist(row.to), std::to_string(row.links), speed_text(row.speed),
-                  row.speed_in_twin == 0 ? "" : speed_text(row.speed_in_twin), std::string(to_string(law.by.value))});
+      cables.add({fold_hostlist(row.from), fold_hostlist(row.to), std::to_string(row.links),
+                  speed_text(row.speed), row.speed_in_twin == 0 ? "" : speed_text(row.speed_in_twin),
+                  std::string(to_string(law.by.value))});
     }
     out += cables.render(terminal, "  ");
     if (i + 1 < topology.fabrics.size()) out += "\n";
@@ -122,13 +125,15 @@ std::string topology_text(const Catalog& catalog, const Topology& topology, cons
 }
 
 std::string topology_dot(const Catalog& catalog, const Topology& topology) {
-  std::string out = "graph lockstep {\n  rankdir=BT; node [shape=box, fontname=\"sans-serif\"]; edge [color=gray40];\n";
+  std::string out =
+      "graph lockstep {\n  rankdir=BT; node [shape=box, fontname=\"sans-serif\"]; edge [color=gray40];\n";
   for (std::size_t i = 0; i < topology.fabrics.size(); ++i) {
     const FabricGraph& graph = topology.fabrics[i];
     out += fmt::format("  // Fabric/{}\n", catalog.fabrics[i].metadata.name.value);
     for (int tier = 0; tier < tiers_of(graph); ++tier) {
       out += "  {rank=same;";
-      for (const std::string& name : names_of(topology, graph.tier(static_cast<unsigned>(tier)))) out += " \"" + name + "\";";
+      for (const std::string& name : names_of(topology, graph.tier(static_cast<unsigned>(tier))))
+        out += " \"" + name + "\";";
       out += "}\n";
     }
     for (const LinkIndex index : graph.links) {
@@ -150,13 +155,15 @@ std::string topology_svg(const Catalog& catalog, const Topology& topology) {
     const int tiers = tiers_of(graph);
     const int width = width_of(graph, tiers);
     const auto places = places_of(graph, width, tiers);
-    body += fmt::format("<g transform=\"translate(0,{})\">\n<text x=\"{}\" y=\"20\" font-weight=\"bold\">Fabric/{}</text>\n",
-                        top, width / 2, catalog.fabrics[i].metadata.name.value);
+    body += fmt::format(
+        "<g transform=\"translate(0,{})\">\n<text x=\"{}\" y=\"20\" font-weight=\"bold\">Fabric/{}</text>\n",
+        top, width / 2, catalog.fabrics[i].metadata.name.value);
     for (const LinkIndex index : graph.links) {
       const Place& a = places.at(topology.ports[topology.links[index].a].device);
       const Place& b = places.at(topology.ports[topology.links[index].b].device);
-      body += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"><title>{} - {}</title></line>\n", a.x, a.y, b.x, b.y,
-                          topology.port_text(topology.links[index].a), topology.port_text(topology.links[index].b));
+      body += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"><title>{} - {}</title></line>\n",
+                          a.x, a.y, b.x, b.y, topology.port_text(topology.links[index].a),
+                          topology.port_text(topology.links[index].b));
     }
     for (const auto& [device, place] : places)
       body += fmt::format(

@@ -1,7 +1,7 @@
 // The fabric as a picture: text for a terminal, Graphviz dot, or an SVG that needs no other program.
 //
-// Tiers are rows, spines on top, hosts at the bottom. The text form folds names and lists the cables by law, so that it
-// stays readable at thousands of devices; dot and SVG draw every cable.
+// Tiers are rows, spines on top, hosts at the bottom. The text form folds names and lists the cables by law,
+// so that it stays readable at thousands of devices; dot and SVG draw every cable.
 #pragma once
 
 #include <string>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <unordered_map>
 
@@ -11,7 +12,6 @@
 #include "specs/language/hostlist.hpp"
 #include "specs/model/interned.hpp"
 #include "specs/model/path.hpp"
-#include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
@@ -217,11 +217,12 @@ void Expansion::build_ports() {
   Topology& topology = out_.topology;
   std::vector<std::uint32_t> rank(names_.size());
   {
-    std::vector<std::pair<Path, std::uint32_t>> order;
-    for (std::uint32_t id = 0; id < names_.size(); ++id)
-      order.emplace_back(Path(row("interface[*]"), {names_[id]}), id);
-    std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (std::uint32_t i = 0; i < order.size(); ++i) rank[order[i].second] = i;
+    std::vector<std::uint32_t> order(names_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return compare_natural(names_[a], names_[b]) < 0;
+    });
+    for (std::uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
   }
   std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> known;
   for (DeviceIndex index = 0; index < topology.devices.size(); ++index) {

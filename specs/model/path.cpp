@@ -13,6 +13,8 @@ namespace lockstep {
 namespace {
 
 constexpr RowId kNoRow = 0xFFFF;
+// As long as nearly all paths are: one allocation a text.
+constexpr std::size_t kTextTypical = 63;
 
 struct Entry {
   RowId row = kNoRow;
@@ -153,14 +155,17 @@ std::string_view Path::key(std::size_t index) const { return interned_text(key_i
 std::string Path::text() const {
   const Entry& entry = entry_of(id_);
   if (entry.row == kNoRow) return "(no leaf)";
+  std::string_view rest = kSchema[entry.row].pattern;
   std::string out;
-  std::size_t key = 0;
-  for (const char c : kSchema[entry.row].pattern) {
-    if (c == '*' && !out.empty() && out.back() == '[')
-      out += interned_text(entry.keys[key++]);
-    else
-      out += c;
+  out.reserve(kTextTypical);
+  for (std::size_t key = 0; key < entry.key_count; ++key) {
+    const std::size_t star = rest.find("[*]");
+    if (star == std::string_view::npos) break;
+    out += rest.substr(0, star + 1);
+    out += interned_text(entry.keys[key]);
+    rest.remove_prefix(star + 2);
   }
+  out += rest;
   return out;
 }
 

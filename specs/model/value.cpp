@@ -57,12 +57,17 @@ std::string Value::to_string() const {
     case Kind::secret: return "(secret " + std::string(as_text()) + ")";
     case Kind::reference: return "(reference to " + std::string(as_text()) + ")";
     case Kind::list: {
+      const std::string_view elements = as_text();
+      if (elements.empty()) return "(empty)";
       std::string joined;
-      for (const std::string_view element : as_list()) {
-        if (!joined.empty()) joined += ", ";
-        joined += element;
+      joined.reserve(elements.size() * 2);  // an element is a character at least, and ", " follows it
+      for (std::size_t from = 0;;) {
+        const std::size_t end = elements.find('\n', from);
+        joined += elements.substr(from, end - from);
+        if (end == std::string_view::npos) return joined;
+        joined += ", ";
+        from = end + 1;
       }
-      return joined.empty() ? "(empty)" : joined;
     }
   }
   return "(none)";

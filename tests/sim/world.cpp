@@ -53,8 +53,8 @@ void World::add(const std::string& name, const std::string& role, const std::str
 void World::join(const std::string& a, const std::string& a_port, const std::string& b,
                  const std::string& b_port) {
   wiring_.cables.push_back({{a, a_port}, {b, b_port}});
-  places_.at(a).peers.insert(b);
-  places_.at(b).peers.insert(a);
+  places_.at(a).ports.insert(a_port);
+  places_.at(b).ports.insert(b_port);
   for (const auto& [name, port] : {std::pair{a, a_port}, std::pair{b, b_port}}) {
     const bool host = places_.at(name).role == "host";
     Tree& want = places_.at(name).intent->want;
@@ -104,7 +104,8 @@ void World::build() {
     // Sessions follow the configuration at once, but for flaps.
     place.device->effects = [intent = place.intent, at = &place](Tree& tree) {
       for (const Leaf& want : intent->want.of_row(row("bgp/neighbor[*]/session"))) {
-        const bool up = tree.value(Path(row("bgp/neighbor[*]"), {want.path.key(0)})) && !at->sessions_down;
+        const bool down = at->down.whole || at->down.ports.contains(std::string(want.path.key(0)));
+        const bool up = tree.value(Path(row("bgp/neighbor[*]"), {want.path.key(0)})) && !down;
         tree.set(want.path, Value::text(up ? "Established" : "Idle"));
       }
     };
@@ -234,45 +235,69 @@ void World::check_write(Place& place, const SimulatedCall& call) {
   if (!tickets_open_.contains(call.guard->ticket))
     violation(call.guard->ticket + " was not journalled first");
   if (call.guard->epoch != epoch_) violation(place.name + " was written by an older leader");
-  bool disturbs = false;
   for (const Change& change : *call.changes) {
     const bool wanted = place.intent->want.find(change.path) != nullptr;
     if (!wanted && change.path.row() != row("rule[*]")) violation(change.path.text() + " is not ours");
-    disturbs = disturbs || schema_row(change.path.row()).disruption >= Disruption::traffic;
   }
   if (place.device->truth().value(leaf("service[theirs]")) != Value::text("running") ||
       !place.device->truth().value(leaf("vlan[666]")))
     violation(place.name + ": a leaf of somebody else's was touched");
-  if (!disturbs || !place.live || place.role == "host" || call.answer == ErrorKind::transient ||
-      call.answer == ErrorKind::conflict)
+  if (place.role == "host" || call.answer == ErrorKind::transient || call.answer == ErrorKind::conflict)
     return;
+  const Disturbance disturbed = disturbed_by(place, *call.changes);
+  if (!disturbed.any()) return;
+  place.in_hand.whole = place.in_hand.whole || disturbed.whole;
+  place.in_hand.ports.insert(disturbed.ports.begin(), disturbed.ports.end());
   check_budget(place);
-  flap(place);
+  flap(place, disturbed);
+}
+
+World::Disturbance World::disturbed_by(const Place& place, const ChangeSet& changes) const {
+  Disturbance disturbed;
+  for (const Change& change : changes) {
+    if (schema_row(change.path.row()).disruption < Disruption::traffic) continue;
+    const std::string key(change.path.key_count() > 0 ? change.path.key(0) : "");
+    if (!place.ports.contains(key))
+      disturbed.whole = disturbed.whole || place.live;
+    else if (place.live_ports.contains(key))
+      disturbed.ports.insert(key);
+  }
+  return disturbed;
 }
 
 // Only what is not yet back from our own hand counts: what others broke is not in our budget.
 void World::check_budget(const Place& place) {
   Outage outage;
+  std::set<std::uint32_t> cables;
   for (const auto& [name, other] : places_) {
-    if (!other.sessions_down && name != place.name) continue;
-    outage.devices.push_back(name);
+    if (!other.in_hand.any() && !other.down.any()) continue;
+    if (other.in_hand.whole || other.down.whole) outage.devices.push_back(name);
+    for (const auto* ports : {&other.in_hand.ports, &other.down.ports})
+      for (const std::string& port : *ports) cables.insert(*wiring_.cable_at(name, port));
     if (name != place.name && !place.group.empty() && other.group == place.group)
       violation(name + " and " + place.name + " of one group are disturbed at once");
   }
+  outage.cables.assign(cables.begin(), cables.end());
   if (capacity_left(outage) < 0.5)
     violation("more capacity is gone than the policy allows, with " + place.name);
 }
 
-// A change that disturbs traffic takes the sessions down for a while. Only where there is something to
-// disturb.
-void World::flap(Place& place) {
-  if (place.sessions_down || random_.chance(0.5)) return;
-  place.sessions_down = true;
+// A change that disturbs traffic takes sessions down for a while: all of the device, or those on the ports
+// that it names. A port without a session has nothing by which one could see it come back.
+void World::flap(Place& place, const Disturbance& disturbed) {
+  if (place.down.any() || random_.chance(0.5)) return;
+  place.down.whole = disturbed.whole;
+  for (const std::string& port : disturbed.ports)
+    if (place.intent->want.find(Path(row("bgp/neighbor[*]"), {port})) != nullptr)
+      place.down.ports.insert(port);
+  if (!place.down.any()) return;
   place.device->effects(const_cast<Tree&>(place.device->truth()));
-  executor_->at(executor_->now() + milliseconds(500 + random_.below(4000)), [&place] {
-    place.sessions_down = false;
-    place.device->effects(const_cast<Tree&>(place.device->truth()));
-  });
+  executor_->at(executor_->now() + milliseconds(500 + random_.below(4000)), [this, &place] { lift(place); });
+}
+
+void World::lift(Place& place) {
+  place.down = {};
+  if (place.device->effects) place.device->effects(const_cast<Tree&>(place.device->truth()));
 }
 
 void World::check_states(const std::vector<DeviceState>& states) {
@@ -282,19 +307,66 @@ void World::check_states(const std::vector<DeviceState>& states) {
       violation(state.device + " is called in sync, and was not seen to be");
 }
 
+// Which switches and which of their ports carry traffic, as far as was seen: a port with a session of its own
+// by its neighbour, one that leads to a host by the host's address. What could not be read may be there.
+void World::note_traffic(const std::vector<DeviceState>& states) {
+  std::map<std::string, const Observation*> seen;
+  for (const DeviceState& state : states) seen[state.device] = &state.observation;
+  const auto may_have = [&seen](const std::string& device, Path path) {
+    const Observation& at = *seen.at(device);
+    return at.have.value(path) || is_unread(at.unread, path);
+  };
+  for (auto& [name, place] : places_) {
+    place.live = false;
+    place.live_ports.clear();
+    if (place.role == "host") continue;
+    for (const std::string& port : place.ports) {
+      const Path neighbor(row("bgp/neighbor[*]"), {port});
+      const bool own = place.intent->want.find(neighbor) != nullptr;
+      const PortName& far = *wiring_.peer(name, port);
+      place.live = place.live || may_have(name, neighbor);
+      if (own ? may_have(name, neighbor)
+              : may_have(far.device, Path(row("interface[*]/address[*]"), {far.port, "10.0.0.1/31"})))
+        place.live_ports.insert(port);
+    }
+  }
+}
+
+Result<Plan> World::plan(const std::vector<DeviceState>& states) {
+  note_traffic(states);
+  Result<Plan> made = make_plan(
+      input_of(*fleet_, states, origins_, sources_, [this](const FleetDevice&) { return &policy_; }));
+  if (!made) {
+    violation("no plan: " + made.error().text());
+    return made;
+  }
+  record("plan " + made->digest);
+  if (options_.steps) std::printf("%s", to_string(*made).c_str());
+  return made;
+}
+
+// kill -9: nothing of the controller is left but its ledger; what was on the wire is lost with its sockets.
+void World::restart() {
+  record("killed");
+  ++epoch_;
+  tickets_open_.clear();
+  const SimulatedDelays delays = executor_->delays();
+  executor_ = std::make_unique<SimulatedExecutor>(random_.next(), delays);
+  executor_->after_step = [this] { misbehave(); };
+  for (auto& [name, place] : places_) {
+    place.looked = false;
+    place.in_hand = {};
+    lift(place);
+  }
+}
+
 void World::round(bool with_faults) {
   ObserveOptions look;
   look.timeout = std::chrono::seconds(5);
   const std::vector<DeviceState> states = observe(*fleet_, *executor_, look);
   check_states(states);
-  for (const DeviceState& state : states) {
-    const bool hidden = is_unread(state.observation.unread, Path(row("bgp/neighbor[*]"), {"any"}));
-    places_.at(state.device).live = hidden || !state.observation.have.of_row(row("bgp/neighbor[*]")).empty();
-  }
-  const Result<Plan> plan = make_plan(
-      input_of(*fleet_, states, origins_, sources_, [this](const FleetDevice&) { return &policy_; }));
-  if (!plan) return violation("no plan: " + plan.error().text());
-  record("plan " + plan->digest);
+  const Result<Plan> planned = plan(states);
+  if (!planned) return;
   ApplyOptions how;
   how.settle_time = std::chrono::seconds(10);
   how.observe_timeout = how.apply_timeout = std::chrono::seconds(5);
@@ -303,25 +375,17 @@ void World::round(bool with_faults) {
   Progress progress;
   progress.step = [this, with_faults](const Step& step, const StepResult& result) {
     record("step " + step.device + " " + std::string(to_string(result.state)) + " " + result.why);
+    if (result.state == StepState::done || result.state == StepState::failed ||
+        result.state == StepState::undone || result.state == StepState::nothing_to_do)
+      places_.at(step.device).in_hand = {};
     if (with_faults && random_.chance(kill_chance_)) throw Killed{};
   };
   try {
-    const ApplyReport report = apply(*fleet_, *executor_, *this, *plan, how, progress);
+    const ApplyReport report = apply(*fleet_, *executor_, *this, *planned, how, progress);
     record("verdict " + std::string(to_string(report.verdict)));
+    for (auto& [name, place] : places_) place.in_hand = {};
   } catch (const Killed&) {
-    // kill -9: nothing of the controller is left but its ledger; what was on the wire is lost with its
-    // sockets.
-    record("killed");
-    ++epoch_;
-    tickets_open_.clear();
-    const SimulatedDelays delays = executor_->delays();
-    executor_ = std::make_unique<SimulatedExecutor>(random_.next(), delays);
-    executor_->after_step = [this] { misbehave(); };
-    for (auto& [name, place] : places_) {
-      place.looked = false;
-      place.sessions_down = false;
-      if (place.device->effects) place.device->effects(const_cast<Tree&>(place.device->truth()));
-    }
+    restart();
   }
 }
 

@@ -6,6 +6,10 @@
 // touched; never two members of a redundancy group disturbed at once, nor more capacity gone than the policy
 // allows; nothing is called in sync that was not seen to be; an older leader never writes. Then faults stop,
 // and all must converge.
+//
+// Disturbed is a port that carried traffic when it was planned for and that a write names, or the whole
+// device, where a write disturbs traffic and names no cabled port: from the write until its step is over and
+// the sessions that it took down are back.
 #pragma once
 
 #include <deque>
@@ -57,6 +61,11 @@ class World final : public Ledger {
   Result<Done> end(std::uint64_t change, const std::string& outcome) override;
 
  private:
+  struct Disturbance {
+    bool whole = false;
+    std::set<std::string> ports;
+    bool any() const { return whole || !ports.empty(); }
+  };
   struct Place {
     std::string name;
     std::string role;
@@ -64,10 +73,13 @@ class World final : public Ledger {
     SimulatedDevice* device = nullptr;
     Intent* intent = nullptr;
     bool looked = false;  // since the last write
-    std::set<std::string> peers;
-    bool sessions_down = false;  // because of us
-    bool live = false;           // carried traffic when last planned for
-    bool seen_in_sync = false;   // by the last successful look
+    std::set<std::string> ports;
+    Disturbance in_hand;  // written by a step that is not over
+    Disturbance down;     // sessions that are down because of us
+    // When last planned for:
+    bool live = false;  // carried traffic
+    std::set<std::string> live_ports;
+    bool seen_in_sync = false;  // by the last successful look
   };
   void build();
   void add(const std::string& name, const std::string& role, const std::string& group);
@@ -83,7 +95,12 @@ class World final : public Ledger {
   void check_write(Place& place, const SimulatedCall& call);
   void check_budget(const Place& place);
   void check_states(const std::vector<DeviceState>& states);
-  void flap(Place& place);
+  Disturbance disturbed_by(const Place& place, const ChangeSet& changes) const;
+  void flap(Place& place, const Disturbance& disturbed);
+  void lift(Place& place);
+  void note_traffic(const std::vector<DeviceState>& states);
+  Result<Plan> plan(const std::vector<DeviceState>& states);
+  void restart();
   void violation(const std::string& what);
   void record(const std::string& what);
   double capacity_left(const Outage& outage) const;

@@ -47,12 +47,15 @@ DriftReport sample() {
 
 TEST(DriftText, NamesDeviceLeafWantHaveAndLine) {
   const std::string text = drift_text(sample(), Terminal{});
-  EXPECT_NE(text.find("gpu1    interface[rail0]/mtu  9000  1500  traffic     specs/fabric.yaml:9:8 mtu"), std::string::npos)
+  EXPECT_NE(text.find("gpu1    interface[rail0]/mtu  9000  1500  traffic     specs/fabric.yaml:9:8 mtu"),
+            std::string::npos)
       << text;
   EXPECT_NE(text.find("leaf0   fib[10.64.1.0/29]  up0, up1  up1"), std::string::npos) << text;
   EXPECT_NE(text.find("veth has no DCB (1 leaves)  leaf0"), std::string::npos) << text;
   EXPECT_NE(text.find("leaf1    bgpd.vty: connection refused"), std::string::npos) << text;
-  EXPECT_NE(text.find("1 of 4 devices in sync, 2 differences on 2 devices, 1 not wholly observed"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 of 4 devices in sync, 2 differences on 2 devices, 1 not wholly observed"),
+            std::string::npos)
+      << text;
 }
 
 TEST(DriftSarif, PointsAtTheSpecLineAndLeavesNotAppliedOut) {
@@ -92,15 +95,18 @@ TEST(DriftGithub, EscapesWhatAWorkflowCommandCannotHold) {
   DriftReport report = sample();
   report.items[0].origin.file = "a,b:c.yaml";
   const std::string text = drift_github(report);
-  EXPECT_NE(text.find("::error file=a%2Cb%3Ac.yaml,line=9,col=8,title=lockstep/drifted::gpu1 interface[rail0]/mtu: want 9000"),
+  EXPECT_NE(text.find("::error file=a%2Cb%3Ac.yaml,line=9,col=8,title=lockstep/drifted::gpu1 "
+                      "interface[rail0]/mtu: want 9000"),
             std::string::npos)
       << text;
 }
 
 TEST(DriftMarkdown, IsATableWithOneRowAFailure) {
   const std::string text = drift_markdown(sample(), "pod");
-  EXPECT_NE(text.find("| gpu1 | `interface[rail0]/mtu` | 9000 | 1500 | drifted | traffic | `specs/fabric.yaml:9` mtu |"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find(
+          "| gpu1 | `interface[rail0]/mtu` | 9000 | 1500 | drifted | traffic | `specs/fabric.yaml:9` mtu |"),
+      std::string::npos)
       << text;
   EXPECT_EQ(text.find("veth has no DCB"), std::string::npos);
 }

@@ -1,0 +1,54 @@
+#include "reconciler/cli/reach.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kWhyUnreached =
+    "nothing here reaches it: `connect: {local: true}` is for this machine, --twin for its twin";
+
+template <class T>
+void move_behind(std::vector<T>& all, std::vector<T> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+void mark_unreached(const Fleet& fleet, std::vector<DeviceState>& states) {
+  for (std::size_t i = 0; i < fleet.size() && i < states.size(); ++i) {
+    if (!fleet[i].drivers.empty()) continue;
+    states[i] = DeviceState{};
+    states[i].device = fleet[i].name;
+    states[i].errors.push_back(Error{ErrorKind::refused, kWhyUnreached});
+  }
+}
+
+Result<Done> reaches_any(const Fleet& fleet) {
+  const std::vector<FleetDevice>& devices = fleet.devices();
+  if (std::any_of(devices.begin(), devices.end(),
+                  [](const FleetDevice& one) { return !one.drivers.empty(); }))
+    return Done{};
+  return Error{ErrorKind::refused,
+               "no device of these specs has a driver here; " + std::string(kWhyUnreached)};
+}
+
+DriftReport report_of(const Fleet& fleet, const std::vector<DeviceState>& states,
+                      const std::vector<std::size_t>& only, const Origins& origins, const Sources& sources,
+                      const ReportChoice& choice) {
+  if (only.empty()) return drift_report(fleet, states, origins, sources, choice);
+  DriftReport all;
+  for (const std::size_t index : only) {
+    DriftReport one = device_report(fleet, index, states[index], origins, sources, choice);
+    all.devices += one.devices;
+    all.observed += one.observed;
+    all.in_sync += one.in_sync;
+    all.drifted += one.drifted;
+    move_behind(all.items, std::move(one.items));
+    move_behind(all.unobserved, std::move(one.unobserved));
+  }
+  return all;
+}
+
+}  // namespace lockstep
