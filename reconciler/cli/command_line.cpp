@@ -261,10 +261,12 @@ OutputFormat wanted_output(int argc, char** argv) {
 
 // CLI11 says "A subcommand is required" of a misspelt one.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-' || app.get_subcommand_no_throw(argv[1]) != nullptr) return "";
+  if (argc < 2 || argv[1][0] == '-') return "";
   std::string all;
-  for (const CLI::App* const command : app.get_subcommands(nullptr))
+  for (const CLI::App* const command : app.get_subcommands(nullptr)) {
+    if (command->get_name() == argv[1]) return "";
     all += (all.empty() ? "" : ", ") + command->get_name();
+  }
   return "there is no command '" + std::string(argv[1]) + "'; there are " + all;
 }
 
