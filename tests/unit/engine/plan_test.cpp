@@ -184,6 +184,77 @@ TEST(Plan, ChangesOneMemberOfAGroupAtATime) {
   for (std::uint32_t i = 1; i < 4; ++i) EXPECT_EQ(plan.steps[i].after, std::vector<std::uint32_t>{i});
 }
 
+// Two leaves of a pair, each with a bare port to one host: nothing in the leaves' own trees says that the
+// ports carry traffic.
+Cluster leaves_of_a_host() {
+  Cluster cluster;
+  cluster.add("gpu1");
+  for (const std::string n : {"0", "1"}) {
+    const std::string name = "leaf" + n;
+    cluster.add(name, "leaf");
+    cluster.devices[name]->set(leaf("bgp/neighbor[up0]"), there());
+    cluster.want(name, "bgp/neighbor[up0]", there());
+    cluster.want(name, "interface[swp1]/mtu", number(9216));
+    cluster.cable("gpu1", "rail" + n, name, "swp1");
+    cluster.wiring.redundancy_group[name] = "leaf0";
+    cluster.want("gpu1", "interface[rail" + n + "]/address[10.0." + n + ".1/31]", there());
+  }
+  cluster.wiring.index();
+  cluster.policy = Policy{};
+  cluster.policy->by_group = true;
+  return cluster;
+}
+
+TEST(Plan, TakesAPortForLiveWhereTheHostAtItsOtherEndUsesIt) {
+  Cluster cluster = leaves_of_a_host();
+  cluster.devices["gpu1"]->set(leaf("interface[rail0]/address[10.0.0.1/31]"), there());
+  cluster.devices["gpu1"]->set(leaf("interface[rail1]/address[10.0.1.1/31]"), there());
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 2U);
+  EXPECT_TRUE(plan.steps[0].live);
+  EXPECT_TRUE(plan.steps[1].live);
+  EXPECT_EQ(plan.steps[1].after, std::vector<std::uint32_t>{1});
+}
+
+TEST(Plan, TakesAPortForLiveWhereTheHostAtItsOtherEndCannotBeRead) {
+  Cluster cluster = leaves_of_a_host();
+  cluster.devices["gpu1"]->unreachable = true;
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 2U);
+  EXPECT_EQ(plan.steps[1].after, std::vector<std::uint32_t>{1});
+}
+
+TEST(Plan, ChangesBarePortsAtOnceWhereNobodyUsesThem) {
+  const Plan plan = leaves_of_a_host().plan();
+  std::size_t leaves = 0;
+  for (const Step& step : plan.steps) {
+    leaves += step.device != "gpu1";
+    EXPECT_FALSE(step.live);
+    EXPECT_TRUE(step.device == "gpu1" || step.after.empty());
+  }
+  EXPECT_EQ(leaves, 2U);
+}
+
+TEST(Plan, HoldsASwitchOfBarePortsToItsBudgetWhileHostsUseIt) {
+  Cluster cluster;
+  cluster.add("gpu1");
+  for (const std::string n : {"0", "1"}) {
+    const std::string rail = "interface[rail" + n + "]/address[10.0." + n + ".1/31]";
+    cluster.add("leaf" + n, "leaf");
+    cluster.want("leaf" + n, "bgp/max-paths", number(64));
+    cluster.cable("gpu1", "rail" + n, "leaf" + n, "swp1");
+    cluster.wiring.redundancy_group["leaf" + n] = "leaf0";
+    cluster.want("gpu1", rail, there());
+    cluster.devices["gpu1"]->set(leaf(rail), there());
+  }
+  cluster.wiring.index();
+  cluster.policy = Policy{};
+  cluster.policy->by_group = true;
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 2U);
+  EXPECT_EQ(plan.steps[1].after, std::vector<std::uint32_t>{1});
+}
+
 TEST(Plan, BeginsWithOneDeviceThenAShareThenAll) {
   Cluster cluster = live_spines();
   cluster.policy->by_group = false;
