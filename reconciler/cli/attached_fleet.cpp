@@ -90,6 +90,20 @@ std::function<double(const Outage&)> capacity_of(const Topology& topology) {
   };
 }
 
+// What every device called local wants would go into one kernel: this machine's.
+Result<Done> one_is_local(const OpenedCluster& cluster) {
+  std::string local;
+  for (const TopologyDevice& device : cluster.compiled.topology.devices) {
+    if (!cluster.catalog.device_sets[device.set].connect.value.local.value) continue;
+    if (!local.empty())
+      return Error{ErrorKind::refused,
+                   local + " and " + device.name +
+                       " are both `connect: {local: true}`: only one device is this machine"};
+    local = device.name;
+  }
+  return Done{};
+}
+
 }  // namespace
 
 const Policy* AttachedFleet::policy_for(const FleetDevice&) const {
@@ -97,6 +111,7 @@ const Policy* AttachedFleet::policy_for(const FleetDevice&) const {
 }
 
 Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster) {
+  if (!cluster.twin) TRY_DONE(one_is_local(cluster));
   bool lldp = false;
   if (cluster.twin) {
     const Result<TwinReport> twin = status(cluster.id);

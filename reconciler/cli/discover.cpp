@@ -162,8 +162,10 @@ std::string draft_of(const std::vector<Found>& all, bool twin) {
     out += fmt::format(
         "---\napiVersion: lockstep.dev/v1alpha1\nkind: DeviceSet\nmetadata: {{name: \"{}s-{}\"}}\nspec:\n  "
         "names: \"{}\"\n"
-        "  role: {}\n  drivers: [{}]\n  connect: {{local: true}}\n",
-        role, devices.front(), fold_hostlist(devices), role, twin && role != "host" ? "linux, frr" : "linux");
+        "  role: {}\n  drivers: [{}]\n{}",
+        role, devices.front(), fold_hostlist(devices), role, twin && role != "host" ? "linux, frr" : "linux",
+        // A twin's devices are not this machine: how the real ones are reached is for a person to say.
+        twin ? "" : "  connect: {local: true}\n");
     if (!interfaces.empty())
       out += std::string(role == "host" ? "  interfaces:\n" : "  ports:\n") + interfaces;
   }
