@@ -1,0 +1,367 @@
+// The promises of drivers/driver.hpp, for every row that a driver writes: generated from the schema's table.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "specs/model/schema_rows.hpp"
+#include "tests/contract/samples.hpp"
+#include "tests/contract/subjects.hpp"
+
+namespace lockstep::contract {
+namespace {
+
+using Leaves = std::vector<std::pair<std::string, Value>>;
+
+Call soon() {
+  return Call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10), .stop = {}};
+}
+
+Path path(std::string_view text) {
+  const auto parsed = Path::parse(text);
+  EXPECT_TRUE(parsed) << text;
+  return parsed ? *parsed : Path{};
+}
+
+std::string pattern_of(Path leaf) { return std::string(schema_row(leaf.row()).pattern); }
+
+const Sample* sample_of(RowId row) {
+  static const std::vector<Sample> all = samples();
+  for (const Sample& one : all)
+    if (path(one.leaf).row() == row) return &one;
+  return nullptr;
+}
+
+const Incapable* incapable(const Traits& traits, Path leaf) {
+  for (const Incapable& one : traits.incapable) {
+    if (one.row != leaf.row()) continue;
+    bool covers = one.keys.size() <= leaf.key_count();
+    for (std::size_t i = 0; covers && i < one.keys.size(); ++i) covers = one.keys[i] == leaf.key(i);
+    if (covers) return &one;
+  }
+  return nullptr;
+}
+
+bool contains(const std::vector<RowId>& rows, RowId row) {
+  return std::find(rows.begin(), rows.end(), row) != rows.end();
+}
+
+bool is_part_of(Path part, Path whole) {
+  const std::string pattern = pattern_of(whole) + "/";
+  if (!pattern_of(part).starts_with(pattern)) return false;
+  for (std::size_t i = 0; i < whole.key_count(); ++i)
+    if (part.key_id(i) != whole.key_id(i)) return false;
+  return true;
+}
+
+// What may come, go or move with a written leaf: its parts, and what the schema's table can't say.
+bool follows(Path leaf, Path written) {
+  if (leaf == written || is_part_of(leaf, written)) return true;
+  const std::string by = pattern_of(written);
+  const std::string what = pattern_of(leaf);
+  // rtnetlink(7): the kernel flushes the routes over a port that lost its address or was shut.
+  if (what == "route[*]") return by == "interface[*]/address[*]" || by == "interface[*]/admin";
+  // A DSCP is in one class: what one takes, another loses; and the last class takes the rest.
+  if (what == "interface[*]/class[*]/dscp") return by == what;
+  // FRR has both in one line, `timers`, so the schema has them in one commit unit: removed together.
+  if (what == "bgp/neighbor[*]/keepalive") return by == "bgp/neighbor[*]/hold";
+  // 802.1Qaz: a strict class has no share.
+  if (what == "interface[*]/class[*]/share") return by == "interface[*]/class[*]/strict";
+  return false;
+}
+
+Tree config_of(const Tree& tree, Path but) {
+  TreeBuilder out;
+  for (const Leaf& leaf : tree.leaves())
+    if (schema_row(leaf.path.row()).facet == Facet::config && !(but.id() != 0 && follows(leaf.path, but)))
+      out.add(leaf.path, leaf.value);
+  return out.build();
+}
+
+// What a hand at the device could see of the disruption between two observations.
+Disruption disruption_seen(const Observation& before, const Observation& after) {
+  if (before.boot_id != after.boot_id) return Disruption::reboot;
+  for (const Leaf& leaf : before.have.leaves()) {
+    const std::string pattern = pattern_of(leaf.path);
+    const bool worked = (pattern == "interface[*]/carrier" && leaf.value == Value::boolean(true)) ||
+                        (pattern == "bgp/neighbor[*]/session" && leaf.value == Value::text("Established")) ||
+                        pattern == "fib[*]";
+    if (worked && after.have.value(leaf.path) != leaf.value) return Disruption::traffic;
+  }
+  return Disruption::none;
+}
+
+class Contract : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = impossible(GetParam()); !why.empty())
+      GTEST_SKIP() << GetParam() << ": " << why;
+    subject_ = make_subject(GetParam());
+  }
+  static void TearDownTestSuite() { end_subjects(); }
+
+  Driver& driver() { return subject_->driver(); }
+
+  Observation observed() {
+    auto out = driver().observe(Scope{}, "", soon());
+    EXPECT_TRUE(out) << (out ? "" : out.error().text());
+    if (!out) return {};
+    for (const Unread& one : out->unread) ADD_FAILURE() << one.why.text();
+    return *std::move(out);
+  }
+
+  // Applies and looks at the answer: one outcome for each change, in order.
+  Receipt applied(const ChangeSet& changes) {
+    Guard guard;
+    guard.ticket = "t" + std::to_string(++tickets_);
+    auto receipt = driver().apply(changes, guard, soon());
+    EXPECT_TRUE(receipt) << (receipt ? "" : receipt.error().text());
+    if (!receipt) return {};
+    EXPECT_EQ(receipt->ticket, guard.ticket);
+    EXPECT_EQ(receipt->outcomes.size(), changes.size());
+    for (std::size_t i = 0; i < std::min(changes.size(), receipt->outcomes.size()); ++i)
+      EXPECT_EQ(receipt->outcomes[i].path, changes[i].path);
+    return *std::move(receipt);
+  }
+
+  void done(const ChangeSet& changes) {
+    for (const Receipt::Outcome& one : applied(changes).outcomes)
+      EXPECT_FALSE(one.error) << one.path.text() << ": " << one.error->text();
+  }
+
+  // Those that this driver writes, as one change set against what is there.
+  void prepare(const Sample& sample) {
+    const Traits traits = driver().traits();
+    Intent intent;
+    for (const auto& [leaf, value] : sample.before)
+      if (contains(traits.writes, path(leaf).row())) intent.want.set(path(leaf), value);
+    if (!intent.want.empty()) done(diff(intent, observed()).changes);
+  }
+
+  // One write (with those that are never split from it), and all that is promised of it.
+  void write(Path leaf, Value want, const Leaves& together = {}) {
+    SCOPED_TRACE(leaf.text() + " = " + want.to_string());
+    const std::string foreign = subject_->foreign();
+    const Observation before = observed();
+    ChangeSet changes{{leaf, before.have.value(leaf), want, 0}};
+    if (want)
+      for (const auto& [text, value] : together)
+        changes.push_back({path(text), before.have.value(path(text)), value, 0});
+    done(changes);
+    const Observation after = observed();
+    expect_wanted(leaf, want, after);
+    EXPECT_EQ(config_of(after.have, leaf).to_string(), config_of(before.have, leaf).to_string());
+    EXPECT_EQ(subject_->foreign(), foreign);
+    EXPECT_LE(disruption_seen(before, after), schema_row(leaf.row()).disruption);
+    done(changes);
+    EXPECT_EQ(config_of(observed().have, Path{}).to_string(), config_of(after.have, Path{}).to_string())
+        << "the second apply changed something";
+  }
+
+  void expect_wanted(Path leaf, Value want, const Observation& after) {
+    Intent intent;
+    if (want)
+      intent.want.set(leaf, want);
+    else if (schema_row(leaf.row()).collection && leaf.key_count() > 0)
+      intent.claims.push_back({leaf.row(), keys_of(leaf), 0});
+    for (const Change& left : diff(intent, after).changes)
+      ADD_FAILURE() << left.path.text() << ": want " << left.want.to_string() << ", have "
+                    << left.was.to_string();
+    if (!want && !subject_->keeps_a_default.contains(pattern_of(leaf))) {
+      EXPECT_EQ(after.have.value(leaf), Value{});
+    }
+  }
+
+  static std::vector<std::string> keys_of(Path leaf) {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < leaf.key_count(); ++i) out.emplace_back(leaf.key(i));
+    return out;
+  }
+
+  void remove(Path leaf) {
+    if (!subject_->never_unset.contains(pattern_of(leaf))) return write(leaf, Value{});
+    SCOPED_TRACE(leaf.text() + " can't be unset");
+    const std::string before = config_of(observed().have, Path{}).to_string();
+    const Receipt receipt = applied({{leaf, observed().have.value(leaf), Value{}, 0}});
+    ASSERT_EQ(receipt.outcomes.size(), 1U);
+    EXPECT_TRUE(receipt.outcomes[0].error) << "believed done";
+    EXPECT_EQ(config_of(observed().have, Path{}).to_string(), before);
+  }
+
+  void expect_config(const std::string& config, const char* when) {
+    EXPECT_EQ(config_of(observed().have, Path{}).to_string(), config) << when;
+  }
+
+  // The reverse, as the engine makes it: from what is to what was.
+  void undo_to(const Tree& was, const char* what) {
+    SCOPED_TRACE(what);
+    const std::string foreign = subject_->foreign();
+    const Tree now = config_of(observed().have, Path{});
+    TreeBuilder either;
+    for (const Tree* tree : {&now, &was})
+      for (const Leaf& leaf : tree->leaves()) either.add(leaf.path, Value::present());
+    ChangeSet reverse;
+    const Tree all = either.build();
+    for (const Leaf& leaf : all.leaves())
+      if (now.value(leaf.path) != was.value(leaf.path))
+        reverse.push_back({leaf.path, now.value(leaf.path), was.value(leaf.path), 0});
+    EXPECT_FALSE(reverse.empty()) << "nothing to undo";
+    done(reverse);
+    expect_config(was.to_string(), what);
+    EXPECT_EQ(subject_->foreign(), foreign);
+  }
+
+  void walk(const Sample& sample) {
+    const Path leaf = path(sample.leaf);
+    prepare(sample);
+    // A parameter is read from when it was first asked for: what it was is known after that.
+    if (leaf.row() == row("sysctl[*]")) done({{leaf, {}, Value::text("0"), 0}});
+    const Tree before = config_of(observed().have, Path{});
+    write(leaf, sample.first, sample.together);
+    const Tree created = config_of(observed().have, Path{});
+    if (sample.second) {
+      write(leaf, sample.second);
+      undo_to(created, "a change undone");
+    }
+    remove(leaf);
+    if (!subject_->never_unset.contains(pattern_of(leaf))) undo_to(created, "a removal undone");
+    if (before.to_string() != created.to_string()) undo_to(before, "the making undone");
+  }
+
+  std::unique_ptr<Subject> subject_;
+  int tickets_ = 0;
+};
+
+TEST_P(Contract, EveryWritableRowIsMadeChangedRemovedAndUndone) {
+  const Traits traits = driver().traits();
+  for (const RowId id : traits.writes) {
+    const std::string pattern(schema_row(id).pattern);
+    SCOPED_TRACE(pattern);
+    const Sample* const sample = sample_of(id);
+    if (sample == nullptr) {
+      ADD_FAILURE() << traits.driver << " writes " << pattern
+                    << ", and tests/contract/samples.hpp has no sample";
+      continue;
+    }
+    subject_.reset();
+    subject_ = make_subject(GetParam());
+    if (incapable(driver().traits(), path(sample->leaf)) == nullptr) walk(*sample);
+  }
+}
+
+TEST_P(Contract, WhatTheDeviceCannotIsUnsupportedAndChangesNothing) {
+  const Traits traits = driver().traits();
+  const std::string before = config_of(observed().have, Path{}).to_string();
+  for (const Incapable& one : traits.incapable) {
+    EXPECT_FALSE(one.reason.empty());
+    const Sample* const sample = sample_of(one.row);
+    if (sample == nullptr || incapable(traits, path(sample->leaf)) == nullptr) continue;
+    SCOPED_TRACE(sample->leaf);
+    const Receipt receipt = applied({{path(sample->leaf), {}, sample->first, 0}});
+    ASSERT_EQ(receipt.outcomes.size(), 1U);
+    ASSERT_TRUE(receipt.outcomes[0].error);
+    EXPECT_EQ(to_string(receipt.outcomes[0].error->kind), to_string(ErrorKind::unsupported));
+  }
+  expect_config(before, "after refusals");
+}
+
+TEST_P(Contract, WritesAreRead) {
+  const Traits traits = driver().traits();
+  for (const RowId id : traits.writes) {
+    EXPECT_TRUE(contains(traits.reads, id)) << schema_row(id).pattern;
+    if (incapable(traits, Path(id, {})) != nullptr) continue;
+    EXPECT_EQ(schema_row(id).facet, Facet::config) << schema_row(id).pattern;
+  }
+}
+
+TEST_P(Contract, ObservingChangesNothingAndAKnownRevisionIsAnsweredShort) {
+  const std::string foreign = subject_->foreign();
+  const Observation first = observed();
+  const Observation second = observed();
+  EXPECT_EQ(config_of(first.have, Path{}).to_string(), config_of(second.have, Path{}).to_string());
+  EXPECT_EQ(subject_->foreign(), foreign);
+  if (second.revision.empty()) return;
+  const auto again = driver().observe(Scope{}, second.revision, soon());
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->revision != second.revision || again->have.empty());
+}
+
+TEST_P(Contract, AScopeIsKept) {
+  const Traits traits = driver().traits();
+  for (const RowId id : traits.reads) {
+    Scope scope;
+    scope.rows = {id};
+    const auto seen = driver().observe(scope, "", soon());
+    ASSERT_TRUE(seen) << seen.error().text();
+    for (const Leaf& leaf : seen->have.leaves()) EXPECT_EQ(leaf.path.row(), id) << leaf.path.text();
+  }
+}
+
+TEST_P(Contract, AnOlderLeaderAMovedRevisionAndAStoppedCallWriteNothing) {
+  const std::string before = config_of(observed().have, Path{}).to_string();
+  const Traits traits = driver().traits();
+  const Sample* sample = nullptr;
+  for (const RowId id : traits.writes)
+    if (sample == nullptr && sample_of(id) != nullptr && sample_of(id)->before.empty() &&
+        incapable(traits, path(sample_of(id)->leaf)) == nullptr)
+      sample = sample_of(id);
+  ASSERT_NE(sample, nullptr);
+  const ChangeSet changes{{path(sample->leaf), {}, sample->first, 0}};
+  Guard newer;
+  newer.epoch = 7;
+  ASSERT_TRUE(driver().apply({}, newer, soon()));
+  Guard older;
+  older.epoch = 6;
+  EXPECT_FALSE(driver().apply(changes, older, soon()));
+  Guard moved = newer;
+  moved.revision = "nobody-was-ever-here";
+  const auto conflict = driver().apply(changes, moved, soon());
+  ASSERT_FALSE(conflict);
+  EXPECT_EQ(to_string(conflict.error().kind), to_string(ErrorKind::conflict));
+  std::stop_source stop;
+  stop.request_stop();
+  Call stopped = soon();
+  stopped.stop = stop.get_token();
+  if (const auto receipt = driver().apply(changes, newer, stopped)) {
+    for (const Receipt::Outcome& one : receipt->outcomes) EXPECT_TRUE(one.error);
+  }
+  expect_config(before, "after refusals");
+}
+
+TEST_P(Contract, APreviewHasWordsForEveryWrite) {
+  if (subject_->attached.preview == nullptr) return;
+  const Traits traits = driver().traits();
+  for (const RowId id : traits.writes) {
+    const Sample* const sample = sample_of(id);
+    if (sample == nullptr || incapable(traits, path(sample->leaf)) != nullptr) continue;
+    EXPECT_FALSE(subject_->attached.preview->native({{path(sample->leaf), {}, sample->first, 0}}).empty())
+        << sample->leaf;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, Contract, ::testing::ValuesIn(subject_names()),
+                         [](const auto& at) { return at.param; });
+
+TEST(ContractTable, EveryRowHasADriverOrAReasonWhyNot) {
+  std::vector<bool> claimed(kSchema.size());
+  for (const std::string& name : subject_names()) {
+    if (const std::string why = impossible(name); !why.empty()) GTEST_SKIP() << name << ": " << why;
+    const auto subject = make_subject(name);
+    if (!subject->is_real) continue;
+    const Traits traits = subject->driver().traits();
+    for (const RowId id : traits.reads) {
+      const Sample* const sample = sample_of(id);
+      if (sample == nullptr || incapable(traits, path(sample->leaf)) == nullptr) claimed[id] = true;
+    }
+  }
+  end_subjects();
+  claimed[row("interface[*]/peer")] = true;  // read by the linux driver when an lldpd is named
+  for (std::size_t id = 0; id < kSchema.size(); ++id) {
+    const std::string_view pattern = kSchema[id].pattern;
+    bool listed = false;
+    for (const NoDriverYet& one : kNoDriverYet) listed = listed || pattern.starts_with(one.pattern);
+    EXPECT_TRUE(claimed[id] || listed) << pattern << " has no driver and no reason in samples.hpp";
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::contract

@@ -1,0 +1,178 @@
+// What the contract suite knows of a row: where one leaf of it is, two legal values, and what must be there
+// first. A row that some driver writes and that is not here fails the suite.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "specs/model/value.hpp"
+
+namespace lockstep::contract {
+
+struct Sample {
+  std::string leaf;
+  Value first;
+  Value second = {};  // none: a row that is there or not
+  std::vector<std::pair<std::string, Value>> before = {};
+  std::vector<std::pair<std::string, Value>> together =
+      {};  // of one commit unit: made in the same change set
+};
+
+// A row of the schema that no driver of a real device carries.
+struct NoDriverYet {
+  std::string_view pattern;  // a whole pattern, or its start when it ends in '/' or '['
+  std::string_view why;
+};
+
+inline constexpr std::string_view kAppliance = "a switch operating system's own; no driver of one is here";
+inline constexpr std::string_view kHardware =
+    "needs a NIC or switch port that has it; the linux driver tells";
+inline constexpr std::string_view kHost = "host readiness is compiled and shown; nothing carries it out yet";
+inline constexpr NoDriverYet kNoDriverYet[] = {
+    {"bond[", kAppliance},
+    {"cpu/", kHost},
+    {"firmware[", kHost},
+    {"gpu/", kHost},
+    {"interface[*]/autoneg", kHardware},
+    {"interface[*]/breakout", kAppliance},
+    {"interface[*]/buffer[", kHardware},
+    {"interface[*]/class[*]/ecn-", kHardware},
+    {"interface[*]/class[*]/priority", kHardware},
+    {"interface[*]/cnp-dscp", kHardware},
+    {"interface[*]/congestion-control", kHardware},
+    {"interface[*]/dcbx", kHardware},
+    {"interface[*]/fec", kHardware},
+    {"interface[*]/pause", kHardware},
+    {"interface[*]/pfc", kHardware},
+    {"interface[*]/roce-tos", kHardware},
+    {"interface[*]/speed", kHardware},
+    {"interface[*]/trust", kHardware},
+    {"interface[*]/vlans", kAppliance},
+    {"interface[*]/vrf", kAppliance},
+    {"kernel/", kHost},
+    {"load-balancing/", kAppliance},
+    {"memlock", kHost},
+    {"package[", kHost},
+    {"pcie/", kHost},
+    {"raw[", "what the language can't say: each driver would have its own"},
+    {"service[", kHost},
+    {"vlan[", kAppliance},
+    {"vrf[", kAppliance},
+};
+
+inline std::vector<Sample> samples() {
+  const auto text = [](std::string_view one) { return Value::text(one); };
+  const auto number = [](std::int64_t one) { return Value::integer(one); };
+  const auto set = [](std::vector<std::string> some) { return Value::set(std::move(some)); };
+  const Value yes = Value::boolean(true);
+  const Value no = Value::boolean(false);
+  const Value there = Value::present();
+  const std::vector<std::pair<std::string, Value>> profile = {{"bfd-profile[fast]", there}};
+  const std::vector<std::pair<std::string, Value>> speaker = {{"bgp", there}, {"bgp/asn", number(65001)}};
+  std::vector<std::pair<std::string, Value>> neighbor = speaker;
+  neighbor.insert(neighbor.end(),
+                  {{"bgp/neighbor[up0]", there}, {"bgp/neighbor[up0]/remote-as", text("external")}});
+  // A keepalive that is a third of no hold below: FRR lowers one that is more (bgpd, RFC 4271 section 10).
+  auto timed = neighbor;
+  timed.push_back({"bgp/neighbor[up0]/keepalive", number(3)});
+  const std::vector<std::pair<std::string, Value>> up = {{"interface[rail0]/address[10.64.0.1/31]", there},
+                                                         {"interface[rail0]/admin", yes}};
+  const std::vector<std::pair<std::string, Value>> rate = {{"interface[rail0]/rate", number(1'000'000'000)}};
+  std::vector<std::pair<std::string, Value>> one_class = rate;
+  one_class.insert(one_class.end(), {{"interface[rail0]/class[0]", there},
+                                     {"interface[rail0]/class[0]/share", number(50)},
+                                     {"interface[rail0]/class[3]", there},
+                                     {"interface[rail0]/class[3]/share", number(20)}});
+  return {
+      {"bfd-profile[fast]", there},
+      {"bfd-profile[fast]/multiplier", number(5), number(4), profile},
+      {"bfd-profile[fast]/receive-interval", number(100), number(250), profile},
+      {"bfd-profile[fast]/transmit-interval", number(100), number(250), profile},
+      {"bgp", there, {}, {}, {{"bgp/asn", number(65001)}}},
+      {"bgp/aggregate[10.64.0.0/16]", there, {}, speaker},
+      {"bgp/asn", number(65002), number(65003), speaker},
+      {"bgp/graceful-shutdown", yes, no, speaker},
+      {"bgp/max-paths", number(8), number(32), speaker},
+      {"bgp/multipath-relax", yes, no, speaker},
+      {"bgp/neighbor[up0]", there, {}, speaker},
+      {"bgp/neighbor[up0]/bfd", text("fast"), text("slow"), neighbor},
+      {"bgp/neighbor[up0]/hold", number(30), number(12), timed},
+      {"bgp/neighbor[up0]/keepalive", number(2), number(4), neighbor},
+      {"bgp/neighbor[up0]/remote-as", text("internal"), text("65099"), neighbor},
+      {"bgp/neighbor[up0]/shutdown", yes, no, neighbor},
+      {"bgp/redistribute[connected]", there, {}, speaker},
+      {"bgp/router-id", text("10.0.0.2"), text("10.0.0.3"), speaker},
+      {"bond[bond0]", there},
+      {"bond[bond0]/lacp-rate", text("fast"), text("slow"), {{"bond[bond0]", there}}},
+      {"bond[bond0]/members", set({"rail0"}), set({"rail0", "rail1"}), {{"bond[bond0]", there}}},
+      {"bond[bond0]/min-links", number(1), number(2), {{"bond[bond0]", there}}},
+      {"bond[bond0]/mode", text("802.3ad"), text("active-backup"), {{"bond[bond0]", there}}},
+      {"bond[bond0]/segment", number(1), number(2), {{"bond[bond0]", there}}},
+      {"bond[bond0]/system-mac",
+       text("02:00:00:00:00:01"),
+       text("02:00:00:00:00:02"),
+       {{"bond[bond0]", there}}},
+      {"cpu/governor", text("performance"), text("powersave")},
+      {"cpu/irq-affinity", text("local"), text("spread")},
+      {"firmware[nic0]", text("28.39.1002"), text("28.40.1000")},
+      {"gpu/driver", text(">=550"), text(">=560")},
+      {"gpu/ecc", yes, no},
+      {"gpu/persistence", yes, no},
+      {"interface[rail0]/address[10.64.0.1/31]", there},
+      {"interface[rail0]/admin", yes, no},
+      {"interface[rail0]/autoneg", yes, no},
+      {"interface[rail0]/breakout", text("2x200G"), text("4x100G")},
+      {"interface[rail0]/buffer[3]/size", number(262144), number(524288)},
+      {"interface[rail0]/buffer[3]/xoff", number(65536), number(131072)},
+      {"interface[rail0]/class[3]", there, {}, rate},
+      {"interface[rail0]/class[3]/dscp", set({"26"}), set({"26", "28"}), one_class},
+      {"interface[rail0]/class[3]/ecn-max", number(400000), number(800000), one_class},
+      {"interface[rail0]/class[3]/ecn-min", number(100000), number(200000), one_class},
+      {"interface[rail0]/class[3]/ecn-probability", number(5), number(10), one_class},
+      {"interface[rail0]/class[3]/max-rate", number(500'000'000), number(250'000'000), one_class},
+      {"interface[rail0]/class[3]/priority", number(3), number(4), one_class},
+      {"interface[rail0]/class[3]/share", number(30), number(40), one_class},
+      {"interface[rail0]/class[3]/strict", yes, no, one_class},
+      {"interface[rail0]/cnp-dscp", number(48), number(46)},
+      {"interface[rail0]/congestion-control", text("dcqcn"), text("off")},
+      {"interface[rail0]/dcbx", text("host"), text("firmware")},
+      {"interface[rail0]/ecn-threshold", number(100000), number(200000), rate},
+      {"interface[rail0]/fec", text("rs"), text("off")},
+      {"interface[rail0]/mtu", number(9000), number(4200)},
+      {"interface[rail0]/offload[tso]", no, yes},
+      {"interface[rail0]/pause", yes, no},
+      {"interface[rail0]/pfc", set({"3"}), set({"3", "4"})},
+      {"interface[rail0]/pfc-watchdog/action", text("drop"), text("forward")},
+      {"interface[rail0]/pfc-watchdog/detection-time", number(200), number(400)},
+      {"interface[rail0]/pfc-watchdog/restoration-time", number(200), number(400)},
+      {"interface[rail0]/rate", number(1'000'000'000), number(2'000'000'000)},
+      {"interface[rail0]/roce-tos", number(106), number(104)},
+      {"interface[rail0]/speed", number(100000), number(400000)},
+      {"interface[rail0]/trust", text("dscp"), text("pcp")},
+      {"interface[rail0]/vlans", set({"10"}), set({"10", "20"})},
+      {"interface[rail0]/vrf", text("red"), text("blue"), {{"vrf[red]", there}, {"vrf[blue]", there}}},
+      {"kernel/module[nvidia-peermem]", there},
+      {"kernel/parameter[iommu=pt]", there},
+      {"kernel/version", text(">=6.1"), text(">=6.8")},
+      {"load-balancing/hash-fields", set({"src-ip"}), set({"dst-ip", "src-ip"})},
+      {"load-balancing/mode", text("static"), text("flowlet")},
+      {"load-balancing/seed", number(7), number(9)},
+      {"memlock", text("unlimited"), text("1048576")},
+      {"package[rdma-core]", text(">=50"), text(">=52")},
+      {"pcie/acs", no, yes},
+      {"pcie/max-read-request", number(4096), number(512)},
+      {"raw[x][banner]", text("one"), text("two")},
+      {"route[100:0.0.0.0/0]", set({"via 10.64.0.0 dev rail0"}), set({"dev rail0"}), up},
+      {"rule[1000]", text("from 10.64.0.1/32 lookup 100"), text("from 10.64.0.1/32 lookup 101")},
+      {"service[lldpd]", text("running"), text("stopped")},
+      {"sysctl[net.ipv4.conf.rail0.rp_filter]", text("2"), text("1")},
+      {"vlan[10]", there},
+      {"vlan[10]/gateway", text("10.10.0.1/24"), text("10.10.0.2/24"), {{"vlan[10]", there}}},
+      {"vlan[10]/name", text("storage"), text("tenant"), {{"vlan[10]", there}}},
+      {"vrf[red]", there},
+  };
+}
+
+}  // namespace lockstep::contract

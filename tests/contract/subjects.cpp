@@ -1,0 +1,169 @@
+#include "tests/contract/subjects.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "drivers/linux/driver.hpp"
+#include "drivers/sim/simulated_device.hpp"
+#include "examples/driver/driver.hpp"
+#include "specs/model/schema_rows.hpp"
+#include "tests/unit/frr/lab.hpp"
+
+namespace lockstep::contract {
+namespace {
+
+class Simulated final : public Subject {
+ public:
+  Simulated() {
+    auto device = std::make_unique<SimulatedDevice>("sw1", 1);
+    device->set(Path(row("interface[*]/mtu"), {"rail9"}), Value::integer(1400));
+    device->set(Path(row("vlan[*]"), {"99"}), Value::present());
+    device_ = device.get();
+    attached.driver = std::move(device);
+    is_real = false;
+  }
+  std::string foreign() override {
+    return device_->truth().value(Path(row("interface[*]/mtu"), {"rail9"})).to_string() +
+           device_->truth().value(Path(row("vlan[*]"), {"99"})).to_string();
+  }
+
+ private:
+  SimulatedDevice* device_;
+};
+
+// rail0 is ours to change; rail1, with an address, a route and a qdisc, and a policy rule are another's.
+class Namespaced final : public Subject {
+ public:
+  Namespaced() {
+    static int count = 0;
+    name_ = "lscontract-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+    frr::run({"ip", "netns", "add", name_});
+    frr::run({"ip", "netns", "add", name_ + "p"});
+    for (const char* port : {"rail0", "rail1"}) {
+      frr::run({"ip", "link", "add", port, "netns", name_, "mtu", "1500", "type", "veth", "peer", "name",
+                port, "netns", name_ + "p", "mtu", "9216"});
+      frr::run({"ip", "-n", name_ + "p", "link", "set", port, "up"});
+    }
+    frr::run({"ip", "-n", name_, "link", "set", "lo", "up"});
+    frr::run({"ip", "-n", name_, "link", "set", "rail1", "up"});
+    frr::run({"ip", "-n", name_, "address", "add", "192.0.2.1/24", "dev", "rail1"});
+    frr::run({"ip", "-n", name_, "route", "add", "198.51.100.0/24", "via", "192.0.2.2"});
+    frr::run({"ip", "-n", name_, "rule", "add", "from", "192.0.2.1", "lookup", "77", "priority", "1000"});
+    frr::run({"tc", "-n", name_, "qdisc", "add", "dev", "rail1", "root", "pfifo", "limit", "77"});
+    LinuxTarget target;
+    target.device = "gpu1";
+    target.netns_path = "/run/netns/" + name_;
+    attached = make_linux_driver(target);
+    never_unset = {"interface[*]/admin", "interface[*]/mtu", "interface[*]/offload[*]", "sysctl[*]"};
+    keeps_a_default = {"interface[*]/class[*]/strict"};  // a class is strict or not
+  }
+  ~Namespaced() override {
+    frr::run({"ip", "netns", "del", name_});
+    frr::run({"ip", "netns", "del", name_ + "p"});
+  }
+  std::string foreign() override {
+    std::istringstream lines(frr::run({"ip", "-n", name_, "-4", "address", "show", "dev", "rail1"}) +
+                             frr::run({"ip", "-n", name_, "route", "show", "dev", "rail1"}) +
+                             frr::run({"ip", "-n", name_, "rule", "show", "from", "192.0.2.1"}) +
+                             frr::run({"tc", "-n", name_, "qdisc", "show", "dev", "rail1"}));
+    std::string out;
+    // ip(8) looks at all namespaces for a peer's name and complains of those that go meanwhile.
+    for (std::string line; std::getline(lines, line);)
+      if (!line.starts_with("Error: Peer netns")) out += line + "\n";
+    return out;
+  }
+
+ private:
+  std::string name_;
+};
+
+std::unique_ptr<frr::Lab> daemons;
+
+class Routing final : public Subject {
+ public:
+  Routing() {
+    if (!daemons) {
+      daemons = std::make_unique<frr::Lab>(std::vector<std::string>{"solo"});
+      daemons->start("solo");
+    }
+    daemons->type("solo", "bgpd",
+                  {"configure terminal", "ip prefix-list hand seq 5 permit 10.0.0.0/8 le 32",
+                   "route-map RM permit 10", "match ip address prefix-list hand", "end"});
+    attached = make_frr_driver(daemons->target("solo"));
+    const Call call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5), .stop = {}};
+    auto have = driver().observe(Scope{}, "", call);
+    EXPECT_TRUE(have);
+    ChangeSet all;
+    if (have)
+      for (const Leaf& leaf : have->have.leaves())
+        if (schema_row(leaf.path.row()).facet == Facet::config)
+          all.push_back({leaf.path, leaf.value, Value{}, 0});
+    EXPECT_TRUE(driver().apply(all, Guard{}, call));
+    never_unset = {"bgp/asn", "bgp/neighbor[*]/remote-as"};  // without the speaker or the neighbour
+    keeps_a_default = {"bfd-profile[*]/multiplier",
+                       "bfd-profile[*]/receive-interval",
+                       "bfd-profile[*]/transmit-interval",
+                       "bgp/graceful-shutdown",
+                       "bgp/max-paths",
+                       "bgp/multipath-relax",
+                       "bgp/neighbor[*]/hold",
+                       "bgp/neighbor[*]/keepalive",
+                       "bgp/neighbor[*]/shutdown",
+                       "bgp/router-id"};
+  }
+  std::string foreign() override {
+    std::istringstream lines(daemons->type("solo", "bgpd", {"show running-config"}));
+    std::string out;
+    for (std::string line; std::getline(lines, line);)
+      if (line.find("hand") != line.npos || line.find("RM") != line.npos) out += line + "\n";
+    return out;
+  }
+};
+
+class Example final : public Subject {
+ public:
+  Example() {
+    std::string name = std::filesystem::temp_directory_path() / "lscontract-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
+    folder_ = name;
+    std::ofstream(folder_ / "config") << "# made by hand\nport.rail9.mtu 1400\nbanner hello there\n";
+    attached = make_example_driver({"box1", folder_});
+    is_real = false;
+  }
+  ~Example() override { std::filesystem::remove_all(folder_); }
+  std::string foreign() override {
+    std::ifstream in(folder_ / "config");
+    std::string out;
+    for (std::string line; std::getline(in, line);)
+      if (!line.starts_with("port.rail0.") && !line.starts_with("service.lldpd ")) out += line + "\n";
+    return out;
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace
+
+std::vector<std::string> subject_names() { return {"sim", "linux", "frr", "example"}; }
+
+std::string impossible(const std::string& name) {
+  if (name == "linux" && ::geteuid() != 0) return "needs root: makes network namespaces";
+  if (name == "frr") return frr::lab_impossible().value_or("");
+  return {};
+}
+
+std::unique_ptr<Subject> make_subject(const std::string& name) {
+  if (name == "sim") return std::make_unique<Simulated>();
+  if (name == "linux") return std::make_unique<Namespaced>();
+  if (name == "frr") return std::make_unique<Routing>();
+  return std::make_unique<Example>();
+}
+
+void end_subjects() { daemons.reset(); }
+
+}  // namespace lockstep::contract

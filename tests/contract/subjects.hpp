@@ -1,0 +1,35 @@
+// A subject: one driver with a device to change, made fresh. Each driver that the contract suite holds to the
+// seam's promises has one; a new driver adds its own to subject_names() and make_subject().
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "drivers/driver.hpp"
+
+namespace lockstep::contract {
+
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  Driver& driver() { return *attached.driver; }
+  // What another hand put there beside our leaves, in the device's own words: must stay as it is.
+  virtual std::string foreign() = 0;
+
+  Attached attached;
+  bool is_real = true;                    // carries rows to something other than memory or a test file
+  std::set<std::string> never_unset;      // patterns whose removal the device can't express: an error
+  std::set<std::string> keeps_a_default;  // patterns whose removal leaves the device's own value
+};
+
+std::vector<std::string> subject_names();
+// Why this subject can't be made here ("needs root"); empty: it can.
+std::string impossible(const std::string& name);
+// A device with nothing of ours on it.
+std::unique_ptr<Subject> make_subject(const std::string& name);
+// Lets go of devices shared between subjects (FRR's daemons).
+void end_subjects();
+
+}  // namespace lockstep::contract
