@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "specs/model/schema_rows.hpp"
 
@@ -283,13 +284,16 @@ void World::check_budget(const Place& place) {
 }
 
 // A change that disturbs traffic takes sessions down for a while: all of the device, or those on the ports
-// that it names. A port without a session has nothing by which one could see it come back.
+// that it names. What had no session up has lost none, and nothing by which one could see it come back.
 void World::flap(Place& place, const Disturbance& disturbed) {
   if (place.down.any() || random_.chance(0.5)) return;
-  place.down.whole = disturbed.whole;
-  for (const std::string& port : disturbed.ports)
-    if (place.intent->want.find(Path(row("bgp/neighbor[*]"), {port})) != nullptr)
-      place.down.ports.insert(port);
+  const auto is_up = [&place](const std::string& port) {
+    return place.device->truth().value(Path(row("bgp/neighbor[*]/session"), {port})) ==
+           Value::text("Established");
+  };
+  place.down.whole = disturbed.whole && std::any_of(place.ports.begin(), place.ports.end(), is_up);
+  std::copy_if(disturbed.ports.begin(), disturbed.ports.end(),
+               std::inserter(place.down.ports, place.down.ports.end()), is_up);
   if (!place.down.any()) return;
   place.device->effects(const_cast<Tree&>(place.device->truth()));
   executor_->at(executor_->now() + milliseconds(500 + random_.below(4000)), [this, &place] { lift(place); });
