@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "specs/model/schema_rows.hpp"
 #include "tests/contract/samples.hpp"
@@ -244,7 +245,11 @@ TEST_P(Contract, EveryWritableRowIsMadeChangedRemovedAndUndone) {
     }
     subject_.reset();
     subject_ = make_subject(GetParam());
-    if (incapable(driver().traits(), path(sample->leaf)) == nullptr) walk(*sample);
+    const Traits here = driver().traits();
+    if (const Incapable* const cannot = incapable(here, path(sample->leaf)))
+      std::printf("%s: %s not walked: %s\n", GetParam().c_str(), pattern.c_str(), cannot->reason.c_str());
+    else
+      walk(*sample);
   }
 }
 
