@@ -101,7 +101,8 @@ class Application {
       if (stop_.stop_requested()) break;
       const std::vector<Step> written = runner.written();
       const bool last = wave == waves;
-      if (!written.empty()) settle_effects(around(written), last);
+      if (const std::vector<Step> touched = with_remedies(written, wave); !touched.empty())
+        settle_effects(around(touched), last);
       const bool failed = runner.wave_failed(wave);
       if (failed && !last)
         runner.skip_from(wave + 1, StepState::skipped, "wave " + std::to_string(wave) + " did not succeed");
@@ -111,6 +112,13 @@ class Application {
     if (stop_.stop_requested()) runner.skip_from(1, StepState::stopped, "asked to stop");
     report_.steps = runner.results();
     if (report_.blast.empty()) report_.blast = blast_radius(runner.written(), fleet_.wiring());
+  }
+
+  // The steps that wrote, and the remedies so far: what those were for is looked at too.
+  std::vector<Step> with_remedies(std::vector<Step> written, std::uint32_t wave) const {
+    for (const Step& step : plan_.steps)
+      if (!step.remedy.empty() && step.wave <= wave) written.push_back(step);
+    return written;
   }
 
   bool is_live(std::uint32_t wave) const {
@@ -198,13 +206,13 @@ class Application {
     auto answer = std::make_shared<std::optional<Result<GateResult>>>();
     bool over = false;
     Measurer* const measurer = options_.measurer;
-    const std::uint64_t job =
-        executor_.start(Job{.key = "measure",
-                            .lane = Lane::bench,
-                            .deadline = executor_.now() + options_.measure_timeout,
-                            .run = [answer, measurer, blast = report_.blast, pending](
-                                       const Call& call) { *answer = measurer->measure(blast, pending, call); },
-                            .done = [&over](Outcome) { over = true; }});
+    const std::uint64_t job = executor_.start(
+        Job{.key = "measure",
+            .lane = Lane::bench,
+            .deadline = executor_.now() + options_.measure_timeout,
+            .run = [answer, measurer, blast = report_.blast,
+                    pending](const Call& call) { *answer = measurer->measure(blast, pending, call); },
+            .done = [&over](Outcome) { over = true; }});
     bool cancelled = false;
     while (!over && executor_.step())
       if (stop_.stop_requested() && !std::exchange(cancelled, true)) executor_.cancel(job);
@@ -272,7 +280,11 @@ class Application {
     const std::size_t good = report_.count(StepState::done) + report_.count(StepState::nothing_to_do);
     if (stop_.stop_requested()) return ApplyVerdict::stopped;
     if (fails(report_.gate) && options_.on_fail == OnFail::quarantine) return ApplyVerdict::quarantined;
-    if (good < report_.steps.size()) return ApplyVerdict::partly;
+    // Whether remedies helped is what the effects say, however they came back.
+    std::size_t useless = 0;
+    for (std::size_t i = 0; i < report_.steps.size(); ++i)
+      if (!plan_.steps[i].remedy.empty() && report_.steps[i].state == StepState::failed) ++useless;
+    if (good + useless < report_.steps.size()) return ApplyVerdict::partly;
     if (!report_.effects.empty()) return ApplyVerdict::effects_open;
     return report_.count(StepState::done) == 0 ? ApplyVerdict::nothing_to_do : ApplyVerdict::kept;
   }

@@ -107,7 +107,9 @@ void Runner::skip_from(std::uint32_t wave, StepState state, const std::string& w
 bool Runner::wave_failed(std::uint32_t wave) const {
   return std::any_of(plan_.steps.begin(), plan_.steps.end(), [&](const Step& step) {
     const StepState state = results_[step.id - 1].state;
-    return step.wave == wave && (state == StepState::failed || state == StepState::undone);
+    // A remedy that did not help changed nothing that others build on; what it was for stays an open effect.
+    return step.wave == wave && step.remedy.empty() &&
+           (state == StepState::failed || state == StepState::undone);
   });
 }
 

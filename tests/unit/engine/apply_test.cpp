@@ -275,6 +275,34 @@ TEST(Apply, EffectDriftIsCuredByTheDriversRemedyOnce) {
   EXPECT_TRUE(cluster.plan().empty());
 }
 
+class UselessRemedy final : public Remedy {
+ public:
+  std::optional<Offer> offer(const Change&) const override {
+    return Offer{"clear-session", "clears the session", Disruption::none, 1, std::chrono::seconds(60)};
+  }
+  Result<Done> cure(const Change&, const Call&) override {
+    return Error{ErrorKind::refused, "there is nothing to clear"};
+  }
+};
+
+TEST(Apply, ARemedyThatDoesNotHelpNeitherStopsOthersNorIsCalledPartly) {
+  Cluster cluster;
+  auto& helped = cluster.add("leaf0", "leaf");
+  cluster.add("leaf1", "leaf");
+  CountingRemedy remedy(helped);
+  UselessRemedy useless;
+  cluster.attached(0).remedy = &remedy;
+  cluster.attached(1).remedy = &useless;
+  for (const char* const name : {"leaf0", "leaf1"})
+    cluster.want(name, "fib[10.0.0.0/8]", Value::set({"up0", "up1"}));
+  const ApplyReport report = cluster.apply_plan(cluster.plan());
+  EXPECT_EQ(remedy.cures, 1);
+  EXPECT_EQ(report.count(StepState::skipped), 0U);
+  EXPECT_EQ(report.verdict, ApplyVerdict::effects_open);
+  ASSERT_EQ(report.effects.size(), 1U);
+  EXPECT_EQ(report.effects[0].device, "leaf1");
+}
+
 TEST(BlastRadius, IsTheCableWhereOnlyAPortChangedAndAllCablesElsewhere) {
   Pair pair;
   pair.cluster.add("gpu2");
