@@ -1,7 +1,7 @@
 // The ECN marker: a small eBPF program that marks packets CE while a port's queue is longer than a threshold.
 //
-// Promises: load() gives a program that nothing refers to yet; it is gone when its descriptor is closed
-// without having been attached. Whole port only, not per class. Refuses (`unsupported`, with the reason): a
+// Promises: one program a threshold, loaded once a process and shared by all ports that want it; what is not
+// attached is gone when the process ends. Whole port only, not per class. Refuses (`unsupported`, with the reason): a
 // build without clang or libbpf, a kernel without what the program needs.
 #pragma once
 

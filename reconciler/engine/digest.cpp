@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <stdexcept>
 
 #include "specs/model/schema_rows.hpp"
@@ -17,21 +18,31 @@ Digest::Digest() : context_(EVP_MD_CTX_new()) {
 }
 Digest::~Digest() { EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(context_)); }
 
+void Digest::length(std::uint64_t bytes) {
+  for (std::size_t i = 0; i < 8; ++i) pending_ += static_cast<char>(bytes >> (8 * i));
+}
+
+void Digest::flush() {
+  EVP_DigestUpdate(static_cast<EVP_MD_CTX*>(context_), pending_.data(), pending_.size());
+  pending_.clear();
+}
+
 void Digest::add(std::string_view field) {
-  const std::uint64_t length = field.size();
-  std::array<unsigned char, 8> bytes{};
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(length >> (8 * i));
-  auto* const context = static_cast<EVP_MD_CTX*>(context_);
-  EVP_DigestUpdate(context, bytes.data(), bytes.size());
-  EVP_DigestUpdate(context, field.data(), field.size());
+  length(field.size());
+  pending_ += field;
+  if (pending_.size() >= kPieceSize) flush();
 }
 
 void Digest::add(const Value& value) {
-  const char kind = static_cast<char>('a' + static_cast<int>(value.kind()));
-  add(std::string(1, kind) + value.to_string());
+  const std::string text = value.to_string();
+  length(text.size() + 1);
+  pending_ += static_cast<char>('a' + static_cast<int>(value.kind()));
+  pending_ += text;
+  if (pending_.size() >= kPieceSize) flush();
 }
 
 std::string Digest::finish() {
+  flush();
   std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
   unsigned length = 0;
   EVP_DigestFinal_ex(static_cast<EVP_MD_CTX*>(context_), out.data(), &length);
@@ -49,12 +60,18 @@ std::string device_digest(const Intent& intent, const Observation& observation,
   Digest digest;
   digest.add("device");
   digest.add(intent.device);
+  // Both trees are in path order, so one walk through both finds what is there of what is wanted.
+  const std::span<const Leaf> have = observation.have.leaves();
+  std::size_t at = 0;
   for (const Leaf& want : intent.want.leaves()) {
+    while (at < have.size() && have[at].path != want.path && have[at].path < want.path) ++at;
+    const bool there = at < have.size() && have[at].path == want.path;
+    const Value seen = there ? have[at++].value : Value{};
     // Effects come and go by themselves: no write rests on them.
     if (schema_row(want.path.row()).facet == Facet::effect) continue;
     digest.add(want.path.text());
     digest.add(want.value);
-    digest.add(observation.have.value(want.path));
+    digest.add(seen);
   }
   digest.add("claims");
   for (const Claim& claim : intent.claims) {

@@ -22,6 +22,11 @@ class Digest {
   std::string finish();
 
  private:
+  // Hashed in pieces of this size: a call of OpenSSL costs more than a short field.
+  static constexpr std::size_t kPieceSize = 1U << 14;
+  void length(std::uint64_t bytes);
+  void flush();
+  std::string pending_;
   void* context_;
 };
 

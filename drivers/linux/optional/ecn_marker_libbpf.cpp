@@ -4,7 +4,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "drivers/linux/ecn_marker.hpp"
@@ -38,9 +40,13 @@ Error failed(const char* what, int code) {
                std::string("ECN marker: ") + what + ": " + std::strerror(code)};
 }
 
-}  // namespace
+Result<Descriptor> copy_of(int number) {
+  Descriptor out(::fcntl(number, F_DUPFD_CLOEXEC, 0));
+  if (!out) return failed("descriptor", errno);
+  return out;
+}
 
-Result<Descriptor> load_ecn_marker(std::uint64_t threshold) {
+Result<Descriptor> load(std::uint64_t threshold) {
   // libbpf prints its troubles to stderr unless told not to; a driver prints nothing.
   libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
   bpf_object_open_opts options{};
@@ -56,9 +62,22 @@ Result<Descriptor> load_ecn_marker(std::uint64_t threshold) {
   const std::uint32_t first = 0;
   if (map < 0 || program == nullptr) return failed("open", ENOENT);
   if (bpf_map_update_elem(map, &first, &threshold, BPF_ANY) != 0) return failed("threshold", errno);
-  Descriptor out(::fcntl(bpf_program__fd(program), F_DUPFD_CLOEXEC, 0));
-  if (!out) return failed("descriptor", errno);
-  return out;
+  return copy_of(bpf_program__fd(program));
+}
+
+}  // namespace
+
+Result<Descriptor> load_ecn_marker(std::uint64_t threshold) {
+  // Loading parses the kernel's whole BTF (about 10 ms), and ports of one threshold can share a program.
+  static std::mutex mutex;
+  static std::map<std::uint64_t, Descriptor> loaded;
+  const std::scoped_lock lock(mutex);
+  auto known = loaded.find(threshold);
+  if (known == loaded.end()) {
+    TRY(Descriptor fresh, load(threshold));
+    known = loaded.emplace(threshold, std::move(fresh)).first;
+  }
+  return copy_of(known->second.number());
 }
 
 }  // namespace lockstep
