@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include <mutex>
+
 #include "drivers/linux/lldp.hpp"
 #include "drivers/linux/wait.hpp"
 
@@ -92,6 +94,10 @@ LldpNeighbour neighbour_of(const Atom& remote) {
 }  // namespace
 
 Result<std::map<std::string, LldpNeighbour>> ask_lldpd(const std::string& socket_path, const Call& call) {
+  // liblldpctl sets up its tables of atoms at first use, without a lock (src/lib/atom.c): two threads in it at once
+  // were seen to meet an "unknown atom type" and to crash. Each question is bounded by its call's deadline.
+  static std::mutex one_at_a_time;
+  const std::scoped_lock lock(one_at_a_time);
   Channel channel;
   TRY(channel.socket, connect_to(socket_path));
   channel.call = &call;
