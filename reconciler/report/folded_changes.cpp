@@ -63,8 +63,8 @@ std::vector<FoldedChange> fold_changes(const std::vector<FoldableChange>& change
   }
   std::vector<FoldedChange> lines;
   for (const Group& group : groups)
-    lines.push_back({folded_path(group.first->path, group.keys), group.first->was, group.first->want,
-                     group.first->origin, group.keys.size()});
+    lines.push_back({folded_path(group.first->path, group.keys), group.first->path.row(), group.first->was,
+                     group.first->want, group.first->origin, group.keys.size()});
   return lines;
 }
 

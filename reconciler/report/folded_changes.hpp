@@ -12,6 +12,7 @@ namespace lockstep {
 
 struct FoldedChange {
   std::string path;  // with the first keys folded
+  RowId row = 0;     // of all changes that it stands for
   Value was;
   Value want;
   std::uint32_t origin = 0;

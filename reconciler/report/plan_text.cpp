@@ -23,15 +23,14 @@ std::string origin_text(const Plan& plan, std::uint32_t origin) {
                      from.line, from.rule);
 }
 
-void add_change(const Plan& plan, const FoldedChange& line, RowId row, Table& table,
-                const Terminal& terminal) {
+void add_change(const Plan& plan, const FoldedChange& line, Table& table, const Terminal& terminal) {
   const bool adds = !line.was;
   const bool removes = !line.want;
   const std::string sign = adds      ? terminal.paint(Ink::green, "+")
                            : removes ? terminal.paint(Ink::red, "-")
                                      : terminal.paint(Ink::yellow, "~");
-  std::string value = removes ? value_text(row, line.was) : value_text(row, line.want);
-  if (!adds && !removes) value = value_text(row, line.was) + " → " + value;
+  std::string value = removes ? value_text(line.row, line.was) : value_text(line.row, line.want);
+  if (!adds && !removes) value = value_text(line.row, line.was) + " → " + value;
   if (value == "present") value.clear();
   table.add({sign + " " + line.path, value, terminal.paint(Ink::dim, origin_text(plan, line.origin))});
 }
@@ -40,14 +39,8 @@ std::string changes_text(const Plan& plan, const Step& step, const Terminal& ter
   std::vector<FoldableChange> changes;
   for (const PlannedChange& change : step.changes)
     changes.push_back({change.path, change.was, change.want, change.origin});
-  std::map<std::string, RowId> rows;
   Table table({{""}, {""}, {""}});
-  for (const FoldedChange& line : fold_changes(changes)) {
-    const auto parsed = std::find_if(changes.begin(), changes.end(), [&](const FoldableChange& change) {
-      return change.origin == line.origin && change.was == line.was && change.want == line.want;
-    });
-    add_change(plan, line, parsed->path.row(), table, terminal);
-  }
+  for (const FoldedChange& line : fold_changes(changes)) add_change(plan, line, table, terminal);
   const std::string text = table.render(Terminal{}, "      ");
   return text.substr(text.find('\n') + 1);  // no titles
 }
