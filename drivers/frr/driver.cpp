@@ -246,7 +246,8 @@ Attached make_frr_driver(FrrTarget target) {
 }
 
 Result<std::string> explain_gap(const FrrTarget& target, const Change& effect, const Call& call) {
-  if (!frr::is_forwarding(effect.path.row()))
+  const bool counted = frr::is_forwarding_count(effect.path.row());
+  if (!counted && !frr::is_forwarding(effect.path.row()))
     return Error{ErrorKind::unsupported, effect.path.text() + ": not the kernel's forwarding table"};
   const std::string prefix(effect.path.key(0));
   TRY(const frr::RouteView view, frr::ask_route(target.run_dir, prefix, call));
@@ -264,6 +265,7 @@ Result<std::string> explain_gap(const FrrTarget& target, const Change& effect, c
   const std::string belief = "FRR calls " + prefix +
                              (view.installed ? " installed by " : " not installed by ") +
                              joined(view.interfaces) + " (" + view.protocol + ")";
+  if (counted) return belief + "; the kernel has " + effect.was.to_string();
   return lacks.empty() ? belief + "; the kernel agrees" : belief + "; the kernel lacks " + joined(lacks);
 }
 

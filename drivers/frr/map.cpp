@@ -41,6 +41,7 @@ constexpr std::array kConfig{
 constexpr RowId kBfdState = row("bgp/neighbor[*]/bfd-state");
 constexpr RowId kSession = row("bgp/neighbor[*]/session");
 constexpr RowId kForwarding = row("fib[*]");
+constexpr RowId kForwardingCount = row("fib[*]/paths");
 
 constexpr RowId row_of(Field field) {
   for (const Entry& entry : kConfig)
@@ -156,6 +157,7 @@ bool is_effect(RowId id) { return id == kSession || id == kBfdState; }
 bool is_session(RowId id) { return id == kSession; }
 bool is_bfd_session(RowId id) { return id == kBfdState; }
 bool is_forwarding(RowId id) { return id == kForwarding; }
+bool is_forwarding_count(RowId id) { return id == kForwardingCount; }
 
 Result<Edit> edit_of(const Change& change, std::size_t index) {
   const auto refuse = [&change](const std::string& why) {

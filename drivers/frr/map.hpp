@@ -54,6 +54,7 @@ bool is_effect(RowId row);
 bool is_session(RowId row);
 bool is_bfd_session(RowId row);
 bool is_forwarding(RowId row);
+bool is_forwarding_count(RowId row);
 
 Result<Edit> edit_of(const Change& change, std::size_t index);
 void leaves_of(const State& state, const Scope& scope, TreeBuilder& tree);

@@ -45,6 +45,12 @@ std::vector<std::string> missing_of(const Change& effect) {
   return missing;
 }
 
+// The kernel has one path at least, so that FRR has the route, and fewer than are wanted.
+bool few_paths(const Change& effect) {
+  return effect.was.kind() == Value::Kind::integer && effect.want.kind() == Value::Kind::integer &&
+         effect.was.as_integer() > 0 && effect.was.as_integer() < effect.want.as_integer();
+}
+
 Result<Done> configure(Vty& bgpd, const std::vector<std::string>& lines, const Call& call) {
   for (const std::string& line : lines) {
     TRY(const Reply reply, bgpd.say(line, Intention::writes, call));
@@ -173,6 +179,8 @@ FrrRemedy::Cure FrrRemedy::cure_for(const Change& effect) const {
     return is_session(id) && (state == kSessionNoPolicy || state == kSessionInactive) ? Cure::accept
                                                                                       : Cure::clear;
   }
+  // Which one is missing is not known: FRR had the choice. It installs all of its choice anew.
+  if (is_forwarding_count(id)) return few_paths(effect) ? Cure::reinstall : Cure::none;
   if (!is_forwarding(id)) return Cure::none;
   const std::vector<std::string> missing = missing_of(effect);
   if (missing.empty()) return Cure::none;

@@ -26,13 +26,14 @@ constexpr RowId kClassShare = row("interface[*]/class[*]/share");
 constexpr RowId kClassStrict = row("interface[*]/class[*]/strict");
 constexpr RowId kEcnThreshold = row("interface[*]/ecn-threshold");
 constexpr RowId kFib = row("fib[*]");
+constexpr RowId kFibPaths = row("fib[*]/paths");
 constexpr RowId kRoute = row("route[*]");
 constexpr RowId kRule = row("rule[*]");
 
 constexpr RowId kWritten[] = {kAddress,      kAdmin,     kMtu,          kOffload,    kRate,
                               kClass,        kClassDscp, kClassMaxRate, kClassShare, kClassStrict,
                               kEcnThreshold, kRoute,     kRule,         kSysctl};
-constexpr RowId kReadOnly[] = {kPort, kCarrier, kSpeed, kFib};
+constexpr RowId kReadOnly[] = {kPort, kCarrier, kSpeed, kFib, kFibPaths};
 constexpr RowId kScheduler[] = {kRate, kClass, kClassDscp, kClassMaxRate, kClassShare, kClassStrict};
 
 bool any_wanted(const Scope& scope, std::span<const RowId> rows) {
@@ -108,7 +109,7 @@ void route_leaves(const NetworkState& network, TreeBuilder& tree) {
 }
 
 // The best routes of the main table: lowest metric; IPv6 may list equal ones one by one.
-void fib_leaves(const NetworkState& network, TreeBuilder& tree) {
+void fib_leaves(const NetworkState& network, const Scope& scope, TreeBuilder& tree) {
   struct Best {
     std::uint32_t metric = 0;
     std::vector<std::string> ports;
@@ -125,7 +126,12 @@ void fib_leaves(const NetworkState& network, TreeBuilder& tree) {
       if (const Link* link = network.link(hop.index)) at->second.ports.push_back(link->name);
     }
   }
-  for (auto& [prefix, one] : best) tree.add(Path(kFib, {prefix.text()}), Value::set(std::move(one.ports)));
+  for (auto& [prefix, one] : best) {
+    const std::string key = prefix.text();
+    if (scope.wants(kFibPaths))
+      tree.add(Path(kFibPaths, {key}), Value::integer(static_cast<std::int64_t>(one.ports.size())));
+    if (scope.wants(kFib)) tree.add(Path(kFib, {key}), Value::set(std::move(one.ports)));
+  }
 }
 
 void rule_leaves(const NetworkState& network, TreeBuilder& tree) {
@@ -239,7 +245,7 @@ std::vector<RowId> rows_read() {
 HostWanted wanted_for(const Scope& scope) {
   HostWanted out;
   out.network.addresses = scope.wants(kAddress);
-  out.network.routes = scope.wants(kRoute) || scope.wants(kFib);
+  out.network.routes = scope.wants(kRoute) || scope.wants(kFib) || scope.wants(kFibPaths);
   out.network.rules = scope.wants(kRule);
   out.queueing = any_wanted(scope, kScheduler) || scope.wants(kEcnThreshold);
   out.offloads = scope.wants(kOffload);
@@ -286,7 +292,7 @@ void leaves(const HostState& state, const Scope& scope, const std::set<std::stri
       tree.add(Path(kAddress, {link->name, one.prefix.text()}), Value::present());
     }
   if (scope.wants(kRoute)) route_leaves(state.network, tree);
-  if (scope.wants(kFib)) fib_leaves(state.network, tree);
+  if (scope.wants(kFib) || scope.wants(kFibPaths)) fib_leaves(state.network, scope, tree);
   if (scope.wants(kRule)) rule_leaves(state.network, tree);
   if (scope.wants(kSysctl)) sysctl_leaves(state, named_sysctls, tree, unread);
   if (state.queueing_unread && scope.wants(kEcnThreshold))

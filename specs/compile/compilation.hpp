@@ -12,6 +12,9 @@
 
 namespace lockstep {
 
+// Where no line says how many equal paths are used: a leaf of a 128-port switch has 64 uplinks.
+inline constexpr std::uint32_t kPathsDefault = 64;
+
 struct Compilation {
   const Catalog& catalog;
   const CompileOptions& options;

@@ -39,7 +39,7 @@ class Explainer {
     if (name == rule::headroom) return headroom();
     if (name == rule::ecn_auto) return ecn();
     if (name == rule::ecn_software) return software_ecn();
-    if (name == rule::ecmp_routes) return ecmp();
+    if (name == rule::ecmp_routes || name == rule::ecmp_paths) return ecmp();
     if (name == rule::lldp_peer || name == rule::cabling) return cable();
     if (name == rule::rail_table || name == rule::rail_rule || name == rule::rail_routes) return rails();
   }
@@ -182,6 +182,7 @@ void Explainer::ecmp() {
   for (DeviceIndex leaf = 0; leaf < topology_.devices.size(); ++leaf)
     if (const auto& own = compiled_.allocation.block[leaf]; own && own->text() == out_.path.key(0))
       term("block of", topology_.devices[leaf].name);
+  if (out_.value.kind() != Value::Kind::list) return;
   for (const std::string_view name : out_.value.as_list()) {
     const PortIndex port = topology_.find_port(device_, name);
     if (port == kNone || topology_.peer(port) == kNone) continue;

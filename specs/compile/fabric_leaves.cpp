@@ -16,8 +16,6 @@ constexpr std::uint64_t kHoldDefault = 9;
 // RFC 5880 leaves the timers to the operator; FRR's bfdd/bfd.h: BFD_DEFDETECTMULT 3, 300 ms both ways.
 constexpr std::uint64_t kMultiplierDefault = 3;
 constexpr std::uint64_t kIntervalDefault = 300;
-// A leaf of a 128-port switch has 64 uplinks.
-constexpr std::uint64_t kPathsDefault = 64;
 
 std::uint64_t seconds(const Said<Duration>& time) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(*time).count());
@@ -237,7 +235,7 @@ void FabricClass::add_bgp() {
   list.add(Path(row("bgp/multipath-relax"), {}), true, bgp);
   list.add(Path(row("bgp/redistribute[*]"), {"connected"}), Value::present(), bgp);
   const Said<std::uint32_t>& paths = routing.ecmp->max_paths;
-  list.add(Path(row("bgp/max-paths"), {}), paths.said ? std::uint64_t{*paths} : kPathsDefault,
+  list.add(Path(row("bgp/max-paths"), {}), std::uint64_t{paths.or_else(kPathsDefault)},
            paths.said ? of(paths, "routing.ecmp.maxPaths") : of(routing.protocol, rule::paths_default));
   if (routing.bfd.said) {
     const Bfd& bfd = *routing.bfd;

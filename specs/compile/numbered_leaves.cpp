@@ -15,16 +15,12 @@ std::string everything(bool v6) { return v6 ? "::/0" : "0.0.0.0/0"; }
 
 void prepare_routes(const Compilation& c, FabricIndex index, FabricNumbers& out) {
   const FabricRoutes& routes = c.routes[index];
-  for (std::uint32_t i = 0; i < routes.destinations.size(); ++i)
-    if (const auto& block = c.allocation.block[routes.destinations[i]])
-      out.destinations.emplace_back(i, Path(row("fib[*]"), {block->text()}));
-  std::sort(out.destinations.begin(), out.destinations.end(),
-            [](const auto& a, const auto& b) { return a.second < b.second; });
   bool reported = false;
   for (const std::vector<PortIndex>& group : routes.groups) {
     std::vector<std::string> names;
     for (const PortIndex port : group) names.emplace_back(c.topology.ports[port].name);
-    // With more equal paths than are allowed, which of them are used is the speaker's own choice.
+    // With more equal paths than are allowed, which of them are used is the speaker's own choice (RFC 4271
+    // 9.1.2.2, at last by router id); how many is not.
     const bool too_many = group.size() > out.max_paths;
     out.group_ports.push_back(too_many ? Value{} : Value::set(std::move(names)));
     if (!too_many || std::exchange(reported, true)) continue;
@@ -32,9 +28,19 @@ void prepare_routes(const Compilation& c, FabricIndex index, FabricNumbers& out)
     c.report(fabric_code::too_few_paths, paths.said ? paths.at : c.catalog.fabrics[index].routing.at,
              "up to " + std::to_string(out.max_paths) + " equal paths are used, and " +
                  c.topology.device_of(group.front()) + " has " + std::to_string(group.size()),
-             "raise routing.ecmp.maxPaths: links that carry nothing are not seen as a fault");
+             "raise routing.ecmp.maxPaths: which of them are used is the switch's own choice, only their "
+             "number is checked");
     c.diagnostics.back().severity = Severity::warning;
   }
+  for (std::uint32_t i = 0; i < routes.destinations.size(); ++i) {
+    const auto& block = c.allocation.block[routes.destinations[i]];
+    if (!block) continue;
+    const std::string key = block->text();
+    out.destinations.push_back(
+        {i, Path(row("fib[*]"), {key}), reported ? Path(row("fib[*]/paths"), {key}) : Path{}});
+  }
+  std::sort(out.destinations.begin(), out.destinations.end(),
+            [](const auto& a, const auto& b) { return a.ports < b.ports; });
   out.switch_number.assign(c.topology.devices.size(), kNone);
   for (std::uint32_t i = 0; i < routes.switches.size(); ++i) out.switch_number[routes.switches[i]] = i;
 }
@@ -75,13 +81,15 @@ std::vector<FabricNumbers> prepare_numbers(Compilation& c) {
     out.loopback = c.origins.of(who, addressing.loopbacks, rule::loopback);
     out.aggregate = c.origins.of(who, addressing.hosts, rule::aggregate);
     out.ecmp = c.origins.of(who, said.routing, rule::ecmp_routes);
+    const Said<std::uint32_t>& max_paths = said.routing->ecmp->max_paths;
+    out.paths = c.origins.of(who, max_paths, rule::ecmp_paths);
     out.router_id = c.origins.of(who, addressing.loopbacks, rule::router_id);
     const Said<AsnRange>* const ranges[] = {&asn.host, &asn.leaf, &asn.spine, &asn.superspine};
     for (std::size_t tier = 0; tier < 4; ++tier) out.asn[tier] = c.origins.of(who, *ranges[tier], rule::asn);
     out.rail_table = c.origins.of(who, addressing.hosts, rule::rail_table);
     out.rail_rule = c.origins.of(who, addressing.hosts, rule::rail_rule);
     out.rail_routes = c.origins.of(who, addressing.hosts, rule::rail_routes);
-    out.max_paths = said.routing->ecmp->max_paths.said ? *said.routing->ecmp->max_paths : 64;
+    out.max_paths = max_paths.or_else(kPathsDefault);
     prepare_routes(c, i, out);
     prepare_rails(c, i, out);
   }
@@ -116,12 +124,17 @@ void NumberedLeaves::add_routes(DeviceIndex device, FabricIndex index) {
   const std::uint32_t number = numbers.switch_number[device];
   if (number == kNone) return;
   std::vector<Leaf>& fib = rows(row("fib[*]"));
+  std::vector<Leaf>& paths = rows(row("fib[*]/paths"));
   const FabricRoutes& routes = c_.routes[index];
   fib.reserve(fib.size() + numbers.destinations.size());
-  for (const auto& [destination, path] : numbers.destinations) {
-    const std::uint32_t group = routes.group_of(number, destination);
-    if (group != kNone && numbers.group_ports[group])
-      fib.push_back({path, numbers.ecmp, numbers.group_ports[group]});
+  for (const FabricNumbers::Destination& one : numbers.destinations) {
+    const std::uint32_t group = routes.group_of(number, one.number);
+    if (group == kNone) continue;
+    if (const Value ports = numbers.group_ports[group])
+      fib.push_back({one.ports, numbers.ecmp, ports});
+    else
+      paths.push_back(
+          {one.paths, numbers.paths, Value::integer(static_cast<std::int64_t>(numbers.max_paths))});
   }
 }
 

@@ -14,9 +14,15 @@
 
 namespace lockstep {
 
-inline constexpr std::array kNumberedRows{
-    row("bgp/aggregate[*]"),        row("bgp/asn"),           row("bgp/router-id"), row("fib[*]"),
-    row("interface[*]/address[*]"), row("interface[*]/peer"), row("route[*]"),      row("rule[*]")};
+inline constexpr std::array kNumberedRows{row("bgp/aggregate[*]"),
+                                          row("bgp/asn"),
+                                          row("bgp/router-id"),
+                                          row("fib[*]"),
+                                          row("fib[*]/paths"),
+                                          row("interface[*]/address[*]"),
+                                          row("interface[*]/peer"),
+                                          row("route[*]"),
+                                          row("rule[*]")};
 
 // What is the same for all devices of a fabric, made once, before any thread starts.
 struct FabricNumbers {
@@ -26,6 +32,7 @@ struct FabricNumbers {
   OriginId loopback = 0;
   OriginId aggregate = 0;
   OriginId ecmp = 0;
+  OriginId paths = 0;
   OriginId router_id = 0;
   std::array<OriginId, 4> asn{};  // by tier
   OriginId rail_table = 0;
@@ -35,8 +42,13 @@ struct FabricNumbers {
   std::vector<Path> table_rule;     // rule[TABLE], by endpoint number
   Path pool_route{};                // route[main:POOL]
   std::uint64_t max_paths = 0;
-  // Destinations in path order, and for each its fib path; groups as values.
-  std::vector<std::pair<std::uint32_t, Path>> destinations;
+  struct Destination {
+    std::uint32_t number;  // into FabricRoutes::destinations
+    Path ports;            // fib[BLOCK]
+    Path paths;            // fib[BLOCK]/paths; of no row where no group is too large
+  };
+  std::vector<Destination> destinations;  // in path order
+  // By group: which ports must be used; none where it has more than max_paths, and only their number counts.
   std::vector<Value> group_ports;
   std::vector<std::uint32_t> switch_number;  // by device
 };

@@ -36,6 +36,7 @@ inline constexpr std::string_view timers_default = "bgp-timers-default";
 inline constexpr std::string_view paths_default = "ecmp-default";
 inline constexpr std::string_view session = "session-up";
 inline constexpr std::string_view ecmp_routes = "ecmp-routes";
+inline constexpr std::string_view ecmp_paths = "ecmp-paths";
 inline constexpr std::string_view owned_whole = "owned-whole";
 inline constexpr std::string_view default_class = "default-class";
 inline constexpr std::string_view ecn_auto = "ecn-auto";
@@ -100,6 +101,9 @@ inline constexpr std::array kRules{
     RuleText{rule::ecmp_routes,
              "every other leaf's block must be in the kernel's table over all shortest paths that go up and "
              "then down"},
+    RuleText{rule::ecmp_paths,
+             "with more shortest paths than may be used, so many as may: which of them is the switch's own "
+             "choice"},
     RuleText{rule::owned_whole,
              "what an object covers it owns whole: members that it does not name are removed"},
     RuleText{rule::default_class, "every DSCP that no class names belongs to the default class"},

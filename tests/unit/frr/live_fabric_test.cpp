@@ -126,6 +126,28 @@ TEST_F(LiveFabric, CuresANextHopThatTheKernelLost) {
   EXPECT_EQ(lab_->type("leaf", "zebra", {"show running-config"}), zebra_before);
 }
 
+// Where more paths are equal than may be used, only their number is expected.
+TEST_F(LiveFabric, CuresANumberOfPathsThatTheKernelFallsShortOf) {
+  lose_a_next_hop();
+  ASSERT_FALSE(HasFatalFailure());
+  const auto counted = [](std::int64_t have, std::int64_t want) {
+    return Change{path(std::string("fib[") + kPrefix + "]/paths"), Value::integer(have), Value::integer(want),
+                  0};
+  };
+  const Change effect = counted(1, 2);
+  const auto why = explain_gap(lab_->target("leaf"), effect, soon());
+  ASSERT_TRUE(why) << why.error().text();
+  EXPECT_NE(why->find("installed by up0, up1 (bgp); the kernel has 1"), std::string::npos) << *why;
+  EXPECT_FALSE(leaf_.remedy->offer(counted(3, 2))) << "more than are allowed: nothing is lost";
+  EXPECT_FALSE(leaf_.remedy->offer(counted(0, 2))) << "no path at all: there is no group to install anew";
+  const auto offer = leaf_.remedy->offer(effect);
+  ASSERT_TRUE(offer);
+  EXPECT_EQ(offer->name, "reinstall-multipath");
+  const auto cured = leaf_.remedy->cure(effect, soon());
+  ASSERT_TRUE(cured) << cured.error().text();
+  EXPECT_TRUE(eventually([] { return next_hops().size() == 2; }));
+}
+
 TEST_F(LiveFabric, ShowsAndOpensAShutNeighbour) {
   lab_->type("leaf", "bgpd", {"configure terminal", "router bgp 4200000000", "neighbor up0 shutdown", "end"});
   const Difference drift = diff(intents()[0], observed(*leaf_.driver));

@@ -112,6 +112,8 @@ TEST_F(LinuxDriver, MultipathRoutesOfBothFamilies) {
   EXPECT_EQ(value("route[main:2001:dbf::/48]"), six);
   EXPECT_EQ(value("fib[10.0.0.0/8]"), Value::set({"rail0", "rail1"}));
   EXPECT_EQ(value("fib[2001:dbf::/48]"), Value::set({"rail0", "rail1"}));
+  EXPECT_EQ(value("fib[10.0.0.0/8]/paths"), Value::integer(2));
+  EXPECT_EQ(value("fib[2001:dbf::/48]/paths"), Value::integer(2));
   applies({{"route[main:2001:dbf::/48]", Value::set({"via 2001:db9::1 dev rail1"})}});
   EXPECT_EQ(value("route[main:2001:dbf::/48]"), Value::set({"via 2001:db9::1 dev rail1"}));
   applies({{"route[main:10.0.0.0/8]", {}}, {"route[main:2001:dbf::/48]", {}}});
@@ -124,6 +126,7 @@ TEST_F(LinuxDriver, TheFibIsReadThroughNextHopGroups) {
         "nexthop add id 10 group 1", "route add 10.0.0.0/8 nhid 10 proto zebra metric 20"})
     ASSERT_EQ(ip(line), 0) << line;
   EXPECT_EQ(value("fib[10.0.0.0/8]"), Value::set({"rail0"}));
+  EXPECT_EQ(value("fib[10.0.0.0/8]/paths"), Value::integer(1));
   EXPECT_EQ(value("route[main:10.0.0.0/8]"), Value{});  // not ours
 }
 
