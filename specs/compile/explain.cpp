@@ -164,7 +164,8 @@ void Explainer::ecn() {
   for (const TrafficClass& one : profile->classes) {
     if (std::to_string(*one.tc) != out_.path.key(1)) continue;
     link_speed();
-    const EcnThresholds computed = ecn_of_port(topology_, *link_, one, device_, compiled_.twin);
+    const auto fires = pfc_point_of(catalog_, topology_, device_, compiled_.twin);
+    const EcnThresholds computed = ecn_of_port(*link_, one, fires, compiled_.twin);
     constants(computed.constants);
     if (computed.shrunk) term("shrunk", "yes", "so that marking begins before PFC fires");
   }

@@ -26,40 +26,31 @@ Result<Headroom> headroom_of_port(const Catalog& catalog, const Topology& topolo
     return Error{ErrorKind::unsupported, topology.port_text(index) + " has no platform"};
   TRY(const Platform* const platform, find_platform(port.platform));
   const TopologyLink& link = topology.links[port.link];
-  const Mtu& mtu = *catalog.fabrics[link.fabric].mtu;
-  const std::uint32_t packet = link.rail != kNone ? *mtu.host : *mtu.fabric;
-  HeadroomAsk ask;
-  ask.speed = link.speed;
-  ask.cable_length = link.cable_length != 0 ? link.cable_length : kAssumedCableMillimetres;
-  ask.port_mtu = packet + kFrameBytes;
-  ask.lossless_mtu = packet + kFrameBytes;
-  return pfc_headroom(*platform, ask);
+  return pfc_headroom(*platform, headroom_ask(catalog, link));
 }
 
-EcnThresholds ecn_of_port(const Topology& topology, const TopologyLink& link, const TrafficClass& one,
-                          DeviceIndex device, bool twin) {
-  const std::uint64_t speed = twin ? link.speed_in_twin : link.speed;
-  if (!one.ecn->automatic) {
-    EcnThresholds out;
-    out.kmin = one.ecn->kmin->bytes;
-    out.kmax = one.ecn->kmax->bytes;
-    out.pmax = *one.ecn->pmax;
-    if (twin) {
-      out.kmin = in_proportion(out.kmin, link.speed_in_twin, link.speed);
-      out.kmax = in_proportion(out.kmax, link.speed_in_twin, link.speed);
-    }
-    return out;
-  }
+std::optional<PfcPoint> pfc_point_of(const Catalog& catalog, const Topology& topology, DeviceIndex device,
+                                     bool twin) {
   const TopologyDevice& self = topology.devices[device];
+  if (twin || !self.is_switch()) return std::nullopt;
   const Result<const Platform*> platform = find_platform(self.platform);
-  std::optional<PfcPoint> fires;
-  if (!twin && platform && (*platform)->shared_buffer_bytes) {
-    std::uint32_t ports = 0;
-    for (const TopologyPort& port : topology.ports_of(device)) ports += port.link != kNone ? 1 : 0;
-    const double alpha = (*platform)->alpha_log2 ? std::exp2((*platform)->alpha_log2->value) : 1.0;
-    fires = pfc_point((*platform)->shared_buffer_bytes->whole(), alpha, std::max(ports, 1U));
+  if (!platform) return std::nullopt;
+  const Result<BufferUse> use = buffer_use(catalog, topology, device, **platform);
+  return use ? use->fires : std::nullopt;
+}
+
+EcnThresholds ecn_of_port(const TopologyLink& link, const TrafficClass& one,
+                          const std::optional<PfcPoint>& fires, bool twin) {
+  if (one.ecn->automatic) return ecn_auto(twin ? link.speed_in_twin : link.speed, fires);
+  EcnThresholds out;
+  out.kmin = one.ecn->kmin->bytes;
+  out.kmax = one.ecn->kmax->bytes;
+  out.pmax = *one.ecn->pmax;
+  if (twin) {
+    out.kmin = in_proportion(out.kmin, link.speed_in_twin, link.speed);
+    out.kmax = in_proportion(out.kmax, link.speed_in_twin, link.speed);
   }
-  return ecn_auto(speed, fires);
+  return out;
 }
 
 std::uint64_t max_rate_of(const TopologyLink& link, const RateOrRatio& said, bool twin) {

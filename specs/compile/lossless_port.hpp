@@ -2,19 +2,21 @@
 // platform are. Shared by compile and explain.
 #pragma once
 
-#include "specs/fabric/lossless.hpp"
+#include "specs/fabric/buffer_use.hpp"
 #include "specs/fabric/topology.hpp"
 
 namespace lockstep {
 
-// Ethernet header, one 802.1Q tag and FCS: what a frame adds to an IP packet (IEEE 802.3, 802.1Q).
-inline constexpr std::uint32_t kFrameBytes = 14 + 4 + 4;
-
 Result<Headroom> headroom_of_port(const Catalog& catalog, const Topology& topology, PortIndex port);
 
+// Where PFC fires on a device, for ecn_of_port: what the proofs compute (buffer_use). None: in a twin, whose
+// kernel has no PFC, on a host, and where the buffer is not known.
+std::optional<PfcPoint> pfc_point_of(const Catalog& catalog, const Topology& topology, DeviceIndex device,
+                                     bool twin);
+
 // Given thresholds as they are, `auto` by ecn_auto(); in a twin both in proportion to the scaled link.
-EcnThresholds ecn_of_port(const Topology& topology, const TopologyLink& link, const TrafficClass& one,
-                          DeviceIndex device, bool twin);
+EcnThresholds ecn_of_port(const TopologyLink& link, const TrafficClass& one,
+                          const std::optional<PfcPoint>& fires, bool twin);
 
 // bit/s
 std::uint64_t max_rate_of(const TopologyLink& link, const RateOrRatio& said, bool twin);

@@ -40,7 +40,8 @@ class RoceClass {
         said_(c.catalog.roce_profiles[profile]),
         who_(c.roce_profiles[profile]),
         out_(out),
-        default_(default_class(said_)) {}
+        default_(default_class(said_)),
+        fires_(pfc_point_of(c.catalog, c.topology, out.example, c.twin)) {}
 
   void run() {
     find_dscps();
@@ -68,6 +69,7 @@ class RoceClass {
   ClaimantId who_;
   ClassLeaves& out_;
   std::size_t default_;
+  std::optional<PfcPoint> fires_;
   std::vector<std::vector<std::string>> dscps_;  // by class
 };
 
@@ -88,7 +90,7 @@ void RoceClass::find_dscps() {
 void RoceClass::add_ecn(const TopologyPort& port, const TopologyLink& link, const TrafficClass& one,
                         std::string_view tc) {
   if (!one.ecn.said) return;
-  const EcnThresholds ecn = ecn_of_port(c_.topology, link, one, port.device, c_.twin);
+  const EcnThresholds ecn = ecn_of_port(link, one, fires_, c_.twin);
   const OriginId origin = one.ecn->automatic ? of(one.ecn, rule::ecn_auto) : of(one.ecn, "classes.ecn");
   out_.list.add(Path(row("interface[*]/class[*]/ecn-max"), {port.name, tc}), ecn.kmax, origin);
   out_.list.add(Path(row("interface[*]/class[*]/ecn-min"), {port.name, tc}), ecn.kmin, origin);

@@ -107,6 +107,21 @@ PfcPoint pfc_point(std::uint64_t shared, double alpha, std::uint32_t ports, std:
   return out;
 }
 
+std::string about(std::uint64_t bytes) {
+  constexpr std::uint64_t kKilo = 1000;
+  std::uint64_t grain = 1;
+  while (bytes / grain >= 100 * kKilo) grain *= kKilo;
+  return format(ByteCount{(bytes + grain / 2) / grain * grain});
+}
+
+std::string terms_of(const PfcPoint& point) {
+  std::string alpha = std::to_string(point.alpha);
+  alpha.erase(alpha.find_last_not_of('0') + 1);
+  if (alpha.ends_with('.')) alpha.pop_back();
+  return "alpha " + alpha + ", " + std::to_string(point.fan_in) + " ports into one, " +
+         std::to_string(point.ports) + " ports share " + about(point.shared);
+}
+
 EcnThresholds ecn_auto(std::uint64_t speed, std::optional<PfcPoint> fires) {
   constexpr double kRoundTrip = 20e-6;  // seconds
   constexpr double kMinOfBdp = 0.8;
@@ -127,8 +142,7 @@ EcnThresholds ecn_auto(std::uint64_t speed, std::optional<PfcPoint> fires) {
   out.shrunk = true;
   out.kmin = static_cast<std::uint64_t>(static_cast<double>(fires->queue) * kMinOfBdp / kMaxOfBdp);
   out.kmax = fires->queue;
-  out.constants.push_back(
-      {"PFC fires at", static_cast<double>(fires->queue), "B", "pfc_point: alpha and fan-in"});
+  out.constants.push_back({"PFC fires at", static_cast<double>(fires->queue), "B", terms_of(*fires)});
   return out;
 }
 

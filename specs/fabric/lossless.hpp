@@ -67,6 +67,10 @@ struct PfcPoint {
 // Two ports into one of the same speed: the fewest that congest it at all.
 inline constexpr std::uint32_t kFanIn = 2;
 PfcPoint pfc_point(std::uint64_t shared, double alpha, std::uint32_t ports, std::uint32_t fan_in = kFanIn);
+// "alpha 1, 2 ports into one, 4 ports share 157MB"
+std::string terms_of(const PfcPoint& point);
+// A byte count of four digits or so: for a person to compare.
+std::string about(std::uint64_t bytes);
 
 // Thresholds for `ecn: auto`. Rule: Huawei's published row for 100G, throughput first (RTT 20 us, BDP 250 KB:
 // Kmin 200 KB, Kmax 750 KB, Pmax 10 %), in proportion to the bandwidth-delay product: Kmin 0.8, Kmax 3 BDP.

@@ -7,14 +7,6 @@
 namespace lockstep {
 namespace {
 
-// Four digits or so: these are for a person to compare.
-std::string bytes(std::uint64_t count) {
-  constexpr std::uint64_t kKilo = 1000;
-  std::uint64_t grain = 1;
-  while (count / grain >= 100 * kKilo) grain *= kKilo;
-  return format(ByteCount{(count + grain / 2) / grain * grain});
-}
-
 std::string sources(const Headroom& headroom) {
   std::string out;
   for (const Constant& one : headroom.constants) {
@@ -58,9 +50,9 @@ struct SwitchBuffer {
         if (*one.lossless) related.push_back({one.at, "class " + *one.name + " is lossless"});
     context.error(
         "LS102", place(fabric.cabling[link.law].cable_length, link.at),
-        std::to_string(use.ports) + " lossless ports of " + name() + " need " + bytes(use.headroom) +
-            " of headroom, and " + platform.name + " has " + bytes(use.buffer),
-        "shorter cables, a smaller MTU or fewer lossless classes; " + bytes(use.largest_headroom.size) +
+        std::to_string(use.ports) + " lossless ports of " + name() + " need " + about(use.headroom) +
+            " of headroom, and " + platform.name + " has " + about(use.buffer),
+        "shorter cables, a smaller MTU or fewer lossless classes; " + about(use.largest_headroom.size) +
             " a class at " + format(BitRate{link.speed}) + " follow from " + sources(use.largest_headroom),
         std::move(related));
   }
@@ -77,12 +69,8 @@ struct SwitchBuffer {
 
   void prove_class(const TrafficClass& one, const PfcPoint& fires) const {
     if (!*one.lossless || !one.ecn.said || one.ecn->automatic) return;
-    std::string alpha = std::to_string(fires.alpha);
-    alpha.erase(alpha.find_last_not_of('0') + 1);
-    if (alpha.ends_with('.')) alpha.pop_back();
-    const std::string where = "on " + name() + " PFC fires when a queue holds " + bytes(fires.queue) +
-                              " (alpha " + alpha + ", " + std::to_string(fires.fan_in) + " ports into one, " +
-                              std::to_string(fires.ports) + " ports share " + bytes(fires.shared) + ")";
+    const std::string where =
+        "on " + name() + " PFC fires when a queue holds " + about(fires.queue) + " (" + terms_of(fires) + ")";
     const std::vector<Related> related{{at, "the platform of " + name()}};
     if (one.ecn->kmin->bytes >= fires.queue)
       return context.error(

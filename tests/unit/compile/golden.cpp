@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -34,6 +35,7 @@ Case read(const fs::path& folder) {
       const auto names = expand_hostlist(value);
       out.devices.insert(names->begin(), names->end());
     }
+    if (word == "leaves") out.leaves.push_back(value);
     if (word == "diagnostics") out.diagnostics_only = true;
   }
   const auto lock = read_allocation_lock(folder.string());
@@ -69,13 +71,20 @@ void print(const Case& one, const Compiled& compiled, const Intent& intent, std:
   static constexpr std::string_view kConduct[] = {"observe", "converge", "suspended"};
   out << "\n# " << intent.device << " (" << kConduct[static_cast<std::size_t>(intent.conduct)]
       << (intent.apply_allowed ? "" : ", not applied") << ")\n";
+  const auto shown = [&one](const std::string& path) {
+    return one.leaves.empty() ||
+           std::any_of(one.leaves.begin(), one.leaves.end(),
+                       [&](const std::string& begin) { return path.starts_with(begin); });
+  };
   for (const Leaf& leaf : intent.want.leaves())
-    out << leaf.path.text() << " = " << leaf.value.to_string() << "  <- "
-        << origin_text(sources, compiled.origins[leaf.origin]) << "\n";
+    if (shown(leaf.path.text()))
+      out << leaf.path.text() << " = " << leaf.value.to_string() << "  <- "
+          << origin_text(sources, compiled.origins[leaf.origin]) << "\n";
   for (const Overruled& overruled : intent.overruled)
     out << "overruled: " << overruled.path.text() << " = " << overruled.want.to_string() << "  <- "
         << origin_text(sources, compiled.origins[overruled.origin]) << "; by "
         << origin_text(sources, compiled.origins[overruled.by]) << "\n";
+  if (!one.leaves.empty()) return;
   for (const Claim& claim : intent.claims) {
     out << "claim: " << schema_row(claim.collection).pattern;
     for (const std::string& key : claim.keys) out << " " << key;

@@ -1,8 +1,8 @@
 // Golden cases of `compile`: a folder of specs in, one text out.
 //
 // A case is tests/cases/compile/<case>/: *.yaml, `intent.txt` and, where needed, `options.txt` (lines `twin
-// 1Gbps`, `today 2026-11-21`, `specs examples/rail-pod`, `devices gpu1,leaf0`, `diagnostics only`) and
-// `allocations.lock`. LOCKSTEP_UPDATE_CASES=1 writes intent.txt anew.
+// 1Gbps`, `today 2026-11-21`, `specs examples/rail-pod`, `devices gpu1,leaf0`, `leaves fib[`, `diagnostics
+// only`) and `allocations.lock`. LOCKSTEP_UPDATE_CASES=1 writes intent.txt anew.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,8 @@ struct Case {
   std::filesystem::path folder;
   Loaded loaded;
   CompileOptions options;
-  std::set<std::string> devices;  // to print; empty: all
+  std::set<std::string> devices;    // to print; empty: all
+  std::vector<std::string> leaves;  // to print: how their paths begin; empty: all, and the claims
   bool diagnostics_only = false;
 };
 
