@@ -2,6 +2,7 @@
 // prove().
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -56,11 +57,15 @@ Position place(const Said<T>& field, Position otherwise) {
   return field.said && field.at.file != 0 ? field.at : otherwise;
 }
 
+// By tier, whether its switches share one AS number.
+std::array<bool, 4> tiers_of_one_asn(const Fabric& fabric);
+
 void prove_profiles(const ProofContext& context);   // LS104, LS114, LS115, LS116, LS118
 void prove_link_ends(const ProofContext& context);  // LS101
 void prove_buffers(const ProofContext& context);    // LS102, LS103, LS117, LS121
 void prove_platforms(const ProofContext& context);  // LS110, LS112, LS113, LS120
 void prove_paths(const ProofContext& context);      // LS105, LS106, LS108, LS109
+void prove_as_paths(const ProofContext& context);   // LS122
 void prove_goals(const ProofContext& context);      // LS111, LS119
 
 }  // namespace lockstep

@@ -109,10 +109,7 @@ void prove_seeds(const ProofContext& context, const Fabric& fabric) {
 void prove_no_circle(const ProofContext& context, FabricIndex index) {
   const Fabric& fabric = context.catalog.fabrics[index];
   if (context.lossless[index] == 0 || *fabric.routing->protocol == Protocol::none) return;
-  const Asns& asn = *fabric.routing->asn;
-  const auto one = [](const Said<AsnRange>& range) { return range.said && range->first == range->last; };
-  const BufferCycle cycle =
-      find_buffer_cycle(context.topology, index, {false, one(asn.leaf), one(asn.spine), one(asn.superspine)});
+  const BufferCycle cycle = find_buffer_cycle(context.topology, index, tiers_of_one_asn(fabric));
   if (cycle.devices.empty()) return;
   constexpr std::size_t kShown = 16;  // of a long circle: enough to find it
   std::string text;

@@ -48,6 +48,9 @@ constexpr ProofRule kRules[] = {
     {"LS120", "a platform that is named is known", "its constants would be missing without a word"},
     {"LS121", "the headroom of a lossless class can be computed",
      "a platform whose constants are not public is taken on trust"},
+    {"LS122", "no route passes two switches of one AS number",
+     "BGP drops a route that has its own AS number in its path (RFC 4271 9.1.2): the leaf behind is not "
+     "reached"},
 };
 
 }  // namespace
@@ -130,6 +133,7 @@ Diagnostics prove(const Catalog& catalog, const Topology& topology) {
   prove_link_ends(context);
   prove_buffers(context);
   prove_paths(context);
+  prove_as_paths(context);
   prove_goals(context);
   std::stable_sort(out.begin(), out.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.at < b.at; });

@@ -45,6 +45,9 @@ RoceProfile any_profile() {
   return out;
 }
 
+// One for all, or one for each.
+AsnRange any_asns(std::uint32_t first) { return {first, first + *rc::gen::element<std::uint32_t>(0, 999)}; }
+
 Catalog any_catalog() {
   Catalog catalog;
   catalog.sources.add("any.yaml", "");
@@ -64,6 +67,9 @@ Catalog any_catalog() {
   fabric.mtu.value.fabric = written(*rc::gen::inRange<std::uint32_t>(0, 70'000), 14);
   fabric.routing.value.load_balancing.value.mode =
       written(*rc::gen::element(Spreading::static_hash, Spreading::flowlet, Spreading::per_packet), 15);
+  fabric.routing.value.protocol = written(*rc::gen::element(Protocol::bgp_unnumbered, Protocol::none), 16);
+  fabric.routing.value.asn.value.leaf = written(any_asns(4'200'000'000), 17);
+  fabric.routing.value.asn.value.spine = written(any_asns(4'200'100'000), 18);
   catalog.roce_profiles.push_back(any_profile());
   RolloutPolicy& policy = catalog.rollout_policies.emplace_back();
   policy.min_capacity.said = true;
