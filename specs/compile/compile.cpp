@@ -61,7 +61,6 @@ class Compiler {
 
   void add_claimants();
   void select_hosts();
-  bool selects(const HostProfile& profile, const TopologyDevice& device) const;
   void classify();
   Signature signature(DeviceIndex device) const;
   DeviceClass make_class(DeviceIndex example, std::vector<ClaimantId>& claimants);
@@ -101,16 +100,6 @@ void Compiler::add_claimants() {
   }
 }
 
-bool Compiler::selects(const HostProfile& profile, const TopologyDevice& device) const {
-  const Selector& selector = *profile.selector;
-  const Entries<std::string>& labels = catalog_.device_sets[device.set].metadata.labels;
-  for (const auto& [key, value] : selector.match_labels) {
-    const Said<std::string>* const label = find_entry(labels, *key);
-    if (label == nullptr || **label != *value) return false;
-  }
-  return !selector.names.said || index_in_hostlist(*selector.names, device.name).has_value();
-}
-
 void Compiler::select_hosts() {
   host_profiles_.resize(out_.topology.devices.size());
   for (std::uint32_t profile = 0; profile < catalog_.host_profiles.size(); ++profile) {
@@ -119,7 +108,7 @@ void Compiler::select_hosts() {
     bool any_switch = false;
     for (DeviceIndex i = 0; i < out_.topology.devices.size(); ++i) {
       const TopologyDevice& device = out_.topology.devices[i];
-      if (!selects(said, device)) continue;
+      if (!selects(*said.selector, catalog_.device_sets[device.set], device.name)) continue;
       any_switch = any_switch || device.is_switch();
       if (device.is_switch()) continue;
       host_profiles_[i].push_back(profile);

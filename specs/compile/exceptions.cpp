@@ -4,6 +4,7 @@
 
 #include "specs/fabric/codes.hpp"
 #include "specs/language/hostlist.hpp"
+#include "specs/language/reporter.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -55,19 +56,24 @@ Result<Value> value_of(RowId id, const Literal& literal) {
 }
 
 Exceptions::Exceptions(Compilation& c, const std::vector<std::vector<DeviceIndex>>& covered) : c_(c) {
-  for (std::size_t i = 0; i < c.device_sets.size(); ++i)
-    read(c.device_sets[i], c.catalog.device_sets[i], covered[c.device_sets[i]]);
-  for (std::size_t i = 0; i < c.fabrics.size(); ++i)
-    read(c.fabrics[i], c.catalog.fabrics[i], covered[c.fabrics[i]]);
-  for (std::size_t i = 0; i < c.roce_profiles.size(); ++i)
-    read(c.roce_profiles[i], c.catalog.roce_profiles[i], covered[c.roce_profiles[i]]);
-  for (std::size_t i = 0; i < c.host_profiles.size(); ++i)
-    read(c.host_profiles[i], c.catalog.host_profiles[i], covered[c.host_profiles[i]]);
+  read(c.device_sets, c.catalog.device_sets, covered);
+  read(c.fabrics, c.catalog.fabrics, covered);
+  read(c.roce_profiles, c.catalog.roce_profiles, covered);
+  read(c.host_profiles, c.catalog.host_profiles, covered);
+  const auto higher = [&c](const Setting& a, const Setting& b) {
+    return c.origins.claimant_of(a.origin).priority > c.origins.claimant_of(b.origin).priority;
+  };
+  for (Settings* const settings : {&overrides_, &raws_})
+    for (auto& [device, all] : *settings) std::stable_sort(all.begin(), all.end(), higher);
 }
 
-void Exceptions::read(ClaimantId who, const Object& object, const std::vector<DeviceIndex>& covered) {
-  for (const Override& one : object.overrides) read_override(who, one);
-  for (const Raw& one : object.raw) read_raw(who, one, covered);
+template <class Kind>
+void Exceptions::read(const std::vector<ClaimantId>& claimants, const std::vector<Kind>& objects,
+                      const std::vector<std::vector<DeviceIndex>>& covered) {
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    for (const Override& one : objects[i].overrides) read_override(claimants[i], one);
+    for (const Raw& one : objects[i].raw) read_raw(claimants[i], one, covered[claimants[i]]);
+  }
 }
 
 void Exceptions::read_override(ClaimantId who, const Override& said) {
@@ -91,21 +97,22 @@ void Exceptions::read_override(ClaimantId who, const Override& said) {
       continue;
     }
     const std::string why = "override until " + format(*said.until) + ": " + *said.reason;
-    set({*path, *value, c_.origins.add(who, literal.at, why), false}, said.names, nullptr);
+    set(overrides_, {*path, *value, c_.origins.add(who, literal.at, why), {}}, said.names, nullptr);
   }
 }
 
 void Exceptions::read_raw(ClaimantId who, const Raw& said, const std::vector<DeviceIndex>& covered) {
   for (const auto& [key, literal] : said.set)
-    set({Path(row("raw[*][*]"), {*said.driver, *key}), Value::text(text_of(*literal)),
-         c_.origins.add(who, key.at, "raw"), true},
+    set(raws_,
+        {Path(row("raw[*][*]"), {*said.driver, *key}), Value::text(text_of(*literal)),
+         c_.origins.add(who, key.at, "raw"), native_leaves(*said.driver, *key, *literal)},
         said.names, &covered);
 }
 
-void Exceptions::set(Setting setting, const Said<std::string>& names,
+void Exceptions::set(Settings& settings, const Setting& setting, const Said<std::string>& names,
                      const std::vector<DeviceIndex>* covered) {
   if (!names.said && covered != nullptr) {
-    for (const DeviceIndex device : *covered) settings_[device].push_back(setting);
+    for (const DeviceIndex device : *covered) settings[device].push_back(setting);
     return;
   }
   const auto expanded = expand_hostlist(*names);
@@ -113,7 +120,7 @@ void Exceptions::set(Setting setting, const Said<std::string>& names,
   for (const std::string& name : *expanded) {
     const DeviceIndex device = c_.topology.find_device(name);
     if (device != kNone)
-      settings_[device].push_back(setting);
+      settings[device].push_back(setting);
     else
       c_.report(fabric_code::no_such_device, names.at, "no DeviceSet has a device called " + name,
                 "correct the name");
@@ -121,29 +128,69 @@ void Exceptions::set(Setting setting, const Said<std::string>& names,
 }
 
 void Exceptions::apply(DeviceIndex device, Intent& intent) {
-  const auto found = settings_.find(device);
-  if (found == settings_.end()) return;
-  for (const Setting& one : found->second) {
-    if (!one.raw) {
-      const Leaf* const before = intent.want.find(one.path);
-      if (before != nullptr && before->value != one.value)
-        intent.overruled.push_back({one.path, before->value, before->origin, one.origin});
-      intent.want.set(one.path, one.value, one.origin);
+  if (const auto found = raws_.find(device); found != raws_.end()) apply(found->second, device, intent);
+  if (const auto found = overrides_.find(device); found != overrides_.end())
+    apply(found->second, device, intent);
+}
+
+void Exceptions::apply(const std::vector<Setting>& settings, DeviceIndex device, Intent& intent) {
+  std::map<Path, const Setting*> first;
+  std::vector<Clash> clashes;
+  for (const Setting& one : settings) {
+    const auto [at, fresh] = first.try_emplace(one.path, &one);
+    if (!fresh) {
+      if (at->second->value != one.value)
+        clashes.push_back(
+            {one.path, {one.path, at->second->origin, at->second->value}, {one.path, one.origin, one.value}});
       continue;
     }
-    // A raw entry that names a typed leaf says the same thing twice.
-    const Result<Path> typed = Path::parse(one.path.key(1));
-    const Leaf* before = typed ? intent.want.find(*typed) : intent.want.find(one.path);
-    if (before != nullptr && (typed || before->value != one.value)) {
-      const Origin& other = c_.origins.origins()[before->origin];
-      c_.report(fabric_code::raw_conflict, c_.origins.origins()[one.origin].at,
-                "raw sets " + std::string(one.path.key(1)) + " of " + intent.device + ", and " +
-                    other.object + " says " + before->value.to_string(),
-                "say it in one place", {{other.at, "it is said here (" + other.rule + ")"}});
-      continue;
-    }
+    if (is_typed(one, intent)) continue;
+    const Leaf* const before = intent.want.find(one.path);
+    if (before != nullptr && before->value != one.value)
+      intent.overruled.push_back({one.path, before->value, before->origin, one.origin});
     intent.want.set(one.path, one.value, one.origin);
   }
+  std::erase_if(clashes, [this](const Clash& clash) {
+    const bool equal = c_.origins.claimant_of(clash.first.origin).priority ==
+                       c_.origins.claimant_of(clash.second.origin).priority;
+    return equal && !told_.insert({clash.first.origin, clash.second.origin}).second;
+  });
+  for (Overruled& one : settle_clashes(c_, device, clashes)) intent.overruled.push_back(std::move(one));
+}
+
+// Whether an object says, or owns whole, what a raw entry stands for; reported once for each two lines.
+bool Exceptions::is_typed(const Setting& raw, const Intent& intent) {
+  return std::any_of(raw.stands_for.begin(), raw.stands_for.end(),
+                     [&](const NativeLeaves& one) { return is_typed(raw, one, intent); });
+}
+
+bool Exceptions::is_typed(const Setting& raw, const NativeLeaves& leaves, const Intent& intent) {
+  OriginId by = 0;
+  std::string says;
+  const std::span<const Leaf> row = intent.want.of_row(leaves.row);
+  const auto wanted =
+      std::find_if(row.begin(), row.end(), [&](const Leaf& leaf) { return leaves.has(leaf.path); });
+  if (wanted != row.end()) {
+    by = wanted->origin;
+    says = "says " + wanted->path.text() + ": " + in_quotes(wanted->value.to_string());
+  } else {
+    const auto owned = std::find_if(intent.claims.begin(), intent.claims.end(), [&](const Claim& claim) {
+      const std::size_t both = std::min(claim.keys.size(), leaves.keys.size());
+      return claim.collection == leaves.row &&
+             std::equal(claim.keys.begin(), claim.keys.begin() + static_cast<std::ptrdiff_t>(both),
+                        leaves.keys.begin());
+    });
+    if (owned == intent.claims.end()) return false;
+    by = owned->origin;
+    says = "owns " + std::string(schema_row(leaves.row).pattern) + " there whole";
+  }
+  if (!told_.insert({by, raw.origin}).second) return true;
+  const Origin& other = c_.origins.origins()[by];
+  c_.report(fabric_code::raw_conflict, c_.origins.origins()[raw.origin].at,
+            "raw sets " + std::string(raw.path.key(1)) + " of " + intent.device + ", and " + other.object +
+                " " + says,
+            "say it in one place", {{other.at, "it is said here (" + other.rule + ")"}});
+  return true;
 }
 
 std::vector<Overruled> settle_clashes(Compilation& c, DeviceIndex example,

@@ -2,14 +2,18 @@
 // wanted twice.
 //
 // Promises: an override wins over every object, and what it replaces stays visible as overruled; one whose
-// end date has passed still holds and is reported; a raw entry never replaces a typed field. Refuses, with
-// the line: paths that are no leaf, effects, values of another type.
+// end date has passed still holds and is reported; of two overrides, or two raw entries, of one leaf the
+// object with the higher priority holds. Refuses, with the lines: paths that are no leaf, effects, values of
+// another type; two of equal priority; a raw entry that says what a typed field says, by the leaf's path or
+// in the driver's own terms (map_native.hpp), or what an object owns whole.
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "specs/compile/compilation.hpp"
+#include "specs/platforms/map_native.hpp"
 
 namespace lockstep {
 
@@ -26,15 +30,24 @@ class Exceptions {
     Path path;
     Value value;
     OriginId origin = 0;
-    bool raw = false;
+    std::vector<NativeLeaves> stands_for;  // of a raw entry: what it may not say where a typed field does
   };
-  void read(ClaimantId who, const Object& object, const std::vector<DeviceIndex>& covered);
+  using Settings = std::map<DeviceIndex, std::vector<Setting>>;
+  template <class Kind>
+  void read(const std::vector<ClaimantId>& claimants, const std::vector<Kind>& objects,
+            const std::vector<std::vector<DeviceIndex>>& covered);
   void read_override(ClaimantId who, const Override& said);
   void read_raw(ClaimantId who, const Raw& said, const std::vector<DeviceIndex>& covered);
-  void set(Setting setting, const Said<std::string>& names, const std::vector<DeviceIndex>* covered);
+  void set(Settings& settings, const Setting& setting, const Said<std::string>& names,
+           const std::vector<DeviceIndex>* covered);
+  void apply(const std::vector<Setting>& settings, DeviceIndex device, Intent& intent);
+  bool is_typed(const Setting& raw, const Intent& intent);
+  bool is_typed(const Setting& raw, const NativeLeaves& leaves, const Intent& intent);
 
   Compilation& c_;
-  std::map<DeviceIndex, std::vector<Setting>> settings_;
+  Settings overrides_;
+  Settings raws_;
+  std::set<std::pair<OriginId, OriginId>> told_;  // two lines that contradict each other, on any device
 };
 
 // A leaf's value from what was written; none with a diagnostic where it is not of the row's type.

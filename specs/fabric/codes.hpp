@@ -56,7 +56,7 @@ inline constexpr std::array kFabricCodes{
     FabricCode{fabric_code::wrong_family, "an address pool is of the other family"},
     FabricCode{fabric_code::too_few_paths, "a switch has more equal paths than it may use"},
     FabricCode{fabric_code::two_wants, "two objects of equal priority want different values of one leaf"},
-    FabricCode{fabric_code::raw_conflict, "raw and a typed field want different values of one leaf"},
+    FabricCode{fabric_code::raw_conflict, "raw says what a typed field says, or what an object owns whole"},
     FabricCode{fabric_code::override_path, "an override sets what is no leaf, or one that nobody can set"},
     FabricCode{fabric_code::override_ended, "an override's end date has passed"},
     FabricCode{fabric_code::override_value, "an override's value is not of the leaf's type"},

@@ -5,83 +5,158 @@
 
 #include "specs/fabric/proof_context.hpp"
 #include "specs/language/hostlist.hpp"
+#include "specs/language/reporter.hpp"
 #include "specs/model/path.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "specs/platforms/map_native.hpp"
 
 namespace lockstep {
 namespace {
 
-// A value that an override gives to one port's leaf.
-struct PortOverride {
+// What an override or a raw entry says of a leaf of one port.
+struct PortException {
   const Entry<Literal>* entry = nullptr;
   RowId row = 0;
-  std::vector<std::string> keys;  // after the port's name
+  std::vector<std::string> keys;  // after the port's name, as far as they are known
+  std::string_view driver;        // whose terms the entry is in; empty: it names the leaf by its path
 };
 
 bool same(const Literal& a, const Literal& b) {
-  if (a.shape != b.shape || a.items.size() != b.items.size()) return false;
+  if (a.shape != b.shape || a.items.size() != b.items.size() || a.fields.size() != b.fields.size())
+    return false;
   if (a.shape == Literal::Shape::list)
     return std::is_permutation(a.items.begin(), a.items.end(), b.items.begin(), same);
+  if (a.shape == Literal::Shape::map)
+    return std::is_permutation(a.fields.begin(), a.fields.end(), b.fields.begin(),
+                               [](const auto& one, const auto& other) {
+                                 return *one.first == *other.first && same(one.second, other.second);
+                               });
   return a.text == b.text;
 }
 
-class OverrideTable {
+// What receivers must know before senders use it (schema column peer_order) must be the same at both ends:
+// what overrides and raw entries say of it.
+class ExceptionTable {
  public:
-  explicit OverrideTable(const ProofContext& context) : context_(context) {
-    for (const auto& one : context.catalog.device_sets) add(one);
-    for (const auto& one : context.catalog.fabrics) add(one);
-    for (const auto& one : context.catalog.roce_profiles) add(one);
+  explicit ExceptionTable(const ProofContext& context) : context_(context) {
+    const Catalog& catalog = context.catalog;
+    const Topology& topology = context.topology;
+    for (std::uint32_t i = 0; i < catalog.device_sets.size(); ++i)
+      add(catalog.device_sets[i], [&, i](DeviceIndex device) { return topology.devices[device].set == i; });
+    for (FabricIndex i = 0; i < topology.fabrics.size(); ++i)
+      add(catalog.fabrics[i], [this, i](DeviceIndex device) { return is_in(device, i); });
+    for (const RoceProfile& one : catalog.roce_profiles)
+      add(one, [&](DeviceIndex device) {
+        for (FabricIndex i = 0; i < topology.fabrics.size(); ++i)
+          if (context_.profiles[i] == &one && is_in(device, i)) return true;
+        return false;
+      });
+    for (const HostProfile& one : catalog.host_profiles)
+      add(one, [&](DeviceIndex index) {
+        const TopologyDevice& device = topology.devices[index];
+        return !device.is_switch() && selects(*one.selector, catalog.device_sets[device.set], device.name);
+      });
   }
 
-  // What receivers must know before senders use it (schema column peer_order) must be the same at both ends.
   void prove() const {
-    std::set<const Entry<Literal>*> reported;
+    std::set<std::pair<const Entry<Literal>*, Severity>> reported;
     for (const auto& [port, all] : ports_)
-      for (const PortOverride& one : all) {
-        const PortIndex peer = context_.topology.peer(port);
-        if (peer == kNone || matched(peer, one) || !reported.insert(one.entry).second) continue;
-        const TopologyLink& link = context_.topology.links[context_.topology.ports[port].link];
-        context_.error("LS101", one.entry->key.at,
-                       *one.entry->key + " is overridden on " + context_.topology.port_text(port) +
-                           " and not in the same way at the other end, " + context_.topology.port_text(peer),
-                       "override both ends, or neither", {{link.at, "the link is cabled here"}});
-      }
+      for (const PortException& one : all)
+        if (const auto fault = fault_of(port, one); fault && reported.insert({one.entry, *fault}).second)
+          report(port, one, *fault);
   }
 
  private:
-  void add(const Object& object) {
-    for (const Override& one : object.overrides) {
-      const Result<std::vector<std::string>> names = expand_hostlist(*one.names);
-      if (!names) continue;
-      for (const Entry<Literal>& entry : one.set) {
-        const Result<Path> path = Path::parse(*entry.key);
-        if (!path || path->key_count() == 0) continue;
-        if (schema_row(path->row()).peer_order != PeerOrder::receiver_first) continue;
-        for (const std::string& name : *names) add(name, entry, *path);
+  bool is_in(DeviceIndex device, FabricIndex fabric) const {
+    const auto ports = context_.topology.ports_of(device);
+    return std::any_of(ports.begin(), ports.end(), [&](const TopologyPort& port) {
+      return port.link != kNone && context_.topology.links[port.link].fabric == fabric;
+    });
+  }
+
+  template <class Covers>
+  void add(const Object& object, Covers covers) {
+    for (const Override& one : object.overrides)
+      for (const Entry<Literal>& entry : one.set)
+        if (const Result<Path> path = Path::parse(*entry.key))
+          add(entry, {}, native_leaves({}, *entry.key, *entry.value), devices_of(one.names, covers));
+    for (const Raw& one : object.raw)
+      for (const Entry<Literal>& entry : one.set)
+        add(entry, Path::parse(*entry.key) ? std::string_view() : *one.driver,
+            native_leaves(*one.driver, *entry.key, *entry.value), devices_of(one.names, covers));
+  }
+
+  template <class Covers>
+  std::vector<DeviceIndex> devices_of(const Said<std::string>& names, Covers covers) const {
+    std::vector<DeviceIndex> out;
+    if (names.said) {
+      const Result<std::vector<std::string>> all = expand_hostlist(*names);
+      for (const std::string& name : all ? *all : std::vector<std::string>{})
+        if (const DeviceIndex device = context_.topology.find_device(name); device != kNone)
+          out.push_back(device);
+      return out;
+    }
+    for (DeviceIndex device = 0; device < context_.topology.devices.size(); ++device)
+      if (covers(device)) out.push_back(device);
+    return out;
+  }
+
+  void add(const Entry<Literal>& entry, std::string_view driver, const std::vector<NativeLeaves>& leaves,
+           const std::vector<DeviceIndex>& devices) {
+    for (const NativeLeaves& one : leaves) {
+      if (schema_row(one.row).peer_order != PeerOrder::receiver_first) continue;
+      for (const DeviceIndex device : devices) {
+        const TopologyDevice& self = context_.topology.devices[device];
+        for (PortIndex port = self.first_port; port < self.first_port + self.port_count; ++port) {
+          const TopologyPort& own = context_.topology.ports[port];
+          if (own.link == kNone || (!one.keys.empty() && own.name != one.keys.front())) continue;
+          PortException said{&entry, one.row, {}, driver};
+          if (!one.keys.empty()) said.keys.assign(one.keys.begin() + 1, one.keys.end());
+          ports_[port].push_back(std::move(said));
+        }
       }
     }
   }
 
-  void add(const std::string& device, const Entry<Literal>& entry, const Path& path) {
-    const DeviceIndex index = context_.topology.find_device(device);
-    const PortIndex port = index == kNone ? kNone : context_.topology.find_port(index, path.key(0));
-    if (port == kNone || context_.topology.ports[port].link == kNone) return;
-    PortOverride one{&entry, path.row(), {}};
-    for (std::size_t i = 1; i < path.key_count(); ++i) one.keys.emplace_back(path.key(i));
-    ports_[port].push_back(std::move(one));
+  // Whether a device can say the same in the same terms.
+  bool speaks(PortIndex port, std::string_view driver) const {
+    const auto& drivers = context_.topology.devices[context_.topology.ports[port].device].drivers;
+    return driver.empty() || std::any_of(drivers.begin(), drivers.end(),
+                                         [&](DriverName one) { return to_string(one) == driver; });
   }
 
-  bool matched(PortIndex peer, const PortOverride& one) const {
-    const auto found = ports_.find(peer);
-    return found != ports_.end() &&
-           std::any_of(found->second.begin(), found->second.end(), [&](const PortOverride& other) {
-             return other.row == one.row && other.keys == one.keys &&
-                    same(*other.entry->value, *one.entry->value);
-           });
+  // None: the other end says the same. A warning: it can't say it in these terms, or says it in others.
+  std::optional<Severity> fault_of(PortIndex port, const PortException& one) const {
+    const PortIndex peer = context_.topology.peer(port);
+    bool comparable = speaks(peer, one.driver);
+    if (const auto found = ports_.find(peer); found != ports_.end())
+      for (const PortException& other : found->second) {
+        if (other.row != one.row || other.keys != one.keys) continue;
+        if (other.driver == one.driver && same(*other.entry->value, *one.entry->value)) return std::nullopt;
+        comparable = comparable && other.driver == one.driver;
+      }
+    return comparable ? Severity::error : Severity::warning;
+  }
+
+  void report(PortIndex port, const PortException& one, Severity fault) const {
+    const std::string what =
+        (one.driver.empty() ? *one.entry->key + " is overridden" : "raw sets " + in_quotes(*one.entry->key)) +
+        " on " + context_.topology.port_text(port);
+    const std::string other_end =
+        "the other end, " + context_.topology.port_text(context_.topology.peer(port));
+    const std::vector<Related> related{
+        {context_.topology.links[context_.topology.ports[port].link].at, "the link is cabled here"}};
+    if (fault == Severity::error)
+      context_.error("LS101", one.entry->key.at, what + " and not in the same way at " + other_end,
+                     "set both ends, or neither", related);
+    else
+      context_.warning("LS101", one.entry->key.at,
+                       what + ": whether " + other_end + ", has the same can't be proved",
+                       "say it in a RoceProfile, which covers both ends", related);
   }
 
   const ProofContext& context_;
-  std::map<PortIndex, std::vector<PortOverride>> ports_;
+  std::map<PortIndex, std::vector<PortException>> ports_;
 };
 
 // A NIC in whose DSCP mode priority n is traffic class n can't have another map.
@@ -116,7 +191,7 @@ void prove_pause(const ProofContext& context, const PortClass& port, const Platf
 }  // namespace
 
 void prove_link_ends(const ProofContext& context) {
-  OverrideTable(context).prove();
+  ExceptionTable(context).prove();
   std::set<std::pair<FabricIndex, const Platform*>> fixed;
   for (const PortClass& port : context.ports) {
     const Platform* const platform = context.platform_of(port.example);

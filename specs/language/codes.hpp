@@ -67,6 +67,7 @@ inline constexpr std::string_view selects_nothing = "LS1105";
 inline constexpr std::string_view unknown_interface = "LS1106";
 inline constexpr std::string_view second_cluster = "LS1107";
 inline constexpr std::string_view too_many_names = "LS1108";
+inline constexpr std::string_view no_leaves = "LS1109";
 }  // namespace code
 
 }  // namespace lockstep

@@ -1,6 +1,8 @@
 // The field table of DeviceSet, and the rules between its fields.
 #include "specs/language/device_set.hpp"
 
+#include <algorithm>
+
 #include "specs/language/codes.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/language/kind_rows.hpp"
@@ -108,6 +110,18 @@ void check_set(const DeviceSet& set, Span span, Reporter& reporter) {
 }
 
 }  // namespace
+
+bool has_labels(const DeviceSet& set, const Selector& selector) {
+  return std::all_of(selector.match_labels.begin(), selector.match_labels.end(), [&set](const auto& want) {
+    const Said<std::string>* const have = find_entry(set.metadata.labels, *want.key);
+    return have != nullptr && **have == *want.value;
+  });
+}
+
+bool selects(const Selector& selector, const DeviceSet& set, std::string_view device) {
+  return has_labels(set, selector) &&
+         (!selector.names.said || index_in_hostlist(*selector.names, device).has_value());
+}
 
 template <>
 const Type& struct_type<Connect>() {

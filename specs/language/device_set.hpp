@@ -86,4 +86,9 @@ struct DeviceSet : Object {
   Said<From> from;
 };
 
+// Whether a set has all the labels that a selector asks for.
+bool has_labels(const DeviceSet& set, const Selector& selector);
+// Whether a selector is for the set's device of that name.
+bool selects(const Selector& selector, const DeviceSet& set, std::string_view device);
+
 }  // namespace lockstep

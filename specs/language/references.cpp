@@ -124,10 +124,10 @@ class References {
     exceptions(catalog_.fabrics);
     exceptions(catalog_.roce_profiles);
     exceptions(catalog_.host_profiles);
-    exceptions(catalog_.validation_suites);
-    exceptions(catalog_.rollout_policies);
-    exceptions(catalog_.git_sources);
-    exceptions(catalog_.clusters);
+    no_exceptions(catalog_.validation_suites, "ValidationSuite");
+    no_exceptions(catalog_.rollout_policies, "RolloutPolicy");
+    no_exceptions(catalog_.git_sources, "GitSource");
+    no_exceptions(catalog_.clusters, "Cluster");
   }
 
  private:
@@ -148,6 +148,21 @@ class References {
     for (const Object& one : all) {
       for (const Override& exception : one.overrides) devices_.check(exception.names, "an override");
       for (const Raw& raw : one.raw) devices_.check(raw.names, "raw");
+    }
+  }
+
+  // Kinds that say nothing of any device's leaves.
+  template <class Kind>
+  void no_exceptions(const std::vector<Kind>& all, std::string_view kind) {
+    const auto refuse = [&](Position at, std::string_view field) {
+      reporter_.error(code::no_leaves, {at, 1},
+                      "a " + std::string(kind) + " says nothing of devices' leaves: " + std::string(field) +
+                          " would have no effect",
+                      "write it in the DeviceSet, Fabric, RoceProfile or HostProfile that covers the devices");
+    };
+    for (const Object& one : all) {
+      if (!one.overrides.empty()) refuse(one.overrides.front().names.at, "overrides");
+      if (!one.raw.empty()) refuse(one.raw.front().driver.at, "raw");
     }
   }
 
@@ -204,17 +219,10 @@ class References {
     devices_.check(selector->names, who);
     if (selector->match_labels.empty()) return;
     for (const DeviceSet& set : catalog_.device_sets)
-      if (matches(set, *selector)) return;
+      if (has_labels(set, *selector)) return;
     reporter_.warning(code::selects_nothing, {selector.at, 1},
                       "the selector of this " + std::string(who) + " matches no device",
                       "labels are those of DeviceSets' metadata");
-  }
-
-  static bool matches(const DeviceSet& set, const Selector& selector) {
-    return std::all_of(selector.match_labels.begin(), selector.match_labels.end(), [&set](const auto& want) {
-      const auto* have = find_entry(set.metadata.labels, *want.key);
-      return have != nullptr && have->value == *want.value;
-    });
   }
 
   const Catalog& catalog_;

@@ -192,7 +192,8 @@ std::vector<Broken> broken() {
        "'laef0', which is in no"},
       {code::unknown_device,
        with_devices(
-           document("Cluster", "{overrides: [{names: gpu9, set: {a: 1}, until: 2026-12-01, reason: x}]}")),
+           document("HostProfile",
+                    "{selector: {}, overrides: [{names: gpu9, set: {a: 1}, until: 2026-12-01, reason: x}]}")),
        "an override names 'gpu9'"},
       {code::device_twice, set("names: 'a[1-3]'", "x") + set("names: 'a[3-5]'", "y"),
        "'a3' is in DeviceSet 'x' too"},
@@ -206,6 +207,12 @@ std::vector<Broken> broken() {
       {code::too_many_names,
        document("Cluster", "{maintenance: [" + maintained("a") + maintained("b") + "]}"),
        "more than 1000000 names"},
+      {code::no_leaves,
+       with_devices(
+           document("Cluster", "{overrides: [{names: gpu1, set: {a: 1}, until: 2026-12-01, reason: x}]}")),
+       "a Cluster says nothing of devices' leaves: overrides"},
+      {code::no_leaves, document("RolloutPolicy", "{selector: {}, raw: [{driver: frr, set: {a: 1}}]}"),
+       "a RolloutPolicy says nothing of devices' leaves: raw"},
   };
 }
 
