@@ -49,6 +49,8 @@ std::optional<RowId> find_row(const Row& (*row)(RowId), std::string_view pattern
 Columns::Columns(const Row& (*rows)(RowId)) : row_(rows) {
   for (std::size_t i = 0; i < kSchema.size(); ++i) {
     const Row& one = rows(static_cast<RowId>(i));
+    if (one.collection && one.facet == Facet::config && one.disruption >= Disruption::traffic)
+      traffic_collections_.push_back(static_cast<RowId>(i));
     auto& reference = refers_to_.emplace_back();
     auto& guard = guards_.emplace_back();
     commit_keys_.push_back(count_keys(one.commit));

@@ -18,8 +18,10 @@ Digest::Digest() : context_(EVP_MD_CTX_new()) {
 }
 Digest::~Digest() { EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(context_)); }
 
-void Digest::length(std::uint64_t bytes) {
-  for (std::size_t i = 0; i < 8; ++i) pending_ += static_cast<char>(bytes >> (8 * i));
+void Digest::number(std::uint64_t value) {
+  std::array<char, sizeof value> bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+  pending_.append(bytes.data(), bytes.size());
 }
 
 void Digest::flush() {
@@ -28,17 +30,33 @@ void Digest::flush() {
 }
 
 void Digest::add(std::string_view field) {
-  length(field.size());
+  number(field.size());
   pending_ += field;
   if (pending_.size() >= kPieceSize) flush();
 }
 
-void Digest::add(const Value& value) {
-  const std::string text = value.to_string();
-  length(text.size() + 1);
-  pending_ += static_cast<char>('a' + static_cast<int>(value.kind()));
-  pending_ += text;
-  if (pending_.size() >= kPieceSize) flush();
+void Digest::add(Path path) {
+  if (row_ != path.row()) {
+    row_ = path.row();
+    tag('r');
+    add(schema_row(path.row()).pattern);
+  }
+  tag(static_cast<char>('0' + path.key_count()));
+  for (std::size_t key = 0; key < path.key_count(); ++key) add(path.key(key));
+}
+
+void Digest::add(Value value) {
+  tag(static_cast<char>('a' + static_cast<int>(value.kind())));
+  switch (value.kind()) {
+    case Value::Kind::none:
+    case Value::Kind::present: return;
+    case Value::Kind::boolean: return tag(value.as_boolean() ? '1' : '0');
+    case Value::Kind::integer: return number(static_cast<std::uint64_t>(value.as_integer()));
+    case Value::Kind::text:
+    case Value::Kind::list:
+    case Value::Kind::secret:
+    case Value::Kind::reference: return add(value.as_text());
+  }
 }
 
 std::string Digest::finish() {
@@ -69,7 +87,7 @@ std::string device_digest(const Intent& intent, const Observation& observation,
     const Value seen = there ? have[at++].value : Value{};
     // Effects come and go by themselves: no write rests on them.
     if (schema_row(want.path.row()).facet == Facet::effect) continue;
-    digest.add(want.path.text());
+    digest.add(want.path);
     digest.add(want.value);
     digest.add(seen);
   }
@@ -83,7 +101,7 @@ std::string device_digest(const Intent& intent, const Observation& observation,
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [path, value] : sorted) {
     if (schema_row(path.row()).facet == Facet::effect) continue;
-    digest.add(path.text());
+    digest.add(path);
     digest.add(observation.have.value(path));
   }
   return digest.finish();
@@ -103,7 +121,7 @@ std::string plan_digest(const Plan& plan) {
     digest.add(std::to_string(step.wave));
     for (const std::uint32_t before : step.after) digest.add(std::to_string(before));
     for (const PlannedChange& change : step.changes) {
-      digest.add(change.path.text());
+      digest.add(change.path);
       digest.add(change.was);
       digest.add(change.want);
     }

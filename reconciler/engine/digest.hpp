@@ -3,6 +3,8 @@
 // Promises: the same content gives the same digest in every run and on every machine (texts, never ids).
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,14 +20,18 @@ class Digest {
   Digest& operator=(const Digest&) = delete;
   // Fields are set off by their length, so that ("ab", "c") differs from ("a", "bc").
   void add(std::string_view field);
-  void add(const Value& value);
+  // The row once for a run of paths of one row.
+  void add(Path path);
+  void add(Value value);
   std::string finish();
 
  private:
   // Hashed in pieces of this size: a call of OpenSSL costs more than a short field.
   static constexpr std::size_t kPieceSize = 1U << 14;
-  void length(std::uint64_t bytes);
+  void number(std::uint64_t value);
+  void tag(char kind) { pending_ += kind; }
   void flush();
+  std::optional<RowId> row_;  // of the path added last
   std::string pending_;
   void* context_;
 };

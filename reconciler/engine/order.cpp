@@ -26,17 +26,16 @@ struct Traffic {
 Traffic traffic_of(const DeviceInput& device, const Columns& columns) {
   Traffic traffic;
   if (device.intent == nullptr || device.observation == nullptr) return traffic;
-  for (const Leaf& want : device.intent->want.leaves()) {
-    const Row& row = columns.row(want.path.row());
-    if (!row.collection || row.disruption < Disruption::traffic || row.facet != Facet::config) continue;
-    traffic.device_told = true;
-    if (want.path.key_count() > 0) traffic.ports_told.insert(want.path.key(0));
-    // What could not be read may well be there.
-    if (!device.observation->have.value(want.path) && !is_unread(device.observation->unread, want.path))
-      continue;
-    traffic.device = true;
-    if (want.path.key_count() > 0) traffic.ports.insert(want.path.key(0));
-  }
+  for (const RowId row : columns.traffic_collections())
+    for (const Leaf& want : device.intent->want.of_row(row)) {
+      traffic.device_told = true;
+      if (want.path.key_count() > 0) traffic.ports_told.insert(want.path.key(0));
+      // What could not be read may well be there.
+      if (!device.observation->have.value(want.path) && !is_unread(device.observation->unread, want.path))
+        continue;
+      traffic.device = true;
+      if (want.path.key_count() > 0) traffic.ports.insert(want.path.key(0));
+    }
   return traffic;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -131,13 +132,29 @@ void guard_deletions(const PlanInput& input, Plan& plan) {
 }
 
 void digest_devices(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, Plan& plan) {
-  for (std::size_t d = 0; d < input.devices.size(); ++d) {
+  std::vector<std::uint32_t> of;  // place among the input's devices
+  for (std::uint32_t d = 0; d < input.devices.size(); ++d) {
     const DeviceInput& device = input.devices[d];
     if (atoms[d].atoms.empty() || device.intent == nullptr || device.observation == nullptr) continue;
-    PlanDevice one{device.name, "", device.observation->boot_id, atoms[d].read};
+    PlanDevice& one =
+        plan.devices.emplace_back(PlanDevice{device.name, "", device.observation->boot_id, atoms[d].read});
     for (const Change& change : device.changes) one.read.emplace_back(change.path, change.was);
-    one.digest = device_digest(*device.intent, *device.observation, one.read);
-    plan.devices.push_back(std::move(one));
+    of.push_back(d);
+  }
+  // Below this many devices a thread costs more than it saves.
+  constexpr std::size_t kDevicesPerThread = 256;
+  const std::size_t threads =
+      std::clamp<std::size_t>(of.size() / kDevicesPerThread, 1, std::max(input.threads, 1U));
+  const auto work = [&](std::size_t part) {
+    for (std::size_t i = part; i < of.size(); i += threads) {
+      const DeviceInput& device = input.devices[of[i]];
+      plan.devices[i].digest = device_digest(*device.intent, *device.observation, plan.devices[i].read);
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t part = 1; part < threads; ++part) others.emplace_back(work, part);
+    work(0);
   }
   std::sort(plan.devices.begin(), plan.devices.end(),
             [](const PlanDevice& a, const PlanDevice& b) { return a.name < b.name; });
