@@ -1,5 +1,5 @@
 # One static library a folder. lockstep_library(NAME DEPS... [LINK external targets...]): every .cpp of the current
-# folder (or of IN), linked with lockstep_<dep>; includes are from the repository root.
+# folder (or of the folders IN), linked with lockstep_<dep>; includes are from the repository root.
 include_guard()
 find_package(Threads REQUIRED)
 
@@ -18,12 +18,13 @@ if(LOCKSTEP_SANITIZE)
 endif()
 
 function(lockstep_library name)
-  cmake_parse_arguments(arg "" "IN" "DEPS;LINK" ${ARGN})
-  set(folder ${CMAKE_CURRENT_SOURCE_DIR})
-  if(arg_IN)
-    set(folder ${CMAKE_CURRENT_SOURCE_DIR}/${arg_IN})
+  cmake_parse_arguments(arg "" "" "IN;DEPS;LINK" ${ARGN})
+  if(NOT arg_IN)
+    set(arg_IN .)
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  list(TRANSFORM arg_IN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(TRANSFORM arg_IN APPEND /*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${arg_IN})
   if(NOT sources)
     add_library(lockstep_${name} INTERFACE)
     set(scope INTERFACE)

@@ -10,6 +10,7 @@
 #include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/lldp.hpp"
 #include "drivers/linux/map.hpp"
+#include "drivers/linux/part.hpp"
 #include "drivers/linux/watch.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -58,35 +59,65 @@ std::string why_not_sysctl(const LinuxTarget& target, std::string_view name) {
   return "host-wide kernel parameter: a network namespace has none of its own";
 }
 
+using PartOfRow = std::map<RowId, LinuxPart*>;
+
+LinuxPart* part_of(const PartOfRow& parts, const Change& change) {
+  const auto found = parts.find(change.path.row());
+  return found == parts.end() ? nullptr : found->second;
+}
+
 class LinuxDriver : public Driver, public Preview {
  public:
   explicit LinuxDriver(LinuxTarget target)
-      : target_(std::move(target)), sysctls_(target_.sysctls.begin(), target_.sysctls.end()) {}
+      : target_(std::move(target)),
+        parts_(linux_parts(target_)),
+        sysctls_(target_.sysctls.begin(), target_.sysctls.end()) {
+    for (const auto& part : parts_)
+      for (const RowId row : part->reads()) part_of_.emplace(row, part.get());
+  }
 
   Traits traits() const override;
   Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override;
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override;
   Result<Done> settle(std::string_view ticket, Settlement settlement, const Call& call) override;
-  std::vector<std::string> native(const ChangeSet& changes) const override {
-    return linux_map::native(changes);
-  }
+  std::vector<std::string> native(const ChangeSet& changes) const override;
   const LinuxTarget& target() const { return target_; }
 
  private:
   Result<Done> admit(const Guard& guard, const Call& call);
+  void probe_parts(Traits& out, const Call& call) const;
   std::set<std::string> sysctls() const;
 
   const LinuxTarget target_;
+  const std::vector<std::unique_ptr<LinuxPart>> parts_;
+  PartOfRow part_of_;
   std::atomic<std::uint64_t> epoch_{0};
   mutable std::mutex mutex_;       // guards sysctls_
   std::set<std::string> sysctls_;  // grows by those that were applied
 };
+
+void LinuxDriver::probe_parts(Traits& out, const Call& call) const {
+  if (parts_.empty()) return;
+  auto socket = netlink::Socket::open(NETLINK_ROUTE);
+  if (!socket) return;  // observe() tells
+  const auto ports = read_links(*socket, call);
+  if (!ports) return;
+  for (const auto& part : parts_)
+    if (auto lacks = part->incapable(*ports, call))
+      out.incapable.insert(out.incapable.end(), lacks->begin(), lacks->end());
+}
 
 Traits LinuxDriver::traits() const {
   Traits out;
   out.driver = "linux";
   out.reads = linux_map::rows_read();
   out.writes = linux_map::rows_written();
+  for (const auto& part : parts_) {
+    const std::vector<RowId> reads = part->reads();
+    const std::vector<RowId> writes = part->writes();
+    out.reads.insert(out.reads.end(), reads.begin(), reads.end());
+    out.writes.insert(out.writes.end(), writes.begin(), writes.end());
+  }
   if (!target_.lldpd_socket.empty()) out.reads.push_back(linux_map::kPeer);
   const std::set<std::string> named = sysctls();
   Call call;
@@ -94,6 +125,7 @@ Traits LinuxDriver::traits() const {
   auto entered = in_namespace(target_.netns_path, [&] {
     auto found = probe_capabilities(target_.software_rate, named, call);
     if (found) out.incapable = *std::move(found);
+    probe_parts(out, call);
   });
   for (const std::string& name : named)
     if (std::string why = why_not_sysctl(target_, name); !why.empty())
@@ -116,15 +148,17 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
   if (scope.wants(linux_map::kSysctl))
     names = [&](const NetworkState& network) { return linux_map::sysctl_names(network, named); };
   std::optional<Result<HostState>> state;
+  TreeBuilder tree;
   Observation out;
   out.device = target_.device;
   out.when = std::chrono::steady_clock::now();
   TRY_DONE(in_namespace(target_.netns_path, [&] {
     out.boot_id = boot_id();
     state.emplace(read_host(linux_map::wanted_for(scope), names, call));
+    if (!*state) return;
+    for (const auto& part : parts_) part->read(scope, (*state)->network.links, tree, out.unread, call);
   }));
   if (!*state) return wrap(target_.device, state->error());
-  TreeBuilder tree;
   linux_map::leaves(**state, scope, named, tree, out.unread);
   if (!target_.lldpd_socket.empty() && scope.wants(linux_map::kPeer))
     linux_map::peer_leaves(ask_lldpd(target_.lldpd_socket, call), tree, out.unread);
@@ -153,8 +187,13 @@ Result<Done> LinuxDriver::admit(const Guard& guard, const Call& call) {
 // One apply in its namespace: remembers which changes were done with the first of their group.
 class Application {
  public:
-  Application(const LinuxTarget& target, const ChangeSet& changes, const Call& call)
-      : target_(target), changes_(changes), call_(call), outcomes_(changes.size()), done_(changes.size()) {}
+  Application(const LinuxTarget& target, const PartOfRow& parts, const ChangeSet& changes, const Call& call)
+      : target_(target),
+        parts_(parts),
+        changes_(changes),
+        call_(call),
+        outcomes_(changes.size()),
+        done_(changes.size()) {}
 
   void run() {
     auto session = Session::open(call_);
@@ -194,6 +233,7 @@ class Application {
   }
 
   std::optional<Error> attempt(Session& session, std::size_t at) {
+    if (LinuxPart* const part = part_of(parts_, changes_[at])) return attempt_part(session, *part, at);
     if (linux_map::is_scheduler_row(changes_[at].path.row()) && target_.software_rate)
       return attempt_scheduler(session, at);
     std::optional<Error> error;
@@ -205,6 +245,20 @@ class Application {
     }
     finish(at, error);
     return error;
+  }
+
+  // The run of changes of one part that begins here. The answer is the worst one for whoever goes on.
+  std::optional<Error> attempt_part(Session& session, LinuxPart& part, std::size_t first) {
+    ChangeSet run;
+    for (std::size_t at = first; at < changes_.size() && part_of(parts_, changes_[at]) == &part; ++at)
+      run.push_back(changes_[at]);
+    const std::vector<std::optional<Error>> answers = part.apply(run, session.links(), call_);
+    std::optional<Error> worst;
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      finish(first + i, answers.at(i));
+      if (answers[i] && (!worst || answers[i]->kind == ErrorKind::unknown_outcome)) worst = answers[i];
+    }
+    return worst;
   }
 
   std::optional<Error> attempt_scheduler(Session& session, std::size_t first) {
@@ -228,6 +282,7 @@ class Application {
   }
 
   const LinuxTarget& target_;
+  const PartOfRow& parts_;
   const ChangeSet& changes_;
   const Call& call_;
   std::vector<std::optional<Error>> outcomes_;
@@ -241,9 +296,16 @@ Result<Receipt> LinuxDriver::apply(const ChangeSet& changes, const Guard& guard,
     for (const Change& one : changes)
       if (auto name = linux_map::sysctl_of(one)) sysctls_.insert(*std::move(name));
   }
-  Application application(target_, changes, call);
+  Application application(target_, part_of_, changes, call);
   TRY_DONE(in_namespace(target_.netns_path, [&] { application.run(); }));
   return application.receipt(guard.ticket);
+}
+
+std::vector<std::string> LinuxDriver::native(const ChangeSet& changes) const {
+  std::vector<std::string> out = linux_map::native(changes);
+  for (std::size_t at = 0; at < changes.size(); ++at)
+    if (const LinuxPart* const part = part_of(part_of_, changes[at])) out[at] = part->native(changes[at]);
+  return out;
 }
 
 Result<Done> LinuxDriver::settle(std::string_view ticket, Settlement settlement, const Call&) {

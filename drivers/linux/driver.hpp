@@ -7,6 +7,7 @@
 // that has moved on (conflict), undo by the device (the kernel has none).
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct LinuxTarget {
   bool software_rate = true;
   // Kernel parameters to read beyond the built-in list (those that the intent wants): dotted names.
   std::vector<std::string> sysctls;
+  // Where /sys, /proc and /etc are found: another folder is a recorded machine, for tests.
+  std::filesystem::path root = "/";
   // The control socket of the lldpd that runs there: interface[*]/peer is read from it. Empty: not read.
   std::string lldpd_socket;
 };

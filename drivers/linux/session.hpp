@@ -50,6 +50,7 @@ class Session {
   Result<Done> set_ecn_threshold(std::string_view port, std::optional<std::uint64_t> threshold);
 
   Result<std::uint32_t> index_of(std::string_view port);
+  const std::vector<Link>& links() const { return links_; }
 
  private:
   Session(netlink::Socket socket, const Call& call) : socket_(std::move(socket)), call_(call) {}
