@@ -10,7 +10,7 @@ packages=(
 )
 if [ "${1:-build}" = test ]; then
   packages+=(libgtest-dev librapidcheck-dev libbenchmark-dev iperf3 ethtool git clang-format clang-tidy-16 nftables
-             iputils-ping)
+             iputils-ping python3 python3-jsonschema python3-yaml)
 fi
 
 missing=()

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Holds `lockstep schema` against a JSON Schema validator: the schemas are valid themselves, every spec of the tree
+passes them, and each document of wrong.yaml fails where its annotation says. Usage: check_schemas.py LOCKSTEP SOURCES
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+try:
+    import jsonschema
+    import yaml
+except ImportError as missing:
+    print(f"skipped: {missing.name} is not installed (Debian: python3-jsonschema, python3-yaml)")
+    sys.exit(77)
+
+
+class Loader(yaml.SafeLoader):
+    """The YAML 1.2 core schema, which lockstep reads: `on` is a word, and a date is a text."""
+
+
+Loader.yaml_implicit_resolvers = {}
+for tag, pattern, first in (
+    ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+    ("int", r"^[-+]?[0-9]+$", "-+0123456789"),
+    ("float", r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$", "-+0123456789."),
+):
+    Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), list(first))
+
+binary, sources = sys.argv[1], pathlib.Path(sys.argv[2])
+validators = {}
+failures = []
+
+
+def schema_of(*kind):
+    text = subprocess.run([binary, "schema", *kind], check=True, capture_output=True, text=True).stdout
+    schema = json.loads(text)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def kind_validator(kind):
+    if kind not in validators:
+        validators[kind] = schema_of(kind)
+    return validators[kind]
+
+
+def documents(path):
+    with open(path, encoding="utf-8") as file:
+        return [one for one in yaml.load_all(file, Loader) if one is not None]
+
+
+any_kind = schema_of()
+passed = 0
+for path in sorted([*sources.glob("examples/**/*.yaml"), *sources.glob("tests/cases/**/*.yaml")]):
+    for document in documents(path):
+        passed += 1
+        for error in kind_validator(document["kind"]).iter_errors(document):
+            failures.append(f"{path}: {document['kind']}: {error.json_path}: {error.message}")
+        if not any_kind.is_valid(document):
+            failures.append(f"{path}: {document['kind']}: refused by the schema of all kinds")
+
+refused = 0
+for document in documents(sources / "tests/schema/wrong.yaml"):
+    refused += 1
+    name, where = document["metadata"]["name"], document["metadata"]["annotations"]["wrong"]
+    places = {error.json_path for error in kind_validator(document["kind"]).iter_errors(document)}
+    if places != {where}:
+        failures.append(f"wrong.yaml: {name}: expected an error at {where}, found {sorted(places) or 'none'}")
+    if any_kind.is_valid(document):
+        failures.append(f"wrong.yaml: {name}: accepted by the schema of all kinds")
+
+print("\n".join(failures) if failures else f"{passed} documents pass, {refused} fail as they should")
+sys.exit(1 if failures or not passed or not refused else 0)
