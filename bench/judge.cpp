@@ -27,7 +27,11 @@ Bound::Unit unit_of(const Bound& bound) {
 
 Ruling rule_trouble(const Measurement& measurement) {
   switch (measurement.trouble) {
-    case Trouble::path: return {Verdict::fail, std::nullopt, measurement.error};
+    case Trouble::path:
+      if (measurement.cpu_limited)
+        return {Verdict::unknown, std::nullopt,
+                "cpu-limited: " + measurement.cpu_reason + "; " + measurement.error};
+      return {Verdict::fail, std::nullopt, measurement.error};
     case Trouble::wrong: return {Verdict::fail, std::nullopt, "wrong result: " + measurement.error};
     case Trouble::transport: return {Verdict::unknown, std::nullopt, "not to be had: " + measurement.error};
     case Trouble::tool: return {Verdict::unknown, std::nullopt, "not measured: " + measurement.error};

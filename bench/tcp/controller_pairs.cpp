@@ -128,6 +128,9 @@ class PairRound {
     if (what == "listening") return connect(run, event.message);
     if (what == "failed") {
       const std::string trouble = text_of(event.message, "trouble");
+      if (trouble == "stall")  // a path that works, and then time passed: a starved machine does that too
+        mark_cpu(of(run), run.busiest, endpoint(run.busiest_end).name(),
+                 std::min(run.least_idle, idle_share(run.machine, machine_cpu())), 0);
       return fail(run, endpoint(event.endpoint).name() + ": " + text_of(event.message, "text"),
                   trouble == "tool" ? Trouble::tool : Trouble::path);
     }

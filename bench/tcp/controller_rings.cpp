@@ -249,6 +249,11 @@ class GroupRound {
     if (!worst) return conclude_with(run, "timed out: a probe did not answer", Trouble::tool);
     const Json& failure = *run.ranks[*worst].failure;
     const std::string trouble = text_of(failure, "trouble");
+    if (trouble == "path" && !stalled.empty()) {  // as for pairs: a starved machine does that too
+      const double idle = idle_share(run.machine, machine_cpu());
+      for (const std::size_t index : {run.busbw, run.busbw + 1})
+        mark_cpu(state_.made[index], 0, name(run, *worst), idle, 0);
+    }
     std::string text = name(run, *worst);
     if (failure.contains("sent") && !stalled.empty())
       text += " -> " + name(run, (*worst + 1) % run.ranks.size()) + ": " + stalled;

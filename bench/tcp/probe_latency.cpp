@@ -97,8 +97,8 @@ class Ping final : public Task {
 
   void timed(std::uint64_t) override {
     if (!connected_) return fail("connect timed out");
-    fail(round_trips_ == 0 ? "black hole: connected, and the first request got no reply"
-                           : "no reply after " + std::to_string(round_trips_) + " round trips");
+    if (round_trips_ == 0) return fail("black hole: connected, and the first request got no reply");
+    fail("no reply after " + std::to_string(round_trips_) + " round trips", "stall");
   }
 
  private:

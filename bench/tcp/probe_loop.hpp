@@ -35,7 +35,8 @@ class Task {
 
  protected:
   void tell(Json message);                                           // adds the job
-  void fail(const std::string& text, const char* trouble = "path");  // tells and finishes
+  // Tells and finishes. `trouble`: path, stall (the path carried bytes, and then none came), wrong, tool.
+  void fail(const std::string& text, const char* trouble = "path");
   bool read_hello(int fd);                                           // false: not all there yet, or failed
   std::string hello() const;
   bool set_addresses(const Json& order);

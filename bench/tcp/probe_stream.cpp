@@ -55,7 +55,7 @@ class Sink final : public Task {
 
   void timed(std::uint64_t now) override {
     if (!connection_) return fail("nobody connected");
-    if (now - moved_at_ >= stall_ns_) return fail(stall_text());
+    if (now - moved_at_ >= stall_ns_) return fail(stall_text(), total_ < block ? "path" : "stall");
     if (window_from_ != 0 && now >= window_from_ + window_ns_ + stall_ns_) return report(now);
     wake_at = moved_at_ + stall_ns_;
   }

@@ -186,7 +186,7 @@ std::string verdict_sentence(const std::vector<SuiteOutcome>& outcomes) {
         if (slo.verdict == bench::Verdict::pass || outcome.measurements.empty()) continue;
         if (!out.empty()) out += "; ";
         out += fmt::format("{}: {} {} {}, want {}", outcome.benchmark->name.value, to_string(slo.metric),
-                           to_string(slo.statistic), slo.have.empty() ? "unknown" : slo.have, slo.want);
+                           to_string(slo.statistic), slo.have.empty() ? "has no figure" : slo.have, slo.want);
         if (!slo.worst.empty()) out += ", worst " + slo.worst;
         if (slo.have.empty() && !slo.reason.empty()) out += " (" + slo.reason + ")";
       }

@@ -87,6 +87,18 @@ TEST(Judge, ABoundThatHeldInSpiteOfTheCpuHasHeld) {
   EXPECT_EQ(judge(bandwidth90, all).verdict, Verdict::pass);
 }
 
+TEST(Judge, AStallOfAStarvedMachineIsUnknown) {
+  std::vector<Measurement> all{pair("a", "b", {95, 95, 95})};
+  all[0].trouble = Trouble::path;
+  all[0].error = "b: stalled in mid-stream after 9 bytes";
+  EXPECT_EQ(judge(bandwidth90, all).verdict, Verdict::fail);
+  all[0].cpu_limited = true;
+  all[0].cpu_reason = "a ran 99%";
+  const SloVerdict verdict = judge(bandwidth90, all);
+  EXPECT_EQ(verdict.verdict, Verdict::unknown);
+  EXPECT_EQ(verdict.reason, "cpu-limited: a ran 99%; b: stalled in mid-stream after 9 bytes");
+}
+
 TEST(Judge, TroubleIsAFailureOnlyWhereTheFabricIsToBlame) {
   struct Case {
     Trouble trouble;
