@@ -24,8 +24,13 @@ class Numbers {
     const auto found = locked->pools.find(pool);
     if (found == locked->pools.end()) return;
     kept_ = found->second;  // names that are gone keep their numbers: a device that returns finds its own
-    for (const auto& [name, number] : kept_)
-      if (!taken_.insert(number).second) twice_.push_back(name);
+    std::map<std::uint64_t, std::string_view> names;
+    for (const auto& [name, number] : kept_) {
+      taken_.insert(number);
+      const auto [first, fresh] = names.try_emplace(number, name);
+      if (!fresh && twice_.empty())
+        twice_ = std::to_string(number) + " to " + std::string(first->second) + " and to " + name;
+    }
   }
   std::uint64_t of(const std::string& name, std::uint64_t preferred, std::uint64_t lowest) {
     if (const auto found = kept_.find(name); found != kept_.end()) return found->second;
@@ -36,12 +41,13 @@ class Numbers {
     kept_.emplace(name, number);
     return number;
   }
-  const std::vector<std::string>& twice() const { return twice_; }
+  // "7 to leaf1 and to leaf2": what the lock gives twice; empty: nothing.
+  const std::string& twice() const { return twice_; }
 
  private:
   std::map<std::string, std::uint64_t>& kept_;
   std::set<std::uint64_t> taken_;
-  std::vector<std::string> twice_;
+  std::string twice_;
 };
 
 class Allocator {
@@ -98,9 +104,8 @@ class Allocator {
     Numbers out(locked_, out_.lock.pools[pool], pool);
     if (!out.twice().empty())
       report(fabric_code::lock_conflict, said_->metadata.name.at,
-             "allocations.lock gives one number of '" + pool + "' to two names, one of them " +
-                 out.twice().front(),
-             "delete one of the two lines");
+             "allocations.lock gives a number of '" + pool + "' twice: " + out.twice(),
+             "delete the line of the one that is not in use yet: it is given another number");
     return out;
   }
   std::uint64_t ordinal(DeviceIndex device) const {

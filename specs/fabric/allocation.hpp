@@ -28,7 +28,8 @@ struct AllocationLock {
 };
 
 inline constexpr std::string_view kAllocationLockFile = "allocations.lock";  // beside the specs
-Result<AllocationLock> parse_allocation_lock(std::string_view text);
+// JSON. Errors begin with NAME:LINE:COLUMN.
+Result<AllocationLock> parse_allocation_lock(std::string name, std::string text);
 std::string to_text(const AllocationLock& lock);
 // None: the folder has no lock yet.
 Result<std::optional<AllocationLock>> read_allocation_lock(const std::string& directory);

@@ -1,33 +1,85 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "specs/fabric/allocation.hpp"
+#include "specs/language/node.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr int kVersion = 1;
-// A cluster of 16,384 hosts and 2,560 switches needs about 10,000 lines of 40 bytes; a lock a hundred times
-// larger is not one.
-constexpr std::size_t kBytesMax = 64U << 20;
+constexpr std::string_view kVersion = "1";
 
 Error invalid(std::string what) { return Error{ErrorKind::invalid_spec, std::move(what)}; }
 
-Result<Done> read_pool(const std::string& pool, const nlohmann::json& members, AllocationLock& lock) {
-  if (!members.is_object())
-    return invalid("allocations.lock: '" + pool + "' is not a map of names to numbers");
-  for (const auto& [name, number] : members.items()) {
-    if (!number.is_number_unsigned())
-      return invalid("allocations.lock: the number of '" + name + "' in '" + pool + "' is no whole number");
-    lock.pools[pool][name] = number.get<std::uint64_t>();
+// Reads one lock; the first thing that is wrong stops it, since a program wrote the file.
+class LockFile {
+ public:
+  explicit LockFile(std::string name) : name_(std::move(name)) {}
+
+  Result<AllocationLock> read(std::string text) {
+    const std::uint32_t file = sources_.add(name_, std::move(text));
+    Reporter reporter(sources_, diagnostics_);
+    std::size_t documents = 0;
+    std::optional<Result<AllocationLock>> lock;
+    read_documents(file, reporter, [&](const Node& root) {
+      if (++documents == 1) lock = lock_of(root);
+    });
+    if (!diagnostics_.empty()) {
+      const Diagnostic& first = diagnostics_.front();
+      return wrong(first.at, first.message + (first.hint.empty() ? "" : ": " + first.hint));
+    }
+    if (documents != 1) return invalid(name_ + " is not one JSON object");
+    return *std::move(lock);
   }
-  return Done{};
-}
+
+ private:
+  Error wrong(Position at, const std::string& what) const {
+    return invalid(name_ + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " + what);
+  }
+
+  Result<AllocationLock> lock_of(const Node& root) const {
+    if (root.shape != Node::Shape::map) return wrong(root.at, "not a JSON object");
+    for (const auto& [key, value] : root.fields)
+      if (key->text != "version" && key->text != "pools")
+        return wrong(key->at, "unknown field " + in_quotes(key->text));
+    const Node* const version = root.find("version");
+    if (version == nullptr || version->text != kVersion)
+      return wrong(version == nullptr ? root.at : version->at,
+                   "not of version " + std::string(kVersion) + ", the one that this lockstep knows");
+    AllocationLock lock;
+    const Node* const pools = root.find("pools");
+    if (pools == nullptr) return lock;
+    if (pools->shape != Node::Shape::map) return wrong(pools->at, "'pools' is not a map");
+    for (const auto& [pool, members] : pools->fields) {
+      if (members->shape != Node::Shape::map)
+        return wrong(members->at, in_quotes(pool->text) + " is not a map of names to numbers");
+      for (const auto& [name, number] : members->fields) {
+        TRY(const std::uint64_t value, number_of(*number, name->text));
+        lock.pools[pool->text][name->text] = value;
+      }
+    }
+    return lock;
+  }
+
+  Result<std::uint64_t> number_of(const Node& node, const std::string& name) const {
+    std::uint64_t value = 0;
+    const char* const end = node.text.data() + node.text.size();
+    const auto [stop, problem] = std::from_chars(node.text.data(), end, value);
+    if (node.shape != Node::Shape::scalar || !node.plain || problem != std::errc() || stop != end)
+      return wrong(node.at, "the number of " + in_quotes(name) + " is no whole number");
+    return value;
+  }
+
+  std::string name_;
+  Sources sources_;
+  Diagnostics diagnostics_;
+};
 
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -40,24 +92,13 @@ Error refused(const std::string& file, const char* what) {
 
 }  // namespace
 
-Result<AllocationLock> parse_allocation_lock(std::string_view text) {
-  const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
-  if (!document.is_object()) return invalid("allocations.lock is not a JSON object");
-  const auto version = document.find("version");
-  if (version == document.end() || *version != kVersion)
-    return invalid("allocations.lock is not of version " + std::to_string(kVersion) +
-                   ", the one that this lockstep knows");
-  AllocationLock lock;
-  if (const auto pools = document.find("pools"); pools != document.end()) {
-    if (!pools->is_object()) return invalid("allocations.lock: 'pools' is not a map");
-    for (const auto& [pool, members] : pools->items()) TRY_DONE(read_pool(pool, members, lock));
-  }
-  return lock;
+Result<AllocationLock> parse_allocation_lock(std::string name, std::string text) {
+  return LockFile(std::move(name)).read(std::move(text));
 }
 
 std::string to_text(const AllocationLock& lock) {
   nlohmann::json document;
-  document["version"] = kVersion;
+  document["version"] = 1;
   document["pools"] = lock.pools;
   return document.dump(2) + "\n";
 }
@@ -73,10 +114,10 @@ Result<std::optional<AllocationLock>> read_allocation_lock(const std::string& di
   char block[1U << 14];
   while (const std::size_t got = std::fread(block, 1, sizeof block, file.get())) {
     text.append(block, got);
-    if (text.size() > kBytesMax) return invalid(name + " is larger than any lock");
+    if (text.size() > file_size_limit) break;  // refused below, and not read to its end
   }
   if (std::ferror(file.get()) != 0) return refused(name, "can't be read");
-  TRY(AllocationLock lock, parse_allocation_lock(text));
+  TRY(AllocationLock lock, parse_allocation_lock(name, std::move(text)));
   return std::optional<AllocationLock>(std::move(lock));
 }
 
