@@ -2,7 +2,8 @@
 //
 // Promises: those of executor.hpp; the same seed and the same calls give the same history on every machine. A
 // job's body runs alone, at once and on the one thread; the executor owns the delays: the request may be lost
-// (the body never runs: abandoned), the reply may be lost or late (the body ran: abandoned).
+// (the body never runs: abandoned), the reply may be lost or late (the body ran: abandoned). Nothing of
+// Lane::bench is lost: it runs here, not over a wire.
 #pragma once
 
 #include <functional>

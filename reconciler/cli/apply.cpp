@@ -7,6 +7,7 @@
 
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/loop_session.hpp"
+#include "reconciler/cli/owed.hpp"
 #include "reconciler/cli/plan_file.hpp"
 #include "reconciler/cli/suites.hpp"
 #include "reconciler/report/bench_report.hpp"
@@ -17,11 +18,12 @@ namespace lockstep {
 namespace {
 
 // A person's word, or --yes; without a terminal nobody can be asked.
-Result<bool> confirmed(const ApplyCommandOptions& options, const Console& console) {
+Result<bool> confirmed(const ApplyCommandOptions& options, const std::string& question,
+                       const Console& console) {
   if (options.yes) return true;
   if (isatty(STDIN_FILENO) == 0 || !console.is_text())
-    return Error{ErrorKind::denied, "nobody is there to ask: pass --yes to apply this plan"};
-  console.print("apply this plan? [y/N] ");
+    return Error{ErrorKind::denied, "nobody is there to ask: pass --yes"};
+  console.print(question + " [y/N] ");
   std::string answer;
   for (int c = std::getchar(); c != EOF && c != '\n'; c = std::getchar()) answer += static_cast<char>(c);
   return answer == "y" || answer == "yes";
@@ -65,8 +67,12 @@ nlohmann::json gate_json(const std::optional<GateResult>& gate) {
   return {{"verdict", to_string(gate->verdict)}, {"why", gate->why}};
 }
 
-nlohmann::json report_json(const ApplyReport& report, const Plan& plan, const SuiteGate& gate,
+using Gates = std::vector<std::vector<SuiteOutcome>>;
+
+nlohmann::json report_json(const ApplyReport& report, const Plan& plan, const Gates& gates,
                            const std::string& hash) {
+  nlohmann::json measured = nlohmann::json::array();
+  for (const std::vector<SuiteOutcome>& one : gates) measured.push_back(bench_json(one, hash));
   nlohmann::json steps = nlohmann::json::array();
   for (const StepResult& step : report.steps)
     steps.push_back({{"id", step.id},
@@ -89,7 +95,9 @@ nlohmann::json report_json(const ApplyReport& report, const Plan& plan, const Su
           {"affected", report.blast.devices},
           {"gate", gate_json(report.gate)},
           {"gateAfterUndo", gate_json(report.gate_after_undo)},
-          {"benchmarks", bench_json(gate.outcomes(), hash)},
+          {"owes", report.owes},
+          {"benchmarks", measured.empty() ? bench_json({}, hash) : measured.back()},
+          {"measurements", measured},
           {"notes", report.notes}};
 }
 
@@ -100,10 +108,10 @@ std::string gate_text(std::string_view title, const GateResult& gate, const Term
   return fmt::format("{}: {}  {}\n", title, terminal.paint(ink, to_string(gate.verdict)), gate.why);
 }
 
-std::string report_text(const ApplyReport& report, const Plan& plan, const SuiteGate& gate,
+std::string report_text(const ApplyReport& report, const Plan& plan, const Gates& gates,
                         const Terminal& terminal) {
   std::string out;
-  if (!gate.outcomes().empty()) out += bench_text(gate.outcomes(), terminal);
+  for (const std::vector<SuiteOutcome>& measured : gates) out += bench_text(measured, terminal);
   for (std::size_t i = 0; i < report.steps.size(); ++i) {
     const StepResult& step = report.steps[i];
     if (step.state != StepState::done && step.state != StepState::nothing_to_do)
@@ -121,33 +129,13 @@ std::string report_text(const ApplyReport& report, const Plan& plan, const Suite
   }
   const bool good = report.exit_code() == kExitInSync;
   out += terminal.paint(good ? Ink::green : Ink::red, std::string(to_string(report.verdict)));
+  if (plan.empty()) return out + "  what earlier runs wrote\n";
   std::set<std::string> touched;
   for (std::size_t i = 0; i < report.steps.size(); ++i)
     if (report.steps[i].writes > 0) touched.insert(plan.steps[i].device);
   out += fmt::format("  {} of {} steps done, {} devices touched\n", report.count(StepState::done),
                      report.steps.size(), touched.size());
   return out;
-}
-
-// What a run before this one had begun and not ended: it is told, and this run's fresh look settles it.
-Result<Done> tell_in_flight(Journal& journal, const Console& console) {
-  TRY(const std::vector<InFlight> begun, journal.in_flight());
-  for (const InFlight& one : begun) {
-    std::string devices;
-    for (const LedgerTicket& ticket : one.unsettled) devices += (devices.empty() ? "" : ", ") + ticket.device;
-    const std::string text = fmt::format(
-        "change {} (begun {} by {}) was cut off: {} writes kept, {} may have happened{}; observing and going "
-        "on from there; an SLO that it did not come to measure, `lockstep bench` judges\n",
-        one.change, one.begun, one.author, one.kept.size(), one.unsettled.size(),
-        devices.empty() ? "" : " on " + devices);
-    if (console.is_text())
-      std::fputs((console.progress().paint(Ink::yellow, "in flight: ") + text).c_str(), stderr);
-    for (const LedgerTicket& ticket : one.unsettled)
-      TRY_DONE(journal.receipt(ticket.ticket, TicketState::failed,
-                               "cut off; settled by the next run's observation"));
-    TRY_DONE(journal.end(one.change, "interrupted"));
-  }
-  return Done{};
 }
 
 constexpr const char* kCensusPlace = "census";
@@ -193,32 +181,64 @@ std::string who_applies() {
   return user != nullptr ? user : "uid " + std::to_string(getuid());
 }
 
-int carry_out(LoopSession& session, Plan plan, const ApplyCommandOptions& options, Journal& journal,
-              const Console& console) {
-  SuiteGate gate(session.cluster(), journal, console);
+// Only a change whose every gate passed moves the baselines.
+Result<Done> accept(const ApplyReport& report, const Gates& gates, const OpenedCluster& cluster,
+                    Journal& journal) {
+  if (report.verdict != ApplyVerdict::kept) return Done{};
+  if (report.gate && report.gate->verdict == GateVerdict::pass)
+    for (const std::vector<SuiteOutcome>& measured : gates)
+      if (verdict_of(measured) == bench::Verdict::pass) TRY_DONE(accept_baselines(journal, measured));
+  return remember(cluster, journal);
+}
+
+int carry_out(LoopSession& session, const Plan& plan, std::vector<OwedChange> owed,
+              const ApplyCommandOptions& options, Journal& journal, SuiteGate& gate, const Console& console) {
   ApplyOptions apply_options;
   apply_options.approved = {Hold::Kind::approval, Hold::Kind::budget};
   apply_options.refusals_approved = options.confirm_deletion;
   apply_options.strict = options.strict;
   apply_options.author = who_applies();
   apply_options.reason = "lockstep apply";
+  apply_options.owed = std::move(owed);
+  apply_options.policy_for = session.policies();
   if (!options.no_measure && !session.cluster().catalog.validation_suites.empty())
     apply_options.measurer = &gate;
   apply_options.on_fail = on_violation(session.cluster().catalog);
   const ApplyReport report = apply(session.fleet(), session.executor(), journal, plan, apply_options,
                                    progress_on(console), console.stop);
   console.say_passing("");
-  if (report.verdict == ApplyVerdict::kept && report.gate && report.gate->verdict == GateVerdict::pass) {
-    if (Result<Done> done = accept_baselines(journal, gate.outcomes()); !done)
-      return console.fail(done.error());
-  }
-  if (report.verdict == ApplyVerdict::kept)
-    if (Result<Done> done = remember(session.cluster(), journal); !done) return console.fail(done.error());
+  const Gates gates = gate.gates();
+  if (Result<Done> done = accept(report, gates, session.cluster(), journal); !done)
+    return console.fail(done.error());
   if (console.is_text())
-    console.print(report_text(report, plan, gate, console.out()));
+    console.print(report_text(report, plan, gates, console.out()));
   else
-    console.print_document(report_json(report, plan, gate, config_hash(session.cluster().compiled)));
+    console.print_document(report_json(report, plan, gates, config_hash(session.cluster().compiled)));
   return report.exit_code();
+}
+
+// The steps of a plan from a file that may still run; those that may not are told.
+Result<Plan> still_valid(Plan plan, const Fleet& fleet, const std::vector<DeviceState>& states,
+                         const Console& console) {
+  const auto moved = moved_ground(plan, fleet, states);
+  if (moved.empty()) return plan;
+  for (const auto& [id, why] : moved)
+    if (console.is_text()) std::fputs(fmt::format("step {} is refused: {}\n", id, why).c_str(), stderr);
+  Plan left = without(plan, moved);
+  if (left.empty()) return Error{ErrorKind::conflict, "nothing of this plan can run any more: plan again"};
+  return left;
+}
+
+int tell_nothing_to_do(const LoopSession& session, const Plan& plan, int read, const Console& console) {
+  const std::string title = session.cluster().title();
+  if (!console.is_text())
+    console.print_document(to_json(plan));
+  else if (read == kExitInSync)
+    console.print(console.out().paint(Ink::green, "nothing to do") + ": " + title + " is as its specs say\n");
+  else
+    console.print(console.out().paint(Ink::yellow, "nothing done") + ": not all of " + title +
+                  " could be observed\n");
+  return read;
 }
 
 }  // namespace
@@ -232,48 +252,38 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
     file = *std::move(read);
     options.aim = file->aim;
   }
+  std::optional<SuiteGate> gate;  // outlives the session's executor
   const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, options.only);
   if (!session) return kExitError;
   Result<std::unique_ptr<Journal>> journal =
       Journal::open(state_directory(session->cluster()), {.command = "lockstep apply"});
   if (!journal) return console.fail(journal.error());
   if (Result<Done> told = tell_in_flight(**journal, console); !told) return console.fail(told.error());
+  Result<std::vector<OwedChange>> owed = take_owed(
+      session->cluster(), **journal, {.measures = !options.no_measure, .only = session->chosen()}, console);
+  if (!owed) return console.fail(owed.error());
 
   const std::vector<DeviceState> states = session->look();
   const int read = session->tell_unread(states, console);
-  Result<Plan> plan = file ? Result<Plan>(std::move(file->plan)) : session->plan(states);
+  const Result<Plan> plan =
+      file ? still_valid(std::move(file->plan), session->fleet(), states, console) : session->plan(states);
   if (!plan) return console.fail(plan.error());
-  if (file) {
-    const auto moved = moved_ground(*plan, session->fleet(), states);
-    for (const auto& [id, why] : moved)
-      if (console.is_text()) std::fputs(fmt::format("step {} is refused: {}\n", id, why).c_str(), stderr);
-    *plan = without(*plan, moved);
-    if (!moved.empty() && plan->empty())
-      return console.fail(Error{ErrorKind::conflict, "nothing of this plan can run any more: plan again"});
-  }
-  if (plan->empty()) {
-    if (console.is_text() && read == kExitInSync)
-      console.print(console.out().paint(Ink::green, "nothing to do") + ": " + session->cluster().title() +
-                    " is as its specs say\n");
-    else if (console.is_text())
-      console.print(console.out().paint(Ink::yellow, "nothing done") + ": not all of " +
-                    session->cluster().title() + " could be observed\n");
-    else
-      console.print_document(to_json(*plan));
-    return read;
-  }
+  if (plan->empty() && owed->empty()) return tell_nothing_to_do(*session, *plan, read, console);
   if (!options.confirm_deletion)
     if (Result<Done> safe = guard_deletion(session->cluster(), *plan, **journal); !safe)
       return console.fail(safe.error());
   if (console.is_text() && !options.yes) console.print(plan_text(*plan, console.out()));
-  if (console.is_text()) console.print(session->cluster().title() + ": " + plan_summary(*plan) + "\n");
-  const Result<bool> go = confirmed(options, console);
+  if (console.is_text() && !plan->empty())
+    console.print(session->cluster().title() + ": " + plan_summary(*plan) + "\n");
+  const Result<bool> go = confirmed(
+      options, plan->empty() ? "measure, and keep or undo what was written?" : "apply this plan?", console);
   if (!go) return console.fail(go.error());
   if (!*go) {
     console.print("not applied\n");
     return kExitDifferent;
   }
-  const int code = carry_out(*session, *std::move(plan), options, **journal, console);
+  gate.emplace(session->cluster(), **journal, console);
+  const int code = carry_out(*session, *plan, *std::move(owed), options, **journal, *gate, console);
   return code == kExitInSync ? read : code;
 }
 

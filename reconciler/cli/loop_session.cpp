@@ -7,6 +7,14 @@
 
 namespace lockstep {
 
+// Ctrl-C wakes the loop once, so that it sees at once that it was asked to stop; what is under way is
+// finished.
+LoopSession::LoopSession(OpenedCluster cluster, const Console& console)
+    : cluster_(std::move(cluster)), stop_(console.stop) {
+  if (console.stop_fd >= 0)
+    executor_.watch(console.stop_fd, [this, fd = console.stop_fd] { executor_.forget(fd); });
+}
+
 std::unique_ptr<LoopSession> LoopSession::open(const Aim& aim, const Console& console,
                                                const std::string& only) {
   std::optional<OpenedCluster> cluster = open_cluster(aim, console);
@@ -39,13 +47,19 @@ std::vector<DeviceState> LoopSession::look() {
   return states;
 }
 
+std::vector<std::string> LoopSession::chosen() const {
+  std::vector<std::string> names;
+  for (const std::size_t index : only_) names.push_back(attached_.fleet[index].name);
+  return names;
+}
+
 std::function<const Policy*(const FleetDevice&)> LoopSession::policies() const {
   return [this](const FleetDevice& device) { return attached_.policy_for(device); };
 }
 
 Result<Plan> LoopSession::plan(const std::vector<DeviceState>& states) {
   PlanChoice choice;
-  for (const std::size_t index : only_) choice.only.push_back(attached_.fleet[index].name);
+  choice.only = chosen();
   return make_plan(input_of(attached_.fleet, states, origins(), sources(), policies(), choice));
 }
 

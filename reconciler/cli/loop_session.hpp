@@ -20,6 +20,7 @@ class LoopSession {
   Fleet& fleet() { return attached_.fleet; }
   RealExecutor& executor() { return executor_; }
   const std::vector<std::size_t>& only() const { return only_; }
+  std::vector<std::string> chosen() const;  // the same by name
   const Sources& sources() const { return cluster_.catalog.sources; }
   const Origins& origins() const { return cluster_.compiled.origins; }
 
@@ -31,8 +32,7 @@ class LoopSession {
   int tell_unread(const std::vector<DeviceState>& states, const Console& console) const;
 
  private:
-  LoopSession(OpenedCluster cluster, const Console& console)
-      : cluster_(std::move(cluster)), stop_(console.stop) {}
+  LoopSession(OpenedCluster cluster, const Console& console);
 
   OpenedCluster cluster_;
   AttachedFleet attached_;

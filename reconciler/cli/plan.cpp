@@ -4,14 +4,15 @@
 
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/loop_session.hpp"
+#include "reconciler/cli/owed.hpp"
 #include "reconciler/cli/plan_file.hpp"
 #include "reconciler/report/plan_text.hpp"
 
 namespace lockstep {
 namespace {
 
-void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const LoopSession& session,
-                const Console& console, bool whole) {
+void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const std::vector<OwedChange>& owed,
+                const LoopSession& session, const Console& console, bool whole) {
   const Terminal& out = console.out();
   std::string text = out.paint(Ink::bold, "plan for " + session.cluster().title()) + "\n";
   text += plan_text(plan, out) + not_applied_text(states, out);
@@ -19,6 +20,9 @@ void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const 
                                     : out.paint(Ink::yellow, "nothing to do in what could be observed");
   text += (plan.empty() ? nothing : plan_summary(plan)) + "\n";
   if (!plan.empty()) text += out.paint(Ink::dim, plan.digest) + "\n";
+  for (const OwedChange& one : owed)
+    text += out.paint(Ink::yellow, "never measured") + ": " + owed_sentence(one) +
+            "; the next apply measures what it can have touched, and keeps or undoes it\n";
   console.print(text);
 }
 
@@ -36,13 +40,21 @@ int run_plan(const PlanOptions& options, const Console& console) {
     if (Result<Done> written = write_plan_file(options.out, options.aim, *plan); !written)
       return console.fail(written.error());
   }
+  const Result<std::unique_ptr<Journal>> journal =
+      Journal::open(state_directory(session->cluster()), {.command = "", .read_only = true});
+  if (!journal) return console.fail(journal.error());
+  const Result<std::vector<OwedChange>> owed = (*journal)->owed();
+  if (!owed) return console.fail(owed.error());
   const int read = session->tell_unread(states, console);
-  if (console.is_text())
-    print_plan(*plan, states, *session, console, read == kExitInSync);
-  else
-    console.print_document(to_json(*plan));
+  if (console.is_text()) {
+    print_plan(*plan, states, *owed, *session, console, read == kExitInSync);
+  } else {
+    nlohmann::json document = to_json(*plan);
+    document["neverMeasured"] = owed_json(*owed);
+    console.print_document(document);
+  }
   if (read != kExitInSync) return read;
-  return plan->empty() ? kExitInSync : kExitDifferent;
+  return plan->empty() && owed->empty() ? kExitInSync : kExitDifferent;
 }
 
 }  // namespace lockstep

@@ -80,15 +80,21 @@ Result<GateResult> SuiteGate::measure(const BlastRadius& affected, const BlastRa
       call.stop);
   console_.say_passing("");
   if (!outcomes) return std::move(outcomes.error());
-  outcomes_ = *std::move(outcomes);
   GateResult result;
-  switch (verdict_of(outcomes_)) {
+  switch (verdict_of(*outcomes)) {
     case bench::Verdict::pass: result.verdict = GateVerdict::pass; break;
     case bench::Verdict::fail: result.verdict = GateVerdict::fail; break;
     case bench::Verdict::unknown: result.verdict = GateVerdict::unknown; break;
   }
-  result.why = verdict_sentence(outcomes_);
+  result.why = verdict_sentence(*outcomes);
+  const std::scoped_lock lock(mutex_);
+  gates_.push_back(*std::move(outcomes));
   return result;
+}
+
+std::vector<std::vector<SuiteOutcome>> SuiteGate::gates() const {
+  const std::scoped_lock lock(mutex_);
+  return gates_;
 }
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 // generation; only what a change can have touched is measured in a gate (onChange.scope: affected).
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include "reconciler/cli/console.hpp"
@@ -22,20 +23,22 @@ Result<Done> accept_baselines(Journal& journal, const std::vector<SuiteOutcome>&
 // The harshest of what the suites say should follow a violation.
 OnFail on_violation(const Catalog& catalog);
 
+// Must outlive the executor that it is asked on: a measurement that ran out of time ends after its answer.
 class SuiteGate final : public Measurer {
  public:
   SuiteGate(const OpenedCluster& cluster, const Journal& journal, const Console& console)
       : cluster_(cluster), journal_(journal), console_(console) {}
   Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending,
                              const Call& call) override;
-  // Of the last measure().
-  const std::vector<SuiteOutcome>& outcomes() const { return outcomes_; }
+  // Of each measure() that came to an end, in order.
+  std::vector<std::vector<SuiteOutcome>> gates() const;
 
  private:
   const OpenedCluster& cluster_;
   const Journal& journal_;
   const Console& console_;
-  std::vector<SuiteOutcome> outcomes_;
+  mutable std::mutex mutex_;
+  std::vector<std::vector<SuiteOutcome>> gates_;
 };
 
 }  // namespace lockstep

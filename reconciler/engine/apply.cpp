@@ -28,13 +28,15 @@ class Application {
         plan_(plan),
         options_(options),
         progress_(progress),
-        stop_(std::move(stop)) {}
+        stop_(std::move(stop)),
+        owed_(steps_of(options.owed)) {}
 
   ApplyReport run() {
-    if (plan_.empty()) return std::move(report_);
-    const auto begun = ledger_.begin(plan_, options_.author, options_.reason);
-    if (!begun) return refuse_all(begun.error().text());
-    report_.change_id = *begun;
+    if (plan_.empty() && owed_.empty()) return std::move(report_);
+    if (!plan_.empty()) {
+      const Result<Done> begun = begin();
+      if (!begun) return refuse_all(begun.error().text());
+    }
     if (!plan_.refusals.empty() && !options_.refusals_approved) {
       refuse_all(plan_.refusals.front());
     } else {
@@ -42,12 +44,33 @@ class Application {
       run_waves();
     }
     report_.verdict = report_.undo ? report_.verdict : judge();
-    if (const auto ended = ledger_.end(report_.change_id, std::string(to_string(report_.verdict))); !ended)
-      report_.notes.push_back(ended.error().text());
+    end();
     return std::move(report_);
   }
 
  private:
+  Result<Done> begin() {
+    TRY(report_.change_id, ledger_.begin(plan_, options_.author, options_.reason));
+    if (options_.measurer == nullptr) return Done{};
+    return ledger_.gate(report_.change_id, GateState::owed);
+  }
+
+  void note(const Result<Done>& journalled) {
+    if (!journalled) report_.notes.push_back(journalled.error().text());
+  }
+
+  void end() {
+    if (options_.measurer != nullptr && !report_.owes) {
+      for (const OwedChange& one : options_.owed) note(ledger_.gate(one.change, GateState::settled));
+      if (report_.change_id != 0) note(ledger_.gate(report_.change_id, GateState::settled));
+    }
+    if (report_.owes)
+      report_.notes.push_back(
+          "not all that was written has been judged: the next apply measures what it can have touched, and keeps "
+          "or undoes it");
+    if (report_.change_id != 0) note(ledger_.end(report_.change_id, std::string(to_string(report_.verdict))));
+  }
+
   ApplyReport refuse_all(const std::string& why) {
     for (const Step& step : plan_.steps) {
       report_.steps.push_back(
@@ -83,7 +106,7 @@ class Application {
 
   // Which effects hold before anything is touched: those must hold again after every wave, and after an undo.
   void remember_effects() {
-    const std::vector<std::size_t> devices = around(plan_.steps);
+    const std::vector<std::size_t> devices = around(joined(owed_, plan_.steps));
     const std::vector<DeviceState> states = look_at(devices);
     for (const std::size_t device : devices)
       for (const Leaf& want : fleet_[device].intent->want.leaves())
@@ -97,6 +120,7 @@ class Application {
     const std::uint32_t waves = plan_.waves();
     for (std::uint32_t wave = 1; wave <= waves && !stop_.stop_requested(); ++wave) {
       if (progress_.wave) progress_.wave(wave, waves);
+      answered_ = false;
       runner.run_wave(wave, false);
       if (stop_.stop_requested()) break;
       const std::vector<Step> written = runner.written();
@@ -106,12 +130,20 @@ class Application {
       const bool failed = runner.wave_failed(wave);
       if (failed && !last)
         runner.skip_from(wave + 1, StepState::skipped, "wave " + std::to_string(wave) + " did not succeed");
-      if (!written.empty() && (last || failed || is_live(wave)) && !pass_gate(runner, wave)) break;
+      if ((last || failed || is_live(wave)) && !pass_gate(runner, wave)) break;
       if (failed) break;
     }
+    if (waves == 0) pass_gate(runner, 0);
     if (stop_.stop_requested()) runner.skip_from(1, StepState::stopped, "asked to stop");
     report_.steps = runner.results();
-    if (report_.blast.empty()) report_.blast = blast_radius(runner.written(), fleet_.wiring());
+    const std::vector<Step> written = joined(owed_, runner.written());
+    report_.blast = blast_radius(written, fleet_.wiring());
+    report_.owes = options_.measurer != nullptr && !answered_ && !written.empty();
+  }
+
+  static std::vector<Step> joined(std::vector<Step> first, const std::vector<Step>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
   }
 
   // The steps that wrote, and the remedies so far: what those were for is looked at too.
@@ -191,17 +223,8 @@ class Application {
     return tried;
   }
 
-  // What the steps after `wave` will change yet.
-  BlastRadius pending_after(std::uint32_t wave) const {
-    std::vector<Step> later;
-    for (const Step& step : plan_.steps)
-      if (step.wave > wave) later.push_back(step);
-    return blast_radius(later, fleet_.wiring());
-  }
-
-  std::optional<GateResult> measure(std::uint32_t wave) {
-    const BlastRadius pending = pending_after(wave);
-    if (options_.measurer == nullptr || report_.blast.empty()) return std::nullopt;
+  std::optional<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending) {
+    if (options_.measurer == nullptr || affected.empty()) return std::nullopt;
     if (progress_.phase) progress_.phase("measure");
     auto answer = std::make_shared<std::optional<Result<GateResult>>>();
     bool over = false;
@@ -210,8 +233,8 @@ class Application {
         Job{.key = "measure",
             .lane = Lane::bench,
             .deadline = executor_.now() + options_.measure_timeout,
-            .run = [answer, measurer, blast = report_.blast,
-                    pending](const Call& call) { *answer = measurer->measure(blast, pending, call); },
+            .run = [answer, measurer, affected,
+                    pending](const Call& call) { *answer = measurer->measure(affected, pending, call); },
             .done = [&over](Outcome) { over = true; }});
     bool cancelled = false;
     while (!over && executor_.step())
@@ -227,41 +250,78 @@ class Application {
     return gate->verdict == GateVerdict::fail || (options_.strict && gate->verdict == GateVerdict::unknown);
   }
 
+  // What no gate has answered for yet: what was written since the last one, and of that the paths that it
+  // left out because of steps to come. Where such a step wrote, it touches those paths itself; where one did
+  // not (it was found as wanted), all is measured again.
+  std::vector<Step> due(const Runner& runner) const {
+    const std::vector<Step> all = joined(owed_, runner.written());
+    const auto wrote_nothing = [&](std::uint32_t id) {
+      return runner.results()[id - 1].state == StepState::nothing_to_do;
+    };
+    if (gates_ == 0 || std::any_of(left_out_.begin(), left_out_.end(), wrote_nothing)) return all;
+    std::vector<Step> since;
+    for (const Step& step : runner.written())
+      if (!judged_.contains(step.id)) since.push_back(step);
+    return since;
+  }
+
+  // What has not been done yet, or will not be in this run: what ails those paths is not this change's doing.
+  std::vector<Step> pending(const Runner& runner) const {
+    std::vector<Step> out;
+    for (const Step& step : plan_.steps) {
+      const StepResult& result = runner.results()[step.id - 1];
+      const bool over = result.state == StepState::done || result.state == StepState::nothing_to_do;
+      if (!over && result.writes == 0) out.push_back(step);
+    }
+    return out;
+  }
+
   // False: the gate failed and nothing further may run.
   bool pass_gate(Runner& runner, std::uint32_t wave) {
-    report_.blast = blast_radius(runner.written(), fleet_.wiring());
+    const std::vector<Step> written = joined(owed_, runner.written());
+    if (written.empty() || stop_.stop_requested()) return true;
+    const std::vector<Step> later = pending(runner);
+    const auto gate =
+        measure(blast_radius(due(runner), fleet_.wiring()), blast_radius(later, fleet_.wiring()));
     if (stop_.stop_requested()) return true;
-    report_.gate = measure(wave);
-    if (stop_.stop_requested() || !fails(report_.gate)) return true;
+    ++gates_;
+    answered_ = later.empty();
+    left_out_.clear();
+    for (const Step& step : later) left_out_.insert(step.id);
+    for (const Step& step : runner.written()) judged_.insert(step.id);
+    if (gate) report_.gate = gate;
+    if (!fails(gate)) return true;
     if (options_.on_fail == OnFail::alert) {
-      report_.notes.push_back("the gate failed after wave " + std::to_string(wave) + ": " +
-                              report_.gate->why);
+      report_.notes.push_back("the gate failed after wave " + std::to_string(wave) + ": " + gate->why);
       return true;
     }
     runner.skip_from(wave + 1, StepState::skipped, "the gate failed after wave " + std::to_string(wave));
-    if (options_.on_fail == OnFail::rollback) undo(runner, wave);
+    answered_ = options_.on_fail == OnFail::quarantine || undo(written, later);
     return false;
   }
 
   // The planned reverse: a plan from what is to what was, under the same rules, applied, verified and
   // measured.
-  void undo(Runner& runner, std::uint32_t failed_wave) {
+  // True: all is as it was.
+  bool undo(const std::vector<Step>& written, const std::vector<Step>& not_done) {
     if (progress_.phase) progress_.phase("undo");
     Plan done;
-    done.steps = runner.written();
+    done.steps = written;
     std::vector<std::size_t> devices = around(done.steps);
     const std::vector<DeviceState> now = look_at(devices);
     report_.verdict = ApplyVerdict::undo_failed;
-    Result<Plan> reverse = make_plan(undo_of(done, fleet_, now));
+    report_.undo = Plan{};
+    Result<Plan> reverse = make_plan(undo_of(done, fleet_, now, options_.policy_for));
     if (!reverse) {
       report_.notes.push_back("the reverse can't be planned: " + reverse.error().text());
-      report_.undo = Plan{};
-      return;
+      return false;
     }
     report_.undo = std::move(*reverse);
-    const auto begun =
-        ledger_.begin(*report_.undo, options_.author, "undo of change " + std::to_string(report_.change_id));
-    if (!begun) return report_.notes.push_back(begun.error().text());
+    const auto begun = ledger_.begin(*report_.undo, options_.author, "undo of change " + changes_text());
+    if (!begun) {
+      report_.notes.push_back(begun.error().text());
+      return false;
+    }
     Runner reverse_runner(fleet_, executor_, ledger_, *report_.undo, *begun, options_, progress_, {});
     for (std::uint32_t wave = 1; wave <= report_.undo->waves(); ++wave) reverse_runner.run_wave(wave, true);
     report_.undo_steps = reverse_runner.results();
@@ -270,10 +330,22 @@ class Application {
           return one.state == StepState::done || one.state == StepState::nothing_to_do;
         });
     settle_effects(devices, false);
-    report_.gate_after_undo = measure(failed_wave);
+    report_.gate_after_undo =
+        measure(blast_radius(written, fleet_.wiring()), blast_radius(not_done, fleet_.wiring()));
     if (whole && report_.effects.empty()) report_.verdict = ApplyVerdict::undone;
-    if (const auto ended = ledger_.end(*begun, std::string(to_string(report_.verdict))); !ended)
-      report_.notes.push_back(ended.error().text());
+    note(ledger_.end(*begun, std::string(to_string(report_.verdict))));
+    return report_.verdict == ApplyVerdict::undone;
+  }
+
+  // "7", or "5, 6 and 7" where owed ones go with it.
+  std::string changes_text() const {
+    std::vector<std::uint64_t> ids;
+    for (const OwedChange& one : options_.owed) ids.push_back(one.change);
+    if (report_.change_id != 0) ids.push_back(report_.change_id);
+    std::string text;
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      text += (i == 0 ? "" : i + 1 == ids.size() ? " and " : ", ") + std::to_string(ids[i]);
+    return text;
   }
 
   ApplyVerdict judge() const {
@@ -286,7 +358,8 @@ class Application {
       if (!plan_.steps[i].remedy.empty() && report_.steps[i].state == StepState::failed) ++useless;
     if (good + useless < report_.steps.size()) return ApplyVerdict::partly;
     if (!report_.effects.empty()) return ApplyVerdict::effects_open;
-    return report_.count(StepState::done) == 0 ? ApplyVerdict::nothing_to_do : ApplyVerdict::kept;
+    return report_.count(StepState::done) == 0 && owed_.empty() ? ApplyVerdict::nothing_to_do
+                                                                : ApplyVerdict::kept;
   }
 
   Fleet& fleet_;
@@ -296,7 +369,12 @@ class Application {
   const ApplyOptions& options_;
   const Progress& progress_;
   std::stop_token stop_;
+  const std::vector<Step> owed_;  // what earlier runs wrote
   ApplyReport report_;
+  bool answered_ = false;             // all that was written was judged, or taken back
+  std::size_t gates_ = 0;             // that judged some of it
+  std::set<std::uint32_t> judged_;    // steps that wrote before the last of them
+  std::set<std::uint32_t> left_out_;  // steps whose paths it did not measure
   std::set<std::pair<std::size_t, Path>> held_;
 };
 

@@ -4,8 +4,10 @@
 // Promises: nothing is written without a fresh observation that still shows what the plan was made on; a lost
 // reply is settled by observing, never by guessing; nothing counts as done until observed again, effect
 // included; a failure leaves its dependants undone and says so; on stop no new step begins, those under way
-// are finished, and the journal is consistent. Single-threaded over the executor: same seams, same history.
-// Refuses: held steps that `approved` does not name.
+// are finished, and the journal is consistent. What was written under a gate is owed to it until it was
+// judged or taken back, however this run ends: the ledger says so, and a later run's gate answers for it
+// (`owed`). Single-threaded over the executor: same seams, same history. Refuses: held steps that `approved`
+// does not name.
 #pragma once
 
 #include <functional>
@@ -57,6 +59,8 @@ struct BlastRadius {
   bool empty() const { return devices.empty() && cables.empty(); }
 };
 BlastRadius blast_radius(const std::vector<Step>& steps, const Wiring& wiring);
+// What owed changes wrote, as steps: for their blast radius, and for an undo.
+std::vector<Step> steps_of(const std::vector<OwedChange>& owed);
 
 enum class GateVerdict : std::uint8_t { pass, fail, unknown };
 std::string_view to_string(GateVerdict verdict);
@@ -89,9 +93,11 @@ struct Progress {
 struct ApplyOptions {
   std::set<Hold::Kind> approved{};  // a person's word; management is never in it
   bool refusals_approved = false;
-  Measurer* measurer = nullptr;  // null: no gate
+  Measurer* measurer = nullptr;    // null: no gate
+  std::vector<OwedChange> owed{};  // of earlier runs: measured, and kept or undone, with what this one writes
   OnFail on_fail = OnFail::rollback;
-  bool strict = false;  // an unknown verdict fails the gate
+  std::function<const Policy*(const FleetDevice&)> policy_for{};  // the rules that an undo keeps too
+  bool strict = false;                                            // an unknown verdict fails the gate
   std::chrono::milliseconds observe_timeout{10'000};
   std::chrono::milliseconds apply_timeout{30'000};
   std::chrono::milliseconds measure_timeout{600'000};
@@ -133,13 +139,14 @@ struct ApplyReport {
   std::optional<GateResult> gate_after_undo;
   std::optional<Plan> undo;  // the reverse, when there was one
   std::vector<StepResult> undo_steps;
+  bool owes = false;  // written, and not all of it was judged
   std::vector<std::string> notes;
   std::size_t count(StepState state) const;
   int exit_code()
       const;  // 0 kept or nothing to do; 2 undone, effects open, quarantined; 1 partly, stopped, undo failed
 };
 
-// `policy_for` serves the planned reverse. The ledger must hold the cluster's lock (journal.hpp).
+// The ledger must hold the cluster's lock (journal.hpp).
 ApplyReport apply(Fleet& fleet, Executor& executor, Ledger& ledger, const Plan& plan,
                   const ApplyOptions& options, const Progress& progress = {}, std::stop_token stop = {});
 

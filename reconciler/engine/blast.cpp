@@ -47,6 +47,20 @@ BlastRadius blast_radius(const std::vector<Step>& steps, const Wiring& wiring) {
   return blast;
 }
 
+std::vector<Step> steps_of(const std::vector<OwedChange>& owed) {
+  std::vector<Step> steps;
+  for (const OwedChange& change : owed)
+    for (const LedgerTicket& ticket : change.tickets) {
+      Step step;
+      step.device = ticket.device;
+      step.driver = ticket.driver;
+      for (const Change& one : ticket.changes)
+        step.changes.push_back({one.path, one.was, one.want, 0, false});
+      steps.push_back(std::move(step));
+    }
+  return steps;
+}
+
 Reaction reaction_to(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::transient: return Reaction::retry_later;

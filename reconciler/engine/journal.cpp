@@ -21,9 +21,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The file's layout. A file of a higher number was written by a newer lockstep.
-constexpr int kSchemaVersion = 1;
-constexpr const char* kSchemaText = R"(
+// The file's layouts: each entry leads from the one before it. A file of a higher number was written by a
+// newer lockstep.
+constexpr std::array kLayouts{
+    R"(
 CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, begun TEXT NOT NULL, ended TEXT, outcome TEXT,
                       author TEXT NOT NULL, reason TEXT NOT NULL, digest TEXT NOT NULL, plan TEXT NOT NULL,
                       epoch INTEGER NOT NULL);
@@ -34,7 +35,10 @@ CREATE INDEX tickets_of_change ON tickets(change);
 CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL, written TEXT NOT NULL);
 CREATE TABLE epochs (epoch INTEGER PRIMARY KEY AUTOINCREMENT, begun TEXT NOT NULL, pid INTEGER NOT NULL,
                      command TEXT NOT NULL);
-)";
+)",
+    "ALTER TABLE changes ADD COLUMN gate INTEGER NOT NULL DEFAULT 0;"};
+constexpr int kLayout = static_cast<int>(kLayouts.size());
+constexpr int kLayoutOfGates = 2;
 
 std::string now_text() {
   const std::time_t now = std::time(nullptr);
@@ -129,22 +133,40 @@ ChangeSet writes_of(const std::string& text) {
   return changes;
 }
 
-Result<Done> prepare_schema(sqlite3* database, bool read_only) {
+// The file's layout, after what a writer does to bring it up to date.
+Result<int> prepare_layout(sqlite3* database, bool read_only) {
   if (!read_only) TRY_DONE(execute(database, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"));
   TRY_DONE(execute(database, "PRAGMA foreign_keys=ON; PRAGMA busy_timeout=5000;"));
-  int version = 0;
-  TRY_DONE(Statement(database, "PRAGMA user_version").each([&version](Statement& row) {
-    version = static_cast<int>(row.number(0));
+  int layout = 0;
+  TRY_DONE(Statement(database, "PRAGMA user_version").each([&layout](Statement& row) {
+    layout = static_cast<int>(row.number(0));
   }));
-  if (version > kSchemaVersion)
+  if (layout > kLayout)
     return Error{ErrorKind::unsupported, "journal: written by a newer lockstep (layout " +
-                                             std::to_string(version) + ", this one knows " +
-                                             std::to_string(kSchemaVersion) + ")"};
-  if (version == kSchemaVersion || read_only) return Done{};
+                                             std::to_string(layout) + ", this one knows " +
+                                             std::to_string(kLayout) + ")"};
+  if (layout == kLayout || read_only) return layout;
   TRY_DONE(execute(database, "BEGIN IMMEDIATE"));
-  TRY_DONE(execute(database, kSchemaText));
-  TRY_DONE(execute(database, ("PRAGMA user_version=" + std::to_string(kSchemaVersion)).c_str()));
-  return execute(database, "COMMIT");
+  for (; layout < kLayout; ++layout) TRY_DONE(execute(database, kLayouts[static_cast<std::size_t>(layout)]));
+  TRY_DONE(execute(database, ("PRAGMA user_version=" + std::to_string(kLayout)).c_str()));
+  TRY_DONE(execute(database, "COMMIT"));
+  return layout;
+}
+
+// The tickets of a change, in the order of the writes, with their state.
+Result<std::vector<std::pair<LedgerTicket, TicketState>>> tickets_of(sqlite3* database,
+                                                                     std::uint64_t change) {
+  std::vector<std::pair<LedgerTicket, TicketState>> all;
+  TRY_DONE(Statement(database,
+                     "SELECT ticket, step, device, driver, writes, state FROM tickets WHERE change = ? "
+                     "ORDER BY rowid")
+               .bind(change)
+               .each([&all](Statement& row) {
+                 all.emplace_back(LedgerTicket{row.text(0), static_cast<std::uint32_t>(row.number(1)),
+                                               row.text(2), row.text(3), writes_of(row.text(4))},
+                                  static_cast<TicketState>(row.number(5)));
+               }));
+  return all;
 }
 
 }  // namespace
@@ -181,19 +203,23 @@ void Journal::Closer::operator()(sqlite3* database) const { sqlite3_close(databa
 
 Result<std::unique_ptr<Journal>> Journal::open(const std::string& directory, const JournalOptions& options) {
   std::unique_ptr<Journal> journal(new Journal());
-  const std::string file = directory + "/journal.sqlite";
+  std::string file = directory + "/journal.sqlite";
   if (!options.read_only) {
     std::error_code why;
     std::filesystem::create_directories(directory, why);
     if (why) return Error{ErrorKind::denied, directory + ": " + why.message()};
     TRY(journal->lock_, Lock::take(directory + "/lock", options.command));
   }
+  std::error_code unseen;
+  const bool never_begun = options.read_only && !std::filesystem::exists(file, unseen) && !unseen;
+  if (never_begun) file = ":memory:";
   sqlite3* database = nullptr;
-  const int flags = options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const int flags =
+      options.read_only && !never_begun ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   const int opened = sqlite3_open_v2(file.c_str(), &database, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   journal->database_.reset(database);
   if (opened != SQLITE_OK) return failure(database, file);
-  TRY_DONE(prepare_schema(database, options.read_only));
+  TRY(journal->layout_, prepare_layout(database, options.read_only && !never_begun));
   if (options.read_only) return journal;
   TRY_DONE(Statement(database, "INSERT INTO epochs(begun, pid, command) VALUES(?, ?, ?)")
                .bind(now_text())
@@ -241,6 +267,13 @@ Result<Done> Journal::receipt(const std::string& ticket, TicketState state, cons
       .run();
 }
 
+Result<Done> Journal::gate(std::uint64_t change, GateState state) {
+  return Statement(database_.get(), "UPDATE changes SET gate = ? WHERE id = ?")
+      .bind(static_cast<std::uint64_t>(state))
+      .bind(change)
+      .run();
+}
+
 Result<Done> Journal::end(std::uint64_t change, const std::string& outcome) {
   return Statement(database_.get(), "UPDATE changes SET ended = ?, outcome = ? WHERE id = ?")
       .bind(now_text())
@@ -257,22 +290,31 @@ Result<std::vector<InFlight>> Journal::in_flight() const {
                  all.push_back({row.number(0), row.text(1), row.text(2), row.text(3), {}, {}});
                }));
   for (InFlight& one : all) {
-    const auto add = [&one](Statement& row) {
-      LedgerTicket ticket{row.text(0), static_cast<std::uint32_t>(row.number(1)), row.text(2), row.text(3),
-                          writes_of(row.text(4))};
-      const auto state = static_cast<TicketState>(row.number(5));
+    TRY(auto tickets, tickets_of(database_.get(), one.change));
+    for (auto& [ticket, state] : tickets) {
       if (state == TicketState::begun)
         one.unsettled.push_back(std::move(ticket));
       else if (state == TicketState::kept)
         one.kept.push_back(std::move(ticket));
-    };
-    TRY_DONE(
-        Statement(
-            database_.get(),
-            "SELECT ticket, step, device, driver, writes, state FROM tickets WHERE change = ? ORDER BY rowid")
-            .bind(one.change)
-            .each(add));
+    }
   }
+  return all;
+}
+
+Result<std::vector<OwedChange>> Journal::owed() const {
+  std::vector<OwedChange> all;
+  if (layout_ < kLayoutOfGates) return all;
+  TRY_DONE(Statement(database_.get(), "SELECT id, begun, author FROM changes WHERE gate = ? ORDER BY id")
+               .bind(static_cast<std::uint64_t>(GateState::owed))
+               .each([&all](Statement& row) {
+                 all.push_back({row.number(0), row.text(1), row.text(2), {}});
+               }));
+  for (OwedChange& one : all) {
+    TRY(auto tickets, tickets_of(database_.get(), one.change));
+    for (auto& [ticket, state] : tickets)
+      if (state != TicketState::undone) one.tickets.push_back(std::move(ticket));
+  }
+  std::erase_if(all, [](const OwedChange& one) { return one.tickets.empty(); });
   return all;
 }
 

@@ -3,7 +3,8 @@
 // Promises: what was written survives a kill -9 or a power cut (WAL, synchronous=FULL); a ticket is there
 // before the write that it names; one writer at a time for each state directory, by a file lock that dies
 // with its owner; every owner has a higher epoch than all before it. Refuses: a second writer (the message
-// says who holds it, since when, and with which command), and a file of a newer schema.
+// says who holds it, since when, and with which command), and a file of a newer schema. A reader of a journal
+// that was never begun finds it empty.
 #pragma once
 
 #include <memory>
@@ -55,10 +56,13 @@ class Journal final : public Ledger {
                               const std::string& reason) override;
   Result<Done> ticket(std::uint64_t change, const LedgerTicket& ticket) override;
   Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) override;
+  Result<Done> gate(std::uint64_t change, GateState state) override;
   Result<Done> end(std::uint64_t change, const std::string& outcome) override;
 
   // What a killed run had begun. Oldest first.
   Result<std::vector<InFlight>> in_flight() const;
+  // What was written under a gate that never answered. Oldest first.
+  Result<std::vector<OwedChange>> owed() const;
   Result<std::vector<JournalChange>> changes(std::size_t newest = 20) const;
 
   // Blobs by key: accepted baselines, the last accepted set of devices. Empty optional: never written.
@@ -74,6 +78,7 @@ class Journal final : public Ledger {
   std::unique_ptr<sqlite3, Closer> database_;
   std::unique_ptr<Lock> lock_;
   std::uint64_t epoch_ = 0;
+  int layout_ = 0;  // of the file: a reader leaves an older one as it is
 };
 
 }  // namespace lockstep

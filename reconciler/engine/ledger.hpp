@@ -23,12 +23,27 @@ enum class TicketState : std::uint8_t {
   failed,  // known not to hold, or only in part
 };
 
+// Whether the benchmarks have judged a change.
+enum class GateState : std::uint8_t {
+  none,     // nobody asked for it
+  owed,     // begun under a gate that has not answered yet
+  settled,  // judged, or taken back
+};
+
 struct LedgerTicket {
   std::string ticket;
   std::uint32_t step = 0;
   std::string device;
   std::string driver;
   ChangeSet changes;  // with previous values: what an undo needs
+};
+
+// A change of an earlier run that was written and never judged: that run was killed or stopped first.
+struct OwedChange {
+  std::uint64_t change = 0;
+  std::string begun;  // "2026-11-21T10:05:26Z"
+  std::string author;
+  std::vector<LedgerTicket> tickets;  // in the order of the writes; without those that were taken back
 };
 
 class Ledger {
@@ -40,6 +55,7 @@ class Ledger {
                                       const std::string& reason) = 0;
   virtual Result<Done> ticket(std::uint64_t change, const LedgerTicket& ticket) = 0;
   virtual Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) = 0;
+  virtual Result<Done> gate(std::uint64_t change, GateState state) = 0;
   // `outcome`: to_string of the verdict.
   virtual Result<Done> end(std::uint64_t change, const std::string& outcome) = 0;
 };

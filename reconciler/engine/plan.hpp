@@ -147,7 +147,8 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
 
 // The input that leads from what is observed now back to the values before `plan`: changed leaves get back
 // what they were; what has moved since by another hand is left alone.
-PlanInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now);
+PlanInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now,
+                  const std::function<const Policy*(const FleetDevice&)>& policy_for = {});
 
 // The digest of one device: what ties a plan to the ground it was made on.
 std::string device_digest(const Intent& intent, const Observation& observation,

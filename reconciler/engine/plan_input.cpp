@@ -68,11 +68,13 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
   return input;
 }
 
-PlanInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now) {
+PlanInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now,
+                  const std::function<const Policy*(const FleetDevice&)>& policy_for) {
   PlanInput input;
   input.wiring = &fleet.wiring();
   for (std::size_t i = 0; i < fleet.size() && i < now.size(); ++i) {
     DeviceInput one = device_input(fleet, i, now[i]);
+    if (policy_for) one.policy = policy_for(fleet[i]);
     std::map<Path, std::pair<Value, Value>> ends;  // what it was before the plan, what the plan made of it
     for (const Step& step : plan.steps) {
       if (step.device != one.name || !step.remedy.empty()) continue;

@@ -116,6 +116,7 @@ void World::build() {
   policy_.min_capacity = {{"spine", 0.5}, {"leaf", 0.5}};
   wiring_.capacity_left = [this](const Outage& outage) { return capacity_left(outage); };
   wiring_.index();
+  build_paths();
   fleet_ = std::make_unique<Fleet>(*Fleet::make(list_, wiring_));
 }
 
@@ -188,13 +189,6 @@ void World::drift() {
   }
 }
 
-// A new generation of the specs that touches every switch while it carries traffic: what budgets are for.
-void World::change_spec(int generation) {
-  record("spec " + std::to_string(generation));
-  for (auto& [name, place] : places_)
-    if (place.role != "host") place.intent->want.set(leaf("bgp/max-paths"), Value::integer(64 + generation));
-}
-
 void World::misbehave() {
   if (drift_chance_ > 0 && random_.chance(drift_chance_)) drift();
 }
@@ -243,8 +237,9 @@ void World::check_write(Place& place, const SimulatedCall& call) {
   if (place.device->truth().value(leaf("service[theirs]")) != Value::text("running") ||
       !place.device->truth().value(leaf("vlan[666]")))
     violation(place.name + ": a leaf of somebody else's was touched");
-  if (place.role == "host" || call.answer == ErrorKind::transient || call.answer == ErrorKind::conflict)
-    return;
+  if (call.answer == ErrorKind::transient || call.answer == ErrorKind::conflict) return;
+  touch_paths(place.name, *call.changes);
+  if (place.role == "host") return;
   const Disturbance disturbed = disturbed_by(place, *call.changes);
   if (!disturbed.any()) return;
   place.in_hand.whole = place.in_hand.whole || disturbed.whole;
@@ -376,6 +371,10 @@ void World::round(bool with_faults) {
   how.observe_timeout = how.apply_timeout = std::chrono::seconds(5);
   how.approved = {Hold::Kind::budget};
   how.refusals_approved = true;
+  how.measurer = this;
+  how.owed = owed();
+  how.policy_for = [this](const FleetDevice&) { return &policy_; };
+  measuring_may_be_killed_ = with_faults;
   Progress progress;
   progress.step = [this, with_faults](const Step& step, const StepResult& result) {
     record("step " + step.device + " " + std::string(to_string(result.state)) + " " + result.why);
@@ -388,6 +387,7 @@ void World::round(bool with_faults) {
     const ApplyReport report = apply(*fleet_, *executor_, *this, *planned, how, progress);
     record("verdict " + std::string(to_string(report.verdict)));
     for (auto& [name, place] : places_) place.in_hand = {};
+    settle_specs(report);
   } catch (const Killed&) {
     restart();
   }
@@ -400,7 +400,8 @@ bool World::converge_quietly() {
     const std::vector<DeviceState> states = observe(*fleet_, *executor_);
     check_states(states);
     if (std::all_of(states.begin(), states.end(),
-                    [](const DeviceState& one) { return one.complete() && one.difference.in_sync(); }))
+                    [](const DeviceState& one) { return one.complete() && one.difference.in_sync(); }) &&
+        owed().empty())
       return true;
     round(false);
   }
@@ -417,6 +418,10 @@ WorldResult World::run() {
   stop_faults();
   result_.converged = converge_quietly();
   if (!result_.converged) violation("not converged within 30 virtual minutes after faults stopped");
+  const auto unjudged =
+      std::count_if(paths_.begin(), paths_.end(), [](const FlowPath& one) { return !one.judged; });
+  if (unjudged > 0)
+    violation(std::to_string(unjudged) + " paths were changed, and kept without being measured");
   return result_;
 }
 
@@ -430,24 +435,6 @@ void World::record(const std::string& what) {
   for (const char c : what + std::to_string(now))
     result_.history = (result_.history ^ static_cast<unsigned char>(c)) * kFnvPrime;
   if (options_.steps) std::printf("%12.3f ms  %s\n", static_cast<double>(now) / 1e6, what.c_str());
-}
-
-Result<std::uint64_t> World::begin(const Plan&, const std::string&, const std::string&) { return ++changes_; }
-
-Result<Done> World::ticket(std::uint64_t, const LedgerTicket& ticket) {
-  if (!tickets_known_.insert(ticket.ticket).second) violation("ticket " + ticket.ticket + " is used twice");
-  tickets_open_.insert(ticket.ticket);
-  return Done{};
-}
-
-Result<Done> World::receipt(const std::string& ticket, TicketState, const std::string&) {
-  tickets_open_.erase(ticket);
-  return Done{};
-}
-
-Result<Done> World::end(std::uint64_t, const std::string&) {
-  if (!tickets_open_.empty()) violation("a change ended with an open ticket: " + *tickets_open_.begin());
-  return Done{};
 }
 
 }  // namespace lockstep::simulation

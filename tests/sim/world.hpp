@@ -5,7 +5,10 @@
 // without a fresh look; after an unknown outcome the next act is a look; leaves that nobody wants are never
 // touched; never two members of a redundancy group disturbed at once, nor more capacity gone than the policy
 // allows; nothing is called in sync that was not seen to be; an older leader never writes. Then faults stop,
-// and all must converge.
+// and all must converge: with every path judged by the benchmarks since it was last touched, or taken back.
+//
+// Some generations of the specs are bad: where a switch has their value, the benchmarks fail, the change must
+// be undone, and the operator goes back to the generation before.
 //
 // Disturbed is a port that carried traffic when it was planned for and that a write names, or the whole
 // device, where a write disturbs traffic and names no cabled port: from the write until its step is over and
@@ -47,7 +50,7 @@ struct WorldResult {
 // What is thrown through the engine to kill it where it stands.
 struct Killed {};
 
-class World final : public Ledger {
+class World final : public Ledger, public Measurer {
  public:
   explicit World(const WorldOptions& options);
   WorldResult run();
@@ -58,7 +61,11 @@ class World final : public Ledger {
                               const std::string& reason) override;
   Result<Done> ticket(std::uint64_t change, const LedgerTicket& ticket) override;
   Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) override;
+  Result<Done> gate(std::uint64_t change, GateState state) override;
   Result<Done> end(std::uint64_t change, const std::string& outcome) override;
+
+  Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending,
+                             const Call& call) override;
 
  private:
   struct Disturbance {
@@ -81,7 +88,18 @@ class World final : public Ledger {
     std::set<std::string> live_ports;
     bool seen_in_sync = false;  // by the last successful look
   };
+  // The way of a flow between two leaves over one spine, or of one host to its leaf.
+  struct FlowPath {
+    std::vector<std::string> devices;
+    std::vector<std::uint32_t> cables;
+    bool judged = true;  // by the benchmarks, since it was last touched
+  };
+  struct OpenChange {
+    GateState state = GateState::none;
+    std::vector<LedgerTicket> tickets;
+  };
   void build();
+  void build_paths();
   void add(const std::string& name, const std::string& role, const std::string& group);
   void join(const std::string& a, const std::string& a_port, const std::string& b, const std::string& b_port);
   void arm_faults();
@@ -89,6 +107,10 @@ class World final : public Ledger {
   void misbehave();
   void drift();
   void change_spec(int generation);
+  void want_paths_max(std::int64_t value);
+  void touch_paths(const std::string& device, const ChangeSet& changes);
+  std::vector<OwedChange> owed() const;
+  void settle_specs(const ApplyReport& report);
   void round(bool with_faults);
   bool converge_quietly();
   void seen(const SimulatedCall& call);
@@ -120,7 +142,11 @@ class World final : public Ledger {
   Origins origins_;
   Sources sources_;
   std::uint64_t epoch_ = 1;
-  std::uint64_t changes_ = 0;
+  std::map<std::uint64_t, OpenChange> changes_;
+  std::vector<FlowPath> paths_;
+  std::int64_t paths_max_ = 64;     // the last generation that held
+  std::int64_t paths_max_bad_ = 0;  // of a generation that breaks the benchmarks; 0: the specs are good
+  bool measuring_may_be_killed_ = false;
   std::set<std::string> tickets_open_;
   std::set<std::string> tickets_known_;
   double kill_chance_ = 0;

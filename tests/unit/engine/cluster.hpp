@@ -26,25 +26,44 @@ class MemoryLedger final : public Ledger {
   Result<std::uint64_t> begin(const Plan&, const std::string&, const std::string&) override {
     return ++begun;
   }
-  Result<Done> ticket(std::uint64_t, const LedgerTicket& one) override {
+  Result<Done> ticket(std::uint64_t change, const LedgerTicket& one) override {
     if (broken) return Error{ErrorKind::refused, "the disk is full"};
     tickets.push_back(one);
+    tickets_of.emplace_back(change, one);
     return Done{};
   }
   Result<Done> receipt(const std::string& ticket, TicketState state, const std::string&) override {
     states[ticket] = state;
     return Done{};
   }
+  Result<Done> gate(std::uint64_t change, GateState state) override {
+    gates[change] = state;
+    return Done{};
+  }
   Result<Done> end(std::uint64_t, const std::string& outcome) override {
     outcomes.push_back(outcome);
     return Done{};
+  }
+  // As the journal on disk tells them.
+  std::vector<OwedChange> owed() const {
+    std::vector<OwedChange> all;
+    for (const auto& [change, state] : gates) {
+      if (state != GateState::owed) continue;
+      OwedChange one{change, "", "", {}};
+      for (const auto& [of, ticket] : tickets_of)
+        if (of == change) one.tickets.push_back(ticket);
+      if (!one.tickets.empty()) all.push_back(std::move(one));
+    }
+    return all;
   }
 
   std::uint64_t epoch_now = 1;
   std::uint64_t begun = 0;
   bool broken = false;
   std::vector<LedgerTicket> tickets;
+  std::vector<std::pair<std::uint64_t, LedgerTicket>> tickets_of;  // by change
   std::map<std::string, TicketState> states;
+  std::map<std::uint64_t, GateState> gates;
   std::vector<std::string> outcomes;
 };
 

@@ -1,6 +1,7 @@
 #include "reconciler/engine/journal.hpp"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,6 +93,53 @@ TEST_F(JournalFile, EndedChangesAreNotInFlight) {
   ASSERT_TRUE(all);
   ASSERT_EQ(all->size(), 1U);
   EXPECT_EQ(all->front().outcome, "kept");
+}
+
+TEST_F(JournalFile, WhatWasWrittenUnderAGateIsOwedUntilItAnswered) {
+  const auto journal = open();
+  const auto change = journal->begin(Plan{}, "ann", "why");
+  ASSERT_TRUE(change);
+  ASSERT_TRUE(journal->gate(*change, GateState::owed));
+  EXPECT_TRUE(journal->owed()->empty()) << "nothing was written yet";
+  ASSERT_TRUE(journal->ticket(*change, ticket("t1")));
+  ASSERT_TRUE(journal->ticket(*change, ticket("t2")));
+  ASSERT_TRUE(journal->receipt("t2", TicketState::undone, ""));
+  ASSERT_TRUE(journal->end(*change, "stopped"));
+  const auto owed = journal->owed();
+  ASSERT_TRUE(owed);
+  ASSERT_EQ(owed->size(), 1U);
+  EXPECT_EQ(owed->front().author, "ann");
+  ASSERT_EQ(owed->front().tickets.size(), 1U);
+  EXPECT_EQ(owed->front().tickets[0].changes, ticket("t1").changes);
+  ASSERT_TRUE(journal->gate(*change, GateState::settled));
+  EXPECT_TRUE(journal->owed()->empty());
+}
+
+TEST_F(JournalFile, AReaderOfOneThatWasNeverBegunFindsItEmpty) {
+  const auto reader = Journal::open(directory, {.command = "", .read_only = true});
+  ASSERT_TRUE(reader) << reader.error().text();
+  EXPECT_TRUE((*reader)->owed()->empty());
+  EXPECT_TRUE((*reader)->changes()->empty());
+  EXPECT_TRUE(std::filesystem::is_empty(directory));
+}
+
+TEST_F(JournalFile, AnOlderLayoutIsReadAsItIsAndBroughtUpToDateByAWriter) {
+  {
+    const auto journal = open();
+    ASSERT_TRUE(journal->begin(Plan{}, "ann", "why"));
+  }
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open((directory + "/journal.sqlite").c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "ALTER TABLE changes DROP COLUMN gate; PRAGMA user_version=1", nullptr,
+                         nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  EXPECT_TRUE((*Journal::open(directory, {.command = "", .read_only = true}))->owed());
+  const auto journal = open();
+  const auto in_flight = journal->in_flight();
+  ASSERT_TRUE(in_flight) << in_flight.error().text();
+  EXPECT_EQ(in_flight->size(), 1U);
+  EXPECT_TRUE(journal->gate(in_flight->front().change, GateState::owed));
 }
 
 TEST_F(JournalFile, TicketOfNoChangeIsRefused) { EXPECT_FALSE(open()->ticket(77, ticket("t"))); }

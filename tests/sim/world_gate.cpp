@@ -1,0 +1,125 @@
+// The ledger of a World, and its benchmarks: which paths were judged since they were last touched.
+#include <algorithm>
+
+#include "specs/model/schema_rows.hpp"
+#include "world.hpp"
+
+namespace lockstep::simulation {
+namespace {
+
+constexpr RowId kPathsMax = row("bgp/max-paths");
+
+}  // namespace
+
+void World::build_paths() {
+  std::map<std::string, std::map<std::string, std::uint32_t>> up;  // leaf, spine: the cable
+  for (std::uint32_t cable = 0; cable < wiring_.cables.size(); ++cable) {
+    const Cable& one = wiring_.cables[cable];
+    if (places_.at(one.a.device).role == "leaf")
+      up[one.a.device][one.b.device] = cable;
+    else
+      paths_.push_back({{one.a.device, one.b.device}, {cable}});
+  }
+  for (auto from = up.begin(); from != up.end(); ++from)
+    for (auto to = std::next(from); to != up.end(); ++to)
+      for (const auto& [spine, cable] : from->second)
+        paths_.push_back({{from->first, spine, to->first}, {cable, to->second.at(spine)}});
+}
+
+void World::touch_paths(const std::string& device, const ChangeSet& changes) {
+  Step step;
+  step.device = device;
+  for (const Change& change : changes)
+    step.changes.push_back({change.path, change.was, change.want, 0, false});
+  const BlastRadius blast = blast_radius({step}, wiring_);
+  for (FlowPath& path : paths_)
+    if (blast.touches_path(path.devices, path.cables)) path.judged = false;
+}
+
+Result<GateResult> World::measure(const BlastRadius& affected, const BlastRadius& pending, const Call&) {
+  record("measure");
+  if (measuring_may_be_killed_ && random_.chance(kill_chance_ > 0 ? 0.2 : 0)) throw Killed{};
+  std::size_t measured = 0;
+  std::size_t slow = 0;
+  for (FlowPath& path : paths_) {
+    if (!affected.touches_path(path.devices, path.cables) || pending.touches_path(path.devices, path.cables))
+      continue;
+    ++measured;
+    path.judged = true;
+    slow += paths_max_bad_ != 0 &&
+            std::any_of(path.devices.begin(), path.devices.end(), [this](const auto& name) {
+              return places_.at(name).device->truth().value(Path(kPathsMax, {})) ==
+                     Value::integer(paths_max_bad_);
+            });
+  }
+  const GateVerdict verdict = measured == 0 ? GateVerdict::unknown
+                              : slow > 0    ? GateVerdict::fail
+                                            : GateVerdict::pass;
+  record("measured " + std::to_string(measured) + " " + std::string(to_string(verdict)));
+  return GateResult{verdict, std::to_string(slow) + " slow paths"};
+}
+
+// A new generation of the specs that touches every switch while it carries traffic: what budgets are for.
+void World::change_spec(int generation) {
+  record("spec " + std::to_string(generation));
+  paths_max_bad_ = random_.chance(0.3) ? 6000 + generation : 0;
+  if (paths_max_bad_ == 0) paths_max_ = 64 + generation;
+  want_paths_max(paths_max_bad_ == 0 ? paths_max_ : paths_max_bad_);
+}
+
+void World::want_paths_max(std::int64_t value) {
+  for (auto& [name, place] : places_)
+    if (place.role != "host") place.intent->want.set(Path(kPathsMax, {}), Value::integer(value));
+}
+
+// What was undone is as it was before, and as it was judged then; the operator takes the bad generation back.
+void World::settle_specs(const ApplyReport& report) {
+  if (report.verdict == ApplyVerdict::kept && paths_max_bad_ != 0)
+    violation("a generation that breaks the benchmarks was kept");
+  if (!report.undo) return;
+  if (report.verdict == ApplyVerdict::undone)
+    for (FlowPath& path : paths_) path.judged = true;
+  record("spec taken back");
+  paths_max_bad_ = 0;
+  want_paths_max(paths_max_);
+}
+
+std::vector<OwedChange> World::owed() const {
+  std::vector<OwedChange> all;
+  for (const auto& [change, open] : changes_)
+    if (open.state == GateState::owed && !open.tickets.empty()) all.push_back({change, "", "", open.tickets});
+  return all;
+}
+
+Result<std::uint64_t> World::begin(const Plan&, const std::string&, const std::string&) {
+  const std::uint64_t change = changes_.size() + 1;
+  changes_.emplace(change, OpenChange{});
+  return change;
+}
+
+Result<Done> World::ticket(std::uint64_t change, const LedgerTicket& ticket) {
+  if (!tickets_known_.insert(ticket.ticket).second) violation("ticket " + ticket.ticket + " is used twice");
+  tickets_open_.insert(ticket.ticket);
+  changes_.at(change).tickets.push_back(ticket);
+  return Done{};
+}
+
+Result<Done> World::receipt(const std::string& ticket, TicketState state, const std::string&) {
+  tickets_open_.erase(ticket);
+  if (state == TicketState::undone)
+    for (auto& [change, open] : changes_)
+      std::erase_if(open.tickets, [&ticket](const LedgerTicket& one) { return one.ticket == ticket; });
+  return Done{};
+}
+
+Result<Done> World::gate(std::uint64_t change, GateState state) {
+  changes_.at(change).state = state;
+  return Done{};
+}
+
+Result<Done> World::end(std::uint64_t, const std::string&) {
+  if (!tickets_open_.empty()) violation("a change ended with an open ticket: " + *tickets_open_.begin());
+  return Done{};
+}
+
+}  // namespace lockstep::simulation

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# A run that is cut off while it measures owes its verdict: the next apply measures what was written, although nothing
+# else is to be done, and keeps or undoes it. Once by kill -9 with a change that breaks an SLO, once by Ctrl-C with a
+# change that does not.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+if [ "$(id -u)" -ne 0 ] || [ ! -x /usr/lib/frr/bgpd ]; then
+  echo "skipped: a twin needs root and FRR"
+  exit 77
+fi
+lockstep=${LOCKSTEP_BINARY:?the program under test}
+
+work=$(mktemp -d)
+export LOCKSTEP_STATE_DIR=$work/state
+pod=$work/pod
+cp -r examples/rail-pod "$pod"
+clean_up() {
+  "$lockstep" twin down "$pod" >/dev/null 2>&1 || true
+  rm -rf "$work"
+}
+trap clean_up EXIT
+expect() {
+  local want=$1 have=0
+  shift
+  "$@" >"$work/out" 2>&1 || have=$?
+  cat "$work/out"
+  [ "$have" -eq "$want" ] || { echo "'$*' ended with $have, not with $want" >&2; exit 1; }
+}
+told() { grep -q "$1" "$work/out" || { echo "nobody said '$1'" >&2; exit 1; }; }
+
+# An apply on a terminal (only there it tells its progress), cut off by a signal as soon as it measures.
+cut_off() {
+  local signal=$1 log=$work/terminal pid
+  : >"$log"
+  script -qefc "$lockstep apply --twin --yes $pod" "$log" </dev/null >/dev/null 2>&1 &
+  local terminal=$!
+  until grep -q 'pairs [0-9]*/' "$log"; do
+    kill -0 "$terminal" 2>/dev/null || { cat "$log"; echo "it ended before it measured" >&2; exit 1; }
+    read -rt 0.01 <> <(:) || true
+  done
+  pid=$(pgrep -f "^$lockstep apply --twin --yes $pod" | head -n 1)
+  kill "-$signal" "$pid"
+  wait "$terminal" || true
+  cp "$log" "$work/out"
+}
+
+"$lockstep" twin up "$pod"
+expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+
+cp "$pod/fabric.yaml" "$work/fabric.before"
+sed -i 's|^    - {from: "leaf\[0-1\]:up\[0-1\]".*|    - {from: "leaf[0-1]:up1", to: "spine1:down[0-1]", by: mesh, speed: 400Gbps, cableLength: 40m}\
+    - {from: "leaf1:up0", to: "spine0:down1", by: pairs, speed: 400Gbps, cableLength: 40m}\
+    - {from: "leaf0:up0", to: "spine0:down0", by: pairs, speed: 40Gbps, cableLength: 40m}|' "$pod/fabric.yaml"
+cut_off KILL
+expect 0 "$lockstep" drift --twin "$pod"
+expect 2 "$lockstep" plan --twin "$pod"
+told 'never measured'
+expect 2 "$lockstep" apply --twin --yes --strict "$pod"  # strict: on busy cores the verdict may be unknown
+told 'in flight'
+told 'undone'
+cp "$work/fabric.before" "$pod/fabric.yaml"
+expect 0 "$lockstep" drift --twin "$pod"
+expect 0 "$lockstep" plan --twin "$pod"
+
+sed -i 's/mtu: {host: 9000, fabric: 9216}/mtu: {host: 8000, fabric: 9216}/' "$pod/fabric.yaml"
+cut_off INT
+told 'the next apply measures'
+expect 0 "$lockstep" apply --twin --yes "$pod"
+told 'never measured'
+told 'kept'
+expect 0 "$lockstep" plan --twin "$pod"
+echo "what a kill -9 and a Ctrl-C left unmeasured was measured by the next apply: undone, and kept"

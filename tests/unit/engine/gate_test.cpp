@@ -1,0 +1,232 @@
+// What was written under a gate is judged or taken back, in this run or in a later one.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <functional>
+
+#include "cluster.hpp"
+#include "reconciler/engine/journal.hpp"
+
+namespace lockstep {
+namespace {
+
+const char* const kMtu = "interface[rail0]/mtu";
+
+// Answers as told, and keeps what it was asked.
+class ToldMeasurer final : public Measurer {
+ public:
+  std::function<GateVerdict()> answer = [] { return GateVerdict::pass; };
+  std::vector<BlastRadius> asked;
+  std::vector<BlastRadius> left_out;
+  Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending, const Call&) override {
+    asked.push_back(affected);
+    left_out.push_back(pending);
+    return GateResult{answer(), "bandwidth"};
+  }
+};
+
+struct Killed {};
+
+// Hosts on one leaf; each port carries traffic, and a new MTU is wanted on them.
+class Gate : public ::testing::Test {
+ protected:
+  Gate() {
+    cluster.add("leaf0", "leaf");
+    for (const char* const host : {"gpu1", "gpu2", "gpu3"}) {
+      cluster.add(host);
+      cluster.cable(host, "rail0", "leaf0", std::string("swp") + host[3]);
+      cluster.want(host, "interface[rail0]/address[10.0.0.1/31]", there());
+      cluster.want(host, kMtu, number(9000));
+    }
+    cluster.converge();
+    cluster.options.measurer = &measurer;
+    cluster.ledger = MemoryLedger{};
+    before = truth();
+  }
+
+  std::string truth() {
+    std::string all;
+    for (const auto& [name, device] : cluster.devices) all += name + "\n" + device->truth().to_string();
+    return all;
+  }
+  Value mtu(const std::string& host) { return cluster.devices[host]->truth().value(leaf(kMtu)); }
+  // What a later run does: it takes on what is owed.
+  ApplyReport next_run() {
+    cluster.options.owed = cluster.ledger.owed();
+    return cluster.converge();
+  }
+  // One that is stopped while it measures.
+  ApplyReport stopped_run() {
+    std::stop_source stop;
+    measurer.answer = [&stop] {
+      stop.request_stop();
+      return GateVerdict::unknown;
+    };
+    ApplyReport report = cluster.apply_plan(cluster.plan(), {}, stop.get_token());
+    measurer.answer = [] { return GateVerdict::pass; };
+    return report;
+  }
+
+  Cluster cluster;
+  ToldMeasurer measurer;
+  std::string before;
+};
+
+TEST_F(Gate, AStopWhileMeasuringIsToldAndOwed) {
+  cluster.want("gpu1", kMtu, number(4000));
+  const ApplyReport report = stopped_run();
+  EXPECT_EQ(report.verdict, ApplyVerdict::stopped);
+  EXPECT_TRUE(report.owes);
+  ASSERT_FALSE(report.notes.empty());
+  EXPECT_NE(report.notes.back().find("the next apply measures"), std::string::npos);
+  ASSERT_EQ(cluster.ledger.owed().size(), 1U);
+}
+
+TEST_F(Gate, WhatIsOwedIsMeasuredAlthoughNothingElseIsToBeDoneAndKept) {
+  cluster.want("gpu1", kMtu, number(4000));
+  stopped_run();
+  ASSERT_TRUE(cluster.plan().empty());
+  const ApplyReport report = next_run();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(report.exit_code(), 0);
+  ASSERT_EQ(measurer.asked.size(), 2U);
+  EXPECT_TRUE(measurer.asked[1].touches_cable(0));
+  EXPECT_FALSE(measurer.asked[1].touches_cable(1));
+  EXPECT_TRUE(cluster.ledger.owed().empty());
+  EXPECT_EQ(mtu("gpu1"), number(4000));
+}
+
+TEST_F(Gate, WhatIsOwedAndFailsIsUndoneToWhatWasBeforeTheRunThatWroteIt) {
+  cluster.want("gpu1", kMtu, number(4000));
+  stopped_run();
+  measurer.answer = [this] { return measurer.asked.size() < 3 ? GateVerdict::fail : GateVerdict::pass; };
+  const ApplyReport report = next_run();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_EQ(truth(), before);
+  EXPECT_TRUE(cluster.ledger.owed().empty());
+}
+
+TEST_F(Gate, AKilledRunOwesWhatItWrote) {
+  cluster.want("gpu1", kMtu, number(4000));
+  measurer.answer = []() -> GateVerdict { throw Killed{}; };
+  EXPECT_THROW(cluster.converge(), Killed);
+  ASSERT_EQ(cluster.ledger.owed().size(), 1U);
+  measurer.answer = [this] { return measurer.asked.size() < 3 ? GateVerdict::fail : GateVerdict::pass; };
+  EXPECT_EQ(next_run().verdict, ApplyVerdict::undone);
+  EXPECT_EQ(truth(), before);
+}
+
+TEST_F(Gate, OwedAndNewChangesAreJudgedAndUndoneTogether) {
+  cluster.want("gpu1", kMtu, number(4000));
+  stopped_run();
+  cluster.want("gpu1", kMtu, number(4001));  // on top of the owed one
+  cluster.want("gpu2", kMtu, number(4000));
+  measurer.answer = [this] { return measurer.asked.size() < 3 ? GateVerdict::fail : GateVerdict::pass; };
+  const ApplyReport report = next_run();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_EQ(truth(), before);
+  EXPECT_TRUE(cluster.ledger.owed().empty());
+}
+
+TEST_F(Gate, WhatAnotherHandChangedSinceIsLeftAlone) {
+  cluster.want("gpu1", kMtu, number(4000));
+  stopped_run();
+  cluster.want("gpu1", kMtu, number(1234));
+  cluster.devices["gpu1"]->set(leaf(kMtu), number(1234));
+  measurer.answer = [] { return GateVerdict::fail; };
+  next_run();
+  EXPECT_EQ(mtu("gpu1"), number(1234));
+}
+
+TEST_F(Gate, ARunWithoutAGateOwesNothing) {
+  cluster.options.measurer = nullptr;
+  cluster.want("gpu1", kMtu, number(4000));
+  EXPECT_FALSE(cluster.converge().owes);
+  EXPECT_TRUE(cluster.ledger.owed().empty());
+}
+
+TEST_F(Gate, EachGateOfWavesMeasuresWhatChangedSinceTheOneBefore) {
+  cluster.policy = Policy{};
+  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(4000));
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
+  ASSERT_EQ(measurer.asked.size(), 2U);
+  EXPECT_TRUE(measurer.asked[0].touches_cable(0));
+  EXPECT_TRUE(measurer.left_out[0].touches_cable(1));
+  EXPECT_FALSE(measurer.asked[1].touches_cable(0));
+  EXPECT_TRUE(measurer.asked[1].touches_cable(1));
+  EXPECT_TRUE(measurer.left_out[1].empty());
+}
+
+// The first gate left out paths for the sake of a step that then had nothing to write: nothing else would
+// ever measure them.
+TEST_F(Gate, PathsLeftOutForAStepThatWroteNothingAreMeasuredAtTheEnd) {
+  cluster.policy = Policy{};
+  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(4000));
+  const Plan plan = cluster.plan();
+  measurer.answer = [this] {
+    cluster.devices["gpu2"]->set(leaf(kMtu), number(4000));
+    return GateVerdict::pass;
+  };
+  EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
+  ASSERT_EQ(measurer.asked.size(), 2U);
+  EXPECT_TRUE(measurer.asked[1].touches_cable(0));
+}
+
+TEST_F(Gate, PathsLeftOutForAStepThatIsHeldStayOwed) {
+  cluster.policy = Policy{};
+  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(4000));
+  Plan plan = cluster.plan();
+  plan.steps.back().holds.push_back({Hold::Kind::management, "the last path to it"});
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.verdict, ApplyVerdict::partly);
+  EXPECT_TRUE(report.owes);
+  EXPECT_TRUE(measurer.left_out.back().touches_cable(1));
+  ASSERT_EQ(next_run().verdict, ApplyVerdict::kept);
+  EXPECT_TRUE(measurer.asked.back().touches_cable(0));
+  EXPECT_TRUE(cluster.ledger.owed().empty());
+}
+
+// The same, with the journal on disk and a process that is killed while it measures.
+TEST_F(Gate, AKillWhileMeasuringIsMadeGoodByTheNextProcess) {
+  std::string directory = (std::filesystem::temp_directory_path() / "lockstep-gate-XXXXXX").string();
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  cluster.want("gpu1", kMtu, number(4000));
+  const Plan plan = cluster.plan();
+  const pid_t child = fork();
+  if (child == 0) {
+    auto journal = Journal::open(directory, {.command = "lockstep apply", .read_only = false});
+    if (!journal) _exit(1);
+    measurer.answer = [] {
+      kill(getpid(), SIGKILL);
+      return GateVerdict::unknown;
+    };
+    apply(cluster.fleet(), cluster.executor, **journal, plan, cluster.options);
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  cluster.devices["gpu1"]->set(leaf(kMtu), number(4000));  // as the child left it
+  {
+    auto journal = Journal::open(directory, {.command = "lockstep apply", .read_only = false});
+    ASSERT_TRUE(journal) << journal.error().text();
+    ASSERT_EQ((*journal)->in_flight()->size(), 1U);
+    cluster.options.owed = *(*journal)->owed();
+    ASSERT_EQ(cluster.options.owed.size(), 1U);
+    measurer.answer = [this] { return measurer.asked.size() < 2 ? GateVerdict::fail : GateVerdict::pass; };
+    const ApplyReport report =
+        apply(cluster.fleet(), cluster.executor, **journal, cluster.plan(), cluster.options);
+    EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+    EXPECT_TRUE((*journal)->owed()->empty());
+  }
+  EXPECT_EQ(truth(), before);
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace lockstep
