@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that lockstep needs and that are missing: install-packages.sh build|test
-# build: compile and run (FRR and lldpd for the twin); test: what the tests, lints and benchmarks use besides.
+# Installs the Debian 12 packages that lockstep needs and that are missing: install-packages.sh build|test|vm
+# build: compile and run (FRR and lldpd for the twin); test: what the tests, lints and benchmarks use besides; vm: what
+# the VM lab uses, and nothing else.
 set -euo pipefail
 
 packages=(
@@ -11,6 +12,8 @@ packages=(
 if [ "${1:-build}" = test ]; then
   packages+=(libgtest-dev librapidcheck-dev libbenchmark-dev iperf3 ethtool git clang-format clang-tidy-16 nftables
              iputils-ping python3 python3-jsonschema python3-yaml)
+elif [ "${1:-build}" = vm ]; then
+  packages=(qemu-system-x86 busybox-static cpio kmod xz-utils iproute2)
 fi
 
 missing=()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Passes the tests: installs what is missing, builds with ASan and UBSan, runs the fast suite. `tests/run.sh all` runs
-# the long one too: the executor under TSan, and, on an optimised build, the twin end to end and 1,000 seeds of a
-# simulated cluster of 200 devices.
+# the long one too: the executor under TSan, and, on an optimised build, the twin end to end, 1,000 seeds of a
+# simulated cluster of 200 devices, and tests under Debian's own kernel in an emulated machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,6 +16,6 @@ if [ "${1:-fast}" = all ]; then
   # TSan of g++ 12 can't place its shadow under the address randomisation of newer kernels (personality(2)).
   setarch "$(uname -m)" -R build/tsan/bin/unit_runtime
   cmake --preset bench >/dev/null
-  cmake --build --preset bench --target lockstep simulate
-  ctest --preset bench --no-tests=error --label-regex long
+  cmake --build --preset bench --target lockstep simulate vm_tests
+  ctest --preset bench --no-tests=error --label-regex 'long|vm'
 fi

@@ -17,4 +17,9 @@ namespace lockstep {
 Result<std::vector<Incapable>> probe_capabilities(bool software_rate, const std::set<std::string>& sysctls,
                                                   const Call& call);
 
+// ECN is marked by RED, class by class, where the kernel has RED and the ports' schedulers are software, and
+// else by an eBPF program, port by port: why a row of ECN marking is not carried here. Empty: it is, or the
+// row is another.
+std::string why_no_marking(RowId row, bool software_rate, const Call& call);
+
 }  // namespace lockstep

@@ -160,6 +160,7 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
   }));
   if (!*state) return wrap(target_.device, state->error());
   linux_map::leaves(**state, scope, named, tree, out.unread);
+  out.notes = linux_map::marker_notes(**state);
   if (!target_.lldpd_socket.empty() && scope.wants(linux_map::kPeer))
     linux_map::peer_leaves(ask_lldpd(target_.lldpd_socket, call), tree, out.unread);
   out.have = tree.build();
@@ -198,6 +199,7 @@ class Application {
   void run() {
     auto session = Session::open(call_);
     if (!session) return fail_rest(session.error());
+    refuse_marking();
     for (std::size_t at = 0; at < changes_.size(); ++at) {
       if (done_[at]) continue;
       if (call_.must_end(std::chrono::steady_clock::now())) {
@@ -230,6 +232,14 @@ class Application {
   void finish(std::size_t at, std::optional<Error> error) {
     outcomes_[at] = std::move(error);
     done_[at] = true;
+  }
+
+  // Before the rest, so that a port's scheduler is made without them.
+  void refuse_marking() {
+    for (std::size_t at = 0; at < changes_.size(); ++at) {
+      const std::string why = why_no_marking(changes_[at].path.row(), target_.software_rate, call_);
+      if (!why.empty()) finish(at, Error{ErrorKind::unsupported, changes_[at].path.text() + ": " + why});
+    }
   }
 
   std::optional<Error> attempt(Session& session, std::size_t at) {
@@ -265,7 +275,8 @@ class Application {
     const std::string port(changes_[first].path.key(0));
     std::vector<std::size_t> group;
     for (std::size_t at = first; at < changes_.size(); ++at)
-      if (linux_map::is_scheduler_row(changes_[at].path.row()) && changes_[at].path.key(0) == port)
+      if (!done_[at] && linux_map::is_scheduler_row(changes_[at].path.row()) &&
+          changes_[at].path.key(0) == port)
         group.push_back(at);
     auto result = set_scheduler(session, port, group);
     std::optional<Error> error;

@@ -48,6 +48,8 @@ Result<PortQueueing> read_queueing(netlink::Socket& socket, std::uint32_t index,
   if (!out.root || out.root->kind != "htb") return out;
   TRY(out.classes, read_classes(socket, index, call));
   TRY(out.filters, read_filters(socket, index, out.root->handle, call));
+  for (const Qdisc& one : qdiscs)
+    if (one.index == index && TC_H_MAJ(one.parent) == out.root->handle) out.queues.push_back(one);
   return out;
 }
 

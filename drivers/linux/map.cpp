@@ -21,6 +21,9 @@ constexpr RowId kRate = row("interface[*]/rate");
 constexpr RowId kSpeed = row("interface[*]/speed");
 constexpr RowId kClass = row("interface[*]/class[*]");
 constexpr RowId kClassDscp = row("interface[*]/class[*]/dscp");
+constexpr RowId kClassEcnMax = row("interface[*]/class[*]/ecn-max");
+constexpr RowId kClassEcnMin = row("interface[*]/class[*]/ecn-min");
+constexpr RowId kClassEcnProbability = row("interface[*]/class[*]/ecn-probability");
 constexpr RowId kClassMaxRate = row("interface[*]/class[*]/max-rate");
 constexpr RowId kClassShare = row("interface[*]/class[*]/share");
 constexpr RowId kClassStrict = row("interface[*]/class[*]/strict");
@@ -30,11 +33,14 @@ constexpr RowId kFibPaths = row("fib[*]/paths");
 constexpr RowId kRoute = row("route[*]");
 constexpr RowId kRule = row("rule[*]");
 
-constexpr RowId kWritten[] = {kAddress,      kAdmin,     kMtu,          kOffload,    kRate,
-                              kClass,        kClassDscp, kClassMaxRate, kClassShare, kClassStrict,
-                              kEcnThreshold, kRoute,     kRule,         kSysctl};
+constexpr RowId kWritten[] = {kAddress,      kAdmin,      kMtu,         kOffload,      kRate,
+                              kClass,        kClassDscp,  kClassEcnMax, kClassEcnMin,  kClassEcnProbability,
+                              kClassMaxRate, kClassShare, kClassStrict, kEcnThreshold, kRoute,
+                              kRule,         kSysctl};
 constexpr RowId kReadOnly[] = {kPort, kCarrier, kSpeed, kFib, kFibPaths};
-constexpr RowId kScheduler[] = {kRate, kClass, kClassDscp, kClassMaxRate, kClassShare, kClassStrict};
+constexpr RowId kScheduler[] = {kRate,         kClass,       kClassDscp,
+                                kClassEcnMax,  kClassEcnMin, kClassEcnProbability,
+                                kClassMaxRate, kClassShare,  kClassStrict};
 
 bool any_wanted(const Scope& scope, std::span<const RowId> rows) {
   return std::any_of(rows.begin(), rows.end(), [&](RowId one) { return scope.wants(one); });
@@ -65,11 +71,15 @@ void scheduler_leaves(const Link& link, const PortScheduler& scheduler, const Sc
   for (const auto& [number, one] : scheduler.classes) {
     const std::string key = std::to_string(number);
     if (scope.wants(kClass)) tree.add(Path(kClass, {link.name, key}), Value::present());
-    if (scope.wants(kClassShare) && one.share)
-      tree.add(Path(kClassShare, {link.name, key}), integer(*one.share));
     if (scope.wants(kClassStrict)) tree.add(Path(kClassStrict, {link.name, key}), Value::boolean(one.strict));
-    if (scope.wants(kClassMaxRate) && one.max_rate)
-      tree.add(Path(kClassMaxRate, {link.name, key}), integer(*one.max_rate));
+    const std::pair<RowId, std::optional<std::uint64_t>> numbers[] = {
+        {kClassEcnMax, one.ecn.max},
+        {kClassEcnMin, one.ecn.min},
+        {kClassEcnProbability, one.ecn.probability},
+        {kClassMaxRate, one.max_rate},
+        {kClassShare, one.share}};
+    for (const auto& [leaf, value] : numbers)
+      if (scope.wants(leaf) && value) tree.add(Path(leaf, {link.name, key}), integer(*value));
     if (!scope.wants(kClassDscp) || one.dscp.empty()) continue;
     std::vector<std::string> texts;
     for (const std::uint8_t dscp : one.dscp) texts.push_back(std::to_string(dscp));
@@ -172,6 +182,44 @@ Result<std::uint64_t> wanted_integer(const Change& change, std::int64_t max) {
     return static_cast<std::uint64_t>(change.want.as_integer());
   return Error{ErrorKind::invalid_spec, change.path.text() + " takes a number from 0 to " +
                                             std::to_string(max) + ", and can't be unset"};
+}
+
+Result<std::optional<std::uint64_t>> integer_or_none(const Change& change, std::int64_t max) {
+  if (!change.want) return std::optional<std::uint64_t>();
+  TRY(const std::uint64_t number, wanted_integer(change, max));
+  return std::optional(number);
+}
+
+constexpr std::int64_t kRateMax = std::int64_t{1} << 50;  // a petabit a second: no port has it
+
+Result<Done> overlay_class(const Change& change, SchedulerClass& one) {
+  constexpr std::int64_t kBytesMax = 0xFFFFFFFF;
+  constexpr std::int64_t kPercentMax = 100;
+  const auto set = [&](std::optional<std::uint64_t>& field, std::int64_t max) -> Result<Done> {
+    TRY(field, integer_or_none(change, max));
+    return Done{};
+  };
+  switch (change.path.row()) {
+    case kClassEcnMax: return set(one.ecn.max, kBytesMax);
+    case kClassEcnMin: return set(one.ecn.min, kBytesMax);
+    case kClassEcnProbability: return set(one.ecn.probability, kPercentMax);
+    case kClassMaxRate: return set(one.max_rate, kRateMax);
+    case kClassShare: return set(one.share, kPercentMax);
+    default: one.strict = change.want && change.want.as_boolean(); return Done{};
+  }
+}
+
+Result<Done> overlay_dscp(const Change& change, unsigned number, PortScheduler& scheduler) {
+  std::set<std::uint8_t>& own = scheduler.classes[number].dscp;
+  own.clear();
+  if (!change.want) return Done{};
+  for (const std::string_view text : change.want.as_list()) {
+    TRY(const std::uint64_t dscp, parse_number(text, 63));
+    // A DSCP is in one class: given to this one, it leaves the others.
+    for (auto& [other, its] : scheduler.classes) its.dscp.erase(static_cast<std::uint8_t>(dscp));
+    own.insert(static_cast<std::uint8_t>(dscp));
+  }
+  return Done{};
 }
 
 Result<Session::Hop> parse_hop(std::string_view text) {
@@ -305,6 +353,18 @@ void leaves(const HostState& state, const Scope& scope, const std::set<std::stri
       if (scope.wants(one)) unread.push_back(Unread{one, {}, *state.ethtool_unread});
 }
 
+std::vector<std::string> marker_notes(const HostState& state) {
+  const auto marks = [](const auto& port) {
+    const auto& classes = scheduler_of(port.second).classes;
+    return std::any_of(classes.begin(), classes.end(), [](const auto& one) { return one.second.ecn.max; });
+  };
+  std::vector<std::string> out;
+  if (std::any_of(state.queueing.begin(), state.queueing.end(), marks))
+    out.emplace_back("ECN is marked by RED, class by class");
+  if (!state.ecn_thresholds.empty()) out.emplace_back("ECN is marked by an eBPF program, port by port");
+  return out;
+}
+
 void peer_leaves(const Result<std::map<std::string, LldpNeighbour>>& neighbours, TreeBuilder& tree,
                  std::vector<Unread>& unread) {
   if (!neighbours) {
@@ -320,17 +380,13 @@ bool is_scheduler_row(RowId id) {
 }
 
 Result<Done> overlay(const Change& change, PortScheduler& scheduler) {
-  constexpr std::int64_t kRateMax = std::int64_t{1} << 50;  // a petabit a second: no port has it
-  const RowId id = change.path.row();
-  if (id == kRate) {
-    scheduler.rate.reset();
-    if (!change.want) return Done{};
-    TRY(scheduler.rate, wanted_integer(change, kRateMax));
+  if (change.path.row() == kRate) {
+    TRY(scheduler.rate, integer_or_none(change, kRateMax));
     return Done{};
   }
   TRY(const std::uint64_t number, parse_number(change.path.key(1), 7));
   const auto at = static_cast<unsigned>(number);
-  if (id == kClass) {
+  if (change.path.row() == kClass) {
     if (!change.want)
       scheduler.classes.erase(at);
     else
@@ -338,31 +394,8 @@ Result<Done> overlay(const Change& change, PortScheduler& scheduler) {
     return Done{};
   }
   if (!change.want && !scheduler.classes.contains(at)) return Done{};  // gone with its class
-  SchedulerClass& one = scheduler.classes[at];
-  if (id == kClassStrict) {
-    one.strict = change.want && change.want.as_boolean();
-  } else if (id == kClassShare) {
-    one.share.reset();
-    if (change.want) {
-      TRY(const std::uint64_t share, wanted_integer(change, 100));
-      one.share = static_cast<std::uint32_t>(share);
-    }
-  } else if (id == kClassMaxRate) {
-    one.max_rate.reset();
-    if (change.want) {
-      TRY(one.max_rate, wanted_integer(change, kRateMax));
-    }
-  } else if (id == kClassDscp) {
-    one.dscp.clear();
-    if (change.want)
-      for (const std::string_view text : change.want.as_list()) {
-        TRY(const std::uint64_t dscp, parse_number(text, 63));
-        // A DSCP is in one class: given to this one, it leaves the others.
-        for (auto& [other, its] : scheduler.classes) its.dscp.erase(static_cast<std::uint8_t>(dscp));
-        one.dscp.insert(static_cast<std::uint8_t>(dscp));
-      }
-  }
-  return Done{};
+  if (change.path.row() == kClassDscp) return overlay_dscp(change, at, scheduler);
+  return overlay_class(change, scheduler.classes[at]);
 }
 
 std::optional<std::string> sysctl_of(const Change& change) {

@@ -34,6 +34,9 @@ std::vector<std::string> sysctl_names(const NetworkState& network, const std::se
 void leaves(const HostState& state, const Scope& scope, const std::set<std::string>& named_sysctls,
             TreeBuilder& tree, std::vector<Unread>& unread);
 
+// Which ECN markers are in use, in words.
+std::vector<std::string> marker_notes(const HostState& state);
+
 // `neighbours`: by interface name, as lldpd answered.
 void peer_leaves(const Result<std::map<std::string, LldpNeighbour>>& neighbours, TreeBuilder& tree,
                  std::vector<Unread>& unread);

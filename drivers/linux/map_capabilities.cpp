@@ -1,10 +1,13 @@
 #include <linux/dcbnl.h>
 #include <linux/ethtool_netlink.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <map>
+#include <mutex>
+#include <optional>
 
 #include "drivers/linux/capabilities.hpp"
 #include "drivers/linux/ecn_marker.hpp"
@@ -33,12 +36,16 @@ constexpr RowId kDcbRows[] = {row("interface[*]/pfc"),
                               row("interface[*]/pfc-watchdog/restoration-time")};
 constexpr RowId kRdmaRows[] = {row("interface[*]/cnp-dscp"), row("interface[*]/roce-tos"),
                                row("interface[*]/congestion-control")};
-constexpr RowId kRedRows[] = {row("interface[*]/class[*]/ecn-max"), row("interface[*]/class[*]/ecn-min"),
+constexpr RowId kEcnRows[] = {row("interface[*]/class[*]/ecn-max"), row("interface[*]/class[*]/ecn-min"),
                               row("interface[*]/class[*]/ecn-probability")};
 constexpr RowId kSchedulerRows[] = {row("interface[*]/rate"),           row("interface[*]/class[*]"),
                                     row("interface[*]/class[*]/dscp"),  row("interface[*]/class[*]/max-rate"),
                                     row("interface[*]/class[*]/share"), row("interface[*]/class[*]/strict")};
+constexpr RowId kEcnThreshold = row("interface[*]/ecn-threshold");
 constexpr RowId kPriority = row("interface[*]/class[*]/priority");
+constexpr std::uint32_t kLoopback = 1;  // in every namespace: LOOPBACK_IFINDEX (net/net_namespace.h)
+constexpr std::string_view kOwnSchedulers =
+    "this machine's ports have schedulers of their own; software ones are not used here";
 constexpr std::string_view kNotYet = ": the port can, this version of the linux driver does not set it";
 
 struct EthtoolQuestion {
@@ -74,24 +81,32 @@ std::string rdma_reason() {
   return "RDMA device settings" + std::string(kNotYet);
 }
 
-// Tried for real, on the loopback of a namespace that is made for it and gone after; once a process.
-const std::string& red_reason(const Call& call) {
-  static const std::string reason = [&call] {
-    std::string out = "RED as a class's queue" + std::string(kNotYet);
-    const auto entered = in_throwaway_namespace([&] {
-      auto socket = Socket::open(NETLINK_ROUTE);
-      if (!socket) return;
-      auto links = read_links(*socket, call);
-      if (!links || links->empty()) return;
-      Request request = bare_qdisc_request(links->front().index, kOwnMajor << 16, "red");
-      auto answer = socket->change(request, call);
-      // With RED there, the request is refused for its missing parameters (EINVAL); without, for its name.
-      if (answer && answer->code == ENOENT) out = to_error(*answer, "qdisc red").what;
-    });
-    if (!entered) out = "qdisc red: " + entered.error().text();
-    return out;
-  }();
-  return reason;
+// Tried for real, with all that a class's marker needs of RED (nodrop came with Linux 5.7).
+Result<Answer> try_red_on_loopback(const Call& call) {
+  TRY(Socket socket, Socket::open(NETLINK_ROUTE));
+  Request request = red_request(kLoopback, kOwnMajor << 16, TC_H_ROOT, red_for(ClassEcn{}));
+  return socket.change(request, call);
+}
+
+// In a namespace that is made for it and gone after: no device that exists is touched, and all that can stay
+// behind is the kernel's module.
+Result<Answer> try_red(const Call& call) {
+  std::optional<Result<Answer>> answer;
+  TRY_DONE(in_throwaway_namespace([&] { answer.emplace(try_red_on_loopback(call)); }));
+  return *std::move(answer);
+}
+
+// Empty: it has RED. Asked until there is an answer, then known to the process.
+std::string why_no_red(const Call& call) {
+  static std::mutex mutex;
+  static std::optional<std::string> known;
+  const std::lock_guard lock(mutex);
+  if (!known) {
+    const auto answer = try_red(call);
+    if (!answer) return answer.error().text();
+    known = answer->code == 0 ? std::string() : to_error(*answer, "qdisc red").what;
+  }
+  return *known;
 }
 
 // A program is loaded once a process and let go: nothing is attached. Empty: it works.
@@ -129,19 +144,25 @@ Result<Done> probe_ports(std::vector<Incapable>& out, const Call& call) {
 
 }  // namespace
 
+std::string why_no_marking(RowId row, bool software_rate, const Call& call) {
+  const bool by_class = std::find(std::begin(kEcnRows), std::end(kEcnRows), row) != std::end(kEcnRows);
+  if (!by_class && row != kEcnThreshold) return {};
+  if (by_class) return software_rate ? why_no_red(call) : std::string(kOwnSchedulers);
+  if (software_rate && why_no_red(call).empty()) return "RED marks here, each class by its own thresholds";
+  return marker_reason();
+}
+
 Result<std::vector<Incapable>> probe_capabilities(bool software_rate, const std::set<std::string>& sysctls,
                                                   const Call& call) {
   std::vector<Incapable> out;
   TRY_DONE(probe_ports(out, call));
   add(out, kRdmaRows, {}, rdma_reason());
-  add(out, kRedRows, {}, red_reason(call));
   add(out, std::span(&kPriority, 1), {},
       "an untagged packet carries no 802.1p priority, and HTB has no use for one");
-  const RowId ecn = row("interface[*]/ecn-threshold");
-  if (!marker_reason().empty()) out.push_back(Incapable{ecn, {}, marker_reason()});
-  if (!software_rate)
-    add(out, kSchedulerRows, {},
-        "this machine's ports have schedulers of their own; software ones are not used here");
+  for (const RowId one : {kEcnRows[0], kEcnRows[1], kEcnRows[2], kEcnThreshold})
+    if (std::string why = why_no_marking(one, software_rate, call); !why.empty())
+      out.push_back(Incapable{one, {}, std::move(why)});
+  if (!software_rate) add(out, kSchedulerRows, {}, std::string(kOwnSchedulers));
   for (const std::string& name : sysctls) {
     auto value = read_sysctl(name);
     if (!value && value.error().kind == ErrorKind::unsupported)

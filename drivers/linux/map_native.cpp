@@ -25,6 +25,22 @@ std::string route_words(const Change& change) {
   return "ip route replace " + prefix + (hops.size() == 1 ? join(hops, " ") : join(hops, " nexthop ")) + tail;
 }
 
+// 5 percent is 0.05; none: empty.
+std::string fraction(Value percent) {
+  if (!percent) return {};
+  const std::string digits = std::to_string(100 + percent.as_integer() % 100).substr(1);
+  return std::to_string(percent.as_integer() / 100) + "." + digits;
+}
+
+// One of the parameters of a class's RED; the three are set in one request.
+std::string red_words(const Change& change, const std::string& parameter) {
+  const std::string number(change.path.key(1));
+  const std::string place = " dev " + std::string(change.path.key(0)) + " parent 4c53:1" + number;
+  if (!change.want) return "tc qdisc del" + place;
+  return "tc qdisc replace" + place + " red ecn nodrop " + parameter +
+         "  # of the queue as it is, no average";
+}
+
 // Numbers in tc's words are what the driver sets; see port_scheduler.cpp for how shares become rates.
 std::string class_words(const Change& change) {
   const std::string port(change.path.key(0));
@@ -43,6 +59,10 @@ std::string class_words(const Change& change) {
     case row("interface[*]/class[*]/max-rate"):
       return "tc class change dev " + port + " classid " + id + " htb ceil " + change.want.to_string() +
              "bit";
+    case row("interface[*]/class[*]/ecn-max"): return red_words(change, "max " + change.want.to_string());
+    case row("interface[*]/class[*]/ecn-min"): return red_words(change, "min " + change.want.to_string());
+    case row("interface[*]/class[*]/ecn-probability"):
+      return red_words(change, "probability " + fraction(change.want));
     default:
       return "tc class change dev " + port + " classid " + id + " htb prio " +
              (change.want && change.want.as_boolean() ? "0" : "1");

@@ -27,6 +27,10 @@ constexpr std::uint32_t kTbfLimit = 524288;
 std::uint64_t bytes_of_bits(std::uint64_t bits) { return bits / 8; }
 std::uint64_t bits_of_bytes(std::uint64_t bytes) { return bytes * 8; }
 std::uint32_t class_handle(unsigned number) { return kOwnHandle | (kFirstMinor + number); }
+// The handle of a class's RED: 4c54: for class 0 and so on.
+std::uint32_t queue_handle(std::uint32_t class_handle) {
+  return (kOwnMajor + 1 + (class_handle & 0xFFFF) - kFirstMinor) << 16;
+}
 
 // Of 100 % of what the strict classes leave; the root's rate where they leave nothing.
 std::uint64_t shared_rate(std::uint64_t root, std::uint64_t strict_sum) {
@@ -126,6 +130,38 @@ const HtbClass* find_class(const std::vector<HtbClass>& classes, std::uint32_t h
   return nullptr;
 }
 
+const Qdisc* own_queue(const PortQueueing& have, std::uint32_t class_handle) {
+  for (const Qdisc& one : have.queues)
+    if (one.parent == class_handle && one.handle == queue_handle(class_handle) && one.red) return &one;
+  return nullptr;
+}
+
+// None: a marker of parts, which check() refuses, or no marker.
+std::optional<ClassEcn> whole(const EcnLeaves& ecn) {
+  if (!ecn.min || !ecn.max || !ecn.probability) return std::nullopt;
+  return ClassEcn{*ecn.min, *ecn.max, *ecn.probability};
+}
+
+EcnLeaves ecn_leaves(const Qdisc* queue) {
+  const auto ecn = queue != nullptr ? ecn_of(*queue->red) : std::nullopt;
+  return ecn ? EcnLeaves{ecn->min, ecn->max, ecn->probability} : EcnLeaves{};
+}
+
+void remake_queues(std::uint32_t index, const PortQueueing& have, const PortScheduler& wanted,
+                   std::vector<Request>& out) {
+  for (const auto& [number, one] : wanted.classes) {
+    const std::uint32_t parent = class_handle(number);
+    const Qdisc* const queue = own_queue(have, parent);
+    if (const auto ecn = whole(one.ecn)) {
+      const RedParameters red = red_for(*ecn);
+      if (queue == nullptr || queue->red != red)
+        out.push_back(red_request(index, queue_handle(parent), parent, red));
+    } else if (queue != nullptr) {
+      out.push_back(delete_qdisc_request(index, queue->handle, parent));
+    }
+  }
+}
+
 bool same_filter(const DscpFilter& a, const DscpFilter& b) {
   return a.v6 == b.v6 && a.dscp == b.dscp && a.flow == b.flow && a.preference == b.preference;
 }
@@ -164,6 +200,7 @@ void remake_htb(std::uint32_t index, const PortQueueing& have, const PortSchedul
         there->priority != one.priority)
       out.push_back(class_request(one));
   }
+  remake_queues(index, left, wanted, out);
   for (const DscpFilter& one : filters)
     if (find_filter(left.filters, one) == nullptr) out.push_back(filter_request(one));
   for (const HtbClass& one : left.classes)
@@ -191,11 +228,12 @@ PortScheduler scheduler_of(const PortQueueing& queueing) {
     made.strict = one.priority == 0;
     if (one.ceil != 2 * root->rate) made.max_rate = bits_of_bytes(one.ceil);
     const std::uint64_t share = (one.rate * 100 + shared / 2) / shared;
-    if (!made.strict && share > 0) made.share = static_cast<std::uint32_t>(share);
+    if (!made.strict && share > 0) made.share = share;
     for (const DscpFilter& filter : queueing.filters)
       if (filter.flow == one.handle && both_families(queueing.filters, filter)) made.dscp.insert(filter.dscp);
     if (made.dscp.empty() && (one.handle & 0xFFFF) == queueing.root->htb_default_class)
       made.dscp = rest_of(queueing.filters);
+    made.ecn = ecn_leaves(own_queue(queueing, one.handle));
     out.classes.emplace((one.handle & 0xFFFF) - kFirstMinor, std::move(made));
   }
   return out;
@@ -217,6 +255,10 @@ Result<Done> check(const PortScheduler& wanted) {
     if (one.max_rate && *one.max_rate < kRateMin) return invalid("a class's max-rate is at least 1 kbit/s");
     if (one.max_rate && !whole_bytes(*one.max_rate))
       return invalid("the kernel counts bytes: a class's max-rate is a multiple of 8 bit/s");
+    if (const auto ecn = whole(one.ecn))
+      TRY_DONE(check(*ecn));
+    else if (!(one.ecn == EcnLeaves{}))
+      return invalid("a class has ecn-min, ecn-max and ecn-probability, or none of them");
     for (const std::uint8_t dscp : one.dscp) {
       if (dscp > kDscpMax) return invalid("a DSCP is 0 to 63");
       if (!taken.insert(dscp).second) return invalid("DSCP " + std::to_string(dscp) + " is in two classes");

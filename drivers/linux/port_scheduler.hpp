@@ -5,7 +5,8 @@
 // Promises: what is built reads back as what was asked for; building again is empty; classes are changed in
 // place when only shares or DSCPs move. What HTB gives is bandwidth by share: a strict class is guaranteed
 // its upper bound and is first to borrow, which is not strict priority of each packet (HTB's prio only orders
-// borrowing: tc-htb(8)). Refuses: a rate of 0, class numbers beyond 7, more than one class for a DSCP.
+// borrowing: tc-htb(8)). A queue that another hand put into a class stays, unless the class is to mark ECN.
+// Refuses: a rate of 0, class numbers beyond 7, more than one class for a DSCP, a part of an ECN marker.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +19,20 @@
 
 namespace lockstep {
 
+// A class's ECN marker as leaves, which come one by one; a marker has all three or none.
+struct EcnLeaves {
+  std::optional<std::uint64_t> min;          // bytes
+  std::optional<std::uint64_t> max;          // bytes
+  std::optional<std::uint64_t> probability;  // percent
+  bool operator==(const EcnLeaves&) const = default;
+};
+
 struct SchedulerClass {
   std::set<std::uint8_t> dscp;
-  std::optional<std::uint32_t> share;  // percent of what strict classes leave
+  std::optional<std::uint64_t> share;  // percent of what strict classes leave
   bool strict = false;
   std::optional<std::uint64_t> max_rate;  // bit/s
+  EcnLeaves ecn;
   bool operator==(const SchedulerClass&) const = default;
 };
 
@@ -37,6 +47,7 @@ struct PortQueueing {
   std::optional<Qdisc> root;  // none: the kernel's default (noqueue, mq, pfifo_fast)
   std::vector<HtbClass> classes;
   std::vector<DscpFilter> filters;
+  std::vector<Qdisc> queues;  // of the classes
 };
 
 // The root qdisc's handle when Lockstep made it ("LS"), as `tc qdisc` shows it: 4c53:.

@@ -125,6 +125,9 @@ Result<std::optional<Qdisc>> decode_qdisc(Bytes payload) {
   out.kind = table.text(TCA_KIND);
   if (out.kind == "tbf") TRY_DONE(decode_tbf(table.bytes(TCA_OPTIONS), out));
   if (out.kind == "htb") TRY_DONE(decode_htb(table.bytes(TCA_OPTIONS), out));
+  if (out.kind == "red") {
+    TRY(out.red, decode_red(table.bytes(TCA_OPTIONS)));
+  }
   return std::optional(std::move(out));
 }
 
@@ -315,9 +318,11 @@ Request bare_qdisc_request(std::uint32_t index, std::uint32_t handle, std::strin
   return request;
 }
 
-Request delete_root_request(std::uint32_t index) {
+Request delete_root_request(std::uint32_t index) { return delete_qdisc_request(index, 0, TC_H_ROOT); }
+
+Request delete_qdisc_request(std::uint32_t index, std::uint32_t handle, std::uint32_t parent) {
   Request request(RTM_DELQDISC, NLM_F_ACK);
-  request.header(header_for(index, 0, TC_H_ROOT));
+  request.header(header_for(index, handle, parent));
   return request;
 }
 

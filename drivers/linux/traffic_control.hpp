@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "drivers/linux/ecn_red.hpp"
 #include "drivers/linux/netlink_socket.hpp"
 
 namespace lockstep {
@@ -23,6 +24,7 @@ struct Qdisc {
   std::string kind;
   std::uint64_t tbf_rate = 0;           // kind tbf
   std::uint32_t htb_default_class = 0;  // kind htb: minor number
+  std::optional<RedParameters> red;     // kind red
 };
 
 struct HtbClass {
@@ -79,6 +81,7 @@ netlink::Request marker_request(const EcnMarker& wanted, int program);
 netlink::Request delete_marker_request(std::uint32_t index);
 netlink::Request bare_qdisc_request(std::uint32_t index, std::uint32_t handle, std::string_view kind);
 netlink::Request delete_root_request(std::uint32_t index);
+netlink::Request delete_qdisc_request(std::uint32_t index, std::uint32_t handle, std::uint32_t parent);
 netlink::Request delete_class_request(std::uint32_t index, std::uint32_t handle);
 netlink::Request delete_filter_request(const DscpFilter& gone);
 

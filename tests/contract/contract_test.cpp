@@ -65,6 +65,8 @@ bool follows(Path leaf, Path written) {
   if (what == "interface[*]/class[*]/dscp") return by == what;
   // FRR has both in one line, `timers`, so the schema has them in one commit unit: removed together.
   if (what == "bgp/neighbor[*]/keepalive") return by == "bgp/neighbor[*]/hold";
+  // One marker is made of three leaves, which the schema has in one commit unit.
+  if (what.starts_with("interface[*]/class[*]/ecn-")) return by.starts_with("interface[*]/class[*]/ecn-");
   // 802.1Qaz: a strict class has no share.
   if (what == "interface[*]/class[*]/share") return by == "interface[*]/class[*]/strict";
   return false;

@@ -35,40 +35,51 @@ class Simulated final : public Subject {
   SimulatedDevice* device_;
 };
 
+// Many commands for ip(8) in one process: where the kernel is emulated (tests/vm), a process costs 0.1 s.
+std::string ip(std::vector<std::string> options, const std::string& commands) {
+  const auto file = std::filesystem::temp_directory_path() / ("lscontract-ip-" + std::to_string(::getpid()));
+  std::ofstream(file) << commands;
+  options.insert(options.begin(), "ip");
+  options.insert(options.end(), {"-batch", file});
+  std::string out = frr::run(options);
+  std::filesystem::remove(file);
+  return out;
+}
+
 // rail0 is ours to change; rail1, with an address, a route and a qdisc, and a policy rule are another's.
 class Namespaced final : public Subject {
  public:
   Namespaced() {
     static int count = 0;
     name_ = "lscontract-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
-    frr::run({"ip", "netns", "add", name_});
-    frr::run({"ip", "netns", "add", name_ + "p"});
-    for (const char* port : {"rail0", "rail1"}) {
-      frr::run({"ip", "link", "add", port, "netns", name_, "mtu", "1500", "type", "veth", "peer", "name",
-                port, "netns", name_ + "p", "mtu", "9216"});
-      frr::run({"ip", "-n", name_ + "p", "link", "set", port, "up"});
-    }
-    frr::run({"ip", "-n", name_, "link", "set", "lo", "up"});
-    frr::run({"ip", "-n", name_, "link", "set", "rail1", "up"});
-    frr::run({"ip", "-n", name_, "address", "add", "192.0.2.1/24", "dev", "rail1"});
-    frr::run({"ip", "-n", name_, "route", "add", "198.51.100.0/24", "via", "192.0.2.2"});
-    frr::run({"ip", "-n", name_, "rule", "add", "from", "192.0.2.1", "lookup", "77", "priority", "1000"});
+    std::string links = "netns add " + name_ + "\nnetns add " + name_ + "p\n";
+    for (const std::string port : {"rail0", "rail1"})
+      links += "link add " + port + " netns " + name_ + " mtu 1500 type veth peer name " + port + " netns " +
+               name_ + "p mtu 9216\n";
+    ip({}, links);
+    ip({"-n", name_ + "p"}, "link set rail0 up\nlink set rail1 up\n");
+    ip({"-n", name_},
+       "link set lo up\n"
+       "link set rail1 up\n"
+       "address add 192.0.2.1/24 dev rail1\n"
+       "route add 198.51.100.0/24 via 192.0.2.2\n"
+       "rule add from 192.0.2.1 lookup 77 priority 1000\n");
     frr::run({"tc", "-n", name_, "qdisc", "add", "dev", "rail1", "root", "pfifo", "limit", "77"});
     LinuxTarget target;
     target.device = "gpu1";
     target.netns_path = "/run/netns/" + name_;
     attached = make_linux_driver(target);
-    never_unset = {"interface[*]/admin", "interface[*]/mtu", "interface[*]/offload[*]", "sysctl[*]"};
+    never_unset = {"interface[*]/admin", "interface[*]/mtu", "interface[*]/offload[*]", "sysctl[*]",
+                   // RED takes all three or none.
+                   "interface[*]/class[*]/ecn-max", "interface[*]/class[*]/ecn-min",
+                   "interface[*]/class[*]/ecn-probability"};
     keeps_a_default = {"interface[*]/class[*]/strict"};  // a class is strict or not
   }
-  ~Namespaced() override {
-    frr::run({"ip", "netns", "del", name_});
-    frr::run({"ip", "netns", "del", name_ + "p"});
-  }
+  ~Namespaced() override { ip({}, "netns del " + name_ + "\nnetns del " + name_ + "p\n"); }
   std::string foreign() override {
-    std::istringstream lines(frr::run({"ip", "-n", name_, "-4", "address", "show", "dev", "rail1"}) +
-                             frr::run({"ip", "-n", name_, "route", "show", "dev", "rail1"}) +
-                             frr::run({"ip", "-n", name_, "rule", "show", "from", "192.0.2.1"}) +
+    // One line an address (-o), without the link's state, which a kernel brings up to date in its own time.
+    std::istringstream lines(ip({"-n", name_, "-4", "-o"},
+                                "address show dev rail1\nroute show dev rail1\nrule show from 192.0.2.1\n") +
                              frr::run({"tc", "-n", name_, "qdisc", "show", "dev", "rail1"}));
     std::string out;
     // ip(8) looks at all namespaces for a peer's name and complains of those that go meanwhile.

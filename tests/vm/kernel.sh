@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# kernel.sh FOLDER: Debian's own kernel in FOLDER, unpacked and not installed: `vmlinux` (an ELF image), `version`, and
+# the modules under `lib/modules`. Made again when apt offers another version. Exit code 77, with one line of why:
+# not to be had here.
+set -euo pipefail
+folder=$(realpath -m "$1")
+cd "$(dirname "$0")/../.."
+skip() { echo "skipped: $*"; exit 77; }
+
+[ "$(uname -m)" = x86_64 ] || skip "the VM lab is for x86_64"
+cmake/install-packages.sh vm >&2 || skip "QEMU can't be installed here"
+
+mkdir -p "$folder"
+exec {lock}>"$folder/lock"
+flock "$lock"
+cd "$folder"
+
+# The metapackage's dependency: linux-image-6.1.0-NN-amd64, where NN moves with security updates.
+offer() {
+  package=$(apt-cache depends linux-image-amd64 2>/dev/null | awk '/Depends: linux-image-[0-9]/ {print $2}')
+  version=$(apt-cache policy "$package" 2>/dev/null | awk '/Candidate:/ {print $2}')
+  [ -n "$version" ]
+}
+download() { apt-get -qq -o APT::Sandbox::User=root download "$package=$version"; }
+use_older_or_skip() {
+  [ ! -e made-of ] || exit 0
+  skip "$1"
+}
+
+offer || { apt-get -qq update && offer; } || use_older_or_skip "apt offers no linux-image-amd64"
+[ "$(cat made-of 2>/dev/null)" != "$package $version" ] || exit 0
+rm -f ./*.deb
+# The lists may be older than the archive, which drops superseded versions.
+download || { apt-get -qq update && offer && download; } || use_older_or_skip "$package can't be downloaded"
+
+rm -rf made-of vmlinux version boot lib usr
+dpkg -x ./*.deb .
+release=${package#linux-image-}
+depmod -b . "$release"
+
+# A bzImage carries vmlinux as an xz stream; decompressing itself takes it 8 s under emulation. Its header says where
+# the stream begins (Documentation/arch/x86/boot.rst: setup_sects, payload_offset).
+field() { od -An -v -t "u$2" -j "$1" -N "$2" "boot/vmlinuz-$release" | tr -d ' '; }
+start=$((($(field $((0x1f1)) 1) + 1) * 512 + $(field $((0x248)) 4)))
+{ head -c "$start" >/dev/null && xz -dc --single-stream; } <"boot/vmlinuz-$release" >vmlinux
+rm -rf ./*.deb boot usr
+echo "$release" >version
+echo "$package $version" >made-of

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# run.sh [-m MODULES] [-t TOOLS] KERNEL OUT PROGRAM [ARGUMENT]... runs a GoogleTest program under the kernel in KERNEL
+# (kernel.sh) in an emulated machine: with these kernel modules loaded, these programs of the host in PATH, and nothing
+# else. Its exit code is the program's; 77: skipped, with a line of why; 1: the machine gave no verdict, or a test was
+# skipped, or none ran. OUT keeps `console`, which is shown on failure.
+set -euo pipefail
+here=$(dirname "$(realpath "$0")")
+modules=() tools=()
+while getopts m:t: option; do
+  case $option in
+    m) read -ra modules <<<"$OPTARG" ;;
+    t) read -ra tools <<<"$OPTARG" ;;
+    *) exit 2 ;;
+  esac
+done
+shift $((OPTIND - 1))
+kernel=$(realpath -m "$1") out=$(realpath -m "$2") program=$(realpath "$3")
+shift 3
+
+"$here/kernel.sh" "$kernel"
+release=$(cat "$kernel/version")
+
+# The machine's root is its initial RAM disk, uncompressed: unpacking is slow under emulation.
+root=$out/root
+rm -rf "$out"
+mkdir -p "$root"/{dev,etc,proc,run/netns,shared,sys,tmp,var,usr/bin,usr/sbin,usr/lib64,"usr/lib/modules/$release"}
+for folder in bin sbin lib lib64; do ln -s "usr/$folder" "$root/$folder"; done
+ln -s /run "$root/var/run"
+cp "$here/init" "$root/init"
+cp /bin/busybox "$root/usr/bin/"
+ln -s ../bin/busybox "$root/usr/sbin/modprobe"  # what the kernel starts when it lacks a module
+
+# 9p carries the verdict out. busybox's modprobe reads modules.dep, and follows neither soft dependencies nor
+# those on a crypto algorithm by name.
+modules=(virtio_pci 9pnet_virtio 9p "${modules[@]}")
+for module in "${modules[@]}"; do modprobe -d "$kernel" -S "$release" --show-depends "$module"; done |
+  awk '$1 == "insmod" {print $2}' | sort -u | while read -r file; do
+    install -D -m644 "$file" "$root/lib/modules/${file#*/lib/modules/}"
+  done
+cp "$kernel/lib/modules/$release"/modules.{builtin,builtin.modinfo,order} "$root/lib/modules/$release/"
+depmod -b "$root" "$release"
+echo "${modules[*]}" >"$root/modules"
+
+binaries=("$program")
+for tool in "${tools[@]}"; do binaries+=("$(realpath "$(command -v "$tool")")"); done
+cp "${binaries[@]}" "$root/usr/bin/"
+ldd "${binaries[@]}" | grep -o '/[^ :]*\.so[^ :]*' | sort -u | while read -r file; do
+  install -D -m755 "$file" "$root/$file"
+done
+printf '%q ' "/usr/bin/$(basename "$program")" "$@" >"$root/command"
+(cd "$root" && find . -print0 | cpio --null -o -H newc --quiet) >"$out/initrd"
+rm -rf "$root"
+
+# Only what the guest writes is believed. QEMU's own exit code is 0 after a panic with panic=-1 and -no-reboot.
+mkdir "$out/shared"
+# Emulation only (tcg): it must work where there is no /dev/kvm. PVH boots the ELF image; the self-tests of the
+# kernel's crypto cost 2 to 3 s.
+timeout -k 5 240 qemu-system-x86_64 -accel tcg,thread=multi -machine q35 -cpu qemu64 -smp 2 -m 512 \
+  -nodefaults -no-user-config -display none -monitor none -serial "file:$out/console" -no-reboot \
+  -kernel "$kernel/vmlinux" -initrd "$out/initrd" \
+  -append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off cryptomgr.notests initcall_blacklist=crypto_kdf108_init" \
+  -fsdev "local,id=shared,path=$out/shared,security_model=none" -device virtio-9p-pci,fsdev=shared,mount_tag=shared \
+  </dev/null || echo "qemu: exit code $?" >>"$out/console"
+rm -f "$out/initrd"
+
+verdict=$(cat "$out/shared/verdict" 2>/dev/null || echo none)
+if [ "$verdict" = 0 ] && grep -q '^\[  PASSED  \] [1-9]' "$out/console" && ! grep -q '^\[  SKIPPED' "$out/console"; then
+  grep '^\[  PASSED  \]' "$out/console"
+  exit 0
+fi
+cat "$out/console"
+echo "the machine's verdict: $verdict (0 is needed, and that every test was run)"
+case $verdict in 0 | 77 | none) exit 1 ;; *) exit "$verdict" ;; esac
