@@ -75,6 +75,7 @@ class Explainer {
   void headroom();
   void ecn();
   void software_ecn();
+  const Said<std::uint32_t>& mtu() const;
   void ecmp();
   void cable();
   void rails();
@@ -165,7 +166,7 @@ void Explainer::ecn() {
     if (std::to_string(*one.tc) != out_.path.key(1)) continue;
     link_speed();
     const auto fires = pfc_point_of(catalog_, topology_, device_, compiled_.twin);
-    const EcnThresholds computed = ecn_of_port(*link_, one, fires, compiled_.twin);
+    const EcnThresholds computed = ecn_of_port(*link_, one, fires, *mtu(), compiled_.twin);
     constants(computed.constants);
     if (computed.shrunk) term("shrunk", "yes", "so that marking begins before PFC fires");
   }
@@ -173,10 +174,12 @@ void Explainer::ecn() {
 
 void Explainer::software_ecn() {
   link_speed();
-  if (link_ == nullptr) return;
-  const Mtu& mtu = *catalog_.fabrics[link_->fabric].mtu;
-  const Said<std::uint32_t>& bytes = link_->rail != kNone ? mtu.host : mtu.fabric;
-  term("MTU", std::to_string(*bytes) + " B", "", bytes.at);
+  if (link_ != nullptr) term("MTU", std::to_string(*mtu()) + " B", "", mtu().at);
+}
+
+const Said<std::uint32_t>& Explainer::mtu() const {
+  const Mtu& both = *catalog_.fabrics[link_->fabric].mtu;
+  return link_->rail != kNone ? both.host : both.fabric;
 }
 
 void Explainer::ecmp() {

@@ -40,16 +40,26 @@ std::optional<PfcPoint> pfc_point_of(const Catalog& catalog, const Topology& top
 }
 
 EcnThresholds ecn_of_port(const TopologyLink& link, const TrafficClass& one,
-                          const std::optional<PfcPoint>& fires, bool twin) {
-  if (one.ecn->automatic) return ecn_auto(twin ? link.speed_in_twin : link.speed, fires);
+                          const std::optional<PfcPoint>& fires, std::uint32_t mtu, bool twin) {
   EcnThresholds out;
-  out.kmin = one.ecn->kmin->bytes;
-  out.kmax = one.ecn->kmax->bytes;
-  out.pmax = *one.ecn->pmax;
-  if (twin) {
+  if (one.ecn->automatic) {
+    out = ecn_auto(twin ? link.speed_in_twin : link.speed, fires);
+  } else {
+    out.kmin = one.ecn->kmin->bytes;
+    out.kmax = one.ecn->kmax->bytes;
+    out.pmax = *one.ecn->pmax;
+  }
+  if (!twin) return out;
+  if (!one.ecn->automatic) {
     out.kmin = in_proportion(out.kmin, link.speed_in_twin, link.speed);
     out.kmax = in_proportion(out.kmax, link.speed_in_twin, link.speed);
   }
+  const std::uint64_t needed = software_ecn_threshold(link.speed_in_twin, mtu);
+  if (out.kmin >= needed) return out;
+  out.kmax = std::max(in_proportion(out.kmax, needed, out.kmin), needed);
+  out.kmin = needed;
+  out.constants.push_back({"raised to a Kmin of", static_cast<double>(needed), "B",
+                           "what a kernel's queue needs: 65,536 B at 1 Gb/s, two packets at least"});
   return out;
 }
 

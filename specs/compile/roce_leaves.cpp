@@ -90,7 +90,7 @@ void RoceClass::find_dscps() {
 void RoceClass::add_ecn(const TopologyPort& port, const TopologyLink& link, const TrafficClass& one,
                         std::string_view tc) {
   if (!one.ecn.said) return;
-  const EcnThresholds ecn = ecn_of_port(link, one, fires_, c_.twin);
+  const EcnThresholds ecn = ecn_of_port(link, one, fires_, c_.mtu_of(link), c_.twin);
   const OriginId origin = one.ecn->automatic ? of(one.ecn, rule::ecn_auto) : of(one.ecn, "classes.ecn");
   out_.list.add(Path(row("interface[*]/class[*]/ecn-max"), {port.name, tc}), ecn.kmax, origin);
   out_.list.add(Path(row("interface[*]/class[*]/ecn-min"), {port.name, tc}), ecn.kmin, origin);

@@ -107,8 +107,10 @@ inline constexpr std::array kRules{
     RuleText{rule::owned_whole,
              "what an object covers it owns whole: members that it does not name are removed"},
     RuleText{rule::default_class, "every DSCP that no class names belongs to the default class"},
-    RuleText{rule::ecn_auto,
-             "thresholds in proportion to the bandwidth-delay product, below where PFC would fire"},
+    RuleText{
+        rule::ecn_auto,
+        "thresholds in proportion to the bandwidth-delay product, below where PFC would fire; in a twin no "
+        "less than a kernel's queue needs"},
     RuleText{rule::ecn_software,
              "65,536 B at 1 Gb/s (measured on a kernel qdisc: no drop and no loss of throughput in 3 to 1 "
              "incast), in "
