@@ -20,7 +20,7 @@ std::string text_of(const Literal& literal) {
   std::string out;
   for (const Literal& item : literal.items) out += (out.empty() ? "" : ",") + text_of(item);
   for (const auto& [key, value] : literal.fields)
-    out += (out.empty() ? "" : ",") + *key + "=" + text_of(value);
+    out += (out.empty() ? "" : ",") + *key + "=" + text_of(*value);
   return out;
 }
 
@@ -155,7 +155,7 @@ void Exceptions::apply(const std::vector<Setting>& settings, DeviceIndex device,
                        c_.origins.claimant_of(clash.second.origin).priority;
     return equal && !told_.insert({clash.first.origin, clash.second.origin}).second;
   });
-  for (Overruled& one : settle_clashes(c_, device, clashes)) intent.overruled.push_back(std::move(one));
+  for (const Overruled& one : settle_clashes(c_, device, clashes)) intent.overruled.push_back(one);
 }
 
 // Whether an object says, or owns whole, what a raw entry stands for; reported once for each two lines.

@@ -91,7 +91,9 @@ void prove_lengths(const ProofContext& context) {
   for (const TopologyLink& link : context.topology.links) {
     if (link.cable_length != 0 || context.lossless[link.fabric] == 0) continue;
     const std::pair<FabricIndex, std::uint32_t> law{link.fabric, link.law};
-    if (law == last || !seen.insert(last = law).second) continue;
+    if (law == last) continue;
+    last = law;
+    if (!seen.insert(law).second) continue;
     context.warning("LS117", link.at, "these lossless links don't say how long their cables are",
                     "add cableLength: headroom is computed for " + format(Length{kAssumedCableMillimetres}));
   }

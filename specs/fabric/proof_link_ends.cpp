@@ -29,7 +29,7 @@ bool same(const Literal& a, const Literal& b) {
   if (a.shape == Literal::Shape::map)
     return std::is_permutation(a.fields.begin(), a.fields.end(), b.fields.begin(),
                                [](const auto& one, const auto& other) {
-                                 return *one.first == *other.first && same(one.second, other.second);
+                                 return *one.key == *other.key && same(*one.value, *other.value);
                                });
   return a.text == b.text;
 }

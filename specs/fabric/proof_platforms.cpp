@@ -97,7 +97,7 @@ struct PlatformPort {
       if (first == nullptr) first = &one;
       last = &one;
     }
-    if (lossless == 0) return;
+    if (first == nullptr) return;
     const bool none = platform.pfc && !platform.pfc->value;
     const bool peer_pauses = peer() != nullptr && peer()->pfc && peer()->pfc->value;
     if (none && !peer_pauses)  // where only one end lacks it, the two ends differ: LS101

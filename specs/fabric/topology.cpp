@@ -62,7 +62,7 @@ class Expansion {
   void build_ports();
   void add_links(FabricIndex fabric);
   void add_link(const ResolvedLaw& law, const LaidCable& cable);
-  void finish(FabricGraph& graph);
+  void finish(FabricGraph& graph) const;
 
   std::uint32_t name_id(std::string_view name);
   void declare(SetPorts& ports, const Said<std::string>& names, std::uint32_t entry);
@@ -219,9 +219,8 @@ void Expansion::build_ports() {
   {
     std::vector<std::uint32_t> order(names_.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
-      return compare_natural(names_[a], names_[b]) < 0;
-    });
+    std::sort(order.begin(), order.end(),
+              [this](std::uint32_t a, std::uint32_t b) { return compare_natural(names_[a], names_[b]) < 0; });
     for (std::uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
   }
   std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> known;
@@ -382,7 +381,7 @@ void Expansion::add_links(FabricIndex fabric) {
   }
 }
 
-void Expansion::finish(FabricGraph& graph) {
+void Expansion::finish(FabricGraph& graph) const {
   const Topology& topology = out_.topology;
   std::vector<bool> member(topology.devices.size());
   for (const LinkIndex index : graph.links) {

@@ -47,7 +47,7 @@ void lay_rail(const Law& law, std::vector<LaidCable>& out, Diagnostics& diagnost
   if (leaves % (law.planes * rails) != 0)
     return law.mismatch(diagnostics,
                         number(rails) + " rails in " + number(law.planes) + " planes need a multiple of " +
-                            number(law.planes * rails) + " leaves, not " + number(leaves),
+                            number(std::uint64_t{law.planes} * rails) + " leaves, not " + number(leaves),
                         "name one leaf for each rail, plane and group of hosts");
   const std::uint32_t groups = leaves / (law.planes * rails);
   if (hosts > std::uint64_t{groups} * slots)

@@ -130,7 +130,7 @@ class Lines {
 
 struct Paint {
   Colour colour;
-  std::string operator()(std::string_view sequence, std::string text) const {
+  std::string operator()(std::string_view sequence, const std::string& text) const {
     return colour == Colour::on ? "\x1b[" + std::string(sequence) + "m" + text + "\x1b[0m" : text;
   }
 };

@@ -219,8 +219,9 @@ class Walk {
     // Before it is opened: a FIFO or a device would block, and a size that is known need not be read.
     if (!fs::is_regular_file(name, failed)) return unreadable(name, "not a regular file");
     const std::uintmax_t size = fs::file_size(name, failed);
-    if (!failed && (size > file_size_limit || (total_ += size) > total_size_limit)) {
-      const bool one = size > file_size_limit;
+    const bool one = !failed && size > file_size_limit;
+    if (!failed && !one) total_ += size;
+    if (one || total_ > total_size_limit) {
       loader_.reporter().error(
           code::too_large, loader_.whole(name),
           in_quotes(name) + (one ? " is larger than 16 MiB" : ": all files together are larger than 4 GiB"),

@@ -20,8 +20,8 @@ struct Literal {
   bool boolean = false;
   std::int64_t integer = 0;
   std::string text;
-  std::vector<Literal> items;                                 // of a list
-  std::vector<std::pair<Said<std::string>, Literal>> fields;  // of a map, in the order written
+  std::vector<Literal> items;  // of a list
+  Entries<Literal> fields;     // of a map, in the order written
   Position at;
 };
 

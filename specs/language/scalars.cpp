@@ -179,7 +179,7 @@ Literal literal_of(const Node& node) {
     case Node::Shape::map:
       literal.shape = Literal::Shape::map;
       for (const auto& [key, value] : node.fields)
-        literal.fields.emplace_back(Said<std::string>{key->text, key->at, true}, literal_of(*value));
+        literal.fields.push_back({{key->text, key->at, true}, {literal_of(*value), value->at, true}});
       break;
     case Node::Shape::scalar: {
       literal.shape = Literal::Shape::text;

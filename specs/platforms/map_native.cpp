@@ -68,7 +68,7 @@ std::string_view port_of(std::string_view name) {
 bool says(const Literal& value, std::string_view field) {
   if (field.empty() || value.shape != Literal::Shape::map) return true;
   return std::any_of(value.fields.begin(), value.fields.end(),
-                     [field](const auto& one) { return *one.first == field; });
+                     [field](const auto& one) { return *one.key == field; });
 }
 
 }  // namespace

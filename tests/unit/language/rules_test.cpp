@@ -293,8 +293,8 @@ TEST(Rules, WhatMoreRealClustersNeedBreaksNone) {
     ADD_FAILURE() << one.at.line << ":" << one.at.column << " " << one.code << " " << one.message;
   const Literal& raw = *loaded.catalog.fabrics.at(0).raw.at(0).set.at(0).value;
   ASSERT_EQ(raw.shape, Literal::Shape::map);
-  EXPECT_EQ(raw.fields[0].second.items[1].integer, 1);
-  EXPECT_TRUE(raw.fields[0].second.items[2].boolean);
+  EXPECT_EQ(raw.fields[0].value->items[1].integer, 1);
+  EXPECT_TRUE(raw.fields[0].value->items[2].boolean);
 }
 
 TEST(Rules, AllErrorsAreReportedAtOnceInOrder) {
