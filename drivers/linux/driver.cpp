@@ -68,10 +68,9 @@ LinuxPart* part_of(const PartOfRow& parts, const Change& change) {
 
 class LinuxDriver : public Driver, public Preview {
  public:
-  explicit LinuxDriver(LinuxTarget target)
-      : target_(std::move(target)),
-        parts_(linux_parts(target_)),
-        sysctls_(target_.sysctls.begin(), target_.sysctls.end()) {
+  explicit LinuxDriver(LinuxTarget target) : target_(std::move(target)), parts_(linux_parts(target_)) {
+    for (const Path one : target_.named)
+      if (one.row() == linux_map::kSysctl) sysctls_.emplace(one.key(0));
     for (const auto& part : parts_)
       for (const RowId row : part->reads()) part_of_.emplace(row, part.get());
   }

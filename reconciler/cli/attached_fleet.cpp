@@ -5,7 +5,7 @@
 #include "drivers/frr/driver.hpp"
 #include "drivers/linux/driver.hpp"
 #include "reconciler/twin/twin.hpp"
-#include "specs/compile/wanted_sysctls.hpp"
+#include "specs/compile/wanted_by_name.hpp"
 #include "specs/fabric/capacity.hpp"
 #include "specs/language/hostlist.hpp"
 
@@ -41,7 +41,7 @@ class Attacher {
       return make_linux_driver({.device = device,
                                 .netns_path = at.netns_path,
                                 .software_rate = true,
-                                .sysctls = wanted_sysctls(cluster_.compiled.intents[index]),
+                                .named = wanted_by_name(cluster_.compiled.intents[index]),
                                 .lldpd_socket = lldp_ ? at.lldpd_socket : ""});
     if (driver == DriverName::frr)
       return make_frr_driver({.device = device,
@@ -59,7 +59,7 @@ class Attacher {
       return make_linux_driver({.device = device.name,
                                 .netns_path = "",
                                 .software_rate = false,
-                                .sysctls = wanted_sysctls(cluster_.compiled.intents[index]),
+                                .named = wanted_by_name(cluster_.compiled.intents[index]),
                                 .lldpd_socket = kLldpdSocket});
     // Debian's FRR package keeps its sockets and its configuration there (frr.service, /etc/frr/daemons).
     if (driver == DriverName::frr)

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "specs/model/schema_rows.hpp"
+#include "specs/model/version.hpp"
 
 namespace lockstep {
 namespace {
@@ -50,7 +51,11 @@ bool satisfies(RowId row, Value want, Value have) {
   if (want == have) return true;
   // A reference that is not resolved yet is pending, not drift.
   if (want.kind() == Value::Kind::reference) return true;
-  return schema_row(row).compare == Compare::at_least && want.kind() == Value::Kind::integer &&
+  const Compare compare = schema_row(row).compare;
+  if (compare == Compare::version)
+    return want.kind() == Value::Kind::text && have.kind() == Value::Kind::text &&
+           version_meets(have.as_text(), want.as_text());
+  return compare == Compare::at_least && want.kind() == Value::Kind::integer &&
          have.kind() == Value::Kind::integer && have.as_integer() >= want.as_integer();
 }
 

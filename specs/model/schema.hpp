@@ -13,8 +13,9 @@ using RowId = std::uint16_t;
 
 enum class LeafType : std::uint8_t { present, boolean, integer, text, list, secret };
 // exact: equal; set: as sets (both sides are built by Value::set); at_least: an integer not below the wanted;
-// digest: compared by digest, never printed.
-enum class Compare : std::uint8_t { exact, set, at_least, digest };
+// version: a version that meets the wanted constraint (model/version.hpp); digest: compared by digest, never
+// printed.
+enum class Compare : std::uint8_t { exact, set, at_least, version, digest };
 enum class Facet : std::uint8_t { config, effect, next_boot };  // only config is written
 enum class Disruption : std::uint8_t { none, traffic, reset, reboot };
 // How a write takes effect. under_guard: only while the row's guard holds; recreate: delete and create again.

@@ -1,0 +1,13 @@
+// The leaves that an intent names of kinds of which a device has too many to read them all: kernel
+// parameters, packages, services. A driver is told of them when it is made.
+#pragma once
+
+#include <vector>
+
+#include "specs/model/intent.hpp"
+
+namespace lockstep {
+
+std::vector<Path> wanted_by_name(const Intent& intent);
+
+}  // namespace lockstep
