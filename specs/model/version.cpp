@@ -1,19 +1,14 @@
 #include "specs/model/version.hpp"
 
-// libdpkg is a static library without a stable interface: its own word for that.
-#define LIBDPKG_VOLATILE_API
-#include <dpkg/version.h>
-
 #include <charconv>
-#include <string>
 
 namespace lockstep {
 namespace {
 
 struct VersionParts {
   unsigned epoch = 0;
-  std::string upstream;
-  std::string revision;
+  std::string_view upstream;
+  std::string_view revision;
 
   explicit VersionParts(std::string_view text) {
     const std::size_t colon = text.find(':');
@@ -26,6 +21,46 @@ struct VersionParts {
     if (hyphen != std::string_view::npos) revision = text.substr(hyphen + 1);
   }
 };
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// Among what is no digit: '~' before the end, the end before letters, letters before all others.
+int rank_at(std::string_view text, std::size_t at) {
+  if (at == text.size() || is_digit(text[at])) return 0;
+  if (text[at] == '~') return -1;
+  const int code = static_cast<unsigned char>(text[at]);
+  return is_letter(text[at]) ? code : code + 256;
+}
+
+std::string_view take_digits(std::string_view& text) {
+  while (text.starts_with('0')) text.remove_prefix(1);
+  std::size_t end = 0;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  const std::string_view digits = text.substr(0, end);
+  text.remove_prefix(end);
+  return digits;
+}
+
+// By turns: what is no digit, character by character; then a run of digits, as a number.
+int compare_parts(std::string_view a, std::string_view b) {
+  while (!a.empty() || !b.empty()) {
+    std::size_t at = 0;
+    for (;; ++at) {
+      const int one = rank_at(a, at);
+      const int other = rank_at(b, at);
+      if (one != other) return one - other;
+      if (one == 0) break;  // both are at a digit or at their end
+    }
+    a.remove_prefix(at);
+    b.remove_prefix(at);
+    const std::string_view one = take_digits(a);
+    const std::string_view other = take_digits(b);
+    if (one.size() != other.size()) return one.size() < other.size() ? -1 : 1;
+    if (const int order = one.compare(other); order != 0) return order;
+  }
+  return 0;
+}
 
 struct Operator {
   std::string_view text;
@@ -42,9 +77,9 @@ constexpr Operator kOperators[] = {{"==", false, true, false},
 int compare_versions(std::string_view a, std::string_view b) {
   const VersionParts one(a);
   const VersionParts other(b);
-  const dpkg_version first{one.epoch, one.upstream.c_str(), one.revision.c_str()};
-  const dpkg_version second{other.epoch, other.upstream.c_str(), other.revision.c_str()};
-  return ::dpkg_version_compare(&first, &second);
+  if (one.epoch != other.epoch) return one.epoch < other.epoch ? -1 : 1;
+  const int order = compare_parts(one.upstream, other.upstream);
+  return order != 0 ? order : compare_parts(one.revision, other.revision);
 }
 
 bool version_meets(std::string_view version, std::string_view constraint) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <string>
+
 #include "specs/model/diff.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -21,6 +24,20 @@ TEST(Versions, AreInDebiansOrder) {
                   : i == j ? order == 0
                            : order > 0)
           << kOrdered[i] << " and " << kOrdered[j];
+    }
+}
+
+// The other opinion, where there is one: dpkg's own.
+TEST(Versions, DpkgAgrees) {
+  if (std::system("dpkg --compare-versions 1 lt 2 2>/dev/null") != 0) GTEST_SKIP() << "no dpkg here";
+  constexpr std::string_view kTexts[] = {"1.0~~", "1.0~",   "1.0~a", "1.0",    "1.0a",    "1.0.",
+                                         "1.0+",  "1.00-0", "1.0-a", "1.0-0a", "0:1.0-1", "1:1.0~",
+                                         "10.0",  "1a9",    "1a10",  "1.0a~-1"};
+  for (const std::string_view a : kTexts)
+    for (const std::string_view b : kTexts) {
+      const std::string command =
+          "dpkg --compare-versions '" + std::string(a) + "' lt '" + std::string(b) + "' 2>/dev/null";
+      EXPECT_EQ(compare_versions(a, b) < 0, std::system(command.c_str()) == 0) << a << " and " << b;
     }
 }
 
