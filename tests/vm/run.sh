@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# run.sh [-m MODULES] [-t TOOLS] KERNEL OUT PROGRAM [ARGUMENT]... runs a GoogleTest program under the kernel in KERNEL
-# (kernel.sh) in an emulated machine: with these kernel modules loaded, these programs of the host in PATH, and nothing
-# else. Its exit code is the program's; 77: skipped, with a line of why; 1: the machine gave no verdict, or a test was
+# run.sh [-n] [-m MODULES] [-t TOOLS] KERNEL OUT PROGRAM [ARGUMENT]... runs a GoogleTest program under the kernel in
+# KERNEL (kernel.sh) in an emulated machine: with these kernel modules loaded, -n: and our own test_nic (netdev/), these
+# programs of the host in PATH, and nothing else. Its exit code is the program's; 77: skipped, with a line of why; 1: the machine gave no verdict, or a test was
 # skipped, or none ran. OUT keeps `console`, which is shown on failure.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
-modules=() tools=()
-while getopts m:t: option; do
+modules=() tools=() test_nic=
+while getopts nm:t: option; do
   case $option in
+    n) test_nic=test_nic ;;
     m) read -ra modules <<<"$OPTARG" ;;
     t) read -ra tools <<<"$OPTARG" ;;
     *) exit 2 ;;
@@ -18,6 +19,7 @@ kernel=$(realpath -m "$1") out=$(realpath -m "$2") program=$(realpath "$3")
 shift 3
 
 "$here/kernel.sh" "$kernel"
+[ -z "$test_nic" ] || "$here/netdev/build.sh" "$kernel"
 release=$(cat "$kernel/version")
 
 # The machine's root is its initial RAM disk, uncompressed: unpacking is slow under emulation.
@@ -38,8 +40,9 @@ for module in "${modules[@]}"; do modprobe -d "$kernel" -S "$release" --show-dep
     install -D -m644 "$file" "$root/lib/modules/${file#*/lib/modules/}"
   done
 cp "$kernel/lib/modules/$release"/modules.{builtin,builtin.modinfo,order} "$root/lib/modules/$release/"
+[ -z "$test_nic" ] || install -D -m644 "$kernel/test_nic.ko" "$root/lib/modules/$release/extra/test_nic.ko"
 depmod -b "$root" "$release"
-echo "${modules[*]}" >"$root/modules"
+echo "${modules[*]} $test_nic" >"$root/modules"
 
 binaries=("$program")
 for tool in "${tools[@]}"; do binaries+=("$(realpath "$(command -v "$tool")")"); done

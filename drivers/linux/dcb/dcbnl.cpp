@@ -1,0 +1,92 @@
+#include "drivers/linux/dcb/dcbnl.hpp"
+
+#include <cerrno>
+
+namespace lockstep::dcb {
+namespace {
+
+using netlink::Attribute;
+using netlink::AttributeTable;
+using netlink::AttributeWalk;
+using netlink::Bytes;
+using netlink::Request;
+
+using Top = AttributeTable<DCB_ATTR_MAX + 1>;
+
+Error wrong(std::string_view what) { return Error{ErrorKind::transient, "dcbnl: " + std::string(what)}; }
+
+Result<Top> top_of(Bytes payload, std::string_view what) {
+  TRY(const auto message, netlink::framed<dcbmsg>(payload, what));
+  return Top::parse(message.attributes, what);
+}
+
+Result<std::vector<dcb_app>> decode_apps(Bytes bytes) {
+  std::vector<dcb_app> out;
+  AttributeWalk walk(bytes);
+  for (Attribute one; walk.next(one);) {
+    if (one.type != DCB_ATTR_IEEE_APP) continue;
+    const auto app = netlink::read_as<dcb_app>(one.payload);
+    if (!app || one.payload.size() != sizeof(dcb_app)) return wrong("an app entry of a wrong size");
+    if (app->priority >= IEEE_8021QAZ_MAX_TCS) return wrong("an app entry with a priority above 7");
+    out.push_back(*app);
+  }
+  TRY_DONE(walk.finish("DCB app table"));
+  return out;
+}
+
+Result<Done> check(const PortDcb& port) {
+  if (port.buffer)
+    for (const std::uint8_t buffer : port.buffer->prio2buffer)
+      if (buffer >= DCBX_MAX_BUFFERS) return wrong("a priority in a buffer above 7");
+  if (port.ets)
+    for (const std::uint8_t tc : port.ets->prio_tc)
+      if (tc >= IEEE_8021QAZ_MAX_TCS) return wrong("a priority in a traffic class above 7");
+  return Done{};
+}
+
+}  // namespace
+
+Request request(std::uint16_t type, std::uint8_t command, std::string_view port) {
+  Request out(type, NLM_F_ACK);
+  dcbmsg header{};
+  header.cmd = command;
+  out.header(header).put_text(DCB_ATTR_IFNAME, port);
+  return out;
+}
+
+Request get_request(std::string_view port) { return request(RTM_GETDCB, DCB_CMD_IEEE_GET, port); }
+
+Request set_mode_request(std::string_view port, std::uint8_t mode) {
+  Request out = request(RTM_SETDCB, DCB_CMD_SDCBX, port);
+  out.put_number(DCB_ATTR_DCBX, mode);
+  return out;
+}
+
+Result<PortDcb> decode_port(Bytes payload) {
+  TRY(auto top, top_of(payload, "DCB reply"));
+  TRY(auto ieee,
+      AttributeTable<DCB_ATTR_IEEE_MAX + 1>::parse(top.bytes(DCB_ATTR_IEEE), "DCB reply's IEEE part"));
+  PortDcb out;
+  out.ets = ieee.number<ieee_ets>(DCB_ATTR_IEEE_ETS);
+  out.pfc = ieee.number<ieee_pfc>(DCB_ATTR_IEEE_PFC);
+  out.buffer = ieee.number<dcbnl_buffer>(DCB_ATTR_DCB_BUFFER);
+  out.mode = top.number<std::uint8_t>(DCB_ATTR_DCBX);
+  TRY(out.apps, decode_apps(ieee.bytes(DCB_ATTR_IEEE_APP_TABLE)));
+  TRY_DONE(ieee.sound("DCB reply's IEEE part"));
+  TRY_DONE(top.sound("DCB reply"));
+  TRY_DONE(check(out));
+  return out;
+}
+
+Result<int> decode_refusal(Bytes payload) {
+  TRY(const auto message, netlink::framed<dcbmsg>(payload, "answer to a DCB set"));
+  TRY(auto top, Top::parse(message.attributes, "answer to a DCB set"));
+  const bool of_mode = message.header.cmd == DCB_CMD_SDCBX;
+  const auto byte = top.number<std::uint8_t>(of_mode ? DCB_ATTR_DCBX : DCB_ATTR_IEEE);
+  TRY_DONE(top.sound("answer to a DCB set"));
+  if (!byte) return wrong("an answer to a set that does not say whether it was done");
+  if (of_mode) return *byte == 0 ? 0 : EINVAL;
+  return (256 - *byte) % 256;  // a negative errno, cut to eight bits
+}
+
+}  // namespace lockstep::dcb
