@@ -31,8 +31,12 @@ std::string revision_of(const State& state) {
   if (state.bfd) config += print(state.bfd->config);
   if (state.bgp)
     for (const auto& [name, session] : state.bgp->sessions) effects += name + "=" + session + "\n";
+  if (state.bgp)
+    for (const auto& [name, timers] : state.bgp->in_use)
+      effects += name + "=" + std::to_string(timers.keepalive_s) + "," + std::to_string(timers.hold_s) + "\n";
   if (state.bfd)
     for (const auto& [name, session] : state.bfd->sessions) effects += name + "~" + session + "\n";
+  for (const auto& [name, life] : state.daemons) effects += name + ":" + life + "\n";
   return digest(config) + "." + digest(effects);
 }
 
@@ -40,13 +44,18 @@ bool same_config(std::string_view a, std::string_view b) {
   return a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
 }
 
+bool sets_timers(const Edit& edit) {
+  return edit.field == Field::neighbor_hold || edit.field == Field::neighbor_keepalive;
+}
+
 Wanted wanted_for(const Scope& scope) {
-  Wanted wanted{.bgp = false, .bfd = false, .effects = false};
+  Wanted wanted{.bgp = false, .bfd = false, .effects = false, .daemons = false};
   for (const RowId id : rows_read()) {
     if (!scope.wants(id)) continue;
     wanted.bgp |= needs_bgp(id);
     wanted.bfd |= needs_bfd(id);
     wanted.effects |= is_effect(id);
+    wanted.daemons |= needs_daemons(id);
   }
   return wanted;
 }
@@ -54,8 +63,7 @@ Wanted wanted_for(const Scope& scope) {
 class FrrDriver : public Driver, public Preview {
  public:
   explicit FrrDriver(FrrTarget target)
-      : target_(std::move(target)),
-        remedy_(target_.run_dir, target_.config_file, [this] { return seen(); }) {}
+      : target_(std::move(target)), remedy_(target_, [this] { return seen(); }) {}
 
   Traits traits() const override {
     Traits traits;
@@ -85,6 +93,8 @@ class FrrDriver : public Driver, public Preview {
   }
   Result<Done> check(const Guard& guard, const State& state);
   Result<Done> send(const std::vector<Step>& steps, Receipt& receipt, const Call& call);
+  void save(Receipt& receipt, const Call& call) const;
+  void reset(const Reset& reset, Receipt& receipt, const Call& call) const;
   Result<std::optional<std::string>> say_all(const std::vector<Sent>& lines, std::size_t& failed,
                                              const Call& call);
 
@@ -101,10 +111,11 @@ Result<Observation> FrrDriver::observe(const Scope& scope, std::string_view if_n
   out.device = target_.device;
   State state = read(target_.run_dir, wanted, call);
   out.when = std::chrono::steady_clock::now();
-  for (const auto* error : {&state.bgp_error, &state.bfd_error})
+  for (const auto* error : {&state.bgp_error, &state.bfd_error, &state.daemons_error})
     if (*error && (*error)->kind == ErrorKind::cancelled) return **error;
   const bool nothing = (!wanted.bgp || state.bgp_error) && (!wanted.bfd || state.bfd_error);
-  if (nothing && (wanted.bgp || wanted.bfd)) return state.bgp_error ? *state.bgp_error : *state.bfd_error;
+  if (nothing && state.daemons.empty() && (wanted.bgp || wanted.bfd))
+    return state.bgp_error ? *state.bgp_error : *state.bfd_error;
   out.unread = unread_of(state, scope);
   if (out.unread.empty()) out.revision = revision_of(state);
   const bool unchanged = !out.revision.empty() && out.revision == if_not;
@@ -141,7 +152,8 @@ Result<Receipt> FrrDriver::apply(const ChangeSet& changes, const Guard& guard, c
   Receipt receipt;
   receipt.ticket = guard.ticket;
   std::vector<Edit> edits;
-  Wanted wanted{.bgp = !guard.revision.empty(), .bfd = !guard.revision.empty(), .effects = false};
+  Wanted wanted{
+      .bgp = !guard.revision.empty(), .bfd = !guard.revision.empty(), .effects = false, .daemons = false};
   for (std::size_t i = 0; i < changes.size(); ++i) {
     receipt.outcomes.push_back({changes[i].path, std::nullopt});
     auto edit = edit_of(changes[i], i);
@@ -152,6 +164,7 @@ Result<Receipt> FrrDriver::apply(const ChangeSet& changes, const Guard& guard, c
     edits.push_back(*std::move(edit));
     wanted.bgp |= needs_bgp(changes[i].path.row());
     wanted.bfd |= needs_bfd(changes[i].path.row());
+    wanted.effects |= sets_timers(edits.back());
   }
   const State state = read(target_.run_dir, wanted, call);
   if (state.bgp_error) return *state.bgp_error;
@@ -163,13 +176,34 @@ Result<Receipt> FrrDriver::apply(const ChangeSet& changes, const Guard& guard, c
     return receipt;
   }
   TRY_DONE(send(*steps, receipt, call));
-  if (target_.config_file.empty()) return receipt;
-  if (auto saved = save_running(target_.run_dir, target_.config_file, call); !saved) {
-    const Error error = wrap("done, but not saved: an FRR restart would lose it", std::move(saved.error()));
-    for (auto& outcome : receipt.outcomes)
-      if (!outcome.error) outcome.error = error;
-  }
+  save(receipt, call);
+  for (const Reset& one : resets_of(edits, state)) reset(one, receipt, call);
   return receipt;
+}
+
+void FrrDriver::save(Receipt& receipt, const Call& call) const {
+  if (target_.config_file.empty()) return;
+  auto saved = save_running(target_.run_dir, target_.config_file, call);
+  if (saved) return;
+  const Error error = wrap("done, but not saved: an FRR restart would lose it", std::move(saved.error()));
+  for (auto& outcome : receipt.outcomes)
+    if (!outcome.error) outcome.error = error;
+}
+
+void FrrDriver::reset(const Reset& reset, Receipt& receipt, const Call& call) const {
+  for (const std::size_t change : reset.changes)
+    if (receipt.outcomes[change].error) return;
+  std::optional<Error> error;
+  auto bgpd = Vty::connect(target_.run_dir, "bgpd", call);
+  auto reply = bgpd ? bgpd->say(reset.line, Intention::writes, call) : std::move(bgpd.error());
+  if (!reply)
+    error = std::move(reply.error());
+  else if (reply->code != 0)
+    error = Error{ErrorKind::refused, "bgpd: '" + reset.line + "': " + reply->words()};
+  if (!error)
+    return receipt.notes.push_back("bgpd: " + reset.line + ": timers hold from a session's opening");
+  for (const std::size_t change : reset.changes)
+    receipt.outcomes[change].error = wrap("set, but the session keeps its former timers", *error);
 }
 
 // FRR's words on the first line that it refused (and which step that was); none: it took all.
@@ -230,6 +264,7 @@ std::vector<std::string> FrrDriver::native(const ChangeSet& changes) const {
     return out;
   }
   for (const Sent& sent : transcript(*steps)) out.push_back(sent.daemon + "> " + sent.line);
+  for (const Reset& one : resets_of(edits, state)) out.push_back("bgpd> " + one.line);
   return out;
 }
 

@@ -8,6 +8,7 @@
 // that it has seen.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "drivers/driver.hpp"
@@ -19,6 +20,9 @@ struct FrrTarget {
   std::string run_dir;      // holds zebra.vty, bgpd.vty, bfdd.vty, staticd.vty
   std::string config_file;  // integrated frr.conf to save to; empty: nothing is saved
   std::string netns_path;   // where the daemons run; not needed to reach them, kept for messages
+  // Ends what is left of a daemon ("bgpd") and starts it with what is saved; none: that is somebody else's
+  // work (watchfrr's, systemd's).
+  std::function<Result<Done>(const std::string& daemon, const Call&)> restart{};
 };
 
 Attached make_frr_driver(FrrTarget target);

@@ -40,6 +40,9 @@ constexpr std::array kConfig{
 };
 constexpr RowId kBfdState = row("bgp/neighbor[*]/bfd-state");
 constexpr RowId kSession = row("bgp/neighbor[*]/session");
+constexpr RowId kHoldInUse = row("bgp/neighbor[*]/hold-in-use");
+constexpr RowId kKeepaliveInUse = row("bgp/neighbor[*]/keepalive-in-use");
+constexpr RowId kDaemon = row("routing-daemon[*]");
 constexpr RowId kForwarding = row("fib[*]");
 constexpr RowId kForwardingCount = row("fib[*]/paths");
 
@@ -115,9 +118,25 @@ void speaker_leaves(const Speaker& speaker, TreeBuilder& tree) {
   for (const Neighbor& one : speaker.neighbors) neighbor_leaves(one, tree);
 }
 
+struct DaemonKey {
+  std::string_view key;
+  std::string_view daemon;
+};
+constexpr std::array kDaemonKeys{DaemonKey{"bfd", "bfdd"}, DaemonKey{"bgp", "bgpd"},
+                                 DaemonKey{"rib", "zebra"}};
+
+// A session that is not up will run with what it proposes, unless the other end proposes less.
+void timer_leaves(const BgpState& bgp, const Neighbor& one, TreeBuilder& tree) {
+  const auto agreed = bgp.in_use.find(one.interface);
+  const Timers timers = agreed != bgp.in_use.end() ? agreed->second : agreed_alone(one.timers);
+  tree.add(Path(kHoldInUse, {one.interface}), Value::integer(timers.hold_s));
+  tree.add(Path(kKeepaliveInUse, {one.interface}), Value::integer(timers.keepalive_s));
+}
+
 void session_leaves(const State& state, TreeBuilder& tree) {
   if (!state.bgp || !state.bgp->speaker) return;
   for (const Neighbor& one : state.bgp->speaker->neighbors) {
+    timer_leaves(*state.bgp, one, tree);
     const auto session = state.bgp->sessions.find(one.interface);
     if (session != state.bgp->sessions.end())
       tree.add(Path(kSession, {one.interface}), Value::text(session->second));
@@ -138,14 +157,14 @@ std::vector<RowId> rows_written() {
 
 std::vector<RowId> rows_read() {
   std::vector<RowId> rows = rows_written();
-  rows.push_back(kBfdState);
-  rows.push_back(kSession);
+  rows.insert(rows.end(), {kBfdState, kSession, kHoldInUse, kKeepaliveInUse, kDaemon});
   return rows;
 }
 
 bool needs_bgp(RowId id) {
   const Entry* const entry = entry_of(id);
-  return id == kSession || id == kBfdState || (entry != nullptr && entry->carrier == Carrier::bgpd);
+  return id == kSession || id == kBfdState || is_timer_in_use(id) ||
+         (entry != nullptr && entry->carrier == Carrier::bgpd);
 }
 
 bool needs_bfd(RowId id) {
@@ -153,11 +172,20 @@ bool needs_bfd(RowId id) {
   return id == kBfdState || (entry != nullptr && entry->carrier == Carrier::bfdd);
 }
 
-bool is_effect(RowId id) { return id == kSession || id == kBfdState; }
+bool needs_daemons(RowId id) { return id == kDaemon; }
+bool is_effect(RowId id) { return id == kSession || id == kBfdState || is_timer_in_use(id); }
 bool is_session(RowId id) { return id == kSession; }
 bool is_bfd_session(RowId id) { return id == kBfdState; }
+bool is_timer_in_use(RowId id) { return id == kHoldInUse || id == kKeepaliveInUse; }
 bool is_forwarding(RowId id) { return id == kForwarding; }
 bool is_forwarding_count(RowId id) { return id == kForwardingCount; }
+
+std::string daemon_of(Path path) {
+  if (path.row() != kDaemon) return "";
+  for (const DaemonKey& one : kDaemonKeys)
+    if (one.key == path.key(0)) return std::string(one.daemon);
+  return "";
+}
 
 Result<Edit> edit_of(const Change& change, std::size_t index) {
   const auto refuse = [&change](const std::string& why) {
@@ -175,7 +203,10 @@ Result<Edit> edit_of(const Change& change, std::size_t index) {
   switch (change.want.kind()) {
     case Value::Kind::present: edit.on = true; break;
     case Value::Kind::boolean: edit.on = change.want.as_boolean(); break;
-    case Value::Kind::integer: edit.word = std::to_string(change.want.as_integer()); break;
+    case Value::Kind::integer:
+      edit.number = change.want.as_integer();
+      edit.word = std::to_string(edit.number);
+      break;
     case Value::Kind::text: edit.word = change.want.as_text(); break;
     default: return refuse("a value of this type has no meaning in FRR");
   }
@@ -192,6 +223,9 @@ void leaves_of(const State& state, const Scope& scope, TreeBuilder& out) {
     for (const BfdProfile& profile : state.bfd->profiles) profile_leaves(profile, all);
   if (state.bgp && state.bgp->speaker) speaker_leaves(*state.bgp->speaker, all);
   session_leaves(state, all);
+  for (const DaemonKey& one : kDaemonKeys)
+    if (const auto life = state.daemons.find(std::string(one.daemon)); life != state.daemons.end())
+      all.add(Path(kDaemon, {one.key}), Value::text(life->second));
   const Tree tree = all.build();
   for (const Leaf& leaf : tree.leaves())
     if (scope.wants(leaf.path.row())) out.add(leaf.path, leaf.value);
@@ -205,6 +239,8 @@ std::vector<Unread> unread_of(const State& state, const Scope& scope) {
       out.push_back({id, {}, *state.bgp_error});
     else if (state.bfd_error && needs_bfd(id))
       out.push_back({id, {}, *state.bfd_error});
+    else if (state.daemons_error && needs_daemons(id))
+      out.push_back({id, {}, *state.daemons_error});
   }
   return out;
 }

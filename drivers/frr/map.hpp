@@ -39,8 +39,9 @@ struct Edit {
   Field field;
   std::string key = {};  // neighbour's interface, prefix, profile or source; empty: the speaker itself
   bool remove = false;
-  std::string word = {};  // text and integers
-  bool on = false;        // booleans and present
+  std::string word = {};    // text and integers
+  std::int64_t number = 0;  // integers
+  bool on = false;          // booleans and present
   std::size_t change = 0;
 };
 
@@ -48,13 +49,18 @@ std::vector<RowId> rows_read();
 std::vector<RowId> rows_written();
 bool needs_bgp(RowId row);
 bool needs_bfd(RowId row);
+bool needs_daemons(RowId row);
 bool is_effect(RowId row);
 
 // The session, or the kernel's next hops, that an effect difference is about.
 bool is_session(RowId row);
 bool is_bfd_session(RowId row);
+bool is_timer_in_use(RowId row);
 bool is_forwarding(RowId row);
 bool is_forwarding_count(RowId row);
+
+// The daemon that an effect difference is about; empty: none.
+std::string daemon_of(Path path);
 
 Result<Edit> edit_of(const Change& change, std::size_t index);
 void leaves_of(const State& state, const Scope& scope, TreeBuilder& tree);

@@ -29,6 +29,8 @@ constexpr const char* kKeepShortest = "zebra nexthop-group keep 1";
 constexpr int kTries = 3;
 constexpr std::chrono::seconds kWithin{300};
 
+constexpr Wanted kSpeakerOnly{.bgp = true, .bfd = false, .effects = false, .daemons = false};
+
 std::vector<std::string> sorted(std::vector<std::string> all) {
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -83,7 +85,7 @@ struct Knobs {
 };
 
 Result<Knobs> knobs_of(const std::string& run_dir, const Call& call) {
-  const State now = read(run_dir, {.bgp = true, .bfd = false, .effects = false}, call);
+  const State now = read(run_dir, kSpeakerOnly, call);
   if (now.bgp_error) return *now.bgp_error;
   if (!now.bgp->speaker) return Error{ErrorKind::refused, "there is no `router bgp`"};
   const Speaker& speaker = *now.bgp->speaker;
@@ -165,6 +167,7 @@ Result<RouteView> ask_route(const std::string& run_dir, const std::string& prefi
 
 FrrRemedy::Cure FrrRemedy::cure_for(const Change& effect) const {
   const RowId id = effect.path.row();
+  if (!daemon_of(effect.path).empty()) return target_.restart ? Cure::restart : Cure::none;
   const State seen = seen_();
   if (!seen.bgp || !seen.bgp->speaker) return Cure::none;
   const auto session = [&seen](const std::string& interface) {
@@ -181,6 +184,8 @@ FrrRemedy::Cure FrrRemedy::cure_for(const Change& effect) const {
   }
   // Which one is missing is not known: FRR had the choice. It installs all of its choice anew.
   if (is_forwarding_count(id)) return few_paths(effect) ? Cure::reinstall : Cure::none;
+  if (is_timer_in_use(id))
+    return session(std::string(effect.path.key(0))) == kEstablished ? Cure::clear : Cure::none;
   if (!is_forwarding(id)) return Cure::none;
   const std::vector<std::string> missing = missing_of(effect);
   if (missing.empty()) return Cure::none;
@@ -206,6 +211,12 @@ std::optional<Remedy::Offer> FrrRemedy::offer(const Change& effect) const {
           "accept-routes",
           "activates IPv4 unicast on the neighbour and turns off the RFC 8212 guard that discards all routes",
           Disruption::none, kTries, kWithin};
+    case Cure::restart:
+      return Offer{
+          "restart-daemon",
+          "ends what is left of the daemon (of all of FRR, if it is zebra) and starts it with its saved "
+          "configuration",
+          Disruption::traffic, kTries, kWithin};
   }
   return std::nullopt;
 }
@@ -216,25 +227,27 @@ Result<Done> FrrRemedy::cure(const Change& effect, const Call& call) {
     case Cure::none: return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
     case Cure::reinstall: return reinstall(key, call);
     case Cure::accept: return accept_routes(key, call);
+    case Cure::restart: return restart(daemon_of(effect.path), call);
     case Cure::clear: break;
   }
+  if (is_timer_in_use(effect.path.row())) return renew_timers(effect, call);
   if (!is_forwarding(effect.path.row())) return clear(key, call);
   for (const std::string& interface : missing_of(effect)) TRY_DONE(clear(interface, call));
   return Done{};
 }
 
 Result<Done> FrrRemedy::reinstall(const std::string& prefix, const Call& call) {
-  TRY(const RouteView before, ask_route(run_dir_, prefix, call));
+  TRY(const RouteView before, ask_route(target_.run_dir, prefix, call));
   if (before.protocol != "bgp" || !before.installed)
     return Error{ErrorKind::refused, prefix + ": FRR itself has no installed BGP route"};
   if (before.interfaces.size() < 2)
     return Error{ErrorKind::refused, prefix + ": FRR itself has one next hop only, by " +
                                          (before.interfaces.empty() ? "nothing" : before.interfaces[0])};
-  TRY(const Knobs knobs, knobs_of(run_dir_, call));
+  TRY(const Knobs knobs, knobs_of(target_.run_dir, call));
 
   auto done = knobs.keep(kKeepShortest, call);
   if (done) done = knobs.paths("maximum-paths 1", call);
-  if (done) done = await_no_group(run_dir_, before.group, call);
+  if (done) done = await_no_group(target_.run_dir, before.group, call);
   // Put back in any case, with time of its own: a stop must not leave the device on one path.
   const Call own{.deadline = std::chrono::steady_clock::now() + kPutBack, .stop = {}};
   if (auto put_back = knobs.put_back(own); !put_back) {
@@ -243,25 +256,48 @@ Result<Done> FrrRemedy::reinstall(const std::string& prefix, const Call& call) {
     return error;
   }
   if (!done) return done;
-  return await_paths(run_dir_, prefix, before.interfaces.size(), call);
+  return await_paths(target_.run_dir, prefix, before.interfaces.size(), call);
 }
 
 Result<Done> FrrRemedy::clear(const std::string& interface, const Call& call) {
-  TRY(Vty bgpd, Vty::connect(run_dir_, "bgpd", call));
+  TRY(Vty bgpd, Vty::connect(target_.run_dir, "bgpd", call));
   return configure(bgpd, {"clear bgp " + interface}, call);
 }
 
+Result<Done> FrrRemedy::restart(const std::string& daemon, const Call& call) {
+  TRY_DONE(target_.restart(daemon, call));
+  if (daemon != "zebra") return Done{};
+  // One that starts takes its predecessor's routes out of the kernel (rib_sweep_route, zebra_rib.c), and the
+  // others look for it again only after 10 s (zclient_event, lib/zclient.c), peers sending all the while: so
+  // they start anew too, as under watchfrr(8).
+  TRY_DONE(target_.restart("bgpd", call));
+  return target_.restart("bfdd", call);
+}
+
+// Both ends, and both timers of each, ask for the same: the first reset serves all.
+Result<Done> FrrRemedy::renew_timers(const Change& effect, const Call& call) {
+  const std::string interface(effect.path.key(0));
+  const State now =
+      read(target_.run_dir, {.bgp = true, .bfd = false, .effects = true, .daemons = false}, call);
+  if (now.bgp_error) return *now.bgp_error;
+  if (!now.bgp->in_use.contains(interface)) return Done{};  // it is coming up, with what is configured
+  TreeBuilder leaves;
+  leaves_of(now, Scope{{effect.path.row()}}, leaves);
+  if (leaves.build().value(effect.path) == effect.want) return Done{};
+  return clear(interface, call);
+}
+
 Result<Done> FrrRemedy::accept_routes(const std::string& interface, const Call& call) {
-  const State now = read(run_dir_, {.bgp = true, .bfd = false, .effects = false}, call);
+  const State now = read(target_.run_dir, kSpeakerOnly, call);
   if (now.bgp_error) return *now.bgp_error;
   if (!now.bgp->speaker) return Error{ErrorKind::refused, "there is no `router bgp`"};
-  TRY(Vty bgpd, Vty::connect(run_dir_, "bgpd", call));
+  TRY(Vty bgpd, Vty::connect(target_.run_dir, "bgpd", call));
   TRY_DONE(configure(bgpd,
                      {"configure terminal", now.bgp->speaker->header, "no bgp ebgp-requires-policy",
                       "address-family ipv4 unicast", "neighbor " + interface + " activate", "end"},
                      call));
-  if (config_file_.empty()) return Done{};
-  return save_running(run_dir_, config_file_, call);
+  if (target_.config_file.empty()) return Done{};
+  return save_running(target_.run_dir, target_.config_file, call);
 }
 
 }  // namespace lockstep::frr

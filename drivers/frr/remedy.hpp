@@ -2,38 +2,40 @@
 //
 // reinstall-multipath: the kernel's next-hop group has lost a member that FRR calls installed (FRR 8.4 after
 // a link flap, FRRouting/frr #15505): maximum-paths goes to 1, and back once zebra has followed; while it
-// lasts traffic keeps to one path. clear-session: a neighbour that stays down, or whose only route the kernel
-// lost. accept-routes: a session that discards every route because the RFC 8212 guard is on. Promises:
-// maximum-paths is put back even when the call ends early. Refuses to cure what it did not cause: a next hop
-// that FRR itself does not have, a neighbour that is shut.
+// lasts traffic keeps to one path. clear-session: a neighbour that stays down, whose only route the kernel
+// lost, or that runs with timers of former times. accept-routes: a session that discards every route because
+// the RFC 8212 guard is on. restart-daemon: one that is dead or hangs, where the target can start it.
+// Promises: maximum-paths is put back even when the call ends early; a session that has agreed on the wanted
+// timers meanwhile is left alone. Refuses to cure what it did not cause: a next hop that FRR itself does not
+// have, a neighbour that is shut.
 #pragma once
 
 #include <functional>
 #include <string>
 
-#include "drivers/driver.hpp"
+#include "drivers/frr/driver.hpp"
 #include "drivers/frr/state.hpp"
 
 namespace lockstep::frr {
 
 class FrrRemedy : public Remedy {
  public:
-  // `seen` is the last observation's state; it may be empty.
-  FrrRemedy(std::string run_dir, std::string config_file, std::function<State()> seen)
-      : run_dir_(std::move(run_dir)), config_file_(std::move(config_file)), seen_(std::move(seen)) {}
+  // `seen` is the last observation's state; it may be empty. The target must outlive the remedy.
+  FrrRemedy(const FrrTarget& target, std::function<State()> seen) : target_(target), seen_(std::move(seen)) {}
 
   std::optional<Offer> offer(const Change& effect) const override;
   Result<Done> cure(const Change& effect, const Call& call) override;
 
  private:
-  enum class Cure : std::uint8_t { none, reinstall, clear, accept };
+  enum class Cure : std::uint8_t { none, reinstall, clear, accept, restart };
   Cure cure_for(const Change& effect) const;
   Result<Done> reinstall(const std::string& prefix, const Call& call);
   Result<Done> clear(const std::string& interface, const Call& call);
+  Result<Done> restart(const std::string& daemon, const Call& call);
+  Result<Done> renew_timers(const Change& effect, const Call& call);
   Result<Done> accept_routes(const std::string& interface, const Call& call);
 
-  std::string run_dir_;
-  std::string config_file_;
+  const FrrTarget& target_;
   std::function<State()> seen_;
 };
 

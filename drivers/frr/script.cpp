@@ -22,6 +22,24 @@ const Edit* of(const Fields& fields, Field field) {
   return found == fields.end() ? nullptr : found->second;
 }
 
+// What a neighbour proposes without timers of its own; 60 and 180 s are the traditional profile's.
+Timers usual_timers(const Speaker* speaker, const Neighbor* have) {
+  if (have != nullptr) return have->usual_timers;
+  return speaker != nullptr ? speaker->default_timers : Timers{60, 180};
+}
+
+// One line carries both: what is not asked for stays as it is, what is removed goes to its usual value.
+Timers timers_after(const Speaker* speaker, const Neighbor* have, const Edit* keepalive, const Edit* hold) {
+  const Timers usual = usual_timers(speaker, have);
+  Timers out = have != nullptr ? have->timers : usual;
+  const auto settle = [](const Edit* edit, std::int64_t otherwise, std::int64_t& value) {
+    if (edit != nullptr) value = edit->remove ? otherwise : edit->number;
+  };
+  settle(keepalive, usual.keepalive_s, out.keepalive_s);
+  settle(hold, usual.hold_s, out.hold_s);
+  return out;
+}
+
 class Writer {
  public:
   explicit Writer(const State& have) : have_(have) {
@@ -194,24 +212,16 @@ class Writer {
     std::vector<std::size_t> changes;
     if (keepalive != nullptr) changes.push_back(keepalive->change);
     if (hold != nullptr) changes.push_back(hold->change);
-    const bool any_wanted =
-        (keepalive != nullptr && !keepalive->remove) || (hold != nullptr && !hold->remove);
-    if (!any_wanted) {
+    const bool both_removed = keepalive != nullptr && keepalive->remove && hold != nullptr && hold->remove;
+    if (both_removed) {
       if (have != nullptr && have->own_timers) router("no " + self + " timers", std::move(changes));
       return;
     }
-    // The line carries both; what is not asked for stays as it is, what is removed goes to 60 and 180 s
-    // (the traditional profile's), unless the speaker says otherwise.
-    const Timers usual = speaker_ != nullptr ? speaker_->default_timers : Timers{60, 180};
-    const Timers now = have != nullptr ? have->timers : usual;
-    const auto chosen = [](const Edit* edit, std::int64_t at_present, std::int64_t otherwise) {
-      if (edit == nullptr) return std::to_string(at_present);
-      return edit->remove ? std::to_string(otherwise) : edit->word;
-    };
-    const std::string k = chosen(keepalive, now.keepalive_s, usual.keepalive_s);
-    const std::string h = chosen(hold, now.hold_s, usual.hold_s);
-    if (have != nullptr && k == std::to_string(now.keepalive_s) && h == std::to_string(now.hold_s)) return;
-    router(self + " timers " + k + " " + h, std::move(changes));
+    const Timers now = have != nullptr ? have->timers : usual_timers(speaker_, have);
+    const Timers then = timers_after(speaker_, have, keepalive, hold);
+    if (have != nullptr && then == now) return;
+    router(self + " timers " + std::to_string(then.keepalive_s) + " " + std::to_string(then.hold_s),
+           std::move(changes));
   }
 
   void neighbor_bfd(const std::string& self, const Neighbor* have, const Fields& fields) {
@@ -306,6 +316,31 @@ class Writer {
 
 Result<std::vector<Step>> script_of(const std::vector<Edit>& edits, const State& have) {
   return Writer(have).write(edits);
+}
+
+std::vector<Reset> resets_of(const std::vector<Edit>& edits, const State& have) {
+  std::map<std::string, Fields> timed;
+  std::vector<Reset> out;
+  for (const Edit& edit : edits) {
+    if (edit.field == Field::speaker && edit.remove) return out;
+    if (edit.field == Field::neighbor_hold || edit.field == Field::neighbor_keepalive)
+      timed[edit.key][edit.field] = &edit;
+  }
+  for (const Edit& edit : edits)
+    if (edit.field == Field::neighbor && edit.remove) timed.erase(edit.key);
+  if (!have.bgp || !have.bgp->speaker) return out;
+  for (const auto& [name, fields] : timed) {
+    const Neighbor* const one = have.bgp->speaker->neighbor(name);
+    const auto in_use = have.bgp->in_use.find(name);
+    if (one == nullptr || in_use == have.bgp->in_use.end()) continue;
+    const Timers then = timers_after(&*have.bgp->speaker, one, of(fields, Field::neighbor_keepalive),
+                                     of(fields, Field::neighbor_hold));
+    if (in_use->second == agreed_alone(then)) continue;
+    Reset reset{.line = "clear bgp " + name, .changes = {}};
+    for (const auto& [field, edit] : fields) reset.changes.push_back(edit->change);
+    out.push_back(std::move(reset));
+  }
+  return out;
 }
 
 std::vector<Sent> transcript(const std::vector<Step>& steps) {

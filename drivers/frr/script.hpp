@@ -26,6 +26,14 @@ struct Step {
 // `have` must hold the parts that the edits are about.
 Result<std::vector<Step>> script_of(const std::vector<Edit>& edits, const State& have);
 
+// An established session that runs with other timers than the edits leave it: those are agreed on when it
+// opens, so it is opened anew once they are set.
+struct Reset {
+  std::string line;  // "clear bgp up0", outside the configuration
+  std::vector<std::size_t> changes;
+};
+std::vector<Reset> resets_of(const std::vector<Edit>& edits, const State& have);
+
 // A line as it is sent. `step`: which step it serves.
 struct Sent {
   std::string daemon;

@@ -71,7 +71,8 @@ class Neighbors {
       if (!one.bfd && group != nullptr) one.bfd = group->it.bfd;
       if (group != nullptr && group->it.shutdown) one.shutdown = true;
       const auto inherited = group != nullptr ? group->it.own_timers : std::nullopt;
-      one.timers = one.own_timers ? *one.own_timers : inherited.value_or(default_timers);
+      one.usual_timers = inherited.value_or(default_timers);
+      one.timers = one.own_timers.value_or(one.usual_timers);
       const auto group_active = group != nullptr ? group->activated : std::nullopt;
       one.activated = entry.activated ? *entry.activated : group_active.value_or(activated_by_default);
       out.push_back(std::move(one));
@@ -155,6 +156,12 @@ void take_router_line(std::string_view line, Speaker& speaker, Neighbors& neighb
 }
 
 }  // namespace
+
+Timers agreed_alone(const Timers& proposed) {
+  const std::int64_t longest = proposed.hold_s / 3;
+  const bool shortened = proposed.keepalive_s == 0 || proposed.keepalive_s > longest;
+  return {shortened ? longest : proposed.keepalive_s, proposed.hold_s};
+}
 
 const Neighbor* Speaker::neighbor(std::string_view interface) const {
   for (const Neighbor& one : neighbors)

@@ -28,6 +28,8 @@ struct Timers {
   std::int64_t hold_s;
   bool operator==(const Timers&) const = default;
 };
+// What a session runs with whose other end proposes no smaller hold time (bgp_open_receive, bgp_packet.c).
+Timers agreed_alone(const Timers& proposed);
 
 // A neighbour on an interface (unnumbered).
 struct Neighbor {
@@ -35,7 +37,8 @@ struct Neighbor {
   std::string remote_as;  // "external", "internal", a number; empty: none
   std::string group;      // peer group whose settings it takes where it has none; empty: none
   std::optional<Timers> own_timers;
-  Timers timers;                   // in effect
+  Timers usual_timers;             // without its own: the group's, else the speaker's
+  Timers timers;                   // proposed to the other end
   std::optional<std::string> bfd;  // profile that watches the session, kNoProfile for FRR's default timers
   bool shutdown = false;
   bool activated = false;  // exchanges IPv4 unicast

@@ -8,6 +8,10 @@ namespace {
 
 using Json = nlohmann::json;
 
+// A daemon answers in 1 to 3 ms (README.md); one that has not in this time is said not to answer. A choice:
+// three that hang leave a look's usual 10 s unspent; watchfrr(8) waits 10 s for each.
+constexpr std::chrono::milliseconds kPatience{3000};
+
 std::string lower(std::string text) {
   for (char& c : text)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -17,6 +21,12 @@ std::string lower(std::string text) {
 std::string text_at(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::optional<std::int64_t> seconds_at(const Json& object, const char* milliseconds) {
+  const auto found = object.find(milliseconds);
+  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  return found->get<std::int64_t>() / 1000;
 }
 
 Result<Json> parse_json(std::string_view text, const char* command) {
@@ -34,8 +44,7 @@ std::string session_of(const Json& peer) {
   return state.empty() ? "unknown" : state.substr(0, state.find(' '));  // "idle (admin)"
 }
 
-Result<BgpState> read_bgp(const std::string& run_dir, bool effects, const Call& call) {
-  TRY(Vty vty, Vty::connect(run_dir, "bgpd", call));
+Result<BgpState> read_bgp(Vty& vty, bool effects, const Call& call) {
   BgpState out;
   TRY(out.config, read_config(vty, call));
   TRY(const std::string version, vty.ask("show version", call));
@@ -44,14 +53,15 @@ Result<BgpState> read_bgp(const std::string& run_dir, bool effects, const Call& 
   if (effects && out.speaker) {
     TRY(const std::string summary, vty.ask("show bgp summary json", call));
     TRY(out.sessions, bgp_sessions_of(summary));
+    TRY(const std::string neighbors, vty.ask("show bgp neighbors json", call));
+    TRY(out.in_use, bgp_timers_of(neighbors));
     for (const Neighbor& one : out.speaker->neighbors)
       if (!one.activated) out.sessions[one.interface] = kSessionInactive;
   }
   return out;
 }
 
-Result<BfdState> read_bfd(const std::string& run_dir, bool effects, const Call& call) {
-  TRY(Vty vty, Vty::connect(run_dir, "bfdd", call));
+Result<BfdState> read_bfd(Vty& vty, bool effects, const Call& call) {
   BfdState out;
   TRY(out.config, read_config(vty, call));
   out.profiles = bfd_profiles_of(out.config);
@@ -83,6 +93,19 @@ Result<std::map<std::string, std::string>> bgp_sessions_of(std::string_view json
   return out;
 }
 
+Result<std::map<std::string, Timers>> bgp_timers_of(std::string_view json) {
+  TRY(const Json neighbors, parse_json(json, "show bgp neighbors json"));
+  std::map<std::string, Timers> out;
+  if (!neighbors.is_object()) return out;
+  for (const auto& [name, peer] : neighbors.items()) {
+    if (!peer.is_object() || lower(text_at(peer, "bgpState")) != kEstablished) continue;
+    const auto keepalive = seconds_at(peer, "bgpTimerKeepAliveIntervalMsecs");
+    const auto hold = seconds_at(peer, "bgpTimerHoldTimeMsecs");
+    if (keepalive && hold) out[name] = Timers{*keepalive, *hold};
+  }
+  return out;
+}
+
 Result<std::map<std::string, std::string>> bfd_sessions_of(std::string_view json) {
   TRY(const Json peers, parse_json(json, "show bfd peers json"));
   std::map<std::string, std::string> out;
@@ -105,23 +128,65 @@ Result<RunningConfig> read_config(Vty& vty, const Call& call) {
   return config;
 }
 
+namespace {
+
+// One daemon after the other, each with what is wanted of it.
+class Look {
+ public:
+  Look(const std::string& run_dir, const Wanted& wanted, const Call& call)
+      : run_dir_(run_dir), wanted_(wanted), call_(call) {}
+
+  State take() {
+    if (auto bgpd = reach("bgpd", wanted_.bgp, state_.bgp_error))
+      keep(read_bgp(*bgpd, wanted_.effects, call_), state_.bgp, state_.bgp_error);
+    if (auto bfdd = reach("bfdd", wanted_.bfd, state_.bfd_error))
+      keep(read_bfd(*bfdd, wanted_.effects, call_), state_.bfd, state_.bfd_error);
+    std::optional<Error> told_by_its_life;
+    (void)reach("zebra", false, told_by_its_life);
+    return std::move(state_);
+  }
+
+ private:
+  // The daemon, when something is to be read of it and it answers.
+  std::optional<Vty> reach(const char* daemon, bool read, std::optional<Error>& error) {
+    if (!read && !wanted_.daemons) return std::nullopt;
+    Call own = call_;
+    own.deadline = std::min(call_.deadline, std::chrono::steady_clock::now() + kPatience);
+    auto vty = Vty::connect(run_dir_, daemon, own);
+    if (wanted_.daemons) note_life(daemon, vty);
+    if (vty) return read ? std::optional(*std::move(vty)) : std::nullopt;
+    if (read) error = std::move(vty.error());
+    return std::nullopt;
+  }
+
+  void note_life(const std::string& daemon, const Result<Vty>& vty) {
+    if (vty)
+      state_.daemons[daemon] = kRunning;
+    else if (vty.error().kind == ErrorKind::transient)
+      state_.daemons[daemon] =
+          daemon + (Vty::is_held(run_dir_, daemon) ? " does not answer" : " does not run");
+    else
+      state_.daemons_error = vty.error();
+  }
+
+  template <class T>
+  static void keep(Result<T> read, std::optional<T>& place, std::optional<Error>& error) {
+    if (read)
+      place = *std::move(read);
+    else
+      error = std::move(read.error());
+  }
+
+  const std::string& run_dir_;
+  const Wanted& wanted_;
+  const Call& call_;
+  State state_;
+};
+
+}  // namespace
+
 State read(const std::string& run_dir, const Wanted& wanted, const Call& call) {
-  State state;
-  if (wanted.bgp) {
-    auto bgp = read_bgp(run_dir, wanted.effects, call);
-    if (bgp)
-      state.bgp = *std::move(bgp);
-    else
-      state.bgp_error = std::move(bgp.error());
-  }
-  if (wanted.bfd) {
-    auto bfd = read_bfd(run_dir, wanted.effects, call);
-    if (bfd)
-      state.bfd = *std::move(bfd);
-    else
-      state.bfd_error = std::move(bfd.error());
-  }
-  return state;
+  return Look(run_dir, wanted, call).take();
 }
 
 }  // namespace lockstep::frr

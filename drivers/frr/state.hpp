@@ -1,7 +1,8 @@
 // State: all that one look at a device's FRR tells, before it is translated into leaves.
 //
 // Promises: read() only asks, never writes; a daemon that does not answer leaves its part empty with the
-// error beside it. Refuses nothing: what can't be read is said, not guessed.
+// error beside it, and costs its patience, not the whole call's. Refuses nothing: what can't be read is said,
+// not guessed.
 #pragma once
 
 #include <map>
@@ -19,6 +20,7 @@ struct BgpState {
   std::int64_t max_paths_default = 0;
   std::optional<Speaker> speaker;
   std::map<std::string, std::string> sessions;  // by interface: "established", "idle", ...; kSessionNoPolicy
+  std::map<std::string, Timers> in_use;         // by interface, of established sessions: as agreed on
 };
 
 struct BfdState {
@@ -37,7 +39,11 @@ inline constexpr std::string_view kEstablished = "established";
 inline constexpr std::string_view kBfdUp = "up";
 inline constexpr std::string_view kBfdNone = "no session";
 
+inline constexpr std::string_view kRunning = "running";
+
 struct State {
+  std::map<std::string, std::string> daemons;  // by name: kRunning, "bgpd does not run" or "... not answer"
+  std::optional<Error> daemons_error;          // why some are not there: not allowed to ask, or stopped
   std::optional<BgpState> bgp;
   std::optional<BfdState> bfd;
   std::optional<Error> bgp_error;
@@ -48,6 +54,7 @@ struct Wanted {
   bool bgp = true;
   bool bfd = true;
   bool effects = true;  // session states too
+  bool daemons = true;  // whether each answers
 };
 
 State read(const std::string& run_dir, const Wanted& wanted, const Call& call);
@@ -55,8 +62,10 @@ State read(const std::string& run_dir, const Wanted& wanted, const Call& call);
 // `show running-config` of one daemon, parsed.
 Result<RunningConfig> read_config(Vty& vty, const Call& call);
 
-// For tests and read(): the JSON of `show bgp summary json` and of `show bfd peers json`.
+// For tests and read(): the JSON of `show bgp summary json`, `show bgp neighbors json` and `show bfd peers
+// json`.
 Result<std::map<std::string, std::string>> bgp_sessions_of(std::string_view json);
+Result<std::map<std::string, Timers>> bgp_timers_of(std::string_view json);
 Result<std::map<std::string, std::string>> bfd_sessions_of(std::string_view json);
 
 }  // namespace lockstep::frr

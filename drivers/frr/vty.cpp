@@ -25,6 +25,19 @@ ErrorKind kind_of_connect(int error) {
   }
 }
 
+std::string socket_path(const std::string& run_dir, std::string_view daemon) {
+  return run_dir + "/" + std::string(daemon) + ".vty";
+}
+
+Result<sockaddr_un> address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path))
+    return Error{ErrorKind::invalid_spec, path + ": longer than a unix socket's name may be (107 bytes)"};
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
 }  // namespace
 
 std::string Reply::words() const {
@@ -39,13 +52,8 @@ std::string Reply::words() const {
 }
 
 Result<Vty> Vty::connect(const std::string& run_dir, std::string_view daemon, const Call& call) {
-  const std::string path = run_dir + "/" + std::string(daemon) + ".vty";
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path))
-    return Error{ErrorKind::invalid_spec, path + ": longer than a unix socket's name may be (107 bytes)"};
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-
+  const std::string path = socket_path(run_dir, daemon);
+  TRY(const sockaddr_un address, address_of(path));
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return Error{ErrorKind::transient, std::string("socket: ") + std::strerror(errno)};
   if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
@@ -57,6 +65,14 @@ Result<Vty> Vty::connect(const std::string& run_dir, std::string_view daemon, co
   TRY(const Reply reply, vty.say("enable", Intention::asks, call));
   if (reply.code != 0) return Error{ErrorKind::denied, std::string(daemon) + ": enable: " + reply.words()};
   return vty;
+}
+
+bool Vty::is_held(const std::string& run_dir, std::string_view daemon) {
+  const auto address = address_of(socket_path(run_dir, daemon));
+  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!address || !socket) return false;
+  return ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) == 0 ||
+         errno == EAGAIN;  // a full queue has an owner
 }
 
 Result<Reply> Vty::say(std::string_view command, Intention intention, const Call& call) {

@@ -39,6 +39,9 @@ class Vty {
   // Connects and enters enable mode. Nobody there (no socket, nobody listening) is transient.
   static Result<Vty> connect(const std::string& run_dir, std::string_view daemon, const Call& call);
 
+  // Whether a process holds the daemon's socket at all, dead or alive to questions.
+  static bool is_held(const std::string& run_dir, std::string_view daemon);
+
   // The reply, whatever its return code.
   Result<Reply> say(std::string_view command, Intention intention, const Call& call);
   // The text of a command that must succeed (code 0, or 1 which is a warning: "{}" of an empty table).

@@ -85,11 +85,9 @@ Result<DiscoveredHost> discover_host(const DiscoverTarget& target, const Call& c
   if ((*state)->ethtool_unread) out.notes.push_back("speeds: " + (*state)->ethtool_unread->text());
   std::map<std::string, LldpNeighbour> by_name;
   if (!target.lldpd_socket.empty()) {
-    auto asked = ask_lldpd(target.lldpd_socket, call);
-    if (asked)
-      by_name = *std::move(asked);
-    else
-      out.notes.push_back("neighbours: " + asked.error().text());
+    LldpdAnswer asked = ask_lldpd(target.lldpd_socket, call);
+    by_name = std::move(asked.heard);
+    if (asked.why) out.notes.push_back("neighbours: " + asked.why->text());
   }
   if (heard.failed) out.notes.push_back("neighbours: " + heard.failed->text());
   for (const Link& link : (*state)->network.links) {

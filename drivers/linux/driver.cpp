@@ -9,6 +9,7 @@
 #include "drivers/linux/capabilities.hpp"
 #include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/lldp.hpp"
+#include "drivers/linux/lldp_remedy.hpp"
 #include "drivers/linux/map.hpp"
 #include "drivers/linux/part.hpp"
 #include "drivers/linux/watch.hpp"
@@ -68,7 +69,8 @@ LinuxPart* part_of(const PartOfRow& parts, const Change& change) {
 
 class LinuxDriver : public Driver, public Preview {
  public:
-  explicit LinuxDriver(LinuxTarget target) : target_(std::move(target)), parts_(linux_parts(target_)) {
+  explicit LinuxDriver(LinuxTarget target)
+      : target_(std::move(target)), parts_(linux_parts(target_)), remedy_(target_.restart_lldpd) {
     for (const Path one : target_.named)
       if (one.row() == linux_map::kSysctl) sysctls_.emplace(one.key(0));
     for (const auto& part : parts_)
@@ -81,6 +83,7 @@ class LinuxDriver : public Driver, public Preview {
   Result<Done> settle(std::string_view ticket, Settlement settlement, const Call& call) override;
   std::vector<std::string> native(const ChangeSet& changes) const override;
   const LinuxTarget& target() const { return target_; }
+  Remedy* remedy() { return target_.restart_lldpd ? &remedy_ : nullptr; }
 
  private:
   Result<Done> admit(const Guard& guard, const Call& call);
@@ -90,6 +93,7 @@ class LinuxDriver : public Driver, public Preview {
   const LinuxTarget target_;
   const std::vector<std::unique_ptr<LinuxPart>> parts_;
   PartOfRow part_of_;
+  LldpRemedy remedy_;
   std::atomic<std::uint64_t> epoch_{0};
   mutable std::mutex mutex_;       // guards sysctls_
   std::set<std::string> sysctls_;  // grows by those that were applied
@@ -117,7 +121,8 @@ Traits LinuxDriver::traits() const {
     out.reads.insert(out.reads.end(), reads.begin(), reads.end());
     out.writes.insert(out.writes.end(), writes.begin(), writes.end());
   }
-  if (!target_.lldpd_socket.empty()) out.reads.push_back(linux_map::kPeer);
+  if (!target_.lldpd_socket.empty())
+    out.reads.insert(out.reads.end(), {linux_map::kPeer, linux_map::kLldpAgent});
   const std::set<std::string> named = sysctls();
   Call call;
   call.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);  // a probe takes microseconds
@@ -160,8 +165,8 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
   if (!*state) return wrap(target_.device, state->error());
   linux_map::leaves(**state, scope, named, tree, out.unread);
   out.notes = linux_map::marker_notes(**state);
-  if (!target_.lldpd_socket.empty() && scope.wants(linux_map::kPeer))
-    linux_map::peer_leaves(ask_lldpd(target_.lldpd_socket, call), tree, out.unread);
+  if (!target_.lldpd_socket.empty() && (scope.wants(linux_map::kPeer) || scope.wants(linux_map::kLldpAgent)))
+    linux_map::lldp_leaves(ask_lldpd(target_.lldpd_socket, call), (*state)->network, scope, tree, out.unread);
   out.have = tree.build();
   out.revision = revision_of(out.have);
   if (!if_not.empty() && if_not == out.revision) out.have = Tree();
@@ -330,6 +335,7 @@ Attached make_linux_driver(LinuxTarget target) {
   auto driver = std::make_unique<LinuxDriver>(std::move(target));
   Attached out;
   out.preview = driver.get();
+  out.remedy = driver->remedy();
   out.watch = [netns = driver->target().netns_path] { return watch_namespace(netns); };
   out.driver = std::move(driver);
   return out;

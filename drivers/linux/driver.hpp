@@ -8,6 +8,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,11 @@ struct LinuxTarget {
   std::vector<Path> named;
   // Where /sys, /proc and /etc are found: another folder is a recorded machine, for tests.
   std::filesystem::path root = "/";
-  // The control socket of the lldpd that runs there: interface[*]/peer is read from it. Empty: not read.
+  // The control socket of the lldpd that runs there: interface[*]/peer and lldp-agent are read from it.
+  // Empty: not read.
   std::string lldpd_socket;
+  // Ends what is left of that lldpd and starts it again; none: that is somebody else's work (systemd's).
+  std::function<Result<Done>(const Call&)> restart_lldpd{};
 };
 
 Attached make_linux_driver(LinuxTarget target);

@@ -2,7 +2,8 @@
 //
 // Promises: decode() checks every length and stops at the end-of-frame TLV; unknown TLVs are skipped. The
 // listener only receives: it changes nothing but the multicast membership of its own socket. The sender lets
-// Lockstep's hosts be seen where no lldpd runs. Refuses: frames without the three mandatory TLVs in order.
+// Lockstep's hosts be seen where no lldpd runs. An lldpd that hangs costs a question's patience, no more, and
+// is told from one that is not there. Refuses: frames without the three mandatory TLVs in order.
 #pragma once
 
 #include <chrono>
@@ -64,8 +65,14 @@ class LldpListener {
 // Sends one announcement on every interface that is up, carries and is not a loopback; how many were sent.
 Result<unsigned> announce_lldp(const std::string& system_name, const Call& call);
 
-// What a running lldpd knows, by interface name, asked over its control socket (liblldpctl).
-// `unsupported`: built without liblldpctl.
-Result<std::map<std::string, LldpNeighbour>> ask_lldpd(const std::string& socket_path, const Call& call);
+// What an lldpd said, asked over its control socket (liblldpctl).
+struct LldpdAnswer {
+  // unclear: nothing was learned of the agent itself (stopped, no time left, built without liblldpctl).
+  enum class Agent : std::uint8_t { answers, absent, silent, unclear };
+  Agent agent = Agent::unclear;
+  std::optional<Error> why;                      // of anything but answers
+  std::map<std::string, LldpNeighbour> heard{};  // by interface name; of several at a port the latest comer
+};
+LldpdAnswer ask_lldpd(const std::string& socket_path, const Call& call);
 
 }  // namespace lockstep

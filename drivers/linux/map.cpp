@@ -365,14 +365,25 @@ std::vector<std::string> marker_notes(const HostState& state) {
   return out;
 }
 
-void peer_leaves(const Result<std::map<std::string, LldpNeighbour>>& neighbours, TreeBuilder& tree,
-                 std::vector<Unread>& unread) {
-  if (!neighbours) {
-    unread.push_back(Unread{kPeer, {}, neighbours.error()});
+void lldp_leaves(const LldpdAnswer& answer, const NetworkState& network, const Scope& scope,
+                 TreeBuilder& tree, std::vector<Unread>& unread) {
+  using Agent = LldpdAnswer::Agent;
+  if (scope.wants(kLldpAgent)) {
+    switch (answer.agent) {
+      case Agent::answers: tree.add(Path(kLldpAgent, {}), Value::text("running")); break;
+      case Agent::absent: tree.add(Path(kLldpAgent, {}), Value::text("lldpd does not run")); break;
+      case Agent::silent: tree.add(Path(kLldpAgent, {}), Value::text("lldpd does not answer")); break;
+      case Agent::unclear: unread.push_back(Unread{kLldpAgent, {}, *answer.why}); break;
+    }
+  }
+  if (!scope.wants(kPeer)) return;
+  if (answer.why) {
+    unread.push_back(Unread{kPeer, {}, *answer.why});
     return;
   }
-  for (const auto& [port, neighbour] : *neighbours)
-    tree.add(Path(kPeer, {port}), Value::text(neighbour.text()));
+  for (const auto& [port, neighbour] : answer.heard)
+    if (const Link* const link = network.link(port); link != nullptr && link->carrier)
+      tree.add(Path(kPeer, {port}), Value::text(neighbour.text()));
 }
 
 bool is_scheduler_row(RowId id) {

@@ -21,6 +21,7 @@
 namespace lockstep::linux_map {
 
 inline constexpr RowId kPeer = row("interface[*]/peer");
+inline constexpr RowId kLldpAgent = row("lldp-agent");
 inline constexpr RowId kSysctl = row("sysctl[*]");
 
 // The rows that this driver reads, and those that it writes.
@@ -37,9 +38,10 @@ void leaves(const HostState& state, const Scope& scope, const std::set<std::stri
 // Which ECN markers are in use, in words.
 std::vector<std::string> marker_notes(const HostState& state);
 
-// `neighbours`: by interface name, as lldpd answered.
-void peer_leaves(const Result<std::map<std::string, LldpNeighbour>>& neighbours, TreeBuilder& tree,
-                 std::vector<Unread>& unread);
+// A port without carrier has no neighbour, whatever lldpd still remembers: it takes up a change of a link a
+// second later (event.c, levent_iface_recv).
+void lldp_leaves(const LldpdAnswer& answer, const NetworkState& network, const Scope& scope,
+                 TreeBuilder& tree, std::vector<Unread>& unread);
 
 // The egress scheduler of a port is one thing made of many leaves: all changes of one port belong together.
 bool is_scheduler_row(RowId row);

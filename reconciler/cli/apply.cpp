@@ -241,6 +241,17 @@ int tell_nothing_to_do(const LoopSession& session, const Plan& plan, int read, c
   return read;
 }
 
+// After an apply that could not read everything before: what it cured may be readable by now, and differ.
+int look_at_rest(LoopSession& session, const Console& console) {
+  const std::vector<DeviceState> states = session.look();
+  if (const int read = session.tell_unread(states, console); read != kExitInSync) return read;
+  const Result<Plan> rest = session.plan(states);
+  if (!rest) return console.fail(rest.error());
+  if (rest->empty()) return kExitInSync;
+  if (console.is_text()) console.print("what could not be read before differs: plan again\n");
+  return kExitDifferent;
+}
+
 }  // namespace
 
 int run_apply(const ApplyCommandOptions& given, const Console& console) {
@@ -284,7 +295,7 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
   }
   gate.emplace(session->cluster(), **journal, console);
   const int code = carry_out(*session, *plan, *std::move(owed), options, **journal, *gate, console);
-  return code == kExitInSync ? read : code;
+  return code == kExitInSync && read != kExitInSync ? look_at_rest(*session, console) : code;
 }
 
 }  // namespace lockstep

@@ -42,12 +42,19 @@ class Attacher {
                                 .netns_path = at.netns_path,
                                 .software_rate = true,
                                 .named = wanted_by_name(cluster_.compiled.intents[index]),
-                                .lldpd_socket = lldp_ ? at.lldpd_socket : ""});
+                                .lldpd_socket = lldp_ ? at.lldpd_socket : "",
+                                .restart_lldpd = [cluster = cluster_.id, device](const Call&) {
+                                  return restart_daemon(cluster, device, "lldpd");
+                                }});
     if (driver == DriverName::frr)
-      return make_frr_driver({.device = device,
-                              .run_dir = at.run_dir,
-                              .config_file = at.frr_config,
-                              .netns_path = at.netns_path});
+      return make_frr_driver(
+          {.device = device,
+           .run_dir = at.run_dir,
+           .config_file = at.frr_config,
+           .netns_path = at.netns_path,
+           .restart = [cluster = cluster_.id, device](const std::string& daemon, const Call&) {
+             return restart_daemon(cluster, device, daemon);
+           }});
     return std::nullopt;
   }
 

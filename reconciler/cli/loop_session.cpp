@@ -71,6 +71,7 @@ int LoopSession::tell_unread(const std::vector<DeviceState>& states, const Conso
     if (!chosen || state.complete()) continue;
     whole = false;
     std::string why = state.reachable ? "some of it was not read" : "nothing here reaches it";
+    if (!state.observation.unread.empty()) why = state.observation.unread.front().why.text();
     if (!state.errors.empty()) why = state.errors.front().text();
     if (console.is_text())
       std::fputs((console.progress().paint(Ink::yellow, "not observed: ") + state.device + ": " + why + "\n")

@@ -459,7 +459,9 @@ void Runner::finish(const Shared& work, StepState state, const std::string& why)
   --open_;
   busy_.erase(work->step->device);
   set(id, state, why);
-  if (state != StepState::done && state != StepState::nothing_to_do) return skip_dependants(id);
+  // Nothing builds on a remedy: what comes after it only kept out of its way.
+  const bool builds_on = work->step->remedy.empty() && state != StepState::done;
+  if (builds_on && state != StepState::nothing_to_do) return skip_dependants(id);
   for (const std::uint32_t next : next_[id]) {
     const Step& step = plan_.steps[next - 1];
     if (--waits_[next] == 0 && step.wave == work->step->wave &&

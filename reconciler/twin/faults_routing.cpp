@@ -43,8 +43,9 @@ Result<FaultLines> signal_daemon(const FaultOrder& order, int number, const char
     if (one.pid <= 0)
       return Error{ErrorKind::refused, fmt::format("{}: {} does not run: {}", order.device, daemon, one.how)};
     // The supervisor, its parent, has just told that it lives, and it alone could free the number.
-    if (::kill(one.pid, number) != 0) return errno_error(fmt::format("{}: kill {}", order.device, one.pid));
-    return FaultLines{fmt::format("{}: kill -{} {} ({})", order.device, name, one.pid, daemon)};
+    // Its process group is its own (daemons.cpp), and has the child that speaks for lldpd.
+    if (::kill(-one.pid, number) != 0) return errno_error(fmt::format("{}: kill -{}", order.device, one.pid));
+    return FaultLines{fmt::format("{}: kill -{} -{} ({})", order.device, name, one.pid, daemon)};
   }
   return Error{ErrorKind::invalid_spec, fmt::format("{} has no daemon '{}'", order.device, daemon)};
 }

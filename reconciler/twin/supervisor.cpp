@@ -76,7 +76,8 @@ class Supervisor {
   Result<Done> hand_over();
   void serve();
   void answer(LineChannel client);
-  Result<Done> start_again(const std::string& device, const std::string& name);
+  Result<Done> restart(const std::string& device, const std::string& name);
+  void end_one(std::size_t index);
   TwinReport report() const;
   void reap();
   void change(DaemonState& state, DaemonLife life, std::string how);
@@ -242,8 +243,8 @@ void Supervisor::answer(LineChannel client) {
   } else if (text("op") == "stop") {
     stop_ = true;
     reply = nlohmann::json{{"stopping", true}}.dump();
-  } else if (text("op") == "start") {
-    const auto started = start_again(text("device"), text("daemon"));
+  } else if (text("op") == "restart") {
+    const auto started = restart(text("device"), text("daemon"));
     reply = started ? nlohmann::json{{"started", true}}.dump()
                     : nlohmann::json{{"error", started.error().text()},
                                      {"kind", static_cast<int>(started.error().kind)}}
@@ -255,12 +256,11 @@ void Supervisor::answer(LineChannel client) {
   (void)client.write_line(reply, within(kClientPatience));
 }
 
-// Only on request: the reconciler's remedy for a daemon that has died.
-Result<Done> Supervisor::start_again(const std::string& device, const std::string& name) {
+// Only on request: the reconciler's remedy for a daemon that is dead or hangs.
+Result<Done> Supervisor::restart(const std::string& device, const std::string& name) {
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     if (plans_[i].device != device || plans_[i].name != name) continue;
-    if (states_[i].life != DaemonLife::ended)
-      return Error{ErrorKind::refused, device + ": " + name + " has not ended"};
+    end_one(i);
     TRY_DONE(start_one(i));
     constexpr milliseconds kStartPatience{5000};  // 100 times what a start takes on an idle machine
     for (const auto until = steady_clock::now() + kStartPatience; steady_clock::now() < until;) {
@@ -276,6 +276,17 @@ Result<Done> Supervisor::start_again(const std::string& device, const std::strin
     return Error{ErrorKind::transient, device + ": " + name + " was started and does not answer"};
   }
   return Error{ErrorKind::invalid_spec, "the twin has no daemon " + name + " on '" + device + "'"};
+}
+
+// With its own children, which are of its process group and become ours when it goes: lldpd has one, which
+// would go on holding the socket.
+void Supervisor::end_one(std::size_t index) {
+  const pid_t pid = std::exchange(pids_[index], -1);
+  if (pid <= 0) return;
+  ::kill(-pid, SIGKILL);
+  while (::waitpid(-pid, nullptr, 0) > 0 || errno == EINTR) continue;
+  states_[index].pid = -1;
+  change(states_[index], DaemonLife::ended, "to be started again");
 }
 
 TwinReport Supervisor::report() const {

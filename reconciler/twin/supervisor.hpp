@@ -4,8 +4,9 @@
 // Promises: it is process 1 of a PID namespace of its own, so that whatever ends it (kill -9 included) ends
 // every daemon with it, by the kernel; it holds the twin's lock for as long as it lives; a launcher that goes
 // away before it said "keep" undoes the start; it restarts nothing by itself: a daemon that ended is told in
-// its status. Control socket: one line of JSON in ({"op": "status" | "stop" | "start", ...}), one line out,
-// one pair a connection.
+// its status. (What a twin breaks stays broken until it is named and healed: a supervisor that heals would
+// hide it; on a real switch, systemd and watchfrr do so first.) Control socket: one line of JSON in ({"op":
+// "status" | "stop" | "restart", ...}), one line out, one pair a connection.
 #pragma once
 
 #include "drivers/linux/descriptor.hpp"

@@ -210,9 +210,10 @@ Result<TwinGone> down(const std::string& cluster, milliseconds patience) {
   return out;
 }
 
-Result<Done> start_daemon(const std::string& cluster, const std::string& device, const std::string& daemon) {
+Result<Done> restart_daemon(const std::string& cluster, const std::string& device,
+                            const std::string& daemon) {
   TRY_DONE(validate_cluster_id(cluster));
-  TRY(const std::string line, ask(cluster, {{"op", "start"}, {"device", device}, {"daemon", daemon}}));
+  TRY(const std::string line, ask(cluster, {{"op", "restart"}, {"device", device}, {"daemon", daemon}}));
   const nlohmann::json said = parsed(line);
   if (said.contains("error")) return error_in(said);
   const DevicePlaces at = places(cluster, device);

@@ -63,9 +63,9 @@ Result<TwinReport> status(const std::string& cluster);
 Result<TwinGone> down(const std::string& cluster,
                       std::chrono::milliseconds patience = std::chrono::milliseconds(8000));
 
-// Starts a daemon that has ended; refused while it lives. Returns when it answers and has been told the saved
-// configuration.
-Result<Done> start_daemon(const std::string& cluster, const std::string& device, const std::string& daemon);
+// Ends what is left of a daemon, which may be dead or hang, and starts it. Returns when it answers and has
+// been told the saved configuration.
+Result<Done> restart_daemon(const std::string& cluster, const std::string& device, const std::string& daemon);
 
 // Becomes `argv` inside the device: its network, its host name, its own /sys, and its FRR run and
 // configuration directories where vtysh looks for them. Returns only if that failed.

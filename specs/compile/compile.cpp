@@ -7,6 +7,7 @@
 #include "specs/compile/compilation.hpp"
 #include "specs/compile/exceptions.hpp"
 #include "specs/compile/numbered_leaves.hpp"
+#include "specs/compile/session_timers.hpp"
 #include "specs/fabric/codes.hpp"
 #include "specs/language/hostlist.hpp"
 
@@ -53,6 +54,9 @@ class Compiler {
     make_intents(numbers);
     Exceptions exceptions(c_, covered_);
     for (DeviceIndex i = 0; i < out_.intents.size(); ++i) exceptions.apply(i, out_.intents[i]);
+    if (exceptions.override_any(row("bgp/neighbor[*]/hold")) ||
+        exceptions.override_any(row("bgp/neighbor[*]/keepalive")))
+      settle_session_timers(out_.topology, out_.intents);
     out_.origins = origins_.take();
   }
 

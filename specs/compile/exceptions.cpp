@@ -193,6 +193,13 @@ bool Exceptions::is_typed(const Setting& raw, const NativeLeaves& leaves, const 
   return true;
 }
 
+bool Exceptions::override_any(RowId id) const {
+  return std::any_of(overrides_.begin(), overrides_.end(), [id](const auto& device) {
+    return std::any_of(device.second.begin(), device.second.end(),
+                       [id](const Setting& one) { return one.path.row() == id; });
+  });
+}
+
 std::vector<Overruled> settle_clashes(Compilation& c, DeviceIndex example,
                                       const std::vector<Clash>& clashes) {
   std::vector<Overruled> out;

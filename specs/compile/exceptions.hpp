@@ -24,6 +24,8 @@ class Exceptions {
   Exceptions(Compilation& compilation, const std::vector<std::vector<DeviceIndex>>& covered);
   // Empty for most devices, so that they pay nothing.
   void apply(DeviceIndex device, Intent& intent);
+  // Whether some device has a leaf of this row overridden.
+  bool override_any(RowId row) const;
 
  private:
   struct Setting {

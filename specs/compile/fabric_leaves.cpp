@@ -3,6 +3,7 @@
 
 #include "specs/compile/compilation.hpp"
 #include "specs/compile/rules.hpp"
+#include "specs/compile/session_timers.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -44,6 +45,8 @@ class FabricClass {
     if (said_.vrf.said)
       out_.list.add(Path(row("vrf[*]"), {*said_.vrf}), Value::present(), of(said_.vrf, "vrf"));
     if (ports_.empty()) return;
+    const Position cabled = c_.topology.links[c_.topology.ports[ports_.front()].link].at;
+    out_.list.add(Path(row("lldp-agent"), {}), "running", c_.origins.add(who_, cabled, rule::daemon));
     const OriginId whole = c_.origins.add(who_, c_.origins.claimant(who_).at, rule::owned_whole);
     out_.claim(row("route[*]"), {}, whole);
     out_.claim(row("rule[*]"), {}, whole);
@@ -215,11 +218,20 @@ void FabricClass::add_neighbor(std::string_view port) {
   add(row("bgp/neighbor[*]/shutdown"), false, bgp);
   add(row("bgp/neighbor[*]/session"), "established", session);
   const BgpTimers& timers = *routing.timers;
-  add(row("bgp/neighbor[*]/hold"), timers.hold.said ? seconds(timers.hold) : kHoldDefault,
+  const std::uint64_t hold = timers.hold.said ? seconds(timers.hold) : kHoldDefault;
+  const std::uint64_t keepalive = timers.keepalive.said ? seconds(timers.keepalive) : kKeepaliveDefault;
+  add(row("bgp/neighbor[*]/hold"), hold,
       timers.hold.said ? of(timers.hold, "routing.timers.hold") : of(routing.protocol, rule::timers_default));
-  add(row("bgp/neighbor[*]/keepalive"), timers.keepalive.said ? seconds(timers.keepalive) : kKeepaliveDefault,
+  add(row("bgp/neighbor[*]/keepalive"), keepalive,
       timers.keepalive.said ? of(timers.keepalive, "routing.timers.keepalive")
                             : of(routing.protocol, rule::timers_default));
+  // Both ends are of this fabric, and propose the same.
+  const SessionTimers proposed{static_cast<std::int64_t>(keepalive), static_cast<std::int64_t>(hold)};
+  const SessionTimers agreed = agreed_timers(proposed, proposed);
+  const OriginId in_use = routing.timers.said ? of(routing.timers, rule::session_timers)
+                                              : of(routing.protocol, rule::session_timers);
+  add(row("bgp/neighbor[*]/hold-in-use"), static_cast<std::uint64_t>(agreed.hold_s), in_use);
+  add(row("bgp/neighbor[*]/keepalive-in-use"), static_cast<std::uint64_t>(agreed.keepalive_s), in_use);
   if (!routing.bfd.said) return;
   add(row("bgp/neighbor[*]/bfd"), std::string_view(*said_.metadata.name), of(routing.bfd, "routing.bfd"));
   add(row("bgp/neighbor[*]/bfd-state"), "up", of(routing.bfd, rule::session));
@@ -230,6 +242,11 @@ void FabricClass::add_bgp() {
   const Routing& routing = *said_.routing;
   const OriginId bgp = of(routing.protocol, rule::bgp);
   const OriginId whole = of(routing.protocol, rule::owned_whole);
+  const OriginId daemon = of(routing.protocol, rule::daemon);
+  for (const std::string_view one : {"bgp", "rib"})
+    list.add(Path(row("routing-daemon[*]"), {one}), "running", daemon);
+  if (routing.bfd.said)
+    list.add(Path(row("routing-daemon[*]"), {"bfd"}), "running", of(routing.bfd, rule::daemon));
   list.add(Path(row("bgp"), {}), Value::present(), bgp);
   list.add(Path(row("bgp/graceful-shutdown"), {}), false, bgp);
   list.add(Path(row("bgp/multipath-relax"), {}), true, bgp);

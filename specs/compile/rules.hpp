@@ -35,6 +35,8 @@ inline constexpr std::string_view aggregate = "leaf-aggregate";
 inline constexpr std::string_view timers_default = "bgp-timers-default";
 inline constexpr std::string_view paths_default = "ecmp-default";
 inline constexpr std::string_view session = "session-up";
+inline constexpr std::string_view session_timers = "session-timers";
+inline constexpr std::string_view daemon = "daemon-answers";
 inline constexpr std::string_view ecmp_routes = "ecmp-routes";
 inline constexpr std::string_view ecmp_paths = "ecmp-paths";
 inline constexpr std::string_view owned_whole = "owned-whole";
@@ -98,6 +100,12 @@ inline constexpr std::array kRules{
              "3 s and 9 s where none are said: the defaults of FRR's datacenter profile"},
     RuleText{rule::paths_default, "64 equal paths where none are said: what a leaf with 64 uplinks can use"},
     RuleText{rule::session, "a session that is configured must be up"},
+    RuleText{rule::session_timers,
+             "a session runs with the smaller hold time of its ends, and with a third of it between "
+             "keepalives at most (RFC 4271, 4.2 and 4.4)"},
+    RuleText{rule::daemon,
+             "what speaks a protocol must answer: a daemon that is dead or hangs leaves behind what it last "
+             "did, and nothing follows any more"},
     RuleText{rule::ecmp_routes,
              "every other leaf's block must be in the kernel's table over all shortest paths that go up and "
              "then down"},

@@ -63,8 +63,6 @@ bool follows(Path leaf, Path written) {
   if (what == "route[*]") return by == "interface[*]/address[*]" || by == "interface[*]/admin";
   // A DSCP is in one class: what one takes, another loses; and the last class takes the rest.
   if (what == "interface[*]/class[*]/dscp") return by == what;
-  // FRR has both in one line, `timers`, so the schema has them in one commit unit: removed together.
-  if (what == "bgp/neighbor[*]/keepalive") return by == "bgp/neighbor[*]/hold";
   // One marker is made of three leaves, which the schema has in one commit unit.
   if (what.starts_with("interface[*]/class[*]/ecn-")) return by.starts_with("interface[*]/class[*]/ecn-");
   // 802.1Qaz: a strict class has no share.
@@ -361,7 +359,8 @@ TEST(ContractTable, EveryRowHasADriverOrAReasonWhyNot) {
     }
   }
   end_subjects();
-  claimed[row("interface[*]/peer")] = true;  // read by the linux driver when an lldpd is named
+  for (const RowId id : {row("interface[*]/peer"), row("lldp-agent")})
+    claimed[id] = true;  // read by the linux driver when an lldpd is named
   for (std::size_t id = 0; id < kSchema.size(); ++id) {
     const std::string_view pattern = kSchema[id].pattern;
     bool listed = false;

@@ -4,7 +4,6 @@
 #include <sys/un.h>
 
 #include <cerrno>
-
 #include <mutex>
 
 #include "drivers/linux/lldp.hpp"
@@ -12,6 +11,12 @@
 
 namespace lockstep {
 namespace {
+
+using Agent = LldpdAnswer::Agent;
+
+// lldpd answers within a few milliseconds; one that has not in this time is said not to answer. A choice: a
+// fleet on a loaded machine must not lose the others' answers over one that hangs.
+constexpr std::chrono::milliseconds kPatience{2000};
 
 // What the library's callbacks work on: our own connected socket and the caller's patience.
 struct Channel {
@@ -50,9 +55,11 @@ Result<Descriptor> connect_to(const std::string& path) {
   if (path.size() >= sizeof(to.sun_path))
     return Error{ErrorKind::invalid_spec, "lldpd: socket path too long"};
   path.copy(to.sun_path, path.size());
-  Descriptor out(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // Without waiting: a full queue of one that hangs must not hold us up.
+  Descriptor out(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!out || ::connect(out.number(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0)
-    return failed(path + ": " + std::strerror(errno));
+    return Error{errno == EAGAIN ? ErrorKind::transient : ErrorKind::refused,
+                 "lldpd: " + path + ": " + std::strerror(errno)};
   return out;
 }
 
@@ -91,26 +98,31 @@ LldpNeighbour neighbour_of(const Atom& remote) {
   return out;
 }
 
-}  // namespace
+// A cable that was swapped and came up again at once has two: lldpd keeps the one that is gone until its time
+// to live is over (lldpd.c, lldpd_cleanup: with the link down it goes at once). Comers are put last
+// (lldpd_decode), and what is told again keeps its place.
+std::optional<LldpNeighbour> latest_of(lldpctl_atom_t* port) {
+  const Atom remotes(lldpctl_atom_get(port, lldpctl_k_port_neighbors));
+  std::optional<LldpNeighbour> latest;
+  long since = 0;
+  if (remotes.get() == nullptr) return latest;
+  for (auto* at = lldpctl_atom_iter(remotes.get()); at != nullptr;
+       at = lldpctl_atom_iter_next(remotes.get(), at)) {
+    const Atom remote(lldpctl_atom_iter_value(remotes.get(), at));
+    const long came = remote.number(lldpctl_k_port_age);  // in seconds since the epoch, whatever its name
+    if (latest && came < since) continue;
+    since = came;
+    latest = neighbour_of(remote);
+  }
+  return latest;
+}
 
-Result<std::map<std::string, LldpNeighbour>> ask_lldpd(const std::string& socket_path, const Call& call) {
-  // liblldpctl sets up its tables of atoms at first use, without a lock (src/lib/atom.c): two threads in it at once
-  // were seen to meet an "unknown atom type" and to crash. Each question is bounded by its call's deadline.
-  static std::mutex one_at_a_time;
-  const std::scoped_lock lock(one_at_a_time);
-  Channel channel;
-  TRY(channel.socket, connect_to(socket_path));
-  channel.call = &call;
-  struct Release {
-    void operator()(lldpctl_conn_t* one) const { lldpctl_release(one); }
-  };
-  const std::unique_ptr<lldpctl_conn_t, Release> connection(
-      lldpctl_new_name(socket_path.c_str(), send_some, receive_some, &channel));
-  if (!connection) return failed("no memory for a connection");
+Result<std::map<std::string, LldpNeighbour>> ask_all(lldpctl_conn_t* connection, const Channel& channel) {
   const auto gone = [&] {
-    return channel.failed ? *channel.failed : failed(lldpctl_last_strerror(connection.get()));
+    return channel.failed ? wrap("lldpd: no answer", *channel.failed)
+                          : failed(lldpctl_last_strerror(connection));
   };
-  const Atom ports(lldpctl_get_interfaces(connection.get()));
+  const Atom ports(lldpctl_get_interfaces(connection));
   if (ports.get() == nullptr) return gone();
   std::map<std::string, LldpNeighbour> out;
   for (auto* at = lldpctl_atom_iter(ports.get()); at != nullptr;
@@ -118,14 +130,42 @@ Result<std::map<std::string, LldpNeighbour>> ask_lldpd(const std::string& socket
     const Atom name(lldpctl_atom_iter_value(ports.get(), at));
     const Atom port(lldpctl_get_port(name.get()));
     if (port.get() == nullptr) return gone();
-    const Atom remotes(lldpctl_atom_get(port.get(), lldpctl_k_port_neighbors));
-    if (remotes.get() == nullptr) continue;
-    if (auto* first = lldpctl_atom_iter(remotes.get()); first != nullptr) {
-      const Atom remote(lldpctl_atom_iter_value(remotes.get(), first));
-      out.insert_or_assign(name.text(lldpctl_k_interface_name), neighbour_of(remote));
-    }
+    if (auto latest = latest_of(port.get()))
+      out.insert_or_assign(name.text(lldpctl_k_interface_name), *std::move(latest));
   }
   return out;
+}
+
+}  // namespace
+
+LldpdAnswer ask_lldpd(const std::string& socket_path, const Call& call) {
+  // liblldpctl sets up its tables of atoms at first use, without a lock (src/lib/atom.c): two threads in it
+  // at once were seen to meet an "unknown atom type" and to crash.
+  static std::timed_mutex one_at_a_time;
+  const std::unique_lock lock(one_at_a_time, call.deadline);
+  if (!lock) return {.why = failed("others were being asked all the time")};
+  Call own = call;
+  own.deadline = std::min(call.deadline, std::chrono::steady_clock::now() + kPatience);
+  Channel channel;
+  auto connected = connect_to(socket_path);
+  if (!connected) {
+    const bool silent = connected.error().kind == ErrorKind::transient;
+    return {.agent = silent ? Agent::silent : Agent::absent, .why = std::move(connected.error())};
+  }
+  channel.socket = *std::move(connected);
+  channel.call = &own;
+  struct Release {
+    void operator()(lldpctl_conn_t* one) const { lldpctl_release(one); }
+  };
+  const std::unique_ptr<lldpctl_conn_t, Release> connection(
+      lldpctl_new_name(socket_path.c_str(), send_some, receive_some, &channel));
+  if (!connection) return {.why = failed("no memory for a connection")};
+  auto heard = ask_all(connection.get(), channel);
+  if (heard) return {.agent = Agent::answers, .why = std::nullopt, .heard = *std::move(heard)};
+  // It had all of its time: one that came to its turn late has shown nothing.
+  const bool silent =
+      channel.failed && channel.failed->kind == ErrorKind::transient && own.deadline < call.deadline;
+  return {.agent = silent ? Agent::silent : Agent::unclear, .why = std::move(heard.error())};
 }
 
 }  // namespace lockstep

@@ -2,8 +2,9 @@
 
 namespace lockstep {
 
-Result<std::map<std::string, LldpNeighbour>> ask_lldpd(const std::string&, const Call&) {
-  return Error{ErrorKind::unsupported, "lldpd: this lockstep was built without liblldpctl (liblldpctl-dev)"};
+LldpdAnswer ask_lldpd(const std::string&, const Call&) {
+  return {.why = Error{ErrorKind::unsupported,
+                       "lldpd: this lockstep was built without liblldpctl (liblldpctl-dev)"}};
 }
 
 }  // namespace lockstep

@@ -40,7 +40,10 @@ class LiveConfig : public ::testing::Test {
 };
 std::unique_ptr<Lab> LiveConfig::lab_;
 
-TEST_F(LiveConfig, StartsFromNothing) { EXPECT_EQ(observed(*frr_.driver).have.to_string(), ""); }
+TEST_F(LiveConfig, StartsFromNothing) {
+  EXPECT_EQ(observed(*frr_.driver).have.to_string(),
+            "routing-daemon[bfd] = running\nrouting-daemon[bgp] = running\nrouting-daemon[rib] = running\n");
+}
 
 TEST_F(LiveConfig, MakesChangesAndRemovesEveryRow) {
   converge(*frr_.driver, intent_of("solo", switch_leaves(65001, "10.0.0.1", {"up0", "up1"})));
@@ -241,6 +244,29 @@ TEST_F(LiveConfig, SaysWhatItCouldNotReadWhenADaemonHangs) {
   EXPECT_TRUE(is_unread(seen->unread, path("bgp/neighbor[up0]/bfd-state")));
   EXPECT_FALSE(is_unread(seen->unread, path("bgp/asn")));
   EXPECT_EQ(seen->revision, "");
+}
+
+// The kernel keeps what a dead zebra gave it, and the sessions keep up: nothing else would show it.
+TEST_F(LiveConfig, NamesADaemonThatHangsAndOneThatIsDead) {
+  const auto life = [this](const char* key) {
+    const auto seen = frr_.driver->observe(Scope{}, "", soon(milliseconds(10'000)));
+    EXPECT_TRUE(seen);
+    return seen ? seen->have.value(path("routing-daemon[" + std::string(key) + "]")) : Value{};
+  };
+  ASSERT_EQ(life("rib"), Value::text(kRunning));
+  const Change effect{path("routing-daemon[rib]"), Value::text("zebra does not run"), Value::text(kRunning),
+                      0};
+  EXPECT_FALSE(frr_.remedy->offer(effect)) << "nobody gave the means to start one";
+  lab_->signal("solo", "zebra", SIGSTOP);
+  EXPECT_EQ(life("rib"), Value::text("zebra does not answer"));
+  EXPECT_EQ(life("bgp"), Value::text(kRunning)) << "the others are asked all the same";
+  lab_->signal("solo", "zebra", SIGCONT);
+  EXPECT_TRUE(eventually([&] { return life("rib") == Value::text(kRunning); }));
+  lab_->stop("solo");
+  EXPECT_EQ(life("rib"), Value::text("zebra does not run"));
+  EXPECT_EQ(life("bgp"), Value::text("bgpd does not run"));
+  lab_->start("solo");
+  EXPECT_EQ(life("bgp"), Value::text(kRunning));
 }
 
 TEST_F(LiveConfig, DoesNotClaimAHalfDoneWrite) {

@@ -48,6 +48,7 @@ class LiveFabric : public ::testing::Test {
   }
   // Sessions established and BFD up on the leaf.
   bool in_effect() { return diff(intents()[0], observed(*leaf_.driver)).in_sync(); }
+  bool in_effect_but_timers() { return diff(intents()[0], observed(*leaf_.driver)).effects.empty(); }
 
   // The kernel's own view, resolved by ip(8).
   static std::vector<std::string> next_hops() {
@@ -193,6 +194,54 @@ TEST_F(LiveFabric, ClearsASession) {
     EXPECT_TRUE(leaf_.remedy->cure(gap(next_hops()), soon()));
   }
   EXPECT_TRUE(eventually([] { return next_hops().size() == 2; }));
+}
+
+TEST_F(LiveFabric, OpensASessionAnewForTimersAndCuresOneThatKeepsFormerOnes) {
+  Attached spine = make_frr_driver(lab_->target("spine0"));
+  const auto in_use = [this] {
+    const Observation seen = observed(*leaf_.driver);
+    return std::pair(seen.have.value(path("bgp/neighbor[up0]/keepalive-in-use")),
+                     seen.have.value(path("bgp/neighbor[up0]/hold-in-use")));
+  };
+  const auto runs_with = [&](std::int64_t keepalive, std::int64_t hold) {
+    return in_effect_but_timers() && in_use() == std::pair(Value::integer(keepalive), Value::integer(hold));
+  };
+  ASSERT_TRUE(runs_with(3, 9));
+  // At both ends, as the reconciler does: the smaller hold time wins.
+  const auto set = [](Driver& driver, const std::string& port, std::int64_t keepalive, std::int64_t hold) {
+    const std::string one = "bgp/neighbor[" + port + "]/";
+    applied(driver, {{path(one + "keepalive"), {}, Value::integer(keepalive), 0},
+                     {path(one + "hold"), {}, Value::integer(hold), 0}});
+  };
+  set(*leaf_.driver, "up0", 10, 30);
+  EXPECT_TRUE(eventually([&] { return runs_with(3, 9); })) << "the other end proposes 9 s";
+  set(*spine.driver, "down0", 10, 30);
+  EXPECT_TRUE(eventually([&] { return runs_with(10, 30); }));
+
+  // By another hand, without a reset: configured as wanted, and not in use.
+  lab_->type("spine0", "bgpd",
+             {"configure terminal", "router bgp 4200100000", "neighbor down0 timers 3 9", "end"});
+  lab_->type("leaf", "bgpd",
+             {"configure terminal", "router bgp 4200000000", "neighbor up0 timers 3 9", "end"});
+  EXPECT_TRUE(diff(intents()[0], observed(*leaf_.driver)).changes.empty());
+  ASSERT_TRUE(runs_with(10, 30));
+  const Change effect{path("bgp/neighbor[up0]/hold-in-use"), Value::integer(30), Value::integer(9), 0};
+  const auto offer = leaf_.remedy->offer(effect);
+  ASSERT_TRUE(offer);
+  EXPECT_EQ(offer->name, "clear-session");
+  const auto established = [this] {
+    const std::string text = lab_->type("leaf", "bgpd", {"show bgp summary json"});
+    const std::size_t at = text.find("connectionsEstablished", text.find("\"up0\""));
+    return std::stoi(text.substr(text.find(':', at) + 1));
+  };
+  const int before = established();
+  ASSERT_TRUE(leaf_.remedy->cure(effect, soon()));
+  EXPECT_TRUE(eventually([&] { return runs_with(3, 9); }));
+  EXPECT_EQ(established(), before + 1);
+  // The other timer, or the other end, asks for the same: the session is left alone.
+  ASSERT_TRUE(leaf_.remedy->cure(effect, soon()));
+  EXPECT_TRUE(runs_with(3, 9));
+  EXPECT_EQ(established(), before + 1);
 }
 
 }  // namespace

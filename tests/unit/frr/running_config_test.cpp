@@ -150,8 +150,29 @@ TEST(Sessions, AreNotCalledEstablishedWhenEveryRouteIsDiscarded) {
   EXPECT_EQ(sessions->at("up0"), kSessionNoPolicy);
 }
 
+TEST(Sessions, RunWithTheTimersThatWereAgreedOn) {
+  const auto timers = bgp_timers_of(recorded("bgp-neighbors.json"));
+  ASSERT_TRUE(timers);
+  EXPECT_EQ(*timers, (std::map<std::string, Timers>{{"up0", {3, 9}}, {"up1", {3, 9}}}));
+  State state = state_of(recorded("bgpd-datacenter.txt"), recorded("bfdd.txt"));  // proposes 1 and 3 s
+  state.bgp->in_use["up1"] = {3, 9};
+  TreeBuilder tree;
+  leaves_of(state, Scope{}, tree);
+  const Tree have = tree.build();
+  const auto number = [&](const char* leaf) { return have.value(*Path::parse(leaf)).as_integer(); };
+  EXPECT_EQ(number("bgp/neighbor[up1]/hold"), 3);
+  EXPECT_EQ(number("bgp/neighbor[up1]/hold-in-use"), 9);
+  EXPECT_EQ(number("bgp/neighbor[up1]/keepalive-in-use"), 3);
+  EXPECT_EQ(number("bgp/neighbor[up0]/hold-in-use"), 3) << "not up: with what it proposes";
+  EXPECT_EQ(agreed_alone({60, 9}), (Timers{3, 9})) << "bgpd takes a third of the hold time at most";
+  EXPECT_EQ(agreed_alone({0, 9}), (Timers{3, 9}));
+}
+
 TEST(Sessions, RefuseWhatIsNotJson) {
   EXPECT_FALSE(bgp_sessions_of("{\"ipv4Unicast\":"));
+  EXPECT_FALSE(bgp_timers_of("{\"up0\":"));
+  ASSERT_TRUE(
+      bgp_timers_of("{\"up0\":{\"bgpState\":\"Established\",\"bgpTimerHoldTimeMsecs\":\"9\"},\"up1\":1}"));
   EXPECT_FALSE(bfd_sessions_of("[{"));
   ASSERT_TRUE(bgp_sessions_of("% No BGP neighbors found\n"));
   ASSERT_TRUE(bgp_sessions_of("{\"ipv4Unicast\":{\"peers\":[1]}}"));
@@ -214,6 +235,43 @@ TEST(Script, MakesProfilesBeforeNeighboursAndRemovesThemAfter) {
             "bgpd> configure terminal\nbgpd> router bgp 4200000000\nbgpd> neighbor up0 bfd profile "
             "fast\nbgpd> end\n"
             "bfdd> configure terminal\nbfdd> bfd\nbfdd> no profile lockstep\nbfdd> end\n");
+}
+
+TEST(Script, LeavesTheOtherTimerAsItIsWhenOneIsRemoved) {
+  const State have = state_of(
+      "frr version 8.4.4\nfrr defaults datacenter\nrouter bgp 65001\n neighbor up0 interface remote-as "
+      "external\n neighbor up0 timers 1 5\nexit\n",
+      recorded("bfdd.txt"));
+  const auto line = [&](const std::vector<Edit>& edits) {
+    const std::string all = sent(edits, have);
+    const std::size_t at = all.find("bgpd> neighbor up0 timers");
+    const std::size_t no = all.find("bgpd> no neighbor up0 timers");
+    const std::size_t from = std::min(at, no);
+    return from == all.npos ? all : all.substr(from, all.find('\n', from) - from);
+  };
+  const Edit no_hold = edit("bgp/neighbor[up0]/hold", Value{});
+  const Edit no_keepalive = edit("bgp/neighbor[up0]/keepalive", Value{}, 1);
+  EXPECT_EQ(line({no_hold}), "bgpd> neighbor up0 timers 1 9");
+  EXPECT_EQ(line({no_keepalive}), "bgpd> neighbor up0 timers 3 5");
+  EXPECT_EQ(line({no_hold, no_keepalive}), "bgpd> no neighbor up0 timers");
+}
+
+TEST(Script, OpensASessionAnewWhoseTimersWouldNotHoldElse) {
+  State have = state_of(recorded("bgpd-datacenter.txt"), recorded("bfdd.txt"));
+  const std::vector<Edit> raised{edit("bgp/neighbor[up0]/hold", Value::integer(30)),
+                                 edit("bgp/neighbor[up0]/keepalive", Value::integer(10), 1)};
+  EXPECT_TRUE(resets_of(raised, have).empty()) << "it is not up";
+  have.bgp->in_use["up0"] = {1, 3};
+  const std::vector<Reset> resets = resets_of(raised, have);
+  ASSERT_EQ(resets.size(), 1U);
+  EXPECT_EQ(resets[0].line, "clear bgp up0");
+  EXPECT_EQ(resets[0].changes, (std::vector<std::size_t>{0, 1}));
+  have.bgp->in_use["up0"] = {10, 30};
+  EXPECT_TRUE(resets_of(raised, have).empty()) << "it runs with them already";
+  have.bgp->in_use["up0"] = {1, 3};
+  std::vector<Edit> removed = raised;
+  removed.push_back(edit("bgp/neighbor[up0]", Value{}, 2));
+  EXPECT_TRUE(resets_of(removed, have).empty()) << "it goes";
 }
 
 TEST(Script, RefusesWhatFrrCannotExpress) {

@@ -279,7 +279,7 @@ TEST_F(Faults, ADaemonHangsResumesAndDies) {
         << "frr version 8.4.4\nfrr defaults datacenter\n!\ninterface swp0\n ipv6 nd ra-interval 10\nexit\n!\n"
            "bfd\n profile fast\n  receive-interval 123\n exit\n !\nexit\n!\nend\n";
   }
-  const auto started = start_daemon(cluster_, "spine0", "bfdd");
+  const auto started = restart_daemon(cluster_, "spine0", "bfdd");
   ASSERT_TRUE(started) << started.error().text();
   auto vty = frr::Vty::connect(places(cluster_, "spine0").run_dir, "bfdd", soon());
   ASSERT_TRUE(vty);

@@ -260,7 +260,7 @@ TEST(Twin, AnInterruptedLauncherLeavesNothing) {
   }
 }
 
-TEST(Twin, ADaemonThatDiesIsToldAndStartsAgainOnRequestOnly) {
+TEST(Twin, ADaemonThatDiesOrHangsIsToldAndStartsAgainOnRequestOnly) {
   NEEDS_ROOT;
   const TwinLayout layout = rail_pod(test_cluster("d"), 1, 1, 0);
   const DownAtEnd end{layout.cluster};
@@ -272,15 +272,21 @@ TEST(Twin, ADaemonThatDiesIsToldAndStartsAgainOnRequestOnly) {
         if (one.name == "bgpd") return one;
     return {};
   };
-  EXPECT_FALSE(start_daemon(layout.cluster, "leaf0", "bgpd"));  // it runs
   ASSERT_EQ(::kill(bgpd().pid, SIGKILL), 0);
   ASSERT_TRUE(eventually([&] { return bgpd().life == DaemonLife::ended; }));
   EXPECT_EQ(bgpd().how, "killed by signal 9 (Killed)");
-  const auto started = start_daemon(layout.cluster, "leaf0", "bgpd");
+  const auto started = restart_daemon(layout.cluster, "leaf0", "bgpd");
   ASSERT_TRUE(started) << started.error().text();
   EXPECT_EQ(bgpd().life, DaemonLife::running);
-  EXPECT_GT(bgpd().pid, 0);
-  EXPECT_FALSE(start_daemon(layout.cluster, "leaf0", "ospfd"));
+  const pid_t second = bgpd().pid;
+  ASSERT_GT(second, 0);
+  ASSERT_EQ(::kill(second, SIGSTOP), 0);
+  ASSERT_TRUE(eventually([&] { return bgpd().life == DaemonLife::stopped; }));
+  const auto again = restart_daemon(layout.cluster, "leaf0", "bgpd");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(bgpd().life, DaemonLife::running);
+  EXPECT_NE(bgpd().pid, second);
+  EXPECT_FALSE(restart_daemon(layout.cluster, "leaf0", "ospfd"));
 }
 
 TEST(Twin, ADaemonThatCanNotStartFailsTheWholeUpWithItsWords) {

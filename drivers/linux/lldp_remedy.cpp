@@ -1,0 +1,25 @@
+#include "drivers/linux/lldp_remedy.hpp"
+
+#include "drivers/linux/map.hpp"
+
+namespace lockstep {
+namespace {
+
+// A choice: an agent that dies more often than this has a cause that a person must find.
+constexpr int kTries = 3;
+constexpr std::chrono::seconds kWithin{300};
+
+}  // namespace
+
+std::optional<Remedy::Offer> LldpRemedy::offer(const Change& effect) const {
+  if (!restart_ || effect.path.row() != linux_map::kLldpAgent) return std::nullopt;
+  return Offer{"restart-lldp-agent", "ends what is left of lldpd and starts it again", Disruption::none,
+               kTries, kWithin};
+}
+
+Result<Done> LldpRemedy::cure(const Change& effect, const Call& call) {
+  if (!offer(effect)) return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+  return restart_(call);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,23 @@
+// LldpRemedy: starts an lldpd that is dead or hangs again, where somebody gave the means.
+//
+// Promises: nothing but lldpd is touched, so no traffic is. Refuses every other effect.
+#pragma once
+
+#include <functional>
+
+#include "drivers/driver.hpp"
+
+namespace lockstep {
+
+class LldpRemedy : public Remedy {
+ public:
+  explicit LldpRemedy(std::function<Result<Done>(const Call&)> restart) : restart_(std::move(restart)) {}
+
+  std::optional<Offer> offer(const Change& effect) const override;
+  Result<Done> cure(const Change& effect, const Call& call) override;
+
+ private:
+  std::function<Result<Done>(const Call&)> restart_;
+};
+
+}  // namespace lockstep
