@@ -14,6 +14,9 @@
 namespace lockstep {
 namespace {
 
+// Ten times those of 16,384 hosts x 8 rails with 2,560 switches (22,033,408, tests/perf), 3.2 GB.
+constexpr std::size_t kLeavesMax = 200'000'000;
+
 // A class of devices, finished: its leaves by row, ready to be copied.
 struct DeviceClass {
   std::vector<Leaf> leaves;
@@ -47,10 +50,12 @@ class Compiler {
   void run() {
     add_claimants();
     select_hosts();
+    place_vlans();
     for (FabricIndex i = 0; i < catalog_.fabrics.size(); ++i) c_.routes.push_back(route(out_.topology, i));
     classify();
     const std::vector<FabricNumbers> numbers = prepare_numbers(c_);
     out_.intents.resize(out_.topology.devices.size());
+    if (!leaves_fit()) return;
     make_intents(numbers);
     Exceptions exceptions(c_, covered_);
     for (DeviceIndex i = 0; i < out_.intents.size(); ++i) exceptions.apply(i, out_.intents[i]);
@@ -65,10 +70,12 @@ class Compiler {
 
   void add_claimants();
   void select_hosts();
+  void place_vlans();
   void classify();
   Signature signature(DeviceIndex device) const;
   DeviceClass make_class(DeviceIndex example, std::vector<ClaimantId>& claimants);
   std::vector<FabricIndex> fabrics_of(DeviceIndex device) const;
+  bool leaves_fit();
   void make_intents(const std::vector<FabricNumbers>& numbers);
   void make_intent(DeviceIndex device, NumberedLeaves& numbered);
 
@@ -78,7 +85,8 @@ class Compiler {
   Compilation c_;
   std::vector<std::size_t> profile_of_fabric_;             // index into roce_profiles; kNone: none
   std::vector<std::vector<std::uint32_t>> host_profiles_;  // by device: those that select it
-  std::vector<std::vector<DeviceIndex>> covered_;          // by claimant
+  std::vector<std::vector<std::pair<FabricIndex, std::uint32_t>>> vlans_of_;  // by device
+  std::vector<std::vector<DeviceIndex>> covered_;                             // by claimant
   std::vector<DeviceClass> classes_;
   std::vector<std::uint32_t> class_of_;
 };
@@ -126,17 +134,25 @@ void Compiler::select_hosts() {
   }
 }
 
+void Compiler::place_vlans() {
+  vlans_of_.resize(out_.topology.devices.size());
+  for (FabricIndex fabric = 0; fabric < catalog_.fabrics.size(); ++fabric) {
+    const std::vector<Vlan>& vlans = catalog_.fabrics[fabric].vlans;
+    for (std::uint32_t vlan = 0; vlan < vlans.size(); ++vlan) {
+      const Result<PortList> ports = split_port_list(*vlans[vlan].ports);
+      const auto names = expand_hostlist(ports ? ports->devices : std::string());
+      for (const std::string& name : names ? *names : std::vector<std::string>())
+        if (const DeviceIndex device = out_.topology.find_device(name); device != kNone)
+          vlans_of_[device].emplace_back(fabric, vlan);
+    }
+  }
+}
+
 std::vector<FabricIndex> Compiler::fabrics_of(DeviceIndex device) const {
   std::vector<FabricIndex> out;
   for (const TopologyPort& port : out_.topology.ports_of(device))
     if (port.link != kNone) out.push_back(out_.topology.links[port.link].fabric);
-  for (FabricIndex fabric = 0; fabric < catalog_.fabrics.size(); ++fabric) {
-    for (const Vlan& vlan : catalog_.fabrics[fabric].vlans) {
-      const Result<PortList> ports = split_port_list(*vlan.ports);
-      if (ports && index_in_hostlist(ports->devices, out_.topology.devices[device].name))
-        out.push_back(fabric);
-    }
-  }
+  for (const auto& [fabric, vlan] : vlans_of_[device]) out.push_back(fabric);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
@@ -146,14 +162,10 @@ std::vector<FabricIndex> Compiler::fabrics_of(DeviceIndex device) const {
 Compiler::Signature Compiler::signature(DeviceIndex index) const {
   const Topology& topology = out_.topology;
   const TopologyDevice& device = topology.devices[index];
-  Signature out{device.set, device.port_count, static_cast<std::uint32_t>(host_profiles_[index].size())};
+  Signature out{device.set, device.port_count, static_cast<std::uint32_t>(host_profiles_[index].size()),
+                static_cast<std::uint32_t>(vlans_of_[index].size())};
   out.insert(out.end(), host_profiles_[index].begin(), host_profiles_[index].end());
-  for (FabricIndex fabric = 0; fabric < catalog_.fabrics.size(); ++fabric) {
-    for (const Vlan& vlan : catalog_.fabrics[fabric].vlans) {
-      const Result<PortList> ports = split_port_list(*vlan.ports);
-      out.push_back(ports && index_in_hostlist(ports->devices, device.name) ? 1 : 0);
-    }
-  }
+  for (const auto& [fabric, vlan] : vlans_of_[index]) out.insert(out.end(), {fabric, vlan});
   for (const TopologyPort& port : topology.ports_of(index)) {
     out.push_back(port.name_id);
     if (port.link == kNone) continue;
@@ -232,6 +244,19 @@ void Compiler::classify() {
     for (const ClaimantId who : claimants[at->second]) covered_[who].push_back(i);
   }
   for (std::vector<DeviceIndex>& one : covered_) one.erase(std::unique(one.begin(), one.end()), one.end());
+}
+
+bool Compiler::leaves_fit() {
+  std::size_t count = 0;
+  for (DeviceIndex i = 0; i < out_.topology.devices.size(); ++i) {
+    count += classes_[class_of_[i]].leaves.size();
+    if (count <= kLeavesMax) continue;
+    c_.report(fabric_code::too_large, catalog_.device_sets[out_.topology.devices[i].set].names.at,
+              "more than " + std::to_string(kLeavesMax) + " leaves are wanted of all devices together",
+              "split the cluster, or say less of each device");
+    return false;
+  }
+  return true;
 }
 
 void Compiler::make_intent(DeviceIndex device, NumberedLeaves& numbered) {

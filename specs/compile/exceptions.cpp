@@ -10,6 +10,9 @@
 namespace lockstep {
 namespace {
 
+// Overrides and raw entries times the devices that they are for: ten for each of the most devices.
+constexpr std::size_t kSettingsMax = 10 * kDevicesMax;
+
 Error wrong(RowId id, std::string_view expected) {
   return Error{ErrorKind::invalid_spec,
                std::string(schema_row(id).pattern) + " takes " + std::string(expected)};
@@ -111,8 +114,16 @@ void Exceptions::read_raw(ClaimantId who, const Raw& said, const std::vector<Dev
 
 void Exceptions::set(Settings& settings, const Setting& setting, const Said<std::string>& names,
                      const std::vector<DeviceIndex>* covered) {
+  if (count_ > kSettingsMax) return;
+  const auto add = [&](DeviceIndex device) {
+    if (++count_ <= kSettingsMax) settings[device].push_back(setting);
+    if (count_ == kSettingsMax + 1)
+      c_.report(fabric_code::too_large, c_.origins.origins()[setting.origin].at,
+                "overrides and raw entries for more than " + std::to_string(kSettingsMax) + " leaves",
+                "exceptions are for single devices: say what is so for all in a field");
+  };
   if (!names.said && covered != nullptr) {
-    for (const DeviceIndex device : *covered) settings[device].push_back(setting);
+    std::for_each(covered->begin(), covered->end(), add);
     return;
   }
   const auto expanded = expand_hostlist(*names);
@@ -120,7 +131,7 @@ void Exceptions::set(Settings& settings, const Setting& setting, const Said<std:
   for (const std::string& name : *expanded) {
     const DeviceIndex device = c_.topology.find_device(name);
     if (device != kNone)
-      settings[device].push_back(setting);
+      add(device);
     else
       c_.report(fabric_code::no_such_device, names.at, "no DeviceSet has a device called " + name,
                 "correct the name");

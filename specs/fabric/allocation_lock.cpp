@@ -9,6 +9,7 @@
 
 #include "specs/fabric/allocation.hpp"
 #include "specs/language/node.hpp"
+#include "specs/language/text_index.hpp"
 
 namespace lockstep {
 namespace {
@@ -24,6 +25,9 @@ class LockFile {
 
   Result<AllocationLock> read(std::string text) {
     const std::uint32_t file = sources_.add(name_, std::move(text));
+    const std::string_view content = sources_.files[file].text;
+    if (const std::size_t marker = content.find("<<<<<<< "); marker != content.npos)
+      return wrong(TextIndex(file, content).position(marker), "a merge that is not finished");
     Reporter reporter(sources_, diagnostics_);
     std::size_t documents = 0;
     std::optional<Result<AllocationLock>> lock;

@@ -22,6 +22,7 @@ inline constexpr std::string_view no_such_port = "LS1206";
 inline constexpr std::string_view no_speed = "LS1207";
 inline constexpr std::string_view speeds_differ = "LS1208";
 inline constexpr std::string_view cabled_to_itself = "LS1209";
+inline constexpr std::string_view too_large = "LS1210";
 inline constexpr std::string_view pool_too_small = "LS1221";
 inline constexpr std::string_view pools_overlap = "LS1222";
 inline constexpr std::string_view lock_conflict = "LS1223";
@@ -48,6 +49,7 @@ inline constexpr std::array kFabricCodes{
     FabricCode{fabric_code::no_speed, "no line says how fast a link is"},
     FabricCode{fabric_code::speeds_differ, "two lines say different speeds of one link"},
     FabricCode{fabric_code::cabled_to_itself, "a law cables a device to itself"},
+    FabricCode{fabric_code::too_large, "a cluster is larger than what is computed with: memory stays bounded"},
     FabricCode{fabric_code::pool_too_small,
                "a pool of addresses or AS numbers has fewer members than are needed"},
     FabricCode{fabric_code::pools_overlap, "two pools of addresses or AS numbers have members in common"},

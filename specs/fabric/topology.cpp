@@ -38,7 +38,7 @@ class Expansion {
     resolve_laws();
     build_ports();
     for (FabricIndex fabric = 0; fabric < catalog_.fabrics.size(); ++fabric) add_links(fabric);
-    for (FabricGraph& graph : out_.topology.fabrics) finish(graph);
+    for (FabricIndex fabric = 0; fabric < catalog_.fabrics.size(); ++fabric) finish(fabric);
     return std::move(out_);
   }
 
@@ -62,7 +62,9 @@ class Expansion {
   void build_ports();
   void add_links(FabricIndex fabric);
   void add_link(const ResolvedLaw& law, const LaidCable& cable);
-  void finish(FabricGraph& graph) const;
+  void finish(FabricIndex fabric);
+  // Reports, once, that the cluster is larger than what is computed with.
+  void refuse_size(Position at, const std::string& what);
 
   std::uint32_t name_id(std::string_view name);
   void declare(SetPorts& ports, const Said<std::string>& names, std::uint32_t entry);
@@ -79,6 +81,7 @@ class Expansion {
 
   const Catalog& catalog_;
   Expanded out_;
+  bool too_large_ = false;  // nothing is cabled
   std::unordered_map<std::string_view, DeviceIndex> devices_;
   std::unordered_map<std::string, std::uint32_t> name_ids_;
   std::vector<std::string_view> names_;  // by name id
@@ -100,6 +103,13 @@ void Expansion::report(std::string_view code, Position at, std::string message, 
                                         .related = std::move(related)});
 }
 
+void Expansion::refuse_size(Position at, const std::string& what) {
+  if (std::exchange(too_large_, true)) return;
+  report(fabric_code::too_large, at, "more than " + what,
+         "one cluster is at most " + std::to_string(kDevicesMax) + " devices with " +
+             std::to_string(kPortsMax) + " ports");
+}
+
 std::uint32_t Expansion::name_id(std::string_view name) {
   const auto [at, fresh] =
       name_ids_.try_emplace(std::string(name), static_cast<std::uint32_t>(names_.size()));
@@ -113,6 +123,10 @@ void Expansion::add_devices() {
     const DeviceSet& said = catalog_.device_sets[set];
     Result<std::vector<std::string>> names = expand_hostlist(*said.names);
     if (!said.names.said || !names) continue;  // load has reported it, or the inventory is kept elsewhere
+    if (topology.devices.size() + names->size() > kDevicesMax) {
+      refuse_size(said.names.at, std::to_string(kDevicesMax) + " devices");
+      break;
+    }
     std::vector<DriverName> drivers;
     for (const Said<DriverName>& driver : said.drivers) drivers.push_back(*driver);
     for (std::uint32_t i = 0; i < names->size(); ++i)
@@ -215,6 +229,7 @@ void Expansion::resolve_laws() {
 // Devices of one set with the same laws have the same ports: one shape is made for each such combination.
 void Expansion::build_ports() {
   Topology& topology = out_.topology;
+  std::size_t places = 0;  // of all shapes together
   std::vector<std::uint32_t> rank(names_.size());
   {
     std::vector<std::uint32_t> order(names_.size());
@@ -229,6 +244,7 @@ void Expansion::build_ports() {
     const auto [at, fresh] =
         known.try_emplace({device.set, lists_of_[index]}, static_cast<std::uint32_t>(shapes_.size()));
     if (fresh) {
+      places += names_.size();
       PortShape& shape = shapes_.emplace_back();
       const SetPorts& declared = set_ports_[device.set];
       shape.names = declared.names;
@@ -248,6 +264,8 @@ void Expansion::build_ports() {
     shape_.push_back(at->second);
     const PortShape& shape = shapes_[at->second];
     const DeviceSet& set = catalog_.device_sets[device.set];
+    if (places > kPortsMax || topology.ports.size() + shape.names.size() > kPortsMax)
+      return refuse_size(set.names.at, std::to_string(kPortsMax) + " ports");
     device.first_port = static_cast<PortIndex>(topology.ports.size());
     device.port_count = static_cast<std::uint32_t>(shape.names.size());
     for (std::uint32_t i = 0; i < shape.names.size(); ++i) {
@@ -370,6 +388,7 @@ void Expansion::add_link(const ResolvedLaw& law, const LaidCable& cable) {
 
 void Expansion::add_links(FabricIndex fabric) {
   out_.topology.fabrics.emplace_back();
+  if (too_large_) return;
   std::vector<LaidCable> cables;
   for (const ResolvedLaw& law : laws_) {
     if (law.fabric != fabric) continue;
@@ -381,8 +400,9 @@ void Expansion::add_links(FabricIndex fabric) {
   }
 }
 
-void Expansion::finish(FabricGraph& graph) const {
+void Expansion::finish(FabricIndex fabric) {
   const Topology& topology = out_.topology;
+  FabricGraph& graph = out_.topology.fabrics[fabric];
   std::vector<bool> member(topology.devices.size());
   for (const LinkIndex index : graph.links) {
     const TopologyLink& link = topology.links[index];
@@ -405,6 +425,13 @@ void Expansion::finish(FabricGraph& graph) const {
       case DeviceRole::superspine: graph.superspines.push_back(i); break;
     }
   }
+  const std::size_t switches = graph.leaves.size() + graph.spines.size() + graph.superspines.size();
+  if (switches * graph.leaves.size() <= kSwitchPairsMax) return;
+  const Fabric& said = catalog_.fabrics[fabric];
+  refuse_size(said.metadata.name.at, std::to_string(kSwitchPairsMax) + " routes, one for each of " +
+                                         std::to_string(switches) + " switches to each of " +
+                                         std::to_string(graph.leaves.size()) + " leaves");
+  graph = {};
 }
 
 }  // namespace

@@ -24,6 +24,12 @@ using LinkIndex = std::uint32_t;    // into Topology::links
 using FabricIndex = std::uint32_t;  // into Topology::fabrics and Catalog::fabrics
 constexpr std::uint32_t kNone = 0xFFFF'FFFF;
 
+// What one cluster may have: each about ten times 16,384 hosts x 8 rails with 2,560 switches of 128 ports,
+// the largest that is measured (18,944 devices, 458,752 ports, 2,048 leaves).
+constexpr std::size_t kDevicesMax = 200'000;
+constexpr std::size_t kPortsMax = 4'000'000;
+constexpr std::size_t kSwitchPairsMax = 50'000'000;  // switches x leaves of one fabric: a route each
+
 struct TopologyDevice {
   std::string name;
   DeviceRole role = DeviceRole::host;  // its tier: host 0, leaf 1, spine 2, superspine 3

@@ -5,7 +5,7 @@ namespace {
 
 constexpr CodeRow rows[] = {
     {code::unreadable, "a path that is named can be read", "what was not read cannot be said to be in force"},
-    {code::no_specs, "a folder holds at least one *.yaml or *.yml file",
+    {code::no_specs, "a folder holds at least one *.yaml or *.yml file, and one of these an object",
      "an empty checkout must not look like a cluster without devices"},
     {code::too_large, "a file is at most 16 MiB", "memory and time stay bounded whatever is committed"},
     {code::not_utf8, "a file is UTF-8", "a YAML stream has one encoding; columns and names would be guesses"},

@@ -30,9 +30,14 @@ class Loader {
 
   void file(std::string name, std::string text) {
     const std::uint32_t file = out_.catalog.sources.add(std::move(name), std::move(text));
-    read_documents(file, reporter_, [this](const Node& root) { document(root); });
+    read_documents(file, reporter_, [this](const Node& root) {
+      ++documents_;
+      document(root);
+    });
   }
   Reporter& reporter() { return reporter_; }
+  // Documents that were looked at, whatever became of them.
+  std::size_t documents() const { return documents_; }
   // A place for what is wrong with a path as a whole: its name is a source without text.
   Span whole(std::string name) { return {{out_.catalog.sources.add(std::move(name), ""), 0, 0}, 1}; }
   void finish() {
@@ -141,6 +146,7 @@ class Loader {
   Loaded& out_;
   Reporter reporter_;
   std::map<std::string, Position> seen_;  // "Kind/name"
+  std::size_t documents_ = 0;
 };
 
 using OpenFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
@@ -168,6 +174,19 @@ class Walk {
  public:
   explicit Walk(Loader& loader) : loader_(loader) {}
 
+  // An empty checkout must not look like a cluster without devices.
+  void expect_documents(const std::string& name) {
+    if (loader_.documents() > 0 || loader_.reporter().incomplete()) return;
+    std::string files;
+    for (const std::string& one : files_)
+      files += (files.empty() ? "" : ", ") + fs::path(one).filename().string();
+    loader_.reporter().error(code::no_specs, loader_.whole(name),
+                             "nothing is written in " + in_quotes(name) + ": " + in_quotes(files) +
+                                 (files_.size() == 1 ? " is" : " are") + " empty, or comments only",
+                             "an object has apiVersion, kind, metadata and spec; `lockstep discover --draft` "
+                             "writes a first draft");
+  }
+
   void path(const std::string& name) {
     if (name == "-") return standard_input();
     std::error_code failed;
@@ -185,6 +204,7 @@ class Walk {
   }
 
   void standard_input() {
+    files_.push_back("<stdin>");
     if (auto text = read_all(stdin))
       loader_.file("<stdin>", std::move(*text));
     else
@@ -215,6 +235,7 @@ class Walk {
   }
 
   void file(const std::string& name) {
+    files_.push_back(name);
     std::error_code failed;
     // Before it is opened: a FIFO or a device would block, and a size that is known need not be read.
     if (!fs::is_regular_file(name, failed)) return unreadable(name, "not a regular file");
@@ -237,6 +258,7 @@ class Walk {
   }
 
   Loader& loader_;
+  std::vector<std::string> files_;
   std::uintmax_t total_ = 0;
 };
 
@@ -256,6 +278,7 @@ Loaded load(const std::vector<std::string>& paths) {
   Loader loader(loaded);
   Walk walk(loader);
   for (const std::string& path : paths) walk.path(path);
+  if (!paths.empty()) walk.expect_documents(paths.front());
   loader.finish();
   return loaded;
 }

@@ -129,7 +129,7 @@ TEST(AllocationLock, ACorruptOneIsAClearErrorWithItsPlace) {
       {"{\"version\": 1, \"pools\": {\"a\": {\"b\": 99999999999999999999}}}", "x:1:37: the number of 'b'"},
       {"{\"version\": 1, \"pools\": {\"a\": {\"b\": 1, \"b\": 2}}}", "x:1:40: 'b' is written twice"},
       {"{\"version\": 1, \"pools\": {\"a\": {\"b\": 1", "x:1:"},
-      {"<<<<<<< HEAD\n{\"version\": 1}\n=======\n", "x:"},
+      {"<<<<<<< HEAD\n{\"version\": 1}\n=======\n", "x:1:1: a merge that is not finished"},
       {"{\"version\": 1}\n---\n{\"version\": 1}\n", "x is not one JSON object"},
       {"\xff", "x:1:1: a byte that is not UTF-8"},
   };

@@ -60,6 +60,18 @@ TEST_F(Folder, WithoutSpecsIsAnError) {
   EXPECT_EQ(loaded.catalog.sources.files[loaded.diagnostics[0].at.file].name, root_.string());
 }
 
+TEST_F(Folder, FilesInWhichNothingIsWrittenAreAnErrorThatNamesThem) {
+  write("a.yaml", "# to come\n");
+  write("b.yml", "---\n---\n");
+  const Loaded loaded = load({root_.string()});
+  ASSERT_EQ(loaded.diagnostics.size(), 1U);
+  EXPECT_EQ(loaded.diagnostics[0].code, code::no_specs);
+  EXPECT_NE(loaded.diagnostics[0].message.find("'a.yaml, b.yml' are empty"), std::string::npos)
+      << loaded.diagnostics[0].message;
+  write("c.yaml", set("x"));
+  EXPECT_TRUE(load({root_.string()}).diagnostics.empty());
+}
+
 TEST_F(Folder, APathThatIsNotThereIsAnError) {
   const Loaded loaded = load({(root_ / "nothing").string()});
   ASSERT_EQ(loaded.diagnostics.size(), 1U);

@@ -1,0 +1,129 @@
+// What `lockstep validate` does, on specs that are cut short and on specs with wrong bytes: it ends, and
+// every error has a place. LOCKSTEP_FUZZ_ROUNDS asks for more rounds of the second.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "specs/compile/compile.hpp"
+#include "specs/compile/explain.hpp"
+#include "specs/fabric/proofs.hpp"
+#include "specs/language/load.hpp"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A cluster's files, each with its text.
+using Files = std::map<std::string, std::string>;
+
+std::vector<Files> clusters() {
+  std::vector<Files> out;
+  for (const char* folder : {"examples/rail-pod", "examples/big-pod", "tests/cases/compile/every-kind"}) {
+    Files& files = out.emplace_back();
+    for (const auto& entry : fs::directory_iterator(fs::path(LOCKSTEP_SOURCE_DIR) / folder)) {
+      if (entry.path().extension() != ".yaml") continue;
+      std::ostringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      files[entry.path().filename()] = text.str();
+    }
+  }
+  return out;
+}
+
+std::string together(const Files& files) {
+  std::string out;
+  for (const auto& [name, text] : files) out += "---\n" + text + "\n";
+  return out;
+}
+
+void expect_places(const Diagnostics& all, const Topology& topology) {
+  for (const Diagnostic& one : all) {
+    ASSERT_FALSE(one.code.empty()) << one.message;
+    ASSERT_EQ(one.at.file, 1U) << one.code << " " << one.message;
+    ASSERT_GT(one.at.line, 0U) << one.code << " " << one.message;
+    ASSERT_GT(one.at.column, 0U) << one.code << " " << one.message;
+    for (const Related& related : one.related) ASSERT_GT(related.at.line, 0U) << one.code << related.message;
+  }
+  ASSERT_LE(topology.devices.size(), 1'000'000U);
+}
+
+// As the command does, but compiling and proving also what does not load: nothing of it may crash.
+void validate(const std::string& text) {
+  const Loaded loaded = load_text("hostile.yaml", text);
+  const Compiled compiled = compile(loaded.catalog);
+  ASSERT_NO_FATAL_FAILURE(expect_places(loaded.diagnostics, compiled.topology));
+  ASSERT_NO_FATAL_FAILURE(expect_places(compiled.diagnostics, compiled.topology));
+  ASSERT_NO_FATAL_FAILURE(expect_places(prove(loaded.catalog, compiled.topology), compiled.topology));
+  if (has_errors(loaded.diagnostics) || has_errors(compiled.diagnostics)) return;
+  for (const Intent& intent : compiled.intents)
+    for (const Leaf& leaf : intent.want.leaves())
+      ASSERT_TRUE(explain(compiled, loaded.catalog, intent.device, leaf.path)) << leaf.path.text();
+}
+
+TEST(Hostile, EveryFileOfAClusterCutAtEvery50thByte) {
+  constexpr std::size_t kStep = 50;
+  for (const Files& whole : clusters())
+    for (const auto& [name, text] : whole)
+      for (std::size_t length = 0; length < text.size(); length += kStep) {
+        Files cut = whole;
+        cut[name] = text.substr(0, length);
+        ASSERT_NO_FATAL_FAILURE(validate(together(cut))) << name << " cut at byte " << length;
+      }
+}
+
+TEST(Hostile, BytesThatAreWrong) {
+  const char* const asked = std::getenv("LOCKSTEP_FUZZ_ROUNDS");
+  const int rounds = asked != nullptr ? std::atoi(asked) : 250;
+  std::mt19937_64 random(20261122);
+  const std::string alphabet = "[]{},:-?&*!|>'\"#%/0189az~\n \t";
+  const std::vector<Files> all = clusters();
+  for (int round = 0; round < rounds; ++round) {
+    std::string text = together(all[random() % all.size()]);
+    for (std::size_t edits = 1 + random() % 4; edits > 0; --edits) {
+      char& byte = text[random() % text.size()];
+      // Flipped bits are mostly no UTF-8 and end there; another character of YAML gets further.
+      byte = random() % 4 == 0 ? static_cast<char>(byte ^ (1 << (random() % 8)))
+                               : alphabet[random() % alphabet.size()];
+    }
+    ASSERT_NO_FATAL_FAILURE(validate(text)) << "round " << round << "\n" << text;
+  }
+}
+
+std::string document(std::string_view kind, std::string_view name, std::string_view spec) {
+  return "---\napiVersion: lockstep.dev/v1alpha1\nkind: " + std::string(kind) +
+         "\nmetadata: {name: " + std::string(name) + "}\nspec: " + std::string(spec) + "\n";
+}
+
+// A few bytes that stand for more than a machine holds.
+TEST(Hostile, AClusterThatIsTooLargeIsRefusedAndNotBuilt) {
+  std::string sysctls = "{selector: {}, sysctl: {";
+  for (int i = 0; i < 4000; ++i) sysctls += "net.a.b" + std::to_string(i) + ": 1,";
+  const std::string all[] = {
+      document("DeviceSet", "a", "{names: 'a[1-200001]', role: host, drivers: [linux]}"),
+      document("DeviceSet", "a",
+               "{names: 'a[1-4000]', role: host, drivers: [linux], interfaces: [{name: 'p[1-4000]'}]}"),
+      document("DeviceSet", "a", "{names: 'a[1-8000]', role: leaf, drivers: [frr]}") +
+          document("DeviceSet", "b", "{names: b, role: spine, drivers: [frr]}") +
+          document("Fabric", "f",
+                   "{role: backend, topology: leaf-spine, cabling: [{from: 'a[1-8000]:u', to: 'b:d[1-8000]', "
+                   "by: mesh, speed: 1Gbps}]}"),
+      document("DeviceSet", "a", "{names: 'a[1-60000]', role: host, drivers: [linux]}") +
+          document("HostProfile", "h", sysctls + "}}"),
+  };
+  for (const std::string& text : all) {
+    const Loaded loaded = load_text("large.yaml", text);
+    EXPECT_TRUE(loaded.diagnostics.empty());
+    const Compiled compiled = compile(loaded.catalog);
+    ASSERT_EQ(compiled.diagnostics.size(), 1U) << text.substr(0, 200);
+    EXPECT_EQ(compiled.diagnostics[0].code, "LS1210");
+    EXPECT_GT(compiled.diagnostics[0].at.line, 0U);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
