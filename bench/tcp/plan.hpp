@@ -29,7 +29,7 @@ struct PlanOptions {
   std::function<bool(const Pair&)> wanted;  // e.g. only what a change can have touched; empty: all
   // Pairs that can't be judged now; a ring with such a hop is left out whole. Empty: none.
   std::function<bool(const Pair&)> excluded;
-  ScheduleLimits limits;                    // of bandwidth rounds
+  ScheduleLimits limits;  // of bandwidth rounds
   std::size_t latency_pairs_at_once = 1;
   std::uint64_t seed = 1;  // of sample(N)
 };

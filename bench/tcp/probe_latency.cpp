@@ -16,12 +16,7 @@ class Echo final : public Task {
   using Task::Task;
 
   Result<Done> start() override {
-    if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
-    forget_path_mtu();
-    TRY(listener_, listen_on(own_));
-    loop_.watch(listener_.get(), *this, true, false);
-    wake_at = now_ns() + connect_ns_;
-    tell({{"event", "listening"}, {"port", port_of(listener_.get())}});
+    TRY(listener_, listen());
     return Done{};
   }
 
@@ -78,16 +73,12 @@ class Ping final : public Task {
         message_(std::clamp<std::size_t>(number_of(order, "messageBytes"), 1, message_most), 'p') {}
 
   Result<Done> start() override {
-    if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
-    forget_path_mtu();
-    TRY(connection_, connect_from(own_, peer_, congestion_));
-    loop_.watch(connection_.get(), *this, false, true);
-    wake_at = now_ns() + connect_ns_;
+    TRY(connection_, dial(peer_));
     return Done{};
   }
 
   void ready(int fd) override {
-    if (!connected_ && !finish_connect(fd)) return;
+    if (!connected_ && !take_connected(fd)) return;
     while (!finished) {
       if (sent_ < message_.size() && !push(fd)) return;
       if (!pull(fd)) return;
@@ -102,17 +93,9 @@ class Ping final : public Task {
   }
 
  private:
-  bool finish_connect(int fd) {
-    if (const int error = socket_error(fd); error != 0) {
-      fail(error == ETIMEDOUT ? "connect timed out" : stage_of(error));
-      return false;
-    }
-    const std::string greeting = hello();
-    if (send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(greeting.size())) {
-      if (errno != EAGAIN) fail(stage_of(errno));
-      return false;
-    }
-    connected_ = true;
+  bool take_connected(int fd) {
+    connected_ = finish_connect(fd);
+    if (!connected_) return false;
     tell({{"event", "connected"}});
     begin(now_ns());
     return true;

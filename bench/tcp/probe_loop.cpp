@@ -49,6 +49,38 @@ std::string Task::hello() const {
   return bytes;
 }
 
+Result<Fd> Task::listen() {
+  if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
+  forget_path_mtu();
+  TRY(Fd listener, listen_on(own_));
+  loop_.watch(listener.get(), *this, true, false);
+  wake_at = now_ns() + connect_ns_;
+  tell({{"event", "listening"}, {"port", port_of(listener.get())}});
+  return listener;
+}
+
+Result<Fd> Task::dial(const Address& to) {
+  if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
+  forget_path_mtu();
+  TRY(Fd connection, connect_from(own_, to, congestion_));
+  loop_.watch(connection.get(), *this, false, true);
+  wake_at = now_ns() + connect_ns_;
+  return connection;
+}
+
+bool Task::finish_connect(int fd) {
+  if (const int error = socket_error(fd); error != 0) {
+    fail(error == ETIMEDOUT ? "connect timed out" : stage_of(error));
+    return false;
+  }
+  const std::string greeting = hello();
+  if (send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(greeting.size())) {
+    if (errno != EAGAIN) fail(stage_of(errno));
+    return false;
+  }
+  return true;
+}
+
 bool Task::read_hello(int fd) {
   const std::string want = hello();
   if (hello_read_.size() == want.size()) return true;

@@ -34,12 +34,15 @@ class Task {
   std::uint64_t job() const { return job_; }
 
  protected:
-  void tell(Json message);                                           // adds the job
+  void tell(Json message);  // adds the job
   // Tells and finishes. `trouble`: path, stall (the path carried bytes, and then none came), wrong, tool.
   void fail(const std::string& text, const char* trouble = "path");
-  bool read_hello(int fd);                                           // false: not all there yet, or failed
-  std::string hello() const;
-  bool set_addresses(const Json& order);
+  // Listens at the own address and tells the port.
+  Result<Fd> listen();
+  Result<Fd> dial(const Address& to);
+  // A dialled descriptor has an event. True: connected, and the greeting is sent; else not yet, or failed.
+  bool finish_connect(int fd);
+  bool read_hello(int fd);  // false: not all there yet, or failed
 
   ProbeLoop& loop_;
   std::uint64_t job_;
@@ -52,6 +55,8 @@ class Task {
   std::string bad_address_;
 
  private:
+  std::string hello() const;
+  bool set_addresses(const Json& order);
   std::string hello_read_;
 };
 

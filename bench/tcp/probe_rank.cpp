@@ -47,15 +47,10 @@ class Rank final : public Task {
   }
 
   Result<Done> start() override {
-    if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
     if (ranks_ < 2 || rank_ >= ranks_ || iterations_ == 0)
       return Error{ErrorKind::invalid_spec, "a ring needs two ranks and one iteration", nullptr};
     fill();
-    forget_path_mtu();
-    TRY(listener_, listen_on(own_));
-    loop_.watch(listener_.get(), *this, true, false);
-    wake_at = now_ns() + connect_ns_;
-    tell({{"event", "listening"}, {"port", port_of(listener_.get())}});
+    TRY(listener_, listen());
     return Done{};
   }
 
@@ -63,16 +58,14 @@ class Rank final : public Task {
   void told(const Json& order) override {
     auto next = parse_address(text_of(order, "next"), static_cast<std::uint16_t>(number_of(order, "port")));
     if (!next) return fail(next.error().what, "tool");
-    auto made = connect_from(own_, *next, congestion_);
+    auto made = dial(*next);
     if (!made) return fail(made.error().what);
     next_ = std::move(*made);
-    loop_.watch(next_.get(), *this, false, true);
-    wake_at = now_ns() + connect_ns_;
   }
 
   void ready(int fd) override {
     if (fd == listener_.get()) return take_previous();
-    if (fd == next_.get() && !connected_ && !finish_connect()) return;
+    if (fd == next_.get() && !connected_ && !take_connected()) return;
     if (fd == previous_.get() && !greeted_) greeted_ = read_hello(fd);
     if (!connected_ || !greeted_ || finished) return;
     if (!joined_) join();
@@ -123,18 +116,9 @@ class Rank final : public Task {
     loop_.watch(previous_.get(), *this, true, false);
   }
 
-  bool finish_connect() {
-    if (const int error = socket_error(next_.get()); error != 0) {
-      fail(error == ETIMEDOUT ? "connect timed out" : stage_of(error));
-      return false;
-    }
-    const std::string greeting = hello();
-    if (send(next_.get(), greeting.data(), greeting.size(), MSG_NOSIGNAL) !=
-        static_cast<ssize_t>(greeting.size())) {
-      if (errno != EAGAIN) fail(stage_of(errno));
-      return false;
-    }
-    connected_ = true;
+  bool take_connected() {
+    connected_ = finish_connect(next_.get());
+    if (!connected_) return false;
     moved_at_ = now_ns();
     loop_.watch(next_.get(), *this, false, false);
     return true;

@@ -33,11 +33,7 @@ class Sink final : public Task {
         window_ns_(number_of(order, "windowNs")) {}
 
   Result<Done> start() override {
-    if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
-    TRY(listener_, listen_on(own_));
-    loop_.watch(listener_.get(), *this, true, false);
-    wake_at = now_ns() + connect_ns_;
-    tell({{"event", "listening"}, {"port", port_of(listener_.get())}});
+    TRY(listener_, listen());
     return Done{};
   }
 
@@ -137,16 +133,12 @@ class Source final : public Task {
   using Task::Task;
 
   Result<Done> start() override {
-    if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
-    forget_path_mtu();
-    TRY(connection_, connect_from(own_, peer_, congestion_));
-    loop_.watch(connection_.get(), *this, false, true);
-    wake_at = now_ns() + connect_ns_;
+    TRY(connection_, dial(peer_));
     return Done{};
   }
 
   void ready(int fd) override {
-    if (!connected_ && !finish_connect(fd)) return;
+    if (!connected_ && !take_connected(fd)) return;
     for (int i = 0; i < blocks_a_turn; ++i) {
       const ssize_t got = send(fd, scratch().data(), block, MSG_NOSIGNAL);
       if (got >= 0) continue;
@@ -162,17 +154,9 @@ class Source final : public Task {
   }
 
  private:
-  bool finish_connect(int fd) {
-    if (const int error = socket_error(fd); error != 0) {
-      fail(error == ETIMEDOUT ? "connect timed out" : stage_of(error));
-      return false;
-    }
-    const std::string greeting = hello();
-    if (send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(greeting.size())) {
-      if (errno != EAGAIN) fail(stage_of(errno));
-      return false;
-    }
-    connected_ = true;
+  bool take_connected(int fd) {
+    connected_ = finish_connect(fd);
+    if (!connected_) return false;
     wake_at = ~std::uint64_t{0};
     started_at_ = now_ns();
     cpu_ = process_cpu();

@@ -7,7 +7,10 @@
 // unknown_outcome. Not thread-safe.
 #pragma once
 
+#include <linux/netlink.h>
+
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -66,5 +69,30 @@ class Socket {
   std::vector<std::byte> buffer_;
   std::uint32_t sequence_ = 0;
 };
+
+// One dump: each message of `reply_type` decoded and appended to `out`.
+template <class T>
+Result<Done> read_all(Socket& socket, Request& request, std::uint16_t reply_type,
+                      Result<std::optional<T>> (*decode)(Bytes), const Call& call, std::vector<T>& out) {
+  const std::size_t before = out.size();
+  return socket.dump(
+      request, call,
+      [&](const Message& message) -> Result<Done> {
+        if (message.type != reply_type) return Done{};
+        TRY(auto one, decode(message.payload));
+        if (one) out.push_back(*std::move(one));
+        return Done{};
+      },
+      [&] { out.resize(before); });
+}
+
+// The same, with a request of nothing but its header.
+template <class T, class Header>
+Result<Done> read_all(Socket& socket, std::uint16_t type, std::uint16_t reply_type, const Header& header,
+                      Result<std::optional<T>> (*decode)(Bytes), const Call& call, std::vector<T>& out) {
+  Request request(type, NLM_F_DUMP);
+  request.header(header);
+  return read_all(socket, request, reply_type, decode, call, out);
+}
 
 }  // namespace lockstep::netlink

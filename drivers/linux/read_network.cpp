@@ -11,34 +11,10 @@
 #include "drivers/linux/kernel_state.hpp"
 
 namespace lockstep {
-namespace {
 
-using netlink::Message;
+using netlink::read_all;
 using netlink::Request;
 using netlink::Socket;
-
-constexpr std::uint16_t kDump = NLM_F_DUMP;
-
-// One dump of `type` with `header`, each message of `reply_type` decoded into `out`.
-template <class T, class Header>
-Result<Done> read_all(Socket& socket, std::uint16_t type, std::uint16_t reply_type, const Header& header,
-                      Result<std::optional<T>> (*decode)(netlink::Bytes), const Call& call,
-                      std::vector<T>& out) {
-  Request request(type, kDump);
-  request.header(header);
-  const std::size_t before = out.size();
-  return socket.dump(
-      request, call,
-      [&](const Message& message) -> Result<Done> {
-        if (message.type != reply_type) return Done{};
-        TRY(auto one, decode(message.payload));
-        if (one) out.push_back(*std::move(one));
-        return Done{};
-      },
-      [&] { out.resize(before); });
-}
-
-}  // namespace
 
 const Link* NetworkState::link(std::uint32_t index) const {
   for (const Link& one : links)
@@ -54,17 +30,9 @@ const Link* NetworkState::link(std::string_view name) const {
 
 Result<std::vector<Link>> read_links(Socket& socket, const Call& call) {
   std::vector<Link> out;
-  Request request(RTM_GETLINK, kDump);
+  Request request(RTM_GETLINK, NLM_F_DUMP);
   request.header(ifinfomsg{}).put_number(IFLA_EXT_MASK, std::uint32_t{RTEXT_FILTER_SKIP_STATS});
-  TRY_DONE(socket.dump(
-      request, call,
-      [&](const Message& message) -> Result<Done> {
-        if (message.type != RTM_NEWLINK) return Done{};
-        TRY(auto one, decode_link(message.payload));
-        if (one) out.push_back(*std::move(one));
-        return Done{};
-      },
-      [&] { out.clear(); }));
+  TRY_DONE(read_all(socket, request, RTM_NEWLINK, &decode_link, call, out));
   return out;
 }
 

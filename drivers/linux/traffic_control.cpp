@@ -16,7 +16,6 @@ namespace {
 
 using netlink::AttributeTable;
 using netlink::Bytes;
-using netlink::Message;
 using netlink::Request;
 
 constexpr std::uint16_t kReplace = NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
@@ -188,44 +187,31 @@ Result<std::optional<EcnMarker>> decode_marker(Bytes payload) {
   return std::optional(EcnMarker{static_cast<std::uint32_t>(frame.header.tcm_ifindex), *threshold});
 }
 
-namespace {
-
-template <class T>
-Result<std::vector<T>> read_tc(netlink::Socket& socket, std::uint16_t type, std::uint16_t reply_type,
-                               const tcmsg& header, Result<std::optional<T>> (*decode)(Bytes),
-                               const Call& call) {
-  std::vector<T> out;
-  Request request(type, NLM_F_DUMP);
-  request.header(header);
-  TRY_DONE(socket.dump(
-      request, call,
-      [&](const Message& message) -> Result<Done> {
-        if (message.type != reply_type) return Done{};
-        TRY(auto one, decode(message.payload));
-        if (one) out.push_back(*std::move(one));
-        return Done{};
-      },
-      [&] { out.clear(); }));
+Result<std::vector<Qdisc>> read_qdiscs(netlink::Socket& socket, const Call& call) {
+  std::vector<Qdisc> out;
+  TRY_DONE(read_all(socket, RTM_GETQDISC, RTM_NEWQDISC, tcmsg{}, &decode_qdisc, call, out));
   return out;
 }
 
-}  // namespace
-
-Result<std::vector<Qdisc>> read_qdiscs(netlink::Socket& socket, const Call& call) {
-  return read_tc(socket, RTM_GETQDISC, RTM_NEWQDISC, tcmsg{}, &decode_qdisc, call);
-}
-
 Result<std::vector<HtbClass>> read_classes(netlink::Socket& socket, std::uint32_t index, const Call& call) {
-  return read_tc(socket, RTM_GETTCLASS, RTM_NEWTCLASS, header_for(index, 0, 0), &decode_class, call);
+  std::vector<HtbClass> out;
+  TRY_DONE(read_all(socket, RTM_GETTCLASS, RTM_NEWTCLASS, header_for(index, 0, 0), &decode_class, call, out));
+  return out;
 }
 
 Result<std::vector<DscpFilter>> read_filters(netlink::Socket& socket, std::uint32_t index,
                                              std::uint32_t parent, const Call& call) {
-  return read_tc(socket, RTM_GETTFILTER, RTM_NEWTFILTER, header_for(index, 0, parent), &decode_filter, call);
+  std::vector<DscpFilter> out;
+  TRY_DONE(read_all(socket, RTM_GETTFILTER, RTM_NEWTFILTER, header_for(index, 0, parent), &decode_filter,
+                    call, out));
+  return out;
 }
 
 Result<std::vector<EcnMarker>> read_markers(netlink::Socket& socket, std::uint32_t index, const Call& call) {
-  return read_tc(socket, RTM_GETTFILTER, RTM_NEWTFILTER, header_for(index, 0, kEgress), &decode_marker, call);
+  std::vector<EcnMarker> out;
+  TRY_DONE(read_all(socket, RTM_GETTFILTER, RTM_NEWTFILTER, header_for(index, 0, kEgress), &decode_marker,
+                    call, out));
+  return out;
 }
 
 Request marker_request(const EcnMarker& wanted, int program) {

@@ -83,11 +83,6 @@ class Ground {
 
 using Report = std::function<void(const MeasureProgress&)>;
 
-Bound::Unit unit_of(Metric metric) {
-  if (metric == Metric::latency) return Bound::Unit::time;
-  return metric == Metric::step_skew ? Bound::Unit::ratio : Bound::Unit::rate;
-}
-
 bench::ProgressSink sink_of(const Report& progress, const std::string& name) {
   return [&progress, name](const bench::Progress& seen) {
     if (!progress || seen.what != bench::Progress::What::pair_done || seen.measurement == nullptr) return;

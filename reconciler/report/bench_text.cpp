@@ -20,16 +20,6 @@ std::string verdict_text(bench::Verdict verdict, const Terminal& terminal) {
   return terminal.paint(ink, to_string(verdict));
 }
 
-Bound::Unit unit_of(Metric metric) {
-  switch (metric) {
-    case Metric::bandwidth:
-    case Metric::busbw: return Bound::Unit::rate;
-    case Metric::latency: return Bound::Unit::time;
-    case Metric::step_skew: return Bound::Unit::ratio;
-  }
-  return Bound::Unit::ratio;
-}
-
 std::string figure_text(std::optional<double> value, Metric metric) {
   return value ? bench::told(*value, unit_of(metric)) : "";
 }

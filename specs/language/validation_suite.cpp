@@ -59,16 +59,6 @@ constexpr Field fields[] = {
     field<&ValidationSuite::on_schedule>("onSchedule", "what runs by the clock"),
 };
 
-Bound::Unit unit_of(Metric metric) {
-  switch (metric) {
-    case Metric::bandwidth:
-    case Metric::busbw: return Bound::Unit::rate;
-    case Metric::latency: return Bound::Unit::time;
-    case Metric::step_skew: return Bound::Unit::ratio;
-  }
-  return Bound::Unit::ratio;
-}
-
 void check_bound(const Slo& slo, const Said<Bound>& bound, Reporter& reporter) {
   if (!bound.said || !slo.metric.said) return;
   if (bound->of == Bound::Of::nominal && unit_of(*slo.metric) != Bound::Unit::rate)
@@ -111,6 +101,16 @@ void check_schedule(const OnSchedule& one, Span, Reporter& reporter) {
 }
 
 }  // namespace
+
+Bound::Unit unit_of(Metric metric) {
+  switch (metric) {
+    case Metric::bandwidth:
+    case Metric::busbw: return Bound::Unit::rate;
+    case Metric::latency: return Bound::Unit::time;
+    case Metric::step_skew: return Bound::Unit::ratio;
+  }
+  return Bound::Unit::ratio;
+}
 
 template <>
 const Type& struct_type<Slo>() {

@@ -61,6 +61,7 @@ struct Bound {
   Duration time{};
   auto operator<=>(const Bound&) const = default;
 };
+Bound::Unit unit_of(Metric metric);  // of an absolute bound on it
 
 struct Slo {
   Said<Metric> metric;
