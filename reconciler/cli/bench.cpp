@@ -27,6 +27,10 @@ int run_bench(const BenchOptions& options, const Console& console) {
       Journal::open(state_directory(session->cluster()), journal_options);
   if (!journal) return console.fail(journal.error());
 
+  const Call call{.stop = console.stop, .wake_fd = console.stop_fd};
+  const Result<FileLock> turn = turn_to_measure(session->cluster(), "lockstep bench", call);
+  if (!turn) return console.fail(turn.error());
+
   MeasureChoice choice;
   choice.suite = options.suite;
   choice.benchmark = options.only;

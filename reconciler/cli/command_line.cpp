@@ -40,7 +40,7 @@ struct Arguments {
   ExplainOptions explain;
   TopologyOptions topology;
   TwinUpOptions twin_up;
-  Aim twin_down;
+  TwinDownOptions twin_down;
   Aim twin_status;
   TwinExecOptions twin_exec;
   TwinBreakOptions twin_break;
@@ -192,7 +192,8 @@ void add_twin_commands(CLI::App& app, Arguments& a) {
   runs(command, a, [&a](const Console& c) { return run_twin_up(a.twin_up, c); });
 
   command = add(*twin, a, "down", "Tear it down; nothing stays");
-  takes_specs(command, a.twin_down);
+  takes_specs(command, a.twin_down.aim);
+  command->add_flag("--force", a.twin_down.force, "Even while a command changes or measures it");
   runs(command, a, [&a](const Console& c) { return run_twin_down(a.twin_down, c); });
 
   command = add(*twin, a, "status", "What runs, and what has died");
@@ -261,13 +262,22 @@ OutputFormat wanted_output(int argc, char** argv) {
 
 // CLI11 says "A subcommand is required" of a misspelt one.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return "";
-  std::string all;
-  for (const CLI::App* const command : app.get_subcommands(nullptr)) {
-    if (command->get_name() == argv[1]) return "";
-    all += (all.empty() ? "" : ", ") + command->get_name();
+  const CLI::App* at = &app;
+  std::string path;
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const auto commands = at->get_subcommands(nullptr);
+    if (commands.empty()) return "";
+    const CLI::App* next = nullptr;
+    std::string all;
+    for (const CLI::App* const command : commands) {
+      if (command->get_name() == argv[i]) next = command;
+      all += (all.empty() ? "" : ", ") + path + command->get_name();
+    }
+    if (next == nullptr) return "there is no command '" + path + argv[i] + "'; there are " + all;
+    at = next;
+    path += next->get_name() + " ";
   }
-  return "there is no command '" + std::string(argv[1]) + "'; there are " + all;
+  return "";
 }
 
 }  // namespace

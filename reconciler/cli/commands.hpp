@@ -89,6 +89,10 @@ struct TwinUpOptions {
   Aim aim;
   bool no_lldp = false;
 };
+struct TwinDownOptions {
+  Aim aim;
+  bool force = false;
+};
 struct TwinBreakOptions {
   std::string specs = ".";
   std::string fault;
@@ -101,7 +105,7 @@ struct TwinExecOptions {
   std::vector<std::string> command;
 };
 int run_twin_up(const TwinUpOptions& options, const Console& console);
-int run_twin_down(const Aim& aim, const Console& console);
+int run_twin_down(const TwinDownOptions& options, const Console& console);
 int run_twin_status(const Aim& aim, const Console& console);
 int run_twin_exec(const TwinExecOptions& options, const Console& console);
 int run_twin_break(const TwinBreakOptions& options, const Console& console);

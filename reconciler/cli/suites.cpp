@@ -1,7 +1,9 @@
 #include "reconciler/cli/suites.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "reconciler/report/bench_report.hpp"
@@ -48,6 +50,20 @@ Result<Done> accept_baselines(Journal& journal, const std::vector<SuiteOutcome>&
   return Done{};
 }
 
+Result<FileLock> turn_to_measure(const OpenedCluster& cluster, const std::string& command, const Call& call) {
+  constexpr int kLookAgainMs = 100;  // flock(2) has no wait that a deadline or a stop could end
+  for (bool told = false;; told = true) {
+    auto lock = lock_for_measuring(state_directory(cluster), command);
+    if (lock || lock.error().kind != ErrorKind::conflict) return lock;
+    if (call.must_end(std::chrono::steady_clock::now()))
+      return call.stop.stop_requested() ? Error{ErrorKind::cancelled, "asked to stop"}
+                                        : std::move(lock.error());
+    if (!told) std::fputs(("waiting: " + lock.error().text() + "\n").c_str(), stderr);
+    pollfd wake{call.wake_fd, POLLIN, 0};
+    ::poll(&wake, call.wake_fd >= 0 ? 1 : 0, kLookAgainMs);
+  }
+}
+
 OnFail on_violation(const Catalog& catalog) {
   OnFail harshest = OnFail::alert;
   for (const ValidationSuite& suite : catalog.validation_suites) {
@@ -72,6 +88,7 @@ Result<GateResult> SuiteGate::measure(const BlastRadius& affected, const BlastRa
   choice.pending = [&pending](const Crossed& crossed) {
     return pending.touches_path(crossed.devices, crossed.links);
   };
+  TRY(const FileLock turn, turn_to_measure(cluster_, "the gate of a change", call));
   Result<std::vector<SuiteOutcome>> outcomes = lockstep::measure(
       measure_input(cluster_, journal_), choice,
       [this](const MeasureProgress& at) {

@@ -10,6 +10,7 @@
 #include "reconciler/cli/console.hpp"
 #include "reconciler/cli/opened_cluster.hpp"
 #include "reconciler/engine/apply.hpp"
+#include "reconciler/engine/file_lock.hpp"
 #include "reconciler/engine/journal.hpp"
 #include "reconciler/measure/measure.hpp"
 
@@ -19,6 +20,10 @@ MeasureInput measure_input(const OpenedCluster& cluster, const Journal& journal)
 
 // Adds what was measured to the accepted baselines. Call only when all SLOs held.
 Result<Done> accept_baselines(Journal& journal, const std::vector<SuiteOutcome>& outcomes);
+
+// Waits for whoever measures this cluster now, and says so: two at once would take the traffic of the other
+// for the fabric's fault.
+Result<FileLock> turn_to_measure(const OpenedCluster& cluster, const std::string& command, const Call& call);
 
 // The harshest of what the suites say should follow a violation.
 OnFail on_violation(const Catalog& catalog);

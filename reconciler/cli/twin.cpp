@@ -8,6 +8,7 @@
 
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/opened_cluster.hpp"
+#include "reconciler/engine/file_lock.hpp"
 #include "reconciler/report/table.hpp"
 #include "reconciler/twin/faults.hpp"
 
@@ -91,6 +92,16 @@ int list_faults(const Console& console) {
   return kExitInSync;
 }
 
+// Held until the twin is gone: whoever applies or measures meanwhile would take its end for a fault.
+Result<std::vector<FileLock>> lock_out_others(const std::string& directory) {
+  std::vector<FileLock> out;
+  TRY(FileLock writing, lock_for_writing(directory, "lockstep twin down"));
+  out.push_back(std::move(writing));
+  TRY(FileLock measuring, lock_for_measuring(directory, "lockstep twin down"));
+  out.push_back(std::move(measuring));
+  return out;
+}
+
 }  // namespace
 
 int run_twin_up(const TwinUpOptions& options, const Console& console) {
@@ -127,9 +138,12 @@ int run_twin_up(const TwinUpOptions& options, const Console& console) {
   return kExitInSync;
 }
 
-int run_twin_down(const Aim& aim, const Console& console) {
-  const std::optional<OpenedCluster> cluster = open_twin(aim, console);
+int run_twin_down(const TwinDownOptions& options, const Console& console) {
+  const std::optional<OpenedCluster> cluster = open_twin(options.aim, console);
   if (!cluster) return kExitError;
+  const Result<std::vector<FileLock>> locks = lock_out_others(state_directory(*cluster));
+  if (!locks && !options.force)
+    return console.fail(wrap("not taken down; --force does it all the same", locks.error()));
   const Result<TwinGone> gone = down(cluster->id);
   if (!gone) return console.fail(gone.error());
   std::error_code ignored;  // the journal of a twin dies with it; that there is none is as well

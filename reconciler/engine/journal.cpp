@@ -1,15 +1,9 @@
 #include "reconciler/engine/journal.hpp"
 
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -39,15 +33,6 @@ CREATE TABLE epochs (epoch INTEGER PRIMARY KEY AUTOINCREMENT, begun TEXT NOT NUL
     "ALTER TABLE changes ADD COLUMN gate INTEGER NOT NULL DEFAULT 0;"};
 constexpr int kLayout = static_cast<int>(kLayouts.size());
 constexpr int kLayoutOfGates = 2;
-
-std::string now_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text.data();
-}
 
 Error failure(sqlite3* database, const std::string& what) {
   const int code = database != nullptr ? sqlite3_errcode(database) : SQLITE_CANTOPEN;
@@ -171,32 +156,6 @@ Result<std::vector<std::pair<LedgerTicket, TicketState>>> tickets_of(sqlite3* da
 
 }  // namespace
 
-// flock(2): the kernel drops it when the last descriptor of its open file goes, however the owner died.
-struct Journal::Lock {
-  int descriptor = -1;
-  ~Lock() {
-    if (descriptor >= 0) ::close(descriptor);
-  }
-
-  static Result<std::unique_ptr<Lock>> take(const std::string& file, const std::string& command) {
-    auto lock = std::make_unique<Lock>();
-    lock->descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (lock->descriptor < 0) return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
-    if (flock(lock->descriptor, LOCK_EX | LOCK_NB) != 0) {
-      std::array<char, 512> text{};
-      const ssize_t got = pread(lock->descriptor, text.data(), text.size() - 1, 0);
-      const std::string holder =
-          got > 0 ? std::string(text.data(), static_cast<std::size_t>(got)) : "another process";
-      return Error{ErrorKind::conflict, "this cluster is being changed by " + holder};
-    }
-    const std::string who = "process " + std::to_string(getpid()) + " since " + now_text() +
-                            (command.empty() ? "" : " (" + command + ")");
-    if (ftruncate(lock->descriptor, 0) != 0 || pwrite(lock->descriptor, who.data(), who.size(), 0) < 0)
-      return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
-    return lock;
-  }
-};
-
 Journal::Journal() = default;
 Journal::~Journal() = default;
 void Journal::Closer::operator()(sqlite3* database) const { sqlite3_close(database); }
@@ -205,10 +164,8 @@ Result<std::unique_ptr<Journal>> Journal::open(const std::string& directory, con
   std::unique_ptr<Journal> journal(new Journal());
   std::string file = directory + "/journal.sqlite";
   if (!options.read_only) {
-    std::error_code why;
-    std::filesystem::create_directories(directory, why);
-    if (why) return Error{ErrorKind::denied, directory + ": " + why.message()};
-    TRY(journal->lock_, Lock::take(directory + "/lock", options.command));
+    TRY(FileLock lock, lock_for_writing(directory, options.command));
+    journal->lock_.emplace(std::move(lock));
   }
   std::error_code unseen;
   const bool never_begun = options.read_only && !std::filesystem::exists(file, unseen) && !unseen;
@@ -222,7 +179,7 @@ Result<std::unique_ptr<Journal>> Journal::open(const std::string& directory, con
   TRY(journal->layout_, prepare_layout(database, options.read_only && !never_begun));
   if (options.read_only) return journal;
   TRY_DONE(Statement(database, "INSERT INTO epochs(begun, pid, command) VALUES(?, ?, ?)")
-               .bind(now_text())
+               .bind(utc_now())
                .bind(static_cast<std::uint64_t>(getpid()))
                .bind(options.command)
                .run());
@@ -234,7 +191,7 @@ Result<std::uint64_t> Journal::begin(const Plan& plan, const std::string& author
   TRY_DONE(
       Statement(database_.get(),
                 "INSERT INTO changes(begun, author, reason, digest, plan, epoch) VALUES(?, ?, ?, ?, ?, ?)")
-          .bind(now_text())
+          .bind(utc_now())
           .bind(author)
           .bind(reason)
           .bind(plan.digest)
@@ -254,14 +211,14 @@ Result<Done> Journal::ticket(std::uint64_t change, const LedgerTicket& ticket) {
       .bind(ticket.device)
       .bind(ticket.driver)
       .bind(writes_json(ticket.changes))
-      .bind(now_text())
+      .bind(utc_now())
       .run();
 }
 
 Result<Done> Journal::receipt(const std::string& ticket, TicketState state, const std::string& note) {
   return Statement(database_.get(), "UPDATE tickets SET state = ?, settled = ?, note = ? WHERE ticket = ?")
       .bind(static_cast<std::uint64_t>(state))
-      .bind(now_text())
+      .bind(utc_now())
       .bind(note)
       .bind(ticket)
       .run();
@@ -276,7 +233,7 @@ Result<Done> Journal::gate(std::uint64_t change, GateState state) {
 
 Result<Done> Journal::end(std::uint64_t change, const std::string& outcome) {
   return Statement(database_.get(), "UPDATE changes SET ended = ?, outcome = ? WHERE id = ?")
-      .bind(now_text())
+      .bind(utc_now())
       .bind(outcome)
       .bind(change)
       .run();
@@ -338,7 +295,7 @@ Result<Done> Journal::keep(const std::string& key, const Json& blob) {
                    "ON CONFLICT(key) DO UPDATE SET value = excluded.value, written = excluded.written")
       .bind(key)
       .bind(blob.dump())
-      .bind(now_text())
+      .bind(utc_now())
       .run();
 }
 

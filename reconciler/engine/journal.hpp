@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "reconciler/engine/file_lock.hpp"
 #include "reconciler/engine/ledger.hpp"
 
 struct sqlite3;
@@ -70,13 +71,12 @@ class Journal final : public Ledger {
   Result<std::optional<nlohmann::json>> kept(const std::string& key) const;
 
  private:
-  struct Lock;
   Journal();
   struct Closer {
     void operator()(sqlite3* database) const;
   };
   std::unique_ptr<sqlite3, Closer> database_;
-  std::unique_ptr<Lock> lock_;
+  std::optional<FileLock> lock_;
   std::uint64_t epoch_ = 0;
   int layout_ = 0;  // of the file: a reader leaves an older one as it is
 };

@@ -39,6 +39,14 @@ TEST(CommandLine, NamesAMisspeltCommand) {
   EXPECT_NE(said.err.find("there is no command 'aply'"), std::string::npos) << said.err;
 }
 
+TEST(CommandLine, NamesAMisspeltCommandOfACommand) {
+  const Said said = say({"twin", "frob"});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_NE(said.err.find("there is no command 'twin frob'; there are twin up, twin down, "),
+            std::string::npos)
+      << said.err;
+}
+
 TEST(CommandLine, AMistakeIsAnErrorObjectWhereJsonIsAskedFor) {
   const Said said = say({"validate", "-o", "json", "--bogus"});
   EXPECT_EQ(said.code, 1);

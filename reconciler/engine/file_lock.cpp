@@ -1,0 +1,81 @@
+#include "reconciler/engine/file_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+std::string holder_in(int descriptor) {
+  std::array<char, 512> text{};
+  const ssize_t got = ::pread(descriptor, text.data(), text.size() - 1, 0);
+  return got > 0 ? std::string(text.data(), static_cast<std::size_t>(got)) : "another process";
+}
+
+bool is_still(const std::string& file, int descriptor) {
+  struct stat there {};
+  struct stat held {};
+  return ::stat(file.c_str(), &there) == 0 && ::fstat(descriptor, &held) == 0 &&
+         there.st_ino == held.st_ino && there.st_dev == held.st_dev;
+}
+
+Result<FileLock> lock_in(const std::string& directory, const char* name, const std::string& doing,
+                         const std::string& command) {
+  std::error_code why;
+  std::filesystem::create_directories(directory, why);
+  if (why) return Error{ErrorKind::denied, directory + ": " + why.message()};
+  return FileLock::take(directory + "/" + name, doing, command);
+}
+
+}  // namespace
+
+FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+FileLock::~FileLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<FileLock> FileLock::take(const std::string& file, const std::string& doing,
+                                const std::string& command) {
+  for (;;) {
+    FileLock lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (lock.descriptor_ < 0) return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
+    if (::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0)
+      return Error{ErrorKind::conflict,
+                   "this cluster is being " + doing + " by " + holder_in(lock.descriptor_)};
+    if (!is_still(file, lock.descriptor_)) continue;
+    const std::string who = "process " + std::to_string(::getpid()) + " since " + utc_now() +
+                            (command.empty() ? "" : " (" + command + ")");
+    if (::ftruncate(lock.descriptor_, 0) != 0 || ::pwrite(lock.descriptor_, who.data(), who.size(), 0) < 0)
+      return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
+    return lock;
+  }
+}
+
+Result<FileLock> lock_for_writing(const std::string& directory, const std::string& command) {
+  return lock_in(directory, "lock", "changed", command);
+}
+
+Result<FileLock> lock_for_measuring(const std::string& directory, const std::string& command) {
+  return lock_in(directory, "measuring.lock", "measured", command);
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text.data();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,35 @@
+// FileLock: one process at a time does what a file stands for. flock(2): the kernel drops it when its owner
+// ends, however it ended.
+//
+// Promises: whoever finds it taken (conflict) is told which process holds it, since when and with which
+// command. A file that was removed while it was waited for is not mistaken for the one that is there.
+#pragma once
+
+#include <string>
+
+#include "specs/model/result.hpp"
+
+namespace lockstep {
+
+class FileLock {
+ public:
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
+
+  // `doing`: "changed", as in "this cluster is being changed by process 7 since ... (lockstep apply)".
+  static Result<FileLock> take(const std::string& file, const std::string& doing, const std::string& command);
+
+ private:
+  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_ = -1;
+};
+
+// In a cluster's state directory, which is made: its one writer, and the one that sends it measuring traffic.
+Result<FileLock> lock_for_writing(const std::string& directory, const std::string& command);
+Result<FileLock> lock_for_measuring(const std::string& directory, const std::string& command);
+
+// "2026-11-21T10:05:26Z".
+std::string utc_now();
+
+}  // namespace lockstep
