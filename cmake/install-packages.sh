@@ -7,6 +7,7 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache pkg-config clang libbpf-dev
   libyaml-cpp-dev nlohmann-json3-dev libboost1.81-dev libsqlite3-dev libcli11-dev libfmt-dev libssl-dev
+  libhowardhinnant-date-dev tzdata
   libsystemd-dev liblldpctl-dev frr lldpd iproute2 procps
 )
 if [ "${1:-build}" = test ]; then

@@ -7,6 +7,7 @@
 namespace lockstep {
 
 using Time = std::chrono::steady_clock::time_point;
+using WallTime = std::chrono::system_clock::time_point;
 
 struct Call {
   Time deadline = Time::max();

@@ -33,6 +33,8 @@ class Executor {
  public:
   virtual ~Executor() = default;
   virtual Time now() const = 0;
+  // The wall clock, for what people write in dates and times of day. It may jump.
+  virtual WallTime wall_time() const = 0;
   virtual std::uint64_t start(Job job) = 0;
   virtual std::uint64_t at(Time when, std::function<void()> fire) = 0;
   // A timer leaves the heap; a job's stop is requested (its done still comes).

@@ -249,6 +249,8 @@ RealExecutor::~RealExecutor() = default;
 
 Time RealExecutor::now() const { return std::chrono::steady_clock::now(); }
 
+WallTime RealExecutor::wall_time() const { return std::chrono::system_clock::now(); }
+
 std::uint64_t RealExecutor::start(Job job) {
   auto live = std::make_shared<Live>();
   live->id = ++inside_->orders;

@@ -29,6 +29,7 @@ class RealExecutor final : public Executor {
   RealExecutor& operator=(const RealExecutor&) = delete;
 
   Time now() const override;
+  WallTime wall_time() const override;
   std::uint64_t start(Job job) override;
   std::uint64_t at(Time when, std::function<void()> fire) override;
   void cancel(std::uint64_t id) override;

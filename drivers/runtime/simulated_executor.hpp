@@ -31,6 +31,7 @@ class SimulatedExecutor final : public Executor {
   explicit SimulatedExecutor(std::uint64_t seed, SimulatedDelays delays = {});
 
   Time now() const override { return now_; }
+  WallTime wall_time() const override { return wall_epoch + now_.time_since_epoch(); }
   std::uint64_t start(Job job) override;
   std::uint64_t at(Time when, std::function<void()> fire) override;
   void cancel(std::uint64_t id) override;
@@ -38,6 +39,8 @@ class SimulatedExecutor final : public Executor {
 
   SimulatedDelays& delays() { return delays_; }
   Random& random() { return random_; }
+  // What the wall clock shows when now() is at its beginning.
+  WallTime wall_epoch{};
   // Called after every step.
   std::function<void()> after_step;
 

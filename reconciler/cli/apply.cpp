@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "reconciler/cli/accepted.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/loop_session.hpp"
 #include "reconciler/cli/owed.hpp"
@@ -12,7 +13,6 @@
 #include "reconciler/cli/suites.hpp"
 #include "reconciler/report/bench_report.hpp"
 #include "reconciler/report/plan_text.hpp"
-#include "specs/compile/deletion_guard.hpp"
 
 namespace lockstep {
 namespace {
@@ -138,43 +138,6 @@ std::string report_text(const ApplyReport& report, const Plan& plan, const Gates
   return out;
 }
 
-constexpr const char* kCensusPlace = "census";
-
-nlohmann::json census_json(const Census& census) {
-  return {{"devices", census.devices}, {"objects", census.objects}};
-}
-
-// What was there when a change was last accepted; nothing before the first.
-Census accepted_census(const Journal& journal) {
-  Census census;
-  const Result<std::optional<nlohmann::json>> blob = journal.kept(kCensusPlace);
-  if (!blob || !*blob || !(*blob)->is_object()) return census;
-  for (const auto& [key, names] :
-       {std::pair("devices", &census.devices), std::pair("objects", &census.objects)})
-    for (const nlohmann::json& name : (*blob)->value(key, nlohmann::json::array()))
-      if (name.is_string()) names->push_back(name.get<std::string>());
-  return census;
-}
-
-// A partial checkout must not dismantle a cluster.
-Result<Done> guard_deletion(const OpenedCluster& cluster, const Plan& plan, const Journal& journal) {
-  const DeletionVerdict verdict =
-      judge_deletion(accepted_census(journal), census_of(cluster.catalog, cluster.compiled.topology),
-                     max_delete_of(cluster.catalog));
-  std::string why = verdict.refused ? verdict.reason : "";
-  for (const std::string& refusal : plan.refusals) why += (why.empty() ? "" : "; ") + refusal;
-  if (why.empty()) return Done{};
-  return Error{ErrorKind::denied, why + "; --confirm-deletion applies it all the same"};
-}
-
-// What an accepted change leaves for the next run: who is there, and which numbers were given out. A twin
-// never writes beside the specs.
-Result<Done> remember(const OpenedCluster& cluster, Journal& journal) {
-  TRY_DONE(journal.keep(kCensusPlace, census_json(census_of(cluster.catalog, cluster.compiled.topology))));
-  if (!cluster.twin) TRY_DONE(write_allocation_lock(cluster.folder, cluster.compiled.allocation.lock));
-  return Done{};
-}
-
 std::string who_applies() {
   const char* const user =
       std::getenv("SUDO_USER") != nullptr ? std::getenv("SUDO_USER") : std::getenv("USER");
@@ -182,19 +145,20 @@ std::string who_applies() {
 }
 
 // Only a change whose every gate passed moves the baselines.
-Result<Done> accept(const ApplyReport& report, const Gates& gates, const OpenedCluster& cluster,
-                    Journal& journal) {
-  if (report.verdict != ApplyVerdict::kept) return Done{};
+Result<Done> accept(const ApplyReport& report, const Plan& plan, const Gates& gates,
+                    const LoopSession& session, Journal& journal) {
+  if (report.verdict != ApplyVerdict::kept && report.verdict != ApplyVerdict::waits) return Done{};
   if (report.gate && report.gate->verdict == GateVerdict::pass)
     for (const std::vector<SuiteOutcome>& measured : gates)
       if (verdict_of(measured) == bench::Verdict::pass) TRY_DONE(accept_baselines(journal, measured));
-  return remember(cluster, journal);
+  TRY_DONE(remember_intents(session, plan, report, journal));
+  return report.verdict == ApplyVerdict::kept ? remember(session.cluster(), journal) : Done{};
 }
 
 int carry_out(LoopSession& session, const Plan& plan, std::vector<OwedChange> owed,
               const ApplyCommandOptions& options, Journal& journal, SuiteGate& gate, const Console& console) {
   ApplyOptions apply_options;
-  apply_options.approved = {Hold::Kind::approval, Hold::Kind::budget};
+  apply_options.approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain};
   apply_options.refusals_approved = options.confirm_deletion;
   apply_options.strict = options.strict;
   apply_options.author = who_applies();
@@ -208,7 +172,7 @@ int carry_out(LoopSession& session, const Plan& plan, std::vector<OwedChange> ow
                                    progress_on(console), console.stop);
   console.say_passing("");
   const Gates gates = gate.gates();
-  if (Result<Done> done = accept(report, gates, session.cluster(), journal); !done)
+  if (Result<Done> done = accept(report, plan, gates, session, journal); !done)
     return console.fail(done.error());
   if (console.is_text())
     console.print(report_text(report, plan, gates, console.out()));

@@ -113,8 +113,10 @@ Result<Done> one_is_local(const OpenedCluster& cluster) {
 
 }  // namespace
 
-const Policy* AttachedFleet::policy_for(const FleetDevice&) const {
-  return policies.empty() ? nullptr : &policies.front();
+const Policy* AttachedFleet::policy_for(const FleetDevice& device) const {
+  const std::optional<std::size_t> index = fleet.find(device.name);
+  if (!index || *index >= policy_of_device.size() || policy_of_device[*index] == kNone) return nullptr;
+  return &policies[policy_of_device[*index]];
 }
 
 Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster) {
@@ -143,6 +145,7 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster) {
   wiring.capacity_left = capacity_of(topology);
   for (const RolloutPolicy& policy : cluster.catalog.rollout_policies)
     out.policies.push_back(policy_of(policy));
+  out.policy_of_device = cluster.compiled.rollout;
   Result<Fleet> fleet = Fleet::make(std::move(devices), std::move(wiring));
   if (!fleet) return std::move(fleet.error());
   out.fleet = *std::move(fleet);

@@ -17,7 +17,8 @@ namespace lockstep {
 struct AttachedFleet {
   std::vector<std::unique_ptr<Attached>> drivers;  // own what the fleet points to
   Fleet fleet;
-  std::vector<Policy> policies;  // of Catalog::rollout_policies, in order
+  std::vector<Policy> policies;                 // of Catalog::rollout_policies, in order
+  std::vector<std::uint32_t> policy_of_device;  // by index into the fleet; kNone: under none
 
   // The policy that a device is under; null: none.
   const Policy* policy_for(const FleetDevice& device) const;

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "reconciler/cli/accepted.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/loop_session.hpp"
 #include "reconciler/cli/reach.hpp"
@@ -10,10 +11,15 @@ namespace lockstep {
 int run_drift(const DriftOptions& options, const Console& console) {
   const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, options.only);
   if (!session) return kExitError;
+  const Result<std::unique_ptr<Journal>> journal =
+      Journal::open(state_directory(session->cluster()), {.command = "", .read_only = true});
+  if (!journal) return console.fail(journal.error());
+  const auto waits = waits_for_window(*session, **journal);
+  if (!waits) return console.fail(waits.error());
   const std::vector<DeviceState> states = session->look();
   const DriftReport report =
       report_of(session->fleet(), states, session->only(), session->origins(), session->sources(),
-                {.unmanaged = options.unmanaged, .overruled = true});
+                {.unmanaged = options.unmanaged, .overruled = true, .waits = *waits});
   const std::string title = session->cluster().title();
   if (!options.format && !console.is_text()) {
     console.print_document(to_json(report));

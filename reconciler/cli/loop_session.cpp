@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "reconciler/cli/reach.hpp"
+#include "reconciler/engine/windows.hpp"
 
 namespace lockstep {
 
@@ -60,7 +61,11 @@ std::function<const Policy*(const FleetDevice&)> LoopSession::policies() const {
 Result<Plan> LoopSession::plan(const std::vector<DeviceState>& states) {
   PlanChoice choice;
   choice.only = chosen();
-  return make_plan(input_of(attached_.fleet, states, origins(), sources(), policies(), choice));
+  TRY(Plan plan, make_plan(input_of(attached_.fleet, states, origins(), sources(), policies(), choice)));
+  ApplyOptions rules;
+  rules.policy_for = policies();
+  return hold_for_windows(std::move(plan), attached_.fleet, rules,
+                          !cluster_.catalog.validation_suites.empty(), executor_.wall_time());
 }
 
 int LoopSession::tell_unread(const std::vector<DeviceState>& states, const Console& console) const {

@@ -18,7 +18,9 @@ class LoopSession {
 
   const OpenedCluster& cluster() const { return cluster_; }
   Fleet& fleet() { return attached_.fleet; }
+  const Fleet& fleet() const { return attached_.fleet; }
   RealExecutor& executor() { return executor_; }
+  const RealExecutor& executor() const { return executor_; }
   const std::vector<std::size_t>& only() const { return only_; }
   std::vector<std::string> chosen() const;  // the same by name
   const Sources& sources() const { return cluster_.catalog.sources; }

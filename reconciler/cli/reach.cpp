@@ -45,6 +45,7 @@ DriftReport report_of(const Fleet& fleet, const std::vector<DeviceState>& states
     all.observed += one.observed;
     all.in_sync += one.in_sync;
     all.drifted += one.drifted;
+    all.waiting += one.waiting;
     move_behind(all.items, std::move(one.items));
     move_behind(all.unobserved, std::move(one.unobserved));
   }

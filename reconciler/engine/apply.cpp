@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "reconciler/engine/runner.hpp"
+#include "reconciler/engine/windows.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -66,7 +67,8 @@ class Application {
     }
     if (report_.owes)
       report_.notes.push_back(
-          "not all that was written has been judged: the next apply measures what it can have touched, and keeps "
+          "not all that was written has been judged: the next apply measures what it can have touched, and "
+          "keeps "
           "or undoes it");
     if (report_.change_id != 0) note(ledger_.end(report_.change_id, std::string(to_string(report_.verdict))));
   }
@@ -121,7 +123,7 @@ class Application {
     for (std::uint32_t wave = 1; wave <= waves && !stop_.stop_requested(); ++wave) {
       if (progress_.wave) progress_.wave(wave, waves);
       answered_ = false;
-      runner.run_wave(wave, false);
+      runner.run_wave(wave);
       if (stop_.stop_requested()) break;
       const std::vector<Step> written = runner.written();
       const bool last = wave == waves;
@@ -317,13 +319,16 @@ class Application {
       return false;
     }
     report_.undo = std::move(*reverse);
+    // Never held back but by what protects the path to the device.
+    for (Step& step : report_.undo->steps)
+      std::erase_if(step.holds, [](const Hold& hold) { return hold.kind != Hold::Kind::management; });
     const auto begun = ledger_.begin(*report_.undo, options_.author, "undo of change " + changes_text());
     if (!begun) {
       report_.notes.push_back(begun.error().text());
       return false;
     }
     Runner reverse_runner(fleet_, executor_, ledger_, *report_.undo, *begun, options_, progress_, {});
-    for (std::uint32_t wave = 1; wave <= report_.undo->waves(); ++wave) reverse_runner.run_wave(wave, true);
+    for (std::uint32_t wave = 1; wave <= report_.undo->waves(); ++wave) reverse_runner.run_wave(wave);
     report_.undo_steps = reverse_runner.results();
     const bool whole =
         std::all_of(report_.undo_steps.begin(), report_.undo_steps.end(), [](const StepResult& one) {
@@ -356,7 +361,10 @@ class Application {
     std::size_t useless = 0;
     for (std::size_t i = 0; i < report_.steps.size(); ++i)
       if (!plan_.steps[i].remedy.empty() && report_.steps[i].state == StepState::failed) ++useless;
-    if (good + useless < report_.steps.size()) return ApplyVerdict::partly;
+    const auto waiting = static_cast<std::size_t>(std::count_if(
+        report_.steps.begin(), report_.steps.end(), [](const StepResult& one) { return one.waits; }));
+    if (good + useless + waiting < report_.steps.size()) return ApplyVerdict::partly;
+    if (waiting > 0) return ApplyVerdict::waits;
     if (!report_.effects.empty()) return ApplyVerdict::effects_open;
     return report_.count(StepState::done) == 0 && owed_.empty() ? ApplyVerdict::nothing_to_do
                                                                 : ApplyVerdict::kept;
@@ -382,7 +390,8 @@ class Application {
 
 ApplyReport apply(Fleet& fleet, Executor& executor, Ledger& ledger, const Plan& plan,
                   const ApplyOptions& options, const Progress& progress, std::stop_token stop) {
-  return Application(fleet, executor, ledger, plan, options, progress, std::move(stop)).run();
+  const Plan held = hold_for_windows(plan, fleet, options, options.measurer != nullptr, executor.wall_time());
+  return Application(fleet, executor, ledger, held, options, progress, std::move(stop)).run();
 }
 
 }  // namespace lockstep

@@ -7,7 +7,7 @@
 // are finished, and the journal is consistent. What was written under a gate is owed to it until it was
 // judged or taken back, however this run ends: the ledger says so, and a later run's gate answers for it
 // (`owed`). Single-threaded over the executor: same seams, same history. Refuses: held steps that `approved`
-// does not name.
+// does not name, and to begin a change outside its windows (windows.hpp).
 #pragma once
 
 #include <functional>
@@ -42,6 +42,7 @@ struct StepResult {
   StepState state = StepState::waiting;
   std::string why;         // of anything but done
   std::size_t writes = 0;  // applies that were sent
+  bool waits = false;      // held by a window, or behind a step that is
   std::vector<std::string> notes;
   std::chrono::milliseconds took{0};
 };
@@ -100,6 +101,7 @@ struct ApplyOptions {
   bool strict = false;                                            // an unknown verdict fails the gate
   std::chrono::milliseconds observe_timeout{10'000};
   std::chrono::milliseconds apply_timeout{30'000};
+  std::chrono::milliseconds step_timeout{60'000};  // no try begins after it
   std::chrono::milliseconds measure_timeout{600'000};
   std::chrono::milliseconds settle_time{20'000};  // for effects to come (BGP, LLDP, BFD)
   std::chrono::milliseconds poll_min{50};  // between looks while effects settle: doubles up to poll_max
@@ -119,6 +121,7 @@ enum class ApplyVerdict : std::uint8_t {
   undone,        // the gate failed, and the planned reverse brought everything back
   undo_failed,   // the gate failed, and the reverse did not succeed whole
   quarantined,   // the gate failed; kept, marked, waiting for a person
+  waits,         // all that could be done is; the rest waits for a window
   stopped,
 };
 std::string_view to_string(ApplyVerdict verdict);
@@ -142,8 +145,8 @@ struct ApplyReport {
   bool owes = false;  // written, and not all of it was judged
   std::vector<std::string> notes;
   std::size_t count(StepState state) const;
-  int exit_code()
-      const;  // 0 kept or nothing to do; 2 undone, effects open, quarantined; 1 partly, stopped, undo failed
+  int exit_code() const;  // 0 kept or nothing to do; 2 undone, effects open, quarantined, waits; 1 partly,
+                          // stopped, undo failed
 };
 
 // The ledger must hold the cluster's lock (journal.hpp).

@@ -131,8 +131,9 @@ std::string_view to_string(GateVerdict verdict) {
 }
 
 std::string_view to_string(ApplyVerdict verdict) {
-  constexpr std::array<std::string_view, 8> kWords{
-      "nothing to do", "kept", "partly", "effects open", "undone", "undo failed", "quarantined", "stopped"};
+  constexpr std::array<std::string_view, 9> kWords{
+      "nothing to do",      "kept",   "partly", "effects open", "undone", "undo failed", "quarantined",
+      "waits for a window", "stopped"};
   return kWords[static_cast<std::size_t>(verdict)];
 }
 
@@ -147,7 +148,8 @@ int ApplyReport::exit_code() const {
     case ApplyVerdict::kept: return 0;
     case ApplyVerdict::effects_open:
     case ApplyVerdict::undone:
-    case ApplyVerdict::quarantined: return 2;
+    case ApplyVerdict::quarantined:
+    case ApplyVerdict::waits: return 2;
     case ApplyVerdict::partly:
     case ApplyVerdict::undo_failed:
     case ApplyVerdict::stopped: return 1;

@@ -60,6 +60,38 @@ void ask_approval(const DeviceInput& device, Step& step) {
                                                             to_string(step.disruption))});
 }
 
+// Work is moved away before live traffic is disturbed. No driver carries a drain: what that means is the
+// policy's onTimeout, as for a drain that does not come.
+void ask_drain(const DeviceInput& device, Step& step) {
+  if (device.policy == nullptr || !step.live || step.disruption < Disruption::traffic) return;
+  const bool host = device.role == "host";
+  if (host ? !device.policy->drains_hosts : !device.policy->drains_switches) return;
+  const std::string what =
+      host ? "no driver carries the scheduler's drain here: jobs are not moved away first"
+           : "no driver carries bgp-graceful-shutdown here: traffic is not moved away first";
+  if (device.policy->on_timeout == Policy::Undrained::proceed)
+    step.notes.push_back(what + "; onTimeout: proceed goes on all the same");
+  else
+    step.holds.push_back(
+        {Hold::Kind::drain,
+         fmt::format("{}; onTimeout: {} waits for a person's word", what,
+                     device.policy->on_timeout == Policy::Undrained::stop ? "stop" : "skip")});
+}
+
+// onTimeout: stop. What comes in later waves does not come either.
+void stop_after_drains(const std::unordered_map<std::string_view, const DeviceInput*>& devices, Plan& plan) {
+  std::uint32_t stops = plan.waves();
+  for (const Step& step : plan.steps) {
+    const Policy* const policy = devices.at(step.device)->policy;
+    if (policy == nullptr || policy->on_timeout != Policy::Undrained::stop) continue;
+    for (const Hold& hold : step.holds)
+      if (hold.kind == Hold::Kind::drain) stops = std::min(stops, step.wave);
+  }
+  for (Step& step : plan.steps)
+    if (step.wave > stops)
+      step.holds.push_back({Hold::Kind::drain, fmt::format("a drain of wave {} stops the rollout", stops)});
+}
+
 // Devices that change, and those at the other ends of their cables. Cures are only offered elsewhere: where
 // nothing differs that could be the cause.
 std::unordered_set<std::string_view> near_changes(const PlanInput& input) {
@@ -184,10 +216,12 @@ Result<Plan> make_plan(const PlanInput& input) {
     for (PlannedChange& change : draft.step.changes) change.origin = origin(change.origin);
     protect_management(input, device, draft.step);
     ask_approval(device, draft.step);
+    ask_drain(device, draft.step);
     plan.steps.push_back(std::move(draft.step));
   }
   if (!plan.steps.empty())
     plan.steps.front().notes.insert(plan.steps.front().notes.end(), order.notes.begin(), order.notes.end());
+  stop_after_drains(by_name, plan);
   guard_deletions(input, plan);
   digest_devices(input, atoms, plan);
   plan.digest = plan_digest(plan);

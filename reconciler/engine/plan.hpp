@@ -46,10 +46,10 @@ struct PlannedChange {
   bool operator==(const PlannedChange&) const = default;
 };
 
-// Why a step must not run as it is. `approval` and `budget` yield to a person's word, `management` never
-// does.
+// Why a step must not run as it is. `approval`, `budget` and `drain` yield to a person's word; `management`
+// never does; `window` yields to time alone.
 struct Hold {
-  enum class Kind : std::uint8_t { approval, budget, management };
+  enum class Kind : std::uint8_t { approval, budget, management, window, drain };
   Kind kind = Kind::approval;
   std::string reason;
   bool operator==(const Hold&) const = default;
@@ -93,8 +93,17 @@ struct Plan {
   std::size_t changes() const;  // without transient ones
 };
 
+// When a change may begin.
+struct PolicyWindow {
+  std::uint8_t days = 0x7F;  // bit 0 is Monday: the day on which it opens
+  std::uint16_t from = 0;    // minutes after midnight, local time
+  std::uint16_t to = 0;      // where it is not after `from`: on the day after
+  std::string timezone;      // of the IANA database; empty: UTC
+};
+
 // How a change may reach devices. From a RolloutPolicy by policy_of(); the default holds nothing back.
 struct Policy {
+  std::string name;
   bool by_group = false;  // unit: redundancy-group
   struct Share {
     bool relative = false;
@@ -104,6 +113,11 @@ struct Policy {
   std::map<std::string, double> min_capacity;  // by role of what is out of service, 0..1
   std::map<Disruption, bool> needs_approval;   // true: manual
   double max_delete = 1.0;                     // share of owned members that may be deleted unasked
+  std::vector<PolicyWindow> windows;           // empty: at any time
+  bool drains_hosts = false;                   // by the scheduler
+  bool drains_switches = false;                // by BGP graceful shutdown (RFC 8326)
+  enum class Undrained : std::uint8_t { skip, proceed, stop };  // as onTimeout says
+  Undrained on_timeout = Undrained::skip;
 };
 Policy policy_of(const RolloutPolicy& policy);
 

@@ -96,6 +96,7 @@ PlanInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
 
 Policy policy_of(const RolloutPolicy& policy) {
   Policy out;
+  out.name = *policy.metadata.name;
   out.by_group = *policy.unit == RolloutUnit::redundancy_group;
   for (const auto& wave : policy.waves)
     out.waves.push_back(wave->share ? Policy::Share{true, wave->ratio.fraction()}
@@ -114,6 +115,15 @@ Policy policy_of(const RolloutPolicy& policy) {
     out.needs_approval[Disruption::traffic] = manual(approval.traffic);
     out.needs_approval[Disruption::reset] = manual(approval.reset);
     out.needs_approval[Disruption::reboot] = manual(approval.reboot);
+  }
+  for (const Window& window : policy.windows)
+    out.windows.push_back({window.days.said ? window.days->bits : PolicyWindow{}.days, window.from->minutes,
+                           window.to->minutes, *window.timezone});
+  if (policy.drain.said) {
+    out.drains_hosts = policy.drain->host.said && *policy.drain->host == HostDrain::scheduler;
+    out.drains_switches =
+        policy.drain->switches.said && *policy.drain->switches == SwitchDrain::bgp_graceful_shutdown;
+    out.on_timeout = static_cast<Policy::Undrained>(*policy.drain->on_timeout);
   }
   if (policy.max_delete.said) out.max_delete = policy.max_delete->fraction();
   return out;

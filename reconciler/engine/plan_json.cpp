@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::array<std::string_view, 4> kDisruptions{"none", "traffic", "reset", "reboot"};
-constexpr std::array<std::string_view, 3> kHolds{"approval", "budget", "management"};
+constexpr std::array<std::string_view, 5> kHolds{"approval", "budget", "management", "window", "drain"};
 
 Error broken(const std::string& what) {
   return Error{ErrorKind::invalid_spec, "the plan file is broken: " + what};

@@ -76,21 +76,21 @@ Runner::Runner(const Fleet& fleet, Executor& executor, Ledger& ledger, const Pla
   }
 }
 
-void Runner::run_wave(std::uint32_t wave, bool unheld) {
+void Runner::run_wave(std::uint32_t wave) {
   for (const Step& step : plan_.steps)
-    if (step.wave == wave) consider(step.id, unheld);
+    if (step.wave == wave) consider(step.id);
   start_ready();
   while (open_ > 0 && executor_.step()) start_ready();
   if (stop_.stop_requested()) skip_from(1, StepState::stopped, "asked to stop");
 }
 
-void Runner::consider(std::uint32_t id, bool unheld) {
+void Runner::consider(std::uint32_t id) {
   if (results_[id - 1].state != StepState::waiting) return;
   const Step& step = plan_.steps[id - 1];
   for (const Hold& hold : step.holds) {
-    const bool yields =
-        hold.kind != Hold::Kind::management && (unheld || options_.approved.contains(hold.kind));
-    if (yields) continue;
+    const bool yields = hold.kind != Hold::Kind::management && hold.kind != Hold::Kind::window;
+    if (yields && options_.approved.contains(hold.kind)) continue;
+    results_[id - 1].waits = hold.kind == Hold::Kind::window;
     set(id, StepState::held, hold.reason);
     skip_dependants(id);
     return;
@@ -289,6 +289,11 @@ void Runner::write(const Shared& work, ChangeSet changes) {
       });
 }
 
+// Nothing new is begun after a step's time; what is under way is let run to its own deadline.
+bool Runner::is_late(const Shared& work, std::chrono::milliseconds wait) const {
+  return executor_.now() + wait >= work->started + options_.step_timeout;
+}
+
 void Runner::look_after(const Shared& work) { look(work, &Runner::after_write); }
 void Runner::look_again(const Shared& work) { look(work, &Runner::before_write); }
 void Runner::look_for_effects(const Shared& work) { look(work, &Runner::regain); }
@@ -309,8 +314,8 @@ void Runner::after_write(const Shared& work) {
   if (work->putting_back) return put_back(work, work->why);
   if (work->refusal && reaction_to(work->refusal->kind) == Reaction::give_up)
     return give_up(work, work->refusal->text());
-  if (++work->looks < kLooksMax)
-    return again(work, options_.poll_min * (1 << work->looks), &Runner::look_after);
+  const std::chrono::milliseconds pause = options_.poll_min * (2 << work->looks);
+  if (++work->looks < kLooksMax && !is_late(work, pause)) return again(work, pause, &Runner::look_after);
   if (unread) return give_up(work, "it could not be read back");
   react(work, Error{ErrorKind::transient, "written, but " + missing}, false);
 }
@@ -376,13 +381,13 @@ void Runner::react(const Shared& work, const Error& error, bool may_have_happene
   if (reaction == Reaction::stop) return give_up(work, error.text());
   if (reaction == Reaction::give_up) return give_up(work, error.text());
   if (!may_have_happened) ++work->looks;
-  if (work->tries >= options_.tries || work->looks > options_.tries + kLooksMax)
+  if (may_have_happened && work->tries < options_.tries) ++work->looks;
+  const std::chrono::milliseconds wait =
+      reaction == Reaction::retry_later ? options_.back_off * (1 << std::min(work->tries + work->looks, 6))
+                                        : options_.poll_min;
+  if (work->tries >= options_.tries || work->looks > options_.tries + kLooksMax || is_late(work, wait))
     return give_up(work, error.text() + " (after " + std::to_string(work->tries) + " writes)");
-  if (may_have_happened) ++work->looks;
   if (reaction == Reaction::plan_again) work->blind = true;
-  const auto wait = reaction == Reaction::retry_later
-                        ? options_.back_off * (1 << std::min(work->tries + work->looks, 6))
-                        : options_.poll_min;
   again(work, wait, &Runner::look_again);
 }
 
@@ -473,6 +478,7 @@ void Runner::finish(const Shared& work, StepState state, const std::string& why)
 void Runner::skip_dependants(std::uint32_t id) {
   for (const std::uint32_t next : next_[id]) {
     if (results_[next - 1].state != StepState::waiting) continue;
+    results_[next - 1].waits = results_[id - 1].waits;
     set(next, StepState::skipped,
         "waits for step " + std::to_string(id) + " (" + plan_.steps[id - 1].device + "), which was " +
             std::string(to_string(results_[id - 1].state)));

@@ -2,7 +2,8 @@
 // device.
 //
 // Promises: each step is look, write (under a ticket that was journalled first), look again, keep; at most
-// `tries` writes; every way out of a step ends in a StepResult. Single-threaded over the executor.
+// `tries` writes, none of them begun after step_timeout; every way out of a step ends in a StepResult.
+// Single-threaded over the executor.
 #pragma once
 
 #include <functional>
@@ -22,8 +23,7 @@ class Runner {
   Runner(const Fleet& fleet, Executor& executor, Ledger& ledger, const Plan& plan, std::uint64_t change,
          const ApplyOptions& options, const Progress& progress, std::stop_token stop);
 
-  // `unheld`: an undo is never held back but by what protects the path to the device.
-  void run_wave(std::uint32_t wave, bool unheld);
+  void run_wave(std::uint32_t wave);
   // Marks what has not begun in waves from `wave` on.
   void skip_from(std::uint32_t wave, StepState state, const std::string& why);
 
@@ -38,7 +38,7 @@ class Runner {
   struct Work;
   using Shared = std::shared_ptr<Work>;
 
-  void consider(std::uint32_t id, bool unheld);
+  void consider(std::uint32_t id);
   void start_ready();
   void begin(std::uint32_t id);
   void look(const Shared& work, void (Runner::*then)(const Shared&));
@@ -56,6 +56,7 @@ class Runner {
   void finish(const Shared& work, StepState state, const std::string& why);
   void skip_dependants(std::uint32_t id);
   void set(std::uint32_t id, StepState state, const std::string& why);
+  bool is_late(const Shared& work, std::chrono::milliseconds wait) const;
   void look_again(const Shared& work);
   void look_after(const Shared& work);
   void look_for_effects(const Shared& work);

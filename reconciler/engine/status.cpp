@@ -28,7 +28,11 @@ class Reporter {
       report_.unobserved.push_back({device.name, "", "a collection that is owned whole could not be read"});
     if (state.complete()) ++report_.observed;
     if (!state.reachable) return;
-    for (const Change& change : state.difference.changes) add(device, change, DriftState::drifted);
+    const std::string waits = choice_.waits ? choice_.waits(device) : std::string();
+    for (const Change& change : state.difference.changes) {
+      add(device, change, waits.empty() ? DriftState::drifted : DriftState::not_applied);
+      report_.items.back().reason = waits;
+    }
     for (const Change& change : state.difference.effects) add(device, change, DriftState::effect);
     for (const NotApplied& one : state.not_applied) {
       add(device, Change{one.path, state.observation.have.value(one.path), one.want, one.origin},
@@ -45,7 +49,9 @@ class Reporter {
       }
     if (choice_.unmanaged) add_unmanaged(device, state);
     const bool differs = !state.difference.changes.empty() || !state.difference.effects.empty();
-    if (differs) ++report_.drifted;
+    const bool drifted = differs && (waits.empty() || !state.difference.effects.empty());
+    if (drifted) ++report_.drifted;
+    if (differs && !drifted) ++report_.waiting;
     if (!differs && state.complete()) ++report_.in_sync;
   }
 
@@ -116,7 +122,7 @@ std::size_t DriftReport::count(DriftState state) const {
 
 // Drift outranks incompleteness: a script that heals has something to do. In sync needs everything observed.
 int DriftReport::exit_code() const {
-  if (drifted > 0) return 2;
+  if (drifted > 0 || waiting > 0) return 2;
   return observed < devices || !unobserved.empty() ? 3 : 0;
 }
 
@@ -149,6 +155,7 @@ Json to_json(const DriftReport& report) {
             {"observed", report.observed},
             {"inSync", report.in_sync},
             {"drifted", report.drifted},
+            {"waiting", report.waiting},
             {"items", report.items.size()}}},
           {"items", std::move(items)},
           {"unobserved", std::move(unobserved)}};

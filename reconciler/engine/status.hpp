@@ -2,9 +2,10 @@
 // exit code that they mean.
 //
 // Promises: what could not be observed is never counted as in sync; exit codes as in command-line.md: 0 in
-// sync, 2 drift, 1 error, 3 incomplete.
+// sync, 2 drift or changes that wait for a window, 1 error, 3 incomplete.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ struct DriftReport {
   std::size_t observed = 0;  // read whole
   std::size_t in_sync = 0;
   std::size_t drifted = 0;  // devices with drifted or effect items
+  std::size_t waiting = 0;  // devices of which all that differs waits for a window
   std::vector<DriftEntry> items;
   std::vector<Unobserved> unobserved;
   std::size_t count(DriftState state) const;
@@ -47,6 +49,8 @@ struct DriftReport {
 struct ReportChoice {
   bool unmanaged = false;  // leaves that are there and no spec claims
   bool overruled = true;
+  // Why a device's differences have to wait; empty: they have not. Such are not applied, not drifted.
+  std::function<std::string(const FleetDevice&)> waits{};
 };
 
 DriftReport drift_report(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,

@@ -95,6 +95,7 @@ std::string drift_text(const DriftReport& report, const Terminal& terminal) {
   const Ink ink = items > 0 ? Ink::red : whole ? Ink::green : Ink::yellow;
   out += terminal.paint(ink, fmt::format("{} of {} devices in sync", report.in_sync, report.devices));
   if (items > 0) out += fmt::format(", {} differences on {} devices", items, report.drifted);
+  if (report.waiting > 0) out += fmt::format(", {} waiting for a window", report.waiting);
   if (!whole) out += fmt::format(", {} not wholly observed", report.devices - report.observed);
   return out + "\n";
 }

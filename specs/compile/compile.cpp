@@ -7,6 +7,7 @@
 #include "specs/compile/compilation.hpp"
 #include "specs/compile/exceptions.hpp"
 #include "specs/compile/numbered_leaves.hpp"
+#include "specs/compile/rollout.hpp"
 #include "specs/compile/session_timers.hpp"
 #include "specs/fabric/codes.hpp"
 #include "specs/language/hostlist.hpp"
@@ -309,6 +310,7 @@ Compiled compile(const Catalog& catalog, const CompileOptions& options) {
   out.twin = options.twin.has_value();
   if (options.twin) scale_for_twin(out.topology, options.twin->link_rate);
   out.allocation = allocate(catalog, out.topology, options.allocation, out.diagnostics);
+  out.rollout = rollout_policies(catalog, out.topology, out.diagnostics);
   Compiler(catalog, options, out).run();
   return out;
 }

@@ -31,7 +31,8 @@ struct CompileOptions {
 struct Compiled {
   Topology topology;
   Allocation allocation;
-  std::vector<Intent> intents;  // one a device, by DeviceIndex
+  std::vector<Intent> intents;         // one a device, by DeviceIndex
+  std::vector<std::uint32_t> rollout;  // the RolloutPolicy of each (rollout.hpp); kNone: none
   Origins origins;
   Diagnostics diagnostics;
   bool twin = false;

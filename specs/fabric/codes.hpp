@@ -36,6 +36,7 @@ inline constexpr std::string_view override_ended = "LS1234";
 inline constexpr std::string_view override_value = "LS1235";
 inline constexpr std::string_view selects_nothing = "LS1236";
 inline constexpr std::string_view no_such_object = "LS1237";
+inline constexpr std::string_view two_policies = "LS1238";
 }  // namespace fabric_code
 
 inline constexpr std::array kFabricCodes{
@@ -64,6 +65,7 @@ inline constexpr std::array kFabricCodes{
     FabricCode{fabric_code::override_value, "an override's value is not of the leaf's type"},
     FabricCode{fabric_code::selects_nothing, "a selector matches no device"},
     FabricCode{fabric_code::no_such_object, "an object is named that does not exist"},
+    FabricCode{fabric_code::two_policies, "two RolloutPolicies of equal priority select one device"},
 };
 
 }  // namespace lockstep

@@ -1,6 +1,8 @@
 // The field tables of RolloutPolicy, GitSource and Cluster, and the rules between their fields.
 #include "specs/language/cluster.hpp"
 
+#include <date/tz.h>
+
 #include "specs/language/codes.hpp"
 #include "specs/language/kind_rows.hpp"
 
@@ -94,10 +96,22 @@ constexpr Field cluster_fields[] = {
     field<&Cluster::cost>("cost", "what lost capacity costs"),
 };
 
+bool is_timezone(const std::string& name) {
+  try {
+    return date::locate_zone(name) != nullptr;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
 void check_window(const Window& window, Span, Reporter& reporter) {
   if (window.from.said && window.to.said && *window.from == *window.to)
     reporter.error(code::fields_conflict, {window.to.at, 1},
                    "the window closes when it opens, at " + format(*window.to));
+  if (window.timezone.said && !is_timezone(*window.timezone))
+    reporter.error(code::unknown_word, {window.timezone.at, 1},
+                   in_quotes(*window.timezone) + " is not a time zone that this machine knows",
+                   "a name of the IANA database, such as Europe/Berlin");
 }
 
 void check_rollout(const RolloutPolicy& policy, Span, Reporter& reporter) {

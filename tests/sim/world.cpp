@@ -114,6 +114,7 @@ void World::build() {
   policy_.by_group = true;
   policy_.waves = {{false, 1}, {true, 0.1}, {true, 1.0}};
   policy_.min_capacity = {{"spine", 0.5}, {"leaf", 0.5}};
+  set_windows();
   wiring_.capacity_left = [this](const Outage& outage) { return capacity_left(outage); };
   wiring_.index();
   build_paths();
@@ -229,6 +230,7 @@ void World::check_write(Place& place, const SimulatedCall& call) {
   place.looked = false;
   if (!tickets_open_.contains(call.guard->ticket))
     violation(call.guard->ticket + " was not journalled first");
+  if (!may_write(call.guard->ticket)) violation(place.name + " was written outside its window");
   if (call.guard->epoch != epoch_) violation(place.name + " was written by an older leader");
   for (const Change& change : *call.changes) {
     const bool wanted = place.intent->want.find(change.path) != nullptr;
@@ -252,6 +254,7 @@ World::Disturbance World::disturbed_by(const Place& place, const ChangeSet& chan
   Disturbance disturbed;
   for (const Change& change : changes) {
     if (schema_row(change.path.row()).disruption < Disruption::traffic) continue;
+    if (place.device->truth().value(change.path) != change.want) continue;  // refused
     const std::string key(change.path.key_count() > 0 ? change.path.key(0) : "");
     if (!place.ports.contains(key))
       disturbed.whole = disturbed.whole || place.live;
@@ -350,7 +353,9 @@ void World::restart() {
   ++epoch_;
   tickets_open_.clear();
   const SimulatedDelays delays = executor_->delays();
+  const WallTime wall = executor_->wall_time();
   executor_ = std::make_unique<SimulatedExecutor>(random_.next(), delays);
+  executor_->wall_epoch = wall;
   executor_->after_step = [this] { misbehave(); };
   for (auto& [name, place] : places_) {
     place.looked = false;
@@ -388,15 +393,26 @@ void World::round(bool with_faults) {
     record("verdict " + std::string(to_string(report.verdict)));
     for (auto& [name, place] : places_) place.in_hand = {};
     settle_specs(report);
+    if (report.verdict == ApplyVerdict::waits) wait_an_hour();
   } catch (const Killed&) {
     restart();
   }
 }
 
+void World::wait_an_hour() {
+  bool over = false;
+  executor_->at(executor_->now() + std::chrono::hours(1), [&over] { over = true; });
+  while (!over && executor_->step()) {
+  }
+  ++waited_;
+}
+
 bool World::converge_quietly() {
-  // Faults have stopped: a few rounds, and nothing is left to do. Virtual minutes, not wall time.
-  const Time until = executor_->now() + std::chrono::minutes(30);
-  while (executor_->now() < until) {
+  // Faults have stopped: a few rounds, and nothing is left to do. Virtual minutes, not wall time; and besides
+  // the hours until a window opens, of which there is one every day.
+  const Time until = executor_->now() + std::chrono::minutes(30) - waited_;
+  const auto waited_most = waited_ + std::chrono::hours(48);
+  while (executor_->now() < until + waited_ && waited_ < waited_most) {
     const std::vector<DeviceState> states = observe(*fleet_, *executor_);
     check_states(states);
     if (std::all_of(states.begin(), states.end(),

@@ -4,8 +4,9 @@
 // Promises: the same seed gives the same history (hash of every driver call). What is checked: no write
 // without a fresh look; after an unknown outcome the next act is a look; leaves that nobody wants are never
 // touched; never two members of a redundancy group disturbed at once, nor more capacity gone than the policy
-// allows; nothing is called in sync that was not seen to be; an older leader never writes. Then faults stop,
-// and all must converge: with every path judged by the benchmarks since it was last touched, or taken back.
+// allows; nothing is called in sync that was not seen to be; an older leader never writes; nothing but an
+// undo is written outside the policy's windows, where there are some. Then faults stop, and all must
+// converge: with every path judged by the benchmarks since it was last touched, or taken back.
 //
 // Some generations of the specs are bad: where a switch has their value, the benchmarks fail, the change must
 // be undone, and the operator goes back to the generation before.
@@ -95,11 +96,14 @@ class World final : public Ledger, public Measurer {
     bool judged = true;  // by the benchmarks, since it was last touched
   };
   struct OpenChange {
+    bool undo = false;
     GateState state = GateState::none;
     std::vector<LedgerTicket> tickets;
   };
   void build();
   void build_paths();
+  void set_windows();
+  bool may_write(const std::string& ticket) const;
   void add(const std::string& name, const std::string& role, const std::string& group);
   void join(const std::string& a, const std::string& a_port, const std::string& b, const std::string& b_port);
   void arm_faults();
@@ -112,6 +116,7 @@ class World final : public Ledger, public Measurer {
   std::vector<OwedChange> owed() const;
   void settle_specs(const ApplyReport& report);
   void round(bool with_faults);
+  void wait_an_hour();
   bool converge_quietly();
   void seen(const SimulatedCall& call);
   void check_write(Place& place, const SimulatedCall& call);
@@ -131,7 +136,7 @@ class World final : public Ledger, public Measurer {
   WorldOptions options_;
   Random random_;
   std::unique_ptr<SimulatedExecutor> executor_;
-  std::chrono::nanoseconds before_restart_{0};
+  std::chrono::hours waited_{0};  // for windows
   std::deque<Intent> intents_;
   std::deque<Attached> attached_;
   std::map<std::string, Place> places_;
@@ -148,7 +153,7 @@ class World final : public Ledger, public Measurer {
   std::int64_t paths_max_bad_ = 0;  // of a generation that breaks the benchmarks; 0: the specs are good
   bool measuring_may_be_killed_ = false;
   std::set<std::string> tickets_open_;
-  std::set<std::string> tickets_known_;
+  std::map<std::string, std::uint64_t> tickets_known_;  // the change of each
   double kill_chance_ = 0;
   double drift_chance_ = 0;
   WorldResult result_;

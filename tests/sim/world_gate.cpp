@@ -1,6 +1,8 @@
-// The ledger of a World, and its benchmarks: which paths were judged since they were last touched.
+// The ledger of a World, its benchmarks (which paths were judged since they were last touched), and its
+// windows.
 #include <algorithm>
 
+#include "reconciler/engine/windows.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "world.hpp"
 
@@ -84,6 +86,27 @@ void World::settle_specs(const ApplyReport& report) {
   want_paths_max(paths_max_);
 }
 
+// In some histories changes may begin within some hours of each day only.
+void World::set_windows() {
+  constexpr std::uint64_t kDay = 24 * 60;  // minutes
+  executor_->wall_epoch = WallTime(std::chrono::minutes(random_.below(365 * kDay)));
+  if (!random_.chance(0.3)) return;
+  const std::uint64_t from = random_.below(kDay);
+  const std::uint64_t length = 360 + random_.below(720);  // the worst case takes some hours
+  policy_.windows = {{.days = 0x7F,
+                      .from = static_cast<std::uint16_t>(from),
+                      .to = static_cast<std::uint16_t>((from + length) % kDay),
+                      .timezone = ""}};
+}
+
+bool World::may_write(const std::string& ticket) const {
+  const auto change = tickets_known_.find(ticket);
+  if (policy_.windows.empty() || change == tickets_known_.end() || changes_.at(change->second).undo)
+    return true;
+  const WallTime now = executor_->wall_time();
+  return openings(policy_.windows, now).front().opens <= now;
+}
+
 std::vector<OwedChange> World::owed() const {
   std::vector<OwedChange> all;
   for (const auto& [change, open] : changes_)
@@ -91,14 +114,15 @@ std::vector<OwedChange> World::owed() const {
   return all;
 }
 
-Result<std::uint64_t> World::begin(const Plan&, const std::string&, const std::string&) {
+Result<std::uint64_t> World::begin(const Plan&, const std::string&, const std::string& reason) {
   const std::uint64_t change = changes_.size() + 1;
-  changes_.emplace(change, OpenChange{});
+  changes_[change].undo = reason.starts_with("undo of");
   return change;
 }
 
 Result<Done> World::ticket(std::uint64_t change, const LedgerTicket& ticket) {
-  if (!tickets_known_.insert(ticket.ticket).second) violation("ticket " + ticket.ticket + " is used twice");
+  if (!tickets_known_.emplace(ticket.ticket, change).second)
+    violation("ticket " + ticket.ticket + " is used twice");
   tickets_open_.insert(ticket.ticket);
   changes_.at(change).tickets.push_back(ticket);
   return Done{};

@@ -120,12 +120,19 @@ class Cluster {
   std::vector<DeviceState> look() { return observe(fleet(), executor); }
   Plan plan() {
     states_ = look();
-    auto made = make_plan(input_of(fleet(), states_, origins, sources,
-                                   [this](const FleetDevice&) { return policy ? &*policy : nullptr; }));
+    auto made = make_plan(input_of(fleet(), states_, origins, sources, policies()));
     if (!made) throw std::invalid_argument(made.error().what);
     return std::move(*made);
   }
+  std::function<const Policy*(const FleetDevice&)> policies() const {
+    return [this](const FleetDevice& device) -> const Policy* {
+      const auto own = policy_of.find(device.name);
+      if (own != policy_of.end()) return &own->second;
+      return policy ? &*policy : nullptr;
+    };
+  }
   ApplyReport apply_plan(const Plan& what, const Progress& progress = {}, std::stop_token stop = {}) {
+    options.policy_for = policies();
     return apply(fleet(), executor, ledger, what, options, progress, std::move(stop));
   }
   ApplyReport converge() { return apply_plan(plan()); }
@@ -135,6 +142,7 @@ class Cluster {
   MemoryLedger ledger;
   ApplyOptions options;
   std::optional<Policy> policy;
+  std::map<std::string, Policy> policy_of;  // by device, where it is not `policy`
   Origins origins;
   Sources sources;
   std::map<std::string, SimulatedDevice*> devices;

@@ -184,6 +184,49 @@ TEST(Plan, ChangesOneMemberOfAGroupAtATime) {
   for (std::uint32_t i = 1; i < 4; ++i) EXPECT_EQ(plan.steps[i].after, std::vector<std::uint32_t>{i});
 }
 
+Hold only_hold(const Step& step) { return step.holds.empty() ? Hold{} : step.holds.front(); }
+
+TEST(Plan, SaysOfEachDrainThatNoDriverCarriesItAndWhatThatMeans) {
+  Cluster cluster = live_spines();
+  cluster.policy->by_group = false;
+  cluster.policy->drains_switches = true;
+  cluster.policy->on_timeout = Policy::Undrained::skip;
+  for (const Step& step : cluster.plan().steps) {
+    ASSERT_EQ(step.holds.size(), 1U);
+    EXPECT_EQ(
+        only_hold(step),
+        (Hold{Hold::Kind::drain,
+              "no driver carries bgp-graceful-shutdown here: traffic is not moved away first; onTimeout: "
+              "skip waits for a person's word"}));
+  }
+  cluster.policy->on_timeout = Policy::Undrained::proceed;
+  const Step goes_on = cluster.plan().steps.front();
+  EXPECT_TRUE(goes_on.holds.empty());
+  ASSERT_EQ(goes_on.notes.size(), 1U);
+  EXPECT_NE(goes_on.notes[0].find("onTimeout: proceed goes on all the same"), std::string::npos);
+  cluster.policy->drains_switches = false;
+  cluster.policy->drains_hosts = true;
+  cluster.policy->on_timeout = Policy::Undrained::skip;
+  EXPECT_TRUE(cluster.plan().steps.front().holds.empty()) << "a spine is no host";
+}
+
+TEST(Plan, ADrainThatStopsTheRolloutHoldsAllLaterWaves) {
+  Cluster cluster = live_spines();
+  cluster.add("gpu9");
+  cluster.devices["gpu9"]->set(leaf("interface[rail0]/address[10.0.0.9/31]"), there());
+  cluster.want("gpu9", "interface[rail0]/address[10.0.0.9/31]", there());
+  cluster.want("gpu9", "interface[rail0]/mtu", number(9000));
+  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  cluster.policy->drains_switches = true;
+  cluster.policy->on_timeout = Policy::Undrained::stop;
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(plan.steps.back().wave, 2U);
+  for (const Step& step : plan.steps) {
+    if (step.wave != 2) continue;
+    EXPECT_EQ(step.holds.back().reason, "a drain of wave 1 stops the rollout");
+  }
+}
+
 // Two leaves of a pair, each with a bare port to one host: nothing in the leaves' own trees says that the
 // ports carry traffic.
 Cluster leaves_of_a_host() {

@@ -1,0 +1,143 @@
+#include "reconciler/engine/windows.hpp"
+
+#include <date/tz.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace lockstep {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+
+// A week, and a day more for windows that are open over midnight.
+constexpr int kDaysAhead = 8;
+
+// Null: this machine does not know it.
+const date::time_zone* zone_of(const std::string& name) {
+  try {
+    return date::locate_zone(name.empty() ? "UTC" : name);
+  } catch (const std::runtime_error&) {
+    return nullptr;
+  }
+}
+
+WallTime instant(const date::time_zone& zone, date::local_days day, std::uint16_t minute) {
+  return zone.to_sys(date::local_time<minutes>(day + minutes(minute)), date::choose::earliest);
+}
+
+std::string text_of(WallTime at, const std::string& timezone) {
+  return date::format("%a %F %H:%M %Z", date::make_zoned(zone_of(timezone), date::floor<minutes>(at)));
+}
+
+std::string span_text(milliseconds span) {
+  const auto whole = std::chrono::ceil<minutes>(span).count();
+  return whole < 120 ? fmt::format("{} min", whole) : fmt::format("{} h {} min", whole / 60, whole % 60);
+}
+
+// The bound of one step: see worst_case(). What is under way when step_timeout ends is let run to its own
+// end.
+milliseconds step_bound(const ApplyOptions& options) {
+  return options.step_timeout + 3 * options.apply_timeout + 3 * options.observe_timeout +
+         options.settle_time + options.poll_max;
+}
+
+// A step waits for what it comes after, and at most for all other steps of its device.
+milliseconds wave_bound(const Plan& plan, std::uint32_t wave, const ApplyOptions& options) {
+  std::map<std::string_view, int> load;
+  for (const Step& step : plan.steps)
+    if (step.wave == wave) ++load[step.device];
+  std::map<std::uint32_t, milliseconds> over;  // by id
+  milliseconds longest{0};
+  for (const Step& step : plan.steps) {
+    if (step.wave != wave) continue;
+    milliseconds begun{0};
+    for (const std::uint32_t before : step.after)
+      if (const auto found = over.find(before); found != over.end()) begun = std::max(begun, found->second);
+    over[step.id] = begun + load[step.device] * step_bound(options);
+    longest = std::max(longest, over[step.id]);
+  }
+  return longest;
+}
+
+}  // namespace
+
+std::vector<Opening> openings(const std::vector<PolicyWindow>& windows, WallTime now) {
+  std::vector<Opening> all;
+  for (const PolicyWindow& window : windows) {
+    const date::time_zone* const zone = zone_of(window.timezone);
+    if (zone == nullptr) continue;
+    const auto today = date::floor<date::days>(zone->to_local(date::floor<minutes>(now)));
+    for (int ahead = -1; ahead <= kDaysAhead; ++ahead) {
+      const date::local_days day = today + date::days(ahead);
+      const unsigned weekday = date::weekday(day).iso_encoding() - 1;
+      if ((window.days >> weekday & 1U) == 0) continue;
+      const date::local_days last = window.to > window.from ? day : day + date::days(1);
+      all.push_back({instant(*zone, day, window.from), instant(*zone, last, window.to), window.timezone});
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const Opening& a, const Opening& b) { return a.opens < b.opens; });
+  std::vector<Opening> joined;
+  for (const Opening& one : all) {
+    if (!joined.empty() && one.opens <= joined.back().closes)
+      joined.back().closes = std::max(joined.back().closes, one.closes);
+    else
+      joined.push_back(one);
+  }
+  std::erase_if(joined, [now](const Opening& one) { return one.closes <= now; });
+  return joined;
+}
+
+std::string why_wait(const Policy& policy, WallTime now, milliseconds needed) {
+  if (policy.windows.empty()) return "";
+  const std::vector<Opening> all = openings(policy.windows, now);
+  const bool is_open = !all.empty() && all.front().opens <= now;
+  if (is_open && now + needed <= all.front().closes) return "";
+  const std::string who = "waits for a window of RolloutPolicy/" + policy.name;
+  if (all.empty()) return who + ": none opens, as this machine does not know its time zone";
+  const auto next = std::find_if(all.begin() + (is_open ? 1 : 0), all.end(),
+                                 [needed](const Opening& one) { return one.closes - one.opens >= needed; });
+  if (next == all.end())
+    return fmt::format("{}: none is as long as the worst case with its undo, {}", who, span_text(needed));
+  const std::string opens = "the next opens " + text_of(next->opens, next->timezone);
+  if (!is_open) return who + ": " + opens;
+  return fmt::format("{}: this one closes {}, and the worst case with its undo takes {}; {}", who,
+                     text_of(all.front().closes, all.front().timezone), span_text(needed), opens);
+}
+
+milliseconds worst_case(const Plan& plan, const ApplyOptions& options, bool measures) {
+  const milliseconds look = options.observe_timeout;
+  const milliseconds effects = options.settle_time + look + options.poll_max;
+  // At the end remedies are tried, and the effects awaited again.
+  const milliseconds verify = 2 * effects + options.apply_timeout;
+  const milliseconds gate = measures ? options.measure_timeout : milliseconds(0);
+  milliseconds forth = look;
+  milliseconds back = look;
+  for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave) {
+    const milliseconds steps = wave_bound(plan, wave, options);
+    forth += steps + verify + gate;
+    back += steps;
+  }
+  return measures ? forth + back + verify + gate : forth;
+}
+
+Plan hold_for_windows(Plan plan, const Fleet& fleet, const ApplyOptions& options, bool measures,
+                      WallTime now) {
+  for (Step& step : plan.steps)
+    std::erase_if(step.holds, [](const Hold& hold) { return hold.kind == Hold::Kind::window; });
+  if (!options.policy_for) return plan;
+  std::map<const Policy*, std::string> reasons;
+  for (Step& step : plan.steps) {
+    const auto device = fleet.find(step.device);
+    const Policy* const policy = device ? options.policy_for(fleet[*device]) : nullptr;
+    if (policy == nullptr || policy->windows.empty()) continue;
+    const auto [reason, is_new] = reasons.try_emplace(policy);
+    if (is_new) reason->second = why_wait(*policy, now, worst_case(plan, options, measures));
+    if (!reason->second.empty()) step.holds.push_back({Hold::Kind::window, reason->second});
+  }
+  return plan;
+}
+
+}  // namespace lockstep
