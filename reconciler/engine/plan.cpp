@@ -68,7 +68,7 @@ void ask_drain(const DeviceInput& device, Step& step) {
   if (host ? !device.policy->drains_hosts : !device.policy->drains_switches) return;
   const std::string what =
       host ? "no driver carries the scheduler's drain here: jobs are not moved away first"
-           : "no driver carries bgp-graceful-shutdown here: traffic is not moved away first";
+           : "nothing here brackets a step with bgp-graceful-shutdown: traffic is not moved away first";
   if (device.policy->on_timeout == Policy::Undrained::proceed)
     step.notes.push_back(what + "; onTimeout: proceed goes on all the same");
   else

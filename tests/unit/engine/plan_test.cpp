@@ -196,7 +196,8 @@ TEST(Plan, SaysOfEachDrainThatNoDriverCarriesItAndWhatThatMeans) {
     EXPECT_EQ(
         only_hold(step),
         (Hold{Hold::Kind::drain,
-              "no driver carries bgp-graceful-shutdown here: traffic is not moved away first; onTimeout: "
+              "nothing here brackets a step with bgp-graceful-shutdown: traffic is not moved away first; "
+              "onTimeout: "
               "skip waits for a person's word"}));
   }
   cluster.policy->on_timeout = Policy::Undrained::proceed;
