@@ -15,7 +15,6 @@
 
 #include "bench/tcp/cpu.hpp"
 
-extern char** environ;
 
 namespace lockstep::bench {
 namespace {
