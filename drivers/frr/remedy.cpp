@@ -210,7 +210,7 @@ std::optional<Remedy::Offer> FrrRemedy::offer(const Change& effect) const {
       return Offer{
           "accept-routes",
           "activates IPv4 unicast on the neighbour and turns off the RFC 8212 guard that discards all routes",
-          Disruption::none, kTries, kWithin};
+          Disruption::traffic, kTries, kWithin};
     case Cure::restart:
       return Offer{
           "restart-daemon",

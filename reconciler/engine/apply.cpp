@@ -139,7 +139,7 @@ class Application {
     if (stop_.stop_requested()) runner.skip_from(1, StepState::stopped, "asked to stop");
     report_.steps = runner.results();
     const std::vector<Step> written = joined(owed_, runner.written());
-    report_.blast = blast_radius(written, fleet_.wiring());
+    report_.blast = blast_radius(joined(written, cures(runner)), fleet_.wiring());
     report_.owes = options_.measurer != nullptr && !answered_ && !written.empty();
   }
 
@@ -207,6 +207,7 @@ class Application {
         if (!offer || offer->tries_max < 1) continue;
         tried = true;
         ++running;
+        if (offer->disruption != Disruption::none) late_cures_.push_back(step_of(open, *offer));
         report_.notes.push_back(open.device + ": remedy '" + offer->name + "' for " +
                                 open.change.path.text());
         Remedy* const remedy = attached->remedy;
@@ -223,6 +224,24 @@ class Application {
     while (running > 0 && executor_.step()) {
     }
     return tried;
+  }
+
+  static Step step_of(const OpenEffect& open, const Remedy::Offer& offer) {
+    Step step;
+    step.device = open.device;
+    step.remedy = offer.name;
+    step.changes = {{open.change.path, open.change.was, open.change.want, 0, false}};
+    return step;
+  }
+
+  // Remedies that were carried out and can have changed how traffic goes: measured as a change is.
+  std::vector<Step> cures(const Runner& runner) const {
+    std::vector<Step> out = late_cures_;
+    for (const Step& step : plan_.steps)
+      if (!step.remedy.empty() && step.disruption != Disruption::none &&
+          runner.results()[step.id - 1].state == StepState::done)
+        out.push_back(step);
+    return out;
   }
 
   std::optional<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending) {
@@ -260,9 +279,11 @@ class Application {
     const auto wrote_nothing = [&](std::uint32_t id) {
       return runner.results()[id - 1].state == StepState::nothing_to_do;
     };
-    if (gates_ == 0 || std::any_of(left_out_.begin(), left_out_.end(), wrote_nothing)) return all;
-    std::vector<Step> since;
-    for (const Step& step : runner.written())
+    const std::vector<Step> cured = cures(runner);
+    if (gates_ == 0 || std::any_of(left_out_.begin(), left_out_.end(), wrote_nothing))
+      return joined(all, cured);
+    std::vector<Step> since = late_cures_;  // they come last
+    for (const Step& step : joined(runner.written(), cured))
       if (!judged_.contains(step.id)) since.push_back(step);
     return since;
   }
@@ -281,7 +302,10 @@ class Application {
   // False: the gate failed and nothing further may run.
   bool pass_gate(Runner& runner, std::uint32_t wave) {
     const std::vector<Step> written = joined(owed_, runner.written());
-    if (written.empty() || stop_.stop_requested()) return true;
+    const std::vector<Step> cured = cures(runner);
+    if ((written.empty() && cured.empty()) || stop_.stop_requested()) return true;
+    // What a remedy did not bring back needs no measurement to be known.
+    if (written.empty() && !report_.effects.empty()) return true;
     const std::vector<Step> later = pending(runner);
     const auto gate =
         measure(blast_radius(due(runner), fleet_.wiring()), blast_radius(later, fleet_.wiring()));
@@ -290,7 +314,7 @@ class Application {
     answered_ = later.empty();
     left_out_.clear();
     for (const Step& step : later) left_out_.insert(step.id);
-    for (const Step& step : runner.written()) judged_.insert(step.id);
+    for (const Step& step : joined(runner.written(), cured)) judged_.insert(step.id);
     if (gate) report_.gate = gate;
     if (!fails(gate)) return true;
     if (options_.on_fail == OnFail::alert) {
@@ -298,7 +322,9 @@ class Application {
       return true;
     }
     runner.skip_from(wave + 1, StepState::skipped, "the gate failed after wave " + std::to_string(wave));
-    answered_ = options_.on_fail == OnFail::quarantine || undo(written, later);
+    only_cured_ = written.empty();
+    if (only_cured_) report_.notes.push_back("nothing was written that could be undone: a remedy stays");
+    answered_ = only_cured_ || options_.on_fail == OnFail::quarantine || undo(written, later);
     return false;
   }
 
@@ -356,7 +382,8 @@ class Application {
   ApplyVerdict judge() const {
     const std::size_t good = report_.count(StepState::done) + report_.count(StepState::nothing_to_do);
     if (stop_.stop_requested()) return ApplyVerdict::stopped;
-    if (fails(report_.gate) && options_.on_fail == OnFail::quarantine) return ApplyVerdict::quarantined;
+    if (fails(report_.gate) && (only_cured_ || options_.on_fail == OnFail::quarantine))
+      return ApplyVerdict::quarantined;
     // Whether remedies helped is what the effects say, however they came back.
     std::size_t useless = 0;
     for (std::size_t i = 0; i < report_.steps.size(); ++i)
@@ -383,6 +410,8 @@ class Application {
   std::size_t gates_ = 0;             // that judged some of it
   std::set<std::uint32_t> judged_;    // steps that wrote before the last of them
   std::set<std::uint32_t> left_out_;  // steps whose paths it did not measure
+  std::vector<Step> late_cures_;      // of effects that were open in the end
+  bool only_cured_ = false;           // the gate failed, and there is nothing to take back
   std::set<std::pair<std::size_t, Path>> held_;
 };
 

@@ -228,5 +228,72 @@ TEST_F(Gate, AKillWhileMeasuringIsMadeGoodByTheNextProcess) {
   std::filesystem::remove_all(directory);
 }
 
+// Brings a lost next hop back, and traffic meanwhile to one path.
+class Reinstall final : public Remedy {
+ public:
+  explicit Reinstall(SimulatedDevice& device) : device_(device) {}
+  std::optional<Offer> offer(const Change& effect) const override {
+    if (effect.path != leaf("fib[10.0.0.0/8]")) return std::nullopt;
+    return Offer{"reinstall-multipath", "installs them again", disruption, 1, std::chrono::seconds(60)};
+  }
+  Result<Done> cure(const Change& effect, const Call&) override {
+    if (helps) device_.set(effect.path, effect.want);
+    return Done{};
+  }
+  Disruption disruption = Disruption::traffic;
+  bool helps = true;
+
+ private:
+  SimulatedDevice& device_;
+};
+
+class GateOfARemedy : public Gate {
+ protected:
+  GateOfARemedy() : remedy(*cluster.devices["leaf0"]) {
+    cluster.attached(0).remedy = &remedy;
+    cluster.want("leaf0", "fib[10.0.0.0/8]", Value::set({"up0", "up1"}));
+    cluster.devices["leaf0"]->set(leaf("fib[10.0.0.0/8]"), Value::set({"up0"}));
+  }
+  Reinstall remedy;
+};
+
+TEST_F(GateOfARemedy, MeasuresWhatCrossesTheDevice) {
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
+  ASSERT_EQ(measurer.asked.size(), 1U);
+  EXPECT_TRUE(measurer.asked[0].touches("leaf0"));
+  EXPECT_TRUE(measurer.asked[0].touches_cable(2));
+}
+
+TEST_F(GateOfARemedy, IsNotAskedOfOneThatTouchesNoTrafficNorOfOneThatDidNotHelp) {
+  remedy.helps = false;
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::effects_open);
+  remedy.helps = true;
+  remedy.disruption = Disruption::none;
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
+  EXPECT_TRUE(measurer.asked.empty());
+}
+
+TEST_F(GateOfARemedy, HasNothingToUndoWhenItFails) {
+  measurer.answer = [] { return GateVerdict::fail; };
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::quarantined);
+  EXPECT_EQ(report.exit_code(), 2);
+  EXPECT_FALSE(report.undo);
+  EXPECT_FALSE(report.owes);
+  ASSERT_FALSE(report.notes.empty());
+}
+
+// Beside a change the remedy is not planned: it comes when the effect stays open.
+TEST_F(GateOfARemedy, IsJudgedWithTheChangeBesideItWhichIsUndone) {
+  cluster.want("gpu1", kMtu, number(4000));
+  measurer.answer = [this] { return measurer.asked.size() < 2 ? GateVerdict::fail : GateVerdict::pass; };
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_TRUE(measurer.asked[0].touches("leaf0"));
+  EXPECT_TRUE(measurer.asked[0].touches_cable(0));
+  EXPECT_EQ(mtu("gpu1"), number(9000));
+  EXPECT_EQ(cluster.devices["leaf0"]->truth().value(leaf("fib[10.0.0.0/8]")), Value::set({"up0", "up1"}));
+}
+
 }  // namespace
 }  // namespace lockstep
