@@ -49,7 +49,7 @@ class Exceptions {
   Compilation& c_;
   Settings overrides_;
   Settings raws_;
-  std::size_t count_ = 0;  // of both
+  std::size_t count_ = 0;                         // of both
   std::set<std::pair<OriginId, OriginId>> told_;  // two lines that contradict each other, on any device
 };
 

@@ -33,9 +33,9 @@ class Explainer {
     if (name == rule::host_link_address) return address();
     if (name == rule::loopback || name == rule::router_id) return loopback();
     if (name == rule::asn) return asn();
-    if (name == rule::aggregate) return block(device_);
+    if (name == rule::aggregate) return aggregate();
     if (name == rule::twin_rate) return rate();
-    if (name == rule::max_rate && link_ != nullptr) return link_speed();
+    if ((name == rule::max_rate || name == rule::link_speed) && link_ != nullptr) return link_speed();
     if (name == rule::headroom) return headroom();
     if (name == rule::ecn_auto) return ecn();
     if (name == rule::ecn_software) return software_ecn();
@@ -67,6 +67,7 @@ class Explainer {
            "its place in the hostlist, or " + std::string(kAllocationLockFile));
   }
   void block(DeviceIndex leaf);
+  void aggregate();
   void address();
   void loopback();
   void asn();
@@ -95,7 +96,7 @@ void Explainer::block(DeviceIndex leaf) {
   const Said<IpPrefix>& pool = said()->addressing->hosts;
   term("pool", pool->text(), "", pool.at);
   numbered("leaf", topology_.devices[leaf].name);
-  if (const auto& own = compiled_.allocation.block[leaf])
+  if (const auto& own = compiled_.allocation.block[fabric_][leaf])
     term("block of " + topology_.devices[leaf].name, own->text());
 }
 
@@ -110,7 +111,15 @@ void Explainer::address() {
   cable();
 }
 
+void Explainer::aggregate() {
+  const auto& blocks = compiled_.allocation.block;
+  for (fabric_ = 0; fabric_ < blocks.size(); ++fabric_)
+    if (const auto& own = blocks[fabric_][device_]; own && own->text() == out_.path.key(0))
+      return block(device_);
+}
+
 void Explainer::loopback() {
+  fabric_ = compiled_.allocation.loopback_by[device_];
   if (said() == nullptr) return;
   const Said<IpPrefix>& pool = said()->addressing->loopbacks;
   if (pool.said) term("pool", pool->text(), "", pool.at);
@@ -118,6 +127,7 @@ void Explainer::loopback() {
 }
 
 void Explainer::asn() {
+  fabric_ = compiled_.allocation.asn_by[device_];
   if (said() == nullptr) return;
   const Asns& asns = *said()->routing->asn;
   const Said<AsnRange>* const ranges[] = {&asns.host, &asns.leaf, &asns.spine, &asns.superspine};
@@ -141,8 +151,7 @@ void Explainer::rate() {
 
 void Explainer::link_speed() {
   if (link_ == nullptr) return;
-  const Cabling& law = catalog_.fabrics[link_->fabric].cabling[link_->law];
-  term("link speed", format(BitRate{link_->speed}), "", law.speed.said ? law.speed.at : link_->at);
+  term("link speed", format(BitRate{link_->speed}), "", link_->speed_at);
   if (link_->speed_in_twin != 0) term("link speed in the twin", format(BitRate{link_->speed_in_twin}));
 }
 
@@ -183,9 +192,10 @@ const Said<std::uint32_t>& Explainer::mtu() const {
 }
 
 void Explainer::ecmp() {
-  for (DeviceIndex leaf = 0; leaf < topology_.devices.size(); ++leaf)
-    if (const auto& own = compiled_.allocation.block[leaf]; own && own->text() == out_.path.key(0))
-      term("block of", topology_.devices[leaf].name);
+  for (const auto& blocks : compiled_.allocation.block)
+    for (DeviceIndex leaf = 0; leaf < blocks.size(); ++leaf)
+      if (blocks[leaf] && blocks[leaf]->text() == out_.path.key(0))
+        term("block of", topology_.devices[leaf].name);
   if (out_.value.kind() != Value::Kind::list) return;
   for (const std::string_view name : out_.value.as_list()) {
     const PortIndex port = topology_.find_port(device_, name);

@@ -42,7 +42,7 @@ class FabricClass {
   void run() {
     for (const PortIndex port : ports_) add_port(port);
     add_vlans();
-    if (said_.vrf.said)
+    if (said_.vrf.said && device_.is_switch())
       out_.list.add(Path(row("vrf[*]"), {*said_.vrf}), Value::present(), of(said_.vrf, "vrf"));
     if (ports_.empty()) return;
     const Position cabled = c_.topology.links[c_.topology.ports[ports_.front()].link].at;
@@ -66,6 +66,7 @@ class FabricClass {
   }
   void add_port(PortIndex index);
   void add_speed(const TopologyPort& port, const TopologyLink& link);
+  OriginId origin_of_speed(const TopologyPort& port, const TopologyLink& link);
   void add_rail(std::string_view port, OriginId arp, OriginId filter);
   void add_forwarding();
   void add_load_balancing();
@@ -95,7 +96,8 @@ void FabricClass::add_port(PortIndex index) {
         link.rail != kNone ? of(said_.mtu->host, "mtu.host") : of(said_.mtu->fabric, "mtu.fabric");
     list.add(Path(row("interface[*]/mtu"), {port.name}), std::uint64_t{mtu}, origin);
   }
-  if (said_.vrf.said) list.add(Path(row("interface[*]/vrf"), {port.name}), *said_.vrf, of(said_.vrf, "vrf"));
+  if (said_.vrf.said && device_.is_switch())
+    list.add(Path(row("interface[*]/vrf"), {port.name}), *said_.vrf, of(said_.vrf, "vrf"));
   add_speed(port, link);
   if (said_.addressing.said)
     out_.claim(row("interface[*]/address[*]"), {std::string(port.name)},
@@ -112,23 +114,32 @@ void FabricClass::add_port(PortIndex index) {
   }
 }
 
+// Of a link whose law says no speed: the port's own line, else that of the port at its other end.
+OriginId FabricClass::origin_of_speed(const TopologyPort& port, const TopologyLink& link) {
+  const DeviceSet& set = c_.catalog.device_sets[device_.set];
+  const ClaimantId own = c_.device_sets[device_.set];
+  if (port.entry != kNone && !set.interfaces.empty() && set.interfaces[port.entry].speed.said)
+    return c_.origins.of(own, set.interfaces[port.entry].speed, "interfaces.speed");
+  if (port.entry != kNone && set.interfaces.empty()) {
+    const Port& said = set.ports[port.entry];
+    if (said.speed.said) return c_.origins.of(own, said.speed, "ports.speed");
+    if (said.breakout.said) return c_.origins.of(own, said.breakout, "ports.breakout");
+  }
+  return c_.origins.add(who_, link.speed_at, rule::link_speed);
+}
+
 void FabricClass::add_speed(const TopologyPort& port, const TopologyLink& link) {
   const Cabling& law = said_.cabling[link.law];
   if (c_.twin) {
-    const Position at = law.speed.said ? law.speed.at : link.at;
     const OriginId offload = c_.origins.add(who_, link.at, rule::twin_offload);
     out_.list.add(Path(row("interface[*]/rate"), {port.name}), link.speed_in_twin,
-                  c_.origins.add(who_, at, rule::twin_rate));
+                  c_.origins.add(who_, law.speed.said ? law.speed.at : link.at, rule::twin_rate));
     for (const std::string_view key : {"gro", "gso", "tso"})
       out_.list.add(Path(row("interface[*]/offload[*]"), {port.name, key}), false, offload);
     return;
   }
   if (link.speed == 0) return;
-  const DeviceSet& set = c_.catalog.device_sets[device_.set];
-  OriginId origin = c_.origins.add(who_, law.speed.said ? law.speed.at : link.at, "cabling.speed");
-  if (!law.speed.said && port.entry != kNone && !set.interfaces.empty() &&
-      set.interfaces[port.entry].speed.said)
-    origin = c_.origins.of(c_.device_sets[device_.set], set.interfaces[port.entry].speed, "interfaces.speed");
+  const OriginId origin = law.speed.said ? of(law.speed, "cabling.speed") : origin_of_speed(port, link);
   out_.list.add(Path(row("interface[*]/speed"), {port.name}), link.speed / 1'000'000, origin);
 }
 

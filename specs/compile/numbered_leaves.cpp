@@ -33,7 +33,7 @@ void prepare_routes(const Compilation& c, FabricIndex index, FabricNumbers& out)
     c.diagnostics.back().severity = Severity::warning;
   }
   for (std::uint32_t i = 0; i < routes.destinations.size(); ++i) {
-    const auto& block = c.allocation.block[routes.destinations[i]];
+    const auto& block = c.allocation.block[index][routes.destinations[i]];
     if (!block) continue;
     const std::string key = block->text();
     out.destinations.push_back(
@@ -138,27 +138,30 @@ void NumberedLeaves::add_routes(DeviceIndex device, FabricIndex index) {
   }
 }
 
+// What a switch has once, whichever fabrics share it.
+void NumberedLeaves::add_speaker(DeviceIndex device) {
+  const Allocation& given = c_.allocation;
+  if (given.loopback[device])
+    rows(row("interface[*]/address[*]"))
+        .push_back({Path(row("interface[*]/address[*]"), {"lo", given.loopback[device]->text()}),
+                    fabrics_[given.loopback_by[device]].loopback, Value::present()});
+  if (given.asn_by[device] == kNone) return;
+  rows(row("bgp/asn"))
+      .push_back({Path(row("bgp/asn"), {}),
+                  fabrics_[given.asn_by[device]].asn[c_.topology.devices[device].tier()],
+                  Value::integer(given.asn[device])});
+  if (!given.router_id[device].empty())
+    rows(row("bgp/router-id"))
+        .push_back({Path(row("bgp/router-id"), {}), fabrics_[given.loopback_by[device]].router_id,
+                    Value::text(given.router_id[device])});
+}
+
 void NumberedLeaves::add_switch(DeviceIndex device) {
-  bool spoken = false;
+  add_speaker(device);
   for (FabricIndex i = 0; i < fabrics_.size(); ++i) {
     const FabricNumbers& numbers = fabrics_[i];
-    if (numbers.switch_number[device] == kNone) continue;
-    if (const auto& loopback = c_.allocation.loopback[device]; loopback && !spoken)
-      rows(row("interface[*]/address[*]"))
-          .push_back({Path(row("interface[*]/address[*]"), {"lo", loopback->text()}), numbers.loopback,
-                      Value::present()});
-    if (!numbers.routed) continue;
-    if (!std::exchange(spoken, true)) {
-      if (const std::uint32_t asn = c_.allocation.asn[device]; asn != 0)
-        rows(row("bgp/asn"))
-            .push_back({Path(row("bgp/asn"), {}), numbers.asn[c_.topology.devices[device].tier()],
-                        Value::integer(asn)});
-      if (!c_.allocation.router_id[device].empty())
-        rows(row("bgp/router-id"))
-            .push_back({Path(row("bgp/router-id"), {}), numbers.router_id,
-                        Value::text(c_.allocation.router_id[device])});
-    }
-    if (const auto& block = c_.allocation.block[device])
+    if (numbers.switch_number[device] == kNone || !numbers.routed) continue;
+    if (const auto& block = c_.allocation.block[i][device])
       rows(row("bgp/aggregate[*]"))
           .push_back({Path(row("bgp/aggregate[*]"), {block->text()}), numbers.aggregate, Value::present()});
     add_routes(device, i);
@@ -188,7 +191,7 @@ void NumberedLeaves::add_rails(DeviceIndex device, FabricIndex index) {
     const std::string host = own->address.text() + "/" + std::to_string(own->address.width());
     rules.push_back({numbers.table_rule[number], numbers.rail_rule,
                      Value::text("from " + host + " lookup " + std::to_string(table))});
-    const auto& block = c_.allocation.block[at->leaf];
+    const auto& block = c_.allocation.block[index][at->leaf];
     if (!block) continue;
     const Path route(row("route[*]"), {"main:" + block->text()});
     // Two rails in one leaf share the block's route.
@@ -217,10 +220,16 @@ const std::array<std::vector<Leaf>, kNumberedRows.size()>& NumberedLeaves::of(De
   } else {
     for (FabricIndex i = 0; i < fabrics_.size(); ++i) add_rails(device, i);
   }
-  for (std::vector<Leaf>& one : out_)
-    if (one.size() > 1 && &one != &rows(row("fib[*]"))) std::sort(one.begin(), one.end(), by_path);
-  if (std::vector<Leaf>& fib = rows(row("fib[*]")); fabrics_.size() > 1)
-    std::sort(fib.begin(), fib.end(), by_path);
+  // One fabric's destinations are in path order already, and there may be thousands.
+  const std::vector<Leaf>* const ordered = fabrics_.size() == 1 ? &rows(row("fib[*]")) : nullptr;
+  for (std::vector<Leaf>& one : out_) {
+    if (&one == ordered || one.size() < 2) continue;
+    std::sort(one.begin(), one.end(), by_path);
+    // Pools that overlap are reported by allocate(); a tree has each path once all the same.
+    one.erase(
+        std::unique(one.begin(), one.end(), [](const Leaf& a, const Leaf& b) { return a.path == b.path; }),
+        one.end());
+  }
   return out_;
 }
 

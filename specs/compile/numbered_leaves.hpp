@@ -63,6 +63,7 @@ class NumberedLeaves {
  private:
   std::vector<Leaf>& rows(RowId id);
   void add_ports(DeviceIndex device);
+  void add_speaker(DeviceIndex device);
   void add_switch(DeviceIndex device);
   void add_routes(DeviceIndex device, FabricIndex fabric);
   void add_rails(DeviceIndex device, FabricIndex fabric);

@@ -17,6 +17,7 @@ inline constexpr std::string_view cabling = "cabling";
 inline constexpr std::string_view lldp_peer = "lldp-peer";
 inline constexpr std::string_view host_link_address = "host-link-address";
 inline constexpr std::string_view loopback = "loopback";
+inline constexpr std::string_view link_speed = "link-speed";
 inline constexpr std::string_view twin_rate = "twin-rate";
 inline constexpr std::string_view twin_offload = "twin-offload";
 inline constexpr std::string_view rail_table = "rail-table";
@@ -59,6 +60,7 @@ inline constexpr std::array kRules{
              "port's place "
              "in the block: the leaf has the even address, the host the odd one"},
     RuleText{rule::loopback, "each switch has one address of the loopbacks' pool, by its number"},
+    RuleText{rule::link_speed, "both ends of a link run at the speed that one of them says"},
     RuleText{rule::twin_rate, "a twin's fastest link runs at --link-rate, all others in proportion"},
     RuleText{rule::twin_offload,
              "segmentation offload is off in a twin: 64 kB super-packets pass veth's MTU check and would "

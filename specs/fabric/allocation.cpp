@@ -60,8 +60,10 @@ class Allocator {
     out_.port.resize(topology.ports.size());
     out_.loopback.resize(topology.devices.size());
     out_.asn.resize(topology.devices.size());
-    out_.block.resize(topology.devices.size());
+    out_.block.assign(topology.fabrics.size(), {topology.devices.size(), std::nullopt});
     out_.router_id.resize(topology.devices.size());
+    out_.asn_by.resize(topology.devices.size(), kNone);
+    out_.loopback_by.resize(topology.devices.size(), kNone);
     std::uint64_t next = 0;
     for (std::uint32_t set = 0; set < catalog.device_sets.size(); ++set) first_ordinal_.push_back(0);
     for (unsigned tier = 0; tier <= 3; ++tier) {
@@ -78,6 +80,7 @@ class Allocator {
 
   Allocation run() {
     for (FabricIndex fabric = 0; fabric < topology_.fabrics.size(); ++fabric) {
+      index_ = fabric;
       said_ = &catalog_.fabrics[fabric];
       graph_ = &topology_.fabrics[fabric];
       if (graph_->links.empty()) continue;
@@ -87,15 +90,21 @@ class Allocator {
       }
       if (*said_->routing->protocol == Protocol::bgp_unnumbered && said_->routing.said) give_asns();
     }
+    check_sharing();
     check_overlaps();
     return std::move(out_);
   }
 
  private:
   void give_loopbacks();
+  std::map<std::uint32_t, std::uint64_t> leaves_before() const;
   void give_blocks();
   void give_asns();
+  void set_asn(DeviceIndex device, std::uint32_t asn, const Said<AsnRange>& range);
+  // A device of that tier or above that both have ports of; kNone: none.
+  DeviceIndex shared(FabricIndex a, FabricIndex b, unsigned from_tier) const;
   void give_asns_of(unsigned tier, const Said<AsnRange>& range, std::string_view word);
+  void check_sharing();
   void check_overlaps();
   std::uint8_t link_length(const Said<IpPrefix>& pool) const { return pool->address.v6 ? 127 : 31; }
   std::uint64_t block_links(std::uint64_t ports_max);
@@ -129,8 +138,10 @@ class Allocator {
   std::vector<std::uint64_t>
       first_ordinal_;  // by set: how many devices of its tier are in the sets before it
   std::uint64_t devices_of_tier_[4] = {};
+  FabricIndex index_ = 0;
   const Fabric* said_ = nullptr;
   const FabricGraph* graph_ = nullptr;
+  std::set<std::pair<FabricIndex, FabricIndex>> told_;
 };
 
 bool Allocator::usable(const Said<IpPrefix>& pool) {
@@ -150,6 +161,9 @@ void Allocator::give_loopbacks() {
   for (unsigned tier = 1; tier <= 3; ++tier) {
     for (const DeviceIndex device : graph_->tier(tier)) {
       const std::uint64_t number = given.of(topology_.devices[device].name, before + ordinal(device), 1);
+      // A switch that fabrics share has one loopback: of the first that has a pool.
+      if (out_.loopback[device] || (out_.loopback_by[device] != kNone && !pool.said)) continue;
+      out_.loopback_by[device] = index_;
       if (number <= 0xFFFF'FFFF)
         out_.router_id[device] = IpAddress::v4(static_cast<std::uint32_t>(number)).text();
       if (!pool.said) continue;
@@ -184,6 +198,20 @@ std::uint64_t Allocator::block_links(std::uint64_t ports_max) {
              std::to_string(locked) + " links",
          "larger blocks move addresses: `--renumber` does that");
   return 0;
+}
+
+// By set with leaves in this fabric: how many are in those before it. Other fabrics' leaves take no room in
+// this one's pool.
+std::map<std::uint32_t, std::uint64_t> Allocator::leaves_before() const {
+  std::map<std::uint32_t, std::uint64_t> out;
+  for (const DeviceIndex leaf : graph_->leaves) out.try_emplace(topology_.devices[leaf].set, 0);
+  std::uint64_t next = 0;
+  for (auto& [set, before] : out) {
+    before = next;
+    const Result<std::size_t> count = count_hostlist(*catalog_.device_sets[set].names);
+    next += count ? *count : 0;
+  }
+  return out;
 }
 
 void Allocator::give_blocks() {
@@ -229,10 +257,13 @@ void Allocator::give_blocks() {
                       std::to_string(links) + " links",
                   "use a shorter prefix");
   Numbers blocks = numbers("leaf");
+  const std::map<std::uint32_t, std::uint64_t> before = leaves_before();
   for (const DeviceIndex leaf : graph_->leaves) {
-    const std::uint64_t number = blocks.of(topology_.devices[leaf].name, ordinal(leaf), 0);
-    out_.block[leaf] = pool->nth_subnet(block_length, number);
-    if (out_.block[leaf]) continue;
+    const std::uint64_t number =
+        blocks.of(topology_.devices[leaf].name,
+                  before.at(topology_.devices[leaf].set) + topology_.devices[leaf].ordinal, 0);
+    out_.block[index_][leaf] = pool->nth_subnet(block_length, number);
+    if (out_.block[index_][leaf]) continue;
     report(fabric_code::pool_too_small, pool.at,
            "the hosts' pool " + pool->text() + " has " + std::to_string(pool->subnets(block_length)) +
                " blocks of " + std::to_string(links) + " links, and " + topology_.devices[leaf].name +
@@ -242,7 +273,7 @@ void Allocator::give_blocks() {
   }
   for (std::size_t i = 0; i < graph_->endpoints.size(); ++i) {
     const Endpoint& endpoint = graph_->endpoints[i];
-    const auto& block = out_.block[endpoint.leaf];
+    const auto& block = out_.block[index_][endpoint.leaf];
     if (!block) continue;
     const std::optional<IpPrefix> link = block->nth_subnet(length, place[i]);
     if (!link) continue;
@@ -251,6 +282,23 @@ void Allocator::give_blocks() {
     out_.port[endpoint.leaf_port] = link;
     out_.port[endpoint.port] = IpPrefix{*link->nth_address(1), length};
   }
+}
+
+void Allocator::set_asn(DeviceIndex device, std::uint32_t asn, const Said<AsnRange>& range) {
+  if (out_.asn_by[device] == kNone) {
+    out_.asn[device] = asn;
+    out_.asn_by[device] = index_;
+    return;
+  }
+  if (out_.asn[device] == asn || !told_.insert({index_, out_.asn_by[device]}).second) return;
+  const Fabric& first = catalog_.fabrics[out_.asn_by[device]];
+  const Asns& asns = *first.routing->asn;
+  const Said<AsnRange>* const ranges[] = {&asns.host, &asns.leaf, &asns.spine, &asns.superspine};
+  report(fabric_code::two_asns, range.at,
+         topology_.devices[device].name + " would have AS number " + std::to_string(asn) + " here, and has " +
+             std::to_string(out_.asn[device]) + " in Fabric/" + *first.metadata.name,
+         "a switch has one AS number: write the same ranges in all fabrics that share it",
+         {{ranges[topology_.devices[device].tier()]->at, "the other range is here"}});
 }
 
 void Allocator::give_asns_of(unsigned tier, const Said<AsnRange>& range, std::string_view word) {
@@ -262,7 +310,7 @@ void Allocator::give_asns_of(unsigned tier, const Said<AsnRange>& range, std::st
         "no line says which AS numbers the fabric's " + std::string(word) + " switches have",
         "add `" + std::string(word) + ": 4200000000-4200009999` to routing.asn (private use: RFC 6996)");
   if (range->first == range->last) {
-    for (const DeviceIndex device : devices) out_.asn[device] = range->first;
+    for (const DeviceIndex device : devices) set_asn(device, range->first, range);
     return;
   }
   Numbers given = numbers("asn/" + std::string(word));
@@ -270,7 +318,7 @@ void Allocator::give_asns_of(unsigned tier, const Said<AsnRange>& range, std::st
   for (const DeviceIndex device : devices) {
     const std::uint64_t number = given.of(topology_.devices[device].name, ordinal(device), 0);
     if (number < size) {
-      out_.asn[device] = static_cast<std::uint32_t>(range->first + number);
+      set_asn(device, static_cast<std::uint32_t>(range->first + number), range);
       continue;
     }
     return report(fabric_code::pool_too_small, range.at,
@@ -295,30 +343,64 @@ void Allocator::give_asns() {
                "tiers need AS numbers of their own", {{ranges[i]->at, "the other range is here"}});
 }
 
-// Of two pools in one fabric's addressing, load has told already.
+DeviceIndex Allocator::shared(FabricIndex a, FabricIndex b, unsigned from_tier) const {
+  for (unsigned tier = from_tier; tier <= 3; ++tier) {
+    const std::vector<DeviceIndex>& one = topology_.fabrics[a].tier(tier);
+    const std::vector<DeviceIndex>& other = topology_.fabrics[b].tier(tier);
+    for (const DeviceIndex device : one)
+      if (std::binary_search(other.begin(), other.end(), device)) return device;
+  }
+  return kNone;
+}
+
+// In one table the routes of both would be mixed: each of them would be reached over the other's links.
+void Allocator::check_sharing() {
+  for (FabricIndex j = 0; j < catalog_.fabrics.size(); ++j) {
+    for (FabricIndex i = 0; i < j; ++i) {
+      const Fabric& one = catalog_.fabrics[i];
+      const Fabric& other = catalog_.fabrics[j];
+      const DeviceIndex both = *one.vrf == *other.vrf ? shared(i, j, 1) : kNone;
+      if (both == kNone) continue;
+      report(fabric_code::one_table, other.vrf.said ? other.vrf.at : other.metadata.name.at,
+             topology_.devices[both].name + " is in Fabric/" + *one.metadata.name + " and in Fabric/" +
+                 *other.metadata.name + ", which are not told apart by VRFs",
+             "add `vrf: NAME` to one of them, another in each",
+             {{one.vrf.said ? one.vrf.at : one.metadata.name.at, "the other fabric is here"}});
+    }
+  }
+}
+
+// Of two pools in one fabric's addressing, load has told already. In different VRFs pools may have addresses
+// in common where no device is in both: what a device forwards to is known by prefix.
 void Allocator::check_overlaps() {
   struct Pool {
     const Said<IpPrefix>* prefix;
-    const Fabric* fabric;
+    FabricIndex fabric;
     bool vlan;
   };
   std::vector<Pool> pools;
-  for (const Fabric& fabric : catalog_.fabrics) {
+  for (FabricIndex i = 0; i < catalog_.fabrics.size(); ++i) {
+    const Fabric& fabric = catalog_.fabrics[i];
     for (const Said<IpPrefix>* pool : {&fabric.addressing->hosts, &fabric.addressing->loopbacks})
-      if (pool->said) pools.push_back({pool, &fabric, false});
+      if (pool->said) pools.push_back({pool, i, false});
     for (const Vlan& vlan : fabric.vlans)
-      if (vlan.subnet.said) pools.push_back({&vlan.subnet, &fabric, true});
+      if (vlan.subnet.said) pools.push_back({&vlan.subnet, i, true});
   }
   for (std::size_t i = 0; i < pools.size(); ++i) {
     for (std::size_t j = i + 1; j < pools.size(); ++j) {
       const Pool& one = pools[i];
       const Pool& other = pools[j];
       const bool told = one.fabric == other.fabric && !one.vlan && !other.vlan;
-      if (told || *one.fabric->vrf != *other.fabric->vrf || !(*one.prefix)->overlaps(**other.prefix))
-        continue;
+      if (told || !(*one.prefix)->overlaps(**other.prefix)) continue;
+      const bool vrfs = *catalog_.fabrics[one.fabric].vrf != *catalog_.fabrics[other.fabric].vrf;
+      const DeviceIndex both = vrfs ? shared(one.fabric, other.fabric, 0) : kNone;
+      if (vrfs && both == kNone) continue;
       report(fabric_code::pools_overlap, other.prefix->at,
-             "the pool " + (*other.prefix)->text() + " overlaps with " + (*one.prefix)->text(),
-             "pools of one VRF have no address in common", {{one.prefix->at, "the other pool is here"}});
+             "the pool " + (*other.prefix)->text() + " overlaps with " + (*one.prefix)->text() +
+                 (vrfs ? ", and " + topology_.devices[both].name + " is in both fabrics" : ""),
+             vrfs ? "pools of fabrics that share a device have no address in common, whatever their VRFs"
+                  : "pools of one VRF have no address in common",
+             {{one.prefix->at, "the other pool is here"}});
     }
   }
 }

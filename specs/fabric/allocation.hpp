@@ -40,9 +40,14 @@ struct Allocation {
   std::vector<std::optional<IpPrefix>> port;      // by PortIndex: the address with its length (10.64.0.1/31)
   std::vector<std::optional<IpPrefix>> loopback;  // by DeviceIndex
   std::vector<std::uint32_t> asn;                 // by DeviceIndex; 0: none
-  std::vector<std::optional<IpPrefix>> block;     // by DeviceIndex: the aggregate that a leaf announces
-  std::vector<std::string> router_id;             // by DeviceIndex; empty: none
-  AllocationLock lock;                            // what a new lock must say
+  // By FabricIndex, then DeviceIndex: the aggregate that a leaf announces there.
+  std::vector<std::vector<std::optional<IpPrefix>>> block;
+  std::vector<std::string> router_id;  // by DeviceIndex; empty: none
+  // By DeviceIndex, which fabric gave them where several share a switch: the first that says any; kNone:
+  // none.
+  std::vector<FabricIndex> asn_by;
+  std::vector<FabricIndex> loopback_by;  // the router id too
+  AllocationLock lock;                   // what a new lock must say
 };
 
 struct AllocateOptions {

@@ -29,6 +29,8 @@ inline constexpr std::string_view lock_conflict = "LS1223";
 inline constexpr std::string_view nothing_said = "LS1224";
 inline constexpr std::string_view wrong_family = "LS1225";
 inline constexpr std::string_view too_few_paths = "LS1226";
+inline constexpr std::string_view two_asns = "LS1227";
+inline constexpr std::string_view one_table = "LS1228";
 inline constexpr std::string_view two_wants = "LS1231";
 inline constexpr std::string_view raw_conflict = "LS1232";
 inline constexpr std::string_view override_path = "LS1233";
@@ -50,7 +52,8 @@ inline constexpr std::array kFabricCodes{
     FabricCode{fabric_code::no_speed, "no line says how fast a link is"},
     FabricCode{fabric_code::speeds_differ, "two lines say different speeds of one link"},
     FabricCode{fabric_code::cabled_to_itself, "a law cables a device to itself"},
-    FabricCode{fabric_code::too_large, "a cluster is larger than what is computed with: memory stays bounded"},
+    FabricCode{fabric_code::too_large,
+               "a cluster is larger than what is computed with: memory stays bounded"},
     FabricCode{fabric_code::pool_too_small,
                "a pool of addresses or AS numbers has fewer members than are needed"},
     FabricCode{fabric_code::pools_overlap, "two pools of addresses or AS numbers have members in common"},
@@ -58,6 +61,8 @@ inline constexpr std::array kFabricCodes{
     FabricCode{fabric_code::nothing_said, "a number must be allocated, and no line says from where"},
     FabricCode{fabric_code::wrong_family, "an address pool is of the other family"},
     FabricCode{fabric_code::too_few_paths, "a switch has more equal paths than it may use"},
+    FabricCode{fabric_code::two_asns, "a switch of two fabrics would have two AS numbers"},
+    FabricCode{fabric_code::one_table, "two fabrics share a switch, and not by VRFs"},
     FabricCode{fabric_code::two_wants, "two objects of equal priority want different values of one leaf"},
     FabricCode{fabric_code::raw_conflict, "raw says what a typed field says, or what an object owns whole"},
     FabricCode{fabric_code::override_path, "an override sets what is no leaf, or one that nobody can set"},

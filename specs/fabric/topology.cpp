@@ -73,7 +73,7 @@ class Expansion {
   const PortShape& shape_of(DeviceIndex device) const { return shapes_[shape_[device]]; }
   PortIndex port_of(DeviceIndex device, std::uint32_t name) const;
   std::uint64_t said_speed(const TopologyPort& port, Position& at) const;
-  std::uint64_t speed_of(const ResolvedLaw& law, PortIndex a, PortIndex b);
+  std::uint64_t speed_of(const ResolvedLaw& law, PortIndex a, PortIndex b, Position& at);
   void report(std::string_view code, Position at, std::string message, std::string hint,
               std::vector<Related> related = {});
   const Cabling& said(const ResolvedLaw& law) const { return catalog_.fabrics[law.fabric].cabling[law.law]; }
@@ -304,10 +304,10 @@ std::uint64_t Expansion::said_speed(const TopologyPort& port, Position& at) cons
 }
 
 // The law's speed, else what the ports say; all that say one must agree.
-std::uint64_t Expansion::speed_of(const ResolvedLaw& law, PortIndex a, PortIndex b) {
+std::uint64_t Expansion::speed_of(const ResolvedLaw& law, PortIndex a, PortIndex b, Position& first) {
   const Cabling& cabling = said(law);
   std::uint64_t speed = cabling.speed->bits_per_second;
-  Position first = cabling.speed.at;
+  first = cabling.speed.at;
   for (const PortIndex port : {a, b}) {
     Position at;
     const std::uint64_t own = said_speed(out_.topology.ports[port], at);
@@ -374,7 +374,7 @@ void Expansion::add_link(const ResolvedLaw& law, const LaidCable& cable) {
   TopologyLink link{.a = ends[0], .b = ends[1], .fabric = law.fabric, .law = law.law};
   if (!topology.devices[topology.ports[link.a].device].is_switch()) link.rail = cable.rail;
   link.plane = cable.plane;
-  link.speed = speed_of(law, link.a, link.b);
+  link.speed = speed_of(law, link.a, link.b, link.speed_at);
   link.cable_length = cabling.cable_length->millimetres;
   link.at = place(cabling);
   const auto index = static_cast<LinkIndex>(topology.links.size());

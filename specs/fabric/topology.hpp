@@ -67,6 +67,7 @@ struct TopologyLink {
   std::uint64_t speed_in_twin = 0;  // bit/s after scaling; 0 outside a twin
   std::uint64_t cable_length = 0;   // millimetres; 0: not said
   Position at{};                    // of the law
+  Position speed_at{};              // of what says the speed: the law, or a port
 };
 
 // A host's port in a fabric.

@@ -34,7 +34,7 @@ struct LaidCable {
 };
 
 // Appends the law's cables. Counts that do not fit are reported, and nothing is appended.
-void lay_cables(const Cabling& law, const CablingSide& from, const CablingSide& to, std::vector<LaidCable>& out,
-                Diagnostics& diagnostics);
+void lay_cables(const Cabling& law, const CablingSide& from, const CablingSide& to,
+                std::vector<LaidCable>& out, Diagnostics& diagnostics);
 
 }  // namespace lockstep

@@ -47,7 +47,7 @@ std::map<std::string, std::string> numbers_of(const Compiled& all) {
     const TopologyDevice& device = all.topology.devices[i];
     std::string& text = out[device.name];
     text = std::to_string(all.allocation.asn[i]) + " " + all.allocation.router_id[i];
-    if (all.allocation.block[i]) text += " " + all.allocation.block[i]->text();
+    if (all.allocation.block[0][i]) text += " " + all.allocation.block[0][i]->text();
     for (PortIndex port = device.first_port; port < device.first_port + device.port_count; ++port)
       if (all.allocation.port[port]) text += " " + all.allocation.port[port]->text();
   }

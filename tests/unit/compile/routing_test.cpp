@@ -144,7 +144,7 @@ TEST(Routing, EverySwitchMustReachEveryOtherLeafsBlockByItsShortestPaths) {
         if (!topology.devices[from].is_switch() || from == leaf) continue;
         std::vector<std::string> names;
         for (const PortIndex port : walk.next_hops(from, leaf)) names.emplace_back(topology.ports[port].name);
-        const Path path(row("fib[*]"), {compiled.allocation.block[leaf]->text()});
+        const Path path(row("fib[*]"), {compiled.allocation.block[0][leaf]->text()});
         const Value want = names.empty() ? Value{} : Value::set(names);
         RC_ASSERT(compiled.intents[from].want.value(path) == want);
         expected += names.empty() ? 0 : 1;
