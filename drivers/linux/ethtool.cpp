@@ -209,6 +209,42 @@ Result<std::map<std::uint32_t, std::uint32_t>> Ethtool::speeds(const Call& call)
   return out;
 }
 
+Result<std::optional<std::pair<std::uint32_t, bool>>> decode_pause(Bytes payload) {
+  TRY(auto table, AttributeTable<ETHTOOL_A_PAUSE_MAX + 1>::parse(after_genl(payload), "pause reply"));
+  TRY(auto header,
+      AttributeTable<ETHTOOL_A_HEADER_MAX + 1>::parse(table.bytes(ETHTOOL_A_PAUSE_HEADER), "pause header"));
+  const auto index = header.number<std::uint32_t>(ETHTOOL_A_HEADER_DEV_INDEX);
+  const auto rx = table.number<std::uint8_t>(ETHTOOL_A_PAUSE_RX);
+  const auto tx = table.number<std::uint8_t>(ETHTOOL_A_PAUSE_TX);
+  TRY_DONE(header.sound("pause header"));
+  TRY_DONE(table.sound("pause reply"));
+  if (!index || !rx || !tx) return std::optional<std::pair<std::uint32_t, bool>>{};
+  return std::optional(std::pair(*index, *rx != 0 || *tx != 0));
+}
+
+Result<std::map<std::uint32_t, bool>> Ethtool::pauses(const Call& call) {
+  std::map<std::uint32_t, bool> out;
+  Request ask = request(ETHTOOL_MSG_PAUSE_GET, NLM_F_DUMP, 0, 0);
+  TRY_DONE(socket_.dump(
+      ask, call,
+      [&](const Message& message) -> Result<Done> {
+        TRY(const auto pause, decode_pause(message.payload));
+        if (pause) out.insert(*pause);
+        return Done{};
+      },
+      [&] { out.clear(); }));
+  return out;
+}
+
+Result<Done> Ethtool::set_pause(std::uint32_t index, bool on, const Call& call) {
+  Request ask = request(ETHTOOL_MSG_PAUSE_SET, NLM_F_ACK, index, 0);
+  const std::uint8_t wanted = on ? 1 : 0;
+  ask.put_number(ETHTOOL_A_PAUSE_RX, wanted).put_number(ETHTOOL_A_PAUSE_TX, wanted);
+  TRY(const Answer answer, socket_.change(ask, call));
+  if (answer.code != 0) return to_error(answer, "ethtool pause set");
+  return Done{};
+}
+
 Result<Answer> Ethtool::probe(std::uint8_t command, std::uint32_t index, const Call& call) {
   Request ask = request(command, NLM_F_ACK, index, 0);
   return socket_.ask(ask, call, [](const Message&) -> Result<Done> { return Done{}; });

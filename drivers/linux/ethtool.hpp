@@ -1,4 +1,5 @@
-// ethtool over generic netlink: offload features, link speed, and questions whose answer is only "can it".
+// ethtool over generic netlink: offload features, link speed, global pause, and questions whose answer is
+// only "can it".
 //
 // Promises: a feature group (tso, gso, gro) is reported as active when any of its features is, as `ethtool
 // -k` does; a change is read back, because the kernel answers success to some that it ignores (lro on a
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "drivers/linux/netlink_socket.hpp"
@@ -34,6 +36,11 @@ class Ethtool {
   Result<Done> set_offload(std::uint32_t index, std::string_view group, bool on, const Call& call);
   // Mbit/s by interface index, in one dump; ports that do not tell are left out.
   Result<std::map<std::uint32_t, std::uint32_t>> speeds(const Call& call);
+  // 802.3x global pause as configured, on: in either direction. By interface index, in one dump; ports
+  // without it are left out.
+  Result<std::map<std::uint32_t, bool>> pauses(const Call& call);
+  // In both directions. Whether the port's driver did it is for the caller to read.
+  Result<Done> set_pause(std::uint32_t index, bool on, const Call& call);
   // The kernel's answer to a GET of this kind (ETHTOOL_MSG_PAUSE_GET, with the header attribute's number).
   Result<netlink::Answer> probe(std::uint8_t command, std::uint32_t index, const Call& call);
 
@@ -54,5 +61,8 @@ struct ActiveFeatures {
 };
 Result<ActiveFeatures> decode_features(netlink::Bytes payload);
 Result<std::vector<std::string>> decode_feature_names(netlink::Bytes payload);
+// The payload of one ETHTOOL_MSG_PAUSE_GET_REPLY: interface index, on in either direction. None: the port
+// does not tell.
+Result<std::optional<std::pair<std::uint32_t, bool>>> decode_pause(netlink::Bytes payload);
 
 }  // namespace lockstep

@@ -1,4 +1,3 @@
-#include <linux/dcbnl.h>
 #include <linux/ethtool_netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -26,14 +25,6 @@ using netlink::Request;
 using netlink::Socket;
 
 // Rows behind one question to the kernel.
-constexpr RowId kDcbRows[] = {row("interface[*]/pfc"),
-                              row("interface[*]/buffer[*]/size"),
-                              row("interface[*]/buffer[*]/xoff"),
-                              row("interface[*]/dcbx"),
-                              row("interface[*]/trust"),
-                              row("interface[*]/pfc-watchdog/action"),
-                              row("interface[*]/pfc-watchdog/detection-time"),
-                              row("interface[*]/pfc-watchdog/restoration-time")};
 constexpr RowId kRdmaRows[] = {row("interface[*]/cnp-dscp"), row("interface[*]/roce-tos"),
                                row("interface[*]/congestion-control")};
 constexpr RowId kEcnRows[] = {row("interface[*]/class[*]/ecn-max"), row("interface[*]/class[*]/ecn-min"),
@@ -54,7 +45,6 @@ struct EthtoolQuestion {
   std::string_view name;
 };
 constexpr EthtoolQuestion kEthtoolQuestions[] = {
-    {row("interface[*]/pause"), ETHTOOL_MSG_PAUSE_GET, "ethtool pause get"},
     {row("interface[*]/fec"), ETHTOOL_MSG_FEC_GET, "ethtool FEC get"},
     {row("interface[*]/autoneg"), ETHTOOL_MSG_LINKMODES_SET, "ethtool link modes set"},
     {row("interface[*]/speed"), ETHTOOL_MSG_LINKMODES_SET, "ethtool link modes set"},
@@ -64,15 +54,6 @@ std::string answer_text(const Link& port, std::string_view question, const Answe
   const std::string what = (port.kind.empty() ? "port" : port.kind) + ": " + std::string(question);
   if (answer.code == 0) return what + std::string(kNotYet);
   return to_error(answer, what).what;
-}
-
-Result<Answer> ask_dcb(Socket& socket, const Link& port, const Call& call) {
-  Request request(RTM_GETDCB, NLM_F_ACK);
-  dcbmsg header{};
-  header.cmd = DCB_CMD_IEEE_GET;
-  request.header(header).put_text(DCB_ATTR_IFNAME, port.name);
-  // A port with DCB answers with a message of its own and no acknowledgement besides the one asked for.
-  return socket.ask(request, call, [](const netlink::Message&) -> Result<Done> { return Done{}; });
 }
 
 std::string rdma_reason() {
@@ -128,8 +109,6 @@ Result<Done> probe_ports(std::vector<Incapable>& out, const Call& call) {
   TRY(const auto links, read_links(socket, call));
   auto ethtool = Ethtool::open(call);
   for (const Link& port : links) {
-    TRY(const Answer dcb, ask_dcb(socket, port, call));
-    add(out, kDcbRows, {port.name}, answer_text(port, "dcbnl IEEE get", dcb));
     for (const EthtoolQuestion& question : kEthtoolQuestions) {
       std::string reason = ethtool ? std::string() : ethtool.error().text();
       if (ethtool) {

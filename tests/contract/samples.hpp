@@ -149,7 +149,7 @@ inline std::vector<Sample> samples() {
       {"interface[rail0]/class[3]/strict", yes, no, one_class},
       {"interface[rail0]/cnp-dscp", number(48), number(46)},
       {"interface[rail0]/congestion-control", text("dcqcn"), text("off")},
-      {"interface[rail0]/dcbx", text("host"), text("firmware")},
+      {"interface[rail0]/dcbx", text("host ieee static"), text("lld-managed ieee")},
       {"interface[rail0]/ecn-threshold", number(100000), number(200000), rate},
       {"interface[rail0]/fec", text("rs"), text("off")},
       {"interface[rail0]/mtu", number(9000), number(4200)},

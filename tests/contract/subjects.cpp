@@ -46,16 +46,20 @@ std::string ip(std::vector<std::string> options, const std::string& commands) {
   return out;
 }
 
-// rail0 is ours to change; rail1, with an address, a route and a qdisc, and a policy rule are another's.
+// rail0 is ours to change; rail1, with an address, a route and a qdisc, and a policy rule are another's. Both
+// are veths, whose schedulers are software, or NICs (test_nic of tests/vm), whose schedulers are their own.
 class Namespaced final : public Subject {
  public:
-  Namespaced() {
+  explicit Namespaced(bool nics) {
     static int count = 0;
     name_ = "lscontract-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
     std::string links = "netns add " + name_ + "\nnetns add " + name_ + "p\n";
-    for (const std::string port : {"rail0", "rail1"})
-      links += "link add " + port + " netns " + name_ + " mtu 1500 type veth peer name " + port + " netns " +
-               name_ + "p mtu 9216\n";
+    for (const std::string port : {"rail0", "rail1"}) {
+      const std::string near = port + " netns " + name_ + " mtu 1500";
+      const std::string far = port + " netns " + name_ + "p mtu 9216";
+      links += nics ? "link add " + near + " type test_nic\nlink add " + far + " type test_nic\n"
+                    : "link add " + near + " type veth peer name " + far + "\n";
+    }
     ip({}, links);
     ip({"-n", name_ + "p"}, "link set rail0 up\nlink set rail1 up\n");
     ip({"-n", name_},
@@ -68,11 +72,14 @@ class Namespaced final : public Subject {
     LinuxTarget target;
     target.device = "gpu1";
     target.netns_path = "/run/netns/" + name_;
+    target.software_rate = !nics;
     attached = make_linux_driver(target);
     never_unset = {"interface[*]/admin", "interface[*]/mtu", "interface[*]/offload[*]", "sysctl[*]",
                    // RED takes all three or none.
                    "interface[*]/class[*]/ecn-max", "interface[*]/class[*]/ecn-min",
-                   "interface[*]/class[*]/ecn-probability"};
+                   "interface[*]/class[*]/ecn-probability",
+                   // As long as the port is there.
+                   "interface[*]/dcbx", "interface[*]/pause", "interface[*]/pfc"};
     keeps_a_default = {"interface[*]/class[*]/strict"};  // a class is strict or not
   }
   ~Namespaced() override { ip({}, "netns del " + name_ + "\nnetns del " + name_ + "p\n"); }
@@ -160,17 +167,21 @@ class Example final : public Subject {
 
 }  // namespace
 
-std::vector<std::string> subject_names() { return {"sim", "linux", "frr", "example"}; }
+std::vector<std::string> subject_names() {
+  std::vector<std::string> out = {"sim", "linux", "frr", "example"};
+  if (std::filesystem::exists("/sys/module/test_nic")) out.push_back("nic");
+  return out;
+}
 
 std::string impossible(const std::string& name) {
-  if (name == "linux" && ::geteuid() != 0) return "needs root: makes network namespaces";
+  if ((name == "linux" || name == "nic") && ::geteuid() != 0) return "needs root: makes network namespaces";
   if (name == "frr") return frr::lab_impossible().value_or("");
   return {};
 }
 
 std::unique_ptr<Subject> make_subject(const std::string& name) {
   if (name == "sim") return std::make_unique<Simulated>();
-  if (name == "linux") return std::make_unique<Namespaced>();
+  if (name == "linux" || name == "nic") return std::make_unique<Namespaced>(name == "nic");
   if (name == "frr") return std::make_unique<Routing>();
   return std::make_unique<Example>();
 }

@@ -32,6 +32,7 @@ void decode_all(Bytes bytes) {
   (void)decode_filter(bytes);
   (void)decode_features(bytes);
   (void)decode_feature_names(bytes);
+  (void)decode_pause(bytes);
   (void)decode_lldp(bytes);
   netlink::MessageWalk walk(bytes);
   for (netlink::Message message; walk.next(message);) (void)netlink::decode_answer(message);

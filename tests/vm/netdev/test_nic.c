@@ -314,6 +314,8 @@ static void nic_setup(struct net_device *dev)
 	dev->dcbnl_ops = &nic_dcb;
 	dev->ethtool_ops = &nic_ethtool;
 	dev->needs_free_netdev = true;
+	dev->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_ALL_TSO; /* nothing is put on a wire */
+	dev->features |= dev->hw_features;
 	dev->min_mtu = ETH_MIN_MTU;
 	dev->max_mtu = 9978; /* mlx5's */
 	eth_hw_addr_random(dev);

@@ -1,0 +1,93 @@
+#include "drivers/linux/dcb/port_state.hpp"
+
+#include <linux/ethtool_netlink.h>
+
+#include <cerrno>
+
+namespace lockstep::dcb {
+namespace {
+
+using netlink::Answer;
+using netlink::Message;
+using netlink::Request;
+
+std::string named(const Link& port, std::string_view what) {
+  return (port.kind.empty() ? "port" : port.kind) + ": " + std::string(what);
+}
+
+}  // namespace
+
+Result<Ports> Ports::open(const Call& call) {
+  TRY(auto socket, netlink::Socket::open(NETLINK_ROUTE));
+  return Ports(std::move(socket), Ethtool::open(call));
+}
+
+Result<Done> Ports::read_pauses(const Call& call) {
+  pauses_.clear();
+  if (!ethtool_) return Done{};
+  TRY(pauses_, ethtool_->pauses(call));
+  return Done{};
+}
+
+Result<PortState> Ports::read(const Link& port, const Call& call) {
+  PortState out;
+  Request request = get_request(port.name);
+  TRY(const Answer answer, socket_.ask(request, call, [&](const Message& message) -> Result<Done> {
+    TRY(out.dcb, decode_port(message.payload));
+    return Done{};
+  }));
+  if (answer.code != 0) {
+    Error error = netlink::to_error(answer, named(port, "dcbnl IEEE get"));
+    if (error.kind != ErrorKind::unsupported && answer.code != ENODEV) return error;
+    out.no_dcb = std::move(error.what);
+  }
+  if (const auto pause = pauses_.find(port.index); pause != pauses_.end()) out.pause = pause->second;
+  return out;
+}
+
+Result<std::string> Ports::why_no_pause(const Link& port, const Call& call) {
+  if (!ethtool_) return ethtool_.error().text();
+  TRY(const Answer answer, ethtool_->probe(ETHTOOL_MSG_PAUSE_GET, port.index, call));
+  if (answer.code == 0) return std::string();
+  return netlink::to_error(answer, named(port, "ethtool pause get")).what;
+}
+
+Result<Done> Ports::set(Request request, std::string_view what, const Call& call) {
+  std::optional<int> refusal;
+  auto answer = socket_.ask(request, call, [&](const Message& message) -> Result<Done> {
+    TRY(refusal, decode_refusal(message.payload));
+    return Done{};
+  });
+  if (!answer) {
+    Error lost{ErrorKind::unknown_outcome, std::string(what) + ": no answer"};
+    lost.cause = std::make_shared<const Error>(std::move(answer.error()));
+    return lost;
+  }
+  if (answer->code != 0) return netlink::to_error(*answer, what);
+  if (!refusal)
+    return Error{ErrorKind::unknown_outcome, std::string(what) + ": acknowledged without a reply"};
+  if (*refusal == 0) return Done{};
+  Error error = netlink::to_error(Answer{*refusal, {}}, what);
+  // Its rule, no state that passes: mlx5's EBUSY means that global pause is on.
+  if (error.kind == ErrorKind::transient) error.kind = ErrorKind::refused;
+  return error;
+}
+
+Result<Done> Ports::set_pfc(const Link& port, const ieee_pfc& pfc, const Call& call) {
+  return set(set_request(port.name, DCB_ATTR_IEEE_PFC, pfc), "dcbnl PFC set", call);
+}
+
+Result<Done> Ports::set_buffer(const Link& port, const dcbnl_buffer& buffer, const Call& call) {
+  return set(set_request(port.name, DCB_ATTR_DCB_BUFFER, buffer), "dcbnl buffer set", call);
+}
+
+Result<Done> Ports::set_mode(const Link& port, std::uint8_t mode, const Call& call) {
+  return set(set_mode_request(port.name, mode), "dcbnl DCBX mode set", call);
+}
+
+Result<Done> Ports::set_pause(const Link& port, bool on, const Call& call) {
+  if (!ethtool_) return ethtool_.error();
+  return ethtool_->set_pause(port.index, on, call);
+}
+
+}  // namespace lockstep::dcb

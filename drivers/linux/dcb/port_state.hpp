@@ -1,0 +1,54 @@
+// One port's DCB and global pause: read from the kernel, and set object by object.
+//
+// Promises: a set is one request; what the port's driver refuses is an error even where the kernel
+// acknowledges it (dcbnl.hpp). Whether a set did what was asked for is for the caller to read. Refuses
+// nothing of its own; a lost answer to a set is unknown_outcome. Used in the thread that entered the
+// namespace.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drivers/linux/dcb/dcbnl.hpp"
+#include "drivers/linux/ethtool.hpp"
+#include "drivers/linux/kernel_state.hpp"
+
+namespace lockstep::dcb {
+
+struct PortState {
+  PortDcb dcb;
+  std::optional<bool> pause;  // none: the port has none
+  // Why there is nothing of these, in the kernel's words ("veth: dcbnl IEEE get: Operation not supported").
+  std::string no_dcb;
+  std::string no_pause;
+};
+
+class Ports {
+ public:
+  static Result<Ports> open(const Call& call);
+
+  // Global pause of all ports, in one dump, for the reads that follow.
+  Result<Done> read_pauses(const Call& call);
+  // As of now, pause as of read_pauses(). A port that is gone meanwhile has neither.
+  Result<PortState> read(const Link& port, const Call& call);
+  // Why a port has no pause: the kernel is asked.
+  Result<std::string> why_no_pause(const Link& port, const Call& call);
+
+  Result<Done> set_pfc(const Link& port, const ieee_pfc& pfc, const Call& call);
+  Result<Done> set_buffer(const Link& port, const dcbnl_buffer& buffer, const Call& call);
+  Result<Done> set_mode(const Link& port, std::uint8_t mode, const Call& call);
+  Result<Done> set_pause(const Link& port, bool on, const Call& call);
+
+ private:
+  Ports(netlink::Socket socket, Result<Ethtool> ethtool)
+      : socket_(std::move(socket)), ethtool_(std::move(ethtool)) {}
+  Result<Done> set(netlink::Request request, std::string_view what, const Call& call);
+
+  netlink::Socket socket_;
+  Result<Ethtool> ethtool_;  // an error where the kernel has no ethtool netlink (< 5.6)
+  std::map<std::uint32_t, bool> pauses_;
+};
+
+}  // namespace lockstep::dcb
