@@ -1,13 +1,56 @@
 // What the kernel and our test netdev answer over dcbnl, raw: the ground that the driver's DCB part stands
 // on.
+#include <linux/ethtool.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <array>
 #include <cerrno>
 
+#include "drivers/linux/descriptor.hpp"
 #include "tests/vm/nic_lab.hpp"
 
 namespace lockstep {
 namespace {
 
 using Dcbnl = NicLab;
+
+constexpr std::size_t kPriorities = 8;
+using Counters = std::array<std::uint64_t, 2 * kPriorities>;  // received by priority, then sent
+
+Counters counters(const std::string& port) {
+  struct {  // struct ethtool_stats, whose values are an array of no length
+    std::uint32_t command = ETHTOOL_GSTATS;
+    std::uint32_t count = 2 * kPriorities;
+    Counters values{};
+  } asked;
+  const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  port.copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_data = reinterpret_cast<char*>(&asked);
+  EXPECT_EQ(::ioctl(socket.number(), SIOCETHTOOL, &request), 0);
+  return asked.values;
+}
+
+// One frame of an EtherType for experiments (IEEE 802, 0x88B5), which nothing here answers.
+void send_frame(const std::string& port, int priority) {
+  const Descriptor socket(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::setsockopt(socket.number(), SOL_SOCKET, SO_PRIORITY, &priority, sizeof(priority)), 0);
+  sockaddr_ll to{};
+  to.sll_family = AF_PACKET;
+  to.sll_protocol = 0xB588;  // in network byte order
+  to.sll_ifindex = static_cast<int>(::if_nametoindex(port.c_str()));
+  to.sll_halen = ETH_ALEN;
+  const std::array<char, 64> body{};
+  ASSERT_EQ(::sendto(socket.number(), body.data(), body.size(), 0, reinterpret_cast<const sockaddr*>(&to),
+                     sizeof(to)),
+            static_cast<ssize_t>(body.size()))
+      << std::strerror(errno);
+}
 
 TEST_F(Dcbnl, AMadePortHasAllParts) {
   make("nic0", "plain");
@@ -58,6 +101,25 @@ TEST_F(Dcbnl, APortWithoutDcbAndNoPortAreErrorsOfTheAcknowledgement) {
   make("dum0", "plain", "dummy");
   EXPECT_EQ(reply(dcb::get_request("dum0")).answer.code, EOPNOTSUPP);
   EXPECT_EQ(reply(dcb::get_request("nobody")).answer.code, ENODEV);
+}
+
+TEST_F(Dcbnl, FramesAreCountedByPriorityAtBothEnds) {
+  make("nic0", "plain");
+  make("nic1", "plain");
+  for (const char* const port : {"nic0", "nic1"}) {
+    netlink::Request up(RTM_NEWLINK, NLM_F_ACK);
+    ifinfomsg header{};
+    header.ifi_flags = IFF_UP;
+    header.ifi_change = IFF_UP;
+    up.header(header).put_text(IFLA_IFNAME, port);
+    ASSERT_EQ(done(up), 0);
+  }
+  const Counters sent = counters("nic0");
+  const Counters received = counters("nic1");
+  for (int i = 0; i < 3; ++i) send_frame("nic0", 5);
+  EXPECT_EQ(counters("nic0")[kPriorities + 5], sent[kPriorities + 5] + 3);
+  EXPECT_EQ(counters("nic1")[5], received[5] + 3);
+  EXPECT_EQ(counters("nic1")[4], received[4]);
 }
 
 }  // namespace
