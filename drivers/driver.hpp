@@ -54,7 +54,7 @@ struct Scope {
 struct Guard {
   std::string ticket;       // chosen and journalled by the engine first: a lost reply can still be settled
   std::string revision;     // refuse (conflict) if the device has moved on; empty: don't check
-  std::uint64_t epoch = 0;  // a device or agent refuses an older leader
+  std::uint64_t epoch = 0;  // an older leader than one that was here is denied
   std::optional<std::chrono::milliseconds> undo_after;  // dead-man: undo unless settled by then
 };
 

@@ -139,8 +139,8 @@ Result<Done> FrrDriver::check(const Guard& guard, const State& state) {
     return Error{ErrorKind::unsupported, target_.device + ": frr has no timer that could undo a change"};
   const std::scoped_lock lock(mutex_);
   if (guard.epoch < epoch_)
-    return Error{ErrorKind::conflict, target_.device + ": epoch " + std::to_string(guard.epoch) +
-                                          " is older than " + std::to_string(epoch_)};
+    return Error{ErrorKind::denied, target_.device + ": epoch " + std::to_string(guard.epoch) +
+                                        " is older than " + std::to_string(epoch_)};
   if (!guard.revision.empty() && !same_config(guard.revision, revision_of(state)))
     return Error{ErrorKind::conflict,
                  target_.device + ": FRR's configuration has changed since it was observed"};
@@ -185,7 +185,10 @@ void FrrDriver::save(Receipt& receipt, const Call& call) const {
   if (target_.config_file.empty()) return;
   auto saved = save_running(target_.run_dir, target_.config_file, call);
   if (saved) return;
-  const Error error = wrap("done, but not saved: an FRR restart would lose it", std::move(saved.error()));
+  Error error = wrap("done, but not saved: an FRR restart would lose it", std::move(saved.error()));
+  // It is done: "try again" or "not tried" would be wrong.
+  if (error.kind == ErrorKind::transient || error.kind == ErrorKind::cancelled)
+    error.kind = ErrorKind::unknown_outcome;
   for (auto& outcome : receipt.outcomes)
     if (!outcome.error) outcome.error = error;
 }
@@ -206,12 +209,12 @@ void FrrDriver::reset(const Reset& reset, Receipt& receipt, const Call& call) co
     receipt.outcomes[change].error = wrap("set, but the session keeps its former timers", *error);
 }
 
-// FRR's words on the first line that it refused (and which step that was); none: it took all.
+// FRR's words on the first line that it refused (and which that was); none: it took all.
 Result<std::optional<std::string>> FrrDriver::say_all(const std::vector<Sent>& lines, std::size_t& failed,
                                                       const Call& call) {
   std::optional<Vty> vty;
-  for (const Sent& sent : lines) {
-    failed = sent.step;
+  for (failed = 0; failed < lines.size(); ++failed) {
+    const Sent& sent = lines[failed];
     if (!vty || vty->daemon() != sent.daemon) {
       TRY(vty, Vty::connect(target_.run_dir, sent.daemon, call));
     }
@@ -226,18 +229,19 @@ Result<Done> FrrDriver::send(const std::vector<Step>& steps, Receipt& receipt, c
   std::size_t failed = 0;
   auto refusal = say_all(lines, failed, call);
   if (!refusal) {
-    // An earlier line may have taken effect, so "try again" would be wrong.
+    // A line before it may have taken effect, so "try again" and "not tried" would be wrong.
     if (failed > 0) refusal.error().kind = ErrorKind::unknown_outcome;
     return std::move(refusal.error());
   }
   if (!*refusal) return Done{};
+  const std::size_t step = lines[failed].step;
   const Error refused{ErrorKind::refused, target_.device + ": " + **refusal};
-  for (std::size_t i = steps.size(); i-- > failed + 1;)
+  for (std::size_t i = steps.size(); i-- > step + 1;)
     for (const std::size_t change : steps[i].changes)
       receipt.outcomes[change].error =
           Error{ErrorKind::refused, "not tried, because an earlier line was refused",
                 std::make_shared<const Error>(refused)};
-  for (const std::size_t change : steps[failed].changes) receipt.outcomes[change].error = refused;
+  for (const std::size_t change : steps[step].changes) receipt.outcomes[change].error = refused;
   return Done{};
 }
 

@@ -147,6 +147,7 @@ std::set<std::string> LinuxDriver::sysctls() const {
 }
 
 Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if_not, const Call& call) {
+  if (call.stop.stop_requested()) return Error{ErrorKind::cancelled, target_.device + ": asked to stop"};
   const std::set<std::string> named = sysctls();
   SysctlNames names;
   if (scope.wants(linux_map::kSysctl))
@@ -177,8 +178,8 @@ Result<Done> LinuxDriver::admit(const Guard& guard, const Call& call) {
   std::uint64_t known = epoch_.load();
   do {
     if (guard.epoch < known)
-      return Error{ErrorKind::conflict, target_.device + ": epoch " + std::to_string(guard.epoch) +
-                                            " is over, a newer leader has been here"};
+      return Error{ErrorKind::denied, target_.device + ": epoch " + std::to_string(guard.epoch) +
+                                          " is over, a newer leader has been here"};
   } while (!epoch_.compare_exchange_weak(known, guard.epoch));
   if (guard.undo_after)
     return Error{ErrorKind::unsupported, target_.device + ": the kernel can't undo by itself"};

@@ -1,5 +1,9 @@
 #include "drivers/sim/simulated_device.hpp"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "drivers/sim/map.hpp"
@@ -90,6 +94,8 @@ Result<Receipt> SimulatedDevice::apply(const ChangeSet& changes, const Guard& gu
 Result<Receipt> SimulatedDevice::apply_all(const ChangeSet& changes, const Guard& guard) {
   if (unreachable) return error(ErrorKind::transient, name_, "no route to the device");
   if (guard.epoch < epoch_seen_) return error(ErrorKind::denied, name_, "a newer leader has written here");
+  if (guard.undo_after && !undoes_itself)
+    return error(ErrorKind::unsupported, name_, "it can't undo by itself");
   if (random_.chance(faults.transient)) return error(ErrorKind::transient, name_, "busy");
   if (random_.chance(faults.conflict))
     return error(ErrorKind::conflict, name_, "the configuration is locked");
@@ -143,6 +149,8 @@ Result<Done> SimulatedDevice::settle(std::string_view ticket, Settlement settlem
   const auto answer = [&]() -> Result<Done> {
     if (unreachable) return error(ErrorKind::transient, name_, "no route to the device");
     if (random_.chance(faults.transient)) return error(ErrorKind::transient, name_, "busy");
+    if (settlement == Settlement::keep && ticket == taken_back_)
+      return error(ErrorKind::conflict, name_, "it was undone, as nobody settled it in time");
     if (!pending_ || pending_->ticket != ticket) {
       if (settlement == Settlement::keep) return Done{};
       return error(ErrorKind::unsupported, name_, "nothing is waiting to be settled");
@@ -192,14 +200,61 @@ void SimulatedDevice::reboot() {
 
 void SimulatedDevice::settle_effects() {
   if (effects) effects(tree_);
+  wake_watches();
 }
 
 void SimulatedDevice::undo_overdue() {
   if (!pending_ || !clock || clock() < pending_->until) return;
   tree_ = pending_->before;
   ++revision_;
+  taken_back_ = pending_->ticket;
   pending_.reset();
   settle_effects();
+}
+
+// An eventfd that the device raises.
+class SimulatedDevice::EventWatch final : public Watcher {
+ public:
+  EventWatch(int descriptor, std::shared_ptr<Listeners> listeners)
+      : descriptor_(descriptor), listeners_(std::move(listeners)) {}
+  ~EventWatch() override {
+    {
+      const std::scoped_lock lock(listeners_->mutex);
+      std::erase(listeners_->descriptors, descriptor_);
+    }
+    close(descriptor_);
+  }
+  EventWatch(const EventWatch&) = delete;
+  EventWatch& operator=(const EventWatch&) = delete;
+  int descriptor() const override { return descriptor_; }
+  Result<bool> drain() override {
+    eventfd_t count = 0;
+    return eventfd_read(descriptor_, &count) == 0;
+  }
+
+ private:
+  int descriptor_;
+  std::shared_ptr<Listeners> listeners_;
+};
+
+Result<std::unique_ptr<Watcher>> SimulatedDevice::watch() {
+  const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (descriptor < 0) return error(ErrorKind::transient, name_, "no descriptor is left");
+  const std::scoped_lock lock(listeners_->mutex);
+  listeners_->descriptors.push_back(descriptor);
+  return std::unique_ptr<Watcher>(std::make_unique<EventWatch>(descriptor, listeners_));
+}
+
+void SimulatedDevice::wake_watches() {
+  const std::scoped_lock lock(listeners_->mutex);
+  for (const int descriptor : listeners_->descriptors) eventfd_write(descriptor, 1);
+}
+
+Attached attach_simulated(std::unique_ptr<SimulatedDevice> device) {
+  Attached out;
+  out.watch = [raw = device.get()] { return raw->watch(); };
+  out.driver = std::move(device);
+  return out;
 }
 
 }  // namespace lockstep

@@ -3,12 +3,15 @@
 // misbehaves as told by a seed.
 //
 // Promises: observe never changes it; an apply is done change by change and answered for each; it honours
-// Guard::epoch (an older leader is refused) and, when asked, Guard::undo_after. Lost requests and replies are
+// Guard::epoch (an older leader is denied) and, when asked, Guard::undo_after. Lost requests and replies are
 // mostly the executor's matter; `lost_reply` here is a device that writes and then answers unknown_outcome.
+// Its watches wake for every change, whoever made it.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,7 +40,7 @@ struct SimulatedCall {
   const ChangeSet* changes = nullptr;  // of an apply
   const Guard* guard = nullptr;
   std::optional<ErrorKind> answer = std::nullopt;  // none: success
-  const Observation* observed = nullptr;  // of a successful observe
+  const Observation* observed = nullptr;           // of a successful observe
 };
 
 class SimulatedDevice final : public Driver {
@@ -68,14 +71,22 @@ class SimulatedDevice final : public Driver {
   bool unreachable = false;  // every call is transient
   std::string driver_name = "sim";
   std::uint64_t writes() const { return writes_; }
+  Result<std::unique_ptr<Watcher>> watch();
 
  private:
+  // The descriptors of open watches; shared with them, as either may go first.
+  struct Listeners {
+    std::mutex mutex;
+    std::vector<int> descriptors;
+  };
+  class EventWatch;
   struct Pending {  // undone unless settled
     std::string ticket;
     Tree before;
     Time until;
   };
   bool write(const Change& change);
+  void wake_watches();
   void settle_effects();
   void undo_overdue();
   Result<Receipt> apply_all(const ChangeSet& changes, const Guard& guard);
@@ -90,6 +101,11 @@ class SimulatedDevice final : public Driver {
   std::uint64_t epoch_seen_ = 0;
   std::uint64_t writes_ = 0;
   std::optional<Pending> pending_;
+  std::string taken_back_;  // the ticket that nobody settled in time
+  std::shared_ptr<Listeners> listeners_ = std::make_shared<Listeners>();
 };
+
+// With its watch.
+Attached attach_simulated(std::unique_ptr<SimulatedDevice> device);
 
 }  // namespace lockstep

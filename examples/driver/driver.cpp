@@ -50,7 +50,7 @@ class ExampleDriver : public Driver, public Preview {
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override {
     const std::lock_guard lock(mutex_);
     if (guard.undo_after) return Error{ErrorKind::unsupported, target_.device + ": a file can't undo itself"};
-    if (guard.epoch < epoch_) return Error{ErrorKind::conflict, target_.device + ": a newer leader was here"};
+    if (guard.epoch < epoch_) return Error{ErrorKind::denied, target_.device + ": a newer leader was here"};
     TRY(Lines lines, read(call));
     if (!guard.revision.empty() && guard.revision != revision_of(lines))
       return Error{ErrorKind::conflict, target_.device + " has changed since it was read"};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -11,6 +12,7 @@
 #include "drivers/sim/simulated_device.hpp"
 #include "examples/driver/driver.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/contract/vty_relay.hpp"
 #include "tests/unit/frr/lab.hpp"
 
 namespace lockstep::contract {
@@ -18,21 +20,33 @@ namespace {
 
 class Simulated final : public Subject {
  public:
-  Simulated() {
+  explicit Simulated(bool dead_man) {
     auto device = std::make_unique<SimulatedDevice>("sw1", 1);
     device->set(Path(row("interface[*]/mtu"), {"rail9"}), Value::integer(1400));
     device->set(Path(row("vlan[*]"), {"99"}), Value::present());
+    device->undoes_itself = dead_man;
+    device->clock = [this] { return now_; };
     device_ = device.get();
-    attached.driver = std::move(device);
+    attached = attach_simulated(std::move(device));
     is_real = false;
   }
   std::string foreign() override {
     return device_->truth().value(Path(row("interface[*]/mtu"), {"rail9"})).to_string() +
            device_->truth().value(Path(row("vlan[*]"), {"99"})).to_string();
   }
+  void touch() override {
+    device_->set(Path(row("interface[*]/mtu"), {"rail8"}), Value::integer(1400 + ++touches_));
+  }
+  bool lose_replies(bool on) override {
+    device_->faults.lost_reply = on ? 1 : 0;
+    return true;
+  }
+  void pass(std::chrono::milliseconds time) override { now_ += time; }
 
  private:
   SimulatedDevice* device_;
+  int touches_ = 0;
+  Time now_{};
 };
 
 // Many commands for ip(8) in one process: where the kernel is emulated (tests/vm), a process costs 0.1 s.
@@ -73,6 +87,7 @@ class Namespaced final : public Subject {
     target.device = "gpu1";
     target.netns_path = "/run/netns/" + name_;
     target.software_rate = !nics;
+    target.restart_lldpd = [](const Call&) { return Done{}; };
     attached = make_linux_driver(target);
     never_unset = {"interface[*]/admin", "interface[*]/mtu", "interface[*]/offload[*]", "sysctl[*]",
                    // RED takes all three or none.
@@ -83,6 +98,12 @@ class Namespaced final : public Subject {
     keeps_a_default = {"interface[*]/class[*]/strict"};  // a class is strict or not
   }
   ~Namespaced() override { ip({}, "netns del " + name_ + "\nnetns del " + name_ + "p\n"); }
+  void touch() override {
+    ip({"-n", name_}, "link set rail0 mtu " + std::to_string(1400 + ++touches_) + "\n");
+  }
+  std::vector<Change> break_effects() override {
+    return {{Path(row("lldp-agent"), {}), Value::text("dead"), Value::text("running"), 0}};
+  }
   std::string foreign() override {
     // One line an address (-o), without the link's state, which a kernel brings up to date in its own time.
     std::istringstream lines(ip({"-n", name_, "-4", "-o"},
@@ -97,6 +118,7 @@ class Namespaced final : public Subject {
 
  private:
   std::string name_;
+  int touches_ = 0;
 };
 
 std::unique_ptr<frr::Lab> daemons;
@@ -133,6 +155,46 @@ class Routing final : public Subject {
                        "bgp/neighbor[*]/shutdown",
                        "bgp/router-id"};
   }
+  ~Routing() override { hang(false); }
+  void touch() override {
+    daemons->type("solo", "bfdd",
+                  {"configure terminal", "bfd", "profile hand",
+                   "detect-multiplier " + std::to_string(4 + ++touches_), "end"});
+  }
+  // The same daemons, over relays that can lose what they answer.
+  bool lose_replies(bool on) override {
+    if (relays_.empty()) {
+      FrrTarget target = daemons->target("solo");
+      for (const auto& one : std::filesystem::directory_iterator(target.run_dir)) {
+        const std::string daemon = one.path().stem();
+        if (one.path().extension() == ".vty" && (daemon == "bgpd" || daemon == "bfdd"))
+          relays_.push_back(std::make_unique<VtyRelay>(relay_folder_.name(), target.run_dir, daemon));
+        else
+          std::filesystem::create_symlink(one.path(),
+                                          relay_folder_.name() + "/" + one.path().filename().string());
+      }
+      target.run_dir = relay_folder_.name();
+      attached = make_frr_driver(target);
+    }
+    for (const auto& relay : relays_) relay->lose(on);
+    return true;
+  }
+  bool hang(bool on) override {
+    if (on == hangs_) return true;
+    hangs_ = on;
+    for (const char* const daemon : {"bgpd", "bfdd"}) daemons->signal("solo", daemon, on ? SIGSTOP : SIGCONT);
+    return true;
+  }
+  // A neighbour whose cable leads nowhere.
+  std::vector<Change> break_effects() override {
+    daemons->type(
+        "solo", "bgpd",
+        {"configure terminal", "router bgp 65001", "neighbor up0 interface remote-as external", "end"});
+    const Call call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5), .stop = {}};
+    EXPECT_TRUE(driver().observe(Scope{}, "", call));
+    return {
+        {Path(row("bgp/neighbor[*]/session"), {"up0"}), Value::text("idle"), Value::text("established"), 0}};
+  }
   std::string foreign() override {
     std::istringstream lines(daemons->type("solo", "bgpd", {"show running-config"}));
     std::string out;
@@ -140,6 +202,12 @@ class Routing final : public Subject {
       if (line.find("hand") != line.npos || line.find("RM") != line.npos) out += line + "\n";
     return out;
   }
+
+ private:
+  frr::Folder relay_folder_;
+  std::vector<std::unique_ptr<VtyRelay>> relays_;
+  bool hangs_ = false;
+  int touches_ = 0;
 };
 
 class Example final : public Subject {
@@ -153,6 +221,9 @@ class Example final : public Subject {
     is_real = false;
   }
   ~Example() override { std::filesystem::remove_all(folder_); }
+  void touch() override {
+    std::ofstream(folder_ / "config", std::ios::app) << "port.rail" << 10 + ++touches_ << ".mtu 1400\n";
+  }
   std::string foreign() override {
     std::ifstream in(folder_ / "config");
     std::string out;
@@ -163,12 +234,13 @@ class Example final : public Subject {
 
  private:
   std::filesystem::path folder_;
+  int touches_ = 0;
 };
 
 }  // namespace
 
 std::vector<std::string> subject_names() {
-  std::vector<std::string> out = {"sim", "linux", "frr", "example"};
+  std::vector<std::string> out = {"sim", "sim_dead_man", "linux", "frr", "example"};
   if (std::filesystem::exists("/sys/module/test_nic")) out.push_back("nic");
   return out;
 }
@@ -180,7 +252,7 @@ std::string impossible(const std::string& name) {
 }
 
 std::unique_ptr<Subject> make_subject(const std::string& name) {
-  if (name == "sim") return std::make_unique<Simulated>();
+  if (name == "sim" || name == "sim_dead_man") return std::make_unique<Simulated>(name != "sim");
   if (name == "linux" || name == "nic") return std::make_unique<Namespaced>(name == "nic");
   if (name == "frr") return std::make_unique<Routing>();
   return std::make_unique<Example>();

@@ -17,6 +17,16 @@ class Subject {
   Driver& driver() { return *attached.driver; }
   // What another hand put there beside our leaves, in the device's own words: must stay as it is.
   virtual std::string foreign() = 0;
+  // Another hand changes something that the driver reads; each time to another value.
+  virtual void touch() = 0;
+  // While it is on, a write is done and its reply is lost. False: no reply can be lost here.
+  virtual bool lose_replies(bool) { return false; }
+  // While it is on, the device does not answer. False: it always does.
+  virtual bool hang(bool) { return false; }
+  // On the clock by which a device with a dead-man undoes.
+  virtual void pass(std::chrono::milliseconds) {}
+  // Effects that are broken from now on, and that the driver's remedy is for.
+  virtual std::vector<Change> break_effects() { return {}; }
 
   Attached attached;
   bool is_real = true;                    // carries rows to something other than memory or a test file

@@ -198,7 +198,7 @@ TEST_F(LiveConfig, RefusesAnOlderLeaderAndATimerItLacks) {
   guard.epoch = 6;
   const auto older = frr_.driver->apply({}, guard, soon());
   ASSERT_FALSE(older);
-  EXPECT_EQ(older.error().kind, ErrorKind::conflict);
+  EXPECT_EQ(older.error().kind, ErrorKind::denied);
   guard.epoch = 8;
   guard.undo_after = milliseconds(1000);
   const auto timed = frr_.driver->apply({}, guard, soon());

@@ -214,7 +214,7 @@ TEST_F(LinuxDriver, AnOlderEpochIsRefused) {
   ASSERT_TRUE(driver().apply({}, guarded("a", {}, 7), within(std::chrono::seconds(5))));
   const auto old = driver().apply({}, guarded("b", {}, 6), within(std::chrono::seconds(5)));
   ASSERT_FALSE(old);
-  EXPECT_EQ(old.error().kind, ErrorKind::conflict);
+  EXPECT_EQ(old.error().kind, ErrorKind::denied);
 }
 
 TEST_F(LinuxDriver, WhatAVethCantCarryIsToldWithTheKernelsReason) {

@@ -90,6 +90,7 @@ TEST(SimulatedDevice, KeepsWhatWasSettled) {
   Time now{};
   SimulatedDevice device("gpu1", 1);
   device.clock = [&now] { return now; };
+  device.undoes_itself = true;
   const Guard guard{.ticket = "a", .revision = {}, .epoch = 1, .undo_after = std::chrono::seconds(30)};
   ASSERT_TRUE(device.apply({{kMtu, {}, Value::integer(9000), 0}}, guard, Call{}));
   ASSERT_TRUE(device.settle("a", Settlement::keep, Call{}));

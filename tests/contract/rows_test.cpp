@@ -1,82 +1,15 @@
-// The promises of drivers/driver.hpp, for every row that a driver writes: generated from the schema's table.
-#include <gtest/gtest.h>
-
+// The promises of drivers/driver.hpp for what is read and written: every row of every driver, from the
+// schema's table.
 #include <algorithm>
 #include <cstdio>
 
 #include "specs/model/schema_rows.hpp"
-#include "tests/contract/samples.hpp"
-#include "tests/contract/subjects.hpp"
+#include "tests/contract/contract.hpp"
 
 namespace lockstep::contract {
 namespace {
 
 using Leaves = std::vector<std::pair<std::string, Value>>;
-
-Call soon() {
-  return Call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10), .stop = {}};
-}
-
-Path path(std::string_view text) {
-  const auto parsed = Path::parse(text);
-  EXPECT_TRUE(parsed) << text;
-  return parsed ? *parsed : Path{};
-}
-
-std::string pattern_of(Path leaf) { return std::string(schema_row(leaf.row()).pattern); }
-
-const Sample* sample_of(RowId row) {
-  static const std::vector<Sample> all = samples();
-  for (const Sample& one : all)
-    if (path(one.leaf).row() == row) return &one;
-  return nullptr;
-}
-
-const Incapable* incapable(const Traits& traits, Path leaf) {
-  for (const Incapable& one : traits.incapable) {
-    if (one.row != leaf.row()) continue;
-    bool covers = one.keys.size() <= leaf.key_count();
-    for (std::size_t i = 0; covers && i < one.keys.size(); ++i) covers = one.keys[i] == leaf.key(i);
-    if (covers) return &one;
-  }
-  return nullptr;
-}
-
-bool contains(const std::vector<RowId>& rows, RowId row) {
-  return std::find(rows.begin(), rows.end(), row) != rows.end();
-}
-
-bool is_part_of(Path part, Path whole) {
-  const std::string pattern = pattern_of(whole) + "/";
-  if (!pattern_of(part).starts_with(pattern)) return false;
-  for (std::size_t i = 0; i < whole.key_count(); ++i)
-    if (part.key_id(i) != whole.key_id(i)) return false;
-  return true;
-}
-
-// What may come, go or move with a written leaf: its parts, and what the schema's table can't say.
-bool follows(Path leaf, Path written) {
-  if (leaf == written || is_part_of(leaf, written)) return true;
-  const std::string by = pattern_of(written);
-  const std::string what = pattern_of(leaf);
-  // rtnetlink(7): the kernel flushes the routes over a port that lost its address or was shut.
-  if (what == "route[*]") return by == "interface[*]/address[*]" || by == "interface[*]/admin";
-  // A DSCP is in one class: what one takes, another loses; and the last class takes the rest.
-  if (what == "interface[*]/class[*]/dscp") return by == what;
-  // One marker is made of three leaves, which the schema has in one commit unit.
-  if (what.starts_with("interface[*]/class[*]/ecn-")) return by.starts_with("interface[*]/class[*]/ecn-");
-  // 802.1Qaz: a strict class has no share.
-  if (what == "interface[*]/class[*]/share") return by == "interface[*]/class[*]/strict";
-  return false;
-}
-
-Tree config_of(const Tree& tree, Path but) {
-  TreeBuilder out;
-  for (const Leaf& leaf : tree.leaves())
-    if (schema_row(leaf.path.row()).facet == Facet::config && !(but.id() != 0 && follows(leaf.path, but)))
-      out.add(leaf.path, leaf.value);
-  return out.build();
-}
 
 // What a hand at the device could see of the disruption between two observations.
 Disruption disruption_seen(const Observation& before, const Observation& after) {
@@ -91,53 +24,8 @@ Disruption disruption_seen(const Observation& before, const Observation& after) 
   return Disruption::none;
 }
 
-class Contract : public ::testing::TestWithParam<std::string> {
+class Rows : public Contract {
  protected:
-  void SetUp() override {
-    if (const std::string why = impossible(GetParam()); !why.empty())
-      GTEST_SKIP() << GetParam() << ": " << why;
-    subject_ = make_subject(GetParam());
-  }
-  static void TearDownTestSuite() { end_subjects(); }
-
-  Driver& driver() { return subject_->driver(); }
-
-  Observation observed() {
-    auto out = driver().observe(Scope{}, "", soon());
-    EXPECT_TRUE(out) << (out ? "" : out.error().text());
-    if (!out) return {};
-    for (const Unread& one : out->unread) ADD_FAILURE() << one.why.text();
-    return *std::move(out);
-  }
-
-  // Applies and looks at the answer: one outcome for each change, in order.
-  Receipt applied(const ChangeSet& changes) {
-    Guard guard;
-    guard.ticket = "t" + std::to_string(++tickets_);
-    auto receipt = driver().apply(changes, guard, soon());
-    EXPECT_TRUE(receipt) << (receipt ? "" : receipt.error().text());
-    if (!receipt) return {};
-    EXPECT_EQ(receipt->ticket, guard.ticket);
-    EXPECT_EQ(receipt->outcomes.size(), changes.size());
-    for (std::size_t i = 0; i < std::min(changes.size(), receipt->outcomes.size()); ++i)
-      EXPECT_EQ(receipt->outcomes[i].path, changes[i].path);
-    return *std::move(receipt);
-  }
-
-  void done(const ChangeSet& changes) {
-    for (const Receipt::Outcome& one : applied(changes).outcomes)
-      EXPECT_FALSE(one.error) << one.path.text() << ": " << one.error->text();
-  }
-
-  // Those that this driver writes, as one change set against what is there.
-  void prepare(const Sample& sample) {
-    const Traits traits = driver().traits();
-    Intent intent;
-    for (const auto& [leaf, value] : sample.before)
-      if (contains(traits.writes, path(leaf).row())) intent.want.set(path(leaf), value);
-    if (!intent.want.empty()) done(diff(intent, observed()).changes);
-  }
-
   // One write (with those that are never split from it), and all that is promised of it.
   void write(Path leaf, Value want, const Leaves& together = {}) {
     SCOPED_TRACE(leaf.text() + " = " + want.to_string());
@@ -154,7 +42,7 @@ class Contract : public ::testing::TestWithParam<std::string> {
     EXPECT_EQ(subject_->foreign(), foreign);
     EXPECT_LE(disruption_seen(before, after), schema_row(leaf.row()).disruption);
     done(changes);
-    EXPECT_EQ(config_of(observed().have, Path{}).to_string(), config_of(after.have, Path{}).to_string())
+    EXPECT_EQ(config_of(observed().have).to_string(), config_of(after.have).to_string())
         << "the second apply changed something";
   }
 
@@ -181,22 +69,18 @@ class Contract : public ::testing::TestWithParam<std::string> {
   void remove(Path leaf) {
     if (!subject_->never_unset.contains(pattern_of(leaf))) return write(leaf, Value{});
     SCOPED_TRACE(leaf.text() + " can't be unset");
-    const std::string before = config_of(observed().have, Path{}).to_string();
+    const std::string before = config_of(observed().have).to_string();
     const Receipt receipt = applied({{leaf, observed().have.value(leaf), Value{}, 0}});
     ASSERT_EQ(receipt.outcomes.size(), 1U);
     EXPECT_TRUE(receipt.outcomes[0].error) << "believed done";
-    EXPECT_EQ(config_of(observed().have, Path{}).to_string(), before);
-  }
-
-  void expect_config(const std::string& config, const char* when) {
-    EXPECT_EQ(config_of(observed().have, Path{}).to_string(), config) << when;
+    EXPECT_EQ(config_of(observed().have).to_string(), before);
   }
 
   // The reverse, as the engine makes it: from what is to what was.
   void undo_to(const Tree& was, const char* what) {
     SCOPED_TRACE(what);
     const std::string foreign = subject_->foreign();
-    const Tree now = config_of(observed().have, Path{});
+    const Tree now = config_of(observed().have);
     TreeBuilder either;
     for (const Tree* tree : {&now, &was})
       for (const Leaf& leaf : tree->leaves()) either.add(leaf.path, Value::present());
@@ -216,9 +100,9 @@ class Contract : public ::testing::TestWithParam<std::string> {
     prepare(sample);
     // A parameter is read from when it was first asked for: what it was is known after that.
     if (leaf.row() == row("sysctl[*]")) done({{leaf, {}, Value::text("0"), 0}});
-    const Tree before = config_of(observed().have, Path{});
+    const Tree before = config_of(observed().have);
     write(leaf, sample.first, sample.together);
-    const Tree created = config_of(observed().have, Path{});
+    const Tree created = config_of(observed().have);
     if (sample.second) {
       write(leaf, sample.second);
       undo_to(created, "a change undone");
@@ -227,12 +111,9 @@ class Contract : public ::testing::TestWithParam<std::string> {
     if (!subject_->never_unset.contains(pattern_of(leaf))) undo_to(created, "a removal undone");
     if (before.to_string() != created.to_string()) undo_to(before, "the making undone");
   }
-
-  std::unique_ptr<Subject> subject_;
-  int tickets_ = 0;
 };
 
-TEST_P(Contract, EveryWritableRowIsMadeChangedRemovedAndUndone) {
+TEST_P(Rows, EveryWritableRowIsMadeChangedRemovedAndUndone) {
   const Traits traits = driver().traits();
   for (const RowId id : traits.writes) {
     const std::string pattern(schema_row(id).pattern);
@@ -253,9 +134,9 @@ TEST_P(Contract, EveryWritableRowIsMadeChangedRemovedAndUndone) {
   }
 }
 
-TEST_P(Contract, WhatTheDeviceCannotIsUnsupportedAndChangesNothing) {
+TEST_P(Rows, WhatTheDeviceCannotIsUnsupportedAndChangesNothing) {
   const Traits traits = driver().traits();
-  const std::string before = config_of(observed().have, Path{}).to_string();
+  const std::string before = config_of(observed().have).to_string();
   for (const Incapable& one : traits.incapable) {
     EXPECT_FALSE(one.reason.empty());
     const Sample* const sample = sample_of(one.row);
@@ -269,7 +150,7 @@ TEST_P(Contract, WhatTheDeviceCannotIsUnsupportedAndChangesNothing) {
   expect_config(before, "after refusals");
 }
 
-TEST_P(Contract, WritesAreRead) {
+TEST_P(Rows, WritesAreRead) {
   const Traits traits = driver().traits();
   for (const RowId id : traits.writes) {
     EXPECT_TRUE(contains(traits.reads, id)) << schema_row(id).pattern;
@@ -278,11 +159,11 @@ TEST_P(Contract, WritesAreRead) {
   }
 }
 
-TEST_P(Contract, ObservingChangesNothingAndAKnownRevisionIsAnsweredShort) {
+TEST_P(Rows, ObservingChangesNothingAndAKnownRevisionIsAnsweredShort) {
   const std::string foreign = subject_->foreign();
   const Observation first = observed();
   const Observation second = observed();
-  EXPECT_EQ(config_of(first.have, Path{}).to_string(), config_of(second.have, Path{}).to_string());
+  EXPECT_EQ(config_of(first.have).to_string(), config_of(second.have).to_string());
   EXPECT_EQ(subject_->foreign(), foreign);
   if (second.revision.empty()) return;
   const auto again = driver().observe(Scope{}, second.revision, soon());
@@ -290,7 +171,7 @@ TEST_P(Contract, ObservingChangesNothingAndAKnownRevisionIsAnsweredShort) {
   EXPECT_TRUE(again->revision != second.revision || again->have.empty());
 }
 
-TEST_P(Contract, AScopeIsKept) {
+TEST_P(Rows, AScopeIsKept) {
   const Traits traits = driver().traits();
   for (const RowId id : traits.reads) {
     Scope scope;
@@ -301,38 +182,7 @@ TEST_P(Contract, AScopeIsKept) {
   }
 }
 
-TEST_P(Contract, AnOlderLeaderAMovedRevisionAndAStoppedCallWriteNothing) {
-  const std::string before = config_of(observed().have, Path{}).to_string();
-  const Traits traits = driver().traits();
-  const Sample* sample = nullptr;
-  for (const RowId id : traits.writes)
-    if (sample == nullptr && sample_of(id) != nullptr && sample_of(id)->before.empty() &&
-        incapable(traits, path(sample_of(id)->leaf)) == nullptr)
-      sample = sample_of(id);
-  ASSERT_NE(sample, nullptr);
-  const ChangeSet changes{{path(sample->leaf), {}, sample->first, 0}};
-  Guard newer;
-  newer.epoch = 7;
-  ASSERT_TRUE(driver().apply({}, newer, soon()));
-  Guard older;
-  older.epoch = 6;
-  EXPECT_FALSE(driver().apply(changes, older, soon()));
-  Guard moved = newer;
-  moved.revision = "nobody-was-ever-here";
-  const auto conflict = driver().apply(changes, moved, soon());
-  ASSERT_FALSE(conflict);
-  EXPECT_EQ(to_string(conflict.error().kind), to_string(ErrorKind::conflict));
-  std::stop_source stop;
-  stop.request_stop();
-  Call stopped = soon();
-  stopped.stop = stop.get_token();
-  if (const auto receipt = driver().apply(changes, newer, stopped)) {
-    for (const Receipt::Outcome& one : receipt->outcomes) EXPECT_TRUE(one.error);
-  }
-  expect_config(before, "after refusals");
-}
-
-TEST_P(Contract, APreviewHasWordsForEveryWrite) {
+TEST_P(Rows, APreviewHasWordsForEveryWrite) {
   if (subject_->attached.preview == nullptr) return;
   const Traits traits = driver().traits();
   for (const RowId id : traits.writes) {
@@ -343,7 +193,7 @@ TEST_P(Contract, APreviewHasWordsForEveryWrite) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Drivers, Contract, ::testing::ValuesIn(subject_names()),
+INSTANTIATE_TEST_SUITE_P(Drivers, Rows, ::testing::ValuesIn(subject_names()),
                          [](const auto& at) { return at.param; });
 
 TEST(ContractTable, EveryRowHasADriverOrAReasonWhyNot) {

@@ -1,0 +1,339 @@
+// The promises of drivers/driver.hpp for how calls end: by a deadline, a stop, a lost reply, an older leader,
+// a moved revision, a dead-man; and for the optional parts of a driver: its watch and its remedies.
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <cstdio>
+#include <thread>
+
+#include "drivers/linux/descriptor.hpp"
+#include "specs/model/schema_rows.hpp"
+#include "tests/contract/contract.hpp"
+
+namespace lockstep::contract {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+Guard guard(std::string ticket, std::uint64_t epoch = 0, std::string revision = "",
+            std::optional<milliseconds> undo_after = std::nullopt) {
+  return Guard{std::move(ticket), std::move(revision), epoch, undo_after};
+}
+
+std::string_view kind_of(const Error& error) { return to_string(error.kind); }
+
+bool is_readable(int descriptor, milliseconds wait) {
+  pollfd one{descriptor, POLLIN, 0};
+  return ::poll(&one, 1, static_cast<int>(wait.count())) == 1;
+}
+
+// A call that is asked to stop from another thread, as the executor does it: by its token and its descriptor.
+class StoppedLater {
+ public:
+  explicit StoppedLater(microseconds after)
+      : wake_(::eventfd(0, EFD_CLOEXEC)), over_(::eventfd(0, EFD_CLOEXEC)) {
+    call.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    call.stop = source_.get_token();
+    call.wake_fd = wake_.number();
+    thread_ = std::jthread([this, after] {
+      pollfd over{over_.number(), POLLIN, 0};
+      const timespec wait{after.count() / 1'000'000, after.count() % 1'000'000 * 1000};
+      if (::ppoll(&over, 1, &wait, nullptr) == 0) stop();
+    });
+  }
+  ~StoppedLater() { eventfd_write(over_.number(), 1); }
+  StoppedLater(const StoppedLater&) = delete;
+  StoppedLater& operator=(const StoppedLater&) = delete;
+  void stop() {
+    source_.request_stop();
+    eventfd_write(wake_.number(), 1);
+  }
+  Call call;
+
+ private:
+  std::stop_source source_;
+  Descriptor wake_;
+  Descriptor over_;
+  std::jthread thread_;
+};
+
+class Calls : public Contract {
+ protected:
+  void SetUp() override {
+    Contract::SetUp();
+    if (!subject_) return;
+    const Sample& sample = *simple_sample();
+    leaf_ = path(sample.leaf);
+    first_ = sample.first;
+  }
+
+  Value have() { return observed().have.value(leaf_); }
+  ChangeSet change() { return {{leaf_, have(), first_, 0}}; }
+  bool removable() const { return !subject_->never_unset.contains(pattern_of(leaf_)); }
+
+  // What an answer says of the leaf must be so; of an unknown outcome it says nothing.
+  void expect_true(const Result<Receipt>& answer, Value was) {
+    std::optional<Error> error;
+    if (!answer)
+      error = answer.error();
+    else if (answer->outcomes.empty())
+      ADD_FAILURE() << "no outcome";
+    else
+      error = answer->outcomes.front().error;
+    if (error && error->kind == ErrorKind::unknown_outcome) return;
+    SCOPED_TRACE(error ? error->text() : "believed done");
+    EXPECT_EQ(have(), error ? was : first_);
+  }
+
+  void put_back(Value was) {
+    if (const Value now = have(); now != was) done({{leaf_, now, was, 0}});
+  }
+
+  // Every leaf is as it is, or said to be unread.
+  void expect_whole_or_told(const Result<Observation>& seen, const Observation& truth) {
+    if (!seen) return;
+    for (const Leaf& leaf : truth.have.leaves())
+      if (schema_row(leaf.path.row()).facet == Facet::config && !is_unread(seen->unread, leaf.path)) {
+        EXPECT_EQ(seen->have.value(leaf.path), leaf.value) << leaf.path.text();
+      }
+  }
+
+  Path leaf_;
+  Value first_;
+};
+
+// From before a call begins until long after it is over.
+constexpr microseconds kMoments[] = {microseconds(0),    microseconds(20),    microseconds(50),
+                                     microseconds(100),  microseconds(200),   microseconds(400),
+                                     microseconds(800),  microseconds(1500),  microseconds(3000),
+                                     microseconds(6000), microseconds(12000), microseconds(25000)};
+
+TEST_P(Calls, AtWhateverMomentItsTimeIsOverAnApplyTellsTheTruth) {
+  const Value was = have();
+  for (const microseconds moment : kMoments) {
+    SCOPED_TRACE(moment.count());
+    Call call;
+    call.deadline = std::chrono::steady_clock::now() + moment;
+    expect_true(driver().apply({{leaf_, was, first_, 0}}, guard("t"), call), was);
+    if (!removable()) return;
+    put_back(was);
+  }
+}
+
+TEST_P(Calls, AtWhateverMomentItIsStoppedAnApplyTellsTheTruth) {
+  const Value was = have();
+  for (const microseconds moment : kMoments) {
+    SCOPED_TRACE(moment.count());
+    StoppedLater later(moment);
+    expect_true(driver().apply({{leaf_, was, first_, 0}}, guard("t"), later.call), was);
+    if (!removable()) return;
+    put_back(was);
+  }
+}
+
+TEST_P(Calls, AtWhateverMomentItsTimeIsOverAnObservationIsWholeOrToldOrNone) {
+  done(change());
+  const Observation truth = observed();
+  for (const microseconds moment : kMoments) {
+    SCOPED_TRACE(moment.count());
+    Call call;
+    call.deadline = std::chrono::steady_clock::now() + moment;
+    expect_whole_or_told(driver().observe(Scope{}, "", call), truth);
+    StoppedLater later(moment);
+    expect_whole_or_told(driver().observe(Scope{}, "", later.call), truth);
+  }
+}
+
+TEST_P(Calls, WhatWasStoppedBeforeItBeganIsCancelledAndChangesNothing) {
+  const std::string before = config();
+  StoppedLater later{std::chrono::seconds(1)};
+  later.stop();
+  const auto seen = driver().observe(Scope{}, "", later.call);
+  ASSERT_FALSE(seen);
+  EXPECT_EQ(kind_of(seen.error()), to_string(ErrorKind::cancelled));
+  const auto answer = driver().apply(change(), guard("t"), later.call);
+  if (answer)
+    for (const Receipt::Outcome& one : answer->outcomes) {
+      ASSERT_TRUE(one.error);
+      EXPECT_EQ(kind_of(*one.error), to_string(ErrorKind::cancelled));
+    }
+  else
+    EXPECT_EQ(kind_of(answer.error()), to_string(ErrorKind::cancelled));
+  expect_config(before, "after a stop");
+}
+
+TEST_P(Calls, ADeviceThatHangsHoldsNobodyBeyondADeadlineOrAStop) {
+  const Observation truth = observed();
+  if (!subject_->hang(true)) GTEST_SKIP() << GetParam() << " always answers";
+  Call call;
+  call.deadline = std::chrono::steady_clock::now() + milliseconds(300);
+  expect_whole_or_told(driver().observe(Scope{}, "", call), truth);
+  // Its own deadline is a minute away: to end before that is all that a stop can do here.
+  StoppedLater look(milliseconds(50));
+  const auto seen = driver().observe(Scope{}, "", look.call);
+  EXPECT_LT(std::chrono::steady_clock::now(), look.call.deadline);
+  if (!seen) {
+    EXPECT_EQ(kind_of(seen.error()), to_string(ErrorKind::cancelled));
+  }
+  StoppedLater write(milliseconds(50));
+  const auto answer = driver().apply({{leaf_, {}, first_, 0}}, guard("t"), write.call);
+  EXPECT_LT(std::chrono::steady_clock::now(), write.call.deadline);
+  EXPECT_FALSE(answer && !answer->outcomes.front().error) << "believed done";
+  subject_->hang(false);
+}
+
+TEST_P(Calls, AnOlderLeaderIsDenied) {
+  const std::string before = config();
+  ASSERT_TRUE(driver().apply({}, guard("t1", 7), soon()));
+  const auto older = driver().apply(change(), guard("t2", 6), soon());
+  ASSERT_FALSE(older);
+  EXPECT_EQ(kind_of(older.error()), to_string(ErrorKind::denied));
+  expect_config(before, "after an older leader");
+  done(change(), guard("", 7));
+}
+
+TEST_P(Calls, ARevisionThatMovedIsAConflict) {
+  const std::string known = observed().revision;
+  if (known.empty()) GTEST_SKIP() << GetParam() << " has no revisions";
+  const auto never = driver().apply(change(), guard("t1", 0, "nobody-was-here"), soon());
+  ASSERT_FALSE(never);
+  EXPECT_EQ(kind_of(never.error()), to_string(ErrorKind::conflict));
+  subject_->touch();
+  const std::string before = config();
+  const auto moved = driver().apply(change(), guard("t2", 0, known), soon());
+  ASSERT_FALSE(moved);
+  EXPECT_EQ(kind_of(moved.error()), to_string(ErrorKind::conflict));
+  expect_config(before, "after conflicts");
+  done(change(), guard("", 0, observed().revision));
+}
+
+TEST_P(Calls, ALostReplyIsAnUnknownOutcomeAndALookTells) {
+  if (!subject_->lose_replies(true)) GTEST_SKIP() << GetParam() << " can't lose one";
+  const auto answer = driver().apply(change(), guard("t"), soon());
+  std::optional<Error> error;
+  if (!answer)
+    error = answer.error();
+  else
+    error = answer->outcomes.front().error;
+  ASSERT_TRUE(error) << "believed done";
+  EXPECT_EQ(kind_of(*error), to_string(ErrorKind::unknown_outcome)) << error->text();
+  subject_->lose_replies(false);
+  EXPECT_EQ(have(), first_) << "the reply was lost, not the write";
+  done({{leaf_, {}, first_, 0}});
+  EXPECT_EQ(have(), first_);
+}
+
+TEST_P(Calls, WithoutADeadManProvisionalWritesAreRefusedAndNothingIsUndone) {
+  if (driver().traits().undoes_itself) return;
+  const std::string before = config();
+  const auto answer = driver().apply(change(), guard("t", 0, "", std::chrono::seconds(30)), soon());
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(kind_of(answer.error()), to_string(ErrorKind::unsupported));
+  expect_config(before, "after a refusal");
+  done(change());
+  const std::string after = config();
+  EXPECT_TRUE(driver().settle("t1", Settlement::keep, soon()));
+  const auto undo = driver().settle("t1", Settlement::undo, soon());
+  ASSERT_FALSE(undo);
+  EXPECT_EQ(kind_of(undo.error()), to_string(ErrorKind::unsupported));
+  expect_config(after, "after settlements");
+}
+
+// Writes provisionally; the ticket is "t" and a number.
+#define PROVISIONALLY()                                       \
+  if (!driver().traits().undoes_itself) return;               \
+  const Value was = have();                                   \
+  done(change(), guard("", 0, "", std::chrono::seconds(30))); \
+  const std::string ticket = "t" + std::to_string(tickets_);  \
+  ASSERT_EQ(have(), first_)
+
+TEST_P(Calls, WhatIsKeptStaysBeyondTheDeadMansTime) {
+  PROVISIONALLY();
+  ASSERT_TRUE(driver().settle(ticket, Settlement::keep, soon()));
+  EXPECT_TRUE(driver().settle(ticket, Settlement::keep, soon())) << "the first answer may have been lost";
+  subject_->pass(std::chrono::seconds(60));
+  EXPECT_EQ(have(), first_);
+  EXPECT_NE(have(), was);
+}
+
+TEST_P(Calls, WhatIsUndoneIsAsItWas) {
+  PROVISIONALLY();
+  ASSERT_TRUE(driver().settle(ticket, Settlement::undo, soon()));
+  EXPECT_EQ(have(), was);
+}
+
+TEST_P(Calls, WhatNobodySettlesIsUndoneAndCanNotBeKeptAnyMore) {
+  PROVISIONALLY();
+  subject_->pass(std::chrono::seconds(29));
+  EXPECT_EQ(have(), first_);
+  subject_->pass(std::chrono::seconds(2));
+  EXPECT_EQ(have(), was);
+  EXPECT_FALSE(driver().settle(ticket, Settlement::keep, soon())) << "it is not there";
+}
+
+TEST_P(Calls, WhatIsExtendedIsUndoneLater) {
+  PROVISIONALLY();
+  subject_->pass(std::chrono::seconds(29));
+  ASSERT_TRUE(driver().settle(ticket, Settlement::extend, soon()));
+  subject_->pass(std::chrono::seconds(29));
+  EXPECT_EQ(have(), first_);
+  subject_->pass(std::chrono::minutes(10));
+  EXPECT_EQ(have(), was);
+}
+
+TEST_P(Calls, AWatchWakesForWhatAnotherHandDoesAndNotForALook) {
+  if (!subject_->attached.watch) GTEST_SKIP() << GetParam() << " can't be watched";
+  auto opened = subject_->attached.watch();
+  ASSERT_TRUE(opened) << opened.error().text();
+  Watcher& watcher = **opened;
+  observed();
+  ASSERT_TRUE(watcher.drain());
+  EXPECT_FALSE(is_readable(watcher.descriptor(), milliseconds(0))) << "a look changes nothing";
+  const auto quiet = watcher.drain();
+  ASSERT_TRUE(quiet);
+  EXPECT_FALSE(*quiet);
+  for (int round = 0; round < 3; ++round) {
+    const std::string before = config();
+    subject_->touch();
+    ASSERT_TRUE(is_readable(watcher.descriptor(), std::chrono::seconds(5)));
+    const auto woken = watcher.drain();
+    ASSERT_TRUE(woken);
+    EXPECT_TRUE(*woken);
+    EXPECT_NE(config(), before);
+  }
+  // One that is behind with its reading is told all the same.
+  for (int i = 0; i < 50; ++i) subject_->touch();
+  ASSERT_TRUE(is_readable(watcher.descriptor(), std::chrono::seconds(5)));
+  EXPECT_TRUE(*watcher.drain());
+}
+
+TEST_P(Calls, ARemedyIsNamedAndBoundedAndLeavesTheConfigurationAsItIs) {
+  Remedy* const remedy = subject_->attached.remedy;
+  if (remedy == nullptr) GTEST_SKIP() << GetParam() << " has no remedy";
+  EXPECT_FALSE(remedy->offer(change().front())) << "a difference of configuration is no effect";
+  const std::vector<Change> broken = subject_->break_effects();
+  ASSERT_FALSE(broken.empty());
+  const std::string before = config();
+  const std::string foreign = subject_->foreign();
+  for (const Change& effect : broken) {
+    SCOPED_TRACE(effect.path.text());
+    EXPECT_EQ(schema_row(effect.path.row()).facet, Facet::effect);
+    const auto offer = remedy->offer(effect);
+    ASSERT_TRUE(offer);
+    EXPECT_FALSE(offer->name.empty());
+    EXPECT_FALSE(offer->what_it_does.empty());
+    EXPECT_GE(offer->tries_max, 1);
+    EXPECT_GT(offer->within.count(), 0);
+    EXPECT_TRUE(remedy->cure(effect, soon())) << remedy->cure(effect, soon()).error().text();
+    expect_config(before, "after a cure");
+    EXPECT_EQ(subject_->foreign(), foreign);
+  }
+  EXPECT_FALSE(remedy->cure(change().front(), soon())) << "what it never offered";
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, Calls, ::testing::ValuesIn(subject_names()),
+                         [](const auto& at) { return at.param; });
+
+}  // namespace
+}  // namespace lockstep::contract

@@ -1,0 +1,130 @@
+#include "tests/contract/contract.hpp"
+
+#include <algorithm>
+
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep::contract {
+namespace {
+
+bool is_part_of(Path part, Path whole) {
+  const std::string pattern = pattern_of(whole) + "/";
+  if (!pattern_of(part).starts_with(pattern)) return false;
+  for (std::size_t i = 0; i < whole.key_count(); ++i)
+    if (part.key_id(i) != whole.key_id(i)) return false;
+  return true;
+}
+
+// What may come, go or move with a written leaf: its parts, and what the schema's table can't say.
+bool follows(Path leaf, Path written) {
+  if (leaf == written || is_part_of(leaf, written)) return true;
+  const std::string by = pattern_of(written);
+  const std::string what = pattern_of(leaf);
+  // rtnetlink(7): the kernel flushes the routes over a port that lost its address or was shut.
+  if (what == "route[*]") return by == "interface[*]/address[*]" || by == "interface[*]/admin";
+  // A DSCP is in one class: what one takes, another loses; and the last class takes the rest.
+  if (what == "interface[*]/class[*]/dscp") return by == what;
+  // One marker is made of three leaves, which the schema has in one commit unit.
+  if (what.starts_with("interface[*]/class[*]/ecn-")) return by.starts_with("interface[*]/class[*]/ecn-");
+  // 802.1Qaz: a strict class has no share.
+  if (what == "interface[*]/class[*]/share") return by == "interface[*]/class[*]/strict";
+  return false;
+}
+
+}  // namespace
+
+Call soon() {
+  return Call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10), .stop = {}};
+}
+
+Path path(std::string_view text) {
+  const auto parsed = Path::parse(text);
+  EXPECT_TRUE(parsed) << text;
+  return parsed ? *parsed : Path{};
+}
+
+std::string pattern_of(Path leaf) { return std::string(schema_row(leaf.row()).pattern); }
+
+const Sample* sample_of(RowId row) {
+  static const std::vector<Sample> all = samples();
+  for (const Sample& one : all)
+    if (path(one.leaf).row() == row) return &one;
+  return nullptr;
+}
+
+const Incapable* incapable(const Traits& traits, Path leaf) {
+  for (const Incapable& one : traits.incapable) {
+    if (one.row != leaf.row()) continue;
+    bool covers = one.keys.size() <= leaf.key_count();
+    for (std::size_t i = 0; covers && i < one.keys.size(); ++i) covers = one.keys[i] == leaf.key(i);
+    if (covers) return &one;
+  }
+  return nullptr;
+}
+
+bool contains(const std::vector<RowId>& rows, RowId row) {
+  return std::find(rows.begin(), rows.end(), row) != rows.end();
+}
+
+Tree config_of(const Tree& tree, Path but) {
+  TreeBuilder out;
+  for (const Leaf& leaf : tree.leaves())
+    if (schema_row(leaf.path.row()).facet == Facet::config && !(but.id() != 0 && follows(leaf.path, but)))
+      out.add(leaf.path, leaf.value);
+  return out.build();
+}
+
+void Contract::SetUp() {
+  if (const std::string why = impossible(GetParam()); !why.empty()) GTEST_SKIP() << GetParam() << ": " << why;
+  subject_ = make_subject(GetParam());
+}
+
+Observation Contract::observed() {
+  auto out = driver().observe(Scope{}, "", soon());
+  EXPECT_TRUE(out) << (out ? "" : out.error().text());
+  if (!out) return {};
+  for (const Unread& one : out->unread) ADD_FAILURE() << one.why.text();
+  return *std::move(out);
+}
+
+Receipt Contract::applied(const ChangeSet& changes, Guard guard) {
+  guard.ticket = "t" + std::to_string(++tickets_);
+  auto receipt = driver().apply(changes, guard, soon());
+  EXPECT_TRUE(receipt) << (receipt ? "" : receipt.error().text());
+  if (!receipt) return {};
+  EXPECT_EQ(receipt->ticket, guard.ticket);
+  EXPECT_EQ(receipt->outcomes.size(), changes.size());
+  for (std::size_t i = 0; i < std::min(changes.size(), receipt->outcomes.size()); ++i)
+    EXPECT_EQ(receipt->outcomes[i].path, changes[i].path);
+  return *std::move(receipt);
+}
+
+void Contract::done(const ChangeSet& changes, Guard guard) {
+  for (const Receipt::Outcome& one : applied(changes, std::move(guard)).outcomes)
+    EXPECT_FALSE(one.error) << one.path.text() << ": " << one.error->text();
+}
+
+void Contract::prepare(const Sample& sample) {
+  const Traits traits = driver().traits();
+  Intent intent;
+  for (const auto& [leaf, value] : sample.before)
+    if (contains(traits.writes, path(leaf).row())) intent.want.set(path(leaf), value);
+  if (!intent.want.empty()) done(diff(intent, observed()).changes);
+}
+
+void Contract::expect_config(const std::string& config, const char* when) {
+  EXPECT_EQ(config_of(observed().have).to_string(), config) << when;
+}
+
+const Sample* Contract::simple_sample() {
+  const Traits traits = driver().traits();
+  for (const RowId id : traits.writes) {
+    const Sample* const sample = sample_of(id);
+    if (sample != nullptr && sample->before.empty() && sample->together.empty() &&
+        incapable(traits, path(sample->leaf)) == nullptr)
+      return sample;
+  }
+  throw std::runtime_error("no row can be written by itself");
+}
+
+}  // namespace lockstep::contract
