@@ -27,6 +27,8 @@ struct LinuxTarget {
   std::vector<Path> named;
   // Where /sys, /proc and /etc are found: another folder is a recorded machine, for tests.
   std::filesystem::path root = "/";
+  // NVIDIA's management library, as dlopen(3) looks for it; tests name a stub.
+  std::string nvml_library = "libnvidia-ml.so.1";
   // The control socket of the lldpd that runs there: interface[*]/peer and lldp-agent are read from it.
   // Empty: not read.
   std::string lldpd_socket;

@@ -34,7 +34,9 @@ struct Profile {
     add(Path(row("gpu/count"), {}), gpu.count, std::uint64_t{*gpu.count}, "gpu.count");
     add(Path(row("gpu/driver"), {}), gpu.driver, std::string_view(text_of(*gpu.driver)), "gpu.driver");
     add(Path(row("gpu/ecc"), {}), gpu.ecc, *gpu.ecc, "gpu.ecc");
-    add(Path(row("gpu/nic-affinity"), {}), gpu.nic_affinity, to_string(*gpu.nic_affinity), "gpu.nicAffinity");
+    if (*gpu.nic_affinity != NicAffinity::none)  // asks for nothing
+      add(Path(row("gpu/nic-affinity"), {}), gpu.nic_affinity, to_string(*gpu.nic_affinity),
+          "gpu.nicAffinity");
     add(Path(row("gpu/persistence"), {}), gpu.persistence, *gpu.persistence, "gpu.persistence");
   }
 };

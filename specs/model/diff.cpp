@@ -45,6 +45,15 @@ void compare_wanted(const Leaf& want, Value have, const Observation& observation
   list.push_back({want.path, have, want.value, want.origin});
 }
 
+// A leaf that stands for several components has a list where their versions differ: each must meet it.
+bool versions_meet(Value have, Value constraint) {
+  if (have.kind() == Value::Kind::text) return version_meets(have.as_text(), constraint.as_text());
+  if (have.kind() != Value::Kind::list) return false;
+  const std::vector<std::string_view> all = have.as_list();
+  return std::all_of(all.begin(), all.end(),
+                     [&](std::string_view one) { return version_meets(one, constraint.as_text()); });
+}
+
 }  // namespace
 
 bool satisfies(RowId row, Value want, Value have) {
@@ -52,9 +61,7 @@ bool satisfies(RowId row, Value want, Value have) {
   // A reference that is not resolved yet is pending, not drift.
   if (want.kind() == Value::Kind::reference) return true;
   const Compare compare = schema_row(row).compare;
-  if (compare == Compare::version)
-    return want.kind() == Value::Kind::text && have.kind() == Value::Kind::text &&
-           version_meets(have.as_text(), want.as_text());
+  if (compare == Compare::version) return want.kind() == Value::Kind::text && versions_meet(have, want);
   return compare == Compare::at_least && want.kind() == Value::Kind::integer &&
          have.kind() == Value::Kind::integer && have.as_integer() >= want.as_integer();
 }

@@ -29,12 +29,12 @@ struct NoDriverYet {
 inline constexpr std::string_view kAppliance = "a switch operating system's own; no driver of one is here";
 inline constexpr std::string_view kHardware =
     "needs a NIC or switch port that has it; the linux driver tells";
-inline constexpr std::string_view kHost = "host readiness is compiled and shown; nothing carries it out yet";
+inline constexpr std::string_view kByHand =
+    "read and compared; installed by hand, and the linux driver says what is there";
 inline constexpr NoDriverYet kNoDriverYet[] = {
     {"bond[", kAppliance},
-    {"cpu/", kHost},
-    {"firmware[", kHost},
-    {"gpu/", kHost},
+    {"firmware[", kByHand},
+    {"gpu/driver", kByHand},
     {"interface[*]/autoneg", kHardware},
     {"interface[*]/breakout", kAppliance},
     {"interface[*]/buffer[", kHardware},
@@ -52,13 +52,12 @@ inline constexpr NoDriverYet kNoDriverYet[] = {
     {"interface[*]/trust", kHardware},
     {"interface[*]/vlans", kAppliance},
     {"interface[*]/vrf", kAppliance},
-    {"kernel/", kHost},
+    {"kernel/parameter[", kByHand},
+    {"kernel/version", kByHand},
     {"load-balancing/", kAppliance},
-    {"memlock", kHost},
-    {"package[", kHost},
-    {"pcie/", kHost},
+    {"package[", kByHand},
     {"raw[", "what the language can't say: each driver would have its own"},
-    {"service[", kHost},
+    {"service[", "where there is no bus to have a systemd on: a machine without dbus-daemon"},
     {"vlan[", kAppliance},
     {"vrf[", kAppliance},
 };
@@ -119,7 +118,7 @@ inline std::vector<Sample> samples() {
        text("02:00:00:00:00:02"),
        {{"bond[bond0]", there}}},
       {"cpu/governor", text("performance"), text("powersave")},
-      {"cpu/irq-affinity", text("local"), text("spread")},
+      {"cpu/irq-affinity", text("numa-local"), text("spread")},
       {"firmware[nic0]", text("28.39.1002"), text("28.40.1000")},
       {"gpu/driver", text(">=550"), text(">=560")},
       {"gpu/ecc", yes, no},
@@ -165,7 +164,7 @@ inline std::vector<Sample> samples() {
       {"interface[rail0]/trust", text("dscp"), text("pcp")},
       {"interface[rail0]/vlans", set({"10"}), set({"10", "20"})},
       {"interface[rail0]/vrf", text("red"), text("blue"), {{"vrf[red]", there}, {"vrf[blue]", there}}},
-      {"kernel/module[nvidia-peermem]", there},
+      {"kernel/module[rdma_ucm]", there},
       {"kernel/parameter[iommu=pt]", there},
       {"kernel/version", text(">=6.1"), text(">=6.8")},
       {"load-balancing/hash-fields", set({"src-ip"}), set({"dst-ip", "src-ip"})},

@@ -14,6 +14,9 @@
 #include "specs/model/schema_rows.hpp"
 #include "tests/contract/vty_relay.hpp"
 #include "tests/unit/frr/lab.hpp"
+#include "tests/unit/linux/host_nvml.hpp"
+#include "tests/unit/linux/host_systemd.hpp"
+#include "tests/unit/linux/host_tree.hpp"
 
 namespace lockstep::contract {
 namespace {
@@ -60,8 +63,10 @@ std::string ip(std::vector<std::string> options, const std::string& commands) {
   return out;
 }
 
-// rail0 is ours to change; rail1, with an address, a route and a qdisc, and a policy rule are another's. Both
-// are veths, whose schedulers are software, or NICs (test_nic of tests/vm), whose schedulers are their own.
+// The machine's own settings are those of a recorded host, with stubs of NVML and of systemd behind them;
+// what is under its /etc from the start is another's. rail0 is ours to change; rail1, with an address, a
+// route and a qdisc, and a policy rule are another's. Both are veths, whose schedulers are software, or NICs
+// (test_nic of tests/vm), whose schedulers are their own.
 class Namespaced final : public Subject {
  public:
   explicit Namespaced(bool nics) {
@@ -88,8 +93,19 @@ class Namespaced final : public Subject {
     target.netns_path = "/run/netns/" + name_;
     target.software_rate = !nics;
     target.restart_lldpd = [](const Call&) { return Done{}; };
+    target.root = host_.root();
+    host_.remove(RecordedHost::sysfs("0000:02:00.0") + "/msi_irqs");  // one interrupt can't be spread
+    if (nvml_stub* const stub = load_nvml_stub(LOCKSTEP_NVML_STUB)) stub->resets_at_once = 1;
+    target.nvml_library = LOCKSTEP_NVML_STUB;
+    if (StubSystemd::impossible().empty()) {
+      systemd_ = std::make_unique<StubSystemd>(host_.root());
+      systemd_->set("lldpd.service", {"inactive", "disabled"});
+      target.named.push_back(*Path::parse("service[lldpd]"));
+    }
     attached = make_linux_driver(target);
     never_unset = {"interface[*]/admin", "interface[*]/mtu", "interface[*]/offload[*]", "sysctl[*]",
+                   "cpu/governor", "cpu/irq-affinity", "gpu/ecc", "gpu/persistence", "pcie/acs",
+                   "pcie/max-read-request", "service[*]",
                    // RED takes all three or none.
                    "interface[*]/class[*]/ecn-max", "interface[*]/class[*]/ecn-min",
                    "interface[*]/class[*]/ecn-probability",
@@ -109,7 +125,8 @@ class Namespaced final : public Subject {
     std::istringstream lines(ip({"-n", name_, "-4", "-o"},
                                 "address show dev rail1\nroute show dev rail1\nrule show from 192.0.2.1\n") +
                              frr::run({"tc", "-n", name_, "qdisc", "show", "dev", "rail1"}));
-    std::string out;
+    std::string out = host_.text("etc/security/limits.conf") + host_.text("etc/modules") +
+                      host_.text(RecordedHost::sysfs("0000:02:00.0") + "/config");
     // ip(8) looks at all namespaces for a peer's name and complains of those that go meanwhile.
     for (std::string line; std::getline(lines, line);)
       if (!line.starts_with("Error: Peer netns")) out += line + "\n";
@@ -119,6 +136,8 @@ class Namespaced final : public Subject {
  private:
   std::string name_;
   int touches_ = 0;
+  RecordedHost host_;
+  std::unique_ptr<StubSystemd> systemd_;
 };
 
 std::unique_ptr<frr::Lab> daemons;

@@ -71,6 +71,10 @@ TEST(Versions, AVersionThatMeetsWhatIsWantedIsNoDifference) {
   EXPECT_TRUE(diff(intent, observation).in_sync());
   observation.have.set(package, Value::text("43.1-1"));
   EXPECT_EQ(diff(intent, observation).changes.size(), 1U);
+  observation.have.set(package, Value::set({"44.0-2", "52"}));
+  EXPECT_TRUE(diff(intent, observation).in_sync());
+  observation.have.set(package, Value::set({"43.1-1", "52"}));
+  EXPECT_EQ(diff(intent, observation).changes.size(), 1U) << "one of several does not meet it";
   observation.have.erase(package);
   EXPECT_EQ(diff(intent, observation).changes.size(), 1U);
   EXPECT_FALSE(satisfies(row("sysctl[*]"), Value::text(">=1"), Value::text("2")));

@@ -1,0 +1,20 @@
+// Installed packages, from dpkg's database.
+//
+// /var/lib/dpkg/status is a list of paragraphs of "Field: value" lines (dpkg(1), deb822(5)); a package is
+// installed where the last word of its Status is "installed" (dpkg-query(1)). Promises: looks for the named
+// packages only, in one pass. A paragraph that is cut or odd is passed over: dpkg itself writes the file
+// whole. Refuses nothing.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep {
+
+// Version by name, of those named that are installed. Of several architectures of one package, the first.
+std::map<std::string, std::string> installed_versions(std::string_view status,
+                                                      const std::vector<std::string>& names);
+
+}  // namespace lockstep

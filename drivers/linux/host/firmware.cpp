@@ -1,0 +1,91 @@
+// firmware[*]: firmware versions of NICs, by the platform's name in specs/platforms.
+//
+// A NIC's version is what its RDMA device tells (fw_ver: Documentation/ABI/stable/sysfs-class-infiniband);
+// which NICs are of a platform is told by their PCI ids (pci.ids; for thor2: bnxt_pci_tbl in the kernel's
+// bnxt.c). Read and compared, never written: flashing is the vendor's tool's matter, and takes a reset.
+#include <algorithm>
+
+#include "drivers/linux/host/map.hpp"
+#include "drivers/linux/host/pci.hpp"
+#include "drivers/linux/host/settings.hpp"
+
+namespace lockstep {
+namespace {
+
+using host_map::kFirmware;
+
+struct PlatformId {
+  std::string_view platform;
+  std::uint32_t vendor;
+  std::uint32_t device;
+};
+constexpr PlatformId kPlatformIds[] = {{"connectx-7", 0x15b3, 0x1021}, {"e810", 0x8086, 0x1591},
+                                       {"e810", 0x8086, 0x1592},       {"e810", 0x8086, 0x1593},
+                                       {"e810", 0x8086, 0x1599},       {"e810", 0x8086, 0x159a},
+                                       {"e810", 0x8086, 0x159b},       {"thor2", 0x14e4, 0x1760}};
+
+bool is_of(const PciFunction& nic, std::string_view platform) {
+  return std::any_of(std::begin(kPlatformIds), std::end(kPlatformIds), [&](const PlatformId& one) {
+    return one.platform == platform && one.vendor == nic.vendor && one.device == nic.device;
+  });
+}
+
+class Firmware final : public HostSetting {
+ public:
+  Firmware(HostFiles files, SharedNames named) : files_(std::move(files)), named_(std::move(named)) {}
+
+  std::vector<RowId> rows() const override { return {kFirmware}; }
+  std::vector<RowId> written() const override { return {}; }
+
+  std::vector<Incapable> incapable(const Call&) override {
+    std::vector<Incapable> out;
+    for (const std::string& platform : named_->of(kFirmware)) {
+      const auto version = version_of(platform);
+      if (!version) continue;  // read() tells
+      const std::string have = *version ? version->to_string() + " runs; firmware is flashed by hand"
+                                        : "no NIC here is a " + platform + " with an RDMA device to ask";
+      out.push_back({kFirmware, {platform}, have});
+    }
+    return out;
+  }
+
+  void read(HostReading& out, const Call&) override {
+    for (const std::string& platform : named_->of(kFirmware)) {
+      const auto version = version_of(platform);
+      if (version)
+        out.add(Path(kFirmware, {platform}), *version);
+      else
+        out.fails(kFirmware, version.error(), {platform});
+    }
+  }
+
+  Result<Done> set(const Change& change, const Call&) override {
+    return Error{ErrorKind::unsupported, change.path.text() + ": lockstep flashes no firmware"};
+  }
+
+ private:
+  Result<Value> version_of(const std::string& platform) const {
+    std::vector<std::string> versions;
+    for (const PciFunction& nic : read_pci(files_))
+      for (const std::string& device : nic.rdma_devices) {
+        if (!is_of(nic, platform)) continue;
+        TRY(std::string version, files_.line(pci_path(nic.address) + "/infiniband/" + device + "/fw_ver"));
+        versions.push_back(std::move(version));
+      }
+    std::sort(versions.begin(), versions.end());
+    versions.erase(std::unique(versions.begin(), versions.end()), versions.end());
+    if (versions.empty()) return Value{};
+    return versions.size() == 1 ? Value::text(versions.front()) : Value::set(versions);
+  }
+
+  HostFiles files_;
+  SharedNames named_;
+};
+
+}  // namespace
+
+OneSetting firmware_setting(HostFiles files, SharedNames named) {
+  return std::make_unique<Firmware>(std::move(files), std::move(named));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,71 @@
+// cpu/governor: the cpufreq governor of all CPUs.
+//
+// /sys/devices/system/cpu/cpufreq/policy*/scaling_governor (Documentation/admin-guide/pm/cpufreq.rst): one
+// policy stands for the CPUs that share a clock. A machine without policies (most virtual ones) has no
+// governor.
+#include "drivers/linux/host/map.hpp"
+#include "drivers/linux/host/settings.hpp"
+
+namespace lockstep {
+namespace {
+
+using host_map::kGovernor;
+
+constexpr std::string_view kCpufreq = "/sys/devices/system/cpu/cpufreq";
+
+class Governor final : public HostSetting {
+ public:
+  explicit Governor(HostFiles files) : files_(std::move(files)) {}
+
+  std::vector<RowId> rows() const override { return {kGovernor}; }
+
+  std::vector<Incapable> incapable(const Call&) override {
+    if (!policies().empty()) return {};
+    return {{kGovernor, {}, "no CPU here has a cpufreq policy (" + std::string(kCpufreq) + ")"}};
+  }
+
+  void read(HostReading& out, const Call&) override {
+    std::vector<Value> values;
+    for (const std::string& policy : policies()) {
+      const auto governor = files_.line(policy + "/scaling_governor");
+      if (!governor) return out.fails(kGovernor, governor.error());
+      values.push_back(Value::text(*governor));
+    }
+    out.add(kGovernor, in_common(values));
+  }
+
+  Result<Done> set(const Change& change, const Call&) override {
+    TRY(const std::string wanted, wanted_text(change));
+    for (const std::string& policy : policies()) {
+      TRY(const std::string available, files_.line(policy + "/scaling_available_governors"));
+      if ((" " + available + " ").find(" " + wanted + " ") == std::string::npos)
+        return Error{ErrorKind::refused, policy + " has no governor '" + wanted + "', only: " + available};
+      TRY_DONE(files_.write(policy + "/scaling_governor", wanted));
+      TRY(const std::string now, files_.line(policy + "/scaling_governor"));
+      if (now != wanted)
+        return Error{ErrorKind::refused,
+                     policy + ": wrote governor '" + wanted + "', and the kernel made it '" + now + "'"};
+    }
+    return Done{};
+  }
+
+  std::string native(const Change& change) const override {
+    return "cpupower frequency-set --governor " + change.want.to_string();
+  }
+
+ private:
+  std::vector<std::string> policies() const {
+    std::vector<std::string> out;
+    for (const std::string& name : files_.names(kCpufreq))
+      if (name.starts_with("policy")) out.push_back(std::string(kCpufreq) + "/" + name);
+    return out;
+  }
+
+  HostFiles files_;
+};
+
+}  // namespace
+
+OneSetting governor_setting(HostFiles files) { return std::make_unique<Governor>(std::move(files)); }
+
+}  // namespace lockstep

@@ -1,0 +1,36 @@
+// The GPUs of a host: what PCI shows, with what NVIDIA's management library or AMD's driver tells of each.
+//
+// AMD: /sys/bus/pci/devices/*/ras/features ("feature mask: 0x..."; bit 0 is the memory controller, UMC:
+// drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c), /sys/module/amdgpu/version (only drivers from outside the
+// kernel's tree have one). Promises: changes nothing; without an NVIDIA GPU the library is not even looked
+// for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drivers/linux/host/nvml.hpp"
+#include "drivers/linux/host/pci.hpp"
+
+namespace lockstep {
+
+struct HostGpu {
+  PciFunction pci;
+  std::optional<NvmlGpu> nvml;      // none: NVML does not know it, or was not asked
+  std::optional<bool> amd_ecc;      // none: not AMD's, or its driver does not say
+  std::optional<PciDistance> near;  // to the nearest NIC of the fabric; none: there is no NIC
+};
+
+struct HostGpus {
+  std::vector<HostGpu> all;
+  std::vector<PciFunction> nics;      // of the fabric
+  std::optional<Error> nvml_missing;  // there are NVIDIA GPUs, and NVML is not here (unsupported) or failed
+  std::string driver;                 // version; empty: none is loaded, or it has none
+
+  bool any_of(std::uint32_t vendor) const;
+};
+
+HostGpus read_gpus(const HostFiles& files, Nvml& nvml, const Call& call);
+
+}  // namespace lockstep

@@ -1,0 +1,160 @@
+// memlock: how much memory a user's process may lock (RLIMIT_MEMLOCK), as configured for everybody.
+//
+// Read as a login gets it: the soft limit of domain '*' in /etc/security/limits.conf, then in limits.d/*.conf
+// in order, of which the last line wins (limits.conf(5), pam_limits(8)); else systemd's DefaultLimitMEMLOCK
+// (systemd-system.conf(5)), which services and their sessions inherit; else absent: nobody says. Root is not
+// asked: CAP_IPC_LOCK overrides the limit (setrlimit(2)). Lines for single users and groups are left alone
+// and not looked at. Written: a file of our own, for '*'. It holds for sessions that begin later. A foreign
+// file that comes later in order and says otherwise is an error that names it.
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <sstream>
+
+#include "drivers/linux/host/map.hpp"
+#include "drivers/linux/host/settings.hpp"
+
+namespace lockstep {
+namespace {
+
+using host_map::kMemlock;
+
+constexpr std::string_view kLimits = "/etc/security/limits.conf";
+constexpr std::string_view kLimitsFolder = "/etc/security/limits.d";
+constexpr std::string_view kOwnFile = "/etc/security/limits.d/60-lockstep.conf";
+constexpr std::string_view kUnlimited = "unlimited";
+constexpr std::uint64_t kKilobyte = 1024;  // limits.conf(5) counts in KB
+
+struct Found {
+  std::string limit;  // "unlimited" or bytes
+  std::string where;  // file
+};
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t out = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+std::string normal_pam(std::string_view value) {
+  if (value == kUnlimited || value == "infinity" || value == "-1") return std::string(kUnlimited);
+  const auto kilobytes = number_of(value);
+  return kilobytes ? std::to_string(*kilobytes * kKilobyte) : std::string(value);
+}
+
+// "infinity", "64M", "8388608:infinity" (soft:hard).
+std::string normal_systemd(std::string_view value) {
+  value = value.substr(0, value.find(':'));
+  if (value == "infinity") return std::string(kUnlimited);
+  constexpr std::string_view kSuffixes = "KMGTPE";
+  std::uint64_t scale = 1;
+  if (!value.empty())
+    if (const std::size_t power = kSuffixes.find(value.back()); power != std::string_view::npos) {
+      for (std::size_t i = 0; i <= power; ++i) scale *= 1024;
+      value.remove_suffix(1);
+    }
+  const auto number = number_of(value);
+  return number ? std::to_string(*number * scale) : std::string(value);
+}
+
+// The last line of a limits file that gives everybody a soft limit.
+std::optional<std::string> limit_in(const std::string& text) {
+  std::optional<std::string> out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::string domain, type, item, value;
+    if (!(words >> domain >> type >> item >> value)) continue;
+    if (domain == "*" && item == "memlock" && (type == "soft" || type == "-")) out = normal_pam(value);
+  }
+  return out;
+}
+
+std::optional<std::string> default_in(const std::string& text) {
+  std::optional<std::string> out;
+  constexpr std::string_view kKey = "DefaultLimitMEMLOCK=";
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (const std::string_view said = trimmed(line); said.starts_with(kKey))
+      out = normal_systemd(trimmed(said.substr(kKey.size())));
+  return out;
+}
+
+class Memlock final : public HostSetting {
+ public:
+  explicit Memlock(HostFiles files) : files_(std::move(files)) {}
+
+  std::vector<RowId> rows() const override { return {kMemlock}; }
+
+  void read(HostReading& out, const Call&) override {
+    const auto found = effective();
+    if (!found) return out.fails(kMemlock, found.error());
+    if (!found->limit.empty()) out.add(kMemlock, Value::text(found->limit));
+  }
+
+  Result<Done> set(const Change& change, const Call&) override {
+    if (!change.want) return files_.remove(kOwnFile);
+    TRY(const std::string wanted, wanted_text(change));
+    const auto bytes = number_of(wanted);
+    if (wanted != kUnlimited && (!bytes || *bytes % kKilobyte != 0))
+      return Error{ErrorKind::invalid_spec,
+                   "memlock is 'unlimited' or a number of bytes that is a whole number of KiB"};
+    const std::string limit = bytes ? std::to_string(*bytes / kKilobyte) : wanted;
+    TRY_DONE(files_.replace(kOwnFile, "# Written by lockstep: replaced whole.\n* - memlock " + limit + "\n"));
+    TRY(const Found now, effective());
+    if (now.limit != wanted)
+      return Error{ErrorKind::refused, "memlock is " + now.limit + " all the same: " + now.where +
+                                           " is read after " + std::string(kOwnFile)};
+    return Done{};
+  }
+
+  std::string native(const Change& change) const override {
+    if (!change.want) return "rm " + std::string(kOwnFile);
+    const auto bytes = number_of(change.want.to_string());
+    return "echo '* - memlock " +
+           (bytes ? std::to_string(*bytes / kKilobyte) : std::string(change.want.as_text())) + "' > " +
+           std::string(kOwnFile);
+  }
+
+ private:
+  using Parser = std::optional<std::string> (*)(const std::string&);
+
+  // The files that are there, in order; of them the last that says something.
+  Result<Found> last_of(const std::vector<std::string>& paths, Parser parse) const {
+    Found out;
+    for (const std::string& path : paths) {
+      const auto text = files_.read(path);
+      if (!text && text.error().kind == ErrorKind::unsupported) continue;
+      if (!text) return text.error();
+      if (const auto said = parse(*text)) out = {*said, path};
+    }
+    return out;
+  }
+
+  std::vector<std::string> drop_ins(std::string_view folder) const {
+    std::vector<std::string> out;
+    for (const std::string& name : files_.names(folder))
+      if (name.ends_with(".conf")) out.push_back(std::string(folder) + "/" + name);
+    return out;
+  }
+
+  Result<Found> effective() const {
+    std::vector<std::string> limits = drop_ins(kLimitsFolder);
+    limits.insert(limits.begin(), std::string(kLimits));
+    TRY(Found found, last_of(limits, limit_in));
+    if (!found.limit.empty()) return found;
+    std::vector<std::string> managers = {"/etc/systemd/system.conf"};
+    for (const std::string_view folder : {"/usr/lib/systemd/system.conf.d", "/etc/systemd/system.conf.d"})
+      for (std::string& path : drop_ins(folder)) managers.push_back(std::move(path));
+    return last_of(managers, default_in);
+  }
+
+  HostFiles files_;
+};
+
+}  // namespace
+
+OneSetting memlock_setting(HostFiles files) { return std::make_unique<Memlock>(std::move(files)); }
+
+}  // namespace lockstep

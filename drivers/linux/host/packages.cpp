@@ -1,0 +1,95 @@
+// package[*]: versions of installed packages, by name, as dpkg has them.
+//
+// Read and compared, never written: an installation runs other people's scripts, restarts services and may
+// take a reboot to take effect, so it is for a person or the fleet's own tool; the reason says what is there.
+#include <algorithm>
+
+#include "drivers/linux/host/dpkg_status.hpp"
+#include "drivers/linux/host/map.hpp"
+#include "drivers/linux/host/settings.hpp"
+
+namespace lockstep {
+namespace {
+
+using host_map::kPackage;
+
+constexpr std::string_view kStatus = "/var/lib/dpkg/status";
+
+class Packages final : public HostSetting {
+ public:
+  Packages(HostFiles files, SharedNames named) : files_(std::move(files)), named_(std::move(named)) {}
+
+  std::vector<RowId> rows() const override { return {kPackage}; }
+  std::vector<RowId> written() const override { return {}; }
+
+  std::vector<Incapable> incapable(const Call&) override {
+    if (!files_.exists(kStatus))
+      return {{kPackage, {}, "this machine's packages are not dpkg's (no " + std::string(kStatus) + ")"}};
+    const std::vector<std::string> names = named_->of(kPackage);
+    const auto status = names.empty() ? Result<std::string>("") : files_.read(kStatus);
+    if (!status) return {};  // read() tells
+    const auto versions = installed_versions(*status, names);
+    std::vector<Incapable> out;
+    for (const std::string& name : names) {
+      const auto found = versions.find(name);
+      const std::string have = found == versions.end() ? "not installed" : found->second + " is installed";
+      out.push_back({kPackage, {name}, have + "; packages are installed by hand, not by lockstep"});
+    }
+    return out;
+  }
+
+  void read(HostReading& out, const Call&) override {
+    const std::vector<std::string> names = named_->of(kPackage);
+    if (names.empty() || !files_.exists(kStatus)) return;
+    const auto status = files_.read(kStatus);
+    if (!status) return out.fails(kPackage, status.error());
+    for (const auto& [name, version] : installed_versions(*status, names))
+      out.add(Path(kPackage, {name}), Value::text(version));
+  }
+
+  Result<Done> set(const Change& change, const Call&) override {
+    return Error{ErrorKind::unsupported, change.path.text() + ": lockstep installs no packages"};
+  }
+
+ private:
+  HostFiles files_;
+  SharedNames named_;
+};
+
+std::string_view line_from(std::string_view text, std::size_t at) {
+  return text.substr(at, text.find('\n', at) - at);
+}
+
+// The value of a field of one paragraph; empty: it has none.
+std::string_view field(std::string_view paragraph, std::string_view name) {
+  std::size_t at = 0;
+  while (at < paragraph.size()) {
+    const std::string_view line = line_from(paragraph, at);
+    if (line.starts_with(name)) return trimmed(line.substr(name.size()));
+    at += line.size() + 1;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::map<std::string, std::string> installed_versions(std::string_view status,
+                                                      const std::vector<std::string>& names) {
+  std::map<std::string, std::string> out;
+  for (std::size_t at = 0; at < status.size();) {
+    const std::size_t blank = status.find("\n\n", at);
+    const std::string_view paragraph = status.substr(at, blank - at);
+    at = blank == std::string_view::npos ? status.size() : blank + 2;
+    const std::string_view name = field(paragraph, "Package:");
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    const std::string_view version = field(paragraph, "Version:");
+    if (!version.empty() && field(paragraph, "Status:").ends_with(" installed")) out.emplace(name, version);
+  }
+  return out;
+}
+
+OneSetting packages_setting(HostFiles files, SharedNames named) {
+  return std::make_unique<Packages>(std::move(files), std::move(named));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,120 @@
+// pcie/max-read-request and pcie/acs.
+//
+// MaxReadRequest is read of each NIC of the fabric (fabric_nics), as `setpci CAP_EXP+08.w` shows it; a
+// virtual function has none of its own (PCI Express Base 9.3.5.4). ACS is read of every bridge between a
+// fabric NIC or GPU and its root complex that has the capability, root port included: what redirects
+// peer-to-peer traffic to the root complex (PCI Express Base 6.12; NCCL's user guide, "PCI Access Control
+// Services", has it set to 0 on all bridges). Both are lost at boot, and the kernel's own IOMMU groups keep
+// what they found at boot.
+#include <set>
+
+#include "drivers/linux/host/map.hpp"
+#include "drivers/linux/host/pci.hpp"
+#include "drivers/linux/host/pci_config.hpp"
+#include "drivers/linux/host/settings.hpp"
+
+namespace lockstep {
+namespace {
+
+using host_map::kAcs;
+using host_map::kMaxReadRequest;
+
+class Pcie final : public HostSetting {
+ public:
+  explicit Pcie(HostFiles files) : files_(std::move(files)) {}
+
+  std::vector<RowId> rows() const override { return {kAcs, kMaxReadRequest}; }
+
+  std::vector<Incapable> incapable(const Call&) override {
+    std::vector<Incapable> out;
+    const std::vector<PciFunction> all = read_pci(files_);
+    if (fabric_nics(all).empty())
+      out.push_back({kMaxReadRequest, {}, "no PCI network controller in /sys/bus/pci/devices"});
+    const auto bridges = redirecting_bridges(all);
+    if (bridges && bridges->empty())
+      out.push_back({kAcs, {}, "no bridge above a NIC or GPU has the ACS capability"});
+    return out;
+  }
+
+  void read(HostReading& out, const Call&) override {
+    const std::vector<PciFunction> all = read_pci(files_);
+    if (out.scope.wants(kMaxReadRequest)) read_requests(out, fabric_nics(all));
+    if (out.scope.wants(kAcs)) read_acs(out, all);
+  }
+
+  Result<Done> set(const Change& change, const Call&) override {
+    const std::vector<PciFunction> all = read_pci(files_);
+    if (change.path.row() == kAcs) return set_acs(change, all);
+    if (change.want.kind() != Value::Kind::integer || change.want.as_integer() < 0)
+      return Error{ErrorKind::invalid_spec, change.path.text() + " takes a number, and can't be unset"};
+    for (const PciFunction& nic : fabric_nics(all)) {
+      TRY(PciConfig config, PciConfig::open(files_, nic.address, true));
+      TRY_DONE(config.set_max_read_request(static_cast<std::uint32_t>(change.want.as_integer())));
+    }
+    return Done{};
+  }
+
+  std::string native(const Change& change) const override {
+    if (change.path.row() == kAcs)
+      return change.want == Value::boolean(true) ? "setpci -s BRIDGE ECAP_ACS+6.w=1d  # each, as it can"
+                                                 : "setpci -s BRIDGE ECAP_ACS+6.w=0  # each";
+    unsigned code = 0;
+    while (code < 5 && std::int64_t{128} << code < change.want.as_integer()) ++code;
+    return "setpci -s NIC CAP_EXP+8.w=" + std::to_string(code) + "000:7000  # each";
+  }
+
+ private:
+  void read_requests(HostReading& out, const std::vector<PciFunction>& nics) {
+    std::vector<Value> values;
+    for (const PciFunction& nic : nics) {
+      const auto config = PciConfig::open(files_, nic.address);
+      if (!config) return out.fails(kMaxReadRequest, config.error());
+      const auto bytes = config->max_read_request();
+      if (!bytes) return out.fails(kMaxReadRequest, bytes.error());
+      if (*bytes) values.push_back(Value::integer(**bytes));
+    }
+    out.add(kMaxReadRequest, in_common(values));
+  }
+
+  void read_acs(HostReading& out, const std::vector<PciFunction>& all) {
+    const auto bridges = redirecting_bridges(all);
+    if (!bridges) return out.fails(kAcs, bridges.error());
+    std::vector<Value> values;
+    for (const auto& [address, control] : *bridges) values.push_back(Value::boolean(control != 0));
+    out.add(kAcs, in_common(values));
+  }
+
+  Result<Done> set_acs(const Change& change, const std::vector<PciFunction>& all) {
+    TRY(const bool on, wanted_boolean(change));
+    TRY(const auto bridges, redirecting_bridges(all));
+    for (const auto& [address, control] : bridges) {
+      TRY(PciConfig config, PciConfig::open(files_, address, true));
+      TRY_DONE(config.set_access_control(on));
+    }
+    return Done{};
+  }
+
+  // Those with the ACS capability, with what their control register holds.
+  Result<std::vector<std::pair<std::string, std::uint16_t>>> redirecting_bridges(
+      const std::vector<PciFunction>& all) const {
+    std::set<std::string> above;
+    for (const PciFunction& nic : fabric_nics(all)) above.insert(nic.upstream.begin(), nic.upstream.end());
+    for (const PciFunction& one : all)
+      if (is_gpu(one)) above.insert(one.upstream.begin(), one.upstream.end());
+    std::vector<std::pair<std::string, std::uint16_t>> out;
+    for (const std::string& address : above) {
+      TRY(const PciConfig config, PciConfig::open(files_, address));
+      TRY(const std::optional<std::uint16_t> control, config.access_control());
+      if (control) out.emplace_back(address, *control);
+    }
+    return out;
+  }
+
+  HostFiles files_;
+};
+
+}  // namespace
+
+OneSetting pcie_setting(HostFiles files) { return std::make_unique<Pcie>(std::move(files)); }
+
+}  // namespace lockstep

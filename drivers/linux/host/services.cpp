@@ -1,0 +1,130 @@
+// service[*]: systemd units by name ("lldpd" is lldpd.service), as they are now and at the next boot.
+//
+//   running               active, and started at boot (or by what wants it: static, generated, indirect)
+//   running, not at boot  active, and disabled or masked
+//   stopped               inactive, and started at boot
+//   disabled              inactive, and not started at boot
+// else systemd's own ActiveState (failed, activating). Each of the four can be asked for, so that what was
+// can be put back. A unit that systemd does not find is absent.
+#include <algorithm>
+
+#include "drivers/linux/host/map.hpp"
+#include "drivers/linux/host/settings.hpp"
+#include "drivers/linux/host/systemd.hpp"
+
+namespace lockstep {
+namespace {
+
+using host_map::kService;
+
+constexpr std::string_view kSocket = "/run/dbus/system_bus_socket";  // D-Bus Specification, system bus
+constexpr std::string_view kBooted = "/run/systemd/system";          // sd_booted(3)
+
+// systemd.unit(5): the types of units. A name without one is a service's, as in systemctl(1).
+std::string whole_name(const std::string& name) {
+  for (const std::string_view type : {".service", ".socket", ".device", ".mount", ".automount", ".swap",
+                                      ".target", ".path", ".timer", ".slice", ".scope"})
+    if (name.ends_with(type)) return name;
+  return name + ".service";
+}
+
+struct Word {
+  bool active;
+  bool at_boot;
+  std::string_view text;
+};
+constexpr Word kWords[] = {{true, true, "running"},
+                           {true, false, "running, not at boot"},
+                           {false, true, "stopped"},
+                           {false, false, "disabled"}};
+
+bool is_active(const UnitState& unit) { return unit.active == "active" || unit.active == "reloading"; }
+
+bool is_at_boot(const UnitState& unit) {
+  return unit.file != "disabled" && !unit.file.starts_with("masked") && unit.file != "bad";
+}
+
+std::string word_for(const UnitState& unit) {
+  if (!is_active(unit) && unit.active != "inactive") return unit.active;
+  for (const Word& one : kWords)
+    if (one.active == is_active(unit) && one.at_boot == is_at_boot(unit)) return std::string(one.text);
+  return unit.active;
+}
+
+class Services final : public HostSetting {
+ public:
+  Services(HostFiles files, SharedNames named) : files_(std::move(files)), named_(std::move(named)) {}
+
+  std::vector<RowId> rows() const override { return {kService}; }
+
+  std::vector<Incapable> incapable(const Call&) override {
+    if (files_.exists(kBooted)) return {};
+    return {{kService, {}, "not booted with systemd (no " + std::string(kBooted) + ")"}};
+  }
+
+  void read(HostReading& out, const Call& call) override {
+    const std::vector<std::string> names = named_->of(kService);
+    if (names.empty() || !files_.exists(kBooted)) return;
+    auto systemd = open(call);
+    if (!systemd) return out.fails(kService, systemd.error());
+    std::vector<std::string> whole;
+    for (const std::string& name : names) whole.push_back(whole_name(name));
+    const auto units = systemd->units(whole, call);
+    if (!units) return out.fails(kService, units.error());
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if ((*units)[i].load != "not-found")
+        out.add(Path(kService, {names[i]}), Value::text(word_for((*units)[i])));
+  }
+
+  Result<Done> set(const Change& change, const Call& call) override {
+    TRY(const std::string wanted, wanted_text(change));
+    const auto* const word = std::find_if(std::begin(kWords), std::end(kWords),
+                                          [&](const Word& one) { return one.text == wanted; });
+    if (word == std::end(kWords))
+      return Error{ErrorKind::invalid_spec,
+                   "a service is running, stopped or disabled, not '" + wanted + "'"};
+    const std::string name = whole_name(std::string(change.path.key(0)));
+    TRY(Systemd systemd, open(call));
+    TRY(const UnitState was, state(systemd, name, call));
+    if (was.load == "not-found") return Error{ErrorKind::refused, "systemd: Unit " + name + " not found."};
+    if (is_at_boot(was) != word->at_boot) TRY_DONE(systemd.enable(name, word->at_boot, call));
+    if (word->active && !is_active(was)) TRY_DONE(systemd.start(name, call));
+    if (!word->active && was.active != "inactive") TRY_DONE(systemd.stop(name, call));
+    if (!word->active && was.active == "failed") TRY_DONE(systemd.forget_failure(name, call));
+    TRY(const UnitState now, state(systemd, name, call));
+    if (word_for(now) != wanted)
+      return Error{ErrorKind::refused, "systemd: " + name + " is " + word_for(now) + " all the same (" +
+                                           now.active + ", " + now.file + ")"};
+    return Done{};
+  }
+
+  std::string native(const Change& change) const override {
+    const std::string name = whole_name(std::string(change.path.key(0)));
+    const std::string wanted = change.want.to_string();
+    if (wanted == "running") return "systemctl enable --now " + name;
+    if (wanted == "disabled") return "systemctl disable --now " + name;
+    if (wanted == "stopped") return "systemctl enable " + name + "; systemctl stop " + name;
+    return "systemctl disable " + name + "; systemctl start " + name;
+  }
+
+ private:
+  Result<Systemd> open(const Call& call) const {
+    return Systemd::open("unix:path=" + files_.at(kSocket).string(), call);
+  }
+
+  static Result<UnitState> state(Systemd& systemd, const std::string& name, const Call& call) {
+    TRY(const auto units, systemd.units({name}, call));
+    return units.front();
+  }
+
+  HostFiles files_;
+  SharedNames named_;
+};
+
+}  // namespace
+
+OneSetting services_setting(HostFiles files, SharedNames named) {
+  return std::make_unique<Services>(std::move(files), std::move(named));
+}
+
+}  // namespace lockstep

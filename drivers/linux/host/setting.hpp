@@ -1,0 +1,51 @@
+// One setting of a host (or a few that are read together) behind the rows that it carries: what HostPart is
+// made of.
+//
+// Promises asked of each: read changes nothing, and what it can't read is in `unread` with the kernel's or
+// the tool's own words; set reads back what it wrote, and what did not take is an error. A leaf that stands
+// for several devices (CPUs, NICs, GPUs) is their common value; where they differ it is a text that counts
+// them (in_common), which equals no legal value, so that the difference is seen whatever is wanted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "drivers/driver.hpp"
+
+namespace lockstep {
+
+struct HostReading {
+  const Scope& scope;
+  TreeBuilder& tree;
+  std::vector<Unread>& unread;
+
+  void add(Path path, Value value) {
+    if (value && scope.wants(path.row())) tree.add(path, value);
+  }
+  void add(RowId row, Value value) { add(Path(row, {}), value); }
+  void fails(RowId row, Error why, std::vector<std::string> keys = {}) {
+    if (scope.wants(row)) unread.push_back({row, std::move(keys), std::move(why)});
+  }
+};
+
+class HostSetting {
+ public:
+  virtual ~HostSetting() = default;
+  virtual std::vector<RowId> rows() const = 0;
+  // Of rows(), those that set() takes.
+  virtual std::vector<RowId> written() const { return rows(); }
+  // What this machine lacks of them, or what is not lockstep's to do here, with the reason.
+  virtual std::vector<Incapable> incapable(const Call&) { return {}; }
+  virtual void read(HostReading& out, const Call& call) = 0;
+  virtual Result<Done> set(const Change& change, const Call& call) = 0;
+  virtual std::string native(const Change&) const { return {}; }
+};
+
+// The one value that all have; else a text such as "512 (2 of 8), 4096 (6 of 8)". None: there are none.
+Value in_common(const std::vector<Value>& values);
+
+// The wanted boolean, text or number, or an error that says what the leaf takes.
+Result<bool> wanted_boolean(const Change& change);
+Result<std::string> wanted_text(const Change& change);
+
+}  // namespace lockstep

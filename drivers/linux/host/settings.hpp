@@ -1,0 +1,26 @@
+// All settings of a host, each made for one target. What each reads and writes is said in its own file.
+#pragma once
+
+#include <memory>
+
+#include "drivers/linux/driver.hpp"
+#include "drivers/linux/host/files.hpp"
+#include "drivers/linux/host/named_leaves.hpp"
+#include "drivers/linux/host/setting.hpp"
+
+namespace lockstep {
+
+using OneSetting = std::unique_ptr<HostSetting>;
+using SharedNames = std::shared_ptr<NamedLeaves>;
+
+OneSetting governor_setting(HostFiles files);
+OneSetting irq_affinity_setting(HostFiles files);
+OneSetting pcie_setting(HostFiles files);
+OneSetting memlock_setting(HostFiles files);
+OneSetting kernel_setting(HostFiles files, SharedNames named);
+OneSetting packages_setting(HostFiles files, SharedNames named);
+OneSetting services_setting(HostFiles files, SharedNames named);
+OneSetting firmware_setting(HostFiles files, SharedNames named);
+OneSetting gpu_setting(HostFiles files, std::string nvml_library);
+
+}  // namespace lockstep

@@ -1,0 +1,88 @@
+#include "drivers/linux/host/cpu_list.hpp"
+#include "tests/unit/linux/host_lab.hpp"
+
+namespace lockstep {
+namespace {
+
+TEST(CpuLists, AreReadAndWrittenAsTheKernelDoes) {
+  const auto list = parse_cpu_list("8,0-3,10-11\n");
+  ASSERT_TRUE(list);
+  EXPECT_EQ(*list, (CpuSet{0, 1, 2, 3, 8, 10, 11}));
+  EXPECT_EQ(cpu_list_text(*list), "0-3,8,10-11");
+  EXPECT_TRUE(parse_cpu_list("")->empty());
+  for (const char* wrong : {"a", "1-", "-1", "3-1", "1,,2", "0-99999999", "1 2", "18446744073709551616"})
+    EXPECT_FALSE(parse_cpu_list(wrong)) << wrong;
+}
+
+using Cpu = HostLab;
+
+TEST_F(Cpu, TheGovernorIsThatOfAllPolicies) {
+  EXPECT_EQ(value("cpu/governor"), "powersave");
+  EXPECT_EQ(apply("cpu/governor", Value::text("performance")), "");
+  EXPECT_EQ(value("cpu/governor"), "performance");
+  host.file("sys/devices/system/cpu/cpufreq/policy4/scaling_governor", "powersave\n");
+  EXPECT_EQ(value("cpu/governor"), "performance (3 of 4), powersave (1 of 4)");
+  EXPECT_NE(apply("cpu/governor", Value::text("ondemand")).find("only: performance powersave"),
+            std::string::npos);
+}
+
+TEST_F(Cpu, AMachineWithoutCpufreqHasNoGovernor) {
+  host.remove("sys/devices/system/cpu/cpufreq");
+  EXPECT_NE(lacks("cpu/governor").find("cpufreq"), std::string::npos);
+  EXPECT_EQ(value("cpu/governor"), "(none)");
+  EXPECT_EQ(not_read("cpu/governor"), "");
+}
+
+std::string irq(unsigned number) { return "proc/irq/" + std::to_string(number) + "/smp_affinity_list"; }
+
+TEST_F(Cpu, InterruptsAreBroughtToTheirNicsNode) {
+  EXPECT_EQ(value("cpu/irq-affinity"), "none");
+  host.file(irq(100), "3\n");
+  EXPECT_EQ(value("cpu/irq-affinity"), "8 of 9 interrupts off their NIC's NUMA node");
+  EXPECT_EQ(apply("cpu/irq-affinity", Value::text("numa-local")), "");
+  EXPECT_EQ(value("cpu/irq-affinity"), "numa-local");
+  EXPECT_EQ(host.text(irq(100)), "3\n") << "was on its node: left alone";
+  EXPECT_EQ(host.text(irq(101)), "0-7\n");
+  EXPECT_EQ(host.text(irq(108)), "8-15\n");
+  host.file(irq(101), "0-8\n");
+  EXPECT_EQ(value("cpu/irq-affinity"), "1 of 9 interrupts off their NIC's NUMA node");
+}
+
+TEST_F(Cpu, InterruptsAreSpreadOrLeftToAllCpus) {
+  host.remove(RecordedHost::sysfs("0000:02:00.0") + "/msi_irqs");  // its one interrupt can't reach two nodes
+  EXPECT_EQ(apply("cpu/irq-affinity", Value::text("spread")), "");
+  EXPECT_EQ(value("cpu/irq-affinity"), "spread");
+  EXPECT_EQ(host.text(irq(103)), "12\n");
+  EXPECT_EQ(apply("cpu/irq-affinity", Value::text("none")), "");
+  EXPECT_EQ(host.text(irq(103)), "0-15\n");
+  EXPECT_EQ(value("cpu/irq-affinity"), "none");
+}
+
+TEST_F(Cpu, ARunningIrqbalanceIsNamedNotFought) {
+  host.file("proc/4711/comm", "irqbalance\n");
+  EXPECT_NE(apply("cpu/irq-affinity", Value::text("numa-local")).find("irqbalance (process 4711)"),
+            std::string::npos);
+  EXPECT_EQ(host.text(irq(100)), "0-15\n");
+  EXPECT_EQ(value("cpu/irq-affinity"), "moved by irqbalance");
+  for (const unsigned number : {60U, 100U, 101U, 102U, 103U}) host.file(irq(number), "0-7\n");
+  for (const unsigned number : {108U, 109U, 110U, 111U}) host.file(irq(number), "8\n");
+  EXPECT_EQ(value("cpu/irq-affinity"), "numa-local") << "as wanted, whoever did it";
+}
+
+TEST_F(Cpu, OnOneNodeAllCpusAreLocal) {
+  host.remove("sys/devices/system/node/node1");
+  host.file("sys/devices/system/node/node0/cpulist", "0-15\n");
+  for (unsigned i = 0; i < 2; ++i)
+    host.file(RecordedHost::sysfs(RecordedHost::nic(i)) + "/local_cpulist", "0-15\n");
+  host.file(RecordedHost::sysfs("0000:02:00.0") + "/local_cpulist", "0-15\n");
+  EXPECT_EQ(value("cpu/irq-affinity"), "numa-local");
+  EXPECT_NE(apply("cpu/irq-affinity", Value::text("spread")).find("one NUMA node"), std::string::npos);
+}
+
+TEST_F(Cpu, AnAffinityThatIsNoListIsUnread) {
+  host.file(irq(100), "all of them\n");
+  EXPECT_NE(not_read("cpu/irq-affinity").find("is not a list of CPUs"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep

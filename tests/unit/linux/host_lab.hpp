@@ -1,0 +1,66 @@
+// A recorded host with its part of the linux driver: what is read of it, and what changes do to its files.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "drivers/linux/host/host_part.hpp"
+#include "tests/unit/linux/host_tree.hpp"
+#include "tests/unit/linux/lab.hpp"
+
+namespace lockstep {
+
+class HostLab : public ::testing::Test {
+ protected:
+  void SetUp() override { make({}); }
+
+  void make(std::vector<std::string> named, std::string nvml = "/nonexistent/libnvidia-ml.so.1") {
+    LinuxTarget target;
+    target.device = "gpu1";
+    target.root = host.root();
+    target.nvml_library = std::move(nvml);
+    for (const std::string& leaf : named) target.named.push_back(path(leaf));
+    part = host_part(target);
+  }
+
+  static Path path(const std::string& leaf) {
+    const auto parsed = Path::parse(leaf);
+    EXPECT_TRUE(parsed) << leaf;
+    return parsed ? *parsed : Path{};
+  }
+
+  Tree read() {
+    TreeBuilder tree;
+    unread.clear();
+    part->read(Scope{}, {}, tree, unread, within(std::chrono::seconds(5)));
+    return tree.build();
+  }
+  std::string value(const std::string& leaf) { return read().value(path(leaf)).to_string(); }
+  // Why the leaf could not be read; empty: it could.
+  std::string not_read(const std::string& leaf) {
+    read();
+    for (const Unread& one : unread)
+      if (one.row == path(leaf).row()) return one.why.text();
+    return {};
+  }
+  // Why this host lacks the leaf; empty: it does not.
+  std::string lacks(const std::string& leaf) {
+    const auto all = part->incapable({}, within(std::chrono::seconds(5)));
+    EXPECT_TRUE(all);
+    for (const Incapable& one : *all)
+      if (one.row == path(leaf).row() && (one.keys.empty() || one.keys[0] == path(leaf).key(0)))
+        return one.reason;
+    return {};
+  }
+  // What went wrong; empty: done.
+  std::string apply(const std::string& leaf, Value want) {
+    const auto answers = part->apply({{path(leaf), {}, want, 0}}, {}, within(std::chrono::seconds(5)));
+    EXPECT_EQ(answers.size(), 1U);
+    return answers[0] ? std::string(to_string(answers[0]->kind)) + ": " + answers[0]->text() : "";
+  }
+
+  RecordedHost host;
+  std::unique_ptr<LinuxPart> part;
+  std::vector<Unread> unread;
+};
+
+}  // namespace lockstep
