@@ -18,8 +18,9 @@ of="$release $version $(sha256sum <"$here/test_nic.c")"
 # What linux-headers depends on, less the compiler's metapackage.
 if [ "$(cat headers/made-of 2>/dev/null)" != "$release $version" ]; then
   rm -rf headers && mkdir headers
-  packages=(linux-headers-"$release" linux-headers-"${release%-amd64}"-common
-            "$(apt-cache depends linux-headers-"$release" | awk '/Depends: linux-kbuild-/ {print $2}')")
+  kbuild=$(apt-cache depends "linux-headers-$release" 2>/dev/null | awk '/Depends: linux-kbuild-/ {print $2}') ||
+    skip "apt offers no headers of $release"
+  packages=("linux-headers-$release" "linux-headers-${release%-amd64}-common" "$kbuild")
   (cd headers && apt-get -qq -o APT::Sandbox::User=root download "${packages[@]/%/=$version}") ||
     skip "the kernel's headers can't be downloaded"
   for package in headers/*.deb; do dpkg -x "$package" headers; done
