@@ -238,23 +238,37 @@ class Orderer {
     return static_cast<std::uint32_t>(std::max<std::size_t>(1, waves.size()));
   }
 
-  // Devices that carry traffic are spread over the waves of their policy, those of the reconciler's own path
-  // at the end; a device that carries none has nothing to lose and goes first.
+  // How many barriers a node waits for: what a whole tier waits for is a rollout of its own.
+  std::vector<std::uint32_t> stages() const {
+    std::vector<std::uint32_t> stage(graph_.nodes.size(), 0);
+    for (const std::uint32_t n : graph_.topological)
+      for (const std::uint32_t next : graph_.after[n])
+        stage[next] = std::max(stage[next], stage[n] + (graph_.nodes[n].device == kBarrier ? 1 : 0));
+    return stage;
+  }
+
+  // Devices that carry traffic are spread over the waves of their policy, stage by stage, those of the
+  // reconciler's own path at the end; a device that carries none has nothing to lose and goes first.
   void give_waves() {
-    std::map<const Policy*, std::vector<std::uint32_t>> devices;
-    for (std::uint32_t d = 0; d < atoms_.size(); ++d)
-      if (!atoms_[d].atoms.empty() && carries_traffic(d)) devices[input_.devices[d].policy].push_back(d);
-    std::map<std::uint32_t, std::uint32_t> own_wave;
-    for (auto& [policy, those] : devices) {
+    const std::vector<std::uint32_t> stage = stages();
+    std::map<std::pair<const Policy*, std::uint32_t>, std::vector<std::uint32_t>> devices;
+    for (std::uint32_t n = 0; n < own_nodes_; ++n) {
+      const std::uint32_t device = graph_.nodes[n].device;
+      auto& those = devices[{input_.devices[device].policy, stage[n]}];
+      if (carries_traffic(device) && (those.empty() || those.back() != device)) those.push_back(device);
+    }
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> own_wave;  // by device and stage
+    for (auto& [group, those] : devices) {
+      const Policy* const policy = group.first;
       if (policy == nullptr || policy->waves.empty()) continue;
       std::stable_sort(those.begin(), those.end(),
                        [this](std::uint32_t a, std::uint32_t b) { return on_own_path(a) < on_own_path(b); });
       for (std::size_t i = 0; i < those.size(); ++i)
-        own_wave[those[i]] = wave_of(i, those.size(), policy->waves);
+        own_wave[{those[i], group.second}] = wave_of(i, those.size(), policy->waves);
     }
-    for (OrderNode& node : graph_.nodes) {
-      if (node.device == kBarrier) continue;
-      if (const auto found = own_wave.find(node.device); found != own_wave.end())
+    for (std::uint32_t n = 0; n < own_nodes_; ++n) {
+      OrderNode& node = graph_.nodes[n];
+      if (const auto found = own_wave.find({node.device, stage[n]}); found != own_wave.end())
         node.own_wave = found->second;
       node.wave = node.own_wave;
     }

@@ -228,6 +228,33 @@ TEST(Plan, ADrainThatStopsTheRolloutHoldsAllLaterWaves) {
   }
 }
 
+// The hosts wait for all switches (an MTU grows there first): whoever would come first by name does not.
+TEST(Plan, EachTierThatWaitsForAnotherHasWavesOfItsOwn) {
+  Cluster cluster;
+  for (const char* const host : {"gpu1", "gpu2", "gpu3", "gpu4"}) {
+    cluster.add(host);
+    cluster.devices[host]->set(leaf("interface[rail0]/address[10.0.0.1/31]"), there());
+    cluster.want(host, "interface[rail0]/address[10.0.0.1/31]", there());
+    cluster.devices[host]->set(leaf("interface[rail0]/mtu"), number(1500));
+    cluster.want(host, "interface[rail0]/mtu", number(9000));
+  }
+  for (const char* const spine : {"spine0", "spine1"}) {
+    cluster.add(spine, "spine");
+    cluster.devices[spine]->set(leaf("bgp/neighbor[down0]"), there());
+    cluster.want(spine, "bgp/neighbor[down0]", there());
+    cluster.devices[spine]->set(leaf("interface[down0]/mtu"), number(1500));
+    cluster.want(spine, "interface[down0]/mtu", number(9216));
+    cluster.wiring.redundancy_group[spine] = "spine0";
+  }
+  cluster.policy = Policy{};
+  cluster.policy->by_group = true;
+  cluster.policy->waves = {{false, 1}, {true, 0.5}, {true, 1.0}};
+  std::map<std::string, std::uint32_t> waves;
+  for (const Step& step : cluster.plan().steps) waves[step.device] = step.wave;
+  EXPECT_EQ(waves, (std::map<std::string, std::uint32_t>{
+                       {"spine0", 1}, {"spine1", 2}, {"gpu1", 2}, {"gpu2", 3}, {"gpu3", 4}, {"gpu4", 4}}));
+}
+
 // Two leaves of a pair, each with a bare port to one host: nothing in the leaves' own trees says that the
 // ports carry traffic.
 Cluster leaves_of_a_host() {
