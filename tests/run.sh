@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Passes the tests: installs what is missing, builds with ASan and UBSan, runs the fast suite. `tests/run.sh all` runs
-# the long one too: the executor under TSan, and, on an optimised build, the twin end to end, 1,000 seeds of a
+# the long one too: clang-tidy, the executor under TSan, and, on an optimised build, the twin end to end, 1,000 seeds of a
 # simulated cluster of 200 devices, and tests under Debian's own kernel in an emulated machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,6 +15,8 @@ if [ "${1:-fast}" = all ]; then
   cmake --build --preset tsan --target unit_runtime
   # TSan of g++ 12 can't place its shadow under the address randomisation of newer kernels (personality(2)).
   setarch "$(uname -m)" -R build/tsan/bin/unit_runtime
+  # What the compiler does not see, in what ships (.clang-tidy says which checks, and why not others).
+  run-clang-tidy-16 -quiet -p build/asan "^$PWD/(specs|drivers|bench|reconciler|examples)/" 2>/dev/null
   cmake --preset bench >/dev/null
   cmake --build --preset bench --target lockstep simulate vm_tests
   ctest --preset bench --no-tests=error --label-regex 'long|vm'
