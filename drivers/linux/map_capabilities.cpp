@@ -99,7 +99,7 @@ const std::string& marker_reason() {
   return reason;
 }
 
-void add(std::vector<Incapable>& out, std::span<const RowId> rows, std::vector<std::string> keys,
+void add(std::vector<Incapable>& out, std::span<const RowId> rows, const std::vector<std::string>& keys,
          const std::string& reason) {
   for (const RowId one : rows) out.push_back(Incapable{one, keys, reason});
 }

@@ -39,7 +39,7 @@ constexpr std::string_view to_string(ErrorKind kind) {
   return "unknown";
 }
 
-struct [[nodiscard]] Error {  // NOLINT(clang-analyzer-core.uninitialized.Assign): TRY's variant holds one
+struct [[nodiscard]] Error {
   ErrorKind kind;
   std::string what;  // one sentence, no newline, no trailing full stop; names the thing at fault
   std::shared_ptr<const Error> cause = nullptr;
