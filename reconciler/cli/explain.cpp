@@ -9,6 +9,7 @@
 #include "drivers/linux/driver.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/opened_cluster.hpp"
+#include "reconciler/engine/plan.hpp"
 #include "reconciler/report/folded_changes.hpp"
 #include "reconciler/report/table.hpp"
 #include "specs/fabric/codes.hpp"
@@ -82,16 +83,29 @@ nlohmann::json explanation_json(const OpenedCluster& cluster, const Explanation&
                                 const std::vector<std::string>& calls) {
   const Sources& sources = cluster.catalog.sources;
   nlohmann::json terms = nlohmann::json::array();
-  for (const ExplainTerm& term : e.terms)
+  for (const ExplainTerm& term : e.terms) {
     terms.push_back({{"name", term.name},
                      {"value", term.value},
                      {"source", term.source},
                      {"at", place_text(sources, term.at)}});
+    if (term.number) {
+      terms.back()["value"] = *term.number;
+      terms.back()["unit"] = term.unit;
+    }
+  }
+  nlohmann::json overruled = nlohmann::json::array();
+  for (const Overruled& one : e.overruled) {
+    const Origin& from = cluster.compiled.origins[one.origin];
+    overruled.push_back(
+        {{"want", to_json(one.want)}, {"object", from.object}, {"at", place_text(sources, from.at)}});
+  }
   return {{"apiVersion", "lockstep.dev/v1alpha1"},
           {"kind", "Explanation"},
           {"device", e.device},
           {"path", e.path.text()},
-          {"value", e.value.to_string()},
+          {"value", to_json(e.value)},
+          {"unit", e.unit},
+          {"doc", e.doc},
           {"origin",
            {{"file", sources.files[e.origin.at.file].name},
             {"line", e.origin.at.line},
@@ -100,6 +114,7 @@ nlohmann::json explanation_json(const OpenedCluster& cluster, const Explanation&
             {"rule", e.origin.rule}}},
           {"sentence", e.sentence},
           {"terms", terms},
+          {"overruled", overruled},
           {"native", calls}};
 }
 

@@ -12,9 +12,10 @@
 namespace lockstep {
 namespace {
 
+// Twelve digits: what a product of two decimal constants is, without what binary makes of it.
 std::string number_text(double value) {
   char text[32];
-  const auto [end, error] = std::to_chars(text, text + sizeof text, value);
+  const auto [end, error] = std::to_chars(text, text + sizeof text, value, std::chars_format::general, 12);
   return error == std::errc() ? std::string(text, end) : "?";
 }
 
@@ -52,19 +53,24 @@ class Explainer {
   }
   const Fabric* said() const { return fabric_ == kNone ? nullptr : &catalog_.fabrics[fabric_]; }
   void term(std::string name, std::string value, std::string source = {}, Position at = {}) {
-    out_.terms.push_back({std::move(name), std::move(value), std::move(source), at});
+    out_.terms.push_back({std::move(name), std::move(value), std::move(source), at, {}, {}});
+  }
+  void quantity(std::string name, double number, std::string unit, std::string source = {},
+                Position at = {}) {
+    term(std::move(name), number_text(number) + (unit.empty() ? "" : " " + unit), std::move(source), at);
+    out_.terms.back().number = number;
+    out_.terms.back().unit = std::move(unit);
   }
   void constants(const std::vector<Constant>& all) {
-    for (const Constant& one : all)
-      term(one.name, number_text(one.value) + (one.unit.empty() ? "" : " " + one.unit), one.source);
+    for (const Constant& one : all) quantity(one.name, one.value, one.unit, one.source);
   }
   // The number that the allocation gave to a name in a pool.
   void numbered(const std::string& pool, const std::string& name) {
     const auto found = compiled_.allocation.lock.pools.find("Fabric/" + *said()->metadata.name + " " + pool);
     if (found == compiled_.allocation.lock.pools.end()) return;
     if (const auto member = found->second.find(name); member != found->second.end())
-      term("number of " + name, std::to_string(member->second),
-           "its place in the hostlist, or " + std::string(kAllocationLockFile));
+      quantity("number of " + name, static_cast<double>(member->second), "",
+               "its place in the hostlist, or " + std::string(kAllocationLockFile));
   }
   void block(DeviceIndex leaf);
   void aggregate();
@@ -162,8 +168,8 @@ void Explainer::headroom() {
   if (!computed) return;
   term("platform", std::string(topology_.ports[port_].platform));
   constants(computed->constants);
-  term("xoff", std::to_string(computed->xoff) + " B");
-  term("xon", std::to_string(computed->xon) + " B");
+  quantity("xoff", static_cast<double>(computed->xoff), "B");
+  quantity("xon", static_cast<double>(computed->xon), "B");
 }
 
 void Explainer::ecn() {
@@ -208,7 +214,7 @@ void Explainer::ecmp() {
 void Explainer::cable() {
   if (link_ == nullptr) return;
   term("cable", topology_.port_text(link_->a) + " - " + topology_.port_text(link_->b), "", link_->at);
-  if (link_->rail != kNone) term("rail", std::to_string(link_->rail));
+  if (link_->rail != kNone) quantity("rail", link_->rail, "");
 }
 
 void Explainer::rails() {

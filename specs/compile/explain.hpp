@@ -5,6 +5,7 @@
 // Refuses: a device or leaf that the specs do not have (the error names near ones).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,10 @@ namespace lockstep {
 struct ExplainTerm {
   std::string name;
   std::string value;
-  std::string source;  // a platform's source, a lock, a pool; may be empty
-  Position at{};       // the spec line, where there is one
+  std::string source;              // a platform's source, a lock, a pool; may be empty
+  Position at{};                   // the spec line, where there is one
+  std::optional<double> number{};  // what `value` says, where it is one, in `unit`
+  std::string unit{};
 };
 
 struct Explanation {

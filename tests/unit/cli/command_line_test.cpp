@@ -1,31 +1,7 @@
-#include "reconciler/cli/command_line.hpp"
-
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
+#include "said.hpp"
 
 namespace lockstep {
 namespace {
-
-struct Said {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Said say(std::vector<std::string> words) {
-  words.insert(words.begin(), "lockstep");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  Said said;
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  said.code = run_command_line(static_cast<int>(argv.size()), argv.data());
-  said.out = testing::internal::GetCapturedStdout();
-  said.err = testing::internal::GetCapturedStderr();
-  return said;
-}
 
 TEST(CommandLine, NamesTheWordsThatAnOptionTakes) {
   const Said said = say({"topology", ".", "-o", "xml"});

@@ -71,6 +71,38 @@ TEST_F(JournalFile, RefusesASecondWriterAndNamesTheFirst) {
   EXPECT_NE(second.error().what.find("lockstep apply pod1"), std::string::npos);
 }
 
+TEST_F(JournalFile, TheLockDiesWithItsOwnerHoweverThatDies) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto journal = Journal::open(directory, {.command = "lockstep apply", .read_only = false});
+    const char word = journal ? 'y' : 'n';
+    if (write(ready[1], &word, 1) != 1) _exit(1);
+    pause();
+    _exit(0);
+  }
+  char word = 0;
+  ASSERT_EQ(read(ready[0], &word, 1), 1);
+  ASSERT_EQ(word, 'y');
+  const auto taken = Journal::open(directory, {.command = "lockstep watch", .read_only = false});
+  ASSERT_FALSE(taken);
+  EXPECT_NE(taken.error().what.find("process " + std::to_string(child) + " since "), std::string::npos);
+  EXPECT_NE(taken.error().what.find("(lockstep apply)"), std::string::npos);
+  kill(child, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  // The file still names the dead process; the lock is not in its text.
+  const auto next = open("lockstep watch");
+  EXPECT_GT(next->epoch(), 1U);
+  const auto third = Journal::open(directory, {.command = "", .read_only = false});
+  ASSERT_FALSE(third);
+  EXPECT_NE(third.error().what.find("process " + std::to_string(getpid())), std::string::npos);
+  EXPECT_EQ(third.error().what.find("process " + std::to_string(child)), std::string::npos);
+  close(ready[0]);
+  close(ready[1]);
+}
+
 TEST_F(JournalFile, ReadersNeedNoLock) {
   const auto writer = open();
   const auto reader = Journal::open(directory, {.command = "", .read_only = true});

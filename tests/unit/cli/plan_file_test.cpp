@@ -1,0 +1,116 @@
+#include "reconciler/cli/plan_file.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "drivers/runtime/simulated_executor.hpp"
+#include "drivers/sim/simulated_device.hpp"
+#include "reconciler/engine/apply.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+class NoLedger final : public Ledger {
+ public:
+  std::uint64_t epoch() const override { return 1; }
+  Result<std::uint64_t> begin(const Plan&, const std::string&, const std::string&) override { return 1; }
+  Result<Done> ticket(std::uint64_t, const LedgerTicket&) override { return Done{}; }
+  Result<Done> receipt(const std::string&, TicketState, const std::string&) override { return Done{}; }
+  Result<Done> gate(std::uint64_t, GateState) override { return Done{}; }
+  Result<Done> end(std::uint64_t, const std::string&) override { return Done{}; }
+};
+
+// Two hosts that want an MTU, and a plan for them in a file.
+class PlanFileOfTwo : public ::testing::Test {
+ protected:
+  PlanFileOfTwo() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-plan-XXXXXX").string();
+    folder = mkdtemp(pattern.data());
+    file = folder + "/plan.json";
+    std::vector<FleetDevice> list;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::string name = "gpu" + std::to_string(i + 1);
+      auto device = std::make_unique<SimulatedDevice>(name, i);
+      devices[i] = device.get();
+      attached[i].driver = std::move(device);
+      intents[i].device = name;
+      intents[i].want.set(mtu, Value::integer(9000));
+      list.push_back({name, "host", &intents[i], {&attached[i]}, Lane::local});
+    }
+    fleet = *Fleet::make(std::move(list), {});
+    const Plan plan = *make_plan(input_of(fleet, observe(fleet, executor), origins, sources, {}));
+    Aim aim;
+    aim.specs = {folder};
+    aim.twin = true;
+    const Result<Done> written = write_plan_file(file, aim, plan);
+    if (!written) throw std::runtime_error(written.error().text());
+    digest = plan.digest;
+  }
+  ~PlanFileOfTwo() override { std::filesystem::remove_all(folder); }
+
+  std::string text() {
+    std::ifstream in(file);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  }
+  std::string refused(const std::string& content) {
+    std::ofstream(file, std::ios::trunc) << content;
+    const Result<PlanFile> read = read_plan_file(file);
+    return read ? "" : read.error().text();
+  }
+
+  const Path mtu = Path(row("interface[*]/mtu"), {"rail0"});
+  std::string folder;
+  std::string file;
+  std::string digest;
+  SimulatedExecutor executor{1};
+  SimulatedDevice* devices[2];
+  Attached attached[2];
+  Intent intents[2];
+  Fleet fleet;
+  Origins origins;
+  Sources sources;
+};
+
+TEST_F(PlanFileOfTwo, IsReadAsItWasWritten) {
+  const Result<PlanFile> read = read_plan_file(file);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->plan.digest, digest);
+  EXPECT_EQ(read->plan.steps.size(), 2U);
+  EXPECT_EQ(read->aim.specs, std::vector<std::string>{folder});
+  EXPECT_TRUE(read->aim.twin);
+  EXPECT_TRUE(is_plan_file({file}));
+  EXPECT_FALSE(is_plan_file({folder}));
+}
+
+TEST_F(PlanFileOfTwo, IsAppliedButForTheDeviceWhoseGroundHasMoved) {
+  devices[0]->set(mtu, Value::integer(1234));
+  const Result<PlanFile> read = read_plan_file(file);
+  ASSERT_TRUE(read);
+  const auto moved = moved_ground(read->plan, fleet, observe(fleet, executor));
+  ASSERT_EQ(moved.size(), 1U);
+  EXPECT_EQ(moved.begin()->second, "the ground of gpu1 has moved since the plan was made");
+  NoLedger ledger;
+  const ApplyReport report = apply(fleet, executor, ledger, without(read->plan, moved), {});
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(devices[0]->truth().value(mtu), Value::integer(1234));
+  EXPECT_EQ(devices[1]->truth().value(mtu), Value::integer(9000));
+}
+
+TEST_F(PlanFileOfTwo, ThatWasEditedCutOrIsAnotherDocumentIsRefused) {
+  std::string edited = text();
+  edited.replace(edited.find("9000"), 4, "1280");
+  EXPECT_NE(refused(edited).find("was edited or cut"), std::string::npos);
+  EXPECT_NE(refused(edited.substr(0, edited.size() / 2)).find("is not a plan"), std::string::npos);
+  EXPECT_NE(refused("{}").find("is not a plan"), std::string::npos);
+  EXPECT_NE(refused("[1, 2]").find("is not a plan"), std::string::npos);
+  std::filesystem::remove(file);
+  EXPECT_FALSE(read_plan_file(file));
+}
+
+}  // namespace
+}  // namespace lockstep

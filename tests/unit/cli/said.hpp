@@ -1,0 +1,32 @@
+// A command of the program, run in this process: what it said, and its exit code.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "reconciler/cli/command_line.hpp"
+
+namespace lockstep {
+
+struct Said {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+inline Said say(std::vector<std::string> words) {
+  words.insert(words.begin(), "lockstep");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  Said said;
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  said.code = run_command_line(static_cast<int>(argv.size()), argv.data());
+  said.out = testing::internal::GetCapturedStdout();
+  said.err = testing::internal::GetCapturedStderr();
+  return said;
+}
+
+}  // namespace lockstep
