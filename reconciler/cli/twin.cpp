@@ -78,17 +78,19 @@ std::string report_text(const OpenedCluster& cluster, const TwinReport& report, 
 }
 
 int list_faults(const Console& console) {
-  Table table({{"fault"}, {"arguments"}, {"what it does"}});
+  const Terminal& terminal = console.out();
   nlohmann::json all = nlohmann::json::array();
   for (const Fault& fault : faults()) {
-    table.add(
-        {console.out().paint(Ink::cyan, fault.name), std::string(fault.arguments), std::string(fault.what)});
-    all.push_back({{"name", fault.name}, {"arguments", fault.arguments}, {"what", fault.what}});
+    all.push_back({{"name", fault.name},
+                   {"arguments", fault.arguments},
+                   {"what", fault.what},
+                   {"shownBy", fault.shown_by}});
+    if (!console.is_text()) continue;
+    console.print(fmt::format("{} {}\n  {}\n  {}\n", terminal.paint(Ink::cyan, std::string(fault.name)),
+                              fault.arguments, fault.what,
+                              terminal.paint(Ink::dim, fmt::format("shown by: {}", fault.shown_by))));
   }
-  if (console.is_text())
-    console.print(table.render(console.out()));
-  else
-    console.print_document(all);
+  if (!console.is_text()) console.print_document(all);
   return kExitInSync;
 }
 

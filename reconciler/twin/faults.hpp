@@ -3,8 +3,9 @@
 //
 // Promises: made natively (netlink, the daemon's vty, /proc/sys, a signal to our own daemon), only inside the
 // twin's namespaces, and each tells exactly what it did, with what was there before. There is no undo:
-// healing is the reconciler's work. Refuses: an unknown fault, a missing or senseless argument, a device that
-// the twin has not, a parameter outside net.* (it would be this machine's), with nothing changed.
+// naming and healing are the reconciler's work (tests/twin holds it to both). Refuses: an unknown fault, a
+// missing or senseless argument, a device that the twin has not, a parameter outside net.* (it would be this
+// machine's), with nothing changed.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +40,7 @@ struct Fault {
   std::string_view name;
   std::string_view arguments;  // "DEVICE PORT [MTU=1500]"
   std::string_view what;       // what goes wrong, in words
+  std::string_view shown_by;   // which leaves of `drift`, or what else; and what ends it
   std::string_view native;     // how it is done
   std::size_t least = 0;       // arguments after the device
   std::size_t most = 0;

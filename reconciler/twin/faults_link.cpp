@@ -53,9 +53,15 @@ Result<FaultLines> write_parameter(const FaultOrder& order, const std::string& n
   });
 }
 
-// One veth end on its way: renamed, and moved when `to` is given. Moving flushes addresses and sets it down.
+struct Destination {
+  const Descriptor* netns = nullptr;  // none: it stays where it is
+  std::uint32_t index = 0;            // that it gets there; 0: the kernel's choice
+};
+
+// One veth end on its way: renamed, and moved when there is a namespace to go to. Moving flushes addresses
+// and sets it down.
 Result<Done> relocate(const FaultOrder& order, std::uint32_t index, const std::string& name,
-                      const Descriptor* to) {
+                      const Destination& to = {}) {
   std::optional<Error> failed;
   TRY_DONE(in_namespace(order.at.netns_path, [&] {
     auto socket = netlink::Socket::open(NETLINK_ROUTE);
@@ -70,13 +76,28 @@ Result<Done> relocate(const FaultOrder& order, std::uint32_t index, const std::s
     netlink::Request rename(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK);
     header.ifi_change = 0;
     rename.header(header).put_text(IFLA_IFNAME, name);
-    if (to != nullptr) rename.put_number(IFLA_NET_NS_FD, to->number());
+    if (to.netns != nullptr) rename.put_number(IFLA_NET_NS_FD, to.netns->number());
+    if (to.index != 0) rename.put_number(IFLA_NEW_IFINDEX, to.index);
     auto moved = socket->change(rename, order.call);
     if (!moved) return void(failed = std::move(moved.error()));
     if (moved->code != 0) failed = netlink::to_error(*moved, "move " + name);
   }));
   if (failed) return *std::move(failed);
   return Done{};
+}
+
+// lldpd 1.0.16 takes a port with the name and the index of one that has just gone for that one, and stays
+// deaf on it; a real port does not go when its cable does.
+Result<std::uint32_t> fresh_index(const FaultOrder& order) {
+  Result<std::uint32_t> out = std::uint32_t{0};
+  TRY_DONE(in_namespace(order.at.netns_path, [&] {
+    auto socket = netlink::Socket::open(NETLINK_ROUTE);
+    if (!socket) return void(out = std::move(socket.error()));
+    auto links = read_links(*socket, order.call);
+    if (!links) return void(out = std::move(links.error()));
+    for (const Link& one : *links) *out = std::max(*out, one.index + 1);
+  }));
+  return out;
 }
 
 Result<Done> set_up(const FaultOrder& order, const std::string& port) {
@@ -185,10 +206,11 @@ Result<FaultLines> break_miscabled(const FaultOrder& order) {
   if (same && one.name == two.name)
     return Error{ErrorKind::invalid_spec, "a cable can't be swapped with itself"};
   constexpr const char* kOnTheWay = "ls-swap";
-  TRY_DONE(relocate(order, one.index, kOnTheWay, same ? nullptr : &there));
-  TRY_DONE(relocate(other, two.index, one.name, same ? nullptr : &here));
+  TRY(const std::uint32_t fresh, fresh_index(order));
+  TRY_DONE(relocate(order, one.index, kOnTheWay, same ? Destination{} : Destination{&there, 0}));
+  TRY_DONE(relocate(other, two.index, one.name, same ? Destination{} : Destination{&here, fresh}));
   TRY(const Link moved, port_of(other, kOnTheWay));
-  TRY_DONE(relocate(other, moved.index, two.name, nullptr));
+  TRY_DONE(relocate(other, moved.index, two.name));
   if (one.admin_up) TRY_DONE(set_up(order, one.name));
   if (two.admin_up) TRY_DONE(set_up(other, two.name));
   return FaultLines{fmt::format("{0}:{1} and {2}:{3}: the cables at these two ports are swapped ({4})",

@@ -100,7 +100,7 @@ TEST(FaultTable, EveryFaultIsNamedOnceInOrderAndExplained) {
     EXPECT_LT(last, one.name);
     last = one.name;
     EXPECT_TRUE(one.arguments.starts_with("DEVICE")) << one.name;
-    EXPECT_FALSE(one.what.empty() || one.native.empty()) << one.name;
+    EXPECT_FALSE(one.what.empty() || one.shown_by.empty() || one.native.empty()) << one.name;
     EXPECT_NE(one.make, nullptr);
     EXPECT_LE(one.least, one.most);
   }
