@@ -121,7 +121,7 @@ void Compiler::select_hosts() {
     bool any_switch = false;
     for (DeviceIndex i = 0; i < out_.topology.devices.size(); ++i) {
       const TopologyDevice& device = out_.topology.devices[i];
-      if (!selects(*said.selector, catalog_.device_sets[device.set], device.name)) continue;
+      if (!selects(*said.selector, catalog_.device_sets[device.set], device.ordinal, device.name)) continue;
       any_switch = any_switch || device.is_switch();
       if (device.is_switch()) continue;
       host_profiles_[i].push_back(profile);
@@ -164,7 +164,9 @@ Compiler::Signature Compiler::signature(DeviceIndex index) const {
   const Topology& topology = out_.topology;
   const TopologyDevice& device = topology.devices[index];
   Signature out{device.set, device.port_count, static_cast<std::uint32_t>(host_profiles_[index].size()),
-                static_cast<std::uint32_t>(vlans_of_[index].size())};
+                static_cast<std::uint32_t>(vlans_of_[index].size()),
+                // Of one set, only an inventory's devices differ in it.
+                catalog_.device_sets[device.set].inventory.empty() ? 0 : intern(device.platform)};
   out.insert(out.end(), host_profiles_[index].begin(), host_profiles_[index].end());
   for (const auto& [fabric, vlan] : vlans_of_[index]) out.insert(out.end(), {fabric, vlan});
   for (const TopologyPort& port : topology.ports_of(index)) {

@@ -18,7 +18,7 @@ std::vector<std::uint32_t> rollout_policies(const Catalog& catalog, const Topolo
     const TopologyDevice& device = topology.devices[d];
     std::uint32_t rival = kNone;  // of the same priority as the chosen one
     for (std::uint32_t p = 0; p < all.size(); ++p) {
-      if (!selects(*all[p].selector, catalog.device_sets[device.set], device.name)) continue;
+      if (!selects(*all[p].selector, catalog.device_sets[device.set], device.ordinal, device.name)) continue;
       if (chosen[d] == kNone || *all[p].priority > *all[chosen[d]].priority) {
         chosen[d] = p;
         rival = kNone;

@@ -23,7 +23,6 @@ std::string sources(const Headroom& headroom) {
 struct SwitchBuffer {
   const ProofContext& context;
   DeviceIndex device;
-  const DeviceSet& set;
   Position at;  // of the platform
 
   void prove() const {
@@ -105,9 +104,9 @@ void prove_buffers(const ProofContext& context) {
   if (std::all_of(context.lossless.begin(), context.lossless.end(), [](auto count) { return count == 0; }))
     return;
   prove_lengths(context);
-  // Switches of one DeviceSet are mostly alike: each kind (set, ports by fabric) is proved once, by its
-  // fullest device.
-  std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, DeviceIndex> kinds;
+  // Switches of one DeviceSet are mostly alike: each kind (set, platform, ports by fabric) is proved once, by
+  // its fullest device.
+  std::map<std::tuple<std::uint32_t, std::string_view, std::vector<std::uint32_t>>, DeviceIndex> kinds;
   for (DeviceIndex index = 0; index < context.topology.devices.size(); ++index) {
     const TopologyDevice& device = context.topology.devices[index];
     if (!device.is_switch()) continue;
@@ -117,13 +116,12 @@ void prove_buffers(const ProofContext& context) {
         ++laws[{context.topology.links[port.link].fabric, context.topology.links[port.link].law}];
     std::vector<std::uint32_t> kind;
     for (const auto& [law, count] : laws) kind.insert(kind.end(), {law.first, law.second, count});
-    kinds.try_emplace({device.set, std::move(kind)}, index);
+    kinds.try_emplace({device.set, device.platform, std::move(kind)}, index);
   }
   std::set<std::pair<std::string, Position>> reported;
   for (const auto& [kind, index] : kinds) {
-    const DeviceSet& set = context.catalog.device_sets[kind.first];
     const std::size_t before = context.out.size();
-    SwitchBuffer{context, index, set, place(set.platform, place(set.names, set.at))}.prove();
+    SwitchBuffer{context, index, context.platform_at(index)}.prove();
     // Kinds of one set differ in how many ports are cabled: the first report of a rule at a line is enough.
     for (std::size_t i = before; i < context.out.size();) {
       if (reported.insert({context.out[i].code, context.out[i].at}).second) {

@@ -14,13 +14,14 @@
 
 namespace lockstep {
 
-// Ports that are alike: of one entry of one DeviceSet, in one fabric.
+// Ports that are alike: of one entry of one DeviceSet, in one fabric, of one platform.
 struct PortClass {
   std::uint32_t set = 0;
   std::uint32_t entry = kNone;
   FabricIndex fabric = 0;
+  std::string_view platform;
   PortIndex example = 0;
-  auto key() const { return std::tuple(set, entry, fabric); }
+  auto key() const { return std::tuple(set, entry, fabric, platform); }
 };
 
 struct ProofContext {
@@ -41,6 +42,8 @@ struct ProofContext {
   Position platform_at(const PortClass& one) const;
   // Where the ports of a class are said.
   Position ports_at(const PortClass& one) const;
+  // Where a device's platform is said, or should be.
+  Position platform_at(DeviceIndex device) const;
 
   void error(std::string_view code, Position at, std::string message, std::string hint,
              std::vector<Related> related = {}) const;
@@ -56,6 +59,8 @@ template <class T>
 Position place(const Said<T>& field, Position otherwise) {
   return field.said && field.at.file != 0 ? field.at : otherwise;
 }
+
+inline Position place(Position at, Position otherwise) { return at.file != 0 ? at : otherwise; }
 
 // By tier, whether its switches share one AS number.
 std::array<bool, 4> tiers_of_one_asn(const Fabric& fabric);

@@ -54,7 +54,8 @@ class ExceptionTable {
     for (const HostProfile& one : catalog.host_profiles)
       add(one, [&](DeviceIndex index) {
         const TopologyDevice& device = topology.devices[index];
-        return !device.is_switch() && selects(*one.selector, catalog.device_sets[device.set], device.name);
+        return !device.is_switch() &&
+               selects(*one.selector, catalog.device_sets[device.set], device.ordinal, device.name);
       });
   }
 

@@ -69,13 +69,13 @@ ProofContext::ProofContext(const Catalog& all, const Topology& graph, Diagnostic
     profiles.push_back(profile_of(catalog, catalog.fabrics[fabric]));
     lossless.push_back(profiles.back() == nullptr ? 0 : lossless_classes(*profiles.back()));
   }
-  std::set<std::tuple<std::uint32_t, std::uint32_t, FabricIndex>> seen;
-  std::tuple<std::uint32_t, std::uint32_t, FabricIndex> last{kNone, kNone, kNone};
+  std::set<decltype(PortClass{}.key())> seen;
+  decltype(PortClass{}.key()) last{kNone, kNone, kNone, {}};
   for (PortIndex index = 0; index < topology.ports.size(); ++index) {
     const TopologyPort& port = topology.ports[index];
     if (port.link == kNone) continue;
     const PortClass one{topology.devices[port.device].set, port.entry, topology.links[port.link].fabric,
-                        index};
+                        port.platform, index};
     if (one.key() == last) continue;
     last = one.key();
     if (seen.insert(last).second) ports.push_back(one);
@@ -100,14 +100,21 @@ Position ProofContext::ports_at(const PortClass& one) const {
   if (one.entry != kNone && one.entry < set.interfaces.size()) return set.interfaces[one.entry].name.at;
   if (one.entry != kNone && set.interfaces.empty() && one.entry < set.ports.size())
     return set.ports[one.entry].name.at;
-  return place(set.names, set.at);
+  return place(name_at(set, topology.devices[topology.ports[one.example].device].ordinal), set.at);
 }
 
 Position ProofContext::platform_at(const PortClass& one) const {
   const DeviceSet& set = catalog.device_sets[one.set];
   if (one.entry != kNone && one.entry < set.interfaces.size() && set.interfaces[one.entry].platform.said)
     return set.interfaces[one.entry].platform.at;
-  return place(set.platform, ports_at(one));
+  return place(platform_said(set, topology.devices[topology.ports[one.example].device].ordinal),
+               ports_at(one));
+}
+
+Position ProofContext::platform_at(DeviceIndex index) const {
+  const TopologyDevice& device = topology.devices[index];
+  const DeviceSet& set = catalog.device_sets[device.set];
+  return place(platform_said(set, device.ordinal), place(name_at(set, device.ordinal), set.at));
 }
 
 void ProofContext::error(std::string_view code, Position at, std::string message, std::string hint,

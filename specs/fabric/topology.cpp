@@ -134,7 +134,7 @@ void Expansion::add_devices() {
                                                 .role = *said.role,
                                                 .set = set,
                                                 .ordinal = i,
-                                                .platform = interned_text(intern(*said.platform)),
+                                                .platform = interned_text(intern(*platform_said(said, i))),
                                                 .drivers = drivers});
   }
   devices_.reserve(topology.devices.size());
@@ -144,9 +144,10 @@ void Expansion::add_devices() {
     if (fresh) continue;
     const DeviceSet& set = catalog_.device_sets[device.set];
     const DeviceSet& other = catalog_.device_sets[topology.devices[first->second].set];
-    report(fabric_code::device_twice, set.names.at,
+    report(fabric_code::device_twice, name_at(set, device.ordinal),
            "the device " + device.name + " is already in DeviceSet/" + *other.metadata.name,
-           "a device belongs to one DeviceSet", {{other.names.at, "first named here"}});
+           "a device belongs to one DeviceSet",
+           {{name_at(other, topology.devices[first->second].ordinal), "first named here"}});
   }
   for (const auto& [name, device] : devices_) topology.by_name.push_back(device);
   std::sort(topology.by_name.begin(), topology.by_name.end(), [&](DeviceIndex a, DeviceIndex b) {

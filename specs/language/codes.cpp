@@ -11,7 +11,7 @@ constexpr CodeRow rows[] = {
     {code::not_utf8, "a file is UTF-8", "a YAML stream has one encoding; columns and names would be guesses"},
     {code::control_character, "no control characters but tab and line ends",
      "YAML 1.2 5.1 forbids them; a NUL cuts text short in many tools"},
-    {code::syntax, "a file is YAML", "what cannot be parsed cannot be checked"},
+    {code::syntax, "a file is YAML, an inventory CSV (RFC 4180)", "what cannot be parsed cannot be checked"},
     {code::too_deep, "nesting is at most 64 deep", "a parser's stack must not depend on its input"},
     {code::too_many_nodes, "a document is at most 1,000,000 nodes, aliases expanded, a file 4,000,000",
      "a few lines of aliases can stand for billions of nodes"},
@@ -75,6 +75,8 @@ constexpr CodeRow rows[] = {
      "memory and time stay bounded"},
     {code::no_leaves, "overrides and raw stand in an object that covers devices",
      "they would be left out without a word"},
+    {code::not_read, "an inventory is one that lockstep can read",
+     "its devices would be missing without a word"},
 };
 
 }  // namespace

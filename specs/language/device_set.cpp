@@ -49,8 +49,12 @@ constexpr Field bond_fields[] = {
     field<&Bond::multihoming>("multihoming", "the bond's other end is several switches"),
 };
 constexpr Field from_fields[] = {
-    field<&From::csv>("csv", "a file, relative to the spec", {.form = Form::sentence}),
-    field<&From::netbox>("netbox", "URL of the device query", {.form = Form::sentence}),
+    field<&From::csv>(
+        "csv",
+        "a CSV file, relative to the spec; its first line names the columns: name, platform, and labels",
+        {.form = Form::sentence}),
+    field<&From::netbox>("netbox", "URL of the device query (reported as not read)",
+                         {.form = Form::sentence}),
 };
 constexpr Field fields[] = {
     field<&DeviceSet::names>("names", "the devices, a hostlist", {.form = Form::hostlist}),
@@ -111,16 +115,41 @@ void check_set(const DeviceSet& set, Span span, Reporter& reporter) {
 
 }  // namespace
 
-bool has_labels(const DeviceSet& set, const Selector& selector) {
-  return std::all_of(selector.match_labels.begin(), selector.match_labels.end(), [&set](const auto& want) {
-    const Said<std::string>* const have = find_entry(set.metadata.labels, *want.key);
+namespace {
+
+bool has_labels(const DeviceSet& set, const InventoryRow* row, const Selector& selector) {
+  return std::all_of(selector.match_labels.begin(), selector.match_labels.end(), [&](const auto& want) {
+    const Said<std::string>* have = row == nullptr ? nullptr : find_entry(row->labels, *want.key);
+    if (have == nullptr) have = find_entry(set.metadata.labels, *want.key);
     return have != nullptr && **have == *want.value;
   });
 }
 
-bool selects(const Selector& selector, const DeviceSet& set, std::string_view device) {
-  return has_labels(set, selector) &&
+const InventoryRow* row_of(const DeviceSet& set, std::size_t place) {
+  return place < set.inventory.size() ? &set.inventory[place] : nullptr;
+}
+
+}  // namespace
+
+bool has_labels(const DeviceSet& set, const Selector& selector) {
+  if (set.inventory.empty()) return has_labels(set, nullptr, selector);
+  return std::any_of(set.inventory.begin(), set.inventory.end(),
+                     [&](const InventoryRow& row) { return has_labels(set, &row, selector); });
+}
+
+bool selects(const Selector& selector, const DeviceSet& set, std::size_t place, std::string_view device) {
+  return has_labels(set, row_of(set, place), selector) &&
          (!selector.names.said || index_in_hostlist(*selector.names, device).has_value());
+}
+
+Position name_at(const DeviceSet& set, std::size_t place) {
+  const InventoryRow* const row = row_of(set, place);
+  return row != nullptr ? row->name.at : set.names.at;
+}
+
+const Said<std::string>& platform_said(const DeviceSet& set, std::size_t place) {
+  const InventoryRow* const row = row_of(set, place);
+  return row != nullptr && row->platform.said ? row->platform : set.platform;
 }
 
 template <>

@@ -69,8 +69,15 @@ struct Bond {
 
 // An inventory that is kept elsewhere. Exactly one is said.
 struct From {
-  Said<std::string> csv;     // a file, relative to the spec
+  Said<std::string> csv;     // a file, relative to the spec (inventory.hpp)
   Said<std::string> netbox;  // URL of the device query
+};
+
+// A device as an inventory lists it (inventory.hpp).
+struct InventoryRow {
+  Said<std::string> name;
+  Said<std::string> platform;   // unsaid: the set's
+  Entries<std::string> labels;  // over the set's
 };
 
 struct DeviceSet : Object {
@@ -84,11 +91,17 @@ struct DeviceSet : Object {
   std::vector<Port> ports;
   std::vector<Bond> bonds;
   Said<From> from;
+  std::vector<InventoryRow>
+      inventory;  // read from elsewhere, in the order of names; empty: names are written
 };
 
-// Whether a set has all the labels that a selector asks for.
+// Whether any device of the set has all the labels that a selector asks for.
 bool has_labels(const DeviceSet& set, const Selector& selector);
-// Whether a selector is for the set's device of that name.
-bool selects(const Selector& selector, const DeviceSet& set, std::string_view device);
+// Whether a selector is for the set's device of that name, which is at that place in its names.
+bool selects(const Selector& selector, const DeviceSet& set, std::size_t place, std::string_view device);
+
+// Where a device of the set, and its platform, are said.
+Position name_at(const DeviceSet& set, std::size_t place);
+const Said<std::string>& platform_said(const DeviceSet& set, std::size_t place);
 
 }  // namespace lockstep

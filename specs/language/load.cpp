@@ -10,8 +10,10 @@
 #include <optional>
 
 #include "specs/language/codes.hpp"
+#include "specs/language/inventory.hpp"
 #include "specs/language/kind_rows.hpp"
 #include "specs/language/references.hpp"
+#include "specs/language/text_file.hpp"
 #include "specs/model/near_miss.hpp"
 
 namespace lockstep {
@@ -40,7 +42,9 @@ class Loader {
   std::size_t documents() const { return documents_; }
   // A place for what is wrong with a path as a whole: its name is a source without text.
   Span whole(std::string name) { return {{out_.catalog.sources.add(std::move(name), ""), 0, 0}, 1}; }
+  // Reads what the specs name besides, and checks what they say of one another.
   void finish() {
+    read_inventories(out_.catalog, reporter_);
     check_references(out_.catalog, reporter_);
     reporter_.finish();
   }
@@ -149,24 +153,6 @@ class Loader {
   std::size_t documents_ = 0;
 };
 
-using OpenFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-
-// Reads at most one byte more than may be parsed, so that a huge or endless file costs no more than a large
-// one.
-std::optional<std::string> read_all(std::FILE* file) {
-  std::string text;
-  constexpr std::size_t step = std::size_t{64} << 10;
-  while (text.size() <= file_size_limit) {
-    const std::size_t before = text.size();
-    text.resize(before + step);
-    const std::size_t got = std::fread(text.data() + before, 1, step, file);
-    text.resize(before + got);
-    if (got < step) break;
-  }
-  if (std::ferror(file) != 0) return std::nullopt;
-  return text;
-}
-
 bool is_spec_file(const fs::path& path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
@@ -205,7 +191,7 @@ class Walk {
 
   void standard_input() {
     files_.push_back("<stdin>");
-    if (auto text = read_all(stdin))
+    if (auto text = read_text(stdin))
       loader_.file("<stdin>", std::move(*text));
     else
       unreadable("<stdin>", std::strerror(errno));
@@ -236,25 +222,14 @@ class Walk {
 
   void file(const std::string& name) {
     files_.push_back(name);
-    std::error_code failed;
-    // Before it is opened: a FIFO or a device would block, and a size that is known need not be read.
-    if (!fs::is_regular_file(name, failed)) return unreadable(name, "not a regular file");
-    const std::uintmax_t size = fs::file_size(name, failed);
-    const bool one = !failed && size > file_size_limit;
-    if (!failed && !one) total_ += size;
-    if (one || total_ > total_size_limit) {
-      loader_.reporter().error(
-          code::too_large, loader_.whole(name),
-          in_quotes(name) + (one ? " is larger than 16 MiB" : ": all files together are larger than 4 GiB"),
-          one ? "split the file" : "");
-      return;
-    }
-    const OpenFile open(std::fopen(name.c_str(), "rbe"), std::fclose);
-    if (!open) return unreadable(name, std::strerror(errno));
-    if (auto text = read_all(open.get()))
+    std::error_code unknown;  // what can't be asked is said when it can't be read
+    const std::uintmax_t size = fs::file_size(name, unknown);
+    if (!unknown && (total_ += size) > total_size_limit)
+      return loader_.reporter().error(code::too_large, loader_.whole(name),
+                                      in_quotes(name) + ": all files together are larger than 4 GiB");
+    if (auto text = read_text_file(
+            name, [&] { return loader_.whole(name); }, loader_.reporter()))
       loader_.file(name, std::move(*text));
-    else
-      unreadable(name, std::strerror(errno));
   }
 
   Loader& loader_;

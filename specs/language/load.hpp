@@ -19,7 +19,7 @@ struct Loaded {
 };
 
 // Each path is a folder (all *.yaml and *.yml below it; hidden names and links to folders are not followed),
-// a file, or "-" for standard input.
+// a file, or "-" for standard input. Inventories that they name (inventory.hpp) are read too.
 Loaded load(const std::vector<std::string>& paths);
 
 // The same for text that is already in memory, under the name that diagnostics shall show.

@@ -308,10 +308,14 @@ std::string syntax_hint(std::string_view text, std::size_t offset, std::string_v
 class FileReader {
  public:
   FileReader(std::uint32_t file, Reporter& reporter, const std::function<void(const Node&)>& visit)
-      : text_(reporter.sources().files[file].text), index_(file, text_), reporter_(reporter), visit_(visit) {}
+      : file_(file),
+        text_(reporter.sources().files[file].text),
+        index_(file, text_),
+        reporter_(reporter),
+        visit_(visit) {}
 
   void run() {
-    if (!check_text()) return;
+    if (!check_text(file_, index_, reporter_)) return;
     const std::size_t begin = text_.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
     const auto starts = document_starts(text_, begin);
     for (std::size_t i = 0; i < starts.size(); ++i)
@@ -321,23 +325,6 @@ class FileReader {
  private:
   void refuse(const Refused& why) {
     reporter_.error(why.code, {index_.position(why.offset), 1}, why.message, why.hint);
-  }
-  bool check_text() {
-    if (text_.size() > file_size_limit) {
-      refuse({code::too_large, 0, "larger than " + std::to_string(file_size_limit >> 20) + " MiB",
-              "split the file"});
-      return false;
-    }
-    if (const auto bad = find_invalid_utf8(text_)) {
-      refuse({code::not_utf8, *bad, "a byte that is not UTF-8", "save the file as UTF-8"});
-      return false;
-    }
-    if (const auto bad = find_control_character(text_)) {
-      const bool nul = text_[*bad] == '\0';
-      refuse({code::control_character, *bad, nul ? "a NUL character" : "a control character", "remove it"});
-      return false;
-    }
-    return true;
   }
   void read(std::size_t begin, std::size_t end) {
     const std::string_view chunk = text_.substr(begin, end - begin);
@@ -373,6 +360,7 @@ class FileReader {
   }
   static bool is_empty(const Node& node) { return node.shape == Node::Shape::null && node.expanded == 1; }
 
+  std::uint32_t file_;
   std::string_view text_;
   TextIndex index_;
   Reporter& reporter_;

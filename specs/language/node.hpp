@@ -15,11 +15,10 @@
 #include <vector>
 
 #include "specs/language/reporter.hpp"
+#include "specs/language/text_file.hpp"
 
 namespace lockstep {
 
-constexpr std::size_t file_size_limit = std::size_t{16}
-                                        << 20;          // 3 times the largest spec that we aim at (5 MB)
 constexpr unsigned depth_limit = 64;                    // architecture.md; the deepest kind nests 9
 constexpr std::size_t document_node_limit = 1'000'000;  // about 150 MB
 constexpr std::size_t file_node_limit = 4'000'000;      // 16 MiB of "- a\n": only aliases reach further

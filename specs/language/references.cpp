@@ -24,7 +24,7 @@ class Devices {
       : reporter_(reporter), elsewhere_(reporter.incomplete()) {
     for (const DeviceSet& set : catalog.device_sets) {
       // A set whose names could not be read may hold any name too: one error, not one for each mention.
-      elsewhere_ |= set.from.said || !set.names.said;
+      elsewhere_ |= !set.names.said;
       if (set.names.said) add(set);
     }
     for (const auto& [name, set] : sets_) names_.push_back(name);
@@ -80,15 +80,18 @@ class Devices {
   void add(const DeviceSet& set) {
     std::vector<std::string> twice;
     const DeviceSet* other = nullptr;
+    Position first;
+    std::size_t place = 0;
     for (std::string& name : expand(set.names)) {
       const auto [at, fresh] = sets_.emplace(std::move(name), &set);
+      if (const Position here = name_at(set, place++); !fresh && first.line == 0) first = here;
       if (fresh || (other != nullptr && other != at->second)) continue;
       other = at->second;
       twice.push_back(at->first);
     }
     if (twice.empty()) return;
     reporter_.error(
-        code::device_twice, span(set.names),
+        code::device_twice, {first, 1},
         in_quotes(fold_hostlist(twice)) + " is in DeviceSet " + in_quotes(*other->metadata.name) + " too",
         "a device has one role and is in one set", {{other->names.at, "also listed here"}});
   }
@@ -155,10 +158,11 @@ class References {
   template <class Kind>
   void no_exceptions(const std::vector<Kind>& all, std::string_view kind) {
     const auto refuse = [&](Position at, std::string_view field) {
-      reporter_.error(code::no_leaves, {at, 1},
-                      "a " + std::string(kind) + " says nothing of devices' leaves: " + std::string(field) +
-                          " would have no effect",
-                      "write it in the DeviceSet, Fabric, RoceProfile or HostProfile that covers the devices");
+      reporter_.error(
+          code::no_leaves, {at, 1},
+          "a " + std::string(kind) + " says nothing of devices' leaves: " + std::string(field) +
+              " would have no effect",
+          "write it in the DeviceSet, Fabric, RoceProfile or HostProfile that covers the devices");
     };
     for (const Object& one : all) {
       if (!one.overrides.empty()) refuse(one.overrides.front().names.at, "overrides");

@@ -72,6 +72,12 @@ TEST_F(Folder, FilesInWhichNothingIsWrittenAreAnErrorThatNamesThem) {
   EXPECT_TRUE(load({root_.string()}).diagnostics.empty());
 }
 
+TEST_F(Folder, EachFileIsOneSource) {
+  write("a.yaml", set("a"));
+  write("b.yaml", set("b"));
+  EXPECT_EQ(load({root_.string()}).catalog.sources.files.size(), 3U);  // the first is no file
+}
+
 TEST_F(Folder, APathThatIsNotThereIsAnError) {
   const Loaded loaded = load({(root_ / "nothing").string()});
   ASSERT_EQ(loaded.diagnostics.size(), 1U);

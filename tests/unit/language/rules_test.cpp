@@ -211,6 +211,9 @@ std::vector<Broken> broken() {
       {code::too_many_names,
        document("Cluster", "{maintenance: [" + maintained("a") + maintained("b") + "]}"),
        "more than 1000000 names"},
+      {code::not_read, set("from: {netbox: 'https://netbox/api/dcim/devices/?role=gpu'}"),
+       "NetBox is not read: its devices would be missing"},
+      {code::unreadable, set("from: {csv: nowhere/hosts.csv}"), "cannot read 'nowhere/hosts.csv'"},
       {code::no_leaves,
        with_devices(
            document("Cluster", "{overrides: [{names: gpu1, set: {a: 1}, until: 2026-12-01, reason: x}]}")),
@@ -273,7 +276,7 @@ TEST(Rules, WhatMoreRealClustersNeedBreaksNone) {
           "'systemd:sw-admin', user: admin}, connect: {redis: 'tcp://{name}:6379', ssh: '{name}'}}",
           "switches") +
       document("DeviceSet",
-               "{role: host, drivers: [linux, redfish], from: {csv: hosts.csv}, connect: {local: true}}",
+               "{role: host, drivers: [linux, redfish], names: 'gpu[1-2]', connect: {local: true}}",
                "hosts") +
       document(
           "Fabric",
