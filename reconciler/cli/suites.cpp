@@ -82,7 +82,7 @@ Result<GateResult> SuiteGate::measure(const BlastRadius& affected, const BlastRa
   bool all = false;
   for (const ValidationSuite& suite : cluster_.catalog.validation_suites)
     all = all || suite.on_change.value.scope.value == RerunScope::all;
-  choice.affected = [&affected, &pending, all](const Crossed& crossed) {
+  choice.affected = [&affected, all](const Crossed& crossed) {
     return all || affected.touches_path(crossed.devices, crossed.links);
   };
   choice.pending = [&pending](const Crossed& crossed) {
