@@ -129,8 +129,8 @@ Result<Step> read_step(const Json& json, Plan& plan, std::uint32_t id) {
   }
   if (!json.contains("changes") || !json["changes"].is_array()) return broken("'changes' is missing");
   for (const Json& one : json["changes"]) {
-    TRY(PlannedChange change, read_change(one, plan));
-    step.changes.push_back(std::move(change));
+    TRY(const PlannedChange change, read_change(one, plan));
+    step.changes.push_back(change);
   }
   step.live = json.value("live", Json(false)) == Json(true);
   if (json.contains("together")) {

@@ -16,7 +16,9 @@ namespace {
 
 // Flows that one machine can drive at once without measuring its own CPU: two a core (a sender and a receiver
 // each).
-std::size_t flows_at_once() { return std::max<std::size_t>(2, 2 * std::thread::hardware_concurrency()); }
+std::size_t flows_at_once() {
+  return std::max<std::size_t>(2, std::size_t{2} * std::thread::hardware_concurrency());
+}
 
 std::uint64_t speed_of(const TopologyLink& link) {
   return link.speed_in_twin != 0 ? link.speed_in_twin : link.speed;
@@ -93,7 +95,7 @@ bench::ProgressSink sink_of(const Report& progress, const std::string& name) {
 }
 
 Result<Done> run_benchmark(Ground& ground, const MeasureInput& input, const ValidationSuite& suite,
-                           const MeasureChoice& choice, const Report& progress, std::stop_token stop,
+                           const MeasureChoice& choice, const Report& progress, const std::stop_token& stop,
                            BenchmarkOutcome& outcome) {
   bench::PlanOptions options;
   options.config_hash = input.config_hash;
@@ -128,7 +130,8 @@ FabricIndex fabric_index(const Catalog& catalog, const ValidationSuite& suite) {
 }
 
 Result<SuiteOutcome> run_suite(const MeasureInput& input, const ValidationSuite& suite,
-                               const MeasureChoice& choice, const Report& progress, std::stop_token stop) {
+                               const MeasureChoice& choice, const Report& progress,
+                               const std::stop_token& stop) {
   SuiteOutcome result;
   result.suite = &suite;
   const FabricIndex index = fabric_index(input.catalog, suite);
@@ -160,7 +163,7 @@ Result<SuiteOutcome> run_suite(const MeasureInput& input, const ValidationSuite&
 
 Result<std::vector<SuiteOutcome>> measure(const MeasureInput& input, const MeasureChoice& choice,
                                           const std::function<void(const MeasureProgress&)>& progress,
-                                          std::stop_token stop) {
+                                          const std::stop_token& stop) {
   std::vector<SuiteOutcome> outcomes;
   bool benchmark_found = choice.benchmark.empty();
   for (const ValidationSuite& suite : input.catalog.validation_suites) {

@@ -69,7 +69,7 @@ struct MeasureProgress {
 
 Result<std::vector<SuiteOutcome>> measure(const MeasureInput& input, const MeasureChoice& choice,
                                           const std::function<void(const MeasureProgress&)>& progress,
-                                          std::stop_token stop);
+                                          const std::stop_token& stop);
 
 bench::Verdict verdict_of(const std::vector<SuiteOutcome>& outcomes);
 

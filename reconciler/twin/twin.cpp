@@ -120,7 +120,7 @@ void give_up(LineChannel& supervisor) {
 }  // namespace
 
 Result<TwinHandle> up(const TwinLayout& layout, const TwinOptions& options, const TwinProgressSink& progress,
-                      std::stop_token stop) {
+                      const std::stop_token& stop) {
   const auto begin = steady_clock::now();
   TRY_DONE(validate(layout));
   const TwinRecord record{layout, options.lldp, options.frr_profile};

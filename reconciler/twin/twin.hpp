@@ -55,7 +55,7 @@ struct TwinGone {
 };
 
 Result<TwinHandle> up(const TwinLayout& layout, const TwinOptions& options, const TwinProgressSink& progress,
-                      std::stop_token stop);
+                      const std::stop_token& stop);
 // A twin that is not there is `refused`; one whose supervisor has died is a report with alive = false.
 Result<TwinReport> status(const std::string& cluster);
 // A supervisor that has not answered within `patience` (busy starting a daemon again, it may take 5 s) is

@@ -111,7 +111,8 @@ Result<Done> set_segmentation_offload(int socket, const std::string& interface, 
 }
 
 Result<bool> segmentation_offload(int socket, const std::string& interface) {
-  for (const std::uint32_t command : {ETHTOOL_GGSO, ETHTOOL_GTSO, ETHTOOL_GGRO}) {
+  for (const std::uint32_t command :
+       {std::uint32_t{ETHTOOL_GGSO}, std::uint32_t{ETHTOOL_GTSO}, std::uint32_t{ETHTOOL_GGRO}}) {
     ethtool_value value{command, 0};
     TRY_DONE(ethtool(socket, interface, value));
     if (value.data != 0) return true;

@@ -224,7 +224,8 @@ class Walk {
     files_.push_back(name);
     std::error_code unknown;  // what can't be asked is said when it can't be read
     const std::uintmax_t size = fs::file_size(name, unknown);
-    if (!unknown && (total_ += size) > total_size_limit)
+    if (!unknown) total_ += size;
+    if (!unknown && total_ > total_size_limit)
       return loader_.reporter().error(code::too_large, loader_.whole(name),
                                       in_quotes(name) + ": all files together are larger than 4 GiB");
     if (auto text = read_text_file(
