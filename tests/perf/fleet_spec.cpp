@@ -1,5 +1,7 @@
 #include "tests/perf/fleet_spec.hpp"
 
+#include <algorithm>
+
 namespace lockstep::perf {
 namespace {
 
@@ -84,23 +86,32 @@ std::string filled(std::string text, const FleetShape& shape) {
   return text;
 }
 
+std::string uplinks(const std::string& leaves, const std::string& spines, unsigned ports, unsigned downs,
+                    unsigned strands) {
+  return "    - {from: \"" + leaves + ":up[1-" + std::to_string(ports) + "]\", to: \"" + spines + ":down[1-" +
+         std::to_string(downs) + "]\", by: mesh, parallel: " + std::to_string(strands) +
+         ", speed: 400Gbps, cableLength: 40m}\n";
+}
+
+std::string uplinks(const FleetShape& shape) {
+  const unsigned spines = shape.spines() / 8;  // of a plane
+  const std::string groups = "g[1-" + std::to_string(shape.groups()) + "]r";
+  const std::string places = "s[1-" + std::to_string(spines) + "]";
+  if (shape.one_plane) return uplinks(groups + "[0-7]", "p[0-7]" + places, shape.spines(), shape.leaves(), 1);
+  const unsigned strands = std::max(64 / spines, 1U);  // 64 uplinks a leaf, while there are few spines
+  std::string out;
+  for (unsigned rail = 0; rail < 8; ++rail)
+    out += uplinks(groups + std::to_string(rail), "p" + std::to_string(rail) + places, spines * strands,
+                   shape.groups() * strands, strands);
+  return out;
+}
+
 }  // namespace
 
 std::string fleet_spec(const FleetShape& shape) {
   std::string out = filled(kSets, shape);
   if (shape.roce) out += kRoce;
-  out += filled(kFabric, shape);
-  const unsigned spines = shape.spines() / 8;
-  const unsigned strands =
-      64 / spines == 0 ? 1 : 64 / spines;  // 64 uplinks a leaf, while there are few spines
-  for (unsigned rail = 0; rail < 8; ++rail) {
-    const std::string number = std::to_string(rail);
-    out += "    - {from: \"g[1-" + std::to_string(shape.groups()) + "]r" + number + ":up[1-" +
-           std::to_string(spines * strands) + "]\", to: \"p" + number + "s[1-" + std::to_string(spines) +
-           "]:down[1-" + std::to_string(shape.groups() * strands) +
-           "]\", by: mesh, parallel: " + std::to_string(strands) + ", speed: 400Gbps, cableLength: 40m}\n";
-  }
-  out += kRest;
+  out += filled(kFabric, shape) + uplinks(shape) + kRest;
   if (shape.roce) out += "  roceProfile: lossless\n";
   return out;
 }

@@ -13,6 +13,7 @@ namespace lockstep::perf {
 struct FleetShape {
   unsigned hosts = 4096;
   bool roce = true;
+  bool one_plane = false;  // every leaf has a link to every spine: rails are not apart
   unsigned groups() const { return (hosts + 63) / 64; }
   unsigned leaves() const { return groups() * 8; }
   unsigned spines() const { return leaves() / 4 < 8 ? 8 : leaves() / 4; }

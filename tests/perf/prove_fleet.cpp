@@ -9,72 +9,18 @@
 #include "specs/fabric/deadlock.hpp"
 #include "specs/fabric/proofs.hpp"
 #include "specs/language/load.hpp"
+#include "tests/perf/fleet_spec.hpp"
 
 namespace {
 
 using namespace lockstep;
 
-// 64 leaves a rail take 64 hosts each: 4,096 hosts of 8 rails; every leaf has one uplink to each of 128
-// spines.
-constexpr const char* kFleet = R"(
-apiVersion: lockstep.dev/v1alpha1
-kind: DeviceSet
-metadata: {name: hosts}
-spec:
-  names: gpu[0001-4096]
-  role: host
-  drivers: [linux]
-  connect: {local: true}
-  interfaces:
-    - {name: "rail[0-7]", platform: connectx-7, rdma: true, speed: 400Gbps}
----
-apiVersion: lockstep.dev/v1alpha1
-kind: DeviceSet
-metadata: {name: leaves}
-spec: {names: "leaf[000-511]", role: leaf, platform: spectrum-4, drivers: [linux, frr], connect: {local: true}}
----
-apiVersion: lockstep.dev/v1alpha1
-kind: DeviceSet
-metadata: {name: spines}
-spec: {names: "spine[000-127]", role: spine, platform: spectrum-4, drivers: [linux, frr], connect: {local: true}}
----
-apiVersion: lockstep.dev/v1alpha1
-kind: Fabric
-metadata: {name: backend}
-spec:
-  role: backend
-  topology: rail-optimized
-  mtu: {host: 9000, fabric: 9216}
-  cabling:
-    - {from: "gpu[0001-4096]:rail[0-7]", to: "leaf[000-511]:swp[1-64]", by: rail, cableLength: 5m}
-    - {from: "leaf[000-511]:up[0-127]", to: "spine[000-127]:down[0-511]", by: mesh, speed: 400Gbps, cableLength: 40m}
-  addressing: {hosts: 10.0.0.0/8, hostLink: p2p, loopbacks: 172.16.0.0/20}
-  routing:
-    protocol: bgp-unnumbered
-    asn: {leaf: 4200000000-4200009999, spine: 4200100000}
-    loadBalancing: {mode: static}
-  roceProfile: lossless
----
-apiVersion: lockstep.dev/v1alpha1
-kind: RoceProfile
-metadata: {name: lossless}
-spec:
-  trust: dscp
-  classes:
-    - {name: rdma, dscp: [26], priority: 3, tc: 3, bandwidth: 60%, lossless: true, ecn: auto}
-    - {name: cnp, dscp: [48], priority: 6, tc: 6, scheduling: strict, maxRate: 5%}
-    - {name: default, dscp: [0], priority: 0, tc: 0, bandwidth: 40%}
-  congestionControl: dcqcn
-  pfc: {watchdog: {detectionTime: 200ms, restorationTime: 400ms, action: drop}}
----
+// A RolloutPolicy, so that capacity is proved too.
+constexpr const char* kPolicy = R"(---
 apiVersion: lockstep.dev/v1alpha1
 kind: RolloutPolicy
 metadata: {name: careful}
-spec:
-  selector: {}
-  unit: redundancy-group
-  waves: ["1", "100%"]
-  minCapacity: {leaf: 80%, spine: 90%}
+spec: {selector: {}, unit: redundancy-group, waves: ["1", "100%"], minCapacity: {leaf: 80%, spine: 90%}}
 )";
 
 void timed(const char* what, const std::function<void()>& body) {
@@ -107,7 +53,9 @@ int main() {
   Loaded loaded;
   Expanded expanded;
   Diagnostics found;
-  timed("load", [&] { loaded = load_text("fleet.yaml", kFleet); });
+  timed("load", [&] {
+    loaded = load_text("fleet.yaml", perf::fleet_spec({.hosts = 4096, .one_plane = true}) + kPolicy);
+  });
   timed("expand", [&] { expanded = expand(loaded.catalog); });
   const Topology& topology = expanded.topology;
   timed("all proofs", [&] { found = prove(loaded.catalog, topology); });
