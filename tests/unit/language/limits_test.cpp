@@ -8,7 +8,6 @@
 #include "specs/language/excerpt.hpp"
 #include "specs/language/load.hpp"
 #include "specs/language/reporter.hpp"
-#include "tests/unit/language/pod_spec.hpp"
 
 namespace lockstep {
 namespace {
@@ -100,7 +99,8 @@ void survives(const std::string& text) {
 
 TEST(Limits, MutatedSpecsNeverCrash) {
   std::mt19937_64 random(20261121);
-  const std::string whole(pod_spec);
+  const Loaded example = load({std::string(LOCKSTEP_SOURCE_DIR) + "/tests/cases/language/design-page"});
+  const std::string whole = example.catalog.sources.files.at(1).text;
   const std::string alphabet = "[]{},:-?&*!|>'\"#%@`\n\t \\0189az~<\xc3\xa9\xff";
   for (int round = 0; round < 150; ++round) {
     std::string text = whole.substr(random() % whole.size(), 200 + random() % 2500);

@@ -11,29 +11,19 @@
 #include "specs/language/codes.hpp"
 #include "specs/language/excerpt.hpp"
 #include "specs/language/json_schema.hpp"
+#include "tests/unit/language/spec_folder.hpp"
 
 namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Folder : public testing::Test {
+class Folder : public SpecFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "lockstep-load-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    root_ = name;
-  }
-  void TearDown() override { fs::remove_all(root_); }
-  void write(const std::string& name, const std::string& text) {
-    fs::create_directories((root_ / name).parent_path());
-    std::ofstream(root_ / name, std::ios::binary) << text;
-  }
   static std::string set(const std::string& name) {
     return "apiVersion: lockstep.dev/v1alpha1\nkind: DeviceSet\nmetadata: {name: " + name +
            "}\nspec: {names: " + name + ", role: host, drivers: [linux]}\n";
   }
-  fs::path root_;
 };
 
 TEST_F(Folder, IsReadInTheOrderOfNamesWithoutHiddenFiles) {

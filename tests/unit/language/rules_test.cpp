@@ -5,7 +5,6 @@
 
 #include "specs/language/codes.hpp"
 #include "specs/language/load.hpp"
-#include "tests/unit/language/pod_spec.hpp"
 
 namespace lockstep {
 namespace {
@@ -256,7 +255,7 @@ TEST(Rules, EveryNumberOfTheTableIsBrokenBySomeText) {
 }
 
 TEST(Rules, TheExampleOfTheLanguageBreaksNone) {
-  const Loaded loaded = load_text("pod.yaml", std::string(pod_spec));
+  const Loaded loaded = load({std::string(LOCKSTEP_SOURCE_DIR) + "/tests/cases/language/design-page"});
   for (const Diagnostic& one : loaded.diagnostics)
     ADD_FAILURE() << one.at.line << ":" << one.at.column << " " << one.code << " " << one.message;
   EXPECT_EQ(loaded.catalog.device_sets.size(), 3U);
