@@ -3,13 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "specs/language/codes.hpp"
 #include "specs/language/csv.hpp"
 #include "specs/language/excerpt.hpp"
 #include "specs/language/load.hpp"
-#include "tests/unit/language/spec_folder.hpp"
 
 namespace lockstep {
 namespace {
@@ -69,15 +70,20 @@ TEST(Csv, WhatIsNoneIsReportedAtItsPlace) {
   }
 }
 
-class InventoryFolder : public SpecFolder {
+class InventoryFolder : public testing::Test {
  protected:
   void SetUp() override {
-    SpecFolder::SetUp();
+    std::string name = (fs::temp_directory_path() / "lockstep-inventory-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    root_ = name;
+    fs::create_directory(root_ / "sites");
     write(
         "specs.yaml",
         "apiVersion: lockstep.dev/v1alpha1\nkind: DeviceSet\nmetadata: {name: hosts, labels: {pool: h200}}\n"
         "spec: {role: host, platform: linux, drivers: [linux], from: {csv: sites/hosts.csv}}\n");
   }
+  void TearDown() override { fs::remove_all(root_); }
+  void write(const std::string& name, const std::string& text) { std::ofstream(root_ / name) << text; }
   Loaded with(const std::string& csv) {
     write("sites/hosts.csv", csv);
     return load({root_.string()});
@@ -91,6 +97,7 @@ class InventoryFolder : public SpecFolder {
                     one.message);
     return out;
   }
+  fs::path root_;
 };
 
 TEST_F(InventoryFolder, RowsAreDevicesWithPlatformsAndLabelsOfTheirOwn) {
@@ -139,7 +146,7 @@ TEST_F(InventoryFolder, WhatIsWrongIsReportedInTheCsvFile) {
 TEST_F(InventoryFolder, AFileThatCannotBeReadIsReportedWhereItIsNamed) {
   EXPECT_EQ(errors(load({root_.string()})).at(0).find("specs.yaml:4:67 LS0001 cannot read"), 0U)
       << errors(load({root_.string()})).at(0);
-  fs::create_directories(root_ / "sites/hosts.csv");
+  fs::create_directory(root_ / "sites/hosts.csv");
   EXPECT_EQ(load({root_.string()}).diagnostics.at(0).code, code::unreadable);
   fs::remove(root_ / "sites/hosts.csv");
   write("sites/hosts.csv", "a");
