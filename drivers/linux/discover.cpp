@@ -49,7 +49,7 @@ Result<HostState> read_inside(const DiscoverTarget& target, const Call& call, He
   return state;
 }
 
-DiscoveredPort port_of(const Link& link, const HostState& state, const std::string& sysfs_root) {
+DiscoveredPort port_of(const Link& link, const HostState& state, const HostFiles& files) {
   DiscoveredPort out;
   out.name = link.name;
   out.kind = link.kind;
@@ -62,16 +62,39 @@ DiscoveredPort port_of(const Link& link, const HostState& state, const std::stri
   if (const auto speed = state.speeds.find(link.index); speed != state.speeds.end())
     out.speed = speed->second;
   if (link.parent_bus == "pci") {
-    out.pci = link.parent_device;
-    PciFacts facts = pci_facts(sysfs_root, out.pci);
-    out.driver = std::move(facts.driver);
-    out.numa_node = facts.numa_node;
-    out.rdma_devices = std::move(facts.rdma_devices);
+    out.pci = read_pci_function(files, link.parent_device);
+    if (out.pci) out.driver = out.pci->driver;
   }
   for (const InterfaceAddress& one : state.network.addresses)
     if (one.index == link.index && !is_link_local(one.prefix.address) && !is_loopback(one.prefix.address))
       out.addresses.push_back(one.prefix.text());
   return out;
+}
+
+std::string name_of(const PciFunction& nic, const std::vector<DiscoveredPort>& ports) {
+  for (const DiscoveredPort& port : ports)
+    if (port.pci && port.pci->address == nic.address) return port.name;
+  return nic.address;
+}
+
+void add_machine(const DiscoverTarget& target, const HostFiles& files, const Call& call,
+                 DiscoveredHost& out) {
+  Nvml nvml(target.nvml_library);
+  HostGpus gpus = read_gpus(files, nvml, call);
+  if (gpus.nvml_missing) out.notes.push_back("GPUs: " + gpus.nvml_missing->text());
+  for (HostGpu& gpu : gpus.all) {
+    DiscoveredGpu one;
+    for (const PciFunction& nic : gpus.nics)
+      one.nics.emplace_back(name_of(nic, out.ports), distance_between(gpu.pci, nic));
+    one.gpu = std::move(gpu);
+    out.gpus.push_back(std::move(one));
+  }
+  out.rdma_devices = files.names("/sys/class/infiniband");
+  LinuxTarget settings;
+  settings.netns_path = target.netns_path;
+  settings.root = target.root;
+  settings.nvml_library = target.nvml_library;
+  out.settings = host_facts(settings, call);
 }
 
 }  // namespace
@@ -82,6 +105,7 @@ Result<DiscoveredHost> discover_host(const DiscoverTarget& target, const Call& c
   TRY_DONE(in_namespace(target.netns_path, [&] { state.emplace(read_inside(target, call, heard)); }));
   if (!*state) return state->error();
   DiscoveredHost out;
+  const HostFiles files(target.root);
   if ((*state)->ethtool_unread) out.notes.push_back("speeds: " + (*state)->ethtool_unread->text());
   std::map<std::string, LldpNeighbour> by_name;
   if (!target.lldpd_socket.empty()) {
@@ -91,16 +115,14 @@ Result<DiscoveredHost> discover_host(const DiscoverTarget& target, const Call& c
   }
   if (heard.failed) out.notes.push_back("neighbours: " + heard.failed->text());
   for (const Link& link : (*state)->network.links) {
-    DiscoveredPort port = port_of(link, **state, target.sysfs_root);
+    DiscoveredPort port = port_of(link, **state, files);
     if (const auto one = heard.by_index.find(link.index); one != heard.by_index.end())
       port.peer = one->second.text();
     if (const auto one = by_name.find(link.name); one != by_name.end()) port.peer = one->second.text();
     out.ports.push_back(std::move(port));
   }
-  if (target.netns_path.empty()) {
-    out.gpus = sysfs_gpus(target.sysfs_root);
-    out.rdma_devices = sysfs_rdma_devices(target.sysfs_root);
-  }
+  // A namespace of this machine shares what is the machine's.
+  if (target.netns_path.empty() || target.root != "/") add_machine(target, files, call, out);
   return out;
 }
 

@@ -92,6 +92,10 @@ bool is_gpu(const PciFunction& one) {
   return displays && (one.vendor == kPciVendorNvidia || one.vendor == kPciVendorAmd) && !one.is_virtual;
 }
 
+std::string_view gpu_vendor(const PciFunction& gpu) {
+  return gpu.vendor == kPciVendorNvidia ? "nvidia" : "amd";
+}
+
 std::string pci_path(std::string_view address) { return std::string(kPciDevices) + std::string(address); }
 
 std::optional<PciFunction> read_pci_function(const HostFiles& files, std::string_view address) {

@@ -45,6 +45,7 @@ inline constexpr std::uint32_t kPciVendorAmd = 0x1002;
 
 bool is_nic(const PciFunction& one);  // base class 02, network controller
 bool is_gpu(const PciFunction& one);  // of a vendor of compute GPUs; a server's console is none
+std::string_view gpu_vendor(const PciFunction& gpu);  // "nvidia", "amd"
 
 std::string pci_path(std::string_view address);  // "/sys/bus/pci/devices/0000:18:00.0"
 // Network and display controllers and accelerators, sorted by address: a server has hundreds of functions

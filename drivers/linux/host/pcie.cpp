@@ -28,8 +28,9 @@ class Pcie final : public HostSetting {
   std::vector<Incapable> incapable(const Call&) override {
     std::vector<Incapable> out;
     const std::vector<PciFunction> all = read_pci(files_);
-    if (fabric_nics(all).empty())
-      out.push_back({kMaxReadRequest, {}, "no PCI network controller in /sys/bus/pci/devices"});
+    const auto requests = read_requests(fabric_nics(all));
+    if (requests && requests->empty())
+      out.push_back({kMaxReadRequest, {}, "no network controller here is a PCI Express device"});
     const auto bridges = redirecting_bridges(all);
     if (bridges && bridges->empty())
       out.push_back({kAcs, {}, "no bridge above a NIC or GPU has the ACS capability"});
@@ -38,7 +39,13 @@ class Pcie final : public HostSetting {
 
   void read(HostReading& out, const Call&) override {
     const std::vector<PciFunction> all = read_pci(files_);
-    if (out.scope.wants(kMaxReadRequest)) read_requests(out, fabric_nics(all));
+    if (out.scope.wants(kMaxReadRequest)) {
+      const auto requests = read_requests(fabric_nics(all));
+      if (requests)
+        out.add(kMaxReadRequest, in_common(*requests));
+      else
+        out.fails(kMaxReadRequest, requests.error());
+    }
     if (out.scope.wants(kAcs)) read_acs(out, all);
   }
 
@@ -64,16 +71,15 @@ class Pcie final : public HostSetting {
   }
 
  private:
-  void read_requests(HostReading& out, const std::vector<PciFunction>& nics) {
-    std::vector<Value> values;
+  // Of those that are PCI Express devices.
+  Result<std::vector<Value>> read_requests(const std::vector<PciFunction>& nics) const {
+    std::vector<Value> out;
     for (const PciFunction& nic : nics) {
-      const auto config = PciConfig::open(files_, nic.address);
-      if (!config) return out.fails(kMaxReadRequest, config.error());
-      const auto bytes = config->max_read_request();
-      if (!bytes) return out.fails(kMaxReadRequest, bytes.error());
-      if (*bytes) values.push_back(Value::integer(**bytes));
+      TRY(const PciConfig config, PciConfig::open(files_, nic.address));
+      TRY(const std::optional<std::uint32_t> bytes, config.max_read_request());
+      if (bytes) out.push_back(Value::integer(*bytes));
     }
-    out.add(kMaxReadRequest, in_common(values));
+    return out;
   }
 
   void read_acs(HostReading& out, const std::vector<PciFunction>& all) {

@@ -1,71 +1,56 @@
 #include "drivers/linux/discover.hpp"
 
-#include <filesystem>
-#include <fstream>
+#include <map>
 
-#include "drivers/linux/in_namespace.hpp"
-#include "drivers/linux/lldp.hpp"
+#include "tests/unit/linux/host_nvml.hpp"
+#include "tests/unit/linux/host_tree.hpp"
 #include "tests/unit/linux/lab.hpp"
 
 namespace lockstep {
 namespace {
 
-namespace fs = std::filesystem;
-
-// A host with two H100 and one NIC, as its sysfs looks (addresses and ids of a DGX H100).
-class RecordedSysfs : public ::testing::Test {
- protected:
-  void SetUp() override {
-    root_ = fs::temp_directory_path() / ("lslinux-sysfs-" + std::to_string(::getpid()));
-    device("0000:18:00.0", "0x020700", "0x15b3", "0x1021", "0", "mlx5_core");
-    fs::create_directories(root_ / "bus/pci/devices/0000:18:00.0/infiniband/mlx5_0");
-    fs::create_directories(root_ / "class/infiniband/mlx5_0");
-    device("0000:1b:00.0", "0x030200", "0x10de", "0x2330", "0", "nvidia");
-    device("0000:9b:00.0", "0x030200", "0x10de", "0x2330", "1", "");
-    device("0000:03:00.0", "0x030000", "0x1a03", "0x2000", "-1", "ast");  // the console
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
-  void device(const std::string& address, const std::string& device_class, const std::string& vendor,
-              const std::string& id, const std::string& numa, const std::string& driver) {
-    const fs::path at = root_ / "bus/pci/devices" / address;
-    fs::create_directories(at);
-    std::ofstream(at / "class") << device_class << "\n";
-    std::ofstream(at / "vendor") << vendor << "\n";
-    std::ofstream(at / "device") << id << "\n";
-    std::ofstream(at / "numa_node") << numa << "\n";
-    if (!driver.empty()) fs::create_symlink("../../../../bus/pci/drivers/" + driver, at / "driver");
-  }
-  fs::path root_;
-};
-
-TEST_F(RecordedSysfs, GpusAreFoundWithTheirNumaNodeAndTheConsoleIsNone) {
-  const auto gpus = sysfs_gpus(root_.string());
-  ASSERT_EQ(gpus.size(), 2U);
-  EXPECT_EQ(gpus[0].pci, "0000:1b:00.0");
-  EXPECT_EQ(gpus[0].vendor, "nvidia");
-  EXPECT_EQ(gpus[0].device_id, "0x2330");
-  EXPECT_EQ(gpus[0].kernel_driver, "nvidia");
-  EXPECT_EQ(gpus[1].numa_node, 1);
-  EXPECT_EQ(gpus[1].kernel_driver, "");
-}
-
-TEST_F(RecordedSysfs, APortsPciDeviceTellsDriverNumaAndRdmaDevice) {
-  const PciFacts facts = pci_facts(root_.string(), "0000:18:00.0");
-  EXPECT_EQ(facts.driver, "mlx5_core");
-  EXPECT_EQ(facts.numa_node, 0);
-  EXPECT_EQ(facts.rdma_devices, std::vector<std::string>{"mlx5_0"});
-  EXPECT_EQ(sysfs_rdma_devices(root_.string()), std::vector<std::string>{"mlx5_0"});
-}
-
-TEST_F(RecordedSysfs, WhatIsNotThereIsEmptyAndNothingOutsideIsRead) {
-  EXPECT_EQ(pci_facts(root_.string(), "0000:ff:00.0").driver, "");
-  EXPECT_EQ(pci_facts(root_.string(), "../../../bus/pci/devices/0000:18:00.0").driver, "");
-  EXPECT_EQ(pci_facts(root_.string(), "0000:03:00.0").numa_node, std::nullopt);
-  EXPECT_TRUE(sysfs_gpus("/no/such/place").empty());
-}
-
 using Discover = Lab;
+
+TEST_F(Discover, AServersGpusNicsAndSettingsAreTold) {
+  const RecordedHost host(8);
+  nvml_stub* const stub = load_nvml_stub(LOCKSTEP_NVML_STUB);
+  ASSERT_NE(stub, nullptr);
+  stub->count = 8;
+  stub->gpus[2].clock_limits = 0x80;
+  DiscoverTarget target;
+  target.netns_path = path();
+  target.root = host.root();
+  target.nvml_library = LOCKSTEP_NVML_STUB;
+  const auto found = discover_host(target, within(std::chrono::seconds(5)));
+  ASSERT_TRUE(found) << found.error().text();
+  ASSERT_EQ(found->gpus.size(), 8U);
+  const DiscoveredGpu& third = found->gpus[2];
+  EXPECT_EQ(third.gpu.pci.address, "0000:34:00.0");
+  EXPECT_EQ(third.gpu.nvml->trouble(), "power brake");
+  std::string distances;
+  for (const auto& [nic, distance] : third.nics)
+    distances += nic + " " + std::string(to_string(distance)) + "\n";
+  EXPECT_EQ(distances,
+            "0000:13:00.0 NODE\n0000:23:00.0 NODE\n0000:33:00.0 PIX\n0000:43:00.0 NODE\n"
+            "0000:53:00.0 SYS\n0000:63:00.0 SYS\n0000:73:00.0 SYS\n0000:83:00.0 SYS\n");
+  std::map<std::string, HostFact> settings;
+  for (const HostFact& fact : found->settings) settings[fact.what] = fact;
+  EXPECT_EQ(settings["cpu/governor"].value, "powersave");
+  EXPECT_EQ(settings["gpu/count"].value, "8");
+  EXPECT_EQ(settings["kernel/module[*]"].value, "nvidia_peermem");
+  EXPECT_EQ(settings["service[*]"].value, "");
+  EXPECT_NE(settings["service[*]"].missing, "");
+  EXPECT_EQ(settings["iommu"].value, "none");
+  EXPECT_TRUE(found->notes.empty());
+}
+
+TEST(DiscoveredIommu, IsCountedByType) {
+  const RecordedHost host(0);
+  for (const char* group : {"0", "1", "2"})
+    host.file(std::string("sys/kernel/iommu_groups/") + group + "/type",
+              *group == '2' ? "DMA-FQ\n" : "identity\n");
+  EXPECT_EQ(iommu_text(HostFiles(host.root())), "DMA-FQ (1 groups), identity (2 groups)");
+}
 
 TEST_F(Discover, ANamespacesPortsAreTold) {
   ASSERT_EQ(ip("link set rail0 address 02:00:00:00:00:07 up"), 0);
@@ -83,6 +68,7 @@ TEST_F(Discover, ANamespacesPortsAreTold) {
   EXPECT_EQ(port->addresses, std::vector<std::string>{"10.64.0.1/31"});
   EXPECT_TRUE(port->carrier);
   EXPECT_TRUE(host->gpus.empty());
+  EXPECT_TRUE(host->settings.empty());
   EXPECT_TRUE(host->notes.empty());
 }
 

@@ -1,0 +1,190 @@
+#include "reconciler/report/discovery.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "reconciler/report/table.hpp"
+#include "specs/language/hostlist.hpp"
+#include "specs/language/quantity.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string joined(const std::vector<std::string>& list) {
+  std::string out;
+  for (const std::string& one : list) out += (out.empty() ? "" : ", ") + one;
+  return out;
+}
+
+std::string link_text(const PcieLink& link, const Terminal& terminal) {
+  // A GPU's link slows down when it idles; lanes that are missing stay missing.
+  return link.narrow() ? terminal.paint(Ink::yellow, link.text()) : link.text();
+}
+
+std::string numa_text(const PciFunction& function) {
+  return function.numa_node ? std::to_string(*function.numa_node) : "";
+}
+
+std::string on_off(std::optional<bool> mode) { return !mode ? "" : *mode ? "on" : "off"; }
+
+// The GPUs, and how far the fabric's NICs are from each in the words of `nvidia-smi topo -m`.
+std::string gpus_text(const DiscoveredDevice& found, const Terminal& terminal) {
+  if (found.host.gpus.empty()) return {};
+  std::vector<Table::Column> columns{{"device"}, {"gpu"},         {"model"}, {"driver"}, {"numa", true},
+                                     {"pcie"},   {"persistence"}, {"ecc"},   {"state"}};
+  for (const auto& [nic, distance] : found.host.gpus.front().nics) columns.push_back({nic});
+  Table gpus(std::move(columns));
+  for (const DiscoveredGpu& one : found.host.gpus) {
+    const PciFunction& pci = one.gpu.pci;
+    const NvmlGpu known = one.gpu.nvml.value_or(NvmlGpu{});
+    const std::string trouble = known.trouble();
+    std::vector<std::string> cells{
+        terminal.paint(Ink::cyan, found.device),
+        pci.address,
+        known.name.empty() ? fmt::format("{} {:04x}", gpu_vendor(pci), pci.device) : known.name,
+        pci.driver,
+        numa_text(pci),
+        link_text(pci.link, terminal),
+        on_off(known.persistence),
+        on_off(one.gpu.amd_ecc ? one.gpu.amd_ecc : known.ecc),
+        trouble.empty() ? "" : terminal.paint(Ink::red, trouble)};
+    for (const auto& [nic, distance] : one.nics) cells.emplace_back(to_string(distance));
+    gpus.add(std::move(cells));
+  }
+  return "\n" + gpus.render(terminal);
+}
+
+std::string settings_text(const DiscoveredDevice& found, const Terminal& terminal) {
+  if (found.host.settings.empty()) return {};
+  Table settings({{"device"}, {"setting"}, {"value"}});
+  for (const HostFact& fact : found.host.settings)
+    if (!fact.value.empty()) settings.add({terminal.paint(Ink::cyan, found.device), fact.what, fact.value});
+  return "\n" + settings.render(terminal);
+}
+
+// "gpu/driver, gpu/ecc: no NVIDIA or AMD GPU ...": one line a reason.
+std::vector<std::string> missing_settings(const DiscoveredHost& host) {
+  std::map<std::string, std::string> by_reason;
+  for (const HostFact& fact : host.settings) {
+    if (!fact.value.empty()) continue;
+    std::string& which = by_reason[fact.missing];
+    which += (which.empty() ? "" : ", ") + fact.what;
+  }
+  std::vector<std::string> out;
+  for (const auto& [reason, which] : by_reason) out.push_back(which + ": " + reason);
+  return out;
+}
+
+nlohmann::json pci_json(const PciFunction& function) {
+  nlohmann::json out{{"address", function.address}, {"driver", function.driver}};
+  if (function.numa_node) out["numaNode"] = *function.numa_node;
+  const PcieLink& link = function.link;
+  if (link.width != 0)
+    out["link"] = {{"speed", link.speed},
+                   {"maxSpeed", link.max_speed},
+                   {"width", link.width},
+                   {"maxWidth", link.max_width}};
+  return out;
+}
+
+nlohmann::json gpu_json(const DiscoveredGpu& one) {
+  nlohmann::json out{{"pci", pci_json(one.gpu.pci)},
+                     {"vendor", gpu_vendor(one.gpu.pci)},
+                     {"deviceId", fmt::format("{:#06x}", one.gpu.pci.device)},
+                     {"nics", nlohmann::json::object()}};
+  if (one.gpu.amd_ecc) out["ecc"] = *one.gpu.amd_ecc;
+  if (const std::optional<NvmlGpu>& known = one.gpu.nvml) {
+    out["model"] = known->name;
+    out["vbios"] = known->vbios;
+    out["trouble"] = known->trouble();
+    if (known->ecc) out["ecc"] = *known->ecc;
+    if (known->ecc_after_reset) out["eccAfterReset"] = *known->ecc_after_reset;
+    if (known->persistence) out["persistence"] = *known->persistence;
+  }
+  for (const auto& [nic, distance] : one.nics) out["nics"][nic] = to_string(distance);
+  return out;
+}
+
+nlohmann::json port_json(const DiscoveredPort& port) {
+  nlohmann::json one{{"name", port.name},
+                     {"driver", port.driver},
+                     {"mac", port.hardware_address},
+                     {"mtu", port.mtu},
+                     {"adminUp", port.admin_up},
+                     {"carrier", port.carrier},
+                     {"addresses", port.addresses}};
+  if (port.speed) one["speedMbps"] = *port.speed;
+  if (port.pci) one["pci"] = pci_json(*port.pci);
+  one["rdmaDevices"] = port.pci ? port.pci->rdma_devices : std::vector<std::string>();
+  if (!port.peer.empty()) one["neighbour"] = port.peer;
+  return one;
+}
+
+}  // namespace
+
+std::string speed_text(const DiscoveredPort& port) {
+  return port.speed ? format(BitRate{std::uint64_t{*port.speed} * 1'000'000}) : "";
+}
+
+std::string discovery_text(const std::vector<DiscoveredDevice>& all, const Terminal& terminal) {
+  std::string out;
+  Table ports({{"device"},
+               {"port"},
+               {"driver"},
+               {"speed", true},
+               {"mtu", true},
+               {"state"},
+               {"addresses"},
+               {"neighbour"},
+               {"pci"},
+               {"pcie"},
+               {"numa", true},
+               {"rdma"}});
+  for (const DiscoveredDevice& found : all) {
+    for (const DiscoveredPort& port : found.host.ports) {
+      if (port.loopback) continue;
+      const std::string state = !port.admin_up ? "down" : port.carrier ? "up" : "no carrier";
+      ports.add({terminal.paint(Ink::cyan, found.device), port.name, port.driver, speed_text(port),
+                 std::to_string(port.mtu), terminal.paint(state == "up" ? Ink::green : Ink::yellow, state),
+                 joined(port.addresses), port.peer, port.pci ? port.pci->address : "",
+                 port.pci ? link_text(port.pci->link, terminal) : "", port.pci ? numa_text(*port.pci) : "",
+                 port.pci ? joined(port.pci->rdma_devices) : ""});
+    }
+  }
+  out += ports.empty() ? "no ports but the loopback\n" : ports.render(terminal);
+  for (const DiscoveredDevice& found : all)
+    out += gpus_text(found, terminal) + settings_text(found, terminal);
+  std::map<std::string, std::vector<std::string>> notes;
+  for (const DiscoveredDevice& found : all) {
+    for (const std::string& note : found.host.notes) notes[note].push_back(found.device);
+    for (const std::string& note : missing_settings(found.host)) notes[note].push_back(found.device);
+  }
+  for (const auto& [note, devices] : notes)
+    out += terminal.paint(Ink::dim, fmt::format("note: {} ({})\n", note, fold_hostlist(devices)));
+  return out;
+}
+
+nlohmann::json discovery_json(const std::vector<DiscoveredDevice>& all) {
+  nlohmann::json devices = nlohmann::json::array();
+  for (const DiscoveredDevice& found : all) {
+    nlohmann::json ports = nlohmann::json::array();
+    for (const DiscoveredPort& port : found.host.ports) ports.push_back(port_json(port));
+    nlohmann::json gpus = nlohmann::json::array();
+    for (const DiscoveredGpu& gpu : found.host.gpus) gpus.push_back(gpu_json(gpu));
+    nlohmann::json settings = nlohmann::json::object();
+    nlohmann::json missing = nlohmann::json::object();
+    for (const HostFact& fact : found.host.settings)
+      (fact.value.empty() ? missing : settings)[fact.what] = fact.value.empty() ? fact.missing : fact.value;
+    devices.push_back({{"name", found.device},
+                       {"ports", ports},
+                       {"gpus", gpus},
+                       {"rdmaDevices", found.host.rdma_devices},
+                       {"settings", settings},
+                       {"settingsMissing", missing},
+                       {"notes", found.host.notes}});
+  }
+  return {{"apiVersion", "lockstep.dev/v1alpha1"}, {"kind", "Discovery"}, {"devices", devices}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,81 @@
+#include "reconciler/report/discovery.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+PciFunction function(const std::string& address, int numa, unsigned width) {
+  PciFunction out;
+  out.address = address;
+  out.vendor = kPciVendorNvidia;
+  out.device = 0x2330;
+  out.driver = "nvidia";
+  out.numa_node = numa;
+  out.link = {"32.0 GT/s PCIe", "32.0 GT/s PCIe", width, 16};
+  return out;
+}
+
+// One rail whose link has half its lanes, two GPUs of which NVML knows one.
+std::vector<DiscoveredDevice> found() {
+  DiscoveredPort port;
+  port.name = "rail0";
+  port.driver = "mlx5_core";
+  port.mtu = 9000;
+  port.admin_up = port.carrier = true;
+  port.speed = 400000;
+  port.pci = function("0000:13:00.0", 0, 8);
+  port.pci->rdma_devices = {"mlx5_0"};
+  port.peer = "leaf0:swp1";
+  DiscoveredGpu first;
+  first.gpu.pci = function("0000:14:00.0", 0, 16);
+  first.gpu.nvml.emplace();
+  first.gpu.nvml->name = "NVIDIA H100";
+  first.gpu.nvml->ecc = first.gpu.nvml->ecc_after_reset = true;
+  first.gpu.nvml->persistence = false;
+  first.gpu.nvml->clock_limits = 0x40;
+  first.nics = {{"rail0", PciDistance::pix}};
+  DiscoveredGpu second;
+  second.gpu.pci = function("0000:84:00.0", 1, 16);
+  second.nics = {{"rail0", PciDistance::sys}};
+  DiscoveredHost host;
+  host.ports = {port};
+  host.gpus = {first, second};
+  host.settings = {
+      {"cpu/governor", "powersave", ""}, {"memlock", "", "not set"}, {"pcie/acs", "", "not set"}};
+  host.notes = {"neighbours: none heard"};
+  return {{"gpu1", "host", host}};
+}
+
+TEST(Discovery, IsToldInTablesWithANoteForWhatIsMissing) {
+  EXPECT_EQ(
+      discovery_text(found(), Terminal{}),
+      R"(device  port   driver       speed   mtu  state  addresses  neighbour   pci           pcie                 numa  rdma
+gpu1    rail0  mlx5_core  400Gbps  9000  up                leaf0:swp1  0000:13:00.0  32.0 GT/s x8 of x16     0  mlx5_0
+
+device  gpu           model        driver  numa  pcie           persistence  ecc  state                         rail0
+gpu1    0000:14:00.0  NVIDIA H100  nvidia     0  32.0 GT/s x16  off          on   thermal slowdown by hardware  PIX
+gpu1    0000:84:00.0  nvidia 2330  nvidia     1  32.0 GT/s x16                                                  SYS
+
+device  setting       value
+gpu1    cpu/governor  powersave
+note: memlock, pcie/acs: not set (gpu1)
+note: neighbours: none heard (gpu1)
+)");
+}
+
+TEST(Discovery, IsToldWholeInJson) {
+  const nlohmann::json device = discovery_json(found())["devices"][0];
+  EXPECT_EQ(device["ports"][0]["pci"]["link"]["width"], 8);
+  EXPECT_EQ(device["ports"][0]["rdmaDevices"][0], "mlx5_0");
+  EXPECT_EQ(device["gpus"][0]["trouble"], "thermal slowdown by hardware");
+  EXPECT_EQ(device["gpus"][0]["ecc"], true);
+  EXPECT_EQ(device["gpus"][0]["nics"]["rail0"], "PIX");
+  EXPECT_EQ(device["gpus"][1]["deviceId"], "0x2330");
+  EXPECT_FALSE(device["gpus"][1].contains("ecc"));
+  EXPECT_EQ(device["settings"]["cpu/governor"], "powersave");
+  EXPECT_EQ(device["settingsMissing"]["memlock"], "not set");
+}
+
+}  // namespace
+}  // namespace lockstep
