@@ -191,6 +191,15 @@ std::map<std::string, std::size_t> index_of(const std::vector<ProbeEndpoint>& en
   return index;
 }
 
+// Within 5 % of what some link of its path carries it was that link that set the limit, however busy the CPU:
+// as mark_cpu() says of the ends' own links.
+bool has_rate_of_a_link(double value, const std::set<std::uint32_t>& crossed,
+                        const std::vector<double>& goodput) {
+  return std::any_of(crossed.begin(), crossed.end(), [&](std::uint32_t link) {
+    return link < goodput.size() && value >= 0.95 * goodput[link] && value <= 1.05 * goodput[link];
+  });
+}
+
 }  // namespace
 
 void explain(std::vector<Measurement>& measurements, const std::vector<ProbeEndpoint>& endpoints,
@@ -214,6 +223,10 @@ void explain(std::vector<Measurement>& measurements, const std::vector<ProbeEndp
     for (const std::uint64_t capacity : links.capacities)
       goodput.push_back(static_cast<double>(capacity) * share);
     measurement.ideal = slowest_flow(paths, goodput);
+    if (measurement.cpu_limited && has_rate_of_a_link(measurement.value, crossed, goodput)) {
+      measurement.cpu_limited = false;
+      measurement.cpu_reason.clear();
+    }
   }
 }
 

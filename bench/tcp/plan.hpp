@@ -44,7 +44,8 @@ PlannedBenchmark plan_tcp(const Benchmark& benchmark, Transport suite_transport,
                           const std::vector<ProbeEndpoint>& endpoints, const Links& links,
                           const PlanOptions& options = {});
 
-// Fills `links` and `ideal` of each measurement.
+// Fills `links` and `ideal` of each measurement, and takes `cpu_limited` back where a link of the path
+// explains the figure.
 void explain(std::vector<Measurement>& measurements, const std::vector<ProbeEndpoint>& endpoints,
              const Links& links);
 

@@ -83,6 +83,24 @@ TEST(PlanTcp, OnlyWhatIsWantedRunsAndCoverageSaysSo) {
   EXPECT_EQ(coverage(planned, made, pod.endpoints, pod.links).pairs, 0U);
 }
 
+TEST(PlanTcp, WhatRunsAtTheRateOfALinkWasNotLimitedByTheCpu) {
+  Pod pod;
+  pod.links.capacities.back() = 100;  // of a link that h0's flow does not cross
+  std::vector<Measurement> made(1);
+  made[0].from = "h0:rail0";
+  made[0].to = "h1:rail0";
+  made[0].cpu_limited = true;
+  made[0].value = 500;
+  explain(made, pod.endpoints, pod.links);
+  EXPECT_TRUE(made[0].cpu_limited);
+  made[0].value = 100.0 * 1448 / 1514;
+  explain(made, pod.endpoints, pod.links);
+  EXPECT_TRUE(made[0].cpu_limited) << "another flow's link";
+  made[0].value = 990.0 * 1448 / 1514;
+  explain(made, pod.endpoints, pod.links);
+  EXPECT_FALSE(made[0].cpu_limited);
+}
+
 TEST(PlanTcp, ARingIsSlowedByTheHashOnlyWhereHopsShareAChoice) {
   const Pod pod;
   const auto planned =
