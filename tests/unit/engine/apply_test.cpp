@@ -241,6 +241,55 @@ TEST(Apply, EveryNthCallFailedInTurnStillConvergesAfterwards) {
   }
 }
 
+// The same for a change that the gate refuses: whichever call fails on the way there and back, in the end all
+// is as it was before, or as it is wanted and judged; and nothing is left that nobody judged.
+bool fail_nth_of_an_undo(int nth, double SimulatedFaults::*fault) {
+  Pair pair;
+  pair.cluster.converge();
+  const Tree before = pair.cluster.devices["gpu1"]->truth();
+  pair.cluster.want("gpu1", "interface[rail0]/mtu", number(4000));
+  pair.cluster.want("gpu1", "interface[rail0]/rate", number(1000));
+  FixedMeasurer measurer;
+  measurer.verdicts = {GateVerdict::fail, GateVerdict::pass};
+  pair.cluster.options.measurer = &measurer;
+  const Plan plan = pair.cluster.plan();
+  int calls = 0;
+  const auto arm = [&] {
+    const bool next = ++calls == nth;
+    for (auto& [name, device] : pair.cluster.devices) device->faults.*fault = next ? 1.0 : 0.0;
+  };
+  for (auto& [name, device] : pair.cluster.devices) device->seen = [&](const SimulatedCall&) { arm(); };
+  arm();
+  const ApplyReport report = pair.cluster.apply_plan(plan);
+  const int used = calls;
+  for (auto& [name, device] : pair.cluster.devices) {
+    device->seen = {};
+    device->faults = {};
+  }
+  // The operator takes the change back, and what is owed is settled with that.
+  pair.cluster.want("gpu1", "interface[rail0]/mtu", number(9000));
+  pair.cluster.intents["gpu1"]->want.erase(leaf("interface[rail0]/rate"));
+  pair.cluster.claim("gpu1", row("interface[*]/rate"));
+  pair.cluster.options.owed = pair.cluster.ledger.owed();
+  pair.cluster.converge();
+  EXPECT_TRUE(pair.cluster.ledger.owed().empty()) << "call " << nth;
+  EXPECT_EQ(pair.cluster.devices["gpu1"]->truth().to_string(), before.to_string())
+      << "call " << nth << " failed, " << to_string(report.verdict);
+  return nth < used;
+}
+
+TEST(Apply, EveryNthCallOfAnUndoFailedInTurnLeavesNothingUnjudged) {
+  using Fault = double SimulatedFaults::*;
+  for (const Fault fault :
+       {&SimulatedFaults::transient, &SimulatedFaults::refused, &SimulatedFaults::lost_reply,
+        &SimulatedFaults::reboot_in_apply, &SimulatedFaults::conflict}) {
+    int nth = 1;
+    while (nth < 100 && fail_nth_of_an_undo(nth, fault)) ++nth;
+    EXPECT_GT(nth, 8);
+    EXPECT_LT(nth, 100);
+  }
+}
+
 class CountingRemedy final : public Remedy {
  public:
   explicit CountingRemedy(SimulatedDevice& device) : device_(device) {}

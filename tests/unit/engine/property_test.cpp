@@ -60,18 +60,30 @@ bool holds(const Tree& truth, const Tree& want) {
                      [&truth](const Leaf& one) { return truth.value(one.path) == one.value; });
 }
 
+// Two devices on one cable, each as it happens to be, and each wanted otherwise.
+std::map<std::string, Tree> any_two(Cluster& cluster) {
+  std::map<std::string, Tree> wants;
+  for (const auto& [name, role] : {std::pair{"gpu1", "host"}, std::pair{"leaf0", "leaf"}}) {
+    auto& device = cluster.add(name, role);
+    fill(device, random_tree());
+    wants[name] = random_tree();
+    for (const Leaf& one : wants[name].leaves()) cluster.want(name, one.path.text(), one.value);
+    claim_all(cluster, name);
+  }
+  cluster.cable("gpu1", "p0", "leaf0", "p0");
+  return wants;
+}
+
+std::map<std::string, std::string> truths(const Cluster& cluster) {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, device] : cluster.devices) out[name] = device->truth().to_string();
+  return out;
+}
+
 TEST(Properties, DiffThenApplyGivesWantAndASecondPlanIsEmpty) {
   EXPECT_TRUE(rc::check([] {
     Cluster cluster(*rc::gen::inRange<std::uint64_t>(1, 1000));
-    std::map<std::string, Tree> wants;
-    for (const auto& [name, role] : {std::pair{"gpu1", "host"}, std::pair{"leaf0", "leaf"}}) {
-      auto& device = cluster.add(name, role);
-      fill(device, random_tree());
-      wants[name] = random_tree();
-      for (const Leaf& one : wants[name].leaves()) cluster.want(name, one.path.text(), one.value);
-      claim_all(cluster, name);
-    }
-    cluster.cable("gpu1", "p0", "leaf0", "p0");
+    const std::map<std::string, Tree> wants = any_two(cluster);
     const Plan plan = cluster.plan();
     const ApplyReport report = cluster.apply_plan(plan);
     RC_LOG() << to_string(plan);
@@ -80,6 +92,60 @@ TEST(Properties, DiffThenApplyGivesWantAndASecondPlanIsEmpty) {
     RC_ASSERT(report.verdict == ApplyVerdict::kept || report.verdict == ApplyVerdict::nothing_to_do);
     for (const auto& [name, want] : wants) RC_ASSERT(holds(cluster.devices[name]->truth(), want));
     RC_ASSERT(cluster.plan().empty());
+  }));
+}
+
+TEST(Properties, WhatTheDryRunShowsIsWhatApplyWrites) {
+  EXPECT_TRUE(rc::check([] {
+    Cluster cluster(*rc::gen::inRange<std::uint64_t>(1, 1000));
+    any_two(cluster);
+    const Plan plan = cluster.plan();
+    std::map<std::string, ChangeSet> shown;
+    for (const Step& step : plan.steps)
+      for (const PlannedChange& change : step.changes)
+        shown[step.device].push_back({change.path, change.was, change.want, 0});
+    std::map<std::string, ChangeSet> written;
+    for (auto& [name, device] : cluster.devices)
+      device->seen = [&written](const SimulatedCall& call) {
+        if (call.kind == SimulatedCall::Kind::apply)
+          written[call.device].insert(written[call.device].end(), call.changes->begin(), call.changes->end());
+      };
+    cluster.apply_plan(plan);
+    RC_LOG() << to_string(plan);
+    RC_ASSERT(written == shown);
+  }));
+}
+
+class Failing final : public Measurer {
+ public:
+  Result<GateResult> measure(const BlastRadius&, const BlastRadius&, const Call&) override {
+    return GateResult{asked++ < fails_from ? GateVerdict::pass : GateVerdict::fail, ""};
+  }
+  int fails_from = 0;
+  int asked = 0;
+};
+
+// At whichever gate it fails, and by whatever waves it came there.
+TEST(Properties, WhatAGateRefusesIsAsItWas) {
+  EXPECT_TRUE(rc::check([] {
+    Cluster cluster(*rc::gen::inRange<std::uint64_t>(1, 1000));
+    any_two(cluster);
+    Failing measurer;
+    measurer.fails_from = *rc::gen::inRange(0, 2);
+    cluster.options.measurer = &measurer;
+    cluster.policy = Policy{};
+    cluster.policy->waves = {{false, 1}, {true, 1.0}};
+    const auto before = truths(cluster);
+    const Plan plan = cluster.plan();
+    const ApplyReport report = cluster.apply_plan(plan);
+    RC_LOG() << to_string(plan) << "-- " << to_string(report.verdict) << '\n';
+    if (report.undo) RC_LOG() << to_string(*report.undo);
+    const bool failed = measurer.asked > measurer.fails_from;
+    RC_ASSERT(failed == report.undo.has_value());
+    if (!failed) return;
+    RC_ASSERT(report.verdict == ApplyVerdict::undone);
+    RC_ASSERT(truths(cluster) == before);
+    RC_ASSERT(cluster.ledger.owed().empty());
   }));
 }
 
