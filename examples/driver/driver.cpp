@@ -3,144 +3,82 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 
-#include "examples/driver/map.hpp"
+#include "drivers/mapped/mapped_driver.hpp"
+#include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
 
-using Lines = std::vector<std::string>;
+constexpr MapRow kMap[] = {{row("interface[*]/mtu"), "port.{}.mtu"},
+                           {row("interface[*]/admin"), "port.{}.enabled"},
+                           {row("service[*]"), "service.{}"}};
 
-// A token of the lines as they are. std::hash of libstdc++ gives one text one value, also in another process.
-std::string revision_of(const Lines& lines) {
-  std::string all;
-  for (const std::string& line : lines) all += line + "\n";
-  return std::to_string(std::hash<std::string>()(all));
-}
-
-class ExampleDriver : public Driver, public Preview {
+class ConfigFile : public NativeStore {
  public:
-  explicit ExampleDriver(ExampleTarget target) : target_(std::move(target)) {}
+  explicit ConfigFile(std::string name) : name_(std::move(name)) {}
 
-  Traits traits() const override {
-    Traits out;
-    out.driver = "example";
-    out.reads = out.writes = example::rows();
-    out.atomic = true;
-    return out;
-  }
-
-  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
-    TRY(const Lines lines, read(call));
-    Observation out;
-    out.device = target_.device;
-    out.when = std::chrono::steady_clock::now();
-    out.boot_id = "file";
-    out.revision = revision_of(lines);
-    if (!if_not.empty() && if_not == out.revision) return out;
-    TreeBuilder tree;
+  Result<NativeState> read(const Call&) override {
+    TRY(const std::vector<std::string> lines, read_lines());
+    NativeState out{{}, "file"};
     for (const std::string& line : lines)
-      if (const auto leaf = example::leaf_of(line); leaf && scope.wants(leaf->path.row()))
-        tree.add(leaf->path, leaf->value);
-    out.have = tree.build();
+      if (const std::size_t blank = line.find(' '); blank != line.npos)
+        out.entries.push_back({line.substr(0, blank), line.substr(blank + 1)});
     return out;
   }
 
-  Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override {
-    const std::lock_guard lock(mutex_);
-    if (guard.undo_after) return Error{ErrorKind::unsupported, target_.device + ": a file can't undo itself"};
-    if (guard.epoch < epoch_) return Error{ErrorKind::denied, target_.device + ": a newer leader was here"};
-    TRY(Lines lines, read(call));
-    if (!guard.revision.empty() && guard.revision != revision_of(lines))
-      return Error{ErrorKind::conflict, target_.device + " has changed since it was read"};
-    epoch_ = guard.epoch;
-    Receipt receipt{guard.ticket, {}, {}};
-    bool refused = false;
-    for (const Change& change : changes) {
-      auto done = edit(lines, change);
-      refused = refused || !done;
-      receipt.outcomes.push_back({change.path, done ? std::nullopt : std::optional(std::move(done.error()))});
+  Result<Done> edit(const std::vector<NativeEdit>& edits, const Call&) override {
+    TRY(std::vector<std::string> lines, read_lines());
+    for (const NativeEdit& edit : edits) {
+      const auto is_its = [&edit](const std::string& line) { return line.starts_with(edit.key + " "); };
+      const auto at = std::find_if(lines.begin(), lines.end(), is_its);
+      if (!edit.value)
+        std::erase_if(lines, is_its);
+      else if (at == lines.end())
+        lines.push_back(edit.key + " " + *edit.value);
+      else
+        *at = edit.key + " " + *edit.value;
     }
-    if (!refused) {
-      TRY_DONE(write(lines));
-      return receipt;
-    }
-    for (Receipt::Outcome& one : receipt.outcomes)  // atomic: none of them was written
-      if (!one.error) one.error = Error{ErrorKind::cancelled, "not done, because another was refused"};
-    return receipt;
+    return write_lines(lines);
   }
 
-  Result<Done> settle(std::string_view, Settlement settlement, const Call&) override {
-    if (settlement != Settlement::undo) return Done{};
-    return Error{ErrorKind::unsupported, target_.device + ": undo is a plan from what is to what was"};
+  // A blank or a line's end inside a word would make another line of it.
+  bool can_hold(std::string_view text) const override {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
   }
 
-  std::vector<std::string> native(const ChangeSet& changes) const override {
-    std::vector<std::string> out;
-    for (const Change& change : changes) {
-      auto line = change.want ? example::line_of(change) : example::key_of(change.path);
-      const std::string verb = change.want ? "set " : "unset ";
-      out.push_back(line ? verb + *line : "! " + line.error().text());
-    }
-    return out;
+  std::string words(const NativeEdit& edit) const override {
+    return edit.value ? "set " + edit.key + " " + *edit.value : "unset " + edit.key;
   }
 
  private:
-  std::string file() const { return target_.folder + "/config"; }
-
-  Result<Lines> read(const Call& call) const {
-    if (call.stop.stop_requested()) return Error{ErrorKind::cancelled, target_.device + ": asked to stop"};
-    std::ifstream in(file());
-    if (!in) return Error{ErrorKind::transient, target_.device + ": can't read " + file()};
-    Lines lines;
+  Result<std::vector<std::string>> read_lines() const {
+    std::ifstream in(name_);
+    if (!in) return Error{ErrorKind::transient, "can't read " + name_};
+    std::vector<std::string> lines;
     for (std::string line; std::getline(in, line);) lines.push_back(line);
-    if (in.bad()) return Error{ErrorKind::transient, target_.device + ": the read was cut short"};
+    if (in.bad()) return Error{ErrorKind::transient, name_ + ": the read was cut short"};
     return lines;
   }
 
   // Beside the file and then in its place, as rename(2) is whole or not at all.
-  Result<Done> write(const Lines& lines) const {
-    const std::string fresh = file() + ".new";
-    std::ofstream out(fresh, std::ios::trunc);
+  Result<Done> write_lines(const std::vector<std::string>& lines) const {
+    std::ofstream out(name_ + ".new", std::ios::trunc);
     for (const std::string& line : lines) out << line << "\n";
     out.close();
-    if (!out) return Error{ErrorKind::refused, target_.device + ": can't write " + fresh};
     std::error_code error;
-    std::filesystem::rename(fresh, file(), error);
-    if (error) return Error{ErrorKind::refused, target_.device + ": " + error.message()};
+    if (out) std::filesystem::rename(name_ + ".new", name_, error);
+    if (!out || error) return Error{ErrorKind::refused, "can't write " + name_};
     return Done{};
   }
 
-  static Result<Done> edit(Lines& lines, const Change& change) {
-    TRY(const std::string key, example::key_of(change.path));
-    const auto is_its = [&](const std::string& line) { return line.starts_with(key + " "); };
-    if (!change.want) {
-      std::erase_if(lines, is_its);
-      return Done{};
-    }
-    TRY(std::string line, example::line_of(change));
-    const auto at = std::find_if(lines.begin(), lines.end(), is_its);
-    if (at == lines.end())
-      lines.push_back(std::move(line));
-    else
-      *at = std::move(line);
-    return Done{};
-  }
-
-  const ExampleTarget target_;
-  std::mutex mutex_;  // guards epoch_ and the file between its read and its write
-  std::uint64_t epoch_ = 0;
+  const std::string name_;
 };
 
 }  // namespace
 
-Attached make_example_driver(ExampleTarget target) {
-  auto driver = std::make_unique<ExampleDriver>(std::move(target));
-  Attached out;
-  out.preview = driver.get();
-  out.driver = std::move(driver);
-  return out;
+Attached make_example_driver(const std::string& device, const std::string& folder) {
+  return make_mapped_driver("example", device, kMap, std::make_unique<ConfigFile>(folder + "/config"));
 }
 
 }  // namespace lockstep

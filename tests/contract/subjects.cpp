@@ -236,7 +236,7 @@ class Example final : public Subject {
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
     folder_ = name;
     std::ofstream(folder_ / "config") << "# made by hand\nport.rail9.mtu 1400\nbanner hello there\n";
-    attached = make_example_driver({"box1", folder_});
+    attached = make_example_driver("box1", folder_);
     is_real = false;
   }
   ~Example() override { std::filesystem::remove_all(folder_); }

@@ -80,14 +80,23 @@ bool any(const SourceText&) { return true; }
 bool product(const SourceText& source) { return source.product(); }
 
 // Folders in the order in which they may include: only what stands before.
-constexpr std::array<std::string_view, 16> kOrder{"specs/model",        "specs/language",
-                                                  "specs/platforms",    "specs/fabric",
-                                                  "specs/compile",      "drivers/runtime",
-                                                  "drivers/linux",      "drivers/frr",
-                                                  "drivers/sim",        "bench",
-                                                  "reconciler/measure", "reconciler/engine",
-                                                  "reconciler/twin",    "reconciler/report",
-                                                  "reconciler/cli",     "tests"};
+constexpr std::array<std::string_view, 17> kOrder{"specs/model",
+                                                  "specs/language",
+                                                  "specs/platforms",
+                                                  "specs/fabric",
+                                                  "specs/compile",
+                                                  "drivers/runtime",
+                                                  "drivers/mapped",
+                                                  "drivers/linux",
+                                                  "drivers/frr",
+                                                  "drivers/sim",
+                                                  "bench",
+                                                  "reconciler/measure",
+                                                  "reconciler/engine",
+                                                  "reconciler/twin",
+                                                  "reconciler/report",
+                                                  "reconciler/cli",
+                                                  "tests"};
 
 // bench and bench/tcp include each other's headers, and so do the drivers with the seam.
 int rank(std::string_view path) {

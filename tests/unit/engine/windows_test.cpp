@@ -159,6 +159,43 @@ TEST_F(Windows, ItBeginsOnlyIfItsWorstCaseIsOverBeforeTheWindowCloses) {
   EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
 }
 
+TEST_F(Windows, TheWorstCaseOfAMeasuredChangeHasItsUndo) {
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(plan.waves(), 1U);
+  EXPECT_EQ(worst_case(plan, options(), true),
+            2 * worst_case(plan, options(), false) + 2 * cluster.options.measure_timeout);
+}
+
+// However badly the devices behave: calls that are lost, late or refused, at every turn.
+TEST(WorstCase, IsNeverExceeded) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Cluster cluster(seed);
+    Random random(seed);
+    for (const char* const host : {"gpu1", "gpu2"}) {
+      cluster.add(host);
+      cluster.want(host, kMtu, number(9000));
+      cluster.want(host, "interface[rail0]/rate", number(1000));
+    }
+    cluster.options.apply_timeout = std::chrono::seconds(1);
+    cluster.options.settle_time = std::chrono::seconds(1);
+    cluster.options.step_timeout = std::chrono::seconds(20);
+    const Plan plan = cluster.plan();
+    SimulatedDelays& delays = cluster.executor.delays();
+    delays.lost_request = seed % 3 == 0 ? 1.0 : random.unit();
+    delays.lost_reply = random.unit();
+    delays.slow = random.unit();
+    for (auto& [name, device] : cluster.devices) {
+      device->faults.transient = random.unit();
+      device->faults.stale_read = random.unit() / 2;
+      device->faults.conflict = random.unit() / 2;
+    }
+    const Time begun = cluster.executor.now();
+    cluster.apply_plan(plan);
+    EXPECT_LE(cluster.executor.now() - begun, worst_case(plan, cluster.options, false));
+  }
+}
+
 TEST_F(Windows, APlanFromAFileIsHeldByTheWindowsOfWhenItIsApplied) {
   clock("2026-11-23 17:00");
   const Plan made_outside = shown();
