@@ -76,6 +76,7 @@ void heal(LoopSession& session, Journal& journal, const std::vector<std::size_t>
   ApplyOptions options;
   options.author = "lockstep watch";
   options.reason = "drift";
+  options.policy_for = session.policies();
   const ApplyReport report =
       apply(session.fleet(), session.executor(), journal, *plan, options, {}, console.stop);
   if (console.is_text())

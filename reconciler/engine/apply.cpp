@@ -68,8 +68,7 @@ class Application {
     if (report_.owes)
       report_.notes.push_back(
           "not all that was written has been judged: the next apply measures what it can have touched, and "
-          "keeps "
-          "or undoes it");
+          "keeps or undoes it");
     if (report_.change_id != 0) note(ledger_.end(report_.change_id, std::string(to_string(report_.verdict))));
   }
 

@@ -14,13 +14,13 @@ remains() {
   ls -d /tmp/lockstep-quickstart.* 2>/dev/null || true
   pgrep -af '/run/lockstep/twin/' || true
 }
-before=$(remains)
+before=$(remains | sort)
 nothing_new() {
-  local after
-  after=$(remains)
-  [ "$after" = "$before" ] && return
+  local new  # others' twins may come down meanwhile
+  new=$(comm -13 <(echo "$before") <(remains | sort))
+  [ -n "$new" ] || return 0
   echo "$1 left behind:" >&2
-  diff <(echo "$before") <(echo "$after") >&2 || true
+  echo "$new" >&2
   exit 1
 }
 
