@@ -133,11 +133,12 @@ TEST_F(LiveLldp, IsStartedAgainOnlyByWhoWasGivenTheMeans) {
   with_means.restart_lldpd = [this](const Call&) { return restart_daemon(cluster_, "gpu0", "lldpd"); };
   Attached driver = make_linux_driver(with_means);
   signal("gpu0", SIGKILL);
+  ASSERT_TRUE(eventually([this] { return ask().agent == Agent::absent; }));
   ASSERT_TRUE(driver.remedy->offer(dead));
   EXPECT_FALSE(driver.remedy->offer({Path(row("interface[*]/peer"), {"rail0"}), {}, Value::text("x:y"), 0}));
   const auto cured = driver.remedy->cure(dead, soon());
   ASSERT_TRUE(cured) << cured.error().text();
-  EXPECT_EQ(ask().agent, Agent::answers);
+  EXPECT_TRUE(eventually([this] { return ask().agent == Agent::answers; }));
 }
 
 }  // namespace
