@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# run.sh [-n] [-m MODULES] [-t TOOLS] KERNEL OUT PROGRAM [ARGUMENT]... runs a GoogleTest program under the kernel in
-# KERNEL (kernel.sh) in an emulated machine: with these kernel modules loaded, -n: and our own test_nic (netdev/), these
-# programs of the host in PATH, and nothing else. Its exit code is the program's; 77: skipped, with a line of why; 1: the machine gave no verdict, or a test was
-# skipped, or none ran. OUT keeps `console`, which is shown on failure.
+# run.sh [-n] [-m MODULES] [-t TOOLS] [-q ARGUMENTS] KERNEL OUT PROGRAM [ARGUMENT]... runs a GoogleTest program under the
+# kernel in KERNEL (kernel.sh) in an emulated machine: with these kernel modules loaded, -n: and our own test_nic
+# (netdev/), these programs of the host in PATH, this hardware by arguments of QEMU, and nothing else. Its exit code is
+# the program's; 77: skipped, with a line of why; 1: the machine gave no verdict, or a test was skipped, or none ran.
+# OUT keeps `console`, which is shown on failure.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
-modules=() tools=() test_nic=
-while getopts nm:t: option; do
+modules=() tools=() hardware=() test_nic=
+while getopts nm:t:q: option; do
   case $option in
     n) test_nic=test_nic ;;
     m) read -ra modules <<<"$OPTARG" ;;
     t) read -ra tools <<<"$OPTARG" ;;
+    q) read -ra hardware <<<"$OPTARG" ;;
     *) exit 2 ;;
   esac
 done
@@ -63,7 +65,7 @@ timeout -k 5 240 qemu-system-x86_64 -accel tcg,thread=multi -machine q35 -cpu qe
   -kernel "$kernel/vmlinux" -initrd "$out/initrd" \
   -append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off cryptomgr.notests initcall_blacklist=crypto_kdf108_init" \
   -fsdev "local,id=shared,path=$out/shared,security_model=none" -device virtio-9p-pci,fsdev=shared,mount_tag=shared \
-  </dev/null || echo "qemu: exit code $?" >>"$out/console"
+  "${hardware[@]}" </dev/null || echo "qemu: exit code $?" >>"$out/console"
 rm -f "$out/initrd"
 
 verdict=$(cat "$out/shared/verdict" 2>/dev/null || echo none)

@@ -42,8 +42,9 @@ class Firmware final : public HostSetting {
     for (const std::string& platform : named_->of(kFirmware)) {
       const auto version = version_of(platform);
       if (!version) continue;  // read() tells
-      const std::string have = *version ? version->to_string() + " runs; firmware is flashed by hand"
-                                        : "no NIC here is a " + platform + " with an RDMA device to ask";
+      const std::string have =
+          *version ? platform + " runs " + version->to_string() + "; firmware is flashed by hand"
+                   : "no NIC here is a " + platform + " with an RDMA device to ask";
       out.push_back({kFirmware, {platform}, have});
     }
     return out;

@@ -27,6 +27,10 @@ constexpr std::string_view kOwnFile = "/etc/modules-load.d/60-lockstep.conf";
 constexpr std::string_view kFolders[] = {"/etc/modules-load.d", "/run/modules-load.d",
                                          "/usr/local/lib/modules-load.d", "/usr/lib/modules-load.d"};
 
+constexpr std::string_view kByHand =
+    "not on the command line of the kernel that runs; the boot loader's configuration is changed by hand "
+    "(GRUB_CMDLINE_LINUX, update-grub), and takes a reboot";
+
 // The name of a module or parameter, up to '=', with '_' for '-'.
 std::string normal_name(std::string_view text) {
   std::string out(text);
@@ -81,10 +85,9 @@ class Kernel final : public HostSetting {
     std::vector<Incapable> out;
     if (!files_.exists("/proc/modules"))
       out.push_back({kKernelModule, {}, "this kernel loads no modules (no /proc/modules)"});
-    out.push_back({kKernelParameter,
-                   {},
-                   "not on the command line of the kernel that runs; the boot loader's configuration is "
-                   "changed by hand (GRUB_CMDLINE_LINUX, update-grub), and takes a reboot"});
+    for (const std::string& asked : named_->of(kKernelParameter))
+      out.push_back({kKernelParameter, {asked}, asked + " is " + std::string(kByHand)});
+    out.push_back({kKernelParameter, {}, std::string(kByHand)});
     if (const auto version = files_.line("/proc/sys/kernel/osrelease"))
       out.push_back({kKernelVersion,
                      {},

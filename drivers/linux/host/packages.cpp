@@ -32,8 +32,9 @@ class Packages final : public HostSetting {
     std::vector<Incapable> out;
     for (const std::string& name : names) {
       const auto found = versions.find(name);
-      const std::string have = found == versions.end() ? "not installed" : found->second + " is installed";
-      out.push_back({kPackage, {name}, have + "; packages are installed by hand, not by lockstep"});
+      const std::string have =
+          found == versions.end() ? " is not installed" : " " + found->second + " is installed";
+      out.push_back({kPackage, {name}, name + have + "; packages are installed by hand, not by lockstep"});
     }
     return out;
   }

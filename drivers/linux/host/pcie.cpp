@@ -87,7 +87,8 @@ class Pcie final : public HostSetting {
     if (!bridges) return out.fails(kAcs, bridges.error());
     std::vector<Value> values;
     for (const auto& [address, control] : *bridges) values.push_back(Value::boolean(control != 0));
-    out.add(kAcs, in_common(values));
+    // Where no bridge has it, nothing redirects.
+    out.add(kAcs, values.empty() ? Value::boolean(false) : in_common(values));
   }
 
   Result<Done> set_acs(const Change& change, const std::vector<PciFunction>& all) {

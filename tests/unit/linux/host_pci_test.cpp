@@ -183,6 +183,7 @@ TEST_F(Pci, AMachineWithoutNicsLacksTheLeaves) {
   host.remove("sys/bus/pci");
   EXPECT_NE(lacks("pcie/max-read-request"), "");
   EXPECT_NE(lacks("pcie/acs"), "");
+  EXPECT_EQ(value("pcie/acs"), "false") << "nothing redirects";
   EXPECT_NE(lacks("cpu/irq-affinity"), "");
   EXPECT_EQ(apply("pcie/acs", Value::boolean(true)).substr(0, 11), "unsupported");
 }
