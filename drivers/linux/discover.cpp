@@ -79,8 +79,8 @@ std::string name_of(const PciFunction& nic, const std::vector<DiscoveredPort>& p
 
 void add_machine(const DiscoverTarget& target, const HostFiles& files, const Call& call,
                  DiscoveredHost& out) {
-  Nvml nvml(target.nvml_library);
-  HostGpus gpus = read_gpus(files, nvml, call);
+  Nvml nvml(target.root, target.nvml_library);
+  HostGpus gpus = read_gpus(files, read_pci(files), nvml, call);
   if (gpus.nvml_missing) out.notes.push_back("GPUs: " + gpus.nvml_missing->text());
   for (HostGpu& gpu : gpus.all) {
     DiscoveredGpu one;

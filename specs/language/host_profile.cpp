@@ -14,7 +14,9 @@ constexpr Field kernel_fields[] = {
 };
 constexpr Field cpu_fields[] = {
     field<&Cpu::governor>("governor", "the frequency governor"),
-    field<&Cpu::irq_affinity>("irqAffinity", "where NICs' interrupts go"),
+    field<&Cpu::irq_affinity>("irqAffinity",
+                              "CPUs that serve NICs' interrupts: of the NIC's own NUMA node, spread over "
+                              "all, or none in particular"),
 };
 constexpr Field pcie_fields[] = {
     field<&Pcie::max_read_request>("maxReadRequest", "largest read request, bytes, a power of two",
@@ -38,7 +40,8 @@ constexpr Field fields[] = {
     field<&HostProfile::pcie>("pcie", "PCI Express settings"),
     field<&HostProfile::packages>("packages", "packages and their versions, such as \">=44\""),
     field<&HostProfile::firmware>("firmware", "firmware versions by platform"),
-    field<&HostProfile::services>("services", "services: running, stopped or disabled"),
+    field<&HostProfile::services>(
+        "services", "services: running (and started at boot), stopped (until the next boot) or disabled"),
     field<&HostProfile::gpu>("gpu", "GPU settings"),
 };
 

@@ -136,7 +136,7 @@ class Namespaced final : public Subject {
  private:
   std::string name_;
   int touches_ = 0;
-  RecordedHost host_;
+  RecordedHost host_{1};
   std::unique_ptr<StubSystemd> systemd_;
 };
 

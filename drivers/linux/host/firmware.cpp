@@ -32,7 +32,8 @@ bool is_of(const PciFunction& nic, std::string_view platform) {
 
 class Firmware final : public HostSetting {
  public:
-  Firmware(HostFiles files, SharedNames named) : files_(std::move(files)), named_(std::move(named)) {}
+  Firmware(HostFiles files, SharedPci pci, SharedNames named)
+      : files_(std::move(files)), pci_(std::move(pci)), named_(std::move(named)) {}
 
   std::vector<RowId> rows() const override { return {kFirmware}; }
   std::vector<RowId> written() const override { return {}; }
@@ -67,7 +68,8 @@ class Firmware final : public HostSetting {
  private:
   Result<Value> version_of(const std::string& platform) const {
     std::vector<std::string> versions;
-    for (const PciFunction& nic : read_pci(files_))
+    const auto functions = pci_->functions();
+    for (const PciFunction& nic : *functions)
       for (const std::string& device : nic.rdma_devices) {
         if (!is_of(nic, platform)) continue;
         TRY(std::string version, files_.line(pci_path(nic.address) + "/infiniband/" + device + "/fw_ver"));
@@ -80,13 +82,14 @@ class Firmware final : public HostSetting {
   }
 
   HostFiles files_;
+  SharedPci pci_;
   SharedNames named_;
 };
 
 }  // namespace
 
-OneSetting firmware_setting(HostFiles files, SharedNames named) {
-  return std::make_unique<Firmware>(std::move(files), std::move(named));
+OneSetting firmware_setting(HostFiles files, SharedPci pci, SharedNames named) {
+  return std::make_unique<Firmware>(std::move(files), std::move(pci), std::move(named));
 }
 
 }  // namespace lockstep

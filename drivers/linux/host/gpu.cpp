@@ -34,8 +34,8 @@ bool HostGpus::any_of(std::uint32_t vendor) const {
   return std::any_of(all.begin(), all.end(), [&](const HostGpu& one) { return one.pci.vendor == vendor; });
 }
 
-HostGpus read_gpus(const HostFiles& files, Nvml& nvml, const Call& call) {
-  const std::vector<PciFunction> functions = read_pci(files);
+HostGpus read_gpus(const HostFiles& files, const std::vector<PciFunction>& functions, Nvml& nvml,
+                   const Call& call) {
   HostGpus out;
   out.nics = fabric_nics(functions);
   for (const PciFunction& one : functions) {

@@ -31,6 +31,8 @@ struct HostGpus {
   bool any_of(std::uint32_t vendor) const;
 };
 
-HostGpus read_gpus(const HostFiles& files, Nvml& nvml, const Call& call);
+// `functions`: of read_pci().
+HostGpus read_gpus(const HostFiles& files, const std::vector<PciFunction>& functions, Nvml& nvml,
+                   const Call& call);
 
 }  // namespace lockstep

@@ -53,7 +53,8 @@ Value nic_affinity_of(const HostGpus& gpus) {
 
 class Gpus final : public HostSetting {
  public:
-  Gpus(HostFiles files, std::string library) : files_(std::move(files)), nvml_(std::move(library)) {}
+  Gpus(const LinuxTarget& target, SharedPci pci)
+      : files_(target.root), pci_(std::move(pci)), nvml_(target.root, target.nvml_library) {}
 
   std::vector<RowId> rows() const override {
     return {kGpuCount, kGpuDriver, kGpuEcc, kGpuNicAffinity, kGpuPersistence};
@@ -61,7 +62,7 @@ class Gpus final : public HostSetting {
   std::vector<RowId> written() const override { return {kGpuEcc, kGpuPersistence}; }
 
   std::vector<Incapable> incapable(const Call& call) override {
-    const HostGpus gpus = read_gpus(files_, nvml_, call);
+    const HostGpus gpus = read_gpus(files_, *pci_->functions(), nvml_, call);
     std::vector<Incapable> out;
     const auto lacks = [&out](RowId row, std::string why) { out.push_back({row, {}, std::move(why)}); };
     if (gpus.all.empty()) {
@@ -87,7 +88,7 @@ class Gpus final : public HostSetting {
   }
 
   void read(HostReading& out, const Call& call) override {
-    const HostGpus gpus = read_gpus(files_, nvml_, call);
+    const HostGpus gpus = read_gpus(files_, *pci_->functions(), nvml_, call);
     if (!gpus.all.empty() && !gpus.nics.empty()) out.add(kGpuNicAffinity, nic_affinity_of(gpus));
     if (!gpus.driver.empty()) out.add(kGpuDriver, Value::text(gpus.driver));
     if (failed(gpus)) {
@@ -123,13 +124,14 @@ class Gpus final : public HostSetting {
   }
 
   HostFiles files_;
+  SharedPci pci_;
   Nvml nvml_;
 };
 
 }  // namespace
 
-OneSetting gpu_setting(HostFiles files, std::string nvml_library) {
-  return std::make_unique<Gpus>(std::move(files), std::move(nvml_library));
+OneSetting gpu_setting(const LinuxTarget& target, SharedPci pci) {
+  return std::make_unique<Gpus>(target, std::move(pci));
 }
 
 }  // namespace lockstep

@@ -7,18 +7,19 @@
 namespace lockstep {
 namespace {
 
-std::vector<OneSetting> settings_of(const LinuxTarget& target, const SharedNames& named) {
+std::vector<OneSetting> settings_of(const LinuxTarget& target, const SharedNames& named,
+                                    const SharedPci& pci) {
   const HostFiles files(target.root);
   std::vector<OneSetting> out;
   out.push_back(governor_setting(files));
-  out.push_back(irq_affinity_setting(files));
-  out.push_back(pcie_setting(files));
+  out.push_back(irq_affinity_setting(files, pci));
+  out.push_back(pcie_setting(files, pci));
   out.push_back(memlock_setting(files));
   out.push_back(kernel_setting(files, named));
   out.push_back(packages_setting(files, named));
   out.push_back(services_setting(files, named));
-  out.push_back(firmware_setting(files, named));
-  out.push_back(gpu_setting(files, target.nvml_library));
+  out.push_back(firmware_setting(files, pci, named));
+  out.push_back(gpu_setting(target, pci));
   return out;
 }
 
@@ -32,7 +33,9 @@ bool covers(const Incapable& incapable, Path path) {
 class HostPart final : public LinuxPart {
  public:
   explicit HostPart(const LinuxTarget& target)
-      : named_(std::make_shared<NamedLeaves>(target.named)), settings_(settings_of(target, named_)) {
+      : named_(std::make_shared<NamedLeaves>(target.named)),
+        pci_(std::make_shared<PciScan>(HostFiles(target.root))),
+        settings_(settings_of(target, named_, pci_)) {
     if (!target.netns_path.empty() && target.root == "/")
       elsewhere_ = "host-wide: a network namespace shares its machine's";
   }
@@ -57,6 +60,7 @@ class HostPart final : public LinuxPart {
       for (const RowId row : reads()) out.push_back({row, {}, elsewhere_});
       return out;
     }
+    pci_->forget();
     for (const OneSetting& one : settings_)
       for (Incapable& lacks : one->incapable(call)) out.push_back(std::move(lacks));
     return out;
@@ -65,6 +69,7 @@ class HostPart final : public LinuxPart {
   void read(const Scope& scope, const std::vector<Link>&, TreeBuilder& tree, std::vector<Unread>& unread,
             const Call& call) override {
     if (!elsewhere_.empty()) return;
+    pci_->forget();
     HostReading out{scope, tree, unread};
     for (const OneSetting& one : settings_) {
       const std::vector<RowId> rows = one->rows();
@@ -79,6 +84,7 @@ class HostPart final : public LinuxPart {
 
   std::vector<std::optional<Error>> apply(const ChangeSet& changes, const std::vector<Link>&,
                                           const Call& call) override {
+    pci_->forget();
     std::vector<std::optional<Error>> out;
     for (const Change& change : changes) {
       auto result = set(change, call);
@@ -121,6 +127,7 @@ class HostPart final : public LinuxPart {
   }
 
   SharedNames named_;
+  SharedPci pci_;
   std::vector<OneSetting> settings_;
   std::string elsewhere_;  // why none of it is this target's; empty: all is
 };

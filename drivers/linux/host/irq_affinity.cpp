@@ -81,7 +81,7 @@ std::string word_for(const Placement& found) {
 
 class IrqAffinity final : public HostSetting {
  public:
-  explicit IrqAffinity(HostFiles files) : files_(std::move(files)) {}
+  IrqAffinity(HostFiles files, SharedPci pci) : files_(std::move(files)), pci_(std::move(pci)) {}
 
   std::vector<RowId> rows() const override { return {kIrqAffinity}; }
 
@@ -127,8 +127,9 @@ class IrqAffinity final : public HostSetting {
  private:
   std::vector<PciFunction> nics() const {
     std::vector<PciFunction> out;
-    for (PciFunction& one : read_pci(files_))
-      if (is_nic(one)) out.push_back(std::move(one));
+    const auto functions = pci_->functions();
+    for (const PciFunction& one : *functions)
+      if (is_nic(one)) out.push_back(one);
     return out;
   }
 
@@ -189,10 +190,13 @@ class IrqAffinity final : public HostSetting {
   }
 
   HostFiles files_;
+  SharedPci pci_;
 };
 
 }  // namespace
 
-OneSetting irq_affinity_setting(HostFiles files) { return std::make_unique<IrqAffinity>(std::move(files)); }
+OneSetting irq_affinity_setting(HostFiles files, SharedPci pci) {
+  return std::make_unique<IrqAffinity>(std::move(files), std::move(pci));
+}
 
 }  // namespace lockstep

@@ -279,7 +279,11 @@ struct Nvml::Lane {
   Library library;
 };
 
-Nvml::Nvml(std::string library) : lane_(std::make_shared<Lane>(std::move(library))) {}
+Nvml::Nvml(const std::filesystem::path& root, const std::string& library) {
+  // This machine's library knows nothing of a recorded one's GPUs.
+  const bool recorded = root != "/" && library.find('/') == std::string::npos;
+  lane_ = std::make_shared<Lane>(recorded ? (root / "usr/lib" / library).string() : library);
+}
 Nvml::~Nvml() = default;
 
 template <class T>

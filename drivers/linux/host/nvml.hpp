@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,8 +44,8 @@ struct NvmlState {
 
 class Nvml {
  public:
-  // A file's name, looked for as dlopen(3) does.
-  explicit Nvml(std::string library);
+  // A file's name, looked for as dlopen(3) does; of a recorded machine (another root), under that.
+  Nvml(const std::filesystem::path& root, const std::string& library);
   ~Nvml();
 
   // `unsupported`: the library is not here, with the reason. Loads it; asks nothing.

@@ -130,6 +130,17 @@ std::vector<PciFunction> read_pci(const HostFiles& files) {
   return out;
 }
 
+std::shared_ptr<const std::vector<PciFunction>> PciScan::functions() {
+  const std::lock_guard lock(mutex_);
+  if (!known_) known_ = std::make_shared<const std::vector<PciFunction>>(read_pci(files_));
+  return known_;
+}
+
+void PciScan::forget() {
+  const std::lock_guard lock(mutex_);
+  known_.reset();
+}
+
 std::vector<PciFunction> fabric_nics(const std::vector<PciFunction>& all) {
   std::vector<PciFunction> rdma;
   std::vector<PciFunction> physical;

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +55,19 @@ std::string pci_path(std::string_view address);  // "/sys/bus/pci/devices/0000:1
 std::vector<PciFunction> read_pci(const HostFiles& files);
 // None: no such function.
 std::optional<PciFunction> read_pci_function(const HostFiles& files, std::string_view address);
+
+// read_pci() once for all who ask within one call of the driver.
+class PciScan {
+ public:
+  explicit PciScan(HostFiles files) : files_(std::move(files)) {}
+  std::shared_ptr<const std::vector<PciFunction>> functions();
+  void forget();  // the next who asks reads anew
+
+ private:
+  HostFiles files_;
+  std::mutex mutex_;  // a call that was given up on may still be at work
+  std::shared_ptr<const std::vector<PciFunction>> known_;
+};
 
 // The NICs that carry RDMA, without virtual functions; where none does, all physical NICs.
 std::vector<PciFunction> fabric_nics(const std::vector<PciFunction>& all);

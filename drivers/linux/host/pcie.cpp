@@ -21,13 +21,14 @@ using host_map::kMaxReadRequest;
 
 class Pcie final : public HostSetting {
  public:
-  explicit Pcie(HostFiles files) : files_(std::move(files)) {}
+  Pcie(HostFiles files, SharedPci pci) : files_(std::move(files)), pci_(std::move(pci)) {}
 
   std::vector<RowId> rows() const override { return {kAcs, kMaxReadRequest}; }
 
   std::vector<Incapable> incapable(const Call&) override {
     std::vector<Incapable> out;
-    const std::vector<PciFunction> all = read_pci(files_);
+    const auto functions = pci_->functions();
+    const std::vector<PciFunction>& all = *functions;
     const auto requests = read_requests(fabric_nics(all));
     if (requests && requests->empty())
       out.push_back({kMaxReadRequest, {}, "no network controller here is a PCI Express device"});
@@ -38,7 +39,8 @@ class Pcie final : public HostSetting {
   }
 
   void read(HostReading& out, const Call&) override {
-    const std::vector<PciFunction> all = read_pci(files_);
+    const auto functions = pci_->functions();
+    const std::vector<PciFunction>& all = *functions;
     if (out.scope.wants(kMaxReadRequest)) {
       const auto requests = read_requests(fabric_nics(all));
       if (requests)
@@ -50,7 +52,8 @@ class Pcie final : public HostSetting {
   }
 
   Result<Done> set(const Change& change, const Call&) override {
-    const std::vector<PciFunction> all = read_pci(files_);
+    const auto functions = pci_->functions();
+    const std::vector<PciFunction>& all = *functions;
     if (change.path.row() == kAcs) return set_acs(change, all);
     if (change.want.kind() != Value::Kind::integer || change.want.as_integer() < 0)
       return Error{ErrorKind::invalid_spec, change.path.text() + " takes a number, and can't be unset"};
@@ -118,10 +121,13 @@ class Pcie final : public HostSetting {
   }
 
   HostFiles files_;
+  SharedPci pci_;
 };
 
 }  // namespace
 
-OneSetting pcie_setting(HostFiles files) { return std::make_unique<Pcie>(std::move(files)); }
+OneSetting pcie_setting(HostFiles files, SharedPci pci) {
+  return std::make_unique<Pcie>(std::move(files), std::move(pci));
+}
 
 }  // namespace lockstep

@@ -17,8 +17,9 @@ class GpuTest : public HostLab {
   }
   void TearDown() override { EXPECT_EQ(stub->open_sessions, 0); }
   HostGpus gpus() {
-    Nvml nvml(LOCKSTEP_NVML_STUB);
-    return read_gpus(HostFiles(host.root()), nvml, within(std::chrono::seconds(5)));
+    Nvml nvml("/", LOCKSTEP_NVML_STUB);
+    const HostFiles files(host.root());
+    return read_gpus(files, read_pci(files), nvml, within(std::chrono::seconds(5)));
   }
 
   nvml_stub* stub = nullptr;
@@ -102,6 +103,11 @@ TEST_F(GpuTest, WithoutNvmlGpusAreCountedOnTheBus) {
   EXPECT_EQ(apply("gpu/ecc", Value::boolean(true)).substr(0, 11), "unsupported");
 }
 
+TEST_F(GpuTest, ARecordedMachineIsNotAskedOfThisOnesLibrary) {
+  make({}, "libc.so.6");
+  EXPECT_NE(lacks("gpu/ecc").find(host.root().string() + "/usr/lib/libc.so.6"), std::string::npos);
+}
+
 TEST_F(GpuTest, ALibraryThatLacksFunctionsIsUsedAsFarAsItGoes) {
   make({}, LOCKSTEP_NVML_STUB_OLD);
   EXPECT_EQ(lacks("gpu/ecc"), "no GPU here has an ECC mode");
@@ -116,7 +122,7 @@ TEST_F(GpuTest, ALibraryThatHangsIsLeftAtTheDeadlineAndNotAskedAgainUntilItAnswe
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   stub->hang_fd = ends[0];
-  Nvml nvml(LOCKSTEP_NVML_STUB);
+  Nvml nvml("/", LOCKSTEP_NVML_STUB);
   const auto late = nvml.read(within(std::chrono::milliseconds(50)));
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().kind, ErrorKind::transient);
@@ -139,7 +145,7 @@ TEST_F(GpuTest, AWriteThatIsNotAnsweredHasAnUnknownOutcome) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   stub->hang_fd = ends[0];
-  Nvml nvml(LOCKSTEP_NVML_STUB);
+  Nvml nvml("/", LOCKSTEP_NVML_STUB);
   const auto late = nvml.set_persistence(false, within(std::chrono::milliseconds(50)));
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().kind, ErrorKind::unknown_outcome);
