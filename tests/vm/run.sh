@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# run.sh [-n] [-m MODULES] [-t TOOLS] [-q ARGUMENTS] KERNEL OUT PROGRAM [ARGUMENT]... runs a GoogleTest program under the
+# run.sh [-n] [-m MODULES] [-t TOOLS] [-f FILES] [-q ARGUMENTS] KERNEL OUT PROGRAM [ARGUMENT]... runs a GoogleTest program under the
 # kernel in KERNEL (kernel.sh) in an emulated machine: with these kernel modules loaded, -n: and our own test_nic
-# (netdev/), these programs of the host in PATH, this hardware by arguments of QEMU, and nothing else. Its exit code is
-# the program's; 77: skipped, with a line of why; 1: the machine gave no verdict, or a test was skipped, or none ran.
+# (netdev/), these programs of the host in PATH, these other files of the host (patterns: what is found by name while a
+# program runs), this hardware by arguments of QEMU, and nothing else. Its exit code is the program's; 77: skipped,
+# with a line of why; 1: the machine gave no verdict, or a test was skipped, or none ran.
 # OUT keeps `console`, which is shown on failure.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
-modules=() tools=() hardware=() test_nic=
-while getopts nm:t:q: option; do
+modules=() tools=() files= hardware=() test_nic=
+while getopts nm:t:f:q: option; do
   case $option in
     n) test_nic=test_nic ;;
     m) read -ra modules <<<"$OPTARG" ;;
     t) read -ra tools <<<"$OPTARG" ;;
+    f) files=$OPTARG ;;
     q) read -ra hardware <<<"$OPTARG" ;;
     *) exit 2 ;;
   esac
@@ -49,6 +51,11 @@ echo "${modules[*]} $test_nic" >"$root/modules"
 binaries=("$program")
 for tool in "${tools[@]}"; do binaries+=("$(realpath "$(command -v "$tool")")"); done
 cp "${binaries[@]}" "$root/usr/bin/"
+for file in $files; do  # patterns
+  [ -e "$file" ] || { echo "the host has no $file"; exit 1; }
+  install -D -m755 "$file" "$root/$file"
+  case $file in *.so*) binaries+=("$file") ;; esac
+done
 ldd "${binaries[@]}" | grep -o '/[^ :]*\.so[^ :]*' | sort -u | while read -r file; do
   install -D -m755 "$file" "$root/$file"
 done

@@ -1,0 +1,111 @@
+#include "drivers/linux/rdma/nldev.hpp"
+
+#include <rdma/rdma_netlink.h>
+
+#include <span>
+
+namespace lockstep::rdma {
+namespace {
+
+using netlink::Bytes;
+using netlink::Request;
+
+using Table = netlink::AttributeTable<RDMA_NLDEV_ATTR_DEV_PROTOCOL + 1>;
+
+constexpr std::string_view kStates[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"};
+constexpr std::string_view kPhysicalStates[] = {"NOP",
+                                                "SLEEP",
+                                                "POLLING",
+                                                "DISABLED",
+                                                "PORT_CONFIGURATION_TRAINING",
+                                                "LINK_UP",
+                                                "LINK_ERROR_RECOVERY",
+                                                "PHY_TEST"};
+
+constexpr std::uint16_t message_type(unsigned command) {
+  return static_cast<std::uint16_t>(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command));
+}
+
+std::string word(std::span<const std::string_view> words, std::uint8_t number) {
+  return number < words.size() ? std::string(words[number]) : std::to_string(number);
+}
+
+Error incomplete(std::string_view what) {
+  return Error{ErrorKind::transient, "RDMA netlink: a " + std::string(what) + " without number or name"};
+}
+
+Result<std::vector<Device>> read_devices_from(netlink::Socket& socket, const Call& call) {
+  std::vector<Device> out;
+  Request request = devices_request();
+  TRY_DONE(netlink::read_all(socket, request, message_type(RDMA_NLDEV_CMD_GET), &decode_device, call, out));
+  return out;
+}
+
+Result<netlink::Socket> open_socket() {
+  auto socket = netlink::Socket::open(NETLINK_RDMA);
+  // EPROTONOSUPPORT: a kernel without RDMA, or whose module ib_core is not to be had.
+  if (!socket) return Error{ErrorKind::unsupported, "RDMA " + socket.error().text()};
+  return socket;
+}
+
+}  // namespace
+
+Request devices_request() { return Request(message_type(RDMA_NLDEV_CMD_GET), NLM_F_DUMP); }
+
+Request ports_request(std::uint32_t device) {
+  Request out(message_type(RDMA_NLDEV_CMD_PORT_GET), NLM_F_DUMP);
+  out.put_number(RDMA_NLDEV_ATTR_DEV_INDEX, device);
+  return out;
+}
+
+Result<std::optional<Device>> decode_device(Bytes payload) {
+  TRY(auto table, Table::parse(payload, "RDMA device"));
+  const auto index = table.number<std::uint32_t>(RDMA_NLDEV_ATTR_DEV_INDEX);
+  Device out;
+  out.name = table.text(RDMA_NLDEV_ATTR_DEV_NAME);
+  out.ports = table.number<std::uint32_t>(RDMA_NLDEV_ATTR_PORT_INDEX).value_or(0);
+  out.firmware = table.text(RDMA_NLDEV_ATTR_FW_VERSION);
+  out.protocol = table.text(RDMA_NLDEV_ATTR_DEV_PROTOCOL);
+  out.node_guid = table.number<std::uint64_t>(RDMA_NLDEV_ATTR_NODE_GUID).value_or(0);
+  TRY_DONE(table.sound("RDMA device"));
+  if (!index || out.name.empty()) return incomplete("device");
+  out.index = *index;
+  return std::optional(std::move(out));
+}
+
+Result<std::optional<Port>> decode_port(Bytes payload) {
+  TRY(auto table, Table::parse(payload, "RDMA port"));
+  const auto number = table.number<std::uint32_t>(RDMA_NLDEV_ATTR_PORT_INDEX);
+  Port out;
+  out.device = table.text(RDMA_NLDEV_ATTR_DEV_NAME);
+  out.state = table.number<std::uint8_t>(RDMA_NLDEV_ATTR_PORT_STATE).value_or(0);
+  out.physical_state = table.number<std::uint8_t>(RDMA_NLDEV_ATTR_PORT_PHYS_STATE).value_or(0);
+  out.netdev = table.text(RDMA_NLDEV_ATTR_NDEV_NAME);
+  TRY_DONE(table.sound("RDMA port"));
+  if (!number || out.device.empty()) return incomplete("port");
+  out.number = *number;
+  return std::optional(std::move(out));
+}
+
+std::string state_words(std::uint8_t state) { return word(kStates, state); }
+
+std::string physical_state_words(std::uint8_t state) { return word(kPhysicalStates, state); }
+
+Result<std::vector<Device>> read_devices(const Call& call) {
+  TRY(auto socket, open_socket());
+  return read_devices_from(socket, call);
+}
+
+Result<DevicesAndPorts> read_devices_and_ports(const Call& call) {
+  TRY(auto socket, open_socket());
+  DevicesAndPorts out;
+  TRY(out.devices, read_devices_from(socket, call));
+  for (const Device& one : out.devices) {
+    Request request = ports_request(one.index);
+    TRY_DONE(netlink::read_all(socket, request, message_type(RDMA_NLDEV_CMD_PORT_GET), &decode_port, call,
+                               out.ports));
+  }
+  return out;
+}
+
+}  // namespace lockstep::rdma
