@@ -18,6 +18,6 @@ if [ "${1:-fast}" = all ]; then
   # What the compiler does not see, in what ships (.clang-tidy says which checks, and why not others).
   run-clang-tidy-16 -quiet -p build/asan "^$PWD/(specs|drivers|bench|reconciler|examples)/" 2>/dev/null
   cmake --preset bench >/dev/null
-  cmake --build --preset bench --target lockstep simulate vm_tests
+  cmake --build --preset bench --target lockstep simulate twin_tests vm_tests
   ctest --preset bench --no-tests=error --label-regex 'long|vm'
 fi

@@ -67,7 +67,7 @@ Result<Observation> SimulatedDevice::observe(const Scope& scope, std::string_vie
   };
   Result<Observation> result = answer();
   if (seen) {
-    SimulatedCall what{.kind = SimulatedCall::Kind::observe, .device = name_};
+    SimulatedCall what{.kind = SimulatedCall::Kind::observe, .device = name_, .scope = &scope};
     if (result)
       what.observed = &*result;
     else
@@ -194,7 +194,6 @@ void SimulatedDevice::reboot() {
   for (const Leaf& leaf : tree_.leaves())
     if (schema_row(leaf.path.row()).takes == Takes::lost_at_boot) lost.push_back(leaf.path);
   for (const Path path : lost) tree_.erase(path);
-  before_last_write_ = tree_;
   settle_effects();
 }
 

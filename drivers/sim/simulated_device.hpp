@@ -40,7 +40,8 @@ struct SimulatedCall {
   const ChangeSet* changes = nullptr;  // of an apply
   const Guard* guard = nullptr;
   std::optional<ErrorKind> answer = std::nullopt;  // none: success
-  const Observation* observed = nullptr;           // of a successful observe
+  const Scope* scope = nullptr;                    // of an observe
+  const Observation* observed = nullptr;           // of a successful one
 };
 
 class SimulatedDevice final : public Driver {

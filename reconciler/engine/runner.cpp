@@ -28,6 +28,11 @@ bool is_met(Path path, Value want, Value have) { return want ? satisfies(path.ro
 
 }  // namespace
 
+struct Runner::Missing {
+  std::string text;
+  bool unread_before = false;  // and still: nothing was lost that could be seen
+};
+
 // What one look at a device told.
 struct Runner::Look {
   Tree have;
@@ -49,8 +54,10 @@ struct Runner::Work {
   std::string why;  // of the failure under way
   std::string ticket;
   std::vector<std::string> tickets;
-  std::optional<Error> refusal;  // that a receipt told
-  std::set<Path> held_before;    // effects that were there before we wrote
+  std::optional<Error> refusal;        // that a receipt told
+  std::set<Path> held_before;          // effects that were there before we wrote, or may have been: unread
+  std::set<Path> unread_before;        // of those
+  std::optional<StepState> failed_as;  // it only waits for what worked before
   Time effects_until{};
   Time started{};
   Look last;
@@ -235,11 +242,7 @@ void Runner::before_write(const Shared& work) {
     if (work->tries == 0) return finish(work, StepState::nothing_to_do, "found as wanted");
     return keep(work);
   }
-  if (work->tries == 0 && work->step->live)
-    for (const Leaf& want : fleet_[work->device].intent->want.leaves())
-      if (schema_row(want.path.row()).facet == Facet::effect &&
-          satisfies(want.path.row(), want.value, now.have.value(want.path)))
-        work->held_before.insert(want.path);
+  if (work->step->live) remember_effects(work);
   std::map<Path, Value> state;
   ChangeSet changes;
   for (const PlannedChange& change : work->step->changes) {
@@ -249,6 +252,18 @@ void Runner::before_write(const Shared& work) {
     at->second = change.want;
   }
   write(work, std::move(changes));
+}
+
+// Before every write: one that was refused as a whole, or read from an older state, tells less than the next.
+void Runner::remember_effects(const Shared& work) {
+  const Look& now = work->last;
+  for (const Leaf& want : fleet_[work->device].intent->want.leaves()) {
+    if (schema_row(want.path.row()).facet != Facet::effect) continue;
+    const bool unread = is_unread(now.unread, want.path);
+    if (!unread && !satisfies(want.path.row(), want.value, now.have.value(want.path))) continue;
+    if (work->held_before.insert(want.path).second && unread) work->unread_before.insert(want.path);
+    if (!unread) work->unread_before.erase(want.path);
+  }
 }
 
 void Runner::write(const Shared& work, ChangeSet changes) {
@@ -348,27 +363,50 @@ void Runner::keep(const Shared& work) {
       });
 }
 
-// What worked before must work again before the next thing is disturbed.
-void Runner::regain(const Shared& work) {
-  const Tree& want = fleet_[work->device].intent->want;
-  std::string missing;
+// What does not work again yet, as far as the last look tells; none: all does.
+std::optional<Runner::Missing> Runner::not_regained(const Shared& work) const {
+  if (work->last.error) return Missing{work->last.error->text()};
+  const Tree& have = work->last.have;
   // A look that does not show what was written is older than the write: it tells nothing about what came
   // after.
-  if (!work->last.error)
+  if (!work->failed_as)
     for (const auto& [path, end] : ends_of(*work->step))
-      if (shows_at_once(path.row()) && !is_met(path, end, work->last.have.value(path)) && missing.empty())
-        missing = path.text() + " is " + work->last.have.value(path).to_string();
-  if (!work->last.error)
-    for (const Path path : work->held_before)
-      if (!satisfies(path.row(), want.value(path), work->last.have.value(path)) && missing.empty())
-        missing = path.text() + " is " + work->last.have.value(path).to_string();
-  if (missing.empty() && !work->last.error) return finish(work, StepState::done, "");
-  if (executor_.now() >= work->effects_until || stop_.stop_requested()) {
-    if (work->last.error) missing = work->last.error->text();
-    return finish(work, StepState::failed, "written, but what worked before did not come back: " + missing);
-  }
-  again(work, std::min(options_.poll_min * (1 << std::min(work->looks++, 8)), options_.poll_max),
-        &Runner::look_for_effects);
+      if (shows_at_once(path.row()) && !is_met(path, end, have.value(path)))
+        return Missing{path.text() + " is " + have.value(path).to_string()};
+  const Tree& want = fleet_[work->device].intent->want;
+  std::optional<Missing> unread;
+  for (const Path path : work->held_before)
+    if (is_unread(work->last.unread, path)) {
+      const bool as_before = work->unread_before.contains(path);
+      if (!unread || !as_before) unread = Missing{path.text() + " could not be read", as_before};
+    } else if (!satisfies(path.row(), want.value(path), have.value(path))) {
+      return Missing{path.text() + " is " + have.value(path).to_string()};
+    }
+  return unread;
+}
+
+// What worked before must work again before the next thing is disturbed, whether the step succeeded or not.
+void Runner::regain(const Shared& work) {
+  const std::optional<Missing> missing = not_regained(work);
+  if (missing && executor_.now() < work->effects_until && !stop_.stop_requested())
+    return again(work, std::min(options_.poll_min * (1 << std::min(work->looks++, 8)), options_.poll_max),
+                 &Runner::look_for_effects);
+  if (work->failed_as) return finish(work, *work->failed_as, work->why);
+  if (missing && !missing->unread_before)
+    return finish(work, StepState::failed,
+                  "written, but what worked before did not come back: " + missing->text);
+  if (missing) results_[work->step->id - 1].notes.push_back(missing->text + ", neither before nor after");
+  finish(work, StepState::done, "");
+}
+
+// The end of a step that did not succeed.
+void Runner::fail(const Shared& work, StepState state, const std::string& why) {
+  if (work->held_before.empty()) return finish(work, state, why);
+  work->failed_as = state;
+  work->why = why;
+  work->effects_until = executor_.now() + options_.settle_time;
+  work->looks = 0;
+  look_for_effects(work);
 }
 
 void Runner::again(const Shared& work, std::chrono::milliseconds wait, void (Runner::*next)(const Shared&)) {
@@ -376,7 +414,7 @@ void Runner::again(const Shared& work, std::chrono::milliseconds wait, void (Run
 }
 
 void Runner::react(const Shared& work, const Error& error, bool may_have_happened) {
-  if (work->putting_back) return finish(work, StepState::failed, work->why);
+  if (work->putting_back) return fail(work, StepState::failed, work->why);
   const Reaction reaction = reaction_to(error.kind);
   if (reaction == Reaction::stop) return give_up(work, error.text());
   if (reaction == Reaction::give_up) return give_up(work, error.text());
@@ -394,7 +432,7 @@ void Runner::react(const Shared& work, const Error& error, bool may_have_happene
 // Ends a step that did not succeed: the device takes it back where it can; a guard is never left in place.
 void Runner::give_up(const Shared& work, const std::string& why) {
   work->why = why;
-  if (work->tickets.empty() || work->putting_back) return finish(work, StepState::failed, why);
+  if (work->tickets.empty() || work->putting_back) return fail(work, StepState::failed, why);
   if (work->undoes_itself && work->step->undo_after) {
     Driver* const driver = work->attached->driver.get();
     auto answer = std::make_shared<std::optional<Result<Done>>>();
@@ -405,7 +443,7 @@ void Runner::give_up(const Shared& work, const std::string& why) {
         },
         [this, work, answer](Outcome outcome) {
           const bool undone = outcome == Outcome::returned && *answer && **answer;
-          finish(work, undone ? StepState::undone : StepState::failed, work->why);
+          fail(work, undone ? StepState::undone : StepState::failed, work->why);
         });
   }
   put_back(work, why);
@@ -421,7 +459,7 @@ void Runner::put_back(const Shared& work, const std::string& why) {
   for (const auto& [path, values] : transients)
     if (values.second && work->last.have.value(path) == values.first && values.first != values.second)
       changes.push_back({path, values.first, values.second, 0});
-  if (changes.empty() || work->putting_back) return finish(work, StepState::failed, why);
+  if (changes.empty() || work->putting_back) return fail(work, StepState::failed, why);
   work->putting_back = true;
   results_[work->step->id - 1].notes.push_back("a guard was put back");
   write(work, std::move(changes));

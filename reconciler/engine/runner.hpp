@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -35,6 +36,7 @@ class Runner {
 
  private:
   struct Look;
+  struct Missing;
   struct Work;
   using Shared = std::shared_ptr<Work>;
 
@@ -43,11 +45,13 @@ class Runner {
   void begin(std::uint32_t id);
   void look(const Shared& work, void (Runner::*then)(const Shared&));
   void before_write(const Shared& work);
+  void remember_effects(const Shared& work);
   void write(const Shared& work, ChangeSet changes);
-  void written_or_not(const Shared& work, Outcome outcome);
   void after_write(const Shared& work);
   void keep(const Shared& work);
+  std::optional<Missing> not_regained(const Shared& work) const;
   void regain(const Shared& work);
+  void fail(const Shared& work, StepState state, const std::string& why);
   void cure(const Shared& work);
   void react(const Shared& work, const Error& error, bool may_have_happened);
   void again(const Shared& work, std::chrono::milliseconds wait, void (Runner::*next)(const Shared&));

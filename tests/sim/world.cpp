@@ -194,12 +194,13 @@ void World::misbehave() {
   if (drift_chance_ > 0 && random_.chance(drift_chance_)) drift();
 }
 
-bool World::is_as_wanted(const Place& place, const Observation& seen_now) const {
+bool World::was_seen_in_sync(const Place& place) const {
+  const Observation& look = place.last_look;
   for (const Leaf& want : place.intent->want.leaves())
-    if (seen_now.have.value(want.path) != want.value) return false;
-  for (const Unread& unread : seen_now.unread)
+    if (look.have.value(want.path) != want.value) return false;
+  for (const Unread& unread : look.unread)
     if (unread.row == row("rule[*]") || !place.intent->want.of_row(unread.row).empty()) return false;
-  return seen_now.have.of_row(row("rule[*]")).empty();
+  return look.have.of_row(row("rule[*]")).empty();
 }
 
 void World::seen(const SimulatedCall& call) {
@@ -211,8 +212,7 @@ void World::seen(const SimulatedCall& call) {
     if (call.observed != nullptr) {
       place.looked = true;
       // A look at a few rows tells nothing about the rest.
-      if (call.observed->have.size() + call.observed->unread.size() >= place.intent->want.size())
-        place.seen_in_sync = is_as_wanted(place, *call.observed);
+      if (call.scope->rows.empty()) place.last_look = *call.observed;
     }
   } else if (call.kind == SimulatedCall::Kind::apply) {
     what += " apply " + call.guard->ticket;
@@ -305,18 +305,17 @@ void World::lift(Place& place) {
 void World::check_states(const std::vector<DeviceState>& states) {
   for (const DeviceState& state : states)
     if (state.complete() && state.difference.in_sync() && state.not_applied.empty() &&
-        !places_.at(state.device).seen_in_sync)
+        !was_seen_in_sync(places_.at(state.device)))
       violation(state.device + " is called in sync, and was not seen to be");
 }
 
-// Which switches and which of their ports carry traffic, as far as was seen: a port with a session of its own
-// by its neighbour, one that leads to a host by the host's address. What could not be read may be there.
-void World::note_traffic(const std::vector<DeviceState>& states) {
-  std::map<std::string, const Observation*> seen;
-  for (const DeviceState& state : states) seen[state.device] = &state.observation;
-  const auto may_have = [&seen](const std::string& device, Path path) {
-    const Observation& at = *seen.at(device);
-    return at.have.value(path) || is_unread(at.unread, path);
+// Which switches and which of their ports carry traffic, as far as was seen when this plan was made: a port
+// with a session of its own by its neighbour, one that leads to a host by the host's address. What could not
+// be read may be there.
+void World::note_traffic() {
+  const auto may_have = [this](const std::string& device, Path path) {
+    const Observation& look = places_.at(device).last_look;
+    return look.have.value(path) || is_unread(look.unread, path);
   };
   for (auto& [name, place] : places_) {
     place.live = false;
@@ -335,7 +334,6 @@ void World::note_traffic(const std::vector<DeviceState>& states) {
 }
 
 Result<Plan> World::plan(const std::vector<DeviceState>& states) {
-  note_traffic(states);
   Result<Plan> made = make_plan(
       input_of(*fleet_, states, origins_, sources_, [this](const FleetDevice&) { return &policy_; }));
   if (!made) {
@@ -343,7 +341,6 @@ Result<Plan> World::plan(const std::vector<DeviceState>& states) {
     return made;
   }
   record("plan " + made->digest);
-  if (options_.steps) std::printf("%s", to_string(*made).c_str());
   return made;
 }
 

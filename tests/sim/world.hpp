@@ -87,7 +87,7 @@ class World final : public Ledger, public Measurer {
     // When last planned for:
     bool live = false;  // carried traffic
     std::set<std::string> live_ports;
-    bool seen_in_sync = false;  // by the last successful look
+    Observation last_look;  // at all of it, that was answered
   };
   // The way of a flow between two leaves over one spine, or of one host to its leaf.
   struct FlowPath {
@@ -125,13 +125,13 @@ class World final : public Ledger, public Measurer {
   Disturbance disturbed_by(const Place& place, const ChangeSet& changes) const;
   void flap(Place& place, const Disturbance& disturbed);
   void lift(Place& place);
-  void note_traffic(const std::vector<DeviceState>& states);
+  void note_traffic();
   Result<Plan> plan(const std::vector<DeviceState>& states);
   void restart();
   void violation(const std::string& what);
   void record(const std::string& what);
   double capacity_left(const Outage& outage) const;
-  bool is_as_wanted(const Place& place, const Observation& seen_now) const;
+  bool was_seen_in_sync(const Place& place) const;
 
   WorldOptions options_;
   Random random_;

@@ -114,9 +114,11 @@ std::vector<OwedChange> World::owed() const {
   return all;
 }
 
-Result<std::uint64_t> World::begin(const Plan&, const std::string&, const std::string& reason) {
+Result<std::uint64_t> World::begin(const Plan& plan, const std::string&, const std::string& reason) {
+  note_traffic();
   const std::uint64_t change = changes_.size() + 1;
   changes_[change].undo = reason.starts_with("undo of");
+  if (options_.steps) std::printf("change %s\n%s", std::to_string(change).c_str(), to_string(plan).c_str());
   return change;
 }
 

@@ -1,0 +1,84 @@
+// What worked before a step must work again when the step is over, however it ends.
+#include "cluster.hpp"
+
+namespace lockstep {
+namespace {
+
+const Value kUp = Value::text("Established");
+const Value kDown = Value::text("Idle");
+
+// A leaf with a session that is down for a while after each write of its largest ECMP group.
+class Regain : public ::testing::Test {
+ protected:
+  static constexpr std::chrono::seconds kFlap{5};
+
+  Regain() : leaf0(cluster.add("leaf0", "leaf")) {
+    cluster.want("leaf0", "bgp/neighbor[swp1]", there());
+    cluster.want("leaf0", "bgp/neighbor[swp1]/session", kUp);
+    cluster.want("leaf0", "bgp/max-paths", number(64));
+    leaf0.set(leaf("bgp/neighbor[swp1]"), there());
+    leaf0.set(session, kUp);
+    leaf0.effects = [this](Tree& tree) {
+      if (tree.value(leaf("bgp/max-paths")) != number(64)) return;
+      if (clamps) tree.set(leaf("bgp/max-paths"), number(32));
+      if (!clamps && std::exchange(flapped, true)) return;
+      tree.set(session, kDown);
+      cluster.executor.at(cluster.executor.now() + kFlap, [this] { leaf0.set(session, kUp); });
+    };
+    progress.step = [this](const Step&, const StepResult& result) {
+      if (result.state != StepState::running) session_at_end = leaf0.truth().value(session);
+    };
+  }
+  StepResult run() {
+    const ApplyReport report = cluster.apply_plan(cluster.plan(), progress);
+    EXPECT_EQ(report.steps.size(), 1U);
+    return report.steps.at(0);
+  }
+
+  const Path session = leaf("bgp/neighbor[swp1]/session");
+  Cluster cluster;
+  SimulatedDevice& leaf0;
+  Progress progress;
+  Value session_at_end;
+  bool flapped = false;
+  bool clamps = false;  // the device keeps less than it is told
+};
+
+TEST_F(Regain, AStepIsDoneWhenTheSessionIsBack) {
+  EXPECT_EQ(run().state, StepState::done);
+  EXPECT_TRUE(flapped);
+  EXPECT_EQ(session_at_end, kUp);
+}
+
+TEST_F(Regain, AStepThatFailsIsOverWhenTheSessionIsBack) {
+  clamps = true;
+  const StepResult result = run();
+  EXPECT_EQ(result.state, StepState::failed);
+  EXPECT_NE(result.why.find("bgp/max-paths is 32"), std::string::npos) << result.why;
+  EXPECT_EQ(session_at_end, kUp);
+}
+
+TEST_F(Regain, ASessionThatCameUpSinceARefusedWriteCounts) {
+  leaf0.set(session, kDown);
+  leaf0.faults.conflict = 1;
+  leaf0.seen = [this](const SimulatedCall& call) {
+    if (call.kind != SimulatedCall::Kind::apply || leaf0.faults.conflict == 0) return;
+    leaf0.faults.conflict = 0;
+    leaf0.set(session, kUp);
+  };
+  EXPECT_EQ(run().state, StepState::done);
+  EXPECT_EQ(session_at_end, kUp);
+}
+
+TEST_F(Regain, ASessionThatDoesNotComeBackFailsTheStep) {
+  leaf0.effects = [this](Tree& tree) {
+    if (tree.value(leaf("bgp/max-paths"))) tree.set(session, kDown);
+  };
+  const StepResult result = run();
+  EXPECT_EQ(result.state, StepState::failed);
+  EXPECT_EQ(result.why,
+            "written, but what worked before did not come back: bgp/neighbor[swp1]/session is Idle");
+}
+
+}  // namespace
+}  // namespace lockstep
