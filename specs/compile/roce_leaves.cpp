@@ -10,13 +10,14 @@ namespace lockstep {
 namespace {
 
 constexpr std::uint32_t kPartsPerPercent = 10'000;
-constexpr std::size_t kDscps = 64;  // RFC 2474: six bits
-constexpr std::uint64_t kEct0 = 2;  // RFC 3168: ECT(0)
+constexpr std::size_t kDscps = 64;      // RFC 2474: six bits
+constexpr std::size_t kPriorities = 8;  // 802.1Q: three bits
+constexpr std::uint64_t kEct0 = 2;      // RFC 3168: ECT(0)
 constexpr std::string_view kCnp = "cnp";
 constexpr std::string_view kDefault = "default";
 
-// The class that the unnamed DSCPs go to: "default", else the one that is not lossless with the lowest
-// number.
+// The class that the unnamed DSCPs and priorities go to: "default", else the one that is not lossless with
+// the lowest number.
 std::size_t default_class(const RoceProfile& profile) {
   std::size_t best = profile.classes.size();
   for (std::size_t i = 0; i < profile.classes.size(); ++i) {
@@ -45,6 +46,7 @@ class RoceClass {
 
   void run() {
     find_dscps();
+    find_priorities();
     for (const PortIndex port : fabric_ports(c_.topology, out_.example, fabric_)) add_port(port);
   }
 
@@ -55,6 +57,7 @@ class RoceClass {
   }
   OriginId at(const TrafficClass& one, std::string_view rule) { return c_.origins.add(who_, one.at, rule); }
   void find_dscps();
+  void find_priorities();
   void add_port(PortIndex index);
   void add_class(const TopologyPort& port, const TopologyLink& link, std::size_t number);
   void add_ecn(const TopologyPort& port, const TopologyLink& link, const TrafficClass& one,
@@ -70,7 +73,8 @@ class RoceClass {
   ClassLeaves& out_;
   std::size_t default_;
   std::optional<PfcPoint> fires_;
-  std::vector<std::vector<std::string>> dscps_;  // by class
+  std::vector<std::vector<std::string>> dscps_;       // by class
+  std::vector<std::vector<std::string>> priorities_;  // by class
 };
 
 void RoceClass::find_dscps() {
@@ -85,6 +89,19 @@ void RoceClass::find_dscps() {
   if (default_ == said_.classes.size()) return;
   for (std::size_t dscp = 0; dscp < kDscps; ++dscp)
     if (!named[dscp]) dscps_[default_].push_back(std::to_string(dscp));
+}
+
+void RoceClass::find_priorities() {
+  priorities_.resize(said_.classes.size());
+  std::array<bool, kPriorities> named{};
+  for (std::size_t i = 0; i < said_.classes.size(); ++i) {
+    const std::size_t priority = *said_.classes[i].priority;
+    if (priority >= kPriorities || std::exchange(named[priority], true)) continue;
+    priorities_[i].push_back(std::to_string(priority));
+  }
+  if (default_ == said_.classes.size()) return;
+  for (std::size_t priority = 0; priority < kPriorities; ++priority)
+    if (!named[priority]) priorities_[default_].push_back(std::to_string(priority));
 }
 
 void RoceClass::add_ecn(const TopologyPort& port, const TopologyLink& link, const TrafficClass& one,
@@ -108,8 +125,9 @@ void RoceClass::add_class(const TopologyPort& port, const TopologyLink& link, st
     list.add(path(row("interface[*]/class[*]/dscp")), Value::set(dscps_[number]),
              number == default_ ? at(one, rule::default_class)
                                 : c_.origins.add(who_, one.dscp.front().at, "classes.dscp"));
-  list.add(path(row("interface[*]/class[*]/priority")), std::uint64_t{*one.priority},
-           of(one.priority, "classes.priority"));
+  if (!priorities_[number].empty())
+    list.add(path(row("interface[*]/class[*]/priority")), Value::set(priorities_[number]),
+             number == default_ ? at(one, rule::default_class) : of(one.priority, "classes.priority"));
   const bool strict = *one.scheduling == Scheduling::strict;
   list.add(path(row("interface[*]/class[*]/strict")), strict,
            one.scheduling.said ? of(one.scheduling, "classes.scheduling") : at(one, "classes.scheduling"));

@@ -143,7 +143,7 @@ inline std::vector<Sample> samples() {
        {ecn_max, ecn_probability}},
       {"interface[rail0]/class[3]/ecn-probability", number(5), number(10), one_class, {ecn_max, ecn_min}},
       {"interface[rail0]/class[3]/max-rate", number(500'000'000), number(250'000'000), one_class},
-      {"interface[rail0]/class[3]/priority", number(3), number(4), one_class},
+      {"interface[rail0]/class[3]/priority", set({"3"}), set({"3", "4"}), one_class},
       {"interface[rail0]/class[3]/share", number(30), number(40), one_class},
       {"interface[rail0]/class[3]/strict", yes, no, one_class},
       {"interface[rail0]/cnp-dscp", number(48), number(46)},
