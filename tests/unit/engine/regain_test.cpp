@@ -10,7 +10,7 @@ const Value kDown = Value::text("Idle");
 // A leaf with a session that is down for a while after each write of its largest ECMP group.
 class Regain : public ::testing::Test {
  protected:
-  static constexpr std::chrono::seconds kFlap{5};
+  static constexpr std::chrono::seconds kFlap{15};
 
   Regain() : leaf0(cluster.add("leaf0", "leaf")) {
     cluster.want("leaf0", "bgp/neighbor[swp1]", there());
