@@ -1,0 +1,116 @@
+// Counters by name, what moved, and who is to blame: recorded folders, no kernel is asked.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "drivers/linux/rdma/counter_names.hpp"
+
+namespace lockstep::rdma {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Counters : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = fs::temp_directory_path() / "lsrdma-XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    root_ = name;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+  void write(const std::string& path, const std::string& text) {
+    const fs::path file = root_ / "sys/class/infiniband/mlx5_0/ports/1" / path;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text << "\n";
+  }
+  CounterSnapshot read() {
+    auto out = read_counters(HostFiles(root_), "mlx5_0", 1);
+    EXPECT_TRUE(out) << out.error().text();
+    return out ? *std::move(out) : CounterSnapshot{};
+  }
+
+  fs::path root_;
+};
+
+TEST_F(Counters, WhatMovedIsTold) {
+  write("hw_counters/packet_seq_err", "7");
+  write("hw_counters/out_of_buffer", "0");
+  write("hw_counters/lifespan", "12");
+  write("hw_counters/active_qps", "3");
+  write("hw_counters/req_cqe_error", "1");
+  write("hw_counters/broken", "N/A (no PMA)");
+  write("counters/port_xmit_data", "100");
+  const CounterSnapshot before = read();
+  EXPECT_EQ(before.values.count("broken"), 0U);
+  write("hw_counters/packet_seq_err", "9");
+  write("hw_counters/lifespan", "10");
+  write("hw_counters/active_qps", "4");
+  write("hw_counters/req_cqe_error", "2");
+  write("counters/port_xmit_data", "350");
+  std::string seen;
+  for (const Moved& one : moved_between(before, read()))
+    seen += one.counter + " " + std::to_string(one.by) + " " +
+            (one.signal ? std::string(meaning_of(*one.signal).name) : "?") + "; ";
+  EXPECT_EQ(seen,
+            "packet_seq_err 2 sequence-naks-received; port_xmit_data 1000 bytes-sent; req_cqe_error 1 ?; ");
+}
+
+TEST_F(Counters, ACounterThatWrapsGoesOnAndOneThatWasResetBeginsAgain) {
+  write("hw_counters/out_of_sequence", "4294967290");
+  write("hw_counters/duplicate_request", "1000");
+  const CounterSnapshot before = read();
+  write("hw_counters/out_of_sequence", "4");
+  write("hw_counters/duplicate_request", "3");
+  const std::vector<Moved> moved = moved_between(before, read());
+  ASSERT_EQ(moved.size(), 2U);
+  EXPECT_EQ(moved[0].by, 3U) << moved[0].counter;
+  EXPECT_EQ(moved[1].by, 10U) << moved[1].counter;
+}
+
+TEST_F(Counters, ADeviceThatIsNotThereIsAnError) {
+  const auto out = read_counters(HostFiles(root_), "mlx5_9", 1);
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().kind, ErrorKind::unsupported);
+}
+
+TEST(CounterNames, EveryDriverSaysWhoSuffers) {
+  const std::tuple<std::string_view, Signal, Side> kSome[] = {
+      {"rx_prio3_pause", Signal::paused_by_peer, Side::victim},
+      {"tx_prio3_pause", Signal::pauses_sent, Side::source},
+      {"rp_cnp_handled", Signal::cnps_handled, Side::contributor},
+      {"rx_pfc_ena_frames_pri4", Signal::paused_by_peer, Side::victim},
+      {"seq_err_naks_rcvd", Signal::sequence_naks_received, Side::victim},
+      {"cnpIgnored", Signal::cnps_ignored, Side::source},
+      {"resp_rx_outof_buf", Signal::receive_not_posted, Side::source},
+      {"retrans_timeout_events", Signal::ack_timeouts, Side::victim},
+      {"completer_retry_err", Signal::retransmits, Side::victim},
+      {"symbol_error", Signal::symbol_errors, Side::source},
+  };
+  for (const auto& [name, signal, side] : kSome) {
+    ASSERT_TRUE(signal_of(name)) << name;
+    EXPECT_EQ(*signal_of(name), signal) << name;
+    EXPECT_EQ(meaning_of(signal).side, side) << name;
+  }
+  for (const std::string_view unknown :
+       {"rx_prio_pause", "rx_prio3_pause_duration", "rx_priox_pause", "", "lifespan"})
+    EXPECT_FALSE(signal_of(unknown)) << unknown;
+}
+
+TEST(CounterNames, AreEachThereOnceAndEverySignalHasItsMeaning) {
+  std::set<std::string_view> names;
+  std::set<Signal> used;
+  for (const CounterName& one : kCounterNames) {
+    EXPECT_TRUE(names.insert(one.name).second) << one.name;
+    used.insert(one.signal);
+  }
+  EXPECT_EQ(used.size(), static_cast<std::size_t>(Signal::send_errors) + 1);
+  for (const Signal one : used) {
+    EXPECT_EQ(meaning_of(one).signal, one) << meaning_of(one).name;
+    EXPECT_EQ(meaning_of(one).points_to.empty(), meaning_of(one).side == Side::traffic);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::rdma
