@@ -18,15 +18,31 @@ nlohmann::json census_json(const Census& census) {
   return {{"devices", census.devices}, {"objects", census.objects}};
 }
 
-// What was there when a change was last accepted; nothing before the first.
-Census accepted_census(const Journal& journal) {
+Error not_of_ours(const char* place) {
+  return Error{ErrorKind::refused, "journal: what is kept under '" + std::string(place) +
+                                       "' is not of the form that lockstep writes"};
+}
+
+Result<std::vector<std::string>> names_at(const nlohmann::json& blob, const char* key) {
+  const auto found = blob.find(key);
+  if (found == blob.end() || !found->is_array()) return not_of_ours(kCensusPlace);
+  std::vector<std::string> names;
+  for (const nlohmann::json& name : *found) {
+    if (!name.is_string()) return not_of_ours(kCensusPlace);
+    names.push_back(name.get<std::string>());
+  }
+  return names;
+}
+
+// What was there when a change was last accepted; nothing before the first. One that can't be read is an
+// error: taken for nothing, it would let every deletion through.
+Result<Census> accepted_census(const Journal& journal) {
+  TRY(const std::optional<nlohmann::json> blob, journal.kept(kCensusPlace));
   Census census;
-  const Result<std::optional<nlohmann::json>> blob = journal.kept(kCensusPlace);
-  if (!blob || !*blob || !(*blob)->is_object()) return census;
-  for (const auto& [key, names] :
-       {std::pair("devices", &census.devices), std::pair("objects", &census.objects)})
-    for (const nlohmann::json& name : (*blob)->value(key, nlohmann::json::array()))
-      if (name.is_string()) names->push_back(name.get<std::string>());
+  if (!blob) return census;
+  if (!blob->is_object()) return not_of_ours(kCensusPlace);
+  TRY(census.devices, names_at(*blob, "devices"));
+  TRY(census.objects, names_at(*blob, "objects"));
   return census;
 }
 
@@ -41,7 +57,14 @@ std::string digest_of(const Intent& intent) {
 
 Result<nlohmann::json> accepted_intents(const Journal& journal) {
   TRY(std::optional<nlohmann::json> blob, journal.kept(kIntentsPlace));
-  return blob && blob->is_object() ? *std::move(blob) : nlohmann::json::object();
+  if (!blob) return nlohmann::json::object();
+  if (!blob->is_object()) return not_of_ours(kIntentsPlace);
+  return *std::move(blob);
+}
+
+bool was_accepted(const nlohmann::json& accepted, const FleetDevice& device) {
+  const auto found = accepted.find(device.name);
+  return found != accepted.end() && *found == digest_of(*device.intent);
 }
 
 // Only where a window may be closed does anybody ask.
@@ -53,9 +76,9 @@ bool has_windows(const OpenedCluster& cluster) {
 }  // namespace
 
 Result<Done> guard_deletion(const OpenedCluster& cluster, const Plan& plan, const Journal& journal) {
-  const DeletionVerdict verdict =
-      judge_deletion(accepted_census(journal), census_of(cluster.catalog, cluster.compiled.topology),
-                     max_delete_of(cluster.catalog));
+  TRY(const Census before, accepted_census(journal));
+  const DeletionVerdict verdict = judge_deletion(
+      before, census_of(cluster.catalog, cluster.compiled.topology), max_delete_of(cluster.catalog));
   std::string why = verdict.refused ? verdict.reason : "";
   for (const std::string& refusal : plan.refusals) why += (why.empty() ? "" : "; ") + refusal;
   if (why.empty()) return Done{};
@@ -98,8 +121,7 @@ Result<std::function<std::string(const FleetDevice&)>> waits_for_window(const Lo
     if (policy == nullptr) continue;
     const auto [reason, is_new] = reasons.try_emplace(policy);
     if (is_new) reason->second = why_wait(*policy, now, std::chrono::milliseconds(0));
-    if (!reason->second.empty() && accepted.value(device.name, "") != digest_of(*device.intent))
-      waiting[device.name] = reason->second;
+    if (!reason->second.empty() && !was_accepted(accepted, device)) waiting[device.name] = reason->second;
   }
   return Answer([waiting = std::move(waiting)](const FleetDevice& device) {
     const auto found = waiting.find(device.name);

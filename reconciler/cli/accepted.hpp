@@ -1,9 +1,10 @@
 // What an accepted change leaves in the journal for the next run: who was there, and what each device was to
 // be.
 //
-// Promises: a change that takes away more than its share is refused against what was accepted last; a
-// difference that waits for a window is told apart from drift: where the specs have not changed since they
-// were applied to a device, what differs there has drifted, window or not.
+// Promises: a change that takes away more than its share is refused against what was accepted last, and so is
+// any where the journal can't say what that was; a difference that waits for a window is told apart from
+// drift: where the specs have not changed since they were applied to a device, what differs there has
+// drifted, window or not.
 #pragma once
 
 #include "reconciler/cli/loop_session.hpp"
