@@ -41,21 +41,29 @@ Result<FileLock> lock_in(const std::string& directory, const char* name, const s
 FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 FileLock::~FileLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ < 0) return;
+  (void)::ftruncate(descriptor_, 0);  // nobody holds it from here on
+  ::close(descriptor_);
 }
 
 Result<FileLock> FileLock::take(const std::string& file, const std::string& doing,
                                 const std::string& command) {
   for (;;) {
-    FileLock lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (lock.descriptor_ < 0) return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
-    if (::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0)
-      return Error{ErrorKind::conflict,
-                   "this cluster is being " + doing + " by " + holder_in(lock.descriptor_)};
-    if (!is_still(file, lock.descriptor_)) continue;
+    const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (descriptor < 0) return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+      const int why = errno;
+      const std::string holder = holder_in(descriptor);
+      ::close(descriptor);
+      if (why == EWOULDBLOCK)
+        return Error{ErrorKind::conflict, "this cluster is being " + doing + " by " + holder};
+      return Error{ErrorKind::denied, file + ": flock: " + std::strerror(why)};
+    }
+    FileLock lock(descriptor);
+    if (!is_still(file, descriptor)) continue;
     const std::string who = "process " + std::to_string(::getpid()) + " since " + utc_now() +
                             (command.empty() ? "" : " (" + command + ")");
-    if (::ftruncate(lock.descriptor_, 0) != 0 || ::pwrite(lock.descriptor_, who.data(), who.size(), 0) < 0)
+    if (::ftruncate(descriptor, 0) != 0 || ::pwrite(descriptor, who.data(), who.size(), 0) < 0)
       return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
     return lock;
   }

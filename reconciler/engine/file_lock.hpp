@@ -2,7 +2,8 @@
 // ends, however it ended.
 //
 // Promises: whoever finds it taken (conflict) is told which process holds it, since when and with which
-// command. A file that was removed while it was waited for is not mistaken for the one that is there.
+// command; a file system that has no locks is told in its words (denied). The file names its holder and nobody
+// else. A file that was removed while it was waited for is not mistaken for the one that is there.
 #pragma once
 
 #include <string>
@@ -21,7 +22,7 @@ class FileLock {
   static Result<FileLock> take(const std::string& file, const std::string& doing, const std::string& command);
 
  private:
-  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
+  explicit FileLock(int held) : descriptor_(held) {}
   int descriptor_ = -1;
 };
 

@@ -1,13 +1,32 @@
 #include "reconciler/engine/file_lock.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <utility>
+
+namespace {
+// What comes between a lock's open(2) and its flock(2), once: an errno, or 0 to go on to the kernel.
+std::function<int()> before_flock;
+}  // namespace
+
+// Stands before libc's in this program.
+extern "C" int flock(int descriptor, int operation) noexcept {
+  if (before_flock) {
+    errno = std::exchange(before_flock, nullptr)();
+    if (errno != 0) return -1;
+  }
+  return static_cast<int>(::syscall(SYS_flock, descriptor, operation));
+}
 
 namespace lockstep {
 namespace {
@@ -48,6 +67,36 @@ TEST_F(FileLocks, OneOnAFileThatIsGoneHoldsNobodyUp) {
   const auto fresh = lock_for_writing(directory_, "lockstep apply");
   ASSERT_TRUE(fresh) << fresh.error().text();
   EXPECT_FALSE(lock_for_writing(directory_, "lockstep apply"));
+}
+
+TEST_F(FileLocks, OneOnAFileThatWasRemovedJustBeforeIsTakenAnew) {
+  std::filesystem::create_directories(directory_);
+  before_flock = [this] {
+    std::filesystem::remove(directory_ + "/lock");
+    return 0;
+  };
+  const auto held = lock_for_writing(directory_, "lockstep apply");
+  ASSERT_TRUE(held) << held.error().text();
+  EXPECT_FALSE(lock_for_writing(directory_, "lockstep apply")) << "it holds a file that nobody else finds";
+}
+
+TEST_F(FileLocks, WhatTheKernelCannotLockIsToldInItsWords) {
+  before_flock = [] { return ENOLCK; };
+  const auto none = lock_for_writing(directory_, "lockstep apply");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::denied);
+  EXPECT_NE(none.error().what.find("No locks available"), std::string::npos) << none.error().what;
+}
+
+TEST_F(FileLocks, TheFileNamesItsHolderAndNobodyAfter) {
+  std::optional<Result<FileLock>> held(lock_for_writing(directory_, "lockstep apply"));
+  ASSERT_TRUE(*held);
+  const std::filesystem::path file = directory_ + "/lock";
+  EXPECT_GT(std::filesystem::file_size(file), 0U);
+  EXPECT_FALSE(lock_for_writing(directory_, "lockstep apply"));
+  EXPECT_GT(std::filesystem::file_size(file), 0U) << "who was refused emptied it";
+  held.reset();
+  EXPECT_EQ(std::filesystem::file_size(file), 0U);
 }
 
 TEST_F(FileLocks, AnOwnerThatDiesLetsGo) {
