@@ -1,27 +1,15 @@
 #include "drivers/linux/discover.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "drivers/linux/host_state.hpp"
 #include "drivers/linux/in_namespace.hpp"
+#include "drivers/linux/kernel_address.hpp"
 #include "drivers/linux/lldp.hpp"
 
 namespace lockstep {
 namespace {
-
-std::string mac_text(const std::vector<std::byte>& bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const std::byte one : bytes) {
-    const auto code = std::to_integer<unsigned>(one);
-    if (!out.empty()) out += ':';
-    out += kDigits[code >> 4];
-    out += kDigits[code & 0xF];
-  }
-  return out;
-}
 
 struct Heard {
   std::map<std::uint32_t, LldpNeighbour> by_index;
@@ -54,7 +42,7 @@ DiscoveredPort port_of(const Link& link, const HostState& state, const HostFiles
   out.name = link.name;
   out.kind = link.kind;
   out.driver = link.kind;
-  out.hardware_address = mac_text(link.hardware_address);
+  out.hardware_address = hardware_address_text(link.hardware_address);
   out.mtu = link.mtu;
   out.admin_up = link.admin_up;
   out.carrier = link.carrier;

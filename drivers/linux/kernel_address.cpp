@@ -49,6 +49,18 @@ bool is_loopback(const IpAddress& address) {
   return address.high == 0 && address.low == 1;
 }
 
+std::string hardware_address_text(std::span<const std::byte> raw) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const std::byte one : raw) {
+    const auto code = std::to_integer<unsigned>(one);
+    if (!out.empty()) out += ':';
+    out += kDigits[code >> 4];
+    out += kDigits[code & 0xF];
+  }
+  return out;
+}
+
 Result<IpPrefix> parse_prefix(std::string_view text) {
   const auto out = IpPrefix::parse(text);
   if (!out) return not_an("IP prefix", text);

@@ -1,13 +1,15 @@
-// IP addresses as the kernel carries them: 4 or 16 bytes in network order, and an address family.
+// Addresses as the kernel carries them: of IP 4 or 16 bytes in network order, and an address family; of
+// hardware as many bytes as its kind has.
 //
-// Promises: from_bytes answers none for any other size; to_bytes is its inverse. The arithmetic and the texts
-// are specs/model/ip.hpp's.
+// Promises: address_from_bytes answers none for any other size; bytes_of is its inverse. The arithmetic and
+// the texts of IP are specs/model/ip.hpp's.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +24,8 @@ std::uint8_t family_of(const IpAddress& address);  // AF_INET or AF_INET6
 IpPrefix everything(std::uint8_t family);          // 0.0.0.0/0 or ::/0
 bool is_link_local(const IpAddress& address);      // fe80::/10; people do assign 169.254.0.0/16
 bool is_loopback(const IpAddress& address);        // 127.0.0.0/8, ::1
+
+std::string hardware_address_text(std::span<const std::byte> raw);  // "52:54:00:12:34:56"
 
 // The same as IpPrefix::parse and IpAddress::parse, as a Result that names the text.
 Result<IpPrefix> parse_prefix(std::string_view text);

@@ -45,25 +45,12 @@ Result<Tlv> next_tlv(Bytes& rest) {
   return out;
 }
 
-// What a neighbour says goes to terminals and reports: control characters become '?'.
-std::string printable(Bytes bytes) {
+std::string text_of(Bytes bytes) {
   std::string out;
   for (const std::byte one : bytes.first(std::min(bytes.size(), kTextMax))) {
     const auto code = std::to_integer<unsigned char>(one);
     if (code == 0) break;
-    out += code < 0x20 || code == 0x7F ? '?' : static_cast<char>(code);
-  }
-  return out;
-}
-
-std::string hexadecimal(Bytes bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const std::byte one : bytes) {
-    const auto code = std::to_integer<unsigned>(one);
-    if (!out.empty()) out += ':';
-    out += kDigits[code >> 4];
-    out += kDigits[code & 0xF];
+    out += static_cast<char>(code);
   }
   return out;
 }
@@ -71,12 +58,12 @@ std::string hexadecimal(Bytes bytes) {
 std::string identifier(Bytes value, unsigned mac_subtype, unsigned network_subtype) {
   const unsigned subtype = std::to_integer<unsigned>(value[0]);
   const Bytes body = value.subspan(1);
-  if (subtype == mac_subtype) return hexadecimal(body);
+  if (subtype == mac_subtype) return hardware_address_text(body);
   if (subtype == network_subtype && !body.empty()) {  // an IANA address family number, then the address
     if (const auto address = address_from_bytes(body.subspan(1))) return address->text();
-    return hexadecimal(body);
+    return hardware_address_text(body);
   }
-  return printable(body);
+  return text_of(body);
 }
 
 void append_tlv(std::vector<std::byte>& out, unsigned type, const std::vector<std::byte>& value) {
@@ -97,7 +84,10 @@ std::vector<std::byte> tagged_text(std::optional<unsigned> subtype, std::string_
 
 std::string LldpNeighbour::text() const {
   const std::string& port = port_is_name || port_description.empty() ? port_id : port_description;
-  return (system_name.empty() ? chassis : system_name) + ":" + port;
+  std::string out = (system_name.empty() ? chassis : system_name) + ":" + port;
+  for (char& one : out)
+    if (one < 0x20 || one >= 0x7F) one = '?';
+  return out;
 }
 
 Result<LldpNeighbour> decode_lldp(Bytes frame) {
@@ -120,8 +110,8 @@ Result<LldpNeighbour> decode_lldp(Bytes frame) {
   while (!frame.empty()) {
     TRY(const Tlv tlv, next_tlv(frame));
     if (tlv.type == kEnd) break;  // what follows is padding to the least Ethernet frame
-    if (tlv.type == kPortDescription) out.port_description = printable(tlv.value);
-    if (tlv.type == kSystemName) out.system_name = printable(tlv.value);
+    if (tlv.type == kPortDescription) out.port_description = text_of(tlv.value);
+    if (tlv.type == kSystemName) out.system_name = text_of(tlv.value);
   }
   return out;
 }

@@ -1,15 +1,11 @@
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <map>
 
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/opened_cluster.hpp"
 #include "reconciler/report/discovery.hpp"
 #include "reconciler/twin/places.hpp"
-#include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 namespace {
@@ -48,48 +44,6 @@ Result<std::vector<DiscoveredDevice>> discover_all(const Console& console,
   return all;
 }
 
-// A DeviceSet a role and a set of equal ports, and one cabling law by pairs from what LLDP heard.
-std::string draft_of(const std::vector<DiscoveredDevice>& all, bool twin) {
-  std::string out = "# A first draft by `lockstep discover --draft`: edit it, then `lockstep validate`.\n";
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>>
-      sets;  // role, interfaces -> devices
-  std::map<std::string, std::string> interfaces_of;
-  std::string cables;
-  for (const DiscoveredDevice& found : all) {
-    std::string interfaces;
-    for (const DiscoveredPort& port : found.host.ports) {
-      if (port.loopback) continue;
-      interfaces += fmt::format("    - {{name: \"{}\"{}{}}}\n", port.name,
-                                port.pci && !port.pci->rdma_devices.empty() ? ", rdma: true" : "",
-                                port.speed ? ", speed: " + speed_text(port) : "");
-      if (!port.peer.empty() && found.device + ":" + port.name < port.peer)
-        cables +=
-            fmt::format("        - {{from: \"{}:{}\", to: \"{}\"}}\n", found.device, port.name, port.peer);
-    }
-    sets[{found.role, interfaces}].push_back(found.device);
-  }
-  for (const auto& [key, devices] : sets) {
-    const auto& [role, interfaces] = key;
-    out += fmt::format(
-        "---\napiVersion: lockstep.dev/v1alpha1\nkind: DeviceSet\nmetadata: {{name: \"{}s-{}\"}}\nspec:\n  "
-        "names: \"{}\"\n"
-        "  role: {}\n  drivers: [{}]\n{}",
-        role, devices.front(), fold_hostlist(devices), role, twin && role != "host" ? "linux, frr" : "linux",
-        // A twin's devices are not this machine: how the real ones are reached is for a person to say.
-        twin ? "" : "  connect: {local: true}\n");
-    if (!interfaces.empty())
-      out += std::string(role == "host" ? "  interfaces:\n" : "  ports:\n") + interfaces;
-  }
-  if (!cables.empty())
-    out +=
-        "---\napiVersion: lockstep.dev/v1alpha1\nkind: Fabric\nmetadata: {name: discovered}\nspec:\n  role: "
-        "backend\n"
-        "  topology: leaf-spine\n  mtu: {host: 9000, fabric: 9216}\n  cabling:\n    - by: pairs\n      "
-        "list:\n" +
-        cables;
-  return out;
-}
-
 }  // namespace
 
 int run_discover(const DiscoverOptions& options, const Console& console) {
@@ -101,7 +55,7 @@ int run_discover(const DiscoverOptions& options, const Console& console) {
   const Result<std::vector<DiscoveredDevice>> all = discover_all(console, cluster);
   if (!all) return console.fail(all.error());
   if (options.draft)
-    console.print(draft_of(*all, options.aim.twin));
+    console.print(discovery_draft(*all, options.aim.twin));
   else if (console.is_text())
     console.print(discovery_text(*all, console.out()));
   else

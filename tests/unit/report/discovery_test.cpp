@@ -77,5 +77,46 @@ TEST(Discovery, IsToldWholeInJson) {
   EXPECT_EQ(device["settingsMissing"]["memlock"], "not set");
 }
 
+DiscoveredDevice device_with(const std::string& name, const std::string& port, const std::string& peer) {
+  DiscoveredDevice out{name, "host", {}};
+  DiscoveredPort one;
+  one.name = port;
+  one.peer = peer;
+  out.host.ports = {one};
+  return out;
+}
+
+TEST(DiscoveryDraft, HasTheCableToAPeerThatWasNotDiscovered) {
+  for (const char* const host : {"gpu1", "zz"}) {
+    const std::string draft = discovery_draft({device_with(host, "rail0", "leaf0:swp1")}, false);
+    EXPECT_NE(draft.find("- {from: \"" + std::string(host) + ":rail0\", to: \"leaf0:swp1\"}"),
+              std::string::npos)
+        << draft;
+  }
+}
+
+TEST(DiscoveryDraft, HasACableThatBothEndsTellOfOnce) {
+  const std::string draft = discovery_draft(
+      {device_with("leaf0", "swp1", "gpu1:rail0"), device_with("gpu1", "rail0", "leaf0:swp1")}, true);
+  EXPECT_NE(draft.find("- {from: \"gpu1:rail0\", to: \"leaf0:swp1\"}"), std::string::npos) << draft;
+  EXPECT_EQ(draft.find("from: \"leaf0"), std::string::npos) << draft;
+}
+
+TEST(DiscoveryDraft, LeavesOutNamesThatSpecsCannotWrite) {
+  for (const std::string& peer :
+       {std::string("leaf\"}]\n: x:swp1"), std::string("leaf[1-9]:swp1"), std::string("a,b:swp1"),
+        std::string("leaf\xFF:swp1"), std::string("52:54:00:12:34:56:swp1"), std::string("leaf0:"),
+        std::string("leaf0")}) {
+    const std::string draft = discovery_draft({device_with("gpu1", "rail0", peer)}, false);
+    EXPECT_EQ(draft.find("cabling"), std::string::npos) << draft;
+    const std::size_t comment = draft.find("\n# left out: gpu1:rail0's neighbour \"");
+    ASSERT_NE(comment, std::string::npos) << draft;
+    EXPECT_EQ(draft.find("\n---", comment + 1), draft.find('\n', comment + 1)) << "one line: " << draft;
+  }
+  const std::string odd = discovery_draft({device_with("gpu1", "ra\"il", "leaf0:swp1")}, false);
+  EXPECT_EQ(odd.find("interfaces:"), std::string::npos) << odd;
+  EXPECT_EQ(discovery_draft({device_with("a b", "rail0", "")}, false).find("DeviceSet"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lockstep
