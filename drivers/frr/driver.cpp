@@ -60,6 +60,14 @@ Wanted wanted_for(const Scope& scope) {
   return wanted;
 }
 
+// What failed after lines had been written: "try again" and "not tried" would be wrong.
+Error after_writing(std::string what, Error why) {
+  Error error = wrap(std::move(what), std::move(why));
+  if (error.kind == ErrorKind::transient || error.kind == ErrorKind::cancelled)
+    error.kind = ErrorKind::unknown_outcome;
+  return error;
+}
+
 class FrrDriver : public Driver, public Preview {
  public:
   explicit FrrDriver(FrrTarget target)
@@ -185,10 +193,8 @@ void FrrDriver::save(Receipt& receipt, const Call& call) const {
   if (target_.config_file.empty()) return;
   auto saved = save_running(target_.run_dir, target_.config_file, call);
   if (saved) return;
-  Error error = wrap("done, but not saved: an FRR restart would lose it", std::move(saved.error()));
-  // It is done: "try again" or "not tried" would be wrong.
-  if (error.kind == ErrorKind::transient || error.kind == ErrorKind::cancelled)
-    error.kind = ErrorKind::unknown_outcome;
+  const Error error =
+      after_writing("done, but not saved: an FRR restart would lose it", std::move(saved.error()));
   for (auto& outcome : receipt.outcomes)
     if (!outcome.error) outcome.error = error;
 }
@@ -206,7 +212,7 @@ void FrrDriver::reset(const Reset& reset, Receipt& receipt, const Call& call) co
   if (!error)
     return receipt.notes.push_back("bgpd: " + reset.line + ": timers hold from a session's opening");
   for (const std::size_t change : reset.changes)
-    receipt.outcomes[change].error = wrap("set, but the session keeps its former timers", *error);
+    receipt.outcomes[change].error = after_writing("set, but the session keeps its former timers", *error);
 }
 
 // FRR's words on the first line that it refused (and which that was); none: it took all.

@@ -3,8 +3,8 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "drivers/frr/json_at.hpp"
 #include "drivers/frr/map.hpp"
 #include "drivers/frr/save.hpp"
 
@@ -144,14 +144,17 @@ Result<RouteView> route_view_of(std::string_view json, const std::string& prefix
   RouteView view;
   if (!routes.is_object() || !routes.contains(prefix) || !routes[prefix].is_array()) return view;
   for (const Json& route : routes[prefix]) {
-    if (!route.is_object() || !route.value("selected", false)) continue;
-    view.protocol = route.value("protocol", "");
-    view.installed = route.value("installed", false);
-    view.group = route.value("installedNexthopGroupId", std::int64_t{0});
-    if (!route.contains("nexthops") || !route["nexthops"].is_array()) break;
-    for (const Json& hop : route["nexthops"])
-      if (hop.is_object() && hop.value("fib", false))
-        view.interfaces.push_back(hop.value("interfaceName", ""));
+    if (!route.is_object() || !is_true(route, "selected")) continue;
+    view.protocol = text_at(route, "protocol");
+    view.installed = is_true(route, "installed");
+    view.group = integer_at(route, "installedNexthopGroupId").value_or(0);
+    const auto hops = route.find("nexthops");
+    if (hops == route.end() || !hops->is_array()) break;
+    for (const Json& hop : *hops) {
+      const std::string interface =
+          hop.is_object() && is_true(hop, "fib") ? text_at(hop, "interfaceName") : "";
+      if (!interface.empty()) view.interfaces.push_back(interface);
+    }
     break;
   }
   view.interfaces = sorted(std::move(view.interfaces));

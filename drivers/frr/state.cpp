@@ -1,7 +1,8 @@
 #include "drivers/frr/state.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "drivers/frr/json_at.hpp"
 
 namespace lockstep::frr {
 namespace {
@@ -18,15 +19,9 @@ std::string lower(std::string text) {
   return text;
 }
 
-std::string text_at(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 std::optional<std::int64_t> seconds_at(const Json& object, const char* milliseconds) {
-  const auto found = object.find(milliseconds);
-  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
-  return found->get<std::int64_t>() / 1000;
+  const auto found = integer_at(object, milliseconds);
+  return found ? std::optional(*found / 1000) : std::nullopt;
 }
 
 Result<Json> parse_json(std::string_view text, const char* command) {

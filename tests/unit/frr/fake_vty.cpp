@@ -31,9 +31,10 @@ Folder::~Folder() {
   std::filesystem::remove_all(name_, ignored);
 }
 
-FakeVty::FakeVty(const std::string& run_dir, const std::string& daemon, Fault fault)
+FakeVty::FakeVty(const std::string& run_dir, const std::string& daemon, Fault fault, Answers answers)
     : path_(run_dir + "/" + daemon + ".vty"),
       fault_(std::move(fault)),
+      answers_(std::move(answers)),
       listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)),
       quit_(::eventfd(0, EFD_CLOEXEC)) {
   sockaddr_un address{};
@@ -78,6 +79,7 @@ void FakeVty::converse(int client) {
         ::send(client, ordinary.data(), ordinary.size(), MSG_NOSIGNAL);
         continue;
       }
+      if (fault_.vanish) std::filesystem::remove(path_);
       for (const std::string& piece : fault_.pieces)
         if (::send(client, piece.data(), piece.size(), MSG_NOSIGNAL) < 0) return;
       if (fault_.hang_up) return;
@@ -102,6 +104,7 @@ std::string FakeVty::answer(const std::string& command) {
     configured_.push_back(command);
     return framed("", 0);
   }
+  if (const auto given = answers_.find(command); given != answers_.end()) return framed(given->second, 0);
   if (command == "show running-config") {
     std::string text = "frr version 8.4.4\nfrr defaults traditional\n!\n";
     for (const std::string& line : configured_) text += line + "\n";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -17,11 +18,15 @@ struct Fault {
   std::string on = {};                   // command
   std::vector<std::string> pieces = {};  // bytes to send, each by its own send(); none: silence
   bool hang_up = false;                  // close after the pieces
+  bool vanish = false;                   // before the pieces: nobody finds its socket any more
 };
+
+// What it answers besides the ordinary, outside configuration mode: a command, its text.
+using Answers = std::map<std::string, std::string>;
 
 class FakeVty {
  public:
-  FakeVty(const std::string& run_dir, const std::string& daemon, Fault fault = {});
+  FakeVty(const std::string& run_dir, const std::string& daemon, Fault fault = {}, Answers answers = {});
   ~FakeVty();
   FakeVty(const FakeVty&) = delete;
   FakeVty& operator=(const FakeVty&) = delete;
@@ -36,6 +41,7 @@ class FakeVty {
 
   std::string path_;
   Fault fault_;
+  Answers answers_;
   Descriptor listener_;
   Descriptor quit_;
   bool enabled_ = false;

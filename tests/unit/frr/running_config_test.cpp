@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "drivers/frr/map.hpp"
@@ -184,6 +185,40 @@ TEST(RouteView, SaysWhichNextHopsFrrCallsInstalled) {
   EXPECT_TRUE(view->installed);
   EXPECT_EQ(view->protocol, "bgp");
   EXPECT_EQ(view->interfaces, (std::vector<std::string>{"up0", "up1"}));
+}
+
+// Every value of what was recorded, in turn of every other type.
+template <class Decode>
+void of_wrong_types(const std::string& text, Decode decode) {
+  using Json = nlohmann::json;
+  const Json whole = Json::parse(text);
+  const Json flat = whole.flatten();
+  for (const auto& [pointer, value] : flat.items())
+    for (const Json& other : {Json(), Json(true), Json(-1), Json(1e300), Json("word"), Json::array({1}),
+                              Json::object({{"a", 1}}), Json(~std::uint64_t{0})}) {
+      Json lying = whole;
+      lying[Json::json_pointer(pointer)] = other;
+      SCOPED_TRACE(pointer + " = " + other.dump());
+      EXPECT_NO_THROW(decode(lying.dump()));
+    }
+}
+
+TEST(Answers, OfWrongTypesSayNothingAndThrowNothing) {
+  of_wrong_types(recorded("route-ecmp.json"),
+                 [](const std::string& text) { ASSERT_TRUE(route_view_of(text, "10.99.0.1/32")); });
+  of_wrong_types(recorded("bgp-summary.json"),
+                 [](const std::string& text) { ASSERT_TRUE(bgp_sessions_of(text)); });
+  of_wrong_types(recorded("bgp-neighbors.json"),
+                 [](const std::string& text) { ASSERT_TRUE(bgp_timers_of(text)); });
+  of_wrong_types(recorded("bfd-peers.json"),
+                 [](const std::string& text) { ASSERT_TRUE(bfd_sessions_of(text)); });
+  const auto view = route_view_of(R"({"10.0.0.0/8":[{"selected":true,"protocol":7,"installed":"yes",
+      "nexthops":[{"fib":true,"interfaceName":1},{"fib":true,"interfaceName":"up0"}]}]})",
+                                  "10.0.0.0/8");
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->protocol, "");
+  EXPECT_FALSE(view->installed);
+  EXPECT_EQ(view->interfaces, std::vector<std::string>{"up0"});
 }
 
 Edit edit(const std::string& path, Value want, std::size_t index = 0) {
