@@ -2,12 +2,14 @@
 //
 // Read as a login gets it: the soft limit of domain '*' in /etc/security/limits.conf, then in limits.d/*.conf
 // in order, of which the last line wins (limits.conf(5), pam_limits(8)); else systemd's DefaultLimitMEMLOCK
-// (systemd-system.conf(5)), which services and their sessions inherit; else absent: nobody says. Root is not
+// (systemd-system.conf(5): of drop-ins with one name the one in the first of its folders counts, and all are
+// sorted by name), which services and their sessions inherit; else absent: nobody says. Root is not
 // asked: CAP_IPC_LOCK overrides the limit (setrlimit(2)). Lines for single users and groups are left alone
 // and not looked at. Written: a file of our own, for '*'. It holds for sessions that begin later. A foreign
 // file that comes later in order and says otherwise is an error that names it.
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -21,6 +23,9 @@ using host_map::kMemlock;
 
 constexpr std::string_view kLimits = "/etc/security/limits.conf";
 constexpr std::string_view kLimitsFolder = "/etc/security/limits.d";
+constexpr std::string_view kManagerFolders[] = {
+    "/etc/systemd/system.conf.d", "/run/systemd/system.conf.d", "/usr/local/lib/systemd/system.conf.d",
+    "/usr/lib/systemd/system.conf.d"};  // the first hide the others' files
 constexpr std::string_view kOwnFile = "/etc/security/limits.d/60-lockstep.conf";
 constexpr std::string_view kUnlimited = "unlimited";
 constexpr std::uint64_t kKilobyte = 1024;  // limits.conf(5) counts in KB
@@ -37,15 +42,24 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   return out;
 }
 
+// None: more than fits.
+std::optional<std::uint64_t> times(std::uint64_t number, std::uint64_t scale) {
+  std::uint64_t out = 0;
+  return __builtin_mul_overflow(number, scale, &out) ? std::nullopt : std::optional(out);
+}
+
 std::string normal_pam(std::string_view value) {
   if (value == kUnlimited || value == "infinity" || value == "-1") return std::string(kUnlimited);
   const auto kilobytes = number_of(value);
-  return kilobytes ? std::to_string(*kilobytes * kKilobyte) : std::string(value);
+  if (!kilobytes) return std::string(value);
+  // pam_limits.c, process_limit(): what does not fit has no limit.
+  const auto bytes = times(*kilobytes, kKilobyte);
+  return bytes ? std::to_string(*bytes) : std::string(kUnlimited);
 }
 
-// "infinity", "64M", "8388608:infinity" (soft:hard).
-std::string normal_systemd(std::string_view value) {
-  value = value.substr(0, value.find(':'));
+// "infinity", "64M", "8388608:infinity" (soft:hard). What systemd would not take is given as it is.
+std::string normal_systemd(std::string_view said) {
+  std::string_view value = said.substr(0, said.find(':'));
   if (value == "infinity") return std::string(kUnlimited);
   constexpr std::string_view kSuffixes = "KMGTPE";
   std::uint64_t scale = 1;
@@ -55,7 +69,8 @@ std::string normal_systemd(std::string_view value) {
       value.remove_suffix(1);
     }
   const auto number = number_of(value);
-  return number ? std::to_string(*number * scale) : std::string(value);
+  const auto bytes = number ? times(*number, scale) : std::nullopt;
+  return bytes ? std::to_string(*bytes) : std::string(said);
 }
 
 // The last line of a limits file that gives everybody a soft limit.
@@ -144,9 +159,11 @@ class Memlock final : public HostSetting {
     limits.insert(limits.begin(), std::string(kLimits));
     TRY(Found found, last_of(limits, limit_in));
     if (!found.limit.empty()) return found;
+    std::map<std::string, std::string> by_name;
+    for (const std::string_view folder : kManagerFolders)
+      for (const std::string& path : drop_ins(folder)) by_name.emplace(path.substr(folder.size()), path);
     std::vector<std::string> managers = {"/etc/systemd/system.conf"};
-    for (const std::string_view folder : {"/usr/lib/systemd/system.conf.d", "/etc/systemd/system.conf.d"})
-      for (std::string& path : drop_ins(folder)) managers.push_back(std::move(path));
+    for (const auto& [name, path] : by_name) managers.push_back(path);
     return last_of(managers, default_in);
   }
 

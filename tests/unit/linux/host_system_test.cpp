@@ -23,6 +23,30 @@ TEST_F(Memlock, IsWhatALoginOfAnybodyGets) {
   EXPECT_EQ(value("memlock"), "unlimited");
 }
 
+TEST_F(Memlock, SystemdsDropInsAreSortedByNameAcrossTheirFolders) {
+  const auto drop_in = [this](const std::string& folder, const std::string& name, const std::string& limit) {
+    host.file(folder + "/systemd/system.conf.d/" + name, "[Manager]\nDefaultLimitMEMLOCK=" + limit + "\n");
+  };
+  drop_in("etc", "10-site.conf", "1M");
+  drop_in("usr/lib", "90-vendor.conf", "2M");
+  EXPECT_EQ(value("memlock"), "2097152") << "the name decides, not the folder";
+  drop_in("etc", "90-vendor.conf", "3M");
+  EXPECT_EQ(value("memlock"), "3145728") << "the same name in /etc hides the vendor's";
+  drop_in("run", "90-vendor.conf", "4M");
+  EXPECT_EQ(value("memlock"), "3145728");
+  drop_in("run", "95-now.conf", "4M");
+  EXPECT_EQ(value("memlock"), "4194304");
+  drop_in("usr/local/lib", "99-local.conf", "5M");
+  EXPECT_EQ(value("memlock"), "5242880");
+}
+
+TEST_F(Memlock, ANumberThatDoesNotFitNeverWraps) {
+  host.file("etc/systemd/system.conf", "[Manager]\nDefaultLimitMEMLOCK=16E\n");
+  EXPECT_EQ(value("memlock"), "16E") << "systemd takes no such line";
+  host.file("etc/security/limits.conf", "* - memlock 18014398509481985\n");
+  EXPECT_EQ(value("memlock"), "unlimited") << "as pam_limits does";
+}
+
 TEST_F(Memlock, IsWrittenToAFileOfItsOwnAndTakenBack) {
   host.file("etc/security/limits.d/20-site.conf", "* - memlock 64\n");
   EXPECT_EQ(apply("memlock", Value::text("unlimited")), "");
