@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <mutex>
+#include <stdexcept>
 
 #include "specs/model/schema_rows.hpp"
 
@@ -87,18 +88,43 @@ std::optional<std::string> text_of(Value value) {
   }
 }
 
-// std::hash of libstdc++ gives one text one value, also in another process.
+// std::hash of libstdc++ gives one text one value, also in another process. Each field with its length before
+// it: no two states have one text.
 std::string revision_of(const NativeState& state) {
-  std::string all = state.boot_id;
-  for (const NativeEntry& one : state.entries) all += '\n' + one.key + '\n' + one.value;
+  std::string all;
+  const auto add = [&all](const std::string& field) { all += std::to_string(field.size()) + ':' + field; };
+  add(state.boot_id);
+  for (const NativeEntry& one : state.entries) {
+    add(one.key);
+    add(one.value);
+  }
   return std::to_string(std::hash<std::string>()(all));
+}
+
+std::size_t count_of(std::string_view text, std::string_view what) {
+  std::size_t out = 0;
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + what.size())) ++out;
+  return out;
+}
+
+// A table is part of a driver's source: a row that does not fit is a bug.
+std::span<const MapRow> checked(std::span<const MapRow> map) {
+  for (const MapRow& one : map)
+    if (const std::string_view pattern = schema_row(one.row).pattern;
+        count_of(one.key, kHole) != count_of(pattern, "*"))
+      throw std::invalid_argument("'" + std::string(one.key) + "' needs one " + std::string(kHole) +
+                                  " for each key of " + std::string(pattern));
+  return map;
 }
 
 class MappedDriver : public Driver, public Preview {
  public:
   MappedDriver(std::string driver, std::string device, std::span<const MapRow> map,
                std::unique_ptr<NativeStore> store)
-      : driver_(std::move(driver)), device_(std::move(device)), map_(map), store_(std::move(store)) {}
+      : driver_(std::move(driver)),
+        device_(std::move(device)),
+        map_(checked(map)),
+        store_(std::move(store)) {}
 
   Traits traits() const override {
     Traits out;
@@ -181,10 +207,14 @@ class MappedDriver : public Driver, public Preview {
     if (at == map_.end())
       return Error{ErrorKind::unsupported, driver_ + " does not carry " + change.path.text()};
     NativeEdit edit{std::string(at->key), change.want ? text_of(change.want) : std::nullopt};
+    std::size_t from = 0;  // what a key brought is no pattern
     for (std::size_t i = 0; i < change.path.key_count(); ++i) {
-      if (!store_->can_hold(change.path.key(i)))
+      const std::string_view key = change.path.key(i);
+      if (!store_->can_hold(key))
         return Error{ErrorKind::invalid_spec, change.path.text() + ": the device has no such names"};
-      edit.key.replace(edit.key.find(kHole), kHole.size(), change.path.key(i));
+      const std::size_t hole = edit.key.find(kHole, from);
+      edit.key.replace(hole, kHole.size(), key);
+      from = hole + key.size();
     }
     if (change.want && (!edit.value || !store_->can_hold(*edit.value)))
       return Error{ErrorKind::invalid_spec, change.path.text() + ": the device can't hold this value"};

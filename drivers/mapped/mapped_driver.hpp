@@ -52,7 +52,8 @@ class NativeStore {
   virtual std::string words(const NativeEdit& edit) const = 0;
 };
 
-// `map` must outlive the driver.
+// `map` must outlive the driver. Throws std::invalid_argument for a row whose key has not one {} for each key
+// of its leaf.
 Attached make_mapped_driver(std::string driver, std::string device, std::span<const MapRow> map,
                             std::unique_ptr<NativeStore> store);
 

@@ -1,0 +1,62 @@
+#include "drivers/mapped/mapped_driver.hpp"
+
+#include <gtest/gtest.h>
+
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr MapRow kMap[] = {{row("interface[*]/address[*]"), "port.{}.address.{}"},
+                           {row("interface[*]/mtu"), "port.{}.mtu"}};
+
+// Holds whatever it is told, in memory.
+class Memory final : public NativeStore {
+ public:
+  explicit Memory(NativeState& state) : state_(state) {}
+  Result<NativeState> read(const Call&) override { return state_; }
+  Result<Done> edit(const std::vector<NativeEdit>& edits, const Call&) override {
+    for (const NativeEdit& one : edits) state_.entries.push_back({one.key, one.value.value_or("")});
+    return Done{};
+  }
+  bool can_hold(std::string_view) const override { return true; }
+  std::string words(const NativeEdit& edit) const override { return edit.key; }
+
+ private:
+  NativeState& state_;
+};
+
+Attached driver_over(NativeState& state, std::span<const MapRow> map = kMap) {
+  return make_mapped_driver("mapped", "sw1", map, std::make_unique<Memory>(state));
+}
+
+TEST(MappedDriver, AKeyThatLooksLikeAHoleIsNone) {
+  NativeState state;
+  const Attached attached = driver_over(state);
+  const Path leaf(row("interface[*]/address[*]"), {"{}", "10.0.0.1/31"});
+  EXPECT_EQ(attached.preview->native({{leaf, {}, Value::present(), 0}}),
+            std::vector<std::string>{"port.{}.address.10.0.0.1/31"});
+}
+
+TEST(MappedDriver, ATableThatDoesNotFitItsRowsIsRefusedWhenItIsMade) {
+  NativeState state;
+  for (const char* const key : {"port.mtu", "port.{}.{}.mtu"}) {
+    const MapRow wrong[] = {{row("interface[*]/mtu"), key}};
+    EXPECT_THROW(driver_over(state, wrong), std::invalid_argument) << key;
+  }
+}
+
+TEST(MappedDriver, NoTwoStatesHaveOneRevision) {
+  const auto revision = [](std::vector<NativeEntry> entries) {
+    NativeState state{std::move(entries), "boot"};
+    const auto seen = driver_over(state).driver->observe({}, "", {});
+    EXPECT_TRUE(seen);
+    return seen ? seen->revision : std::string();
+  };
+  EXPECT_NE(revision({{"a", "b"}, {"c", "d"}}), revision({{"a", "b\nc\nd"}}));
+  EXPECT_NE(revision({{"a", "bc"}}), revision({{"ab", "c"}}));
+  EXPECT_EQ(revision({{"a", "b"}}), revision({{"a", "b"}}));
+}
+
+}  // namespace
+}  // namespace lockstep
