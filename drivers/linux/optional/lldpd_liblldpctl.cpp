@@ -1,10 +1,12 @@
 #include <lldpctl.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include <cerrno>
-#include <mutex>
+#include <cstring>
+#include <utility>
 
 #include "drivers/linux/lldp.hpp"
 #include "drivers/linux/wait.hpp"
@@ -136,14 +138,42 @@ Result<std::map<std::string, LldpNeighbour>> ask_all(lldpctl_conn_t* connection,
   return out;
 }
 
+// One at a time, and whoever waits hears its call's stop: a semaphore that can be polled (eventfd(2)).
+class Turn {
+ public:
+  static Result<Turn> wait(const Call& call) {
+    for (;;) {
+      TRY_DONE(wait_for(semaphore(), POLLIN, call));
+      std::uint64_t taken = 0;
+      if (::read(semaphore(), &taken, sizeof(taken)) == sizeof(taken)) return Turn();
+      if (errno != EAGAIN && errno != EINTR) return failed(std::string("eventfd: ") + std::strerror(errno));
+    }
+  }
+  Turn(Turn&& other) noexcept : mine_(std::exchange(other.mine_, false)) {}
+  Turn& operator=(Turn&&) = delete;
+  ~Turn() {
+    const std::uint64_t one = 1;
+    if (!mine_) return;
+    // Can only fail when the counter is full, which one write does not make it.
+    [[maybe_unused]] const ssize_t put = ::write(semaphore(), &one, sizeof(one));
+  }
+
+ private:
+  Turn() = default;
+  static int semaphore() {
+    static const Descriptor one(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
+    return one.number();
+  }
+  bool mine_ = true;
+};
+
 }  // namespace
 
 LldpdAnswer ask_lldpd(const std::string& socket_path, const Call& call) {
   // liblldpctl sets up its tables of atoms at first use, without a lock (src/lib/atom.c): two threads in it
   // at once were seen to meet an "unknown atom type" and to crash.
-  static std::timed_mutex one_at_a_time;
-  const std::unique_lock lock(one_at_a_time, call.deadline);
-  if (!lock) return {.why = failed("others were being asked all the time")};
+  const auto turn = Turn::wait(call);
+  if (!turn) return {.why = wrap("lldpd: others are being asked", turn.error())};
   Call own = call;
   own.deadline = std::min(call.deadline, std::chrono::steady_clock::now() + kPatience);
   Channel channel;

@@ -1,7 +1,13 @@
 #include "drivers/linux/lldp.hpp"
 
 #include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
+
+#include <stdexcept>
+#include <thread>
 
 #include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/wait.hpp"
@@ -154,6 +160,48 @@ TEST_F(LldpOnTheWire, ALldpdThatIsNotThereLeavesPeersUnread) {
   attached_ = make_linux_driver(target("/tmp/lslinux-none"));
   EXPECT_TRUE(is_unread(observed().unread, *Path::parse("interface[rail0]/peer")));
   EXPECT_EQ(value("interface[rail0]/mtu"), Value::integer(1500));
+}
+
+// One that takes connections and says nothing.
+class HungLldpd : public ::testing::Test {
+ protected:
+  HungLldpd()
+      : path_("/tmp/lslinux-hung-" + std::to_string(::getpid())),
+        listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    path_.copy(at.sun_path, sizeof(at.sun_path) - 1);
+    if (::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&at), sizeof(at)) != 0 ||
+        ::listen(listener_.number(), 4) != 0)
+      throw std::runtime_error(path_);
+  }
+  ~HungLldpd() override { ::unlink(path_.c_str()); }
+
+  const std::string path_;
+  Descriptor listener_;
+};
+
+TEST_F(HungLldpd, AStopEndsTheWaitForItsTurn) {
+  if (ask_lldpd("/tmp/lslinux-none", within(std::chrono::seconds(1))).why->kind == ErrorKind::unsupported)
+    GTEST_SKIP() << "built without liblldpctl";
+  const Descriptor let_go(::eventfd(0, EFD_CLOEXEC));
+  std::thread first([&] {
+    Call call = within(std::chrono::seconds(20));
+    call.wake_fd = let_go.number();
+    (void)ask_lldpd(path_, call);
+  });
+  ASSERT_TRUE(wait_for(listener_.number(), POLLIN, within(std::chrono::seconds(10)))) << "it never came";
+  const Descriptor stop(::eventfd(1, EFD_CLOEXEC));
+  Call call = within(std::chrono::seconds(20));
+  call.wake_fd = stop.number();
+  const LldpdAnswer second = ask_lldpd(path_, call);
+  ASSERT_TRUE(second.why);
+  EXPECT_EQ(second.why->kind, ErrorKind::cancelled) << second.why->text();
+  EXPECT_NE(second.why->text().find("others are being asked"), std::string::npos)
+      << "it had its turn only when the first gave up: " << second.why->text();
+  const std::uint64_t one = 1;
+  ASSERT_EQ(::write(let_go.number(), &one, sizeof(one)), static_cast<ssize_t>(sizeof(one)));
+  first.join();
 }
 
 }  // namespace
