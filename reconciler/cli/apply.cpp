@@ -227,15 +227,17 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
     file = *std::move(read);
     options.aim = file->aim;
   }
-  std::optional<SuiteGate> gate;  // outlives the session's executor
+  // Both outlive the session's executor: a measurement that was given up on still reads them.
+  std::unique_ptr<Journal> journal;
+  std::optional<SuiteGate> gate;
   const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, options.only);
   if (!session) return kExitError;
-  Result<std::unique_ptr<Journal>> journal =
-      Journal::open(state_directory(session->cluster()), {.command = "lockstep apply"});
-  if (!journal) return console.fail(journal.error());
-  if (Result<Done> told = tell_in_flight(**journal, console); !told) return console.fail(told.error());
+  auto opened = Journal::open(state_directory(session->cluster()), {.command = "lockstep apply"});
+  if (!opened) return console.fail(opened.error());
+  journal = *std::move(opened);
+  if (Result<Done> told = tell_in_flight(*journal, console); !told) return console.fail(told.error());
   Result<std::vector<OwedChange>> owed = take_owed(
-      session->cluster(), **journal, {.measures = !options.no_measure, .only = session->chosen()}, console);
+      session->cluster(), *journal, {.measures = !options.no_measure, .only = session->chosen()}, console);
   if (!owed) return console.fail(owed.error());
 
   const std::vector<DeviceState> states = session->look();
@@ -245,7 +247,7 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
   if (!plan) return console.fail(plan.error());
   if (plan->empty() && owed->empty()) return tell_nothing_to_do(*session, *plan, read, console);
   if (!options.confirm_deletion)
-    if (Result<Done> safe = guard_deletion(session->cluster(), *plan, **journal); !safe)
+    if (Result<Done> safe = guard_deletion(session->cluster(), *plan, *journal); !safe)
       return console.fail(safe.error());
   if (console.is_text() && !options.yes) console.print(plan_text(*plan, console.out()));
   if (console.is_text() && !plan->empty())
@@ -257,8 +259,8 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
     console.print("not applied\n");
     return kExitDifferent;
   }
-  gate.emplace(session->cluster(), **journal, console);
-  const int code = carry_out(*session, *plan, *std::move(owed), options, **journal, *gate, console);
+  gate.emplace(session->cluster(), *journal, console);
+  const int code = carry_out(*session, *plan, *std::move(owed), options, *journal, *gate, console);
   return code == kExitInSync && read != kExitInSync ? look_at_rest(*session, console) : code;
 }
 

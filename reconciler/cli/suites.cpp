@@ -52,13 +52,15 @@ Result<Done> accept_baselines(Journal& journal, const std::vector<SuiteOutcome>&
 
 Result<FileLock> turn_to_measure(const OpenedCluster& cluster, const std::string& command, const Call& call) {
   constexpr int kLookAgainMs = 100;  // flock(2) has no wait that a deadline or a stop could end
-  for (bool told = false;; told = true) {
-    auto lock = lock_for_measuring(state_directory(cluster), command);
-    if (lock || lock.error().kind != ErrorKind::conflict) return lock;
+  const std::string directory = state_directory(cluster);
+  for (std::optional<Error> taken;;) {
+    if (call.stop.stop_requested()) return Error{ErrorKind::cancelled, "asked to stop"};
     if (call.must_end(std::chrono::steady_clock::now()))
-      return call.stop.stop_requested() ? Error{ErrorKind::cancelled, "asked to stop"}
-                                        : std::move(lock.error());
-    if (!told) std::fputs(("waiting: " + lock.error().text() + "\n").c_str(), stderr);
+      return taken.value_or(Error{ErrorKind::transient, "the deadline passed"});
+    auto lock = lock_for_measuring(directory, command);
+    if (lock || lock.error().kind != ErrorKind::conflict) return lock;
+    if (!taken) std::fputs(("waiting: " + lock.error().text() + "\n").c_str(), stderr);
+    taken = std::move(lock.error());
     pollfd wake{call.wake_fd, POLLIN, 0};
     ::poll(&wake, call.wake_fd >= 0 ? 1 : 0, kLookAgainMs);
   }
