@@ -195,11 +195,6 @@ struct RealExecutor::Inside {
     }
   }
 
-  void spread_interrupt() {
-    told_of_interrupt = true;
-    for (auto& [id, live] : unanswered) live->ask_to_stop();
-  }
-
   // One thing that is due now. False: nothing is.
   bool deliver() {
     if (!completed.empty()) {
@@ -228,9 +223,7 @@ struct RealExecutor::Inside {
 
   LaneWidths widths;
   int epoll;
-  WakeDescriptor events;  // something is in `finished`, or interrupt() was called
-  std::atomic<bool> is_interrupted{false};
-  bool told_of_interrupt = false;
+  WakeDescriptor events;  // something is in `finished`
   std::mutex mutex;
   std::deque<std::shared_ptr<Live>> finished;  // under mutex; all else is the engine thread's
   std::deque<std::shared_ptr<Live>> completed;
@@ -259,7 +252,6 @@ std::uint64_t RealExecutor::start(Job job) {
   if (live->job.deadline != Time::max())
     live->deadline_timer = inside_->push_timer(
         live->job.deadline, [inside = inside_.get(), live] { inside->deadline_passed(live); });
-  if (inside_->told_of_interrupt) live->ask_to_stop();
   auto& queue = inside_->keys[live->job.key];
   queue.push_back(live);
   if (queue.size() == 1) inside_->launch(live);
@@ -280,22 +272,11 @@ void RealExecutor::cancel(std::uint64_t id) {
 bool RealExecutor::step() {
   Inside& inside = *inside_;
   while (true) {
-    if (inside.is_interrupted.load() && !inside.told_of_interrupt) {
-      inside.spread_interrupt();
-      return true;
-    }
     if (inside.deliver()) return true;
     if (inside.timers.empty() && inside.unanswered.empty() && inside.watched.empty()) return false;
     inside.wait();
   }
 }
-
-void RealExecutor::interrupt() {
-  inside_->is_interrupted.store(true);
-  inside_->events.signal();
-}
-
-bool RealExecutor::interrupted() const { return inside_->is_interrupted.load(); }
 
 void RealExecutor::watch(int descriptor, std::function<void()> readable) {
   const bool is_new = !inside_->watched.contains(descriptor);

@@ -1,9 +1,8 @@
 // RealExecutor: threads, the steady clock and descriptors behind the Executor seam.
 //
 // Promises: those of executor.hpp. Each lane has threads of its own, made when the lane is first used. A
-// job's wake descriptor is readable from its cancellation or deadline on. interrupt() may be called from any
-// thread and from a signal handler: it wakes step(), which then asks every job to stop. The destructor asks
-// all bodies to stop and waits for them.
+// job's wake descriptor is readable from its cancellation or deadline on. The destructor asks all bodies to
+// stop and waits for them.
 #pragma once
 
 #include <array>
@@ -34,11 +33,6 @@ class RealExecutor final : public Executor {
   std::uint64_t at(Time when, std::function<void()> fire) override;
   void cancel(std::uint64_t id) override;
   bool step() override;
-
-  // Async-signal-safe. From then on interrupted() holds, running jobs are asked to stop, and jobs that are
-  // started later are born stopped; timers still fire.
-  void interrupt();
-  bool interrupted() const;
 
   // Calls `readable` in step() whenever the descriptor is readable (level-triggered). A watched descriptor
   // alone keeps step() waiting. forget() before closing it.

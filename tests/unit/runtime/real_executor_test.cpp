@@ -77,7 +77,6 @@ TEST(RealExecutor, HungBodiesOfOneLaneDoNotStarveAnother) {
   while (!done && executor.step()) {
   }
   EXPECT_TRUE(done);
-  executor.interrupt();
 }
 
 TEST(RealExecutor, CancelWakesTheBody) {
@@ -96,29 +95,6 @@ TEST(RealExecutor, CancelWakesTheBody) {
   }
   EXPECT_TRUE(stopped);
   EXPECT_EQ(outcome, Outcome::returned);
-}
-
-TEST(RealExecutor, InterruptFromAnotherThreadStopsEveryBody) {
-  RealExecutor executor;
-  std::atomic<int> running = 0;
-  int answered = 0;
-  for (int i = 0; i < 3; ++i)
-    executor.start(job(
-        "d" + std::to_string(i),
-        [&](const Call& call) {
-          ++running;
-          block_until_woken(call);
-        },
-        [&](Outcome) { ++answered; }));
-  std::thread other([&] {
-    while (running < 3) std::this_thread::yield();
-    executor.interrupt();
-  });
-  while (executor.step()) {
-  }
-  other.join();
-  EXPECT_EQ(answered, 3);
-  EXPECT_TRUE(executor.interrupted());
 }
 
 TEST(RealExecutor, WatchedDescriptorIsReportedUntilForgotten) {
