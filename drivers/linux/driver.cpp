@@ -60,6 +60,11 @@ std::string why_not_sysctl(const LinuxTarget& target, std::string_view name) {
   return "host-wide kernel parameter: a network namespace has none of its own";
 }
 
+// A choice: walking links and PCI takes milliseconds, and NVML wakes GPUs that nobody holds open, seconds
+// each (docs.nvidia.com/deploy/driver-persistence). What is not told by then counts as carried: observe()
+// tells.
+constexpr std::chrono::seconds kProbe{5};
+
 using PartOfRow = std::map<RowId, LinuxPart*>;
 
 LinuxPart* part_of(const PartOfRow& parts, const Change& change) {
@@ -125,7 +130,7 @@ Traits LinuxDriver::traits() const {
     out.reads.insert(out.reads.end(), {linux_map::kPeer, linux_map::kLldpAgent});
   const std::set<std::string> named = sysctls();
   Call call;
-  call.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);  // a probe takes microseconds
+  call.deadline = std::chrono::steady_clock::now() + kProbe;
   auto entered = in_namespace(target_.netns_path, [&] {
     auto found = probe_capabilities(target_.software_rate, named, call);
     if (found) out.incapable = *std::move(found);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "drivers/frr/state.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/contract/contract.hpp"
 
@@ -16,9 +17,10 @@ Disruption disruption_seen(const Observation& before, const Observation& after) 
   if (before.boot_id != after.boot_id) return Disruption::reboot;
   for (const Leaf& leaf : before.have.leaves()) {
     const std::string pattern = pattern_of(leaf.path);
-    const bool worked = (pattern == "interface[*]/carrier" && leaf.value == Value::boolean(true)) ||
-                        (pattern == "bgp/neighbor[*]/session" && leaf.value == Value::text("Established")) ||
-                        pattern == "fib[*]";
+    const bool worked =
+        (pattern == "interface[*]/carrier" && leaf.value == Value::boolean(true)) ||
+        (pattern == "bgp/neighbor[*]/session" && leaf.value == Value::text(frr::kEstablished)) ||
+        pattern == "fib[*]";
     if (worked && after.have.value(leaf.path) != leaf.value) return Disruption::traffic;
   }
   return Disruption::none;
