@@ -84,7 +84,8 @@ nlohmann::json report_json(const ApplyReport& report, const Plan& plan, const Ga
     effects.push_back({{"device", open.device},
                        {"path", open.change.path.text()},
                        {"want", to_json(open.change.want)},
-                       {"have", to_json(open.change.was)}});
+                       {"have", to_json(open.change.was)},
+                       {"unread", open.unread}});
   return {{"apiVersion", "lockstep.dev/v1alpha1"},
           {"kind", "ApplyReport"},
           {"change", report.change_id},
@@ -118,8 +119,10 @@ std::string report_text(const ApplyReport& report, const Plan& plan, const Gates
       out += step_line(plan.steps[i], step, terminal) + "\n";
   }
   for (const OpenEffect& open : report.effects)
-    out += fmt::format("  {} {} {}: want {}, have {}\n", terminal.paint(Ink::red, "effect"), open.device,
-                       open.change.path.text(), open.change.want.to_string(), open.change.was.to_string());
+    out += fmt::format(
+        "  {} {} {}: want {}, {}\n", terminal.paint(Ink::red, "effect"), open.device, open.change.path.text(),
+        open.change.want.to_string(),
+        open.unread.empty() ? "have " + open.change.was.to_string() : "could not be read: " + open.unread);
   for (const std::string& note : report.notes) out += terminal.paint(Ink::dim, "  " + note) + "\n";
   if (report.gate) out += gate_text("gate", *report.gate, terminal);
   if (report.undo) {

@@ -79,6 +79,7 @@ class Application {
       if (progress_.step) progress_.step(step, report_.steps.back());
     }
     report_.verdict = ApplyVerdict::partly;
+    report_.owes = options_.measurer != nullptr && !owed_.empty();
     return report_;
   }
 
@@ -98,11 +99,14 @@ class Application {
     return {devices.begin(), devices.end()};
   }
 
+  // An undo is carried through.
+  bool must_stop() const { return !undoing_ && stop_.stop_requested(); }
+
   std::vector<DeviceState> look_at(std::vector<std::size_t> devices) {
     ObserveOptions look;
     look.timeout = options_.observe_timeout;
     look.only = std::move(devices);
-    return observe(fleet_, executor_, look, stop_);
+    return observe(fleet_, executor_, look, undoing_ ? std::stop_token() : stop_);
   }
 
   // Which effects hold before anything is touched: those must hold again after every wave, and after an undo.
@@ -127,7 +131,7 @@ class Application {
       const std::vector<Step> written = runner.written();
       const bool last = wave == waves;
       if (const std::vector<Step> touched = with_remedies(written, wave); !touched.empty())
-        settle_effects(around(touched), last);
+        settle_effects(touched, last);
       const bool failed = runner.wave_failed(wave);
       if (failed && !last)
         runner.skip_from(wave + 1, StepState::skipped, "wave " + std::to_string(wave) + " did not succeed");
@@ -159,21 +163,22 @@ class Application {
                        [wave](const Step& step) { return step.wave == wave && step.live; });
   }
 
-  // Effects that must be there: all that are wanted (at the end), or those that were there before (in
-  // between, and after an undo). Looks again and again until they are, or the settling time is over; then
-  // remedies, once.
-  void settle_effects(const std::vector<std::size_t>& devices, bool all) {
+  // Effects that must be there, of the devices of some steps and their neighbours: all that are wanted (at
+  // the end), or those that were there before (in between, and after an undo). Looks again and again until
+  // they are, or the settling time is over; then remedies, once.
+  void settle_effects(const std::vector<Step>& touched, bool all) {
     if (progress_.phase) progress_.phase("verify");
     bool cured = false;
     while (true) {
-      report_.effects = wait_for_effects(devices, all);
-      if (report_.effects.empty() || cured || !all || stop_.stop_requested()) return;
+      report_.effects = wait_for_effects(touched, all);
+      if (report_.effects.empty() || cured || !all || must_stop()) return;
       if (!cure_open()) return;
       cured = true;
     }
   }
 
-  std::vector<OpenEffect> wait_for_effects(std::vector<std::size_t> devices, bool all) {
+  std::vector<OpenEffect> wait_for_effects(const std::vector<Step>& touched, bool all) {
+    std::vector<std::size_t> devices = around(touched);
     const Time until = executor_.now() + options_.settle_time;
     std::chrono::milliseconds pause = options_.poll_min;
     while (true) {
@@ -182,28 +187,55 @@ class Application {
       const std::vector<DeviceState> states = look_at(devices);
       for (const std::size_t device : devices) {
         const std::size_t before = open.size();
-        for (const Change& effect : states[device].difference.effects)
-          if (all || held_.contains({device, effect.path})) open.push_back({fleet_[device].name, effect});
-        if (open.size() > before || !states[device].complete()) again.push_back(device);
+        add_open(device, states[device], all, touched, open);
+        if (open.size() > before) again.push_back(device);
       }
-      if (again.empty() || executor_.now() >= until || stop_.stop_requested()) return open;
+      if (again.empty() || executor_.now() >= until || must_stop()) return open;
       devices = std::move(again);
-      wait(executor_, pause, stop_);
+      wait(executor_, pause, undoing_ ? std::stop_token() : stop_);
       pause = std::min(pause * 2, options_.poll_max);
     }
   }
 
-  // Bounded: each open effect that some driver offers a remedy for is cured once in a run. False: nothing to
-  // try.
+  // What could not be read counts where it was there before, or where we wrote; what a neighbour does not
+  // tell now and did not tell before is none of this change's.
+  void add_open(std::size_t device, const DeviceState& state, bool all, const std::vector<Step>& touched,
+                std::vector<OpenEffect>& open) const {
+    const std::string& name = fleet_[device].name;
+    for (const Change& effect : state.difference.effects)
+      if (all || held_.contains({device, effect.path})) open.push_back({name, effect, ""});
+    const bool ours = all && std::any_of(touched.begin(), touched.end(),
+                                         [&name](const Step& step) { return step.device == name; });
+    for (const Leaf& want : state.difference.unobserved) {
+      if (schema_row(want.path.row()).facet != Facet::effect) continue;
+      if (!ours && !held_.contains({device, want.path})) continue;
+      open.push_back({name, Change{want.path, {}, want.value, want.origin}, why_unread(state, want.path)});
+    }
+  }
+
+  static std::string why_unread(const DeviceState& state, Path path) {
+    for (const Unread& unread : state.observation.unread)
+      if (is_unread({unread}, path)) return unread.why.text();
+    return "it could not be read";
+  }
+
+  // Bounded: each open effect that some driver offers a remedy for is cured once in a run, and no more often
+  // than it allows. False: nothing to try.
   bool cure_open() {
     bool tried = false;
     std::size_t running = 0;
     for (const OpenEffect& open : report_.effects) {
+      if (!open.unread.empty()) continue;
       const std::size_t device = *fleet_.find(open.device);
       for (Attached* const attached : fleet_[device].drivers) {
         if (attached->remedy == nullptr) continue;
         const auto offer = attached->remedy->offer(open.change);
-        if (!offer || offer->tries_max < 1) continue;
+        if (!offer) continue;
+        const auto counted = count_cure(ledger_, open.device, *offer, executor_.wall_time());
+        if (!counted) {
+          report_.notes.push_back(counted.error().what);
+          break;
+        }
         tried = true;
         ++running;
         if (offer->disruption != Disruption::none) late_cures_.push_back(step_of(open, *offer));
@@ -243,7 +275,12 @@ class Application {
     return out;
   }
 
-  std::optional<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending) {
+  // What the benchmarks said, `judged` if they said anything: none: there was nothing to ask.
+  struct Answer {
+    GateResult gate;
+    bool judged = false;
+  };
+  std::optional<Answer> measure(const BlastRadius& affected, const BlastRadius& pending) {
     if (options_.measurer == nullptr || affected.empty()) return std::nullopt;
     if (progress_.phase) progress_.phase("measure");
     auto answer = std::make_shared<std::optional<Result<GateResult>>>();
@@ -258,11 +295,12 @@ class Application {
             .done = [&over](Outcome) { over = true; }});
     bool cancelled = false;
     while (!over && executor_.step())
-      if (stop_.stop_requested() && !std::exchange(cancelled, true)) executor_.cancel(job);
-    GateResult result{GateVerdict::unknown, "no verdict in time"};
-    if (*answer) result = **answer ? ***answer : GateResult{GateVerdict::unknown, (*answer)->error().text()};
-    if (progress_.gate) progress_.gate(result);
-    return result;
+      if (must_stop() && !std::exchange(cancelled, true)) executor_.cancel(job);
+    Answer out{{GateVerdict::unknown, "no verdict in time"}, false};
+    if (*answer && **answer) out = {***answer, true};
+    if (*answer && !**answer) out.gate.why = (*answer)->error().text();
+    if (progress_.gate) progress_.gate(out.gate);
+    return out;
   }
 
   bool fails(const std::optional<GateResult>& gate) const {
@@ -306,18 +344,21 @@ class Application {
     // What a remedy did not bring back needs no measurement to be known.
     if (written.empty() && !report_.effects.empty()) return true;
     const std::vector<Step> later = pending(runner);
-    const auto gate =
+    const std::optional<Answer> answer =
         measure(blast_radius(due(runner), fleet_.wiring()), blast_radius(later, fleet_.wiring()));
     if (stop_.stop_requested()) return true;
-    ++gates_;
-    answered_ = later.empty();
-    left_out_.clear();
-    for (const Step& step : later) left_out_.insert(step.id);
-    for (const Step& step : joined(runner.written(), cured)) judged_.insert(step.id);
-    if (gate) report_.gate = gate;
+    if (!answer || answer->judged) {
+      ++gates_;
+      answered_ = later.empty();
+      left_out_.clear();
+      for (const Step& step : later) left_out_.insert(step.id);
+      for (const Step& step : joined(runner.written(), cured)) judged_.insert(step.id);
+    }
+    if (!answer) return true;
+    const GateResult& gate = report_.gate.emplace(answer->gate);
     if (!fails(gate)) return true;
     if (options_.on_fail == OnFail::alert) {
-      report_.notes.push_back("the gate failed after wave " + std::to_string(wave) + ": " + gate->why);
+      report_.notes.push_back("the gate failed after wave " + std::to_string(wave) + ": " + gate.why);
       return true;
     }
     runner.skip_from(wave + 1, StepState::skipped, "the gate failed after wave " + std::to_string(wave));
@@ -332,13 +373,15 @@ class Application {
   // True: all is as it was.
   bool undo(const std::vector<Step>& written, const std::vector<Step>& not_done) {
     if (progress_.phase) progress_.phase("undo");
+    undoing_ = true;
     Plan done;
     done.steps = written;
-    std::vector<std::size_t> devices = around(done.steps);
-    const std::vector<DeviceState> now = look_at(devices);
     report_.verdict = ApplyVerdict::undo_failed;
     report_.undo = Plan{};
-    Result<Plan> reverse = make_plan(undo_of(done, fleet_, now, options_.policy_for));
+    const std::vector<DeviceState> now = look_well(written);
+    const UndoInput back = undo_of(done, fleet_, now, options_.policy_for);
+    report_.notes.insert(report_.notes.end(), back.left_out.begin(), back.left_out.end());
+    Result<Plan> reverse = make_plan(back.input);
     if (!reverse) {
       report_.notes.push_back("the reverse can't be planned: " + reverse.error().text());
       return false;
@@ -356,15 +399,49 @@ class Application {
     for (std::uint32_t wave = 1; wave <= report_.undo->waves(); ++wave) reverse_runner.run_wave(wave);
     report_.undo_steps = reverse_runner.results();
     const bool whole =
+        back.left_out.empty() &&
         std::all_of(report_.undo_steps.begin(), report_.undo_steps.end(), [](const StepResult& one) {
           return one.state == StepState::done || one.state == StepState::nothing_to_do;
         });
-    settle_effects(devices, false);
-    report_.gate_after_undo =
-        measure(blast_radius(written, fleet_.wiring()), blast_radius(not_done, fleet_.wiring()));
+    settle_effects(written, false);
+    if (const auto again =
+            measure(blast_radius(written, fleet_.wiring()), blast_radius(not_done, fleet_.wiring())))
+      report_.gate_after_undo = again->gate;
     if (whole && report_.effects.empty()) report_.verdict = ApplyVerdict::undone;
     note(ledger_.end(*begun, std::string(to_string(report_.verdict))));
     return report_.verdict == ApplyVerdict::undone;
+  }
+
+  // The devices of some steps and their neighbours: again where something that was written could not be read,
+  // or is found as it was before, as reads may lag behind writes; of those looks the one that shows most.
+  std::vector<DeviceState> look_well(const std::vector<Step>& steps) {
+    std::map<std::size_t, std::vector<const Step*>> of;
+    for (const Step& step : steps)
+      if (const auto device = fleet_.find(step.device)) of[*device].push_back(&step);
+    std::vector<DeviceState> best = look_at(around(steps));
+    std::chrono::milliseconds pause = options_.poll_min;
+    for (int look = 1; look < kLooksMax; ++look, pause *= 2) {
+      std::vector<std::size_t> again;
+      for (const auto& [device, those] : of)
+        if (not_shown(those, best[device]) > 0) again.push_back(device);
+      if (again.empty()) break;
+      wait(executor_, pause, {});
+      std::vector<DeviceState> states = look_at(again);
+      for (const std::size_t device : again)
+        if (not_shown(of[device], states[device]) < not_shown(of[device], best[device]))
+          best[device] = std::move(states[device]);
+    }
+    return best;
+  }
+
+  // How many of the leaves that some steps wrote are unread, or as they were before.
+  static std::size_t not_shown(const std::vector<const Step*>& steps, const DeviceState& state) {
+    std::size_t count = 0;
+    for (const Step* const step : steps)
+      for (const PlannedChange& change : step->changes)
+        count += is_unread(state.observation.unread, change.path) ||
+                 state.observation.have.value(change.path) == change.was;
+    return count;
   }
 
   // "7", or "5, 6 and 7" where owed ones go with it.
@@ -405,6 +482,7 @@ class Application {
   std::stop_token stop_;
   const std::vector<Step> owed_;  // what earlier runs wrote
   ApplyReport report_;
+  bool undoing_ = false;
   bool answered_ = false;             // all that was written was judged, or taken back
   std::size_t gates_ = 0;             // that judged some of it
   std::set<std::uint32_t> judged_;    // steps that wrote before the last of them

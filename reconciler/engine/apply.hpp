@@ -5,7 +5,8 @@
 // reply is settled by observing, never by guessing; nothing counts as done until observed again, effect
 // included; a failure leaves its dependants undone and says so; on stop no new step begins, those under way
 // are finished, and the journal is consistent. What was written under a gate is owed to it until it was
-// judged or taken back, however this run ends: the ledger says so, and a later run's gate answers for it
+// judged or taken back, however this run ends; what could not be measured was not judged: the ledger says so,
+// and a later run's gate answers for it
 // (`owed`). Single-threaded over the executor: same seams, same history. Refuses: held steps that `approved`
 // does not name, and to begin a change outside its windows (windows.hpp).
 #pragma once
@@ -110,7 +111,6 @@ struct ApplyOptions {
   std::chrono::milliseconds back_off{200};  // after a transient error; doubles
   std::string author;
   std::string reason;
-  std::chrono::milliseconds dead_man{30'000};
 };
 
 enum class ApplyVerdict : std::uint8_t {
@@ -126,10 +126,11 @@ enum class ApplyVerdict : std::uint8_t {
 };
 std::string_view to_string(ApplyVerdict verdict);
 
-// An effect that was wanted and did not come in time.
+// An effect that was wanted and did not come in time, or can't be told.
 struct OpenEffect {
   std::string device;
   Change change;
+  std::string unread;  // why it can't be told; empty: it was read
 };
 
 struct ApplyReport {

@@ -30,9 +30,17 @@ CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL, written TEXT NOT N
 CREATE TABLE epochs (epoch INTEGER PRIMARY KEY AUTOINCREMENT, begun TEXT NOT NULL, pid INTEGER NOT NULL,
                      command TEXT NOT NULL);
 )",
-    "ALTER TABLE changes ADD COLUMN gate INTEGER NOT NULL DEFAULT 0;"};
+    "ALTER TABLE changes ADD COLUMN gate INTEGER NOT NULL DEFAULT 0;",
+    // at: milliseconds since 1970
+    "CREATE TABLE cures (device TEXT NOT NULL, remedy TEXT NOT NULL, at INTEGER NOT NULL);"
+    "CREATE INDEX cures_of ON cures(device, remedy, at);"};
 constexpr int kLayout = static_cast<int>(kLayouts.size());
 constexpr int kLayoutOfGates = 2;
+
+std::uint64_t milliseconds_of(WallTime at) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count());
+}
 
 Error failure(sqlite3* database, const std::string& what) {
   const int code = database != nullptr ? sqlite3_errcode(database) : SQLITE_CANTOPEN;
@@ -237,6 +245,25 @@ Result<Done> Journal::end(std::uint64_t change, const std::string& outcome) {
       .bind(outcome)
       .bind(change)
       .run();
+}
+
+Result<Done> Journal::cure(const std::string& device, const std::string& remedy, WallTime at) {
+  return Statement(database_.get(), "INSERT INTO cures(device, remedy, at) VALUES(?, ?, ?)")
+      .bind(device)
+      .bind(remedy)
+      .bind(milliseconds_of(at))
+      .run();
+}
+
+Result<std::size_t> Journal::cures(const std::string& device, const std::string& remedy,
+                                   WallTime since) const {
+  std::size_t count = 0;
+  TRY_DONE(Statement(database_.get(), "SELECT COUNT(*) FROM cures WHERE device = ? AND remedy = ? AND at > ?")
+               .bind(device)
+               .bind(remedy)
+               .bind(milliseconds_of(since))
+               .each([&count](Statement& row) { count = row.number(0); }));
+  return count;
 }
 
 Result<std::vector<InFlight>> Journal::in_flight() const {

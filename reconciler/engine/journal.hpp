@@ -59,6 +59,9 @@ class Journal final : public Ledger {
   Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) override;
   Result<Done> gate(std::uint64_t change, GateState state) override;
   Result<Done> end(std::uint64_t change, const std::string& outcome) override;
+  Result<Done> cure(const std::string& device, const std::string& remedy, WallTime at) override;
+  Result<std::size_t> cures(const std::string& device, const std::string& remedy,
+                            WallTime since) const override;
 
   // What a killed run had begun. Oldest first.
   Result<std::vector<InFlight>> in_flight() const;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "drivers/driver.hpp"
 #include "specs/model/diff.hpp"
 #include "specs/model/result.hpp"
 
@@ -58,6 +59,14 @@ class Ledger {
   virtual Result<Done> gate(std::uint64_t change, GateState state) = 0;
   // `outcome`: to_string of the verdict.
   virtual Result<Done> end(std::uint64_t change, const std::string& outcome) = 0;
+  // A remedy of this name is tried on a device; and how often it was since `since`.
+  virtual Result<Done> cure(const std::string& device, const std::string& remedy, WallTime at) = 0;
+  virtual Result<std::size_t> cures(const std::string& device, const std::string& remedy,
+                                    WallTime since) const = 0;
 };
+
+// Counts a cure that is about to be tried, in this run or any other. Refuses (`refused`) one beyond what the
+// driver's offer allows.
+Result<Done> count_cure(Ledger& ledger, const std::string& device, const Remedy::Offer& offer, WallTime now);
 
 }  // namespace lockstep

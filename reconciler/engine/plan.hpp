@@ -160,8 +160,12 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
                    const PlanChoice& choice = {});
 
 // The input that leads from what is observed now back to the values before `plan`: changed leaves get back
-// what they were; what has moved since by another hand is left alone.
-PlanInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now,
+// what they were; what has moved since by another hand is left alone, as is what could not be read.
+struct UndoInput {
+  PlanInput input;
+  std::vector<std::string> left_out;  // "gpu1: interface[rail0]/mtu is not put back to 1500: ..."
+};
+UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now,
                   const std::function<const Policy*(const FleetDevice&)>& policy_for = {});
 
 // The digest of one device: what ties a plan to the ground it was made on.

@@ -68,30 +68,41 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
   return input;
 }
 
-PlanInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now,
+UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now,
                   const std::function<const Policy*(const FleetDevice&)>& policy_for) {
-  PlanInput input;
-  input.wiring = &fleet.wiring();
+  UndoInput out;
+  out.input.wiring = &fleet.wiring();
   for (std::size_t i = 0; i < fleet.size() && i < now.size(); ++i) {
     DeviceInput one = device_input(fleet, i, now[i]);
     if (policy_for) one.policy = policy_for(fleet[i]);
-    std::map<Path, std::pair<Value, Value>> ends;  // what it was before the plan, what the plan made of it
+    struct Ours {
+      Value was;                // before the plan
+      std::vector<Value> made;  // what it made of it, on the way and in the end
+      bool holds(Path path, Value have) const {
+        return have == was || std::any_of(made.begin(), made.end(), [&](Value one) {
+                 return have == one || satisfies(path.row(), one, have);
+               });
+      }
+    };
+    std::map<Path, Ours> ours;
     for (const Step& step : plan.steps) {
       if (step.device != one.name || !step.remedy.empty()) continue;
-      for (const PlannedChange& change : step.changes) {
-        const auto [found, is_new] = ends.try_emplace(change.path, change.was, change.want);
-        if (!is_new) found->second.second = change.want;
-      }
+      for (const PlannedChange& change : step.changes)
+        ours.try_emplace(change.path, Ours{change.was, {}}).first->second.made.push_back(change.want);
     }
-    for (const auto& [path, end] : ends) {
+    for (const auto& [path, leaf] : ours) {
       const Value have = now[i].observation.have.value(path);
-      if (have == end.first || is_unread(now[i].observation.unread, path)) continue;
-      if (have != end.second && !satisfies(path.row(), end.second, have)) continue;  // another hand moved it
-      one.changes.push_back({path, have, end.first, 0});
+      const std::string what = one.name + ": " + path.text() + " is not put back to " + leaf.was.to_string();
+      if (is_unread(now[i].observation.unread, path))
+        out.left_out.push_back(what + ": it could not be read");
+      else if (!leaf.holds(path, have))
+        out.left_out.push_back(what + ": it is " + have.to_string() + ", by another hand");
+      else if (have != leaf.was)
+        one.changes.push_back({path, have, leaf.was, 0});
     }
-    input.devices.push_back(std::move(one));
+    out.input.devices.push_back(std::move(one));
   }
-  return input;
+  return out;
 }
 
 Policy policy_of(const RolloutPolicy& policy) {

@@ -9,9 +9,6 @@
 namespace lockstep {
 namespace {
 
-// Looks after a write that was acknowledged, before it is called not done: reads may lag behind writes.
-constexpr int kLooksMax = 5;
-
 bool shows_at_once(RowId row) {
   const Takes takes = schema_row(row).takes;
   return takes != Takes::next_boot && takes != Takes::cold_power;
@@ -48,6 +45,7 @@ struct Runner::Work {
   bool undoes_itself = false;
   int tries = 0;
   int looks = 0;
+  int met = 0;         // looks in which there was nothing left to do
   bool blind = false;  // the next write does not name a revision: the last one moved under our feet, the
                        // ground did not
   bool putting_back = false;
@@ -239,7 +237,7 @@ void Runner::before_write(const Shared& work) {
                              values.front().to_string() + " when this was planned; plan again");
   }
   if (all_met) {
-    if (work->tries == 0) return finish(work, StepState::nothing_to_do, "found as wanted");
+    if (work->tries == 0) return confirm_met(work);
     return keep(work);
   }
   if (work->step->live) remember_effects(work);
@@ -252,6 +250,14 @@ void Runner::before_write(const Shared& work) {
     at->second = change.want;
   }
   write(work, std::move(changes));
+}
+
+// Another hand made it, or the look is older than the one that this was planned on: reads may lag.
+void Runner::confirm_met(const Shared& work) {
+  const std::chrono::milliseconds pause = options_.poll_min * (1 << work->met);
+  if (++work->met < kLooksMax && !stop_.stop_requested() && !is_late(work, pause))
+    return again(work, pause, &Runner::look_again);
+  finish(work, StepState::nothing_to_do, "found as wanted");
 }
 
 // Before every write: one that was refused as a whole, or read from an older state, tells less than the next.
@@ -473,6 +479,10 @@ void Runner::cure(const Shared& work) {
   std::vector<Change> effects;
   for (const PlannedChange& change : work->step->changes)
     effects.push_back({change.path, change.was, change.want, 0});
+  const auto offer = remedy->offer(effects.front());
+  if (!offer) return finish(work, StepState::failed, "the driver no longer offers it");
+  const auto counted = count_cure(ledger_, work->step->device, *offer, executor_.wall_time());
+  if (!counted) return finish(work, StepState::failed, counted.error().what);
   start_job(
       work, options_.apply_timeout,
       [answer, remedy, effects = std::move(effects)](const Call& call) {

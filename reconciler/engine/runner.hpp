@@ -19,6 +19,9 @@
 
 namespace lockstep {
 
+// Looks after a write that was acknowledged, before it is called not done: reads may lag behind writes.
+inline constexpr int kLooksMax = 5;
+
 class Runner {
  public:
   Runner(const Fleet& fleet, Executor& executor, Ledger& ledger, const Plan& plan, std::uint64_t change,
@@ -45,6 +48,7 @@ class Runner {
   void begin(std::uint32_t id);
   void look(const Shared& work, void (Runner::*then)(const Shared&));
   void before_write(const Shared& work);
+  void confirm_met(const Shared& work);
   void remember_effects(const Shared& work);
   void write(const Shared& work, ChangeSet changes);
   void after_write(const Shared& work);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
 #include <utility>
+
+#include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 
@@ -64,6 +65,7 @@ class Watch {
 
   Result<Done> run() {
     known_.resize(fleet_.size());
+    ground_.resize(fleet_.size());
     readable_.assign(fleet_.size(), true);
     for (std::size_t i = 0; i < fleet_.size(); ++i) TRY_DONE(open(i));
     for (std::size_t i = 0; i < fleet_.size(); ++i) wake(i);
@@ -80,7 +82,6 @@ class Watch {
 
   // Opens the watches before the first look, so that nothing falls in between.
   Result<Done> open(std::size_t device) {
-    bool watched = false;
     for (const Attached* attached : fleet_[device].drivers) {
       if (!attached->watch) continue;
       TRY(std::unique_ptr<Watcher> watcher, attached->watch());
@@ -88,16 +89,11 @@ class Watch {
       watchers_.push_back(std::move(watcher));
       executor_.watch(raw->descriptor(), [this, raw, device] {
         const auto changed = raw->drain();
-        // A watch that broke counts as a change, and the device is polled from now on.
-        if (!changed) {
-          executor_.forget(raw->descriptor());
-          polled_.insert(device);
-        }
+        // A watch that broke counts as a change.
+        if (!changed) executor_.forget(raw->descriptor());
         if (!changed || *changed) wake(device);
       });
-      watched = true;
     }
-    if (!watched) polled_.insert(device);
     return Done{};
   }
 
@@ -112,7 +108,7 @@ class Watch {
 
   void schedule_poll() {
     poll_timer_ = executor_.at(executor_.now() + settings_.poll_every, [this] {
-      for (const std::size_t device : polled_) wake(device);
+      for (std::size_t device = 0; device < fleet_.size(); ++device) wake(device);
       schedule_poll();
     });
   }
@@ -126,8 +122,34 @@ class Watch {
     if (options.only.empty()) return;
     const std::vector<DeviceState> states = observe(fleet_, executor_, options, stop_);
     if (stop_.stop_requested()) return;
-    for (const auto& [device, since] : woken) compare_with_known(device, states[device], since);
+    for (const auto& [device, since] : woken) {
+      if (has_moved(device, states[device])) {
+        ask_again(device);
+        wake(device);
+      }
+      compare_with_known(device, states[device], since);
+    }
     heal();
+  }
+
+  // Another boot, or other ports: what the device can do may be another thing.
+  bool has_moved(std::size_t device, const DeviceState& state) {
+    if (!state.reachable || !state.errors.empty()) return false;
+    std::string ground = state.observation.boot_id;
+    for (const Leaf& port : state.observation.have.of_row(row("interface[*]")))
+      ground += " " + std::string(port.path.key(0));
+    const bool moved = !ground_[device].empty() && ground_[device] != ground;
+    ground_[device] = std::move(ground);
+    return moved;
+  }
+
+  void ask_again(std::size_t device) {
+    const auto asked = fleet_.refresh(device);
+    if (asked) return;
+    DriftEntry item;
+    item.device = fleet_[device].name;
+    item.reason = asked.error().text();
+    report_(WatchEvent{WatchEvent::Kind::unreadable, std::move(item), {}});
   }
 
   void tell(WatchEvent::Kind kind, DriftEntry item, Time since) {
@@ -146,7 +168,6 @@ class Watch {
       item.reason = state.errors.empty() ? "some of it could not be read" : state.errors.front().text();
     report_(WatchEvent{readable ? WatchEvent::Kind::readable : WatchEvent::Kind::unreadable, std::move(item),
                        std::chrono::duration_cast<std::chrono::microseconds>(executor_.now() - since)});
-    if (!readable) polled_.insert(device);
   }
 
   void note_change(const DriftEntry& item, WatchEvent::Kind kind, Time since) {
@@ -221,7 +242,7 @@ class Watch {
   std::vector<std::unique_ptr<Watcher>> watchers_;
   std::vector<std::map<Item, DriftEntry>> known_;
   std::vector<bool> readable_;
-  std::set<std::size_t> polled_;
+  std::vector<std::string> ground_;  // by device
   std::map<std::size_t, Time> woken_;
   std::uint64_t gather_timer_ = 0;
   std::uint64_t poll_timer_ = 0;

@@ -1,10 +1,11 @@
 // watch(): drift as it happens. Events only wake the loop; what differs is always read back
 // (level-triggered).
 //
-// Promises: only devices that an event named are observed again; an item is reported when it comes and when
-// it goes; a leaf that changes `flaps_max` times within `flap_window` is reported as flapping once and healed
-// ever more rarely until it is quiet for a whole window. Devices that can't be watched are read every
-// `poll_every`. Ends when stop is requested.
+// Promises: an event has only the devices that it names observed again; all of them are read every
+// `poll_every`, as drivers have events for some of their rows only; an item is reported when it comes and
+// when it goes; a leaf that changes `flaps_max` times within `flap_window` is reported as flapping once and
+// healed ever more rarely until it is quiet for a whole window; what a device can do is asked again after a
+// boot and when its ports are other ones. Ends when stop is requested.
 #pragma once
 
 #include <chrono>

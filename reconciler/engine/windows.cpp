@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+
+#include "reconciler/engine/runner.hpp"
 
 namespace lockstep {
 namespace {
@@ -62,6 +65,29 @@ milliseconds wave_bound(const Plan& plan, std::uint32_t wave, const ApplyOptions
   return longest;
 }
 
+// The undo of a plan that was made whole, where all that is wanted is there. Empty: it can't be planned, and
+// will not be carried out.
+Plan reverse_of(const Plan& plan, const Fleet& fleet, const ApplyOptions& options) {
+  std::map<std::string_view, std::map<Path, Value>> made;
+  for (const Step& step : plan.steps)
+    if (step.remedy.empty())
+      for (const PlannedChange& change : step.changes) made[step.device][change.path] = change.want;
+  std::vector<DeviceState> then(fleet.size());
+  for (std::size_t i = 0; i < fleet.size(); ++i) {
+    then[i].device = fleet[i].name;
+    then[i].reachable = true;
+    Tree& have = then[i].observation.have;
+    have = fleet[i].intent->want;
+    for (const auto& [path, value] : made[fleet[i].name])
+      if (value)
+        have.set(path, value);
+      else
+        have.erase(path);
+  }
+  Result<Plan> reverse = make_plan(undo_of(plan, fleet, then, options.policy_for).input);
+  return reverse ? std::move(*reverse) : Plan{};
+}
+
 }  // namespace
 
 std::vector<Opening> openings(const std::vector<PolicyWindow>& windows, WallTime now) {
@@ -107,20 +133,20 @@ std::string why_wait(const Policy& policy, WallTime now, milliseconds needed) {
                      text_of(all.front().closes, all.front().timezone), span_text(needed), opens);
 }
 
-milliseconds worst_case(const Plan& plan, const ApplyOptions& options, bool measures) {
+milliseconds worst_case(const Plan& plan, const Fleet& fleet, const ApplyOptions& options, bool measures) {
   const milliseconds look = options.observe_timeout;
   const milliseconds effects = options.settle_time + look + options.poll_max;
   // At the end remedies are tried, and the effects awaited again.
   const milliseconds verify = 2 * effects + options.apply_timeout;
   const milliseconds gate = measures ? options.measure_timeout : milliseconds(0);
   milliseconds forth = look;
-  milliseconds back = look;
-  for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave) {
-    const milliseconds steps = wave_bound(plan, wave, options);
-    forth += steps + verify + gate;
-    back += steps;
-  }
-  return measures ? forth + back + verify + gate : forth;
+  for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave)
+    forth += wave_bound(plan, wave, options) + verify + gate;
+  if (!measures) return forth;
+  milliseconds back = kLooksMax * (look + options.poll_max);
+  const Plan reverse = reverse_of(plan, fleet, options);
+  for (std::uint32_t wave = 1; wave <= reverse.waves(); ++wave) back += wave_bound(reverse, wave, options);
+  return forth + back + verify + gate;
 }
 
 Plan hold_for_windows(Plan plan, const Fleet& fleet, const ApplyOptions& options, bool measures,
@@ -129,12 +155,17 @@ Plan hold_for_windows(Plan plan, const Fleet& fleet, const ApplyOptions& options
     std::erase_if(step.holds, [](const Hold& hold) { return hold.kind == Hold::Kind::window; });
   if (!options.policy_for) return plan;
   std::map<const Policy*, std::string> reasons;
+  std::optional<milliseconds> bound;
+  const auto needed = [&](const Plan& whole) {
+    if (!bound) bound = worst_case(whole, fleet, options, measures);
+    return *bound;
+  };
   for (Step& step : plan.steps) {
     const auto device = fleet.find(step.device);
     const Policy* const policy = device ? options.policy_for(fleet[*device]) : nullptr;
     if (policy == nullptr || policy->windows.empty()) continue;
     const auto [reason, is_new] = reasons.try_emplace(policy);
-    if (is_new) reason->second = why_wait(*policy, now, worst_case(plan, options, measures));
+    if (is_new) reason->second = why_wait(*policy, now, needed(plan));
     if (!reason->second.empty()) step.holds.push_back({Hold::Kind::window, reason->second});
   }
   return plan;

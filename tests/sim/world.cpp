@@ -179,6 +179,7 @@ void World::drift() {
   const Leaf& victim = wanted[random_.below(wanted.size())];
   if (schema_row(victim.path.row()).facet != Facet::config) return;
   record("drift " + place.name + " " + victim.path.text());
+  place.moved = ++turn_;
   if (random_.chance(0.3)) {
     place.device->set(Path(row("rule[*]"), {std::to_string(random_.below(3))}), Value::text("theirs"));
   } else if (random_.chance(0.5)) {
@@ -240,7 +241,7 @@ void World::check_write(Place& place, const SimulatedCall& call) {
       !place.device->truth().value(leaf("vlan[666]")))
     violation(place.name + ": a leaf of somebody else's was touched");
   if (call.answer == ErrorKind::transient || call.answer == ErrorKind::conflict) return;
-  touch_paths(place.name, *call.changes);
+  touch_paths(place.name, *call.changes, call.guard->ticket);
   if (place.role == "host") return;
   const Disturbance disturbed = disturbed_by(place, *call.changes);
   if (!disturbed.any()) return;
@@ -389,7 +390,7 @@ void World::round(bool with_faults) {
     const ApplyReport report = apply(*fleet_, *executor_, *this, *planned, how, progress);
     record("verdict " + std::string(to_string(report.verdict)));
     for (auto& [name, place] : places_) place.in_hand = {};
-    settle_specs(report);
+    settle_specs(report, how.owed);
     if (report.verdict == ApplyVerdict::waits) wait_an_hour();
   } catch (const Killed&) {
     restart();
@@ -432,7 +433,7 @@ WorldResult World::run() {
   result_.converged = converge_quietly();
   if (!result_.converged) violation("not converged within 30 virtual minutes after faults stopped");
   const auto unjudged =
-      std::count_if(paths_.begin(), paths_.end(), [](const FlowPath& one) { return !one.judged; });
+      std::count_if(paths_.begin(), paths_.end(), [](const FlowPath& one) { return !one.unjudged.empty(); });
   if (unjudged > 0)
     violation(std::to_string(unjudged) + " paths were changed, and kept without being measured");
   return result_;

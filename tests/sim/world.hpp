@@ -64,6 +64,9 @@ class World final : public Ledger, public Measurer {
   Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) override;
   Result<Done> gate(std::uint64_t change, GateState state) override;
   Result<Done> end(std::uint64_t change, const std::string& outcome) override;
+  // No device here has a remedy.
+  Result<Done> cure(const std::string&, const std::string&, WallTime) override { return Done{}; }
+  Result<std::size_t> cures(const std::string&, const std::string&, WallTime) const override { return 0U; }
 
   Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending,
                              const Call& call) override;
@@ -88,17 +91,19 @@ class World final : public Ledger, public Measurer {
     bool live = false;  // carried traffic
     std::set<std::string> live_ports;
     Observation last_look;  // at all of it, that was answered
+    std::size_t moved = 0;  // the turn in which another hand last did
   };
   // The way of a flow between two leaves over one spine, or of one host to its leaf.
   struct FlowPath {
     std::vector<std::string> devices;
     std::vector<std::uint32_t> cables;
-    bool judged = true;  // by the benchmarks, since it was last touched
+    std::set<std::uint64_t> unjudged;  // the changes that touched it since the benchmarks saw it
   };
   struct OpenChange {
     bool undo = false;
     GateState state = GateState::none;
     std::vector<LedgerTicket> tickets;
+    std::map<std::string, std::size_t> first_ticket;  // by device: the turn of the first
   };
   void build();
   void build_paths();
@@ -112,9 +117,10 @@ class World final : public Ledger, public Measurer {
   void drift();
   void change_spec(int generation);
   void want_paths_max(std::int64_t value);
-  void touch_paths(const std::string& device, const ChangeSet& changes);
+  void touch_paths(const std::string& device, const ChangeSet& changes, const std::string& ticket);
+  void check_taken_back(const std::set<std::uint64_t>& changes);
   std::vector<OwedChange> owed() const;
-  void settle_specs(const ApplyReport& report);
+  void settle_specs(const ApplyReport& report, const std::vector<OwedChange>& owed);
   void round(bool with_faults);
   void wait_an_hour();
   bool converge_quietly();
@@ -152,6 +158,7 @@ class World final : public Ledger, public Measurer {
   std::int64_t paths_max_ = 64;     // the last generation that held
   std::int64_t paths_max_bad_ = 0;  // of a generation that breaks the benchmarks; 0: the specs are good
   bool measuring_may_be_killed_ = false;
+  std::size_t turn_ = 0;  // counts tickets and other hands
   std::set<std::string> tickets_open_;
   std::map<std::string, std::uint64_t> tickets_known_;  // the change of each
   double kill_chance_ = 0;

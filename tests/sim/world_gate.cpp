@@ -20,22 +20,22 @@ void World::build_paths() {
     if (places_.at(one.a.device).role == "leaf")
       up[one.a.device][one.b.device] = cable;
     else
-      paths_.push_back({{one.a.device, one.b.device}, {cable}});
+      paths_.push_back({{one.a.device, one.b.device}, {cable}, {}});
   }
   for (auto from = up.begin(); from != up.end(); ++from)
     for (auto to = std::next(from); to != up.end(); ++to)
       for (const auto& [spine, cable] : from->second)
-        paths_.push_back({{from->first, spine, to->first}, {cable, to->second.at(spine)}});
+        paths_.push_back({{from->first, spine, to->first}, {cable, to->second.at(spine)}, {}});
 }
 
-void World::touch_paths(const std::string& device, const ChangeSet& changes) {
+void World::touch_paths(const std::string& device, const ChangeSet& changes, const std::string& ticket) {
   Step step;
   step.device = device;
   for (const Change& change : changes)
     step.changes.push_back({change.path, change.was, change.want, 0, false});
   const BlastRadius blast = blast_radius({step}, wiring_);
   for (FlowPath& path : paths_)
-    if (blast.touches_path(path.devices, path.cables)) path.judged = false;
+    if (blast.touches_path(path.devices, path.cables)) path.unjudged.insert(tickets_known_.at(ticket));
 }
 
 Result<GateResult> World::measure(const BlastRadius& affected, const BlastRadius& pending, const Call&) {
@@ -47,7 +47,7 @@ Result<GateResult> World::measure(const BlastRadius& affected, const BlastRadius
     if (!affected.touches_path(path.devices, path.cables) || pending.touches_path(path.devices, path.cables))
       continue;
     ++measured;
-    path.judged = true;
+    path.unjudged.clear();
     slow += paths_max_bad_ != 0 &&
             std::any_of(path.devices.begin(), path.devices.end(), [this](const auto& name) {
               return places_.at(name).device->truth().value(Path(kPathsMax, {})) ==
@@ -74,16 +74,43 @@ void World::want_paths_max(std::int64_t value) {
     if (place.role != "host") place.intent->want.set(Path(kPathsMax, {}), Value::integer(value));
 }
 
-// What was undone is as it was before, and as it was judged then; the operator takes the bad generation back.
-void World::settle_specs(const ApplyReport& report) {
+// After an undo the operator takes the bad generation back.
+void World::settle_specs(const ApplyReport& report, const std::vector<OwedChange>& owed) {
   if (report.verdict == ApplyVerdict::kept && paths_max_bad_ != 0)
     violation("a generation that breaks the benchmarks was kept");
   if (!report.undo) return;
-  if (report.verdict == ApplyVerdict::undone)
-    for (FlowPath& path : paths_) path.judged = true;
+  if (report.verdict == ApplyVerdict::undone) {
+    std::set<std::uint64_t> taken;
+    for (const OwedChange& one : owed) taken.insert(one.change);
+    if (report.change_id != 0) taken.insert(report.change_id);
+    check_taken_back(taken);
+    // What this undo wrote, and those of these changes before it that did not succeed whole.
+    for (const auto& [change, open] : changes_)
+      if (open.undo && !taken.empty() && change > *taken.begin()) taken.insert(change);
+    for (FlowPath& path : paths_)
+      std::erase_if(path.unjudged, [&taken](std::uint64_t change) { return taken.contains(change); });
+  }
   record("spec taken back");
   paths_max_bad_ = 0;
   want_paths_max(paths_max_);
+}
+
+// What is called undone is as it was before those changes, but for devices that another hand moved since.
+void World::check_taken_back(const std::set<std::uint64_t>& changes) {
+  std::map<std::pair<std::string, Path>, Value> before;
+  std::map<std::string, std::size_t> begun;
+  for (const std::uint64_t change : changes) {
+    for (const LedgerTicket& ticket : changes_.at(change).tickets)
+      for (const Change& one : ticket.changes) before.try_emplace({ticket.device, one.path}, one.was);
+    for (const auto& [device, turn] : changes_.at(change).first_ticket) begun.try_emplace(device, turn);
+  }
+  for (const auto& [leaf, was] : before) {
+    const Place& place = places_.at(leaf.first);
+    if (place.moved > begun.at(leaf.first)) continue;
+    if (const Value now = place.device->truth().value(leaf.second); now != was)
+      violation(leaf.first + " is called undone, and " + leaf.second.text() + " is " + now.to_string() +
+                " instead of " + was.to_string());
+  }
 }
 
 // In some histories changes may begin within some hours of each day only.
@@ -127,6 +154,7 @@ Result<Done> World::ticket(std::uint64_t change, const LedgerTicket& ticket) {
     violation("ticket " + ticket.ticket + " is used twice");
   tickets_open_.insert(ticket.ticket);
   changes_.at(change).tickets.push_back(ticket);
+  changes_.at(change).first_ticket.try_emplace(ticket.device, ++turn_);
   return Done{};
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -44,6 +45,16 @@ class MemoryLedger final : public Ledger {
     outcomes.push_back(outcome);
     return Done{};
   }
+  Result<Done> cure(const std::string& device, const std::string& remedy, WallTime at) override {
+    cured.push_back({device + " " + remedy, at});
+    return Done{};
+  }
+  Result<std::size_t> cures(const std::string& device, const std::string& remedy,
+                            WallTime since) const override {
+    return static_cast<std::size_t>(std::count_if(cured.begin(), cured.end(), [&](const auto& one) {
+      return one.first == device + " " + remedy && one.second > since;
+    }));
+  }
   // As the journal on disk tells them.
   std::vector<OwedChange> owed() const {
     std::vector<OwedChange> all;
@@ -65,6 +76,7 @@ class MemoryLedger final : public Ledger {
   std::map<std::string, TicketState> states;
   std::map<std::uint64_t, GateState> gates;
   std::vector<std::string> outcomes;
+  std::vector<std::pair<std::string, WallTime>> cured;
 };
 
 inline Path leaf(std::string_view text) {

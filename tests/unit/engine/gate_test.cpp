@@ -18,11 +18,13 @@ const char* const kMtu = "interface[rail0]/mtu";
 class ToldMeasurer final : public Measurer {
  public:
   std::function<GateVerdict()> answer = [] { return GateVerdict::pass; };
+  std::optional<Error> fault;  // why it can't measure
   std::vector<BlastRadius> asked;
   std::vector<BlastRadius> left_out;
   Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending, const Call&) override {
     asked.push_back(affected);
     left_out.push_back(pending);
+    if (fault) return *fault;
     return GateResult{answer(), "bandwidth"};
   }
 };
@@ -140,6 +142,85 @@ TEST_F(Gate, WhatAnotherHandChangedSinceIsLeftAlone) {
   EXPECT_EQ(mtu("gpu1"), number(1234));
 }
 
+TEST_F(Gate, AnUndoThatCouldNotReadWhatItIsToPutBackHasFailedAndIsOwed) {
+  cluster.want("gpu1", kMtu, number(4000));
+  measurer.answer = [this] {
+    cluster.devices["gpu1"]->unreachable = true;
+    return GateVerdict::fail;
+  };
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undo_failed);
+  EXPECT_TRUE(report.owes);
+  EXPECT_EQ(cluster.ledger.owed().size(), 1U);
+  ASSERT_FALSE(report.notes.empty());
+  EXPECT_EQ(report.notes[0].find("gpu1: interface[rail0]/mtu is not put back to 9000: it could not be read"),
+            0U)
+      << report.notes[0];
+}
+
+TEST_F(Gate, AnUndoThatFindsAnotherHandsValueHasFailedAndSaysWhatItLeft) {
+  cluster.want("gpu1", kMtu, number(4000));
+  measurer.answer = [this] {
+    cluster.devices["gpu1"]->set(leaf(kMtu), number(1234));
+    return GateVerdict::fail;
+  };
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undo_failed);
+  EXPECT_EQ(mtu("gpu1"), number(1234));
+  ASSERT_FALSE(report.notes.empty());
+  EXPECT_EQ(report.notes[0],
+            "gpu1: interface[rail0]/mtu is not put back to 9000: it is 1234, by another hand");
+}
+
+TEST_F(Gate, AStopDoesNotCutAnUndoShort) {
+  for (const char* const host : {"gpu1", "gpu2", "gpu3"}) cluster.want(host, kMtu, number(4000));
+  measurer.answer = [] { return GateVerdict::fail; };
+  std::stop_source stop;
+  Progress progress;
+  progress.phase = [&stop](std::string_view what) {
+    if (what == "undo") stop.request_stop();
+  };
+  EXPECT_EQ(cluster.apply_plan(cluster.plan(), progress, stop.get_token()).verdict, ApplyVerdict::undone);
+  EXPECT_EQ(truth(), before);
+}
+
+TEST_F(Gate, WhatCouldNotBeMeasuredIsKeptAndOwed) {
+  cluster.want("gpu1", kMtu, number(4000));
+  measurer.fault = Error{ErrorKind::conflict, "being measured by process 7"};
+  const ApplyReport report = cluster.converge();
+  EXPECT_TRUE(report.owes);
+  EXPECT_EQ(report.gate->verdict, GateVerdict::unknown);
+  EXPECT_EQ(cluster.ledger.owed().size(), 1U);
+  measurer.fault.reset();
+  EXPECT_FALSE(next_run().owes);
+  EXPECT_TRUE(cluster.ledger.owed().empty());
+}
+
+TEST_F(Gate, ARefusedPlanLeavesWhatIsOwedOwed) {
+  cluster.want("gpu1", kMtu, number(4000));
+  stopped_run();
+  cluster.want("gpu2", kMtu, number(4000));
+  cluster.options.owed = cluster.ledger.owed();
+  Plan plan = cluster.plan();
+  plan.refusals.emplace_back("it deletes too much");
+  EXPECT_TRUE(cluster.apply_plan(plan).owes);
+  EXPECT_EQ(cluster.ledger.owed().size(), 1U);
+}
+
+TEST_F(Gate, AnEffectThatCanNotBeReadWhileItIsVerifiedIsOpen) {
+  cluster.options.measurer = nullptr;
+  cluster.want("gpu1", kMtu, number(4000));
+  cluster.want("gpu1", "interface[rail0]/carrier", yes());
+  Progress progress;
+  progress.phase = [this](std::string_view what) {
+    if (what == "verify") cluster.devices["gpu1"]->unreachable = true;
+  };
+  const ApplyReport report = cluster.apply_plan(cluster.plan(), progress);
+  EXPECT_EQ(report.verdict, ApplyVerdict::effects_open);
+  ASSERT_EQ(report.effects.size(), 1U);
+  EXPECT_NE(report.effects[0].unread.find("no route to the device"), std::string::npos);
+}
+
 TEST_F(Gate, ARunWithoutAGateOwesNothing) {
   cluster.options.measurer = nullptr;
   cluster.want("gpu1", kMtu, number(4000));
@@ -234,12 +315,14 @@ class Reinstall final : public Remedy {
   explicit Reinstall(SimulatedDevice& device) : device_(device) {}
   std::optional<Offer> offer(const Change& effect) const override {
     if (effect.path != leaf("fib[10.0.0.0/8]")) return std::nullopt;
-    return Offer{"reinstall-multipath", "installs them again", disruption, 1, std::chrono::seconds(60)};
+    return Offer{"reinstall-multipath", "installs them again", disruption, 3, std::chrono::seconds(300)};
   }
   Result<Done> cure(const Change& effect, const Call&) override {
+    ++cures;
     if (helps) device_.set(effect.path, effect.want);
     return Done{};
   }
+  int cures = 0;
   Disruption disruption = Disruption::traffic;
   bool helps = true;
 
@@ -281,6 +364,20 @@ TEST_F(GateOfARemedy, HasNothingToUndoWhenItFails) {
   EXPECT_FALSE(report.undo);
   EXPECT_FALSE(report.owes);
   ASSERT_FALSE(report.notes.empty());
+}
+
+TEST_F(GateOfARemedy, IsTriedNoMoreOftenThanItsDriverAllows) {
+  remedy.helps = false;
+  for (int run = 0; run < 5; ++run) cluster.converge();
+  EXPECT_EQ(remedy.cures, 3);
+  const ApplyReport spent = cluster.converge();
+  EXPECT_EQ(spent.verdict, ApplyVerdict::effects_open);
+  EXPECT_EQ(
+      spent.steps.at(0).why,
+      "leaf0: remedy 'reinstall-multipath' was tried 3 times within 300 s, as often as its driver allows");
+  cluster.executor.wall_epoch += std::chrono::seconds(300);
+  remedy.helps = true;
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
 }
 
 // Beside a change the remedy is not planned: it comes when the effect stays open.

@@ -162,9 +162,10 @@ TEST_F(JournalFile, AnOlderLayoutIsReadAsItIsAndBroughtUpToDateByAWriter) {
   }
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open((directory + "/journal.sqlite").c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database, "ALTER TABLE changes DROP COLUMN gate; PRAGMA user_version=1", nullptr,
-                         nullptr, nullptr),
-            SQLITE_OK);
+  ASSERT_EQ(
+      sqlite3_exec(database, "ALTER TABLE changes DROP COLUMN gate; DROP TABLE cures; PRAGMA user_version=1",
+                   nullptr, nullptr, nullptr),
+      SQLITE_OK);
   sqlite3_close(database);
   EXPECT_TRUE((*Journal::open(directory, {.command = "", .read_only = true}))->owed());
   const auto journal = open();
@@ -175,6 +176,18 @@ TEST_F(JournalFile, AnOlderLayoutIsReadAsItIsAndBroughtUpToDateByAWriter) {
 }
 
 TEST_F(JournalFile, TicketOfNoChangeIsRefused) { EXPECT_FALSE(open()->ticket(77, ticket("t"))); }
+
+TEST_F(JournalFile, CountsCuresOverAllRunsByDeviceRemedyAndTime) {
+  const WallTime now = WallTime(std::chrono::hours(500'000));
+  ASSERT_TRUE(open()->cure("leaf0", "clear-session", now - std::chrono::seconds(60)));
+  const auto journal = open();
+  ASSERT_TRUE(journal->cure("leaf0", "clear-session", now));
+  ASSERT_TRUE(journal->cure("leaf0", "restart-daemon", now));
+  ASSERT_TRUE(journal->cure("leaf1", "clear-session", now));
+  EXPECT_EQ(*journal->cures("leaf0", "clear-session", now - std::chrono::seconds(61)), 2U);
+  EXPECT_EQ(*journal->cures("leaf0", "clear-session", now - std::chrono::seconds(60)), 1U);
+  EXPECT_EQ(*journal->cures("leaf1", "restart-daemon", now - std::chrono::seconds(61)), 0U);
+}
 
 TEST_F(JournalFile, KeepsBlobsByKey) {
   const auto journal = open();

@@ -161,7 +161,7 @@ TEST(Properties, UndoRestores) {
     const Plan plan = cluster.plan();
     cluster.apply_plan(plan);
     const auto now = cluster.look();
-    const auto reverse = make_plan(undo_of(plan, cluster.fleet(), now));
+    const auto reverse = make_plan(undo_of(plan, cluster.fleet(), now).input);
     RC_ASSERT(static_cast<bool>(reverse));
     cluster.apply_plan(*reverse);
     RC_LOG() << before.to_string() << "--\n" << to_string(plan) << "--\n" << to_string(*reverse);

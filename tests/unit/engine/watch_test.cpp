@@ -120,5 +120,58 @@ TEST(Watch, ConvergeHealsWhatAppears) {
   EXPECT_EQ(kinds, (std::vector<WatchEvent::Kind>{WatchEvent::Kind::appeared, WatchEvent::Kind::cleared}));
 }
 
+// What a driver has no events for is seen by the next read, though the device has a watch.
+TEST(Watch, ReadsEveryDeviceNowAndThen) {
+  Cluster cluster;
+  auto& gpu1 = cluster.add("gpu1");
+  const Path governor = leaf("cpu/governor");
+  cluster.want("gpu1", governor.text(), Value::text("performance"));
+  gpu1.set(governor, Value::text("performance"));
+  const int silent = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  cluster.attached(0).watch = [silent]() -> Result<std::unique_ptr<Watcher>> {
+    return std::unique_ptr<Watcher>(std::make_unique<TestWatcher>(silent));
+  };
+  RealExecutor executor;
+  std::stop_source stop;
+  WatchSettings settings;
+  settings.poll_every = milliseconds(150);  // no look is under way when the other hand moves
+  executor.at(executor.now() + milliseconds(75), [&] { gpu1.set(governor, Value::text("powersave")); });
+  std::vector<WatchEvent> seen;
+  const auto report = [&](const WatchEvent& event) {
+    seen.push_back(event);
+    stop.request_stop();
+  };
+  ASSERT_TRUE(
+      watch(cluster.fleet(), executor, cluster.origins, cluster.sources, settings, report, stop.get_token()));
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].item.have, Value::text("powersave"));
+  close(silent);
+}
+
+// A module was loaded, and the device booted: it can what it could not.
+TEST(Watch, AsksAnewWhatADeviceCanDoAfterABoot) {
+  Cluster cluster;
+  auto& gpu1 = cluster.add("gpu1");
+  gpu1.incapable.push_back({row("cpu/governor"), {}, "no cpufreq here"});
+  cluster.want("gpu1", "cpu/governor", Value::text("performance"));
+  RealExecutor executor;
+  std::stop_source stop;
+  WatchSettings settings;
+  settings.poll_every = milliseconds(150);  // no look is under way when the other hand moves
+  executor.at(executor.now() + milliseconds(75), [&] {
+    gpu1.incapable.clear();
+    gpu1.reboot();
+  });
+  std::vector<WatchEvent> seen;
+  const auto report = [&](const WatchEvent& event) {
+    seen.push_back(event);
+    stop.request_stop();
+  };
+  ASSERT_TRUE(
+      watch(cluster.fleet(), executor, cluster.origins, cluster.sources, settings, report, stop.get_token()));
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].item.path, leaf("cpu/governor"));
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -149,7 +149,7 @@ TEST_F(Windows, OutsideItIsHeldAndSaysSoAndNobodysWordHelps) {
 }
 
 TEST_F(Windows, ItBeginsOnlyIfItsWorstCaseIsOverBeforeTheWindowCloses) {
-  const milliseconds needed = worst_case(cluster.plan(), options(), false);
+  const milliseconds needed = worst_case(cluster.plan(), cluster.fleet(), options(), false);
   EXPECT_GT(needed, cluster.options.step_timeout + cluster.options.settle_time);
   const WallTime closes = utc("2026-11-23 17:00");
   cluster.executor.wall_epoch = closes - needed + milliseconds(1) - cluster.executor.now().time_since_epoch();
@@ -162,8 +162,44 @@ TEST_F(Windows, ItBeginsOnlyIfItsWorstCaseIsOverBeforeTheWindowCloses) {
 TEST_F(Windows, TheWorstCaseOfAMeasuredChangeHasItsUndo) {
   const Plan plan = cluster.plan();
   ASSERT_EQ(plan.waves(), 1U);
-  EXPECT_EQ(worst_case(plan, options(), true),
-            2 * worst_case(plan, options(), false) + 2 * cluster.options.measure_timeout);
+  EXPECT_GT(worst_case(plan, cluster.fleet(), options(), true),
+            2 * worst_case(plan, cluster.fleet(), options(), false) + 2 * cluster.options.measure_timeout);
+}
+
+class RefusingMeasurer final : public Measurer {
+ public:
+  Result<GateResult> measure(const BlastRadius&, const BlastRadius&, const Call&) override {
+    return GateResult{GateVerdict::fail, "bandwidth"};
+  }
+};
+
+// Bare devices go in one wave; on the way back they carry traffic, and go in the policy's.
+TEST(WorstCase, HasTheWavesOfAnUndoThatMeetsTraffic) {
+  Cluster cluster;
+  for (int i = 0; i < 8; ++i) {
+    const std::string spine = "spine" + std::to_string(i);
+    cluster.add(spine, "spine");
+    cluster.wiring.redundancy_group[spine] = "spines";
+    cluster.want(spine, "interface[swp1]/address[10.0.0." + std::to_string(2 * i) + "/31]", there());
+    cluster.want(spine, "interface[swp1]/mtu", number(9000));
+  }
+  cluster.policy = Policy{};
+  cluster.policy->waves = {{false, 1}, {true, 0.5}, {true, 1.0}};
+  RefusingMeasurer measurer;
+  cluster.options.measurer = &measurer;
+  cluster.options.policy_for = cluster.policies();
+  const auto bound = [&cluster] {
+    const Plan plan = cluster.plan();
+    EXPECT_EQ(plan.waves(), 1U);
+    return worst_case(plan, cluster.fleet(), cluster.options, true);
+  };
+  const milliseconds in_three = bound();
+  const std::vector<Policy::Share> waves = std::exchange(cluster.policy->waves, {});
+  EXPECT_GE(in_three - bound(), 2 * cluster.options.step_timeout);
+  cluster.policy->waves = waves;
+  const ApplyReport report = cluster.converge();
+  ASSERT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_EQ(report.undo->waves(), 3U);
 }
 
 // However badly the devices behave: calls that are lost, late or refused, at every turn.
@@ -180,6 +216,8 @@ TEST(WorstCase, IsNeverExceeded) {
     cluster.options.apply_timeout = std::chrono::seconds(1);
     cluster.options.settle_time = std::chrono::seconds(1);
     cluster.options.step_timeout = std::chrono::seconds(20);
+    RefusingMeasurer measurer;
+    if (seed % 2 == 0) cluster.options.measurer = &measurer;
     const Plan plan = cluster.plan();
     SimulatedDelays& delays = cluster.executor.delays();
     delays.lost_request = seed % 3 == 0 ? 1.0 : random.unit();
@@ -192,7 +230,8 @@ TEST(WorstCase, IsNeverExceeded) {
     }
     const Time begun = cluster.executor.now();
     cluster.apply_plan(plan);
-    EXPECT_LE(cluster.executor.now() - begun, worst_case(plan, cluster.options, false));
+    EXPECT_LE(cluster.executor.now() - begun,
+              worst_case(plan, cluster.fleet(), cluster.options, cluster.options.measurer != nullptr));
   }
 }
 
