@@ -83,7 +83,8 @@ Histogram Histogram::from(std::span<const Bucket> buckets, std::uint64_t min, st
   if (made.count_ == 0) return made;
   // The lowest and highest filled bucket bound what min, max and the mean can be.
   const auto width = [](std::uint64_t value) -> std::uint64_t {
-    return value < 2 * half ? 0 : (std::uint64_t{1} << (static_cast<unsigned>(std::bit_width(value)) - 8U)) - 1;
+    return value < 2 * half ? 0
+                            : (std::uint64_t{1} << (static_cast<unsigned>(std::bit_width(value)) - 8U)) - 1;
   };
   const std::uint64_t first = made.min_;
   const std::uint64_t last = made.max_;

@@ -2,8 +2,8 @@
 // ends, however it ended.
 //
 // Promises: whoever finds it taken (conflict) is told which process holds it, since when and with which
-// command; a file system that has no locks is told in its words (denied). The file names its holder and nobody
-// else. A file that was removed while it was waited for is not mistaken for the one that is there.
+// command; a file system that has no locks is told in its words (denied). The file names its holder and
+// nobody else. A file that was removed while it was waited for is not mistaken for the one that is there.
 #pragma once
 
 #include <string>

@@ -116,7 +116,8 @@ inline constexpr std::array kRules{
              "choice"},
     RuleText{rule::owned_whole,
              "what an object covers it owns whole: members that it does not name are removed"},
-    RuleText{rule::default_class, "every DSCP and every priority that no class names belongs to the default class"},
+    RuleText{rule::default_class,
+             "every DSCP and every priority that no class names belongs to the default class"},
     RuleText{
         rule::ecn_auto,
         "thresholds in proportion to the bandwidth-delay product, below where PFC would fire; in a twin no "

@@ -98,6 +98,7 @@ class Allocator {
  private:
   void give_loopbacks();
   std::map<std::uint32_t, std::uint64_t> leaves_before() const;
+  std::vector<std::uint64_t> places_in_blocks();
   void give_blocks();
   void give_asns();
   void set_asn(DeviceIndex device, std::uint32_t asn, const Said<AsnRange>& range);
@@ -214,17 +215,10 @@ std::map<std::uint32_t, std::uint64_t> Allocator::leaves_before() const {
   return out;
 }
 
-void Allocator::give_blocks() {
-  const Said<IpPrefix>& pool = said_->addressing->hosts;
-  if (graph_->endpoints.empty()) return;
-  if (!pool.said)
-    return report(fabric_code::nothing_said, said_->addressing.at,
-                  "no line says which addresses the host links have",
-                  "add `hosts: 10.64.0.0/16` to addressing");
-  if (!usable(pool)) return;
-  // A leaf port's place in its block follows from its name: one small map a set, not one entry a port.
+// Of each endpoint the number of its leaf port within the leaf.
+std::vector<std::uint64_t> Allocator::places_in_blocks() {
+  // It follows from the port's name: one small map a set, not one entry a port.
   std::map<std::uint32_t, Numbers> places;
-  std::uint64_t ports_max = 0;
   std::vector<std::uint64_t> place(graph_->endpoints.size());
   // In the order of the laws, so that the n-th port of the hostlist is number n.
   std::vector<std::uint32_t> order(graph_->endpoints.size());
@@ -245,8 +239,20 @@ void Allocator::give_blocks() {
       at->second = numbering->second.of(std::string(port.name), 0, 0);
     }
     place[i] = at->second;
-    ports_max = std::max(ports_max, at->second + 1);
   }
+  return place;
+}
+
+void Allocator::give_blocks() {
+  const Said<IpPrefix>& pool = said_->addressing->hosts;
+  if (graph_->endpoints.empty()) return;
+  if (!pool.said)
+    return report(fabric_code::nothing_said, said_->addressing.at,
+                  "no line says which addresses the host links have",
+                  "add `hosts: 10.64.0.0/16` to addressing");
+  if (!usable(pool)) return;
+  const std::vector<std::uint64_t> place = places_in_blocks();
+  const std::uint64_t ports_max = *std::max_element(place.begin(), place.end()) + 1;
   const std::uint64_t links = block_links(ports_max);
   if (links == 0) return;
   const std::uint8_t length = link_length(pool);

@@ -17,8 +17,8 @@
 
 namespace lockstep {
 
-// Compares texts with runs of digits as numbers: rail2 before rail10. Texts that differ in zero padding only are in
-// plain order.
+// Compares texts with runs of digits as numbers: rail2 before rail10. Texts that differ in zero padding only
+// are in plain order.
 std::strong_ordering compare_natural(std::string_view a, std::string_view b);
 
 class Path {

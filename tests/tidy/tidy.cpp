@@ -27,7 +27,7 @@ struct SourceText {
 std::vector<SourceText> read_sources() {
   std::vector<SourceText> all;
   const fs::path root = LOCKSTEP_SOURCE_DIR;
-  for (const char* const top : {"specs", "drivers", "bench", "reconciler", "tests"}) {
+  for (const char* const top : {"specs", "drivers", "bench", "reconciler", "examples", "tests"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
       const std::string extension = entry.path().extension().string();
       if (extension != ".hpp" && extension != ".cpp" && extension != ".c") continue;
@@ -80,23 +80,13 @@ bool any(const SourceText&) { return true; }
 bool product(const SourceText& source) { return source.product(); }
 
 // Folders in the order in which they may include: only what stands before.
-constexpr std::array<std::string_view, 17> kOrder{"specs/model",
-                                                  "specs/language",
-                                                  "specs/platforms",
-                                                  "specs/fabric",
-                                                  "specs/compile",
-                                                  "drivers/runtime",
-                                                  "drivers/mapped",
-                                                  "drivers/linux",
-                                                  "drivers/frr",
-                                                  "drivers/sim",
-                                                  "bench",
-                                                  "reconciler/measure",
-                                                  "reconciler/engine",
-                                                  "reconciler/twin",
-                                                  "reconciler/report",
-                                                  "reconciler/cli",
-                                                  "tests"};
+constexpr std::array<std::string_view, 18> kOrder{
+    "specs/model",       "specs/language",  "specs/platforms",
+    "specs/fabric",      "specs/compile",   "drivers/runtime",
+    "drivers/mapped",    "drivers/linux",   "drivers/frr",
+    "drivers/sim",       "bench",           "reconciler/measure",
+    "reconciler/engine", "reconciler/twin", "reconciler/report",
+    "reconciler/cli",    "examples",        "tests"};
 
 // bench and bench/tcp include each other's headers, and so do the drivers with the seam.
 int rank(std::string_view path) {
@@ -128,7 +118,7 @@ TEST(Tidy, FilesAreShort) {
 TEST(Tidy, LinesAreShort) {
   bool recorded = false;  // within a raw string: text that is as it is
   every_line(any, [&recorded](const SourceText&, const std::string& line) -> std::string {
-    constexpr std::size_t kColumnsMax = 120;
+    constexpr std::size_t kColumnsMax = 110;  // as .clang-format
     const auto columns = static_cast<std::size_t>(std::count_if(
         line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
     if (line.find("R\"") != std::string::npos) recorded = true;
@@ -140,7 +130,7 @@ TEST(Tidy, LinesAreShort) {
 
 // clang-format indents everything inside a function deeper than its first line and its closing brace.
 void functions_are_short(const SourceText& source, const std::string& indent) {
-  constexpr std::size_t kLinesMax = 70;  // 60 by the rule; ten for a signature and a table within
+  constexpr std::size_t kLinesMax = 60;
   const auto begins_here = [&indent](const std::string& line) {
     return line.starts_with(indent) && line.size() > indent.size() &&
            std::string_view(" }#/").find(line[indent.size()]) == std::string_view::npos;
@@ -148,8 +138,9 @@ void functions_are_short(const SourceText& source, const std::string& indent) {
   std::size_t start = 0;
   for (std::size_t i = 0; i < source.lines.size(); ++i) {
     if (begins_here(source.lines[i])) start = i;
-    if (source.lines[i] == indent + "}" && i - start > kLinesMax)
-      ADD_FAILURE() << source.path << ":" << start + 1 << ": function of " << i - start << " lines";
+    if (source.lines[i] != indent + "}") continue;
+    if (const std::size_t length = i - start + 1; length > kLinesMax)
+      ADD_FAILURE() << source.path << ":" << start + 1 << ": function of " << length << " lines";
   }
 }
 
@@ -227,8 +218,10 @@ TEST(Tidy, NothingSleepsInTestsOrInTheEngine) {
 
 TEST(Tidy, OnlyCompileAndMapsNameLeaves) {
   every_line(product, [](const SourceText& source, const std::string& line) -> std::string {
-    const bool may = source.path.starts_with("specs/compile/") || source.path.starts_with("specs/model/") ||
-                     source.path.find("/map") != std::string::npos;
+    // A whole driver in one file, as drivers/README.md shows it.
+    const bool example = source.path == "examples/driver/driver.cpp";
+    const bool may = example || source.path.starts_with("specs/compile/") ||
+                     source.path.starts_with("specs/model/") || source.path.find("/map") != std::string::npos;
     return !may && line.find("row(\"") != std::string::npos && !line.starts_with("//")
                ? "a leaf is named by text outside specs/compile, drivers/*/map* and specs/platforms/map*"
                : "";

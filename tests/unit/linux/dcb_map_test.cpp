@@ -38,7 +38,9 @@ std::string text(const PortState& state) {
   return out;
 }
 
-TEST(DcbMap, AFreshPortIsTold) { EXPECT_EQ(text(fresh()), "dcbx = host ieee\npause = true\npfc = (empty)\n"); }
+TEST(DcbMap, AFreshPortIsTold) {
+  EXPECT_EQ(text(fresh()), "dcbx = host ieee\npause = true\npfc = (empty)\n");
+}
 
 TEST(DcbMap, WhatIsLaidOverIsThenThere) {
   PortState state = fresh();

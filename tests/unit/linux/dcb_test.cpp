@@ -33,14 +33,14 @@ std::string hex_of(netlink::Bytes bytes) {
 // nic0 with priority 3 lossless in a buffer of its own, DSCP 48 to priority 6 and DSCP 26 to priority 3.
 // clang-format off
 const std::string kPort =
-    "00150000" "09000100" "6e69633000000000"                                                      // DCB_ATTR_IFNAME
-    "58010d00"                                                                                    // DCB_ATTR_IEEE
-    "3f000100" "000800" + zeros(24) + "0001020304050607" + zeros(24) + "00"                       // ETS
-    "44000700" + zeros(64) +                                                                      // maximal rates
-    "8c000200" "0808" + zeros(134) +                                                              // PFC
+    "00150000" "09000100" "6e69633000000000"                                              // DCB_ATTR_IFNAME
+    "58010d00"                                                                            // DCB_ATTR_IEEE
+    "3f000100" "000800" + zeros(24) + "0001020304050607" + zeros(24) + "00"               // ETS
+    "44000700" + zeros(64) +                                                              // maximal rates
+    "8c000200" "0808" + zeros(134) +                                                      // PFC
     "30000a00" "0000000300000000" "00000400" + zeros(8) + "00000400" + zeros(16) + "00001000"     // buffers
-    "14000300" "08000100" "05063000" "08000100" "05031a00"                                        // app table
-    "05000e00" "09000000";                                                                        // DCB_ATTR_DCBX
+    "14000300" "08000100" "05063000" "08000100" "05031a00"                                // app table
+    "05000e00" "09000000";                                                                // DCB_ATTR_DCBX
 // clang-format on
 const std::string kDone = "0014000005000d0000000000";
 const std::string kRefused = "0014000005000d00ea000000";

@@ -22,7 +22,7 @@ class Watch : public Lab {
     pollfd wait{watcher_->descriptor(), POLLIN, 0};
     return ::poll(&wait, 1, milliseconds) == 1;
   }
-  // Reads until the kernel has been quiet for longer than duplicate address detection takes after a link comes
+  // Reads until the kernel has been quiet for longer than duplicate address detection takes after a link is
   // up: a random delay of up to 1 s and one probe of 1 s (RFC 4862, 5.4.2; RetransTimer, RFC 4861).
   void settle() const {
     do {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * test_nic: a network device that takes over dcbnl and ethtool what a RoCE NIC takes, and tells what it was
- * told. `ip link add NAME type test_nic`; of two made one after the other each is the other's peer, so that what
- * one sends the other receives. It counts frames by priority and enforces nothing: no frame is ever paused.
+ * told. `ip link add NAME type test_nic`; of two made one after the other each is the other's peer, so that
+ * what one sends the other receives. It counts frames by priority and enforces nothing: no frame is ever
+ * paused.
  *
  * The rules by which it refuses are the module parameter `personality` at the time the device is made:
  *   plain   takes everything that fits
