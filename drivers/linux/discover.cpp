@@ -65,6 +65,30 @@ std::string name_of(const PciFunction& nic, const std::vector<DiscoveredPort>& p
   return nic.address;
 }
 
+std::uint32_t path_mtu(const rdma::PortFacts& port, const std::vector<DiscoveredPort>& ports) {
+  if (port.link_layer != "Ethernet") return 0;
+  for (const DiscoveredPort& one : ports)
+    if (one.name == port.netdev) return rdma::roce_mtu(one.mtu);
+  return 0;
+}
+
+void add_rdma(const HostFiles& files, const Call& call, DiscoveredHost& out) {
+  auto devices = rdma::read_rdma(files, call);
+  if (!devices) {
+    // A kernel without RDMA has no devices: no more is to be said.
+    if (devices.error().kind != ErrorKind::unsupported)
+      out.notes.push_back("RDMA: " + devices.error().text());
+    return;
+  }
+  for (rdma::DeviceFacts& facts : *devices) {
+    DiscoveredRdma one;
+    for (const rdma::PortFacts& port : facts.ports)
+      one.ports.push_back({rdma::read_gids(files, facts.name, port.number), path_mtu(port, out.ports)});
+    one.facts = std::move(facts);
+    out.rdma.push_back(std::move(one));
+  }
+}
+
 void add_machine(const DiscoverTarget& target, const HostFiles& files, const Call& call,
                  DiscoveredHost& out) {
   Nvml nvml(target.root, target.nvml_library);
@@ -77,7 +101,7 @@ void add_machine(const DiscoverTarget& target, const HostFiles& files, const Cal
     one.gpu = std::move(gpu);
     out.gpus.push_back(std::move(one));
   }
-  out.rdma_devices = files.names("/sys/class/infiniband");
+  add_rdma(files, call, out);
   LinuxTarget settings;
   settings.netns_path = target.netns_path;
   settings.root = target.root;

@@ -16,6 +16,7 @@
 
 #include "drivers/linux/host/facts.hpp"
 #include "drivers/linux/host/gpu.hpp"
+#include "drivers/linux/rdma/inventory.hpp"
 #include "drivers/runtime/call.hpp"
 #include "specs/model/result.hpp"
 
@@ -43,10 +44,20 @@ struct DiscoveredGpu {
   std::vector<std::pair<std::string, PciDistance>> nics;
 };
 
+struct DiscoveredRdma {
+  struct Port {
+    std::vector<rdma::Gid> gids;
+    // The largest that its netdev's MTU lets RoCE have; 0: not told, or no RoCE.
+    std::uint32_t path_mtu = 0;
+  };
+  rdma::DeviceFacts facts;
+  std::vector<Port> ports;  // of facts.ports
+};
+
 struct DiscoveredHost {
   std::vector<DiscoveredPort> ports;
   std::vector<DiscoveredGpu> gpus;
-  std::vector<std::string> rdma_devices;
+  std::vector<DiscoveredRdma> rdma;
   std::vector<HostFact> settings;
   std::vector<std::string> notes;
 };

@@ -1,10 +1,8 @@
 #include <linux/ethtool_netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <mutex>
 #include <optional>
 
@@ -25,8 +23,6 @@ using netlink::Request;
 using netlink::Socket;
 
 // Rows behind one question to the kernel.
-constexpr RowId kRdmaRows[] = {row("interface[*]/cnp-dscp"), row("interface[*]/roce-tos"),
-                               row("interface[*]/congestion-control")};
 constexpr RowId kEcnRows[] = {row("interface[*]/class[*]/ecn-max"), row("interface[*]/class[*]/ecn-min"),
                               row("interface[*]/class[*]/ecn-probability")};
 constexpr RowId kSchedulerRows[] = {row("interface[*]/rate"),           row("interface[*]/class[*]"),
@@ -54,12 +50,6 @@ std::string answer_text(const Link& port, std::string_view question, const Answe
   const std::string what = (port.kind.empty() ? "port" : port.kind) + ": " + std::string(question);
   if (answer.code == 0) return what + std::string(kNotYet);
   return to_error(answer, what).what;
-}
-
-std::string rdma_reason() {
-  const Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA));
-  if (!socket) return std::string("RDMA netlink socket: ") + std::strerror(errno);
-  return "RDMA device settings" + std::string(kNotYet);
 }
 
 // Tried for real, with all that a class's marker needs of RED (nodrop came with Linux 5.7).
@@ -135,7 +125,6 @@ Result<std::vector<Incapable>> probe_capabilities(bool software_rate, const std:
                                                   const Call& call) {
   std::vector<Incapable> out;
   TRY_DONE(probe_ports(out, call));
-  add(out, kRdmaRows, {}, rdma_reason());
   add(out, std::span(&kPriority, 1), {},
       "an untagged packet carries no 802.1p priority, and HTB has no use for one");
   for (const RowId one : {kEcnRows[0], kEcnRows[1], kEcnRows[2], kEcnThreshold})

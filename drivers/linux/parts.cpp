@@ -1,11 +1,13 @@
 #include "drivers/linux/dcb/part.hpp"
 #include "drivers/linux/host/host_part.hpp"
+#include "drivers/linux/rdma/part.hpp"
 
 namespace lockstep {
 
 std::vector<std::unique_ptr<LinuxPart>> linux_parts(const LinuxTarget& target) {
   std::vector<std::unique_ptr<LinuxPart>> out;
   out.push_back(make_dcb_part(target.root));
+  out.push_back(make_rdma_part(target));
   out.push_back(host_part(target));
   return out;
 }

@@ -121,6 +121,59 @@ nlohmann::json port_json(const DiscoveredPort& port) {
   return one;
 }
 
+nlohmann::json rdma_json(const DiscoveredRdma& one) {
+  nlohmann::json out{
+      {"name", one.facts.name}, {"driver", one.facts.driver}, {"ports", nlohmann::json::array()}};
+  if (!one.facts.pci.empty()) out["pci"] = one.facts.pci;
+  if (!one.facts.firmware.empty()) out["firmware"] = one.facts.firmware;
+  for (std::size_t at = 0; at < one.ports.size(); ++at) {
+    const rdma::PortFacts& facts = one.facts.ports[at];
+    nlohmann::json port{
+        {"number", facts.number},        {"state", facts.state},   {"physicalState", facts.physical_state},
+        {"linkLayer", facts.link_layer}, {"netdev", facts.netdev}, {"gids", nlohmann::json::array()}};
+    if (one.ports[at].path_mtu != 0) port["pathMtu"] = one.ports[at].path_mtu;
+    for (const rdma::Gid& gid : one.ports[at].gids)
+      port["gids"].push_back(
+          {{"index", gid.index}, {"gid", gid.text}, {"type", gid.type}, {"netdev", gid.netdev}});
+    out["ports"].push_back(std::move(port));
+  }
+  return out;
+}
+
+// "3 v4, 4 v6": the indices that RoCE v2 would be spoken with now, by the peer's family.
+std::string gids_text(const DiscoveredRdma::Port& port, const std::string& netdev) {
+  std::string out;
+  for (const bool v4 : {true, false})
+    if (const rdma::Gid* const gid = rdma::choose_gid(port.gids, rdma::kRoceV2, v4, netdev))
+      out += (out.empty() ? "" : ", ") + std::to_string(gid->index) + (v4 ? " v4" : " v6");
+  return out;
+}
+
+std::string rdma_text(const DiscoveredDevice& found, const Terminal& terminal) {
+  Table table({{"device"},
+               {"rdma"},
+               {"driver"},
+               {"port", true},
+               {"netdev"},
+               {"state"},
+               {"link"},
+               {"path mtu", true},
+               {"gids"},
+               {"firmware"}});
+  for (const DiscoveredRdma& one : found.host.rdma)
+    for (std::size_t at = 0; at < one.ports.size(); ++at) {
+      const rdma::PortFacts& port = one.facts.ports[at];
+      const std::uint32_t mtu = one.ports[at].path_mtu;
+      const bool active = port.state == "ACTIVE";
+      table.add({terminal.paint(Ink::cyan, found.device), one.facts.name, one.facts.driver,
+                 std::to_string(port.number), port.netdev,
+                 terminal.paint(active ? Ink::green : Ink::yellow, port.state), port.link_layer,
+                 mtu == 0 ? "" : std::to_string(mtu), gids_text(one.ports[at], port.netdev),
+                 one.facts.firmware});
+    }
+  return table.empty() ? "" : "\n" + table.render(terminal);
+}
+
 }  // namespace
 
 std::string speed_text(const DiscoveredPort& port) {
@@ -154,7 +207,7 @@ std::string discovery_text(const std::vector<DiscoveredDevice>& all, const Termi
   }
   out += ports.empty() ? "no ports but the loopback\n" : ports.render(terminal);
   for (const DiscoveredDevice& found : all)
-    out += gpus_text(found, terminal) + settings_text(found, terminal);
+    out += rdma_text(found, terminal) + gpus_text(found, terminal) + settings_text(found, terminal);
   std::map<std::string, std::vector<std::string>> notes;
   for (const DiscoveredDevice& found : all) {
     for (const std::string& note : found.host.notes) notes[note].push_back(found.device);
@@ -172,6 +225,8 @@ nlohmann::json discovery_json(const std::vector<DiscoveredDevice>& all) {
     for (const DiscoveredPort& port : found.host.ports) ports.push_back(port_json(port));
     nlohmann::json gpus = nlohmann::json::array();
     for (const DiscoveredGpu& gpu : found.host.gpus) gpus.push_back(gpu_json(gpu));
+    nlohmann::json rdma = nlohmann::json::array();
+    for (const DiscoveredRdma& one : found.host.rdma) rdma.push_back(rdma_json(one));
     nlohmann::json settings = nlohmann::json::object();
     nlohmann::json missing = nlohmann::json::object();
     for (const HostFact& fact : found.host.settings)
@@ -179,7 +234,7 @@ nlohmann::json discovery_json(const std::vector<DiscoveredDevice>& all) {
     devices.push_back({{"name", found.device},
                        {"ports", ports},
                        {"gpus", gpus},
-                       {"rdmaDevices", found.host.rdma_devices},
+                       {"rdma", rdma},
                        {"settings", settings},
                        {"settingsMissing", missing},
                        {"notes", found.host.notes}});

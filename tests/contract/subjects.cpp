@@ -94,6 +94,7 @@ class Namespaced final : public Subject {
     target.software_rate = !nics;
     target.restart_lldpd = [](const Call&) { return Done{}; };
     target.root = host_.root();
+    host_.rdma(0, "rail0");
     host_.remove(RecordedHost::sysfs("0000:02:00.0") + "/msi_irqs");  // one interrupt can't be spread
     if (nvml_stub* const stub = load_nvml_stub(LOCKSTEP_NVML_STUB)) stub->resets_at_once = 1;
     target.nvml_library = LOCKSTEP_NVML_STUB;
@@ -110,7 +111,8 @@ class Namespaced final : public Subject {
                    "interface[*]/class[*]/ecn-max", "interface[*]/class[*]/ecn-min",
                    "interface[*]/class[*]/ecn-probability",
                    // As long as the port is there.
-                   "interface[*]/dcbx", "interface[*]/pause", "interface[*]/pfc"};
+                   "interface[*]/dcbx", "interface[*]/pause", "interface[*]/pfc", "interface[*]/cnp-dscp",
+                   "interface[*]/congestion-control", "interface[*]/roce-tos"};
     keeps_a_default = {"interface[*]/class[*]/strict"};  // a class is strict or not
   }
   ~Namespaced() override { ip({}, "netns del " + name_ + "\nnetns del " + name_ + "p\n"); }

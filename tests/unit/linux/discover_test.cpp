@@ -13,6 +13,7 @@ using Discover = Lab;
 
 TEST_F(Discover, AServersGpusNicsAndSettingsAreTold) {
   const RecordedHost host(8);
+  host.rdma(0, "rail0");
   nvml_stub* const stub = load_nvml_stub(LOCKSTEP_NVML_STUB);
   ASSERT_NE(stub, nullptr);
   stub->count = 8;
@@ -35,6 +36,10 @@ TEST_F(Discover, AServersGpusNicsAndSettingsAreTold) {
             "0000:53:00.0 SYS\n0000:63:00.0 SYS\n0000:73:00.0 SYS\n0000:83:00.0 SYS\n");
   std::map<std::string, HostFact> settings;
   for (const HostFact& fact : found->settings) settings[fact.what] = fact;
+  ASSERT_EQ(found->rdma.size(), 1U);
+  EXPECT_EQ(found->rdma[0].facts.name, "mlx5_0");
+  EXPECT_EQ(found->rdma[0].ports[0].gids.size(), 5U);
+  EXPECT_EQ(found->rdma[0].ports[0].path_mtu, 1024U) << "rail0 has an MTU of 1500";
   EXPECT_EQ(settings["cpu/governor"].value, "powersave");
   EXPECT_EQ(settings["gpu/count"].value, "8");
   EXPECT_EQ(settings["kernel/module[*]"].value, "nvidia_peermem");

@@ -74,6 +74,36 @@ class RecordedHost {
   static std::string gpu(unsigned rail) { return on_bus(rail, 4, "00.0"); }
   // Downstream port of the switch, above the NIC.
   static std::string port_above_nic(unsigned rail) { return on_bus(rail, 2, "00.0"); }
+  // The NIC of a rail as an RDMA device under MLNX_OFED, fresh from boot, with this port.
+  void rdma(unsigned rail, const std::string& port) const {
+    const std::string device = "mlx5_" + std::to_string(rail);
+    const std::string at = "sys/class/infiniband/" + device;
+    file(at + "/fw_ver", "28.39.1002\n");
+    std::filesystem::create_symlink("../../../bus/pci/devices/" + nic(rail), root_ / at / "device");
+    file(at + "/ports/1/state", "4: ACTIVE\n");
+    file(at + "/ports/1/phys_state", "5: LinkUp\n");
+    file(at + "/ports/1/link_layer", "Ethernet\n");
+    const std::string gids[] = {
+        "fe80:0000:0000:0000:0000:00ff:fe00:0007", "fe80:0000:0000:0000:0000:00ff:fe00:0007",
+        "0000:0000:0000:0000:0000:ffff:0a40:0001", "0000:0000:0000:0000:0000:ffff:0a40:0001",
+        "2001:0db8:0000:0000:0000:0000:0000:0001"};
+    for (unsigned i = 0; i < std::size(gids); ++i) {
+      const std::string index = "/" + std::to_string(i);
+      file(at + "/ports/1/gids" + index, gids[i] + "\n");
+      file(at + "/ports/1/gid_attrs/types" + index, i % 2 == 0 && i < 4 ? "IB/RoCE v1\n" : "RoCE v2\n");
+      file(at + "/ports/1/gid_attrs/ndevs" + index, port + "\n");
+    }
+    file(at + "/ports/1/gids/5", "0000:0000:0000:0000:0000:0000:0000:0000\n");
+    file(at + "/tc/1/traffic_class", "");
+    const std::string configured = "sys/kernel/config/rdma_cm/" + device + "/ports/1/";
+    file(configured + "default_roce_tos", "0\n");
+    file(configured + "default_roce_mode", "RoCE v2\n");
+    const std::string ecn = "sys/class/net/" + port + "/ecn/";
+    file(ecn + "roce_np/cnp_dscp", "48\n");
+    for (const char* end : {"roce_np", "roce_rp"})
+      for (unsigned priority = 0; priority < 8; ++priority)
+        file(ecn + end + "/enable/" + std::to_string(priority), "1\n");
+  }
   static std::string sysfs(const std::string& address) { return "sys/bus/pci/devices/" + address; }
 
  private:

@@ -41,6 +41,13 @@ std::vector<DiscoveredDevice> found() {
   DiscoveredHost host;
   host.ports = {port};
   host.gpus = {first, second};
+  DiscoveredRdma rdma;
+  rdma.facts = {
+      "mlx5_0", "mlx5_core", "0000:13:00.0", "28.39.1002", {{1, "ACTIVE", "LINK_UP", "Ethernet", "rail0"}}};
+  rdma.ports = {{{{0, "fe80:0000:0000:0000:0000:00ff:fe00:0007", "RoCE v2", "rail0", false, true},
+                  {3, "0000:0000:0000:0000:0000:ffff:0a40:0001", "RoCE v2", "rail0", true, false}},
+                 4096}};
+  host.rdma = {rdma};
   host.settings = {
       {"cpu/governor", "powersave", ""}, {"memlock", "", "not set"}, {"pcie/acs", "", "not set"}};
   host.notes = {"neighbours: none heard"};
@@ -52,6 +59,9 @@ TEST(Discovery, IsToldInTablesWithANoteForWhatIsMissing) {
       discovery_text(found(), Terminal{}),
       R"(device  port   driver       speed   mtu  state  addresses  neighbour   pci           pcie                 numa  rdma
 gpu1    rail0  mlx5_core  400Gbps  9000  up                leaf0:swp1  0000:13:00.0  32.0 GT/s x8 of x16     0  mlx5_0
+
+device  rdma    driver     port  netdev  state   link      path mtu  gids        firmware
+gpu1    mlx5_0  mlx5_core     1  rail0   ACTIVE  Ethernet      4096  3 v4, 0 v6  28.39.1002
 
 device  gpu           model        driver  numa  pcie           persistence  ecc  state                         rail0
 gpu1    0000:14:00.0  NVIDIA H100  nvidia     0  32.0 GT/s x16  off          on   thermal slowdown by hardware  PIX
@@ -68,6 +78,11 @@ TEST(Discovery, IsToldWholeInJson) {
   const nlohmann::json device = discovery_json(found())["devices"][0];
   EXPECT_EQ(device["ports"][0]["pci"]["link"]["width"], 8);
   EXPECT_EQ(device["ports"][0]["rdmaDevices"][0], "mlx5_0");
+  const nlohmann::json port = device["rdma"][0]["ports"][0];
+  EXPECT_EQ(port["state"], "ACTIVE");
+  EXPECT_EQ(port["pathMtu"], 4096);
+  EXPECT_EQ(port["gids"][1]["gid"], "0000:0000:0000:0000:0000:ffff:0a40:0001");
+  EXPECT_EQ(device["rdma"][0]["firmware"], "28.39.1002");
   EXPECT_EQ(device["gpus"][0]["trouble"], "thermal slowdown by hardware");
   EXPECT_EQ(device["gpus"][0]["ecc"], true);
   EXPECT_EQ(device["gpus"][0]["nics"]["rail0"], "PIX");

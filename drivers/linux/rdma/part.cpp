@@ -1,0 +1,138 @@
+#include "drivers/linux/rdma/part.hpp"
+
+#include <algorithm>
+
+#include "drivers/linux/rdma/map.hpp"
+#include "drivers/linux/rdma/settings.hpp"
+
+namespace lockstep {
+namespace {
+
+using rdma::RocePort;
+
+class RdmaPart final : public LinuxPart {
+ public:
+  explicit RdmaPart(const LinuxTarget& target) : files_(target.root) {
+    if (!target.netns_path.empty() && target.root == "/")
+      elsewhere_ = "host-wide: a network namespace shares its machine's RDMA settings";
+  }
+
+  std::vector<RowId> reads() const override {
+    return {std::begin(rdma_map::kRows), std::end(rdma_map::kRows)};
+  }
+  std::vector<RowId> writes() const override { return reads(); }
+  std::string native(const Change& change) const override { return rdma_map::native(change); }
+  Result<std::vector<Incapable>> incapable(const std::vector<Link>& links, const Call& call) override;
+  void read(const Scope& scope, const std::vector<Link>& links, TreeBuilder& tree,
+            std::vector<Unread>& unread, const Call& call) override;
+  std::vector<std::optional<Error>> apply(const ChangeSet& changes, const std::vector<Link>& links,
+                                          const Call& call) override;
+
+ private:
+  Result<std::vector<RocePort>> ports(const Call& call) const;
+  Result<Done> set(const Change& change, const Call& call) const;
+
+  HostFiles files_;
+  std::string elsewhere_;  // why none of it is this target's; empty: all is
+};
+
+const RocePort* find(const std::vector<RocePort>& ports, std::string_view netdev) {
+  const auto found = std::ranges::find(ports, netdev, &RocePort::netdev);
+  return found == ports.end() ? nullptr : &*found;
+}
+
+// None where the kernel has no RDMA.
+Result<std::vector<RocePort>> RdmaPart::ports(const Call& call) const {
+  TRY(const auto devices, rdma::read_rdma(files_, call));
+  std::vector<RocePort> out;
+  for (const rdma::DeviceFacts& device : devices)
+    for (const rdma::PortFacts& port : device.ports)
+      if (!port.netdev.empty())
+        out.push_back({port.netdev, device.name, device.driver, device.pci, port.link_layer, port.number});
+  return out;
+}
+
+Result<std::vector<Incapable>> RdmaPart::incapable(const std::vector<Link>& links, const Call& call) {
+  std::vector<Incapable> out;
+  const auto all = [&](const std::vector<std::string>& keys, const std::string& why) {
+    for (const RowId row : rdma_map::kRows) out.push_back({row, keys, why});
+  };
+  if (!elsewhere_.empty()) {
+    all({}, elsewhere_);
+    return out;
+  }
+  const auto known = ports(call);
+  if (!known) {
+    all({}, known.error().text());
+    return out;
+  }
+  for (const Link& link : links) {
+    const RocePort* const port = find(*known, link.name);
+    if (port == nullptr) {
+      all({link.name}, "no RDMA device has this port");
+      continue;
+    }
+    for (const RowId row : rdma_map::kRows)
+      if (std::string why = rdma::lacking(row, files_, *port); !why.empty())
+        out.push_back({row, {link.name}, std::move(why)});
+  }
+  return out;
+}
+
+void RdmaPart::read(const Scope& scope, const std::vector<Link>& links, TreeBuilder& tree,
+                    std::vector<Unread>& unread, const Call& call) {
+  const bool wanted = std::ranges::any_of(rdma_map::kRows, [&](RowId row) { return scope.wants(row); });
+  if (!wanted || !elsewhere_.empty()) return;
+  const auto known = ports(call);
+  if (!known) {
+    if (known.error().kind == ErrorKind::unsupported) return;  // incapable() tells
+    for (const RowId row : rdma_map::kRows)
+      if (scope.wants(row)) unread.push_back({row, {}, known.error()});
+    return;
+  }
+  for (const RocePort& port : *known) {
+    if (std::ranges::find(links, port.netdev, &Link::name) == links.end()) continue;
+    for (const RowId row : rdma_map::kRows) {
+      if (!scope.wants(row) || !rdma::lacking(row, files_, port).empty()) continue;
+      auto value = rdma::read_setting(row, files_, port);
+      if (value)
+        tree.add(Path(row, {port.netdev}), *value);
+      else
+        unread.push_back({row, {port.netdev}, std::move(value.error())});
+    }
+  }
+}
+
+Result<Done> RdmaPart::set(const Change& change, const Call& call) const {
+  const std::string leaf = change.path.text();
+  if (!elsewhere_.empty()) return Error{ErrorKind::unsupported, leaf + ": " + elsewhere_};
+  if (call.must_end(std::chrono::steady_clock::now())) {
+    const bool stopped = call.stop.stop_requested();
+    return Error{stopped ? ErrorKind::cancelled : ErrorKind::transient,
+                 stopped ? "not attempted: asked to stop" : "not attempted: the deadline passed"};
+  }
+  TRY(const auto known, ports(call));
+  const RocePort* const port = find(known, change.path.key(0));
+  const std::string why =
+      port == nullptr ? "no RDMA device has this port" : rdma::lacking(change.path.row(), files_, *port);
+  if (!why.empty()) return Error{ErrorKind::unsupported, leaf + ": " + why};
+  return rdma::write_setting(change, files_, *port);
+}
+
+std::vector<std::optional<Error>> RdmaPart::apply(const ChangeSet& changes, const std::vector<Link>&,
+                                                  const Call& call) {
+  std::vector<std::optional<Error>> out;
+  for (const Change& change : changes) {
+    auto result = set(change, call);
+    out.push_back(result ? std::optional<Error>() : std::move(result.error()));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<LinuxPart> make_rdma_part(const LinuxTarget& target) {
+  return std::make_unique<RdmaPart>(target);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,257 @@
+#include "drivers/linux/rdma/settings.hpp"
+
+#include <array>
+
+#include "drivers/linux/rdma/map.hpp"
+#include "drivers/linux/rdma/number_file.hpp"
+#include "drivers/linux/rdma/roce_tos.hpp"
+
+namespace lockstep::rdma {
+namespace {
+
+using rdma_map::kCnpDscp;
+using rdma_map::kCongestionControl;
+using rdma_map::kRoceTos;
+
+constexpr std::string_view kRdmaCm = "/sys/kernel/config/rdma_cm";
+constexpr std::string_view kBnxtConfigfs = "/sys/kernel/config/bnxt_re";
+constexpr unsigned kPriorities = 8;
+
+Error no_value(const Change& change, std::string_view takes) {
+  return Error{ErrorKind::invalid_spec,
+               change.path.text() + " takes " + std::string(takes) + ", not " + change.want.to_string()};
+}
+
+struct NumberFile {
+  std::string path;   // empty: the driver has none
+  std::string entry;  // of configfs, without which it is not there
+  std::string apply;  // written after it, where there is such a file
+  bool hex = false;
+};
+
+Result<std::int64_t> read(const HostFiles& files, const NumberFile& file) {
+  if (file.entry.empty()) return read_number(files, file.path);
+  TRY(const ConfigfsEntry entry, ConfigfsEntry::open(files, file.entry));
+  return read_number(files, file.path);
+}
+
+Result<Done> write(const HostFiles& files, const NumberFile& file, std::int64_t wanted) {
+  char text[24];
+  std::snprintf(text, sizeof(text), file.hex ? "0x%llx" : "%lld", static_cast<long long>(wanted));
+  if (file.entry.empty()) return write_number(files, file.path, text, wanted);
+  TRY(const ConfigfsEntry entry, ConfigfsEntry::open(files, file.entry));
+  TRY_DONE(files.write(file.path, text));
+  // Versions that collect changes have a file that makes them.
+  if (files.exists(file.apply)) TRY_DONE(files.write(file.apply, "1"));
+  TRY(const std::int64_t now, read_number(files, file.path));
+  if (now == wanted) return Done{};
+  return Error{ErrorKind::refused, file.path + " took " + text + " and has " + std::to_string(now)};
+}
+
+struct TosFiles {
+  std::string entry;
+  std::string tos;
+  std::string mode;
+  std::string traffic_class;  // of MLNX_OFED only
+};
+
+TosFiles tos_files(const RocePort& port) {
+  const std::string number = std::to_string(port.number);
+  const std::string entry = std::string(kRdmaCm) + "/" + port.device;
+  const std::string folder = entry + "/ports/" + number;
+  return {entry, folder + "/default_roce_tos", folder + "/default_roce_mode",
+          "/sys/class/infiniband/" + port.device + "/tc/" + number + "/traffic_class"};
+}
+
+// Where their entry is there.
+Result<RoceTos> read_tos_files(const HostFiles& files, const TosFiles& at) {
+  RoceTos out;
+  TRY(out.tos, read_number(files, at.tos));
+  TRY(out.mode, files.line(at.mode));
+  if (!files.exists(at.traffic_class)) return out;
+  TRY(const std::string text, files.line(at.traffic_class));
+  out.traffic_class = traffic_class_in(text);
+  if (!out.traffic_class)
+    return Error{ErrorKind::transient, at.traffic_class + " holds no traffic class: '" + text + "'"};
+  return out;
+}
+
+Result<Value> read_tos(const HostFiles& files, const RocePort& port) {
+  const TosFiles at = tos_files(port);
+  TRY(const ConfigfsEntry entry, ConfigfsEntry::open(files, at.entry));
+  TRY(const RoceTos have, read_tos_files(files, at));
+  return tos_value(have);
+}
+
+Result<Done> write_tos(const Change& change, const HostFiles& files, const RocePort& port) {
+  const TosFiles at = tos_files(port);
+  const std::optional<RoceTos> wanted = tos_of(change.want, files.exists(at.traffic_class));
+  if (!wanted) return no_value(change, "a ToS byte");
+  TRY(const ConfigfsEntry entry, ConfigfsEntry::open(files, at.entry));
+  TRY(const RoceTos have, read_tos_files(files, at));
+  if (wanted->mode != have.mode) TRY_DONE(files.write(at.mode, wanted->mode));
+  if (wanted->tos != have.tos) TRY_DONE(files.write(at.tos, std::to_string(wanted->tos)));
+  if (wanted->traffic_class != have.traffic_class)
+    TRY_DONE(files.write(at.traffic_class, *wanted->traffic_class == kUnset
+                                               ? "tclass=-1"
+                                               : std::to_string(*wanted->traffic_class)));
+  TRY(const RoceTos now, read_tos_files(files, at));
+  if (now == *wanted) return Done{};
+  return Error{ErrorKind::refused, change.path.text() + ": the device took " + change.want.to_string() +
+                                       " and has " + tos_value(now).to_string()};
+}
+
+std::string ofed_folder(const RocePort& port) { return "/sys/class/net/" + port.netdev + "/ecn"; }
+bool is_bnxt(const RocePort& port) { return port.driver == "bnxt_en"; }
+bool is_mlx5(const RocePort& port) { return port.driver == "mlx5_core"; }
+
+NumberFile bnxt_configfs(const RocePort& port, std::string_view name) {
+  const std::string entry = std::string(kBnxtConfigfs) + "/" + port.device;
+  const std::string folder = entry + "/ports/" + std::to_string(port.number) + "/cc/";
+  return {folder + std::string(name), entry, folder + "apply", true};
+}
+
+// Of bnxt_re: by configfs (Broadcom's), else by debugfs (upstream).
+NumberFile bnxt_file(const HostFiles& files, const RocePort& port, std::string_view configfs,
+                     std::string_view debugfs) {
+  if (files.exists(kBnxtConfigfs)) return bnxt_configfs(port, configfs);
+  std::string path = "/sys/kernel/debug/bnxt_re/" + port.pci + "/cc_config/" + std::string(debugfs);
+  if (!files.exists(path)) return {};
+  return {std::move(path), {}, {}, false};
+}
+
+NumberFile cnp_file(const HostFiles& files, const RocePort& port) {
+  std::string ofed = ofed_folder(port) + "/roce_np/cnp_dscp";
+  if (files.exists(ofed)) return {std::move(ofed), {}, {}, false};
+  if (is_bnxt(port)) return bnxt_file(files, port, "cnp_dscp", "alt_vlan_dscp");
+  std::string upstream = "/sys/kernel/debug/mlx5/" + port.pci + "/cc_params/np_cnp_dscp";
+  if (is_mlx5(port) && files.exists(upstream)) return {std::move(upstream), {}, {}, false};
+  return {};
+}
+
+NumberFile control_file(const HostFiles& files, const RocePort& port) {
+  if (!is_bnxt(port)) return {};
+  return bnxt_file(files, port, "ecn_enable", "enable_cc");
+}
+
+// DCQCN's two ends, a bit a priority: who tells of marks, and who slows down.
+struct Dcqcn {
+  std::array<unsigned, 2> priorities{};
+};
+constexpr std::string_view kEnds[] = {"roce_np", "roce_rp"};
+constexpr unsigned kAll = (1U << kPriorities) - 1;
+
+std::string enable_file(const RocePort& port, std::size_t end, unsigned priority) {
+  return ofed_folder(port) + "/" + std::string(kEnds[end]) + "/enable/" + std::to_string(priority);
+}
+
+bool has_ofed_dcqcn(const HostFiles& files, const RocePort& port) {
+  return files.exists(enable_file(port, 0, 0)) && files.exists(enable_file(port, 1, 0));
+}
+
+Result<Dcqcn> read_dcqcn(const HostFiles& files, const RocePort& port) {
+  Dcqcn out;
+  for (std::size_t end = 0; end < out.priorities.size(); ++end)
+    for (unsigned priority = 0; priority < kPriorities; ++priority) {
+      TRY(const std::int64_t on, read_number(files, enable_file(port, end, priority)));
+      if (on != 0) out.priorities[end] |= 1U << priority;
+    }
+  return out;
+}
+
+Value value_of(const Dcqcn& dcqcn) {
+  const auto [np, rp] = dcqcn.priorities;
+  if (np == kAll && rp == kAll) return Value::text("dcqcn");
+  if (np == 0 && rp == 0) return Value::text("none");
+  char text[48];
+  std::snprintf(text, sizeof(text), "dcqcn (np 0x%02x, rp 0x%02x)", np, rp);
+  return Value::text(text);
+}
+
+std::optional<Dcqcn> dcqcn_of(const Value& value) {
+  if (value.kind() != Value::Kind::text) return std::nullopt;
+  const std::string text(value.as_text());
+  Dcqcn out;
+  if (text == "dcqcn")
+    out.priorities = {kAll, kAll};
+  else if (text != "none" &&
+           std::sscanf(text.c_str(), "dcqcn (np 0x%x, rp 0x%x)", &out.priorities[0], &out.priorities[1]) != 2)
+    return std::nullopt;
+  if (out.priorities[0] > kAll || out.priorities[1] > kAll) return std::nullopt;
+  return out;
+}
+
+Result<Done> write_dcqcn(const HostFiles& files, const RocePort& port, const Dcqcn& wanted) {
+  TRY(const Dcqcn have, read_dcqcn(files, port));
+  for (std::size_t end = 0; end < wanted.priorities.size(); ++end)
+    for (unsigned priority = 0; priority < kPriorities; ++priority) {
+      const unsigned bit = 1U << priority;
+      if (((wanted.priorities[end] ^ have.priorities[end]) & bit) == 0) continue;
+      const bool on = (wanted.priorities[end] & bit) != 0;
+      TRY_DONE(write_number(files, enable_file(port, end, priority), on ? "1" : "0", on ? 1 : 0));
+    }
+  return Done{};
+}
+
+Result<Value> read_control(const HostFiles& files, const RocePort& port) {
+  if (has_ofed_dcqcn(files, port)) {
+    TRY(const Dcqcn dcqcn, read_dcqcn(files, port));
+    return value_of(dcqcn);
+  }
+  TRY(const std::int64_t on, read(files, control_file(files, port)));
+  return Value::text(on != 0 ? "dcqcn" : "none");
+}
+
+Result<Done> write_control(const Change& change, const HostFiles& files, const RocePort& port) {
+  const std::optional<Dcqcn> wanted = dcqcn_of(change.want);
+  if (!wanted) return no_value(change, "dcqcn or none: a vendor's own algorithm is not switched here");
+  if (has_ofed_dcqcn(files, port)) return write_dcqcn(files, port, *wanted);
+  const bool on = wanted->priorities[0] != 0;
+  if (value_of(*wanted) != Value::text(on ? "dcqcn" : "none"))
+    return no_value(change, "dcqcn or none on this device");
+  return write(files, control_file(files, port), on ? 1 : 0);
+}
+
+// "mlx5_0 (mlx5_core)"
+std::string name_of(const RocePort& port) {
+  return port.device + (port.driver.empty() ? "" : " (" + port.driver + ")");
+}
+
+std::string why_no_congestion_file(RowId row, const RocePort& port) {
+  if (port.driver == "rxe") return "rxe: software RDMA ignores congestion marks and sends no CNP";
+  if (is_mlx5(port) && row == kCongestionControl)
+    return name_of(port) +
+           ": DCQCN is switched by MLNX_OFED's ecn/roce_np/enable, which is not there, or in "
+           "the firmware (mlxconfig ROCE_CC_PRIO_MASK)";
+  if (is_mlx5(port) || is_bnxt(port))
+    return name_of(port) +
+           ": its driver's file is not there: mount debugfs on /sys/kernel/debug, or configfs";
+  return name_of(port) + ": its driver has no file for it that is known here";
+}
+
+}  // namespace
+
+std::string lacking(RowId row, const HostFiles& files, const RocePort& port) {
+  if (port.link_layer == "InfiniBand") return name_of(port) + " is InfiniBand: RoCE's settings are not its";
+  if (row == kRoceTos)
+    return files.exists(kRdmaCm) ? "" : std::string(kRdmaCm) + " is not there: load rdma_cm, mount configfs";
+  if (row == kCnpDscp) return cnp_file(files, port).path.empty() ? why_no_congestion_file(row, port) : "";
+  const bool there = has_ofed_dcqcn(files, port) || !control_file(files, port).path.empty();
+  return there ? "" : why_no_congestion_file(row, port);
+}
+
+Result<Value> read_setting(RowId row, const HostFiles& files, const RocePort& port) {
+  if (row == kRoceTos) return read_tos(files, port);
+  if (row == kCongestionControl) return read_control(files, port);
+  TRY(const std::int64_t dscp, read(files, cnp_file(files, port)));
+  return Value::integer(dscp);
+}
+
+Result<Done> write_setting(const Change& change, const HostFiles& files, const RocePort& port) {
+  if (change.path.row() == kRoceTos) return write_tos(change, files, port);
+  if (change.path.row() == kCongestionControl) return write_control(change, files, port);
+  if (change.want.kind() != Value::Kind::integer) return no_value(change, "a DSCP");
+  return write(files, cnp_file(files, port), change.want.as_integer());
+}
+
+}  // namespace lockstep::rdma

@@ -1,0 +1,45 @@
+// What a RoCE NIC marks and how it answers congestion: one setting of one port, in the file where its driver
+// has it.
+//
+// - roce-tos: default_roce_tos and default_roce_mode of rdma_cm's configfs
+// (drivers/infiniband/core/cma_configfs.c),
+//   and where MLNX_OFED has it, /sys/class/infiniband/DEVICE/tc/PORT/traffic_class, which holds for
+//   connections made without rdma_cm too. Its value is the ToS byte where all of them agree on it and the
+//   mode is RoCE v2; else a text of all ("0 (IB/RoCE v1, traffic class 106)"), which a write takes as well,
+//   so that an undo puts them back.
+// - cnp-dscp: /sys/class/net/PORT/ecn/roce_np/cnp_dscp of MLNX_OFED; np_cnp_dscp of the upstream mlx5 driver
+//   (debugfs, drivers/infiniband/hw/mlx5/cong.c); cc/cnp_dscp of Broadcom's bnxt_re (configfs), alt_vlan_dscp
+//   of the upstream one (debugfs, drivers/infiniband/hw/bnxt_re/debugfs.c).
+// - congestion-control: DCQCN on all priorities ("dcqcn") or on none ("none"): ecn/roce_np/enable/0..7 and
+// roce_rp of
+//   MLNX_OFED, ecn_enable or enable_cc of bnxt_re. On some: a text of two masks, which a write takes as well.
+//
+// Promises: a value is written where it differs, read back, and an error names both where the driver made it
+// another. A configfs entry that is missing is made for the moment of a look or a write and taken away again,
+// as MLNX_OFED's cma_roce_tos does: the values are the device's and stay. Refuses what is no value of the
+// setting; what the range is, the kernel says.
+#pragma once
+
+#include <string>
+
+#include "drivers/linux/host/files.hpp"
+#include "drivers/linux/rdma/inventory.hpp"
+#include "specs/model/diff.hpp"
+
+namespace lockstep::rdma {
+
+struct RocePort {
+  std::string netdev;
+  std::string device;
+  std::string driver;
+  std::string pci;
+  std::string link_layer;
+  std::uint32_t number = 0;
+};
+
+// Why the port can't carry the row; empty: it can.
+std::string lacking(RowId row, const HostFiles& files, const RocePort& port);
+Result<Value> read_setting(RowId row, const HostFiles& files, const RocePort& port);
+Result<Done> write_setting(const Change& change, const HostFiles& files, const RocePort& port);
+
+}  // namespace lockstep::rdma

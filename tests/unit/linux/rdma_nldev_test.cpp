@@ -1,0 +1,102 @@
+// RDMA netlink's messages as Linux 6.1.192 sent them of Soft-RoCE in the VM lab (tests/vm/rxe_lab.hpp),
+// decoded, cut and mutated; and our requests as bytes.
+#include <gtest/gtest.h>
+
+#include "drivers/linux/rdma/nldev.hpp"
+
+namespace lockstep {
+namespace {
+
+using Buffer = std::vector<std::byte>;
+
+Buffer bytes_of(std::string_view hex) {
+  Buffer out;
+  for (std::size_t at = 0; at + 1 < hex.size(); at += 2)
+    out.push_back(static_cast<std::byte>(std::stoi(std::string(hex.substr(at, 2)), nullptr, 16)));
+  return out;
+}
+
+std::string hex_of(netlink::Bytes bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const std::byte one : bytes) {
+    out += kDigits[std::to_integer<unsigned>(one) >> 4];
+    out += kDigits[std::to_integer<unsigned>(one) & 0xF];
+  }
+  return out;
+}
+
+// clang-format off
+const std::string kDevice =
+    "0800010000000000" "09000200" "7278653100000000" "0800030001000000"  // 0, "rxe1", 1 port
+    "0c000400" "763c220100000000" "0c000600" "010000feff000000"          // capabilities, node GUID
+    "0c000700" "010000feff000000" "05000e0001000000" "0500540000000000"  // system GUID, node type, DIM
+    "09004300" "726f636500000000";                                       // "roce"
+const std::string kPort =
+    "0800010000000000" "09000200" "7278653100000000" "0800030001000000"  // 0, "rxe1", port 1
+    "05000c0004000000" "05000d0005000000"                                // ACTIVE, LINK_UP
+    "0800320002000000" "07003300" "68310000";                            // netdev 2, "h1"
+// clang-format on
+
+TEST(RdmaNetlink, ADeviceIsDecoded) {
+  const auto device = rdma::decode_device(bytes_of(kDevice));
+  ASSERT_TRUE(device) << device.error().text();
+  ASSERT_TRUE(*device);
+  EXPECT_EQ((*device)->index, 0U);
+  EXPECT_EQ((*device)->name, "rxe1");
+  EXPECT_EQ((*device)->ports, 1U);
+  EXPECT_EQ((*device)->protocol, "roce");
+  EXPECT_EQ((*device)->firmware, "");
+  EXPECT_EQ((*device)->node_guid, 0xfffe000001U);
+}
+
+TEST(RdmaNetlink, APortIsDecoded) {
+  const auto port = rdma::decode_port(bytes_of(kPort));
+  ASSERT_TRUE(port) << port.error().text();
+  ASSERT_TRUE(*port);
+  EXPECT_EQ((*port)->device, "rxe1");
+  EXPECT_EQ((*port)->number, 1U);
+  EXPECT_EQ(rdma::state_words((*port)->state), "ACTIVE");
+  EXPECT_EQ(rdma::physical_state_words((*port)->physical_state), "LINK_UP");
+  EXPECT_EQ((*port)->netdev, "h1");
+  EXPECT_EQ(rdma::state_words(9), "9");
+}
+
+TEST(RdmaNetlink, WhatCannotBeIsAnError) {
+  EXPECT_FALSE(rdma::decode_device(bytes_of("0800010000000000"))) << "without a name";
+  EXPECT_FALSE(rdma::decode_device(bytes_of("090002007278653100000000"))) << "without its number";
+  EXPECT_FALSE(rdma::decode_port(bytes_of("0600030001000000090002007278653100000000")))
+      << "a number of 2 bytes";
+  EXPECT_FALSE(rdma::decode_port(bytes_of("ff00010000000000"))) << "longer than the message";
+}
+
+TEST(RdmaNetlink, CutAndMutatedBytesAreAnAnswerOrAnError) {
+  for (const std::string& hex : {kDevice, kPort}) {
+    const Buffer whole = bytes_of(hex);
+    const auto decode = [](const Buffer& bytes) {
+      (void)rdma::decode_device(bytes);
+      (void)rdma::decode_port(bytes);
+    };
+    for (std::size_t size = 0; size < whole.size(); ++size)
+      decode(Buffer(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
+    for (std::size_t at = 0; at < whole.size(); ++at)
+      for (unsigned flip = 1; flip < 256; ++flip) {
+        Buffer changed = whole;
+        changed[at] ^= static_cast<std::byte>(flip);
+        decode(changed);
+      }
+  }
+}
+
+TEST(RdmaNetlink, RequestsAreAsTheKernelReadsThem) {
+  EXPECT_EQ(hex_of(rdma::devices_request().finish(7)),
+            "1000000001140103"
+            "0700000000000000");
+  EXPECT_EQ(hex_of(rdma::ports_request(3).finish(7)),
+            "1800000005140103"
+            "0700000000000000"
+            "0800010003000000");
+}
+
+}  // namespace
+}  // namespace lockstep

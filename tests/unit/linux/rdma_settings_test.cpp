@@ -1,0 +1,205 @@
+// RoCE's settings of one port in the files of each driver: recorded trees of MLNX_OFED, the upstream mlx5
+// driver and both drivers of bnxt_re, no kernel is asked.
+#include <gtest/gtest.h>
+
+#include "drivers/linux/rdma/map.hpp"
+#include "drivers/linux/rdma/roce_tos.hpp"
+#include "drivers/linux/rdma/settings.hpp"
+#include "tests/unit/linux/host_tree.hpp"
+
+namespace lockstep::rdma {
+namespace {
+
+using rdma_map::kCnpDscp;
+using rdma_map::kCongestionControl;
+using rdma_map::kRoceTos;
+
+const std::string kOfed = "sys/class/net/rail0/ecn/";
+const std::string kCm = "sys/kernel/config/rdma_cm/mlx5_0/ports/1/";
+const std::string kTrafficClass = "sys/class/infiniband/mlx5_0/tc/1/traffic_class";
+
+class RoceSettings : public ::testing::Test {
+ protected:
+  RoceSettings() : files_(host_.root()) { host_.rdma(0, "rail0"); }
+
+  std::string lacks(RowId row) const { return lacking(row, files_, port_); }
+  std::string value(RowId row) const {
+    const auto out = read_setting(row, files_, port_);
+    return out ? out->to_string() : out.error().text();
+  }
+  // "" is done.
+  std::string write(RowId row, Value want) const {
+    const auto out = write_setting({Path(row, {"rail0"}), {}, want, 0}, files_, port_);
+    return out ? "" : out.error().text();
+  }
+  void becomes_bnxt() { port_ = {"rail0", "bnxt_re0", "bnxt_en", "0000:13:00.0", "Ethernet", 1}; }
+  void without_ofed() {
+    host_.remove("sys/class/net/rail0/ecn");
+    host_.remove("sys/class/infiniband/mlx5_0/tc");
+  }
+
+  RecordedHost host_{1};
+  HostFiles files_;
+  RocePort port_{"rail0", "mlx5_0", "mlx5_core", "0000:13:00.0", "Ethernet", 1};
+};
+
+TEST_F(RoceSettings, TheTosIsThatOfEveryConnection) {
+  EXPECT_EQ(value(kRoceTos), "0 (RoCE v2, traffic class unset)");
+  EXPECT_EQ(write(kRoceTos, Value::integer(106)), "");
+  EXPECT_EQ(value(kRoceTos), "106");
+  EXPECT_EQ(host_.text(kCm + "default_roce_tos"), "106\n");
+  EXPECT_EQ(host_.text(kTrafficClass), "106\n");
+  EXPECT_EQ(write(kRoceTos, Value::text("0 (IB/RoCE v1, traffic class unset)")), "") << "an undo";
+  EXPECT_EQ(value(kRoceTos), "0 (IB/RoCE v1, traffic class unset)");
+  EXPECT_EQ(host_.text(kTrafficClass), "tclass=-1\n");
+}
+
+TEST_F(RoceSettings, WithoutMlnxOfedTheTosIsRdmaCms) {
+  without_ofed();
+  EXPECT_EQ(value(kRoceTos), "0");
+  EXPECT_EQ(write(kRoceTos, Value::integer(104)), "");
+  EXPECT_EQ(value(kRoceTos), "104");
+  host_.file(kCm + "default_roce_mode", "IB/RoCE v1\n");
+  EXPECT_EQ(value(kRoceTos), "104 (IB/RoCE v1)");
+  EXPECT_EQ(write(kRoceTos, Value::integer(104)), "");
+  EXPECT_EQ(host_.text(kCm + "default_roce_mode"), "RoCE v2\n");
+}
+
+TEST_F(RoceSettings, AnEntryOfConfigfsIsThereForTheMomentOfALook) {
+  host_.remove("sys/kernel/config/rdma_cm/mlx5_0");
+  EXPECT_NE(value(kRoceTos).find("default_roce_tos: No such file"), std::string::npos);
+  EXPECT_FALSE(files_.exists("/sys/kernel/config/rdma_cm/mlx5_0"));
+  EXPECT_EQ(lacks(kRoceTos), "");
+  host_.remove("sys/kernel/config/rdma_cm");
+  EXPECT_NE(lacks(kRoceTos).find("load rdma_cm"), std::string::npos);
+}
+
+TEST_F(RoceSettings, MlnxOfedHasTheCnpDscpAndDcqcnByPriority) {
+  EXPECT_EQ(value(kCnpDscp), "48");
+  EXPECT_EQ(write(kCnpDscp, Value::integer(46)), "");
+  EXPECT_EQ(host_.text(kOfed + "roce_np/cnp_dscp"), "46\n");
+  EXPECT_EQ(value(kCongestionControl), "dcqcn");
+  host_.file(kOfed + "roce_rp/enable/3", "0\n");
+  EXPECT_EQ(value(kCongestionControl), "dcqcn (np 0xff, rp 0xf7)");
+  EXPECT_EQ(write(kCongestionControl, Value::text("none")), "");
+  EXPECT_EQ(value(kCongestionControl), "none");
+  EXPECT_EQ(host_.text(kOfed + "roce_np/enable/7"), "0\n");
+  EXPECT_EQ(write(kCongestionControl, Value::text("dcqcn (np 0xff, rp 0xf7)")), "") << "an undo";
+  EXPECT_EQ(value(kCongestionControl), "dcqcn (np 0xff, rp 0xf7)");
+  EXPECT_EQ(write(kCongestionControl, Value::text("dcqcn")), "");
+  EXPECT_EQ(host_.text(kOfed + "roce_rp/enable/3"), "1\n");
+}
+
+TEST_F(RoceSettings, TheUpstreamMlx5DriverHasTheCnpDscpAlone) {
+  without_ofed();
+  EXPECT_NE(lacks(kCnpDscp).find("mount debugfs"), std::string::npos) << lacks(kCnpDscp);
+  const std::string parameter = "sys/kernel/debug/mlx5/0000:13:00.0/cc_params/np_cnp_dscp";
+  host_.file(parameter, "48\n");
+  EXPECT_EQ(lacks(kCnpDscp), "");
+  EXPECT_EQ(value(kCnpDscp), "48");
+  EXPECT_EQ(write(kCnpDscp, Value::integer(40)), "");
+  EXPECT_EQ(host_.text(parameter), "40\n");
+  EXPECT_NE(lacks(kCongestionControl).find("mlx5_0 (mlx5_core)"), std::string::npos);
+  EXPECT_NE(lacks(kCongestionControl).find("ROCE_CC_PRIO_MASK"), std::string::npos);
+}
+
+TEST_F(RoceSettings, BroadcomsDriverHasConfigfsThatIsToldToApply) {
+  without_ofed();
+  becomes_bnxt();
+  const std::string cc = "sys/kernel/config/bnxt_re/bnxt_re0/ports/1/cc/";
+  host_.file(cc + "cnp_dscp", "0x30\n");
+  host_.file(cc + "ecn_enable", "0x0\n");
+  host_.file(cc + "apply", "");
+  EXPECT_EQ(value(kCnpDscp), "48");
+  EXPECT_EQ(value(kCongestionControl), "none");
+  EXPECT_EQ(write(kCnpDscp, Value::integer(46)), "");
+  EXPECT_EQ(host_.text(cc + "cnp_dscp"), "0x2e\n");
+  EXPECT_EQ(host_.text(cc + "apply"), "1\n");
+  EXPECT_EQ(write(kCongestionControl, Value::text("dcqcn")), "");
+  EXPECT_EQ(host_.text(cc + "ecn_enable"), "0x1\n");
+  EXPECT_NE(write(kCongestionControl, Value::text("dcqcn (np 0xff, rp 0xf7)")), "");
+}
+
+TEST_F(RoceSettings, TheUpstreamBnxtDriverHasDebugfs) {
+  without_ofed();
+  becomes_bnxt();
+  EXPECT_NE(lacks(kCongestionControl), "");
+  const std::string cc = "sys/kernel/debug/bnxt_re/0000:13:00.0/cc_config/";
+  host_.file(cc + "alt_vlan_dscp", "48\n");
+  host_.file(cc + "enable_cc", "1\n");
+  EXPECT_EQ(value(kCnpDscp), "48");
+  EXPECT_EQ(value(kCongestionControl), "dcqcn");
+  EXPECT_EQ(write(kCongestionControl, Value::text("none")), "");
+  EXPECT_EQ(host_.text(cc + "enable_cc"), "0\n");
+}
+
+TEST_F(RoceSettings, WhatAPortLacksIsSaid) {
+  without_ofed();
+  port_.driver = "rxe";
+  EXPECT_EQ(lacks(kCnpDscp), "rxe: software RDMA ignores congestion marks and sends no CNP");
+  port_.driver = "irdma";
+  EXPECT_NE(lacks(kCongestionControl).find("mlx5_0 (irdma)"), std::string::npos);
+  port_.link_layer = "InfiniBand";
+  for (const RowId row : rdma_map::kRows)
+    EXPECT_NE(lacks(row).find("is InfiniBand"), std::string::npos) << schema_row(row).pattern;
+}
+
+TEST_F(RoceSettings, ValuesOfTheWrongFormAreRefusedAndChangeNothing) {
+  for (const Value& wrong : {Value{}, Value::text("106"), Value::text("106 (RoCE v2)"), Value::boolean(true)})
+    EXPECT_NE(write(kRoceTos, wrong), "") << wrong.to_string();
+  EXPECT_NE(write(kCnpDscp, Value::text("48")), "");
+  for (const char* wrong : {"vendor", "off", "dcqcn (np 0x1ff, rp 0x00)", ""})
+    EXPECT_NE(write(kCongestionControl, Value::text(wrong)), "") << wrong;
+  EXPECT_EQ(value(kRoceTos), "0 (RoCE v2, traffic class unset)");
+  EXPECT_EQ(value(kCongestionControl), "dcqcn");
+  host_.file(kOfed + "roce_np/cnp_dscp", "many\n");
+  EXPECT_NE(value(kCnpDscp).find("holds no number: 'many'"), std::string::npos);
+}
+
+TEST(RoceTosText, ValuesAndStatesAreInverses) {
+  for (const RoceTos& one :
+       {RoceTos{106, "RoCE v2", {}}, RoceTos{106, "RoCE v2", 106}, RoceTos{0, "RoCE v2", kUnset},
+        RoceTos{0, "IB/RoCE v1", {}}, RoceTos{8, "IB/RoCE v1", 255}}) {
+    const Value value = tos_value(one);
+    const auto back = tos_of(value, one.traffic_class.has_value());
+    ASSERT_TRUE(back) << value.to_string();
+    EXPECT_EQ(*back, one) << value.to_string();
+  }
+  EXPECT_EQ(traffic_class_in("Global tclass=106\n"), 106);
+  EXPECT_EQ(traffic_class_in("106"), 106);
+  EXPECT_EQ(traffic_class_in(""), kUnset);
+  EXPECT_EQ(traffic_class_in("tclass=x"), std::nullopt);
+}
+
+TEST_F(RoceSettings, GidsAreChosenByTypeAndFamily) {
+  const std::vector<Gid> gids = read_gids(files_, "mlx5_0", 1);
+  ASSERT_EQ(gids.size(), 5U) << "the unused entry has no type";
+  const auto chosen = [&](std::string_view type, bool v4, std::string_view netdev) {
+    const Gid* const one = choose_gid(gids, type, v4, netdev);
+    return one == nullptr ? std::string("none") : std::to_string(one->index);
+  };
+  EXPECT_EQ(chosen(kRoceV2, true, "rail0"), "3");
+  EXPECT_EQ(chosen("IB/RoCE v1", true, "rail0"), "2");
+  EXPECT_EQ(chosen(kRoceV2, false, "rail0"), "4") << "not the link-local one";
+  EXPECT_EQ(chosen("IB/RoCE v1", false, "rail0"), "0");
+  EXPECT_EQ(chosen(kRoceV2, true, "rail0.100"), "none");
+}
+
+TEST_F(RoceSettings, ARecordedMachinesDevicesAreTold) {
+  const auto devices = read_rdma(files_, Call{});
+  ASSERT_TRUE(devices) << devices.error().text();
+  ASSERT_EQ(devices->size(), 1U);
+  const DeviceFacts& one = devices->front();
+  EXPECT_EQ(one.name + " " + one.driver + " " + one.pci + " " + one.firmware,
+            "mlx5_0 mlx5_core 0000:13:00.0 28.39.1002");
+  ASSERT_EQ(one.ports.size(), 1U);
+  EXPECT_EQ(one.ports[0].state + " " + one.ports[0].physical_state + " " + one.ports[0].netdev,
+            "ACTIVE LINK_UP rail0");
+  EXPECT_EQ(one.ports[0].link_layer, "Ethernet");
+  EXPECT_EQ(roce_mtu(4200), 4096U);
+  EXPECT_EQ(roce_mtu(1500), 1024U);
+  EXPECT_EQ(roce_mtu(100), 0U);
+}
+
+}  // namespace
+}  // namespace lockstep::rdma
