@@ -8,14 +8,14 @@ packages=(
   g++ cmake ninja-build ccache pkg-config clang libbpf-dev
   libyaml-cpp-dev nlohmann-json3-dev libboost1.81-dev libsqlite3-dev libcli11-dev libfmt-dev libssl-dev
   libhowardhinnant-date-dev tzdata
-  libsystemd-dev liblldpctl-dev frr lldpd iproute2 procps
+  libsystemd-dev libibverbs-dev ibverbs-providers liblldpctl-dev frr lldpd iproute2 procps
 )
 if [ "${1:-build}" = test ]; then
   packages+=(libgtest-dev librapidcheck-dev libbenchmark-dev iperf3 ethtool git clang-format clang-tidy-16 nftables
              iputils-ping dbus-daemon python3 python3-jsonschema python3-yaml)
 elif [ "${1:-build}" = vm ]; then
   packages=(qemu-system-x86 busybox-static cpio kmod xz-utils iproute2 pciutils systemd dbus-daemon gcc-12 make libelf1
-            ibverbs-providers)
+            ibverbs-providers perftest)
 fi
 
 missing=()

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "bench/tcp/run.hpp"
+#include "bench/verbs/run.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/completion.hpp"
 #include "reconciler/cli/interrupt.hpp"
@@ -283,8 +284,10 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
-  // The traffic end point: started by a benchmark, one process an endpoint; no command for people.
+  // The traffic end points: started by a benchmark, one process an endpoint; no command for people.
   if (argc > 1 && std::string_view(argv[1]) == "probe") return bench::probe_main(argc - 1, argv + 1);
+  if (argc > 1 && std::string_view(argv[1]) == "verbs-probe")
+    return bench::verbs::verbs_probe_main(argc - 1, argv + 1);
   CLI::App app{kAbout, "lockstep"};
   app.footer(kFooter);
   app.require_subcommand(1);

@@ -1,0 +1,21 @@
+// Completion errors in words, each with its usual cause.
+//
+// Promises: every status of libibverbs has its name, what it means and what usually causes it; one that is
+// not known is told by its number. Sources: ibv_poll_cq(3), IBA volume 1, 11.6.2, rdma-core's verbs.h.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <string>
+
+#include "bench/verbs/workload.hpp"
+
+namespace lockstep::bench::verbs {
+
+// "RETRY_EXC_ERR: the peer did not acknowledge: ..."
+std::string describe(ibv_wc_status status);
+// Whose fault it usually is: the path's (or the far end's), or this program's.
+Trouble trouble_of(ibv_wc_status status);
+Failure failure_of(const ibv_wc& completion, std::uint64_t completed);
+
+}  // namespace lockstep::bench::verbs

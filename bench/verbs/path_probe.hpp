@@ -1,0 +1,38 @@
+// Path probe: does a packet as large as RDMA's pass between the two interfaces?
+//
+// UDP datagrams with "don't fragment", bound to the interface of the GID, so that they take the way that RDMA
+// takes, and are asked for their neighbour as it is; a small one first, then one of the size of a full RDMA
+// packet. The far end sends each back.
+//
+// Promises: ends at its deadline; an answer counts only with this run's token. Refuses to judge another
+// queue: a switch that drops only what carries RDMA's DSCP or UDP port passes it.
+#pragma once
+
+#include "bench/tcp/sockets.hpp"
+#include "bench/verbs/precheck.hpp"
+
+namespace lockstep::bench::verbs {
+
+class PathEcho {
+ public:
+  static Result<PathEcho> open(const std::string& address, const std::string& netdev);
+  std::uint16_t port() const;
+  int descriptor() const { return fd_.get(); }
+  void answer_all();  // what is there
+
+ private:
+  explicit PathEcho(Fd fd) : fd_(std::move(fd)) {}
+  Fd fd_;
+};
+
+struct PathVerdict {
+  bool small_passes = false;
+  bool large_passes = false;
+  std::string trouble;  // this end could not send: the kernel's word
+};
+// `bytes`: of the large IP packet.
+Result<PathVerdict> probe_path(const std::string& own, const std::string& netdev, const std::string& peer,
+                               std::uint16_t port, std::uint32_t bytes, std::uint64_t token,
+                               const Call& call);
+
+}  // namespace lockstep::bench::verbs

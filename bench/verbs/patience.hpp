@@ -1,0 +1,54 @@
+// Patience: when a loop that polls has waited for long enough.
+//
+// Promises: costs a counter while polls come back empty, and a clock reading every 64 of them; looks at the
+// deadline, the stall time and the interruption once a millisecond. Refuses: nothing.
+#pragma once
+
+#include <optional>
+
+#include "bench/tcp/cpu.hpp"
+#include "bench/verbs/transfer.hpp"
+
+namespace lockstep::bench::verbs {
+
+class Patience {
+ public:
+  Patience(const Surroundings& at, const Workload& workload)
+      : at_(at), stall_ns_(std::uint64_t{workload.stall_ms} * 1'000'000), since_(now_ns()), looked_(since_) {}
+
+  void progress() { progressed_ = true; }
+  // True once a millisecond: the caller looks at what else may have come.
+  bool time_to_look() {
+    if (++polls_ % 64 != 0) return false;
+    const std::uint64_t now = now_ns();
+    if (now - looked_ < 1'000'000) return false;
+    looked_ = now;
+    if (progressed_) since_ = now;
+    progressed_ = false;
+    return true;
+  }
+  // After time_to_look: why to end, if so.
+  Failure verdict(std::uint64_t completed) const {
+    if (at_.interruption) {
+      Failure why = at_.interruption();
+      if (why.trouble != Trouble::none) return why;
+    }
+    if (looked_ >= at_.deadline_ns)
+      return {Trouble::path,
+              "not through at its deadline, after " + std::to_string(completed) + " were completed"};
+    if (looked_ - since_ >= stall_ns_)
+      return {Trouble::path, "nothing was completed for " + std::to_string(stall_ns_ / 1'000'000) +
+                                 " ms, after " + std::to_string(completed) + " were"};
+    return {};
+  }
+
+ private:
+  const Surroundings& at_;
+  std::uint64_t stall_ns_;
+  std::uint64_t since_;   // nothing has come since
+  std::uint64_t looked_;  // the last clock reading
+  std::uint64_t polls_ = 0;
+  bool progressed_ = false;
+};
+
+}  // namespace lockstep::bench::verbs

@@ -1,0 +1,85 @@
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "bench/verbs/run.hpp"
+
+namespace lockstep::bench::verbs {
+namespace {
+
+constexpr unsigned watchdog_s = 5;  // beyond the deadline, for a process that hangs in the kernel
+
+Error wrong(const std::string& what) { return {ErrorKind::invalid_spec, "verbs-probe: " + what}; }
+
+template <class E>
+bool choose(const Json& json, const char* key, E& into) {
+  const std::string text = text_of(json, key);
+  if (!json.contains(key)) return true;
+  const auto all = words(E{});
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i] == text) {
+      into = static_cast<E>(i);
+      return true;
+    }
+  return false;
+}
+
+void print(const Json& line) {
+  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  (void)std::fwrite(text.data(), 1, text.size(), stdout);
+  (void)std::fflush(stdout);
+}
+
+void announce(std::uint16_t port) { print({{"event", "listening"}, {"port", port}}); }
+
+}  // namespace
+
+Result<Order> order_from(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) return wrong("the order is not a JSON object");
+  for (const auto& item : json.items()) {
+    constexpr std::array<std::string_view, 8> known{"role",   "address",  "peer",       "port",
+                                                    "device", "precheck", "deadlineMs", "workload"};
+    if (std::find(known.begin(), known.end(), item.key()) == known.end())
+      return wrong("there is no " + item.key());
+  }
+  Order out;
+  if (!json.contains("role") || !choose(json, "role", out.role)) return wrong("role is client or server");
+  if (!choose(json, "precheck", out.precheck)) return wrong("precheck is first, only or skip");
+  out.address = text_of(json, "address");
+  out.peer = text_of(json, "peer");
+  out.device = text_of(json, "device");
+  if (out.address.empty() || out.peer.empty()) return wrong("address and peer are both needed");
+  const std::uint64_t port = number_of(json, "port");
+  if (port > 65535 || (port == 0 && out.role == Role::client))
+    return wrong("a client needs the server's port");
+  out.port = static_cast<std::uint16_t>(port);
+  constexpr std::uint64_t hour_ms = 3'600'000;
+  const std::uint64_t deadline =
+      json.contains("deadlineMs") ? number_of(json, "deadlineMs") : out.deadline_ms;
+  if (deadline == 0 || deadline > hour_ms) return wrong("deadlineMs is a number from 1 to 3600000");
+  out.deadline_ms = static_cast<std::uint32_t>(deadline);
+  if (const auto workload = json.find("workload"); workload != json.end()) {
+    TRY(out.workload, workload_from(*workload));
+  }
+  return out;
+}
+
+int verbs_probe_main(int argc, char** argv) {
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const auto order =
+      argc == 2 ? order_from(argv[1]) : Result<Order>(wrong("one argument: the order, in JSON"));
+  if (!order) {
+    print({{"ok", false}, {"error", order.error().text()}});
+    return 1;
+  }
+  (void)alarm(order->deadline_ms / 1000 + 1 + watchdog_s);
+  const Report report = order->role == Role::client ? run_client(*order) : run_server(*order, announce);
+  print(report.json);
+  return report.ok ? 0 : 2;
+}
+
+}  // namespace lockstep::bench::verbs

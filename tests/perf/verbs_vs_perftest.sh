@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# verbs_vs_perftest.sh [ROW]...: verbs bandwidth and latency beside perftest's in the VM lab, each row (write_bw_64K ...;
+# all of them by default) in a machine of its own. Prints a line of figures a row; needs perf_verbs_vs_perftest of the
+# bench preset. Exit code 1: a row's confidence interval excludes the goal, or a row gave no figure.
+set -euo pipefail
+root=$(realpath "$(dirname "$0")/../..")
+program=$root/build/bench/bin/perf_verbs_vs_perftest
+rows=("$@")
+[ $# -gt 0 ] || rows=(write_bw_64K read_bw_64K send_bw_64K write_bw_4K write_lat_8 read_lat_8 send_lat_8 send_lat_ud_8)
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+failed=0
+for row in "${rows[@]}"; do
+  "$root/tests/vm/run.sh" -m "rdma_rxe crc32_generic ib_uverbs rdma_cm veth bridge" \
+    -t "ib_write_bw ib_read_bw ib_send_bw ib_write_lat ib_read_lat ib_send_lat" \
+    -f "/etc/libibverbs.d/rxe.driver /usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so" \
+    "$root/build/vm" "$out/vm" "$program" "--gtest_filter=*/$row" >"$out/log" 2>&1 || failed=1
+  grep '^RESULT' "$out/vm/console" || { failed=1; cat "$out/log"; }
+done
+exit $failed

@@ -1,0 +1,55 @@
+// Two ends of a verbs workload as processes of this program, which must hand `verbs-probe` to
+// verbs_probe_main(), and what they print.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bench/tcp/sockets.hpp"
+#include "tests/vm/rxe_lab.hpp"
+
+namespace lockstep {
+
+using nlohmann::json;
+
+// A process whose lines are read; it is ended with the object.
+class Process {
+ public:
+  explicit Process(std::vector<std::string> words);
+  Process(Process&& other) noexcept;
+  Process& operator=(Process&&) = delete;
+  ~Process();
+
+  // The next line, or what is left; empty: it ended, or the deadline passed.
+  std::string line(Time deadline);
+  std::string all(Time deadline);
+  void kill();
+  int exit_code(Time deadline);  // -1: a signal, or the deadline passed
+
+ private:
+  bool read_more(Time deadline);
+  int pid_ = -1;
+  bench::Fd out_;
+  std::string pending_;
+};
+
+inline Time within(int seconds) { return std::chrono::steady_clock::now() + std::chrono::seconds(seconds); }
+
+struct Ran {
+  json client;
+  json server;
+  int client_exit = -1;
+};
+
+Process start_probe(const json& order);
+// The server at `to`; its port is in `port`.
+Process start_server(const RxeEndpoint& from, const RxeEndpoint& to, std::uint16_t& port,
+                     json more = json::object());
+json client_order(const RxeEndpoint& from, const RxeEndpoint& to, std::uint16_t port, const json& workload);
+// `more`: other keys of the client's order.
+Ran run_between(const RxeEndpoint& from, const RxeEndpoint& to, const json& workload,
+                json more = json::object());
+
+}  // namespace lockstep

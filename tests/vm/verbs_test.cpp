@@ -1,0 +1,290 @@
+// Verbs workloads over Soft-RoCE: every operation with its bytes checked, and what is in the way, named.
+#include <linux/capability.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <fstream>
+#include <thread>
+
+#include "bench/verbs/run.hpp"
+#include "drivers/linux/in_namespace.hpp"
+#include "drivers/linux/kernel_state.hpp"
+#include "drivers/linux/traffic_control.hpp"
+#include "tests/vm/verbs_pair.hpp"
+
+namespace lockstep {
+namespace {
+
+Call soon() { return Call{.deadline = within(10), .stop = {}}; }
+
+class Verbs : public RxeLab {
+ protected:
+  // An emulated CPU that others keep busy pauses for longer than the usual 67 ms; rxe then repeats what was
+  // not lost, and at times refuses its own repetition. 0.54 s.
+  static constexpr int kPatient = 17;
+  Ran run(json workload, const json& more = json::object()) {
+    if (!workload.contains("timeout")) workload["timeout"] = kPatient;
+    return run_between(endpoint(0), endpoint(1), workload, more);
+  }
+  static void expect_good(const Ran& ran) {
+    EXPECT_EQ(ran.client_exit, 0) << ran.client.dump();
+    EXPECT_TRUE(ran.client.value("ok", false)) << ran.client.dump();
+    EXPECT_TRUE(ran.server.is_object() && ran.server.value("ok", false)) << ran.server.dump();
+  }
+  static std::string error_of(const Ran& ran) { return ran.client.value("error", ""); }
+
+  // An answer of the kernel, in a namespace; empty: this one.
+  static void change(const std::string& netns, const std::function<netlink::Request()>& request) {
+    ASSERT_TRUE(in_namespace(netns, [&] {
+      auto socket = netlink::Socket::open(NETLINK_ROUTE);
+      ASSERT_TRUE(socket);
+      netlink::Request built = request();
+      const auto answer = socket->change(built, soon());
+      ASSERT_TRUE(answer) << answer.error().text();
+      EXPECT_EQ(answer->code, 0) << answer->extack;
+    }));
+  }
+  // Of the calling thread's namespace.
+  static std::uint32_t index_of(const std::string& port) {
+    auto socket = netlink::Socket::open(NETLINK_ROUTE);
+    const auto links = socket ? read_links(*socket, soon()) : Result<std::vector<Link>>(socket.error());
+    if (links)
+      for (const Link& one : *links)
+        if (one.name == port) return one.index;
+    ADD_FAILURE() << "no link " << port;
+    return 0;
+  }
+  static void set_mtu(const std::string& netns, const std::string& port, std::uint32_t mtu) {
+    change(netns, [&] {
+      netlink::Request request(RTM_NEWLINK, NLM_F_ACK);
+      ifinfomsg header{};
+      header.ifi_index = static_cast<int>(index_of(port));
+      request.header(header).put_number(IFLA_MTU, mtu);
+      return request;
+    });
+  }
+  // By the server's device.
+  std::uint64_t packets_received() const {
+    std::uint64_t out = 0;
+    std::ifstream("/sys/class/infiniband/" + endpoint(1).device + "/ports/1/hw_counters/rcvd_pkts") >> out;
+    return out;
+  }
+  // By RED at the client's port (tc_red_xstats).
+  std::uint64_t marked_by_red() const {
+    std::uint64_t out = 0;
+    auto socket = netlink::Socket::open(NETLINK_ROUTE);
+    EXPECT_TRUE(socket);
+    netlink::Request request(RTM_GETQDISC, NLM_F_DUMP);
+    tcmsg header{};
+    header.tcm_ifindex = static_cast<int>(index_of(endpoint(0).port));
+    request.header(header);
+    EXPECT_TRUE(socket->dump(
+        request, soon(),
+        [&out](const netlink::Message& message) -> Result<Done> {
+          TRY(const auto frame, netlink::framed<tcmsg>(message.payload, "qdisc"));
+          TRY(auto table, netlink::AttributeTable<TCA_MAX + 1>::parse(frame.attributes, "qdisc"));
+          const auto told = netlink::read_as<tc_red_xstats>(table.bytes(TCA_XSTATS));
+          if (table.text(TCA_KIND) == "red" && told) out += told->marked;
+          return Done{};
+        },
+        [&out] { out = 0; }));
+    return out;
+  }
+  // netem(8) at the root of a port: this share of its packets is dropped.
+  static void lose(const std::string& port, double share) {
+    change("", [&] {
+      netlink::Request request(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
+      tcmsg header{};
+      header.tcm_ifindex = static_cast<int>(index_of(port));
+      header.tcm_parent = TC_H_ROOT;
+      header.tcm_handle = 0x00990000;
+      tc_netem_qopt options{};
+      options.limit = 1000;
+      options.loss = static_cast<std::uint32_t>(share * 4294967295.0);
+      request.header(header).put_text(TCA_KIND, "netem").put_number(TCA_OPTIONS, options);
+      return request;
+    });
+  }
+};
+
+TEST_F(Verbs, EveryOperationRunsAndItsBytesAreRight) {
+  for (const char* operation : {"write", "read", "send"}) {
+    const Ran wide = run({{"operation", operation}, {"bytes", 65536}, {"iterations", 200}});
+    expect_good(wide);
+    EXPECT_EQ(wide.client["result"].value("completed", 0), 200);
+    EXPECT_GT(wide.client["result"].value("bytesPerSecond", 0.0), 0);
+    EXPECT_EQ(wide.client["integrity"].value("checkedBytes", 0), 128 * 65536);
+    const Ran fast =
+        run({{"operation", operation}, {"measure", "latency"}, {"bytes", 64}, {"iterations", 300}});
+    expect_good(fast);
+    EXPECT_EQ(fast.client["result"]["latencyNs"].value("samples", 0), 300);
+    EXPECT_GT(fast.client["result"]["latencyNs"].value("p99", 0.0), 0);
+    EXPECT_GE(fast.client["integrity"].value("checkedBytes", 0), 63);
+  }
+}
+
+TEST_F(Verbs, DatagramsGoThereAndBack) {
+  const Ran ran = run(
+      {{"operation", "send"}, {"service", "UD"}, {"measure", "latency"}, {"bytes", 64}, {"iterations", 300}});
+  expect_good(ran);
+  EXPECT_EQ(ran.client["result"]["latencyNs"].value("samples", 0), 300);
+  EXPECT_EQ(ran.client["integrity"].value("checkedBytes", 0), 128);
+}
+
+TEST_F(Verbs, SeveralQueuePairsAndADurationInsteadOfACount) {
+  for (const char* operation : {"write", "read", "send"}) {
+    const Ran ran = run({{"operation", operation},
+                         {"bytes", 4096},
+                         {"iterations", 0},
+                         {"durationMs", 300},
+                         {"queuePairs", 4},
+                         {"depth", 32},
+                         {"batch", 8},
+                         {"signalEvery", 8},
+                         {"warmUp", 64}});
+    expect_good(ran);
+    EXPECT_GT(ran.client["result"].value("completed", 0), 0);
+    EXPECT_GT(ran.client["integrity"].value("checkedBytes", 0), 0);
+  }
+}
+
+// By the signal's name, of one end.
+std::uint64_t moved(const json& counters, const std::string& signal) {
+  std::uint64_t out = 0;
+  for (const json& one : counters)
+    if (one.value("signal", "") == signal) out += one.value("by", std::uint64_t{0});
+  return out;
+}
+
+TEST_F(Verbs, MarksAreSeenAtTheQueueOfTrafficThatSaysEct) {
+  // 40 Mb/s, and RED behind it that marks from 8 KB on.
+  change("", [&] {
+    return tbf_request(index_of(endpoint(0).port), 0x00010000, {5'000'000, 20'000, 1'000'000});
+  });
+  change("", [&] {
+    return red_request(index_of(endpoint(0).port), 0x00020000, 0x00010001, red_for({8'000, 16'000, 100}));
+  });
+  constexpr int kNotEct = 104;
+  constexpr int kEct0 = 106;  // RFC 3168: DSCP 26 with ECT(0)
+  for (const int traffic_class : {kNotEct, kEct0}) {
+    const std::uint64_t before = marked_by_red();
+    const Ran ran = run({{"bytes", 4096}, {"iterations", 200}, {"trafficClass", traffic_class}});
+    expect_good(ran);
+    EXPECT_GE(moved(ran.client["counters"]["client"], "packets-sent"), 200U) << ran.client["counters"].dump();
+    EXPECT_GE(moved(ran.client["counters"]["server"], "packets-received"), 200U)
+        << ran.client["counters"].dump();
+    if (traffic_class == kEct0)
+      EXPECT_GT(marked_by_red(), before);
+    else
+      EXPECT_EQ(marked_by_red(), before);
+  }
+}
+
+TEST_F(Verbs, AByteThatIsWrongIsNamed) {
+  for (const char* operation : {"write", "read", "send"})
+    for (const char* measure : {"bandwidth", "latency"}) {
+      const Ran ran = run({{"operation", operation},
+                           {"measure", measure},
+                           {"bytes", 4096},
+                           {"iterations", 50},
+                           {"fault", "corrupt-one-byte"}});
+      EXPECT_EQ(ran.client.value("trouble", ""), "wrong") << ran.client.dump();
+      EXPECT_NE(error_of(ran).find("byte 0 of slot"), std::string::npos) << ran.client.dump();
+    }
+}
+
+TEST_F(Verbs, LossIsStoodAndAPathThatLosesAllIsNamedInTime) {
+  lose(endpoint(0).port, 0.02);
+  const Ran some = run({{"operation", "write"}, {"bytes", 4096}, {"iterations", 500}});
+  expect_good(some);
+  lose(endpoint(0).port, 1);
+  const Time begin = std::chrono::steady_clock::now();
+  const Ran none = run({{"operation", "write"}, {"bytes", 4096}, {"iterations", 500}, {"timeout", 14}},
+                       {{"precheck", "skip"}, {"deadlineMs", 15000}});
+  EXPECT_EQ(none.client_exit, 2);
+  EXPECT_NE(error_of(none).find("RETRY_EXC_ERR"), std::string::npos) << none.client.dump();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
+  const Ran checked = run({{"operation", "write"}});
+  EXPECT_EQ(checked.client.value("trouble", ""), "transport") << checked.client.dump();
+}
+
+TEST_F(Verbs, TheDeadlineHoldsWhereRetriesWouldNot) {
+  expect_good(run({{"bytes", 4096}, {"iterations", 10}}));  // the neighbours are known from here on
+  lose(endpoint(0).port, 1);
+  // 4.096 us * 2^21 and six retries: a minute.
+  const Ran ran = run({{"operation", "write"}, {"bytes", 4096}, {"timeout", 21}, {"stallMs", 60000}},
+                      {{"precheck", "skip"}, {"deadlineMs", 8000}});
+  EXPECT_EQ(ran.client_exit, 2);
+  EXPECT_NE(error_of(ran).find("deadline"), std::string::npos) << ran.client.dump();
+}
+
+TEST_F(Verbs, APeerThatDiesIsNamed) {
+  for (const char* measure : {"bandwidth", "latency"}) {
+    std::uint16_t port = 0;
+    Process server = start_server(endpoint(0), endpoint(1), port);
+    Process client = start_probe(client_order(
+        endpoint(0), endpoint(1), port, {{"measure", measure}, {"iterations", 0}, {"durationMs", 30000}}));
+    const std::uint64_t before = packets_received();
+    const Time deadline = within(20);
+    while (packets_received() < before + 100 && std::chrono::steady_clock::now() < deadline) {
+    }
+    server.kill();
+    const json said = json::parse(client.line(within(20)), nullptr, false);
+    ASSERT_TRUE(said.is_object()) << measure;
+    EXPECT_EQ(said.value("trouble", ""), "path") << said.dump();
+    EXPECT_NE(said.value("error", "").find("its program ended or died"), std::string::npos) << said.dump();
+  }
+}
+
+TEST_F(Verbs, WhatIsInTheWayIsToldBeforeTraffic) {
+  const auto why = [&](const json& workload, const json& more = json::object()) {
+    const Ran ran = run(workload, more);
+    EXPECT_EQ(ran.client.value("trouble", ""), "transport") << ran.client.dump();
+    EXPECT_FALSE(ran.client.contains("result")) << ran.client.dump();
+    return error_of(ran);
+  };
+  EXPECT_EQ(
+      why(json::object(), {{"device", "rxe2"}}),
+      "rxe2 does not have a RoCE v2 GID of 10.0.0.1 (0000:0000:0000:0000:0000:ffff:0a00:0001): rxe1 has it "
+      "as RoCE v2 on h1");
+  set_mtu("", endpoint(0).port, 1500);
+  EXPECT_EQ(why({{"pathMtu", 4096}}), "h1's MTU of 1500 gives an RDMA MTU of 1024, below the 4096 asked for");
+  set_mtu("", endpoint(0).port, 4200);
+  set_mtu(RxeFabric::switch_netns(), endpoint(1).far_port, 1500);
+  EXPECT_NE(why(json::object()).find("packets of 4156 bytes do not pass to 10.0.0.2, small ones do"),
+            std::string::npos);
+  set_mtu(RxeFabric::switch_netns(), endpoint(1).far_port, 4200);
+  expect_good(run({{"iterations", 10}}));
+}
+
+TEST_F(Verbs, AMemlockLimitIsNamedBeforeTheKernelRefuses) {
+  // The bounding set is the thread's: what it starts lacks the capability though it is root.
+  std::thread without([&] {
+    ASSERT_EQ(prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK), 0);
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_MEMLOCK, &before), 0);
+    const rlimit low{65536, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &low), 0);
+    const Ran checked = run({{"bytes", 65536}});
+    const Ran tried = run({{"bytes", 65536}}, {{"precheck", "skip"}});
+    EXPECT_EQ(setrlimit(RLIMIT_MEMLOCK, &before), 0);
+    EXPECT_EQ(checked.client.value("trouble", ""), "transport") << checked.client.dump();
+    EXPECT_NE(error_of(checked).find("may lock 65536 bytes of memory"), std::string::npos)
+        << checked.client.dump();
+    EXPECT_NE(error_of(tried).find("RLIMIT_MEMLOCK"), std::string::npos) << tried.client.dump();
+  });
+  without.join();
+}
+
+}  // namespace
+}  // namespace lockstep
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "verbs-probe")
+    return lockstep::bench::verbs::verbs_probe_main(argc - 1, argv + 1);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,158 @@
+// Our verbs workloads beside perftest's, on the same Soft-RoCE pair, in turns, so that what else the machine
+// does falls on both. Emulation is noisy (30 %): each round's two runs give one ratio, and what is judged is
+// the 95 % confidence interval of their geometric mean. A row fails only if the interval excludes the goal:
+// bandwidth at least equal, median latency at most 1.05 times. tests/perf/verbs_vs_perftest.sh runs it;
+// README.md there.
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+#include "bench/verbs/run.hpp"
+#include "tests/vm/verbs_pair.hpp"
+
+namespace lockstep {
+namespace {
+
+struct Row {
+  const char* name;
+  std::vector<std::string> perftest;  // the tool and what makes it do the same
+  const char* operation;
+  const char* service;
+  bool latency;
+  unsigned bytes;
+  unsigned iterations;
+};
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+const Row kRows[] = {
+    {"write_bw_64K", {"ib_write_bw"}, "write", "RC", false, 65536, 2000},
+    {"read_bw_64K", {"ib_read_bw"}, "read", "RC", false, 65536, 2000},
+    {"send_bw_64K", {"ib_send_bw"}, "send", "RC", false, 65536, 2000},
+    {"write_bw_4K", {"ib_write_bw"}, "write", "RC", false, 4096, 10000},
+    {"write_lat_8", {"ib_write_lat"}, "write", "RC", true, 8, 5000},
+    {"read_lat_8", {"ib_read_lat"}, "read", "RC", true, 8, 5000},
+    {"send_lat_8", {"ib_send_lat"}, "send", "RC", true, 8, 5000},
+    {"send_lat_ud_8", {"ib_send_lat", "-c", "UD"}, "send", "UD", true, 8, 5000},
+};
+constexpr int kRounds = 12;
+// Student's t, 97.5 %, 11 degrees of freedom.
+constexpr double kStudent = 2.201;
+constexpr int kTimeout = 17;  // of queue pairs, of both: verbs_test.cpp says why
+
+class BesidePerftest : public RxeLab, public ::testing::WithParamInterface<Row> {
+ protected:
+  // Bytes a second, or the median latency in seconds; 0: no figure.
+  double ours() const {
+    const Row& row = GetParam();
+    const Ran ran = run_between(endpoint(0), endpoint(1),
+                                {{"operation", row.operation},
+                                 {"service", row.service},
+                                 {"measure", row.latency ? "latency" : "bandwidth"},
+                                 {"bytes", row.bytes},
+                                 {"iterations", row.iterations},
+                                 {"timeout", kTimeout}});
+    if (ran.client_exit != 0) {
+      std::printf("  ours: %s\n", ran.client.value("error", "").c_str());
+      return 0;
+    }
+    const json& result = ran.client["result"];
+    return row.latency ? result["latencyNs"].value("p50", 0.0) / 1e9 : result.value("bytesPerSecond", 0.0);
+  }
+
+  double perftests() {
+    const Row& row = GetParam();
+    std::vector<std::string> words = row.perftest;
+    const auto add = [&words](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
+    // GID 1 is the address's, as RoCE v2 (rxe_lab.hpp); -F: do not mind the CPU's frequency.
+    add({"-x", "1", "-s", std::to_string(row.bytes), "-n", std::to_string(row.iterations), "-u",
+         std::to_string(kTimeout), "-F", "-p", std::to_string(++port_), "-d"});
+    std::vector<std::string> far = words;
+    far.push_back(endpoint(1).device);
+    words.push_back(endpoint(0).device);
+    words.push_back(endpoint(1).address);
+    Process server(far);
+    const Time deadline = within(30);
+    while (!listening(port_) && std::chrono::steady_clock::now() < deadline) {
+    }
+    Process client(words);
+    std::istringstream lines(client.all(within(30)));
+    (void)client.exit_code(within(5));
+    (void)server.exit_code(within(5));
+    // "#bytes #iterations peak average rate", or "#bytes #iterations min max typical average ..." in
+    // microseconds.
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream numbers(line);
+      unsigned bytes = 0;
+      double skip = 0;
+      double figure = 0;
+      if (!(numbers >> bytes >> skip) || bytes != row.bytes) continue;
+      if (row.latency && numbers >> skip >> skip >> figure) return figure / 1e6;
+      if (!row.latency && numbers >> skip >> figure) return figure * 1048576;  // its MB is 2^20
+    }
+    std::printf("  perftest: %s\n", lines.str().c_str());
+    return 0;
+  }
+
+  // proc_net(5): state 0A of this local port.
+  static bool listening(int port) {
+    char wanted[16];
+    std::snprintf(wanted, sizeof wanted, ":%04X ", static_cast<unsigned>(port));
+    for (const char* path : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+      std::ifstream table(path);
+      for (std::string line; std::getline(table, line);)
+        if (line.find(wanted) != std::string::npos && line.find(" 0A ") != std::string::npos) return true;
+    }
+    return false;
+  }
+
+ private:
+  int port_ = 18600;
+};
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return (values[values.size() / 2] + values[(values.size() - 1) / 2]) / 2;
+}
+
+TEST_P(BesidePerftest, IsAtLeastAsGood) {
+  std::vector<double> mine;
+  std::vector<double> theirs;
+  for (int round = 0; round < kRounds; ++round) {
+    // Each goes first in turn.
+    const double first = round % 2 == 0 ? ours() : perftests();
+    const double second = round % 2 == 0 ? perftests() : ours();
+    if (first <= 0 || second <= 0) continue;
+    mine.push_back(round % 2 == 0 ? first : second);
+    theirs.push_back(round % 2 == 0 ? second : first);
+  }
+  ASSERT_GE(mine.size(), 8U) << "too few rounds with a figure of both";
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < mine.size(); ++i) logs.push_back(std::log(mine[i] / theirs[i]));
+  const auto count = static_cast<double>(logs.size());
+  const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
+  double squares = 0;
+  for (const double one : logs) squares += (one - mean) * (one - mean);
+  const double half = kStudent * std::sqrt(squares / (count - 1) / count);
+  const double low = std::exp(mean - half);
+  const double high = std::exp(mean + half);
+  const bool latency = GetParam().latency;
+  std::printf("RESULT %-14s ours %8.2f %s  perftest %8.2f  ratio %.3f (95 %% of %.3f to %.3f, %zu rounds)\n",
+              GetParam().name, median_of(mine) * (latency ? 1e6 : 1e-6), latency ? "us" : "MB/s",
+              median_of(theirs) * (latency ? 1e6 : 1e-6), std::exp(mean), low, high, mine.size());
+  const double goal = latency ? 1.05 : 1;
+  EXPECT_TRUE(latency ? low <= goal : high >= goal);
+}
+
+INSTANTIATE_TEST_SUITE_P(Verbs, BesidePerftest, ::testing::ValuesIn(kRows),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+}  // namespace
+}  // namespace lockstep
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "verbs-probe")
+    return lockstep::bench::verbs::verbs_probe_main(argc - 1, argv + 1);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
