@@ -3,21 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "reconciler/engine/effects.hpp"
 #include "reconciler/engine/runner.hpp"
 #include "reconciler/engine/windows.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
-
-// Waits on the executor, less when asked to stop.
-void wait(Executor& executor, std::chrono::milliseconds how_long, const std::stop_token& stop) {
-  bool over = false;
-  const std::uint64_t timer = executor.at(executor.now() + how_long, [&over] { over = true; });
-  while (!over && !stop.stop_requested() && executor.step()) {
-  }
-  if (!over) executor.cancel(timer);
-}
 
 class Application {
  public:
@@ -29,8 +21,9 @@ class Application {
         plan_(plan),
         options_(options),
         progress_(progress),
-        stop_(std::move(stop)),
-        owed_(steps_of(options.owed)) {}
+        stop_(stop),
+        owed_(steps_of(options.owed)),
+        effects_(fleet, executor, ledger, options, std::move(stop)) {}
 
   ApplyReport run() {
     if (plan_.empty() && owed_.empty()) return std::move(report_);
@@ -41,7 +34,7 @@ class Application {
     if (!plan_.refusals.empty() && !options_.refusals_approved) {
       refuse_all(plan_.refusals.front());
     } else {
-      remember_effects();
+      effects_.remember(joined(owed_, plan_.steps));
       run_waves();
     }
     report_.verdict = report_.undo ? report_.verdict : judge();
@@ -83,43 +76,6 @@ class Application {
     return report_;
   }
 
-  // The devices of some steps and those at the other ends of their cables.
-  std::vector<std::size_t> around(const std::vector<Step>& steps) const {
-    std::set<std::size_t> devices;
-    std::set<std::string> names;
-    for (const Step& step : steps) names.insert(step.device);
-    for (const std::string& name : names)
-      if (const auto index = fleet_.find(name)) devices.insert(*index);
-    for (const Cable& cable : fleet_.wiring().cables) {
-      if (names.contains(cable.a.device))
-        if (const auto index = fleet_.find(cable.b.device)) devices.insert(*index);
-      if (names.contains(cable.b.device))
-        if (const auto index = fleet_.find(cable.a.device)) devices.insert(*index);
-    }
-    return {devices.begin(), devices.end()};
-  }
-
-  // An undo is carried through.
-  bool must_stop() const { return !undoing_ && stop_.stop_requested(); }
-
-  std::vector<DeviceState> look_at(std::vector<std::size_t> devices) {
-    ObserveOptions look;
-    look.timeout = options_.observe_timeout;
-    look.only = std::move(devices);
-    return observe(fleet_, executor_, look, undoing_ ? std::stop_token() : stop_);
-  }
-
-  // Which effects hold before anything is touched: those must hold again after every wave, and after an undo.
-  void remember_effects() {
-    const std::vector<std::size_t> devices = around(joined(owed_, plan_.steps));
-    const std::vector<DeviceState> states = look_at(devices);
-    for (const std::size_t device : devices)
-      for (const Leaf& want : fleet_[device].intent->want.leaves())
-        if (schema_row(want.path.row()).facet == Facet::effect &&
-            satisfies(want.path.row(), want.value, states[device].observation.have.value(want.path)))
-          held_.emplace(device, want.path);
-  }
-
   void run_waves() {
     Runner runner(fleet_, executor_, ledger_, plan_, report_.change_id, options_, progress_, stop_);
     const std::uint32_t waves = plan_.waves();
@@ -131,7 +87,7 @@ class Application {
       const std::vector<Step> written = runner.written();
       const bool last = wave == waves;
       if (const std::vector<Step> touched = with_remedies(written, wave); !touched.empty())
-        settle_effects(touched, last);
+        settle(touched, last);
       const bool failed = runner.wave_failed(wave);
       if (failed && !last)
         runner.skip_from(wave + 1, StepState::skipped, "wave " + std::to_string(wave) + " did not succeed");
@@ -163,111 +119,15 @@ class Application {
                        [wave](const Step& step) { return step.wave == wave && step.live; });
   }
 
-  // Effects that must be there, of the devices of some steps and their neighbours: all that are wanted (at
-  // the end), or those that were there before (in between, and after an undo). Looks again and again until
-  // they are, or the settling time is over; then remedies, once.
-  void settle_effects(const std::vector<Step>& touched, bool all) {
+  void settle(const std::vector<Step>& touched, bool all) {
     if (progress_.phase) progress_.phase("verify");
-    bool cured = false;
-    while (true) {
-      report_.effects = wait_for_effects(touched, all);
-      if (report_.effects.empty() || cured || !all || must_stop()) return;
-      if (!cure_open()) return;
-      cured = true;
-    }
-  }
-
-  std::vector<OpenEffect> wait_for_effects(const std::vector<Step>& touched, bool all) {
-    std::vector<std::size_t> devices = around(touched);
-    const Time until = executor_.now() + options_.settle_time;
-    std::chrono::milliseconds pause = options_.poll_min;
-    while (true) {
-      std::vector<OpenEffect> open;
-      std::vector<std::size_t> again;
-      const std::vector<DeviceState> states = look_at(devices);
-      for (const std::size_t device : devices) {
-        const std::size_t before = open.size();
-        add_open(device, states[device], all, touched, open);
-        if (open.size() > before) again.push_back(device);
-      }
-      if (again.empty() || executor_.now() >= until || must_stop()) return open;
-      devices = std::move(again);
-      wait(executor_, pause, undoing_ ? std::stop_token() : stop_);
-      pause = std::min(pause * 2, options_.poll_max);
-    }
-  }
-
-  // What could not be read counts where it was there before, or where we wrote; what a neighbour does not
-  // tell now and did not tell before is none of this change's.
-  void add_open(std::size_t device, const DeviceState& state, bool all, const std::vector<Step>& touched,
-                std::vector<OpenEffect>& open) const {
-    const std::string& name = fleet_[device].name;
-    for (const Change& effect : state.difference.effects)
-      if (all || held_.contains({device, effect.path})) open.push_back({name, effect, ""});
-    const bool ours = all && std::any_of(touched.begin(), touched.end(),
-                                         [&name](const Step& step) { return step.device == name; });
-    for (const Leaf& want : state.difference.unobserved) {
-      if (schema_row(want.path.row()).facet != Facet::effect) continue;
-      if (!ours && !held_.contains({device, want.path})) continue;
-      open.push_back({name, Change{want.path, {}, want.value, want.origin}, why_unread(state, want.path)});
-    }
-  }
-
-  static std::string why_unread(const DeviceState& state, Path path) {
-    for (const Unread& unread : state.observation.unread)
-      if (is_unread({unread}, path)) return unread.why.text();
-    return "it could not be read";
-  }
-
-  // Bounded: each open effect that some driver offers a remedy for is cured once in a run, and no more often
-  // than it allows. False: nothing to try.
-  bool cure_open() {
-    bool tried = false;
-    std::size_t running = 0;
-    for (const OpenEffect& open : report_.effects) {
-      if (!open.unread.empty()) continue;
-      const std::size_t device = *fleet_.find(open.device);
-      for (Attached* const attached : fleet_[device].drivers) {
-        if (attached->remedy == nullptr) continue;
-        const auto offer = attached->remedy->offer(open.change);
-        if (!offer) continue;
-        const auto counted = count_cure(ledger_, open.device, *offer, executor_.wall_time());
-        if (!counted) {
-          report_.notes.push_back(counted.error().what);
-          break;
-        }
-        tried = true;
-        ++running;
-        if (offer->disruption != Disruption::none) late_cures_.push_back(step_of(open, *offer));
-        report_.notes.push_back(open.device + ": remedy '" + offer->name + "' for " +
-                                open.change.path.text());
-        Remedy* const remedy = attached->remedy;
-        executor_.start(Job{
-            .key = open.device,
-            .lane = fleet_[device].lane,
-            .deadline = executor_.now() + options_.apply_timeout,
-            .run = [remedy, change = open.change](
-                       const Call& call) { [[maybe_unused]] const auto done = remedy->cure(change, call); },
-            .done = [&running](Outcome) { --running; }});
-        break;
-      }
-    }
-    while (running > 0 && executor_.step()) {
-    }
-    return tried;
-  }
-
-  static Step step_of(const OpenEffect& open, const Remedy::Offer& offer) {
-    Step step;
-    step.device = open.device;
-    step.remedy = offer.name;
-    step.changes = {{open.change.path, open.change.was, open.change.want, 0, false}};
-    return step;
+    report_.effects = effects_.settle(touched, all);
+    for (std::string& one : effects_.take_notes()) report_.notes.push_back(std::move(one));
   }
 
   // Remedies that were carried out and can have changed how traffic goes: measured as a change is.
   std::vector<Step> cures(const Runner& runner) const {
-    std::vector<Step> out = late_cures_;
+    std::vector<Step> out = effects_.cures();
     for (const Step& step : plan_.steps)
       if (!step.remedy.empty() && step.disruption != Disruption::none &&
           runner.results()[step.id - 1].state == StepState::done)
@@ -295,7 +155,7 @@ class Application {
             .done = [&over](Outcome) { over = true; }});
     bool cancelled = false;
     while (!over && executor_.step())
-      if (must_stop() && !std::exchange(cancelled, true)) executor_.cancel(job);
+      if (effects_.must_stop() && !std::exchange(cancelled, true)) executor_.cancel(job);
     Answer out{{GateVerdict::unknown, "no verdict in time"}, false};
     if (*answer && **answer) out = {***answer, true};
     if (*answer && !**answer) out.gate.why = (*answer)->error().text();
@@ -319,7 +179,7 @@ class Application {
     const std::vector<Step> cured = cures(runner);
     if (gates_ == 0 || std::any_of(left_out_.begin(), left_out_.end(), wrote_nothing))
       return joined(all, cured);
-    std::vector<Step> since = late_cures_;  // they come last
+    std::vector<Step> since = effects_.cures();  // they come last
     for (const Step& step : joined(runner.written(), cured))
       if (!judged_.contains(step.id)) since.push_back(step);
     return since;
@@ -373,12 +233,12 @@ class Application {
   // True: all is as it was.
   bool undo(const std::vector<Step>& written, const std::vector<Step>& not_done) {
     if (progress_.phase) progress_.phase("undo");
-    undoing_ = true;
+    effects_.hold_out();
     Plan done;
     done.steps = written;
     report_.verdict = ApplyVerdict::undo_failed;
     report_.undo = Plan{};
-    const std::vector<DeviceState> now = look_well(written);
+    const std::vector<DeviceState> now = effects_.look_well(written);
     const UndoInput back = undo_of(done, fleet_, now, options_.policy_for);
     report_.notes.insert(report_.notes.end(), back.left_out.begin(), back.left_out.end());
     Result<Plan> reverse = make_plan(back.input);
@@ -403,45 +263,13 @@ class Application {
         std::all_of(report_.undo_steps.begin(), report_.undo_steps.end(), [](const StepResult& one) {
           return one.state == StepState::done || one.state == StepState::nothing_to_do;
         });
-    settle_effects(written, false);
+    settle(written, false);
     if (const auto again =
             measure(blast_radius(written, fleet_.wiring()), blast_radius(not_done, fleet_.wiring())))
       report_.gate_after_undo = again->gate;
     if (whole && report_.effects.empty()) report_.verdict = ApplyVerdict::undone;
     note(ledger_.end(*begun, std::string(to_string(report_.verdict))));
     return report_.verdict == ApplyVerdict::undone;
-  }
-
-  // The devices of some steps and their neighbours: again where something that was written could not be read,
-  // or is found as it was before, as reads may lag behind writes; of those looks the one that shows most.
-  std::vector<DeviceState> look_well(const std::vector<Step>& steps) {
-    std::map<std::size_t, std::vector<const Step*>> of;
-    for (const Step& step : steps)
-      if (const auto device = fleet_.find(step.device)) of[*device].push_back(&step);
-    std::vector<DeviceState> best = look_at(around(steps));
-    std::chrono::milliseconds pause = options_.poll_min;
-    for (int look = 1; look < kLooksMax; ++look, pause *= 2) {
-      std::vector<std::size_t> again;
-      for (const auto& [device, those] : of)
-        if (not_shown(those, best[device]) > 0) again.push_back(device);
-      if (again.empty()) break;
-      wait(executor_, pause, {});
-      std::vector<DeviceState> states = look_at(again);
-      for (const std::size_t device : again)
-        if (not_shown(of[device], states[device]) < not_shown(of[device], best[device]))
-          best[device] = std::move(states[device]);
-    }
-    return best;
-  }
-
-  // How many of the leaves that some steps wrote are unread, or as they were before.
-  static std::size_t not_shown(const std::vector<const Step*>& steps, const DeviceState& state) {
-    std::size_t count = 0;
-    for (const Step* const step : steps)
-      for (const PlannedChange& change : step->changes)
-        count += is_unread(state.observation.unread, change.path) ||
-                 state.observation.have.value(change.path) == change.was;
-    return count;
   }
 
   // "7", or "5, 6 and 7" where owed ones go with it.
@@ -482,14 +310,12 @@ class Application {
   std::stop_token stop_;
   const std::vector<Step> owed_;  // what earlier runs wrote
   ApplyReport report_;
-  bool undoing_ = false;
   bool answered_ = false;             // all that was written was judged, or taken back
   std::size_t gates_ = 0;             // that judged some of it
   std::set<std::uint32_t> judged_;    // steps that wrote before the last of them
   std::set<std::uint32_t> left_out_;  // steps whose paths it did not measure
-  std::vector<Step> late_cures_;      // of effects that were open in the end
   bool only_cured_ = false;           // the gate failed, and there is nothing to take back
-  std::set<std::pair<std::size_t, Path>> held_;
+  Effects effects_;
 };
 
 }  // namespace

@@ -132,12 +132,14 @@ class Watch {
     heal();
   }
 
-  // Another boot, or other ports: what the device can do may be another thing.
+  // Another boot, or other ports (what can only be found there): what the device can do may be another thing.
   bool has_moved(std::size_t device, const DeviceState& state) {
     if (!state.reachable || !state.errors.empty()) return false;
     std::string ground = state.observation.boot_id;
-    for (const Leaf& port : state.observation.have.of_row(row("interface[*]")))
-      ground += " " + std::string(port.path.key(0));
+    for (const Leaf& leaf : state.observation.have.leaves()) {
+      const Row& row = schema_row(leaf.path.row());
+      if (row.type == LeafType::present && row.takes == Takes::read_only) ground += " " + leaf.path.text();
+    }
     const bool moved = !ground_[device].empty() && ground_[device] != ground;
     ground_[device] = std::move(ground);
     return moved;
