@@ -72,6 +72,12 @@ LinuxPart* part_of(const PartOfRow& parts, const Change& change) {
   return found == parts.end() ? nullptr : found->second;
 }
 
+// A row that one part carries here is carried elsewhere on other machines (a port's traffic classes).
+void add_rows(std::vector<RowId>& to, const std::vector<RowId>& rows) {
+  for (const RowId one : rows)
+    if (std::find(to.begin(), to.end(), one) == to.end()) to.push_back(one);
+}
+
 class LinuxDriver : public Driver, public Preview {
  public:
   explicit LinuxDriver(LinuxTarget target)
@@ -121,10 +127,8 @@ Traits LinuxDriver::traits() const {
   out.reads = linux_map::rows_read();
   out.writes = linux_map::rows_written();
   for (const auto& part : parts_) {
-    const std::vector<RowId> reads = part->reads();
-    const std::vector<RowId> writes = part->writes();
-    out.reads.insert(out.reads.end(), reads.begin(), reads.end());
-    out.writes.insert(out.writes.end(), writes.begin(), writes.end());
+    add_rows(out.reads, part->reads());
+    add_rows(out.writes, part->writes());
   }
   if (!target_.lldpd_socket.empty())
     out.reads.insert(out.reads.end(), {linux_map::kPeer, linux_map::kLldpAgent});
@@ -141,8 +145,7 @@ Traits LinuxDriver::traits() const {
       out.incapable.push_back({linux_map::kSysctl, {name}, std::move(why)});
   (void)entered;  // a device that is not there now is told by observe()
   for (const Incapable& one : out.incapable)
-    for (auto* rows : {&out.reads, &out.writes})
-      if (std::find(rows->begin(), rows->end(), one.row) == rows->end()) rows->push_back(one.row);
+    for (auto* rows : {&out.reads, &out.writes}) add_rows(*rows, {one.row});
   return out;
 }
 
@@ -166,11 +169,15 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
     out.boot_id = boot_id();
     state.emplace(read_host(linux_map::wanted_for(scope), names, call));
     if (!*state) return;
+    if (!target_.software_rate)
+      (*state)->queueing.clear();  // no scheduler of ours is on this machine's ports
     for (const auto& part : parts_) part->read(scope, (*state)->network.links, tree, out.unread, call);
   }));
   if (!*state) return wrap(target_.device, state->error());
   linux_map::leaves(**state, scope, named, tree, out.unread);
   out.notes = linux_map::marker_notes(**state);
+  for (const auto& part : parts_)
+    for (std::string& note : part->notes()) out.notes.push_back(std::move(note));
   if (!target_.lldpd_socket.empty() && (scope.wants(linux_map::kPeer) || scope.wants(linux_map::kLldpAgent)))
     linux_map::lldp_leaves(ask_lldpd(target_.lldpd_socket, call), (*state)->network, scope, tree, out.unread);
   out.have = tree.build();

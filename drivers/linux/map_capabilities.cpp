@@ -25,9 +25,7 @@ using netlink::Socket;
 // Rows behind one question to the kernel.
 constexpr RowId kEcnRows[] = {row("interface[*]/class[*]/ecn-max"), row("interface[*]/class[*]/ecn-min"),
                               row("interface[*]/class[*]/ecn-probability")};
-constexpr RowId kSchedulerRows[] = {row("interface[*]/rate"),           row("interface[*]/class[*]"),
-                                    row("interface[*]/class[*]/dscp"),  row("interface[*]/class[*]/max-rate"),
-                                    row("interface[*]/class[*]/share"), row("interface[*]/class[*]/strict")};
+constexpr RowId kRate = row("interface[*]/rate");
 constexpr RowId kEcnThreshold = row("interface[*]/ecn-threshold");
 constexpr RowId kPriority = row("interface[*]/class[*]/priority");
 constexpr std::uint32_t kLoopback = 1;  // in every namespace: LOOPBACK_IFINDEX (net/net_namespace.h)
@@ -89,11 +87,6 @@ const std::string& marker_reason() {
   return reason;
 }
 
-void add(std::vector<Incapable>& out, std::span<const RowId> rows, const std::vector<std::string>& keys,
-         const std::string& reason) {
-  for (const RowId one : rows) out.push_back(Incapable{one, keys, reason});
-}
-
 Result<Done> probe_ports(std::vector<Incapable>& out, const Call& call) {
   TRY(Socket socket, Socket::open(NETLINK_ROUTE));
   TRY(const auto links, read_links(socket, call));
@@ -125,12 +118,14 @@ Result<std::vector<Incapable>> probe_capabilities(bool software_rate, const std:
                                                   const Call& call) {
   std::vector<Incapable> out;
   TRY_DONE(probe_ports(out, call));
-  add(out, std::span(&kPriority, 1), {},
-      "an untagged packet carries no 802.1p priority, and HTB has no use for one");
+  if (software_rate)
+    out.push_back(
+        {kPriority, {}, "an untagged packet carries no 802.1p priority, and HTB has no use for one"});
+  else
+    out.push_back({kRate, {}, std::string(kOwnSchedulers)});
   for (const RowId one : {kEcnRows[0], kEcnRows[1], kEcnRows[2], kEcnThreshold})
     if (std::string why = why_no_marking(one, software_rate, call); !why.empty())
       out.push_back(Incapable{one, {}, std::move(why)});
-  if (!software_rate) add(out, kSchedulerRows, {}, std::string(kOwnSchedulers));
   for (const std::string& name : sysctls) {
     auto value = read_sysctl(name);
     if (!value && value.error().kind == ErrorKind::unsupported)

@@ -29,6 +29,8 @@ class LinuxPart {
   // The leaves of the rows that the scope wants.
   virtual void read(const Scope& scope, const std::vector<Link>& ports, TreeBuilder& tree,
                     std::vector<Unread>& unread, const Call& call) = 0;
+  // What the last read() saw of others that have a hand in it, in words.
+  virtual std::vector<std::string> notes() const { return {}; }
   // Changes of this part's rows that follow each other in one apply. One answer each; none: done.
   virtual std::vector<std::optional<Error>> apply(const ChangeSet& changes, const std::vector<Link>& ports,
                                                   const Call& call) = 0;

@@ -6,7 +6,7 @@ namespace lockstep {
 
 std::vector<std::unique_ptr<LinuxPart>> linux_parts(const LinuxTarget& target) {
   std::vector<std::unique_ptr<LinuxPart>> out;
-  out.push_back(make_dcb_part(target.root));
+  out.push_back(make_dcb_part(target.root, !target.software_rate));
   out.push_back(make_rdma_part(target));
   out.push_back(host_part(target));
   return out;

@@ -22,12 +22,17 @@ bool follows(Path leaf, Path written) {
   const std::string what = pattern_of(leaf);
   // rtnetlink(7): the kernel flushes the routes over a port that lost its address or was shut.
   if (what == "route[*]") return by == "interface[*]/address[*]" || by == "interface[*]/admin";
-  // A DSCP is in one class: what one takes, another loses; and the last class takes the rest.
-  if (what == "interface[*]/class[*]/dscp") return by == what;
+  // A DSCP is in one class: what one takes, another loses; and the last class takes the rest. So is a
+  // priority, and on a port of hardware a class is there by its priorities. Where the kernel has no table of
+  // it, trust is by the DSCPs.
+  if (what == "interface[*]/class[*]/dscp") return by == what || by == "interface[*]/trust";
+  if (what == "interface[*]/trust") return by == "interface[*]/class[*]/dscp";
+  if (what == "interface[*]/class[*]/priority") return by == what || by == "interface[*]/class[*]";
+  if (what.starts_with("interface[*]/class[*]") && by == "interface[*]/class[*]/priority") return true;
   // One marker is made of three leaves, which the schema has in one commit unit.
   if (what.starts_with("interface[*]/class[*]/ecn-")) return by.starts_with("interface[*]/class[*]/ecn-");
-  // 802.1Qaz: a strict class has no share.
-  if (what == "interface[*]/class[*]/share") return by == "interface[*]/class[*]/strict";
+  // 802.1Qaz: a strict class has no share, and the shares sum to 100 %.
+  if (what == "interface[*]/class[*]/share") return by == what || by == "interface[*]/class[*]/strict";
   return false;
 }
 
@@ -108,7 +113,8 @@ void Contract::prepare(const Sample& sample) {
   const Traits traits = driver().traits();
   Intent intent;
   for (const auto& [leaf, value] : sample.before)
-    if (contains(traits.writes, path(leaf).row())) intent.want.set(path(leaf), value);
+    if (contains(traits.writes, path(leaf).row()) && incapable(traits, path(leaf)) == nullptr)
+      intent.want.set(path(leaf), value);
   if (!intent.want.empty()) done(diff(intent, observed()).changes);
 }
 

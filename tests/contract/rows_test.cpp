@@ -106,7 +106,7 @@ class Rows : public Contract {
     write(leaf, sample.first, sample.together);
     const Tree created = config_of(observed().have);
     if (sample.second) {
-      write(leaf, sample.second);
+      write(leaf, sample.second, sample.with_second);
       undo_to(created, "a change undone");
     }
     remove(leaf);

@@ -16,8 +16,9 @@ struct Sample {
   Value first;
   Value second = {};  // none: a row that is there or not
   std::vector<std::pair<std::string, Value>> before = {};
-  std::vector<std::pair<std::string, Value>> together =
-      {};  // of one commit unit: made in the same change set
+  // Of one commit unit: made in the same change set, as the first value and as the second one.
+  std::vector<std::pair<std::string, Value>> together = {};
+  std::vector<std::pair<std::string, Value>> with_second = {};
 };
 
 // A row of the schema that no driver of a real device carries.
@@ -78,10 +79,16 @@ inline std::vector<Sample> samples() {
                                                          {"interface[rail0]/admin", yes}};
   const std::vector<std::pair<std::string, Value>> rate = {{"interface[rail0]/rate", number(1'000'000'000)}};
   std::vector<std::pair<std::string, Value>> one_class = rate;
+  // 802.1Qaz: shares sum to 100 %, so one class's share is another's.
   one_class.insert(one_class.end(), {{"interface[rail0]/class[0]", there},
                                      {"interface[rail0]/class[0]/share", number(50)},
+                                     {"interface[rail0]/class[0]/strict", no},
                                      {"interface[rail0]/class[3]", there},
-                                     {"interface[rail0]/class[3]/share", number(20)}});
+                                     {"interface[rail0]/class[3]/share", number(50)},
+                                     {"interface[rail0]/class[3]/strict", no}});
+  const auto other_share = [&](std::int64_t share) {
+    return std::vector<std::pair<std::string, Value>>{{"interface[rail0]/class[0]/share", number(share)}};
+  };
   const std::pair<std::string, Value> ecn_max{"interface[rail0]/class[3]/ecn-max", number(400000)};
   const std::pair<std::string, Value> ecn_min{"interface[rail0]/class[3]/ecn-min", number(100000)};
   const std::pair<std::string, Value> ecn_probability{"interface[rail0]/class[3]/ecn-probability", number(5)};
@@ -141,8 +148,9 @@ inline std::vector<Sample> samples() {
       {"interface[rail0]/class[3]/ecn-probability", number(5), number(10), one_class, {ecn_max, ecn_min}},
       {"interface[rail0]/class[3]/max-rate", number(500'000'000), number(250'000'000), one_class},
       {"interface[rail0]/class[3]/priority", set({"3"}), set({"3", "4"}), one_class},
-      {"interface[rail0]/class[3]/share", number(30), number(40), one_class},
-      {"interface[rail0]/class[3]/strict", yes, no, one_class},
+      {"interface[rail0]/class[3]/share", number(30), number(40), one_class, other_share(70),
+       other_share(60)},
+      {"interface[rail0]/class[3]/strict", yes, no, one_class, other_share(100)},
       {"interface[rail0]/cnp-dscp", number(48), number(46)},
       {"interface[rail0]/congestion-control", text("none"), text("dcqcn")},
       {"interface[rail0]/dcbx", text("host ieee static"), text("lld-managed ieee")},
@@ -158,7 +166,12 @@ inline std::vector<Sample> samples() {
       {"interface[rail0]/rate", number(1'000'000'000), number(2'000'000'000)},
       {"interface[rail0]/roce-tos", number(106), number(104)},
       {"interface[rail0]/speed", number(100000), number(400000)},
-      {"interface[rail0]/trust", text("dscp"), text("pcp")},
+      {"interface[rail0]/trust",
+       text("dscp"),
+       text("pcp"),
+       {},
+       {{"interface[rail0]/class[3]/dscp", set({"26"})}},
+       {{"interface[rail0]/class[3]/dscp", Value{}}}},
       {"interface[rail0]/vlans", set({"10"}), set({"10", "20"})},
       {"interface[rail0]/vrf", text("red"), text("blue"), {{"vrf[red]", there}, {"vrf[blue]", there}}},
       {"kernel/module[rdma_ucm]", there},

@@ -111,9 +111,12 @@ class Namespaced final : public Subject {
                    "interface[*]/class[*]/ecn-max", "interface[*]/class[*]/ecn-min",
                    "interface[*]/class[*]/ecn-probability",
                    // As long as the port is there.
-                   "interface[*]/dcbx", "interface[*]/pause", "interface[*]/pfc", "interface[*]/cnp-dscp",
-                   "interface[*]/congestion-control", "interface[*]/roce-tos"};
-    keeps_a_default = {"interface[*]/class[*]/strict"};  // a class is strict or not
+                   "interface[*]/dcbx", "interface[*]/pause", "interface[*]/pfc", "interface[*]/trust",
+                   "interface[*]/cnp-dscp", "interface[*]/congestion-control", "interface[*]/roce-tos",
+                   // A class is there by its priorities.
+                   "interface[*]/class[*]/priority"};
+    if (nics) never_unset.insert("interface[*]/class[*]/share");  // alone: the shares sum to 100 %
+    keeps_a_default = {"interface[*]/class[*]/strict"};           // a class is strict or not
   }
   ~Namespaced() override { ip({}, "netns del " + name_ + "\nnetns del " + name_ + "p\n"); }
   void touch() override {

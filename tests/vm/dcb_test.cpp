@@ -80,7 +80,7 @@ TEST_F(Dcbnl, WhatIsSetIsRead) {
 }
 
 TEST_F(Dcbnl, ARefusalIsAcknowledgedAndHidesInTheReply) {
-  make("nic0", "strict");
+  make("nic0", "bnxt");
   EXPECT_EQ(refusal(dcb::set_request("nic0", DCB_ATTR_IEEE_PFC, lossless(0x08))), 0);
   EXPECT_EQ(refusal(dcb::set_request("nic0", DCB_ATTR_IEEE_PFC, lossless(0x18))), EINVAL);
   EXPECT_EQ(read("nic0").pfc.value_or(ieee_pfc{}).pfc_en, 0x08);

@@ -30,11 +30,7 @@ class NicLab : public ::testing::Test {
     socket_.emplace(*std::move(socket));
   }
   void TearDown() override {
-    for (const std::string& name : made_) {
-      netlink::Request gone(RTM_DELLINK, NLM_F_ACK);
-      gone.header(ifinfomsg{}).put_text(IFLA_IFNAME, name);
-      EXPECT_EQ(done(gone), 0) << name;
-    }
+    while (!made_.empty()) remove(std::string(made_.back()));
   }
 
   int done(netlink::Request& request) {
@@ -51,6 +47,12 @@ class NicLab : public ::testing::Test {
     link.close_nest(nest);
     ASSERT_EQ(done(link), 0) << name;
     made_.push_back(name);
+  }
+  void remove(const std::string& name) {
+    netlink::Request gone(RTM_DELLINK, NLM_F_ACK);
+    gone.header(ifinfomsg{}).put_text(IFLA_IFNAME, name);
+    EXPECT_EQ(done(gone), 0) << name;
+    std::erase(made_, name);
   }
   Reply reply(netlink::Request request) {
     Reply out;

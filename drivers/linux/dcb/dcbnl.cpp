@@ -34,13 +34,39 @@ Result<std::vector<dcb_app>> decode_apps(Bytes bytes) {
   return out;
 }
 
+Result<std::vector<std::uint8_t>> decode_trust(Bytes bytes) {
+  std::vector<std::uint8_t> out;
+  AttributeWalk walk(bytes);
+  for (Attribute one; walk.next(one);) {
+    if (one.type != DCB_ATTR_IEEE_APP && one.type != kDcbApp) continue;
+    const auto selector = netlink::read_as<std::uint8_t>(one.payload);
+    if (!selector || one.payload.size() != sizeof(std::uint8_t))
+      return wrong("a trusted selector of a wrong size");
+    out.push_back(*selector);
+  }
+  TRY_DONE(walk.finish("DCB trust table"));
+  return out;
+}
+
+Result<Done> check_ets(const ieee_ets& ets) {
+  constexpr std::uint8_t kWhole = 100;  // percent
+  for (const std::uint8_t tc : ets.prio_tc)
+    if (tc >= IEEE_8021QAZ_MAX_TCS) return wrong("a priority in a traffic class above 7");
+  for (std::size_t tc = 0; tc < IEEE_8021QAZ_MAX_TCS; ++tc)
+    if (ets.tc_tsa[tc] == IEEE_8021QAZ_TSA_ETS && ets.tc_tx_bw[tc] > kWhole)
+      return wrong("a traffic class with a share above 100 %");
+  return Done{};
+}
+
 Result<Done> check(const PortDcb& port) {
+  constexpr std::uint64_t kRateMax = std::uint64_t{1} << 40;  // a petabit a second: no port has it
   if (port.buffer)
     for (const std::uint8_t buffer : port.buffer->prio2buffer)
       if (buffer >= DCBX_MAX_BUFFERS) return wrong("a priority in a buffer above 7");
-  if (port.ets)
-    for (const std::uint8_t tc : port.ets->prio_tc)
-      if (tc >= IEEE_8021QAZ_MAX_TCS) return wrong("a priority in a traffic class above 7");
+  if (port.maxrate)
+    for (const std::uint64_t rate : port.maxrate->tc_maxrate)
+      if (rate > kRateMax) return wrong("a maximal rate above a petabit a second");
+  if (port.ets) TRY_DONE(check_ets(*port.ets));
   return Done{};
 }
 
@@ -62,16 +88,43 @@ Request set_mode_request(std::string_view port, std::uint8_t mode) {
   return out;
 }
 
+Request app_request(std::string_view port, std::uint8_t command, std::span<const dcb_app> entries) {
+  Request out = request(RTM_SETDCB, command, port);
+  const std::size_t ieee = out.open_nest(DCB_ATTR_IEEE);
+  const std::size_t table = out.open_nest(DCB_ATTR_IEEE_APP_TABLE);
+  for (const dcb_app& one : entries) out.put_number(DCB_ATTR_IEEE_APP, one);
+  out.close_nest(table);
+  out.close_nest(ieee);
+  return out;
+}
+
+Request trust_request(std::string_view port, std::span<const std::uint8_t> selectors) {
+  Request out = request(RTM_SETDCB, DCB_CMD_IEEE_SET, port);
+  const std::size_t ieee = out.open_nest(DCB_ATTR_IEEE);
+  const std::size_t table = out.open_nest(kAppTrustTable);
+  for (const std::uint8_t one : selectors)
+    out.put_number(one == kSelectorPcp ? kDcbApp : std::uint16_t{DCB_ATTR_IEEE_APP}, one);
+  out.close_nest(table);
+  out.close_nest(ieee);
+  return out;
+}
+
 Result<PortDcb> decode_port(Bytes payload) {
   TRY(auto top, top_of(payload, "DCB reply"));
   TRY(auto ieee,
-      AttributeTable<DCB_ATTR_IEEE_MAX + 1>::parse(top.bytes(DCB_ATTR_IEEE), "DCB reply's IEEE part"));
+      AttributeTable<kAppTrustTable + 1>::parse(top.bytes(DCB_ATTR_IEEE), "DCB reply's IEEE part"));
   PortDcb out;
   out.ets = ieee.number<ieee_ets>(DCB_ATTR_IEEE_ETS);
   out.pfc = ieee.number<ieee_pfc>(DCB_ATTR_IEEE_PFC);
+  out.maxrate = ieee.number<ieee_maxrate>(DCB_ATTR_IEEE_MAXRATE);
   out.buffer = ieee.number<dcbnl_buffer>(DCB_ATTR_DCB_BUFFER);
+  out.peer_ets = ieee.number<ieee_ets>(DCB_ATTR_IEEE_PEER_ETS);
+  out.peer_pfc = ieee.number<ieee_pfc>(DCB_ATTR_IEEE_PEER_PFC);
   out.mode = top.number<std::uint8_t>(DCB_ATTR_DCBX);
   TRY(out.apps, decode_apps(ieee.bytes(DCB_ATTR_IEEE_APP_TABLE)));
+  if (ieee.has(kAppTrustTable)) {
+    TRY(out.trust, decode_trust(ieee.bytes(kAppTrustTable)));
+  }
   TRY_DONE(ieee.sound("DCB reply's IEEE part"));
   TRY_DONE(top.sound("DCB reply"));
   TRY_DONE(check(out));

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -19,12 +20,25 @@
 
 namespace lockstep::dcb {
 
+// linux/dcbnl.h of Linux 6.3, where these came: DCB_ATTR_DCB_APP_TRUST_TABLE, a nest of selectors, one byte
+// each under the attribute that their entries have in the app table, and the selector and attribute that came
+// with it.
+inline constexpr std::uint16_t kAppTrustTable = 11;
+inline constexpr std::uint16_t kDcbApp = 2;        // DCB_ATTR_DCB_APP
+inline constexpr std::uint8_t kSelectorPcp = 255;  // DCB_APP_SEL_PCP
+
 struct PortDcb {
   std::optional<ieee_ets> ets;
   std::optional<ieee_pfc> pfc;
+  std::optional<ieee_maxrate> maxrate;  // kbit/s by traffic class; 0: unbounded
   std::optional<dcbnl_buffer> buffer;
   std::vector<dcb_app> apps;
+  // Selectors, the most trusted first. None: no trust table (Linux < 6.3, or a driver without one).
+  std::optional<std::vector<std::uint8_t>> trust;
   std::optional<std::uint8_t> mode;  // DCB_CAP_DCBX_*
+  // What the DCBX peer announced, where the port's driver tells.
+  std::optional<ieee_ets> peer_ets;
+  std::optional<ieee_pfc> peer_pfc;
 };
 
 // What DCB_CMD_IEEE_GET asks for, and the payload that answers.
@@ -35,9 +49,13 @@ Result<PortDcb> decode_port(netlink::Bytes payload);
 template <class T>
 netlink::Request set_request(std::string_view port, std::uint16_t attribute, const T& value);
 netlink::Request set_mode_request(std::string_view port, std::uint8_t mode);
+// `command`: DCB_CMD_IEEE_SET adds the entries, DCB_CMD_IEEE_DEL takes them out. The kernel goes through them
+// in order and ends at the first that the port's driver refuses.
+netlink::Request app_request(std::string_view port, std::uint8_t command, std::span<const dcb_app> entries);
+netlink::Request trust_request(std::string_view port, std::span<const std::uint8_t> selectors);
 
-// The payload that answers a set: 0, or the errno of the port's driver. Of a mode the kernel says only that
-// it was refused (EINVAL here).
+// The payload that answers a set: 0, or the errno of the port's driver, cut to eight bits (bnxt's ENOTSUPP,
+// 524, reads as ENOMEM). Of a mode the kernel says only that it was refused (EINVAL here).
 Result<int> decode_refusal(netlink::Bytes payload);
 
 // The front of every request.

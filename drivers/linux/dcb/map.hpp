@@ -1,8 +1,9 @@
 // The map between leaves and one port's DCB and pause: the only place of this part that names rows.
 //
 // Promises: value_of() and overlay() are inverses: the value that was laid over a state is the one that it
-// then has. A priority's buffer is told when it is not buffer 0, the one that all priorities begin in.
-// Refuses a value of the wrong form and, for all but a buffer, none: those are there as long as the port is.
+// then has. A priority's buffer is told when it is not buffer 0, the one that all priorities begin in. What a
+// class takes (a priority, a DSCP) its other class loses. Refuses a value of the wrong form and, for what is
+// there as long as the port is, none.
 #pragma once
 
 #include <string>
@@ -18,9 +19,15 @@ inline constexpr RowId kPfc = row("interface[*]/pfc");
 inline constexpr RowId kDcbx = row("interface[*]/dcbx");
 inline constexpr RowId kPause = row("interface[*]/pause");
 inline constexpr RowId kBufferSize = row("interface[*]/buffer[*]/size");
+inline constexpr RowId kTrust = row("interface[*]/trust");
+inline constexpr RowId kClassDscp = row("interface[*]/class[*]/dscp");
+inline constexpr RowId kClassMaxRate = row("interface[*]/class[*]/max-rate");
 
-// The rows that this part answers for, those included that no port here can carry.
-std::vector<RowId> rows();
+// The rows that this part answers for, those included that no port here can carry. `classes`: the traffic
+// classes too, which a port with a software scheduler has elsewhere (port_scheduler.hpp).
+std::vector<RowId> rows(bool classes);
+// Of a traffic class, by its number.
+bool is_class_row(RowId row);
 // Why a port in this state can't carry the row, empty: it can.
 std::string lacking(RowId row, const dcb::PortState& state);
 
@@ -30,8 +37,14 @@ Value value_of(Path leaf, const dcb::PortState& state);
 
 Result<Done> overlay(const Change& change, dcb::PortState& state);
 
+// Why the laid over classes can't be: one that a change names has no priority, or check() of
+// port_classes.hpp refuses them. Else each of the eight priorities is in one of them.
+Result<Done> settle_classes(const std::vector<Path>& named, dcb::PortState& state);
+
 // A DCBX mode in the words of dcb-dcbx(8): "host ieee".
 std::string mode_words(std::uint8_t mode);
+// "priorities 3, 4" of a mask, as PFC has one.
+std::string priority_words(std::uint8_t mask);
 
 // In words of dcb(8) and ethtool(8).
 std::string native(const Change& change);

@@ -41,6 +41,8 @@ Result<PortState> Ports::read(const Link& port, const Call& call) {
     if (error.kind != ErrorKind::unsupported && answer.code != ENODEV) return error;
     out.no_dcb = std::move(error.what);
   }
+  out.classes = classes_of(out.dcb);
+  if (out.dcb.ets || out.dcb.trust) out.trust = trust_of(out.dcb);
   if (const auto pause = pauses_.find(port.index); pause != pauses_.end()) out.pause = pause->second;
   return out;
 }
@@ -52,7 +54,7 @@ Result<std::string> Ports::why_no_pause(const Link& port, const Call& call) {
   return netlink::to_error(answer, named(port, "ethtool pause get")).what;
 }
 
-Result<Done> Ports::set(Request request, std::string_view what, const Call& call) {
+Result<Done> Ports::set(Request request, std::string_view what, const Call& call, int harmless) {
   std::optional<int> refusal;
   auto answer = socket_.ask(request, call, [&](const Message& message) -> Result<Done> {
     TRY(refusal, decode_refusal(message.payload));
@@ -66,7 +68,7 @@ Result<Done> Ports::set(Request request, std::string_view what, const Call& call
   if (answer->code != 0) return netlink::to_error(*answer, what);
   if (!refusal)
     return Error{ErrorKind::unknown_outcome, std::string(what) + ": acknowledged without a reply"};
-  if (*refusal == 0) return Done{};
+  if (*refusal == 0 || *refusal == harmless) return Done{};
   Error error = netlink::to_error(Answer{*refusal, {}}, what);
   // Its rule, no state that passes: mlx5's EBUSY means that global pause is on.
   if (error.kind == ErrorKind::transient) error.kind = ErrorKind::refused;
@@ -75,6 +77,33 @@ Result<Done> Ports::set(Request request, std::string_view what, const Call& call
 
 Result<Done> Ports::set_pfc(const Link& port, const ieee_pfc& pfc, const Call& call) {
   return set(set_request(port.name, DCB_ATTR_IEEE_PFC, pfc), "dcbnl PFC set", call);
+}
+
+Result<Done> Ports::set_ets(const Link& port, const ieee_ets& ets, const Call& call) {
+  return set(set_request(port.name, DCB_ATTR_IEEE_ETS, ets), "dcbnl ETS set", call);
+}
+
+Result<Done> Ports::set_rates(const Link& port, const ieee_maxrate& rates, const Call& call) {
+  return set(set_request(port.name, DCB_ATTR_IEEE_MAXRATE, rates), "dcbnl maximal rates set", call);
+}
+
+Result<Done> Ports::add_entries(const Link& port, std::span<const dcb_app> entries, const Call& call) {
+  return set(app_request(port.name, DCB_CMD_IEEE_SET, entries), "dcbnl app table set", call);
+}
+
+// One by one: the kernel ends at the first that is not there, and mlx5 itself takes out what a new priority
+// of a DSCP replaces (en_dcbnl.c).
+Result<Done> Ports::remove_entries(const Link& port, std::span<const dcb_app> entries, const Call& call) {
+  for (const dcb_app& one : entries) {
+    Result<Done> removed = set(app_request(port.name, DCB_CMD_IEEE_DEL, std::span(&one, 1)),
+                               "dcbnl app table delete", call, ENOENT);
+    if (!removed) return removed;
+  }
+  return Done{};
+}
+
+Result<Done> Ports::set_trust(const Link& port, std::span<const std::uint8_t> selectors, const Call& call) {
+  return set(trust_request(port.name, selectors), "dcbnl trust set", call);
 }
 
 Result<Done> Ports::set_buffer(const Link& port, const dcbnl_buffer& buffer, const Call& call) {

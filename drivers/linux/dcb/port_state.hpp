@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "drivers/linux/dcb/dcbnl.hpp"
+#include "drivers/linux/dcb/port_classes.hpp"
 #include "drivers/linux/ethtool.hpp"
 #include "drivers/linux/kernel_state.hpp"
 
@@ -19,7 +19,9 @@ namespace lockstep::dcb {
 
 struct PortState {
   PortDcb dcb;
-  std::optional<bool> pause;  // none: the port has none
+  PortClasses classes;                             // none: the port has no ETS
+  std::optional<std::vector<std::uint8_t>> trust;  // selectors; none: the port has no classes to trust for
+  std::optional<bool> pause;                       // none: the port has none
   // Why there is nothing of these, in the kernel's words ("veth: dcbnl IEEE get: Operation not supported").
   std::string no_dcb;
   std::string no_pause;
@@ -37,6 +39,12 @@ class Ports {
   Result<std::string> why_no_pause(const Link& port, const Call& call);
 
   Result<Done> set_pfc(const Link& port, const ieee_pfc& pfc, const Call& call);
+  Result<Done> set_ets(const Link& port, const ieee_ets& ets, const Call& call);
+  Result<Done> set_rates(const Link& port, const ieee_maxrate& rates, const Call& call);
+  Result<Done> add_entries(const Link& port, std::span<const dcb_app> entries, const Call& call);
+  // One that is not there any more is as wanted.
+  Result<Done> remove_entries(const Link& port, std::span<const dcb_app> entries, const Call& call);
+  Result<Done> set_trust(const Link& port, std::span<const std::uint8_t> selectors, const Call& call);
   Result<Done> set_buffer(const Link& port, const dcbnl_buffer& buffer, const Call& call);
   Result<Done> set_mode(const Link& port, std::uint8_t mode, const Call& call);
   Result<Done> set_pause(const Link& port, bool on, const Call& call);
@@ -44,7 +52,7 @@ class Ports {
  private:
   Ports(netlink::Socket socket, Result<Ethtool> ethtool)
       : socket_(std::move(socket)), ethtool_(std::move(ethtool)) {}
-  Result<Done> set(netlink::Request request, std::string_view what, const Call& call);
+  Result<Done> set(netlink::Request request, std::string_view what, const Call& call, int harmless = 0);
 
   netlink::Socket socket_;
   Result<Ethtool> ethtool_;  // an error where the kernel has no ethtool netlink (< 5.6)

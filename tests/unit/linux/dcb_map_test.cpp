@@ -91,7 +91,6 @@ TEST(DcbMap, WordsForPeople) {
   EXPECT_EQ(words("pause", Value::boolean(false)), "ethtool -A nic0 rx off tx off");
   EXPECT_EQ(words("buffer[3]/size", Value::integer(1000)),
             "dcb buffer set dev nic0 prio-buffer 3:3 buffer-size 3:1000  # or another buffer that is free");
-  EXPECT_EQ(words("trust", Value::text("dscp")), "");
 }
 
 }  // namespace

@@ -7,10 +7,16 @@
  *
  * The rules by which it refuses are the module parameter `personality` at the time the device is made:
  *   plain   takes everything that fits
- *   mlx5    global pause and PFC exclude each other (EBUSY); buffer sizes are cut to cells of 128 bytes
- *           (mlx5/core/en/port_buffer.h: MLX5E_BUFFER_CELL_SHIFT); DCBX is the host's with IEEE, or by mode 0
- *           the firmware's, which then reads as CEE and IEEE without host (mlx5/core/en_dcbnl.c)
- *   strict  has one lossless priority (EINVAL)
+ *   mlx5    as mlx5/core/en_dcbnl.c and en/port_buffer.h have it: global pause and PFC exclude each other (EBUSY);
+ *           buffer sizes are cut to cells of 128 bytes (MLX5E_BUFFER_CELL_SHIFT), maximal rates to 100 Mbit/s, above
+ *           25.5 Gbit/s to 1 Gbit/s; ETS begins with the vendor's algorithm and priorities 0 and 1 crossed, and its
+ *           shares sum to 100 %; a DSCP has one priority, the last one set; DCBX is the host's with IEEE, or by mode 0
+ *           the firmware's, which then reads as CEE and IEEE without host
+ *   bnxt    as bnxt/bnxt_dcb.c has it: no buffers and no maximal rates; ETS begins with all priorities in class 0, takes
+ *           strict priority and shares, of which none is 0 when they sum to 100 %; one lossless priority (EINVAL); all
+ *           is refused while DCBX is not the host's with IEEE (EINVAL)
+ * `refuse` names what is refused from now on, whatever the rules: words of ets, app and maxrate (EINVAL). `peer_willing`:
+ * a DCBX peer has announced ETS and PFC of its own, and that it is willing.
  * Kernel code and therefore under the kernel's licence, unlike the rest of this repository.
  */
 #include <linux/dcbnl.h>
@@ -28,9 +34,19 @@
 
 static char *personality = "plain";
 module_param(personality, charp, 0644);
-MODULE_PARM_DESC(personality, "plain, mlx5 or strict: the rules of devices made from now on");
+MODULE_PARM_DESC(personality, "plain, mlx5 or bnxt: the rules of devices made from now on");
+static char *refuse = "";
+module_param(refuse, charp, 0644);
+MODULE_PARM_DESC(refuse, "words of ets, app and maxrate: sets that are refused");
+static bool peer_willing;
+module_param(peer_willing, bool, 0644);
+MODULE_PARM_DESC(peer_willing, "a DCBX peer announces its ETS and PFC and is willing");
 
-enum rules { PLAIN, MLX5, STRICT };
+enum rules { PLAIN, MLX5, BNXT };
+
+#define RATE_CELL 100000 /* kbit/s */
+#define RATE_CELL_ABOVE 1000000
+#define RATE_CELLS_MAX 255
 
 struct nic {
 	struct net_device __rcu *peer;
@@ -119,6 +135,23 @@ static const struct net_device_ops nic_ops = {
 	.ndo_validate_addr = eth_validate_addr,
 };
 
+static bool refuses(const char *what)
+{
+	bool found;
+
+	kernel_param_lock(THIS_MODULE);
+	found = strstr(refuse, what);
+	kernel_param_unlock(THIS_MODULE);
+	return found;
+}
+
+static bool is_hosts(const struct nic *nic)
+{
+	u8 wanted = DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE;
+
+	return nic->rules != BNXT || (nic->dcbx & wanted) == wanted;
+}
+
 static int nic_get_ets(struct net_device *dev, struct ieee_ets *ets)
 {
 	struct nic *nic = netdev_priv(dev);
@@ -130,24 +163,55 @@ static int nic_get_ets(struct net_device *dev, struct ieee_ets *ets)
 static int nic_set_ets(struct net_device *dev, struct ieee_ets *ets)
 {
 	struct nic *nic = netdev_priv(dev);
+	bool shared = false, starved = false;
 	unsigned int sum = 0;
-	bool shared = false;
 	int i;
 
+	if (refuses("ets") || !is_hosts(nic))
+		return -EINVAL;
 	for (i = 0; i < PRIORITIES; i++) {
 		if (ets->prio_tc[i] >= PRIORITIES)
 			return -EINVAL;
 		if (ets->tc_tsa[i] == IEEE_8021QAZ_TSA_ETS) {
 			shared = true;
+			starved |= !ets->tc_tx_bw[i];
 			sum += ets->tc_tx_bw[i];
-		} else if (ets->tc_tsa[i] != IEEE_8021QAZ_TSA_STRICT) {
+		} else if (ets->tc_tsa[i] != IEEE_8021QAZ_TSA_STRICT &&
+			   (nic->rules != MLX5 || ets->tc_tsa[i] != IEEE_8021QAZ_TSA_VENDOR)) {
 			return -EOPNOTSUPP;
 		}
 	}
-	if (shared && sum != 100)
+	if (shared && (nic->rules == BNXT ? sum > 100 : sum != 100))
+		return -EINVAL;
+	if (nic->rules == BNXT && sum == 100 && starved)
 		return -EINVAL;
 	nic->ets = *ets;
 	nic->ets.ets_cap = PRIORITIES;
+	return 0;
+}
+
+/* The peer's are ours, crossed, so that they can be told apart. */
+static int nic_peer_ets(struct net_device *dev, struct ieee_ets *ets)
+{
+	int i;
+
+	if (!peer_willing)
+		return -ENODATA;
+	memset(ets, 0, sizeof(*ets));
+	ets->willing = 1;
+	ets->ets_cap = PRIORITIES;
+	for (i = 0; i < PRIORITIES; i++)
+		ets->prio_tc[i] = PRIORITIES - 1 - i;
+	return 0;
+}
+
+static int nic_peer_pfc(struct net_device *dev, struct ieee_pfc *pfc)
+{
+	if (!peer_willing)
+		return -ENODATA;
+	memset(pfc, 0, sizeof(*pfc));
+	pfc->pfc_cap = PRIORITIES;
+	pfc->pfc_en = BIT(4);
 	return 0;
 }
 
@@ -165,7 +229,7 @@ static int nic_set_pfc(struct net_device *dev, struct ieee_pfc *pfc)
 
 	if (nic->rules == MLX5 && pfc->pfc_en && (nic->rx_pause || nic->tx_pause))
 		return -EBUSY;
-	if (nic->rules == STRICT && hweight8(pfc->pfc_en) > 1)
+	if (!is_hosts(nic) || (nic->rules == BNXT && hweight8(pfc->pfc_en) > 1))
 		return -EINVAL;
 	nic->pfc.pfc_en = pfc->pfc_en;
 	nic->pfc.mbc = pfc->mbc;
@@ -184,9 +248,52 @@ static int nic_get_maxrate(struct net_device *dev, struct ieee_maxrate *maxrate)
 static int nic_set_maxrate(struct net_device *dev, struct ieee_maxrate *maxrate)
 {
 	struct nic *nic = netdev_priv(dev);
+	int i;
 
+	if (refuses("maxrate"))
+		return -EINVAL;
 	nic->maxrate = *maxrate;
+	for (i = 0; nic->rules == MLX5 && i < PRIORITIES; i++) {
+		u64 *rate = &nic->maxrate.tc_maxrate[i];
+		u32 cell = *rate <= RATE_CELLS_MAX * RATE_CELL ? RATE_CELL : RATE_CELL_ABOVE;
+
+		if (*rate)
+			*rate = max_t(u64, div_u64(*rate, cell), 1) * cell;
+	}
 	return 0;
+}
+
+static bool is_dscp(const struct dcb_app *app)
+{
+	return app->selector == IEEE_8021QAZ_APP_SEL_DSCP;
+}
+
+/* The app table is the kernel's own (net/dcb/dcbnl.c). */
+static int nic_set_app(struct net_device *dev, struct dcb_app *app)
+{
+	struct nic *nic = netdev_priv(dev);
+	int priority, err;
+
+	if (refuses("app") || !is_hosts(nic))
+		return -EINVAL;
+	if (nic->rules == MLX5 && (!is_dscp(app) || app->protocol >= 64))
+		return -EINVAL;
+	err = dcb_ieee_setapp(dev, app);
+	for (priority = 0; !err && nic->rules == MLX5 && priority < PRIORITIES; priority++) {
+		struct dcb_app old = *app;
+
+		old.priority = priority;
+		if (priority != app->priority)
+			dcb_ieee_delapp(dev, &old);
+	}
+	return err;
+}
+
+static int nic_delete_app(struct net_device *dev, struct dcb_app *app)
+{
+	if (refuses("app") || !is_hosts(netdev_priv(dev)))
+		return -EINVAL;
+	return dcb_ieee_delapp(dev, app);
 }
 
 static int nic_get_buffer(struct net_device *dev, struct dcbnl_buffer *buffer)
@@ -233,23 +340,28 @@ static u8 nic_set_dcbx(struct net_device *dev, u8 mode)
 		mode = DCB_CAP_DCBX_VER_CEE | DCB_CAP_DCBX_VER_IEEE;
 	else if (nic->rules == MLX5 && mode != (DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE))
 		return 1;
+	if (nic->rules == BNXT && ((mode & DCB_CAP_DCBX_VER_CEE) || !(mode & DCB_CAP_DCBX_VER_IEEE)))
+		return 1;
 	nic->dcbx = mode;
 	return 0;
 }
 
-/* The app table is the kernel's own (net/dcb/dcbnl.c). */
+#define COMMON_OPS                                                             \
+	.ieee_getets = nic_get_ets, .ieee_setets = nic_set_ets,                \
+	.ieee_getpfc = nic_get_pfc, .ieee_setpfc = nic_set_pfc,                \
+	.ieee_setapp = nic_set_app, .ieee_delapp = nic_delete_app,             \
+	.ieee_peer_getets = nic_peer_ets, .ieee_peer_getpfc = nic_peer_pfc,    \
+	.getdcbx = nic_get_dcbx, .setdcbx = nic_set_dcbx
+
 static const struct dcbnl_rtnl_ops nic_dcb = {
-	.ieee_getets = nic_get_ets,
-	.ieee_setets = nic_set_ets,
-	.ieee_getpfc = nic_get_pfc,
-	.ieee_setpfc = nic_set_pfc,
+	COMMON_OPS,
 	.ieee_getmaxrate = nic_get_maxrate,
 	.ieee_setmaxrate = nic_set_maxrate,
 	.dcbnl_getbuffer = nic_get_buffer,
 	.dcbnl_setbuffer = nic_set_buffer,
-	.getdcbx = nic_get_dcbx,
-	.setdcbx = nic_set_dcbx,
 };
+
+static const struct dcbnl_rtnl_ops nic_dcb_bnxt = { COMMON_OPS };
 
 static void nic_get_pause(struct net_device *dev, struct ethtool_pauseparam *pause)
 {
@@ -331,10 +443,32 @@ static void nic_setup(struct net_device *dev)
 	}
 }
 
+static void nic_begin_as(struct net_device *dev, enum rules rules)
+{
+	struct nic *nic = netdev_priv(dev);
+	int i;
+
+	nic->rules = rules;
+	for (i = 0; rules == MLX5 && i < PRIORITIES; i++) {
+		nic->ets.tc_tsa[i] = IEEE_8021QAZ_TSA_VENDOR;
+		nic->ets.tc_tx_bw[i] = 100;
+	}
+	if (rules == MLX5) {
+		nic->ets.prio_tc[0] = 1;
+		nic->ets.prio_tc[1] = 0;
+	}
+	if (rules == BNXT) {
+		dev->dcbnl_ops = &nic_dcb_bnxt;
+		memset(nic->ets.prio_tc, 0, sizeof(nic->ets.prio_tc));
+		nic->ets.tc_tsa[0] = IEEE_8021QAZ_TSA_ETS;
+		nic->ets.tc_tx_bw[0] = 100;
+	}
+}
+
 static int nic_newlink(struct net *from, struct net_device *dev, struct nlattr *attributes[],
 		       struct nlattr *data[], struct netlink_ext_ack *extack)
 {
-	static const char *const names[] = { [PLAIN] = "plain", [MLX5] = "mlx5", [STRICT] = "strict" };
+	static const char *const names[] = { [PLAIN] = "plain", [MLX5] = "mlx5", [BNXT] = "bnxt" };
 	struct nic *nic = netdev_priv(dev);
 	int rules, err;
 
@@ -342,10 +476,10 @@ static int nic_newlink(struct net *from, struct net_device *dev, struct nlattr *
 	rules = sysfs_match_string(names, personality);
 	kernel_param_unlock(THIS_MODULE);
 	if (rules < 0) {
-		NL_SET_ERR_MSG(extack, "the module's parameter personality is not plain, mlx5 or strict");
+		NL_SET_ERR_MSG(extack, "the module's parameter personality is not plain, mlx5 or bnxt");
 		return rules;
 	}
-	nic->rules = rules;
+	nic_begin_as(dev, rules);
 	err = register_netdevice(dev);
 	if (err)
 		return err;

@@ -1,0 +1,79 @@
+// The changes of one port in one apply, made together, object by object.
+//
+// Promises: the order is the one that a port can take the objects in: the DCBX mode, buffers, ETS, maximal
+// rates, of pause and PFC what goes off before what comes on, the app table. ETS is one set: priorities move
+// to their classes and shares change at once, and no set has shares that don't sum to 100 %. A DSCP is given
+// its priority last, when that has its class, rate, buffer and PFC, and keeps the old one if any of those is
+// refused. Entries are added to the app table before others go: for a moment a DSCP that moves has both.
+// Trust in DSCP comes after the entries, and goes before them. Each object is set once, and each DSCP entry
+// that goes.
+// All is read back; what the kernel acknowledged and the port did otherwise is an error that names both
+// values. Refuses to set what another decides: on a port whose DCBX is not the host's (firmware, LLD).
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "drivers/driver.hpp"
+#include "drivers/linux/dcb/map.hpp"
+#include "drivers/linux/dcb/port_state.hpp"
+
+namespace lockstep::dcb {
+
+using Answers = std::vector<std::optional<Error>>;
+
+// Rows that a DCBX agent sets from what its peer announces.
+bool is_negotiated(RowId row);
+
+class PortChange {
+ public:
+  // `which` of the changes are this port's; their answers are those of `answers`.
+  PortChange(Ports& ports, const Link& port, const ChangeSet& changes, std::vector<std::size_t> which,
+             Answers& answers, const Call& call)
+      : ports_(ports),
+        port_(port),
+        changes_(changes),
+        which_(std::move(which)),
+        answers_(answers),
+        call_(call) {}
+
+  // `lldpad`: why negotiated rows are not to be set here; empty: they may be.
+  void run(const std::string& lldpad);
+
+ private:
+  Result<Done> read_state();
+  std::optional<Error> overlay(const Change& change, const std::string& lldpad);
+  void settle_classes();
+  Result<Done> check_trust() const;
+
+  void make();
+  Error not_tried() const;
+  bool make_classes();
+  bool make_pause_and_pfc();
+  void make_entries();
+  Result<Done> is_hosts();
+  // One object of the port, and its answer to all changes of the rows that it stands for. True: done.
+  template <class Attempt>
+  bool set(const std::set<RowId>& rows, const Attempt& attempt);
+  // Of a kind that is negotiated.
+  template <class Attempt>
+  bool set_as_host(const std::set<RowId>& rows, const Attempt& attempt);
+  void fail(const std::set<RowId>& rows, const Error& why);
+  void fail_all(const Error& why);
+  void read_back();
+
+  Ports& ports_;
+  const Link& port_;
+  const ChangeSet& changes_;
+  const std::vector<std::size_t> which_;
+  Answers& answers_;
+  const Call& call_;
+  PortState have_;
+  PortState want_;
+  Result<Done> host_ = Done{};  // else: DCBX is another's
+  std::optional<Error> lost_;
+};
+
+}  // namespace lockstep::dcb
