@@ -99,8 +99,7 @@ inline constexpr std::array kSchema{
         .commit = "bgp/neighbor[*]"},
     Row{.pattern = "bgp/neighbor[*]/keepalive-in-use",
         .type = LeafType::integer,
-        .doc =
-            "keepalive interval that the session runs with: a third of its hold time at most (RFC 4271, 4.4)",
+        .doc = "keepalive interval in use: a third of the session's hold time at most (RFC 4271, 4.4)",
         .unit = "s",
         .facet = Facet::effect,
         .takes = Takes::read_only},
@@ -225,8 +224,7 @@ inline constexpr std::array kSchema{
         .takes = Takes::read_only},
     Row{.pattern = "interface[*]/address[*]",
         .type = LeafType::present,
-        .doc =
-            "an address of the port (key: address/length); link-local addresses are the kernel's own matter",
+        .doc = "an address (key: address/length); link-local ones are the kernel's own matter",
         .disruption = Disruption::traffic,
         .refers_to = "interface[*]/mtu",
         .collection = true},
@@ -329,8 +327,7 @@ inline constexpr std::array kSchema{
     Row{.pattern = "interface[*]/dcbx", .type = LeafType::text, .doc = "DCBX mode (802.1Qaz)"},
     Row{.pattern = "interface[*]/ecn-threshold",
         .type = LeafType::integer,
-        .doc = "egress backlog above which ECT packets are marked CE (RFC 3168), whole port, software ports "
-               "only",
+        .doc = "egress backlog of a software port above which ECT packets are marked CE (RFC 3168)",
         .unit = "B",
         .refers_to = "interface[*]/rate"},
     Row{.pattern = "interface[*]/fec",

@@ -10,13 +10,13 @@
  *   mlx5    as mlx5/core/en_dcbnl.c and en/port_buffer.h have it: global pause and PFC exclude each other (EBUSY);
  *           buffer sizes are cut to cells of 128 bytes (MLX5E_BUFFER_CELL_SHIFT), maximal rates to 100 Mbit/s, above
  *           25.5 Gbit/s to 1 Gbit/s; ETS begins with the vendor's algorithm and priorities 0 and 1 crossed, and its
- *           shares sum to 100 %; a DSCP has one priority, the last one set; DCBX is the host's with IEEE, or by mode 0
- *           the firmware's, which then reads as CEE and IEEE without host
- *   bnxt    as bnxt/bnxt_dcb.c has it: no buffers and no maximal rates; ETS begins with all priorities in class 0, takes
- *           strict priority and shares, of which none is 0 when they sum to 100 %; one lossless priority (EINVAL); all
- *           is refused while DCBX is not the host's with IEEE (EINVAL)
- * `refuse` names what is refused from now on, whatever the rules: words of ets, app and maxrate (EINVAL). `peer_willing`:
- * a DCBX peer has announced ETS and PFC of its own, and that it is willing.
+ *           shares sum to 100 %; a DSCP has one priority, the last one set; DCBX is the host's with IEEE, or by
+ *           mode 0 the firmware's, which then reads as CEE and IEEE without host
+ *   bnxt    as bnxt/bnxt_dcb.c has it: no buffers and no maximal rates; ETS begins with all priorities in class 0
+ *           and takes strict priority and shares, of which none is 0 when they sum to 100 %; one lossless priority
+ *           (EINVAL); all is refused while DCBX is not the host's with IEEE (EINVAL)
+ * `refuse` names what is refused from now on, whatever the rules: words of ets, app and maxrate (EINVAL).
+ * `peer_willing`: a DCBX peer has announced ETS and PFC of its own, and that it is willing.
  * Kernel code and therefore under the kernel's licence, unlike the rest of this repository.
  */
 #include <linux/dcbnl.h>
@@ -152,13 +152,16 @@ static bool is_hosts(const struct nic *nic)
 	return nic->rules != BNXT || (nic->dcbx & wanted) == wanted;
 }
 
-static int nic_get_ets(struct net_device *dev, struct ieee_ets *ets)
-{
-	struct nic *nic = netdev_priv(dev);
-
-	*ets = nic->ets;
-	return 0;
-}
+#define GET(name, type)                                                 \
+	static int nic_get_##name(struct net_device *dev, struct type *out) \
+	{                                                               \
+		*out = ((struct nic *)netdev_priv(dev))->name;          \
+		return 0;                                               \
+	}
+GET(ets, ieee_ets)
+GET(pfc, ieee_pfc)
+GET(maxrate, ieee_maxrate)
+GET(buffer, dcbnl_buffer)
 
 static int nic_set_ets(struct net_device *dev, struct ieee_ets *ets)
 {
@@ -215,14 +218,6 @@ static int nic_peer_pfc(struct net_device *dev, struct ieee_pfc *pfc)
 	return 0;
 }
 
-static int nic_get_pfc(struct net_device *dev, struct ieee_pfc *pfc)
-{
-	struct nic *nic = netdev_priv(dev);
-
-	*pfc = nic->pfc;
-	return 0;
-}
-
 static int nic_set_pfc(struct net_device *dev, struct ieee_pfc *pfc)
 {
 	struct nic *nic = netdev_priv(dev);
@@ -234,14 +229,6 @@ static int nic_set_pfc(struct net_device *dev, struct ieee_pfc *pfc)
 	nic->pfc.pfc_en = pfc->pfc_en;
 	nic->pfc.mbc = pfc->mbc;
 	nic->pfc.delay = pfc->delay;
-	return 0;
-}
-
-static int nic_get_maxrate(struct net_device *dev, struct ieee_maxrate *maxrate)
-{
-	struct nic *nic = netdev_priv(dev);
-
-	*maxrate = nic->maxrate;
 	return 0;
 }
 
@@ -263,11 +250,6 @@ static int nic_set_maxrate(struct net_device *dev, struct ieee_maxrate *maxrate)
 	return 0;
 }
 
-static bool is_dscp(const struct dcb_app *app)
-{
-	return app->selector == IEEE_8021QAZ_APP_SEL_DSCP;
-}
-
 /* The app table is the kernel's own (net/dcb/dcbnl.c). */
 static int nic_set_app(struct net_device *dev, struct dcb_app *app)
 {
@@ -276,7 +258,7 @@ static int nic_set_app(struct net_device *dev, struct dcb_app *app)
 
 	if (refuses("app") || !is_hosts(nic))
 		return -EINVAL;
-	if (nic->rules == MLX5 && (!is_dscp(app) || app->protocol >= 64))
+	if (nic->rules == MLX5 && (app->selector != IEEE_8021QAZ_APP_SEL_DSCP || app->protocol >= 64))
 		return -EINVAL;
 	err = dcb_ieee_setapp(dev, app);
 	for (priority = 0; !err && nic->rules == MLX5 && priority < PRIORITIES; priority++) {
@@ -294,14 +276,6 @@ static int nic_delete_app(struct net_device *dev, struct dcb_app *app)
 	if (refuses("app") || !is_hosts(netdev_priv(dev)))
 		return -EINVAL;
 	return dcb_ieee_delapp(dev, app);
-}
-
-static int nic_get_buffer(struct net_device *dev, struct dcbnl_buffer *buffer)
-{
-	struct nic *nic = netdev_priv(dev);
-
-	*buffer = nic->buffer;
-	return 0;
 }
 
 static int nic_set_buffer(struct net_device *dev, struct dcbnl_buffer *buffer)
