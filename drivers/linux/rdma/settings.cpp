@@ -22,32 +22,6 @@ Error no_value(const Change& change, std::string_view takes) {
                change.path.text() + " takes " + std::string(takes) + ", not " + change.want.to_string()};
 }
 
-struct NumberFile {
-  std::string path;   // empty: the driver has none
-  std::string entry;  // of configfs, without which it is not there
-  std::string apply;  // written after it, where there is such a file
-  bool hex = false;
-};
-
-Result<std::int64_t> read(const HostFiles& files, const NumberFile& file) {
-  if (file.entry.empty()) return read_number(files, file.path);
-  TRY(const ConfigfsEntry entry, ConfigfsEntry::open(files, file.entry));
-  return read_number(files, file.path);
-}
-
-Result<Done> write(const HostFiles& files, const NumberFile& file, std::int64_t wanted) {
-  char text[24];
-  std::snprintf(text, sizeof(text), file.hex ? "0x%llx" : "%lld", static_cast<long long>(wanted));
-  if (file.entry.empty()) return write_number(files, file.path, text, wanted);
-  TRY(const ConfigfsEntry entry, ConfigfsEntry::open(files, file.entry));
-  TRY_DONE(files.write(file.path, text));
-  // Versions that collect changes have a file that makes them.
-  if (files.exists(file.apply)) TRY_DONE(files.write(file.apply, "1"));
-  TRY(const std::int64_t now, read_number(files, file.path));
-  if (now == wanted) return Done{};
-  return Error{ErrorKind::refused, file.path + " took " + text + " and has " + std::to_string(now)};
-}
-
 struct TosFiles {
   std::string entry;
   std::string tos;
@@ -66,7 +40,7 @@ TosFiles tos_files(const RocePort& port) {
 // Where their entry is there.
 Result<RoceTos> read_tos_files(const HostFiles& files, const TosFiles& at) {
   RoceTos out;
-  TRY(out.tos, read_number(files, at.tos));
+  TRY(out.tos, read_number(files, {at.tos}));
   TRY(out.mode, files.line(at.mode));
   if (!files.exists(at.traffic_class)) return out;
   TRY(const std::string text, files.line(at.traffic_class));
@@ -117,15 +91,15 @@ NumberFile bnxt_file(const HostFiles& files, const RocePort& port, std::string_v
   if (files.exists(kBnxtConfigfs)) return bnxt_configfs(port, configfs);
   std::string path = "/sys/kernel/debug/bnxt_re/" + port.pci + "/cc_config/" + std::string(debugfs);
   if (!files.exists(path)) return {};
-  return {std::move(path), {}, {}, false};
+  return {std::move(path)};
 }
 
 NumberFile cnp_file(const HostFiles& files, const RocePort& port) {
   std::string ofed = ofed_folder(port) + "/roce_np/cnp_dscp";
-  if (files.exists(ofed)) return {std::move(ofed), {}, {}, false};
+  if (files.exists(ofed)) return {std::move(ofed)};
   if (is_bnxt(port)) return bnxt_file(files, port, "cnp_dscp", "alt_vlan_dscp");
   std::string upstream = "/sys/kernel/debug/mlx5/" + port.pci + "/cc_params/np_cnp_dscp";
-  if (is_mlx5(port) && files.exists(upstream)) return {std::move(upstream), {}, {}, false};
+  if (is_mlx5(port) && files.exists(upstream)) return {std::move(upstream)};
   return {};
 }
 
@@ -153,7 +127,7 @@ Result<Dcqcn> read_dcqcn(const HostFiles& files, const RocePort& port) {
   Dcqcn out;
   for (std::size_t end = 0; end < out.priorities.size(); ++end)
     for (unsigned priority = 0; priority < kPriorities; ++priority) {
-      TRY(const std::int64_t on, read_number(files, enable_file(port, end, priority)));
+      TRY(const std::int64_t on, read_number(files, {enable_file(port, end, priority)}));
       if (on != 0) out.priorities[end] |= 1U << priority;
     }
   return out;
@@ -188,7 +162,7 @@ Result<Done> write_dcqcn(const HostFiles& files, const RocePort& port, const Dcq
       const unsigned bit = 1U << priority;
       if (((wanted.priorities[end] ^ have.priorities[end]) & bit) == 0) continue;
       const bool on = (wanted.priorities[end] & bit) != 0;
-      TRY_DONE(write_number(files, enable_file(port, end, priority), on ? "1" : "0", on ? 1 : 0));
+      TRY_DONE(write_number(files, {enable_file(port, end, priority)}, on ? 1 : 0));
     }
   return Done{};
 }
@@ -198,7 +172,7 @@ Result<Value> read_control(const HostFiles& files, const RocePort& port) {
     TRY(const Dcqcn dcqcn, read_dcqcn(files, port));
     return value_of(dcqcn);
   }
-  TRY(const std::int64_t on, read(files, control_file(files, port)));
+  TRY(const std::int64_t on, read_number(files, control_file(files, port)));
   return Value::text(on != 0 ? "dcqcn" : "none");
 }
 
@@ -209,7 +183,7 @@ Result<Done> write_control(const Change& change, const HostFiles& files, const R
   const bool on = wanted->priorities[0] != 0;
   if (value_of(*wanted) != Value::text(on ? "dcqcn" : "none"))
     return no_value(change, "dcqcn or none on this device");
-  return write(files, control_file(files, port), on ? 1 : 0);
+  return write_number(files, control_file(files, port), on ? 1 : 0);
 }
 
 // "mlx5_0 (mlx5_core)"
@@ -243,7 +217,7 @@ std::string lacking(RowId row, const HostFiles& files, const RocePort& port) {
 Result<Value> read_setting(RowId row, const HostFiles& files, const RocePort& port) {
   if (row == kRoceTos) return read_tos(files, port);
   if (row == kCongestionControl) return read_control(files, port);
-  TRY(const std::int64_t dscp, read(files, cnp_file(files, port)));
+  TRY(const std::int64_t dscp, read_number(files, cnp_file(files, port)));
   return Value::integer(dscp);
 }
 
@@ -251,7 +225,7 @@ Result<Done> write_setting(const Change& change, const HostFiles& files, const R
   if (change.path.row() == kRoceTos) return write_tos(change, files, port);
   if (change.path.row() == kCongestionControl) return write_control(change, files, port);
   if (change.want.kind() != Value::Kind::integer) return no_value(change, "a DSCP");
-  return write(files, cnp_file(files, port), change.want.as_integer());
+  return write_number(files, cnp_file(files, port), change.want.as_integer());
 }
 
 }  // namespace lockstep::rdma

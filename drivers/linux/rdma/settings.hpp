@@ -1,23 +1,24 @@
 // What a RoCE NIC marks and how it answers congestion: one setting of one port, in the file where its driver
 // has it.
 //
-// - roce-tos: default_roce_tos and default_roce_mode of rdma_cm's configfs
-// (drivers/infiniband/core/cma_configfs.c),
-//   and where MLNX_OFED has it, /sys/class/infiniband/DEVICE/tc/PORT/traffic_class, which holds for
-//   connections made without rdma_cm too. Its value is the ToS byte where all of them agree on it and the
-//   mode is RoCE v2; else a text of all ("0 (IB/RoCE v1, traffic class 106)"), which a write takes as well,
-//   so that an undo puts them back.
-// - cnp-dscp: /sys/class/net/PORT/ecn/roce_np/cnp_dscp of MLNX_OFED; np_cnp_dscp of the upstream mlx5 driver
-//   (debugfs, drivers/infiniband/hw/mlx5/cong.c); cc/cnp_dscp of Broadcom's bnxt_re (configfs), alt_vlan_dscp
-//   of the upstream one (debugfs, drivers/infiniband/hw/bnxt_re/debugfs.c).
-// - congestion-control: DCQCN on all priorities ("dcqcn") or on none ("none"): ecn/roce_np/enable/0..7 and
-// roce_rp of
-//   MLNX_OFED, ecn_enable or enable_cc of bnxt_re. On some: a text of two masks, which a write takes as well.
+// roce-tos: default_roce_tos and default_roce_mode in rdma_cm's configfs (infiniband/core/cma_configfs.c),
+// and /sys/class/infiniband/DEVICE/tc/PORT/traffic_class of MLNX_OFED, which holds for connections made
+// without rdma_cm too. Its value is the ToS byte where all of them agree on it and the mode is RoCE v2; else
+// a text of all ("0 (IB/RoCE v1, traffic class 106)"), which a write takes as well, so that an undo puts them
+// back.
 //
-// Promises: a value is written where it differs, read back, and an error names both where the driver made it
-// another. A configfs entry that is missing is made for the moment of a look or a write and taken away again,
-// as MLNX_OFED's cma_roce_tos does: the values are the device's and stay. Refuses what is no value of the
-// setting; what the range is, the kernel says.
+// cnp-dscp: /sys/class/net/PORT/ecn/roce_np/cnp_dscp of MLNX_OFED; np_cnp_dscp of the upstream mlx5 driver
+// (debugfs, infiniband/hw/mlx5/cong.c); cc/cnp_dscp of Broadcom's bnxt_re (configfs); alt_vlan_dscp of the
+// upstream one (debugfs, infiniband/hw/bnxt_re/debugfs.c).
+//
+// congestion-control: DCQCN on all priorities ("dcqcn") or on none ("none"), by ecn/roce_np/enable/PRIORITY
+// and roce_rp of MLNX_OFED, ecn_enable (configfs) or enable_cc (debugfs) of bnxt_re. On some priorities: a
+// text of two masks ("dcqcn (np 0xff, rp 0xf7)"), which a write takes as well.
+//
+// Promises: a value is written where it differs and read back, and an error names both where the driver made
+// it another. An entry of configfs that is missing is made for the moment of a look or a write and taken away
+// again, as MLNX_OFED's cma_roce_tos does: the values are the device's and stay. Refuses what is no value of
+// the setting; what its range is, the kernel says.
 #pragma once
 
 #include <string>
