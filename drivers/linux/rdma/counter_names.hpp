@@ -60,6 +60,8 @@ inline constexpr CounterName kCounterNames[] = {
     {"req_transport_retries_exceeded", Signal::retries_exhausted},
     {"rx_icrc_encapsulated", Signal::corrupt_received},
     // mlx5, ethtool
+    {"tx_prio#_packets", Signal::packets_sent},
+    {"rx_prio#_packets", Signal::packets_received},
     {"rx_prio#_pause", Signal::paused_by_peer},
     {"tx_prio#_pause", Signal::pauses_sent},
     {"tx_pause_storm_warning_events", Signal::pause_storms},
