@@ -51,7 +51,10 @@ DiscoveredPort port_of(const Link& link, const HostState& state, const HostFiles
     out.speed = speed->second;
   if (link.parent_bus == "pci") {
     out.pci = read_pci_function(files, link.parent_device);
-    if (out.pci) out.driver = out.pci->driver;
+    if (out.pci) {
+      out.driver = out.pci->driver;
+      out.rdma_devices = out.pci->rdma_devices;
+    }
   }
   for (const InterfaceAddress& one : state.network.addresses)
     if (one.index == link.index && !is_link_local(one.prefix.address) && !is_loopback(one.prefix.address))
@@ -82,8 +85,13 @@ void add_rdma(const HostFiles& files, const Call& call, DiscoveredHost& out) {
   }
   for (rdma::DeviceFacts& facts : *devices) {
     DiscoveredRdma one;
-    for (const rdma::PortFacts& port : facts.ports)
+    for (const rdma::PortFacts& port : facts.ports) {
       one.ports.push_back({rdma::read_gids(files, facts.name, port.number), path_mtu(port, out.ports)});
+      for (DiscoveredPort& netdev : out.ports)
+        if (netdev.name == port.netdev &&
+            std::ranges::find(netdev.rdma_devices, facts.name) == netdev.rdma_devices.end())
+          netdev.rdma_devices.push_back(facts.name);
+    }
     one.facts = std::move(facts);
     out.rdma.push_back(std::move(one));
   }

@@ -33,6 +33,7 @@ struct DiscoveredPort {
   bool loopback = false;
   std::optional<std::uint32_t> speed;  // Mbit/s
   std::optional<PciFunction> pci;
+  std::vector<std::string> rdma_devices;  // of its PCI function, or on it as Soft-RoCE is
   std::vector<std::string> addresses;  // address/length, without link-local and loopback ones
   std::string peer;                    // "leaf0:swp1" by LLDP; empty: not heard
 };

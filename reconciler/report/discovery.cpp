@@ -116,7 +116,7 @@ nlohmann::json port_json(const DiscoveredPort& port) {
                      {"addresses", port.addresses}};
   if (port.speed) one["speedMbps"] = *port.speed;
   if (port.pci) one["pci"] = pci_json(*port.pci);
-  one["rdmaDevices"] = port.pci ? port.pci->rdma_devices : std::vector<std::string>();
+  one["rdmaDevices"] = port.rdma_devices;
   if (!port.peer.empty()) one["neighbour"] = port.peer;
   return one;
 }
@@ -202,7 +202,7 @@ std::string discovery_text(const std::vector<DiscoveredDevice>& all, const Termi
                  std::to_string(port.mtu), terminal.paint(state == "up" ? Ink::green : Ink::yellow, state),
                  joined(port.addresses), port.peer, port.pci ? port.pci->address : "",
                  port.pci ? link_text(port.pci->link, terminal) : "", port.pci ? numa_text(*port.pci) : "",
-                 port.pci ? joined(port.pci->rdma_devices) : ""});
+                 joined(port.rdma_devices)});
     }
   }
   out += ports.empty() ? "no ports but the loopback\n" : ports.render(terminal);

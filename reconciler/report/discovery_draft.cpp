@@ -61,7 +61,7 @@ void add_device(const DiscoveredDevice& found, const std::vector<DiscoveredDevic
       continue;
     }
     interfaces += fmt::format("    - {{name: \"{}\"{}{}}}\n", port.name,
-                              port.pci && !port.pci->rdma_devices.empty() ? ", rdma: true" : "",
+                              !port.rdma_devices.empty() ? ", rdma: true" : "",
                               port.speed ? ", speed: " + speed_text(port) : "");
     if (!port.peer.empty()) add_cable({found.device, port.name}, port.peer, all, draft);
   }

@@ -38,6 +38,8 @@ TEST_F(Discover, AServersGpusNicsAndSettingsAreTold) {
   for (const HostFact& fact : found->settings) settings[fact.what] = fact;
   ASSERT_EQ(found->rdma.size(), 1U);
   EXPECT_EQ(found->rdma[0].facts.name, "mlx5_0");
+  for (const DiscoveredPort& port : found->ports)
+    EXPECT_EQ(port.rdma_devices.size(), port.name == "rail0" ? 1U : 0U) << port.name;
   EXPECT_EQ(found->rdma[0].ports[0].gids.size(), 5U);
   EXPECT_EQ(found->rdma[0].ports[0].path_mtu, 1024U) << "rail0 has an MTU of 1500";
   EXPECT_EQ(settings["cpu/governor"].value, "powersave");

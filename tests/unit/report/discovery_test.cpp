@@ -25,7 +25,7 @@ std::vector<DiscoveredDevice> found() {
   port.admin_up = port.carrier = true;
   port.speed = 400000;
   port.pci = function("0000:13:00.0", 0, 8);
-  port.pci->rdma_devices = {"mlx5_0"};
+  port.rdma_devices = {"mlx5_0"};
   port.peer = "leaf0:swp1";
   DiscoveredGpu first;
   first.gpu.pci = function("0000:14:00.0", 0, 16);
