@@ -42,8 +42,30 @@ const std::string kPort =
     "14000300" "08000100" "05063000" "08000100" "05031a00"                                // app table
     "05000e00" "09000000";                                                                // DCB_ATTR_DCBX
 // clang-format on
+// nic0 with priority 3 in class 3 of 60 %, priority 6 in class 6 of 20 Gbit/s at most, strict, all others in
+// class 0 of 40 %; DSCP 26 and 48 to priorities 3 and 6, RoCE's EtherType to 4; its DCBX peer is willing.
+// clang-format off
+const std::string kClasses =
+    "00150000" "09000100" "6e69633000000000" // DCB_ATTR_IFNAME
+    "2c020d00" // DCB_ATTR_IEEE
+    "3f000100" "000800" "2800003c00000000" + zeros(8) + // ETS: shares
+    "0200000200000000" "0000000300000600" + zeros(24) + "00" // algorithms, classes of the priorities
+    "44000700" + zeros(48) + "002d310100000000" + zeros(8) + // maximal rates
+    "8c000200" "0800" + zeros(134) + // PFC
+    "30000a00" + zeros(8) + "00000400" + zeros(28) + "00001000" // buffers
+    "1c000300" "08000100" "01041589" "08000100" "05063000" "08000100" "05031a00" // app table
+    "3f000400" "010800" + zeros(24) + "0706050403020100" + zeros(24) + "00" // the peer's ETS
+    "8c000500" "0810" + zeros(134) + // the peer's PFC
+    "05000e00" "09000000"; // DCB_ATTR_DCBX
+// A trust table as linux/dcbnl.h of Linux 6.3 has it, recorded from no kernel: DSCP, then the VLAN tag.
+const std::string kTrust =
+    "00150000" "09000100" "6e69633000000000"
+    "18000d00"
+    "14000b00" "05000100" "05000000" "05000200" "ff000000";
+// clang-format on
 const std::string kDone = "0014000005000d0000000000";
 const std::string kRefused = "0014000005000d00ea000000";
+const std::string kNoEntry = "001b000005000d00fe000000";  // to a deletion
 const std::string kModeDone = "0017000005000e0000000000";
 const std::string kModeRefused = "0017000005000e0001000000";
 
@@ -66,9 +88,34 @@ TEST(Dcbnl, APortIsDecoded) {
   EXPECT_EQ(port->apps[1].priority, 3);
 }
 
+TEST(Dcbnl, ClassesAndThePeersAreDecoded) {
+  const auto port = dcb::decode_port(bytes_of(kClasses));
+  ASSERT_TRUE(port) << port.error().text();
+  ASSERT_TRUE(port->ets && port->maxrate && port->peer_ets && port->peer_pfc);
+  EXPECT_EQ(port->ets->tc_tsa[3], IEEE_8021QAZ_TSA_ETS);
+  EXPECT_EQ(port->ets->tc_tx_bw[3], 60);
+  EXPECT_EQ(port->ets->prio_tc[6], 6);
+  EXPECT_EQ(port->maxrate->tc_maxrate[6], 20'000'000U);
+  EXPECT_EQ(port->apps.size(), 3U);
+  EXPECT_EQ(port->peer_ets->willing, 1);
+  EXPECT_EQ(port->peer_ets->prio_tc[0], 7);
+  EXPECT_EQ(port->peer_pfc->pfc_en, 0x10);
+  EXPECT_FALSE(port->trust) << "Linux 6.1 has no table of it";
+}
+
+TEST(Dcbnl, ATrustTableIsDecodedInItsOrder) {
+  const auto port = dcb::decode_port(bytes_of(kTrust));
+  ASSERT_TRUE(port) << port.error().text();
+  ASSERT_TRUE(port->trust);
+  EXPECT_EQ(*port->trust, (std::vector<std::uint8_t>{IEEE_8021QAZ_APP_SEL_DSCP, dcb::kSelectorPcp}));
+}
+
 TEST(Dcbnl, ARefusalIsFoundInTheReply) {
-  for (const auto& [hex, code] :
-       {std::pair(kDone, 0), {kRefused, EINVAL}, {kModeDone, 0}, {kModeRefused, EINVAL}}) {
+  for (const auto& [hex, code] : {std::pair(kDone, 0),
+                                  {kRefused, EINVAL},
+                                  {kNoEntry, ENOENT},
+                                  {kModeDone, 0},
+                                  {kModeRefused, EINVAL}}) {
     const auto refusal = dcb::decode_refusal(bytes_of(hex));
     ASSERT_TRUE(refusal) << hex << refusal.error().text();
     EXPECT_EQ(*refusal, code) << hex;
@@ -96,10 +143,13 @@ TEST(Dcbnl, WhatCannotBeIsAnError) {
   EXPECT_FALSE(with(51, "08")) << "priority 0 in traffic class 8";
   EXPECT_FALSE(with(300, "08")) << "a priority in buffer 8";
   EXPECT_FALSE(with(349, "08")) << "an app entry with priority 8";
+  EXPECT_TRUE(with(43, "02")) << "class 0 by shares";
+  EXPECT_FALSE(with(27, "65" + zeros(15) + "02")) << "a share of 101 %";
+  EXPECT_FALSE(with(95, "01")) << "2^56 kbit/s and more";
 }
 
 TEST(Dcbnl, CutAndMutatedBytesAreAnAnswerOrAnError) {
-  for (const std::string& hex : {kPort, kDone, kRefused, kModeRefused}) {
+  for (const std::string& hex : {kPort, kClasses, kTrust, kDone, kRefused, kModeRefused}) {
     const Buffer whole = bytes_of(hex);
     const auto decode = [](const Buffer& bytes) {
       (void)dcb::decode_port(bytes);
@@ -134,6 +184,32 @@ TEST(Dcbnl, RequestsAreAsTheKernelReadsThem) {
             "09000100"
             "6e69633000000000"
             "05000e0009000000");
+  const dcb_app entries[] = {{IEEE_8021QAZ_APP_SEL_DSCP, 3, 26}, {IEEE_8021QAZ_APP_SEL_DSCP, 6, 48}};
+  EXPECT_EQ(hex_of(dcb::app_request("nic0", DCB_CMD_IEEE_DEL, entries).finish(7)),
+            "38000000"
+            "4f000500"
+            "07000000"
+            "00000000"
+            "001b0000"
+            "09000100"
+            "6e69633000000000"
+            "18000d80"
+            "14000380"
+            "0800010005031a00"
+            "0800010005063000");
+  const std::uint8_t selectors[] = {IEEE_8021QAZ_APP_SEL_DSCP, dcb::kSelectorPcp};
+  EXPECT_EQ(hex_of(dcb::trust_request("nic0", selectors).finish(7)),
+            "38000000"
+            "4f000500"
+            "07000000"
+            "00000000"
+            "00140000"
+            "09000100"
+            "6e69633000000000"
+            "18000d80"
+            "14000b80"
+            "0500010005000000"
+            "05000200ff000000");
 }
 
 }  // namespace

@@ -7,12 +7,14 @@
  *
  * The rules by which it refuses are the module parameter `personality` at the time the device is made:
  *   plain   takes everything that fits
- *   mlx5    (mlx5/core/en_dcbnl.c, en/port_buffer.h) global pause and PFC exclude each other (EBUSY); buffers
- *           are cut to cells of 128 bytes, rates to 100 Mbit/s, above 25.5 Gbit/s to 1 Gbit/s; ETS begins with
- *           the vendor's algorithm and priorities 0 and 1 crossed, and its shares sum to 100 %; a DSCP has one
- *           priority, the last one set; DCBX is the host's with IEEE, or by mode 0 the firmware's
- *   bnxt    (bnxt/bnxt_dcb.c) no buffers, no rates; ETS begins with all priorities in class 0, and no share is
- *           0 when they sum to 100 %; one lossless priority; nothing while DCBX is not the host's (EINVAL)
+ *   mlx5    (mlx5/core/en_dcbnl.c, en/port_buffer.h) global pause and PFC exclude each other (EBUSY);
+ *           buffers are cut to cells of 128 bytes, rates to 100 Mbit/s, above 25.5 Gbit/s to 1 Gbit/s; ETS
+ *           begins with the vendor's algorithm and priorities 0 and 1 crossed, and its shares sum to 100 %;
+ *           a DSCP has one priority, the last one set; DCBX is the host's with IEEE, or by mode 0 the
+ *           firmware's
+ *   bnxt    (bnxt/bnxt_dcb.c) no buffers, no rates; ETS begins with all priorities in class 0, and no share
+ *           is 0 when they sum to 100 %; one lossless priority; nothing while DCBX is not the host's
+ *           (EINVAL)
  * `refuse`: what is refused from now on, whatever the rules: words of ets, app and maxrate (EINVAL).
  * `peer_willing`: a DCBX peer has announced ETS and PFC of its own, and that it is willing.
  * Kernel code and therefore under the kernel's licence, unlike the rest of this repository.
