@@ -1,0 +1,119 @@
+// A RoceProfile on a host whose NIC is our test netdev: from YAML to the port, and what the port can't have.
+#include "reconciler/engine/fleet.hpp"
+#include "specs/compile/compile.hpp"
+#include "specs/language/load.hpp"
+#include "specs/model/schema_rows.hpp"
+#include "tests/vm/dcb_driver_lab.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kCluster = R"(
+apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {name: hosts}
+spec:
+  names: gpu[1-2]
+  role: host
+  drivers: [linux]
+  connect: {local: true}
+  interfaces: [{name: nic0, platform: connectx-7, rdma: true, speed: 400Gbps}]
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {name: leaves}
+spec: {names: leaf0, role: leaf, platform: spectrum-3, drivers: [linux, frr], connect: {local: true}}
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: Fabric
+metadata: {name: backend}
+spec:
+  role: backend
+  topology: rail-only
+  mtu: {host: 9000, fabric: 9216}
+  cabling: [{from: "gpu[1-2]:nic0", to: "leaf0:swp[1-2]", by: rail, cableLength: 100m}]
+  addressing: {hosts: 10.64.0.0/16, loopbacks: 10.255.0.0/24}
+  roceProfile: lossless
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: RoceProfile
+metadata: {name: lossless}
+spec:
+  trust: dscp
+  classes:
+    - {name: rdma, dscp: [26], priority: 3, tc: 3, bandwidth: 60%, lossless: true, ecn: auto}
+    - {name: cnp, dscp: [48], priority: 6, tc: 6, scheduling: strict, maxRate: 5%}
+    - {name: default, dscp: [0], priority: 0, tc: 0, bandwidth: 40%}
+  pfc: {watchdog: {detectionTime: 200ms, restorationTime: 400ms, action: drop}}
+)";
+
+class DcbSpecs : public DcbDriver {
+ protected:
+  void SetUp() override {
+    DcbDriver::SetUp();
+    loaded_ = load_text("cluster.yaml", kCluster);
+    EXPECT_TRUE(loaded_.diagnostics.empty());
+    compiled_ = compile(loaded_.catalog);
+  }
+  // Of the NIC alone: the rest of the host is not what is tested here.
+  DeviceState compared() {
+    const Intent& all = compiled_.intents[compiled_.topology.find_device("gpu1")];
+    intent_ = Intent{};
+    for (const Leaf& leaf : all.want.leaves())
+      if (is_of_dcb(leaf.path)) intent_.want.set(leaf.path, leaf.value, leaf.origin);
+    for (const Claim& claim : all.claims)
+      if (claim.collection == row("interface[*]/class[*]")) intent_.claims.push_back(claim);
+    const auto carriers = Carriers::of("gpu1", {driver().traits()});
+    EXPECT_TRUE(carriers) << carriers.error().text();
+    FleetDevice device;
+    device.name = "gpu1";
+    device.intent = &intent_;
+    device.drivers = {&attached_};
+    return compare(device, *carriers, {observed()}, {});
+  }
+  static bool is_of_dcb(Path path) {
+    const std::string text = path.text();
+    for (const std::string_view part : {"class[", "buffer[", "pfc", "trust", "dcbx", "pause"})
+      if (text.starts_with("interface[nic0]/" + std::string(part))) return true;
+    return false;
+  }
+
+  Loaded loaded_;
+  Compiled compiled_;
+  Intent intent_;
+};
+
+TEST_F(DcbSpecs, AProfileConvergesInOneApplyAndStays) {
+  make("nic0", "mlx5");
+  set_pause("nic0", true);
+  const ChangeSet changes = compared().difference.changes;
+  EXPECT_GE(changes.size(), 15U);
+  for (const Error& error : apply(changes)) ADD_FAILURE() << error.text();
+  for (const Change& left : compared().difference.changes)
+    ADD_FAILURE() << left.path.text() << " " << left.was.to_string();
+  const dcb::PortDcb port = read("nic0");
+  ASSERT_TRUE(port.ets && port.pfc && port.maxrate);
+  EXPECT_EQ(port.pfc->pfc_en, 0x08);
+  EXPECT_EQ(port.ets->tc_tx_bw[3], 60);
+  EXPECT_EQ(port.apps.size(), 64U);
+  EXPECT_EQ(port.maxrate->tc_maxrate[6], 20'000'000U) << "5 % of 400 Gbit/s";
+  EXPECT_FALSE(pause("nic0"));
+}
+
+TEST_F(DcbSpecs, WhatThePortCannotHaveIsNamedAndIsNotDrift) {
+  make("nic0", "bnxt");
+  std::set<std::string> leaves;
+  for (const NotApplied& one : compared().not_applied) {
+    leaves.insert(one.path.text().substr(std::string_view("interface[nic0]/").size()));
+    EXPECT_FALSE(one.reason.empty());
+    EXPECT_NE(one.origin, 0U) << "the spec line that wants it";
+  }
+  EXPECT_EQ(leaves, (std::set<std::string>{"class[3]/ecn-max", "class[3]/ecn-min", "class[3]/ecn-probability",
+                                           "class[6]/max-rate", "pfc-watchdog/action",
+                                           "pfc-watchdog/detection-time", "pfc-watchdog/restoration-time"}));
+  for (const Error& error : apply(compared().difference.changes)) ADD_FAILURE() << error.text();
+  EXPECT_TRUE(compared().difference.changes.empty());
+}
+
+}  // namespace
+}  // namespace lockstep
