@@ -146,13 +146,10 @@ std::optional<Dcqcn> dcqcn_of(const Value& value) {
   if (value.kind() != Value::Kind::text) return std::nullopt;
   const std::string text(value.as_text());
   Dcqcn out;
-  if (text == "dcqcn")
-    out.priorities = {kAll, kAll};
-  else if (text != "none" &&
-           std::sscanf(text.c_str(), "dcqcn (np 0x%x, rp 0x%x)", &out.priorities[0], &out.priorities[1]) != 2)
-    return std::nullopt;
-  if (out.priorities[0] > kAll || out.priorities[1] > kAll) return std::nullopt;
-  return out;
+  if (text == "dcqcn") out.priorities = {kAll, kAll};
+  auto& [np, rp] = out.priorities;
+  if (text.starts_with("dcqcn (")) (void)std::sscanf(text.c_str(), "dcqcn (np 0x%2x, rp 0x%2x)", &np, &rp);
+  return value_of(out) == value ? std::optional(out) : std::nullopt;
 }
 
 Result<Done> write_dcqcn(const HostFiles& files, const RocePort& port, const Dcqcn& wanted) {
