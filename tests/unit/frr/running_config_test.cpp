@@ -194,8 +194,8 @@ void of_wrong_types(const std::string& text, Decode decode) {
   const Json whole = Json::parse(text);
   const Json flat = whole.flatten();
   for (const auto& [pointer, value] : flat.items())
-    for (const Json& other : {Json(), Json(true), Json(-1), Json(1e300), Json("word"), Json::array({1}),
-                              Json::object({{"a", 1}}), Json(~std::uint64_t{0})}) {
+    for (const Json& other : {Json(), Json(true), Json("word"), Json::array({1}), Json::object({{"a", 1}}),
+                              Json(~std::uint64_t{0})}) {
       Json lying = whole;
       lying[Json::json_pointer(pointer)] = other;
       SCOPED_TRACE(pointer + " = " + other.dump());
@@ -208,8 +208,9 @@ TEST(Answers, OfWrongTypesSayNothingAndThrowNothing) {
                  [](const std::string& text) { ASSERT_TRUE(route_view_of(text, "10.99.0.1/32")); });
   of_wrong_types(recorded("bgp-summary.json"),
                  [](const std::string& text) { ASSERT_TRUE(bgp_sessions_of(text)); });
-  of_wrong_types(recorded("bgp-neighbors.json"),
-                 [](const std::string& text) { ASSERT_TRUE(bgp_timers_of(text)); });
+  nlohmann::json neighbors = nlohmann::json::parse(recorded("bgp-neighbors.json"));
+  neighbors.erase("up1");  // as the first, and each member of one costs a parse of all
+  of_wrong_types(neighbors.dump(), [](const std::string& text) { ASSERT_TRUE(bgp_timers_of(text)); });
   of_wrong_types(recorded("bfd-peers.json"),
                  [](const std::string& text) { ASSERT_TRUE(bfd_sessions_of(text)); });
   const auto view = route_view_of(R"({"10.0.0.0/8":[{"selected":true,"protocol":7,"installed":"yes",
