@@ -5,6 +5,7 @@
 // governor.
 #include "drivers/linux/host/map.hpp"
 #include "drivers/linux/host/settings.hpp"
+#include "drivers/linux/host/shares.hpp"
 
 namespace lockstep {
 namespace {
@@ -36,16 +37,21 @@ class Governor final : public HostSetting {
 
   Result<Done> set(const Change& change, const Call&) override {
     TRY(const std::string wanted, wanted_text(change));
+    if (auto back = mixed_.put_back(wanted)) return *std::move(back);
+    Shares shares;
+    std::vector<Value> were;
     for (const std::string& policy : policies()) {
       TRY(const std::string available, files_.line(policy + "/scaling_available_governors"));
       if ((" " + available + " ").find(" " + wanted + " ") == std::string::npos)
         return Error{ErrorKind::refused, policy + " has no governor '" + wanted + "', only: " + available};
-      TRY_DONE(files_.write(policy + "/scaling_governor", wanted));
-      TRY(const std::string now, files_.line(policy + "/scaling_governor"));
-      if (now != wanted)
-        return Error{ErrorKind::refused,
-                     policy + ": wrote governor '" + wanted + "', and the kernel made it '" + now + "'"};
+      TRY(const std::string was, files_.line(policy + "/scaling_governor"));
+      were.push_back(Value::text(was));
+      shares.push_back({policy, [this, policy, wanted] { return set_one(policy, wanted); },
+                        [this, policy, was] { return set_one(policy, was); }});
     }
+    TRY_DONE(set_all(shares));
+    if (const Value told = in_common(were); !were.empty() && told != were.front())
+      mixed_.remember(told.to_string(), std::move(shares));
     return Done{};
   }
 
@@ -54,6 +60,17 @@ class Governor final : public HostSetting {
   }
 
  private:
+  Result<Done> set_one(const std::string& policy, const std::string& wanted) const {
+    TRY(const std::string was, files_.line(policy + "/scaling_governor"));
+    if (was == wanted) return Done{};
+    TRY_DONE(files_.write(policy + "/scaling_governor", wanted));
+    TRY(const std::string now, files_.line(policy + "/scaling_governor"));
+    if (now != wanted)
+      return Error{ErrorKind::refused,
+                   policy + ": wrote governor '" + wanted + "', and the kernel made it '" + now + "'"};
+    return Done{};
+  }
+
   std::vector<std::string> policies() const {
     std::vector<std::string> out;
     for (const std::string& name : files_.names(kCpufreq))
@@ -62,6 +79,7 @@ class Governor final : public HostSetting {
   }
 
   HostFiles files_;
+  Mixed mixed_;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "drivers/linux/host/map.hpp"
 #include "drivers/linux/host/pci.hpp"
 #include "drivers/linux/host/settings.hpp"
+#include "drivers/linux/host/shares.hpp"
 
 namespace lockstep {
 namespace {
@@ -59,6 +60,8 @@ bool is_spread(const Placement& found, const NicInterrupts& nic) {
   return std::all_of(found.nodes.begin(), found.nodes.end(),
                      [&](const CpuSet& node) { return touch(node, reached); });
 }
+
+bool is_word(std::string_view text) { return text == "numa-local" || text == "spread" || text == "none"; }
 
 std::string word_for(const Placement& found) {
   std::size_t all = 0;
@@ -103,19 +106,29 @@ class IrqAffinity final : public HostSetting {
 
   Result<Done> set(const Change& change, const Call&) override {
     TRY(const std::string wanted, wanted_text(change));
-    if (wanted != "numa-local" && wanted != "spread" && wanted != "none")
-      return Error{ErrorKind::invalid_spec, "cpu/irq-affinity is numa-local, spread or none"};
     if (const std::string process = irqbalance(); !process.empty())
       return Error{ErrorKind::refused, "irqbalance (process " + process +
                                            ") runs and moves interrupts as it likes: stop it for good, or "
                                            "have it leave the NICs' alone (irqbalance(1), --banirq)"};
+    if (auto back = mixed_.put_back(wanted)) return *std::move(back);
+    if (!is_word(wanted))
+      return Error{ErrorKind::invalid_spec, "cpu/irq-affinity is numa-local, spread or none"};
     TRY(const Placement found, placement());
     if (found.nodes.size() < 2 && wanted != "numa-local")
       return Error{ErrorKind::refused, "one NUMA node: every CPU is local to every NIC"};
-    for (const NicInterrupts& nic : found.nics) TRY_DONE(place(found, nic, wanted));
-    TRY(const Placement now, placement());
-    if (word_for(now) != wanted)
-      return Error{ErrorKind::refused, "placed " + wanted + ", and found after: " + word_for(now)};
+    Shares shares;
+    for (const NicInterrupts& nic : found.nics) add_shares(found, nic, wanted, shares);
+    shares.push_back(
+        {"all",
+         [this, wanted]() -> Result<Done> {
+           TRY(const Placement now, placement());
+           if (word_for(now) == wanted) return Done{};
+           return Error{ErrorKind::refused, "placed " + wanted + ", and found after: " + word_for(now)};
+         },
+         []() -> Result<Done> { return Done{}; }});
+    TRY_DONE(set_all(shares));
+    shares.pop_back();
+    if (const std::string told = word_for(found); !is_word(told)) mixed_.remember(told, std::move(shares));
     return Done{};
   }
 
@@ -166,7 +179,8 @@ class IrqAffinity final : public HostSetting {
     return out;
   }
 
-  Result<Done> place(const Placement& found, const NicInterrupts& nic, const std::string& wanted) {
+  void add_shares(const Placement& found, const NicInterrupts& nic, const std::string& wanted,
+                  Shares& shares) const {
     const std::vector<unsigned> online(found.online.begin(), found.online.end());
     for (std::size_t i = 0; i < nic.all.size(); ++i) {
       CpuSet to = found.online;
@@ -174,9 +188,13 @@ class IrqAffinity final : public HostSetting {
       // Evenly over the CPUs' numbers, which follow the nodes.
       if (wanted == "spread") to = {online[i * online.size() / nic.all.size()]};
       if (to == nic.all[i].allowed) continue;
-      TRY_DONE(files_.write(affinity_file(nic.all[i].number), cpu_list_text(to)));
+      const auto put = [this, file = affinity_file(nic.all[i].number)](const CpuSet& cpus) -> Result<Done> {
+        TRY(const CpuSet now, cpus_in(file));
+        return now == cpus ? Result<Done>(Done{}) : files_.write(file, cpu_list_text(cpus));
+      };
+      shares.push_back({"interrupt " + nic.all[i].number, [put, to] { return put(to); },
+                        [put, was = nic.all[i].allowed] { return put(was); }});
     }
-    return Done{};
   }
 
   // The process that is irqbalance; empty: none runs.
@@ -191,6 +209,7 @@ class IrqAffinity final : public HostSetting {
 
   HostFiles files_;
   SharedPci pci_;
+  Mixed mixed_;
 };
 
 }  // namespace

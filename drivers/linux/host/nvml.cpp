@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "drivers/linux/descriptor.hpp"
+#include "drivers/linux/host/shares.hpp"
 #include "drivers/linux/wait.hpp"
 
 namespace lockstep {
@@ -244,15 +245,21 @@ Result<Done> Nvml::Library::set_all(const std::string& what, int (*set)(Device, 
   if (const int code = init_(); code != kSuccess) return wrong("nvmlInit", code);
   const Session session(shutdown_);
   TRY(const std::vector<Found> all, devices());
-  for (const Found& one : all) {
-    if (one.code != kSuccess) return wrong("nvmlDeviceGetHandleByIndex", one.code);
-    const std::optional<bool> was = get(one.device);
+  Shares shares;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].code != kSuccess) return wrong("nvmlDeviceGetHandleByIndex", all[i].code);
+    const std::optional<bool> was = get(all[i].device);
     if (!was || *was == on) continue;
-    if (const int code = set(one.device, on ? 1 : 0); code != kSuccess) return wrong("set " + what, code);
-    if (get(one.device) != on)
+    const auto put = [&, device = all[i].device](bool wanted) -> Result<Done> {
+      if (get(device) == wanted) return Done{};
+      if (const int code = set(device, wanted ? 1 : 0); code != kSuccess) return wrong("set " + what, code);
+      if (get(device) == wanted) return Done{};
       return Error{ErrorKind::refused, "NVML: set " + what + ": acknowledged, and did not take"};
+    };
+    shares.push_back({"GPU " + std::to_string(i), [put, on] { return put(on); },
+                      [put, before = *was] { return put(before); }});
   }
-  return Done{};
+  return lockstep::set_all(shares);
 }
 
 Result<Done> Nvml::Library::set_persistence(bool on) {

@@ -126,7 +126,13 @@ Result<Done> PciConfig::set_access_control(bool on) {
   if (!acs) return Error{ErrorKind::unsupported, address_ + ": no ACS capability"};
   TRY(const std::uint16_t can, word(*acs + PCI_ACS_CAP));
   TRY(const std::uint16_t control, word(*acs + PCI_ACS_CTRL));
-  const auto wanted = static_cast<std::uint16_t>(on ? control | (can & kStandardAcs) : 0);
+  return write_access_control(static_cast<std::uint16_t>(on ? control | (can & kStandardAcs) : 0));
+}
+
+Result<Done> PciConfig::write_access_control(std::uint16_t wanted) {
+  TRY(const std::optional<unsigned> acs, extended_capability(PCI_EXT_CAP_ID_ACS));
+  if (!acs) return Error{ErrorKind::unsupported, address_ + ": no ACS capability"};
+  TRY(const std::uint16_t control, word(*acs + PCI_ACS_CTRL));
   if (wanted != control) TRY_DONE(set_word(*acs + PCI_ACS_CTRL, wanted));
   TRY(const std::uint16_t now, word(*acs + PCI_ACS_CTRL));
   if (now != wanted) return wrong("wrote its ACS control, and it did not take");

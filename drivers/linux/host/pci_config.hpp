@@ -32,6 +32,7 @@ class PciConfig {
   // On: what Linux itself turns on where an IOMMU isolates (drivers/pci/pci.c, pci_std_enable_acs), as far as
   // PCI_ACS_CAP has it. Off: all of it.
   Result<Done> set_access_control(bool on);
+  Result<Done> write_access_control(std::uint16_t control);
 
  private:
   PciConfig(std::string address, Descriptor file) : address_(std::move(address)), file_(std::move(file)) {}

@@ -6,12 +6,16 @@
 // peer-to-peer traffic to the root complex (PCI Express Base 6.12; NCCL's user guide, "PCI Access Control
 // Services", has it set to 0 on all bridges). Both are lost at boot, and the kernel's own IOMMU groups keep
 // what they found at boot.
+#include <algorithm>
+#include <limits>
+#include <map>
 #include <set>
 
 #include "drivers/linux/host/map.hpp"
 #include "drivers/linux/host/pci.hpp"
 #include "drivers/linux/host/pci_config.hpp"
 #include "drivers/linux/host/settings.hpp"
+#include "drivers/linux/host/shares.hpp"
 
 namespace lockstep {
 namespace {
@@ -21,9 +25,11 @@ using host_map::kMaxReadRequest;
 
 class Pcie final : public HostSetting {
  public:
-  Pcie(HostFiles files, SharedPci pci) : files_(std::move(files)), pci_(std::move(pci)) {}
+  Pcie(HostFiles files, SharedPci pci) : files_(std::move(files)), pci_(std::move(pci)) {
+    for (const RowId row : rows()) mixed_[row];
+  }
 
-  std::vector<RowId> rows() const override { return {kAcs, kMaxReadRequest}; }
+  std::vector<RowId> rows() const final { return {kAcs, kMaxReadRequest}; }
 
   std::vector<Incapable> incapable(const Call&) override {
     std::vector<Incapable> out;
@@ -54,14 +60,27 @@ class Pcie final : public HostSetting {
   Result<Done> set(const Change& change, const Call&) override {
     const auto functions = pci_->functions();
     const std::vector<PciFunction>& all = *functions;
+    if (auto back = mixed_.at(change.path.row()).put_back(change.want.to_string())) return *std::move(back);
     if (change.path.row() == kAcs) return set_acs(change, all);
     if (change.want.kind() != Value::Kind::integer || change.want.as_integer() < 0)
       return Error{ErrorKind::invalid_spec, change.path.text() + " takes a number, and can't be unset"};
+    const auto wanted = static_cast<std::uint32_t>(
+        std::min<std::int64_t>(change.want.as_integer(), std::numeric_limits<std::uint32_t>::max()));
+    Shares shares;
+    std::vector<Value> were;
     for (const PciFunction& nic : fabric_nics(all)) {
-      TRY(PciConfig config, PciConfig::open(files_, nic.address, true));
-      TRY_DONE(config.set_max_read_request(static_cast<std::uint32_t>(change.want.as_integer())));
+      TRY(const PciConfig config, PciConfig::open(files_, nic.address));
+      TRY(const std::optional<std::uint32_t> was, config.max_read_request());
+      if (!was) continue;
+      were.push_back(Value::integer(*was));
+      const auto set = [this, address = nic.address](std::uint32_t bytes) -> Result<Done> {
+        TRY(PciConfig writable, PciConfig::open(files_, address, true));
+        return writable.set_max_read_request(bytes);
+      };
+      shares.push_back(
+          {nic.address, [set, wanted] { return set(wanted); }, [set, was] { return set(*was); }});
     }
-    return Done{};
+    return write(kMaxReadRequest, std::move(shares), were);
   }
 
   std::string native(const Change& change) const override {
@@ -97,10 +116,27 @@ class Pcie final : public HostSetting {
   Result<Done> set_acs(const Change& change, const std::vector<PciFunction>& all) {
     TRY(const bool on, wanted_boolean(change));
     TRY(const auto bridges, redirecting_bridges(all));
+    Shares shares;
+    std::vector<Value> were;
     for (const auto& [address, control] : bridges) {
-      TRY(PciConfig config, PciConfig::open(files_, address, true));
-      TRY_DONE(config.set_access_control(on));
+      were.push_back(Value::boolean(control != 0));
+      shares.push_back({address,
+                        [this, bridge = address, on]() -> Result<Done> {
+                          TRY(PciConfig config, PciConfig::open(files_, bridge, true));
+                          return config.set_access_control(on);
+                        },
+                        [this, bridge = address, was = control]() -> Result<Done> {
+                          TRY(PciConfig config, PciConfig::open(files_, bridge, true));
+                          return config.write_access_control(was);
+                        }});
     }
+    return write(kAcs, std::move(shares), were);
+  }
+
+  Result<Done> write(RowId row, Shares shares, const std::vector<Value>& were) {
+    TRY_DONE(set_all(shares));
+    if (const Value told = in_common(were); !were.empty() && told != were.front())
+      mixed_.at(row).remember(told.to_string(), std::move(shares));
     return Done{};
   }
 
@@ -122,6 +158,7 @@ class Pcie final : public HostSetting {
 
   HostFiles files_;
   SharedPci pci_;
+  std::map<RowId, Mixed> mixed_;
 };
 
 }  // namespace

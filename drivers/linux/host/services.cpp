@@ -10,6 +10,7 @@
 
 #include "drivers/linux/host/map.hpp"
 #include "drivers/linux/host/settings.hpp"
+#include "drivers/linux/host/shares.hpp"
 #include "drivers/linux/host/systemd.hpp"
 
 namespace lockstep {
@@ -19,6 +20,9 @@ using host_map::kService;
 
 constexpr std::string_view kSocket = "/run/dbus/system_bus_socket";  // D-Bus Specification, system bus
 constexpr std::string_view kBooted = "/run/systemd/system";          // sd_booted(3)
+
+// Time to put a unit back, whatever is left of the call. A choice: as for FRR's settings.
+constexpr std::chrono::seconds kPutBack{2};
 
 // systemd.unit(5): the types of units. A name without one is a service's, as in systemctl(1).
 std::string whole_name(const std::string& name) {
@@ -87,15 +91,22 @@ class Services final : public HostSetting {
     TRY(Systemd systemd, open(call));
     TRY(const UnitState was, state(systemd, name, call));
     if (was.load == "not-found") return Error{ErrorKind::refused, "systemd: Unit " + name + " not found."};
-    if (is_at_boot(was) != word->at_boot) TRY_DONE(systemd.enable(name, word->at_boot, call));
-    if (word->active && !is_active(was)) TRY_DONE(systemd.start(name, call));
-    if (!word->active && was.active != "inactive") TRY_DONE(systemd.stop(name, call));
-    if (!word->active && was.active == "failed") TRY_DONE(systemd.forget_failure(name, call));
-    TRY(const UnitState now, state(systemd, name, call));
-    if (word_for(now) != wanted)
-      return Error{ErrorKind::refused, "systemd: " + name + " is " + word_for(now) + " all the same (" +
-                                           now.active + ", " + now.file + ")"};
-    return Done{};
+    const Call own{.deadline = std::max(call.deadline, std::chrono::steady_clock::now() + kPutBack),
+                   .stop = {}};
+    const Share unit{name,
+                     [&]() -> Result<Done> {
+                       TRY_DONE(bring(systemd, name, was, word->active, word->at_boot, call));
+                       TRY(const UnitState now, state(systemd, name, call));
+                       if (word_for(now) == wanted) return Done{};
+                       return Error{ErrorKind::refused, "systemd: " + name + " is " + word_for(now) +
+                                                            " all the same (" + now.active + ", " + now.file +
+                                                            ")"};
+                     },
+                     [&]() -> Result<Done> {
+                       TRY(const UnitState now, state(systemd, name, own));
+                       return bring(systemd, name, now, is_active(was), is_at_boot(was), own);
+                     }};
+    return set_all({unit});
   }
 
   std::string native(const Change& change) const override {
@@ -108,6 +119,15 @@ class Services final : public HostSetting {
   }
 
  private:
+  static Result<Done> bring(Systemd& systemd, const std::string& name, const UnitState& is, bool active,
+                            bool at_boot, const Call& call) {
+    if (is_at_boot(is) != at_boot) TRY_DONE(systemd.enable(name, at_boot, call));
+    if (active && !is_active(is)) TRY_DONE(systemd.start(name, call));
+    if (!active && is.active != "inactive") TRY_DONE(systemd.stop(name, call));
+    if (!active && is.active == "failed") TRY_DONE(systemd.forget_failure(name, call));
+    return Done{};
+  }
+
   Result<Systemd> open(const Call& call) const {
     return Systemd::open("unix:path=" + files_.at(kSocket).string(), call);
   }

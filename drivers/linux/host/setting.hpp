@@ -2,9 +2,10 @@
 // made of.
 //
 // Promises asked of each: read changes nothing, and what it can't read is in `unread` with the kernel's or
-// the tool's own words; set reads back what it wrote, and what did not take is an error. A leaf that stands
-// for several devices (CPUs, NICs, GPUs) is their common value; where they differ it is a text that counts
-// them (in_common), which equals no legal value, so that the difference is seen whatever is wanted.
+// the tool's own words; set reads back what it wrote, and what did not take is an error that leaves what was,
+// or says that it could not (shares.hpp). A leaf that stands for several devices (CPUs, NICs, GPUs) is their
+// common value; where they differ it is a text that counts them (in_common), which equals no legal value, so
+// that the difference is seen whatever is wanted.
 #pragma once
 
 #include <string>

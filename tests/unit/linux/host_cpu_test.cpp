@@ -26,6 +26,33 @@ TEST_F(Cpu, TheGovernorIsThatOfAllPolicies) {
             std::string::npos);
 }
 
+std::string governor(const std::string& policy) {
+  return "sys/devices/system/cpu/cpufreq/" + policy + "/scaling_governor";
+}
+
+TEST_F(Cpu, OneThatRefusesItsGovernorLeavesAllAsTheyWere) {
+  host.remove(governor("policy8"));
+  // Can be read, and is no file that anybody may write.
+  std::filesystem::create_symlink("/proc/sys/kernel/ostype", host.root() / governor("policy8"));
+  const std::string before = value("cpu/governor");
+  EXPECT_EQ(apply("cpu/governor", Value::text("performance")).substr(0, 7), "denied:");
+  EXPECT_EQ(value("cpu/governor"), before);
+}
+
+TEST_F(Cpu, GovernorsThatDifferedArePutBackEachToItsOwn) {
+  host.file(governor("policy4"), "performance\n");
+  const std::string before = value("cpu/governor");
+  EXPECT_EQ(before, "performance (1 of 4), powersave (3 of 4)");
+  EXPECT_EQ(apply("cpu/governor", Value::text("performance")), "");
+  EXPECT_EQ(apply("cpu/governor", Value::text(before)), "");
+  EXPECT_EQ(value("cpu/governor"), before);
+  EXPECT_EQ(host.text(governor("policy4")), "performance\n");
+  make({});
+  EXPECT_NE(apply("cpu/governor", Value::text(before)).find("has no governor 'performance (1 of 4)"),
+            std::string::npos)
+      << "another driver does not know which it was";
+}
+
 TEST_F(Cpu, AMachineWithoutCpufreqHasNoGovernor) {
   host.remove("sys/devices/system/cpu/cpufreq");
   EXPECT_NE(lacks("cpu/governor").find("cpufreq"), std::string::npos);
@@ -56,6 +83,29 @@ TEST_F(Cpu, InterruptsAreSpreadOrLeftToAllCpus) {
   EXPECT_EQ(apply("cpu/irq-affinity", Value::text("none")), "");
   EXPECT_EQ(host.text(irq(103)), "0-15\n");
   EXPECT_EQ(value("cpu/irq-affinity"), "none");
+}
+
+TEST_F(Cpu, OneInterruptThatRefusesLeavesAllAsTheyWere) {
+  host.remove(irq(109));
+  // Can be read as a list of CPUs, and is no file that anybody may write.
+  std::filesystem::create_symlink("/sys/devices/system/cpu/online", host.root() / irq(109));
+  const std::string before = value("cpu/irq-affinity");
+  EXPECT_EQ(apply("cpu/irq-affinity", Value::text("numa-local")).substr(0, 7), "denied:");
+  EXPECT_EQ(value("cpu/irq-affinity"), before);
+  for (const unsigned number : {60U, 100U, 103U, 108U}) EXPECT_EQ(host.text(irq(number)), "0-15\n") << number;
+}
+
+TEST_F(Cpu, InterruptsThatLayAnyhowArePutBackWhereTheyWere) {
+  host.file(irq(100), "3\n");
+  host.file(irq(108), "4-5\n");
+  const std::string before = value("cpu/irq-affinity");
+  EXPECT_EQ(before, "8 of 9 interrupts off their NIC's NUMA node");
+  EXPECT_EQ(apply("cpu/irq-affinity", Value::text("numa-local")), "");
+  EXPECT_EQ(host.text(irq(108)), "8-15\n");
+  EXPECT_EQ(apply("cpu/irq-affinity", Value::text(before)), "");
+  EXPECT_EQ(value("cpu/irq-affinity"), before);
+  EXPECT_EQ(host.text(irq(108)), "4-5\n");
+  EXPECT_EQ(host.text(irq(100)), "3\n");
 }
 
 TEST_F(Cpu, ARunningIrqbalanceIsNamedNotFought) {

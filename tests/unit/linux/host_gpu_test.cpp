@@ -75,6 +75,14 @@ TEST_F(GpuTest, WhatNvmlRefusesOrForgetsIsAnErrorInItsWords) {
   EXPECT_EQ(apply("gpu/ecc", Value::text("true, false after a reset")).substr(0, 12), "invalid spec");
 }
 
+TEST_F(GpuTest, OneThatRefusesLeavesAllAsTheyWere) {
+  stub->gpus[1].set_code = 4;
+  EXPECT_EQ(apply("gpu/persistence", Value::boolean(false)),
+            "denied: NVML: set persistence mode: Insufficient Permissions");
+  EXPECT_EQ(stub->gpus[0].persistence, 1);
+  EXPECT_EQ(value("gpu/persistence"), "true");
+}
+
 TEST_F(GpuTest, ALostGpuIsNotCounted) {
   stub->gpus[0].lost = 1;
   EXPECT_EQ(value("gpu/count"), "1");

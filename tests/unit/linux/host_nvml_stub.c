@@ -80,7 +80,8 @@ static int mode(int value, int* out) {
   return SUCCESS;
 }
 
-static int set(int* value, int wanted) {
+static int set(nvmlDevice_t device, int* value, int wanted) {
+  if (device->set_code != SUCCESS) return device->set_code;
   if (nvml_stub.set_code != SUCCESS) return nvml_stub.set_code;
   if (*value < 0) return NOT_SUPPORTED;
   if (!nvml_stub.ignores_sets) *value = wanted;
@@ -100,14 +101,14 @@ int nvmlDeviceGetVbiosVersion(nvmlDevice_t device, char* version, unsigned lengt
 }
 
 int nvmlDeviceGetPersistenceMode(nvmlDevice_t device, int* out) { return mode(device->persistence, out); }
-int nvmlDeviceSetPersistenceMode(nvmlDevice_t device, int on) { return set(&device->persistence, on); }
+int nvmlDeviceSetPersistenceMode(nvmlDevice_t device, int on) { return set(device, &device->persistence, on); }
 
 int nvmlDeviceGetEccMode(nvmlDevice_t device, int* now, int* pending) {
   const int code = mode(device->ecc, now);
   return code == SUCCESS ? mode(device->ecc_pending, pending) : code;
 }
 int nvmlDeviceSetEccMode(nvmlDevice_t device, int on) {
-  const int code = set(&device->ecc_pending, on);
+  const int code = set(device, &device->ecc_pending, on);
   if (nvml_stub.resets_at_once) device->ecc = device->ecc_pending;
   return code;
 }

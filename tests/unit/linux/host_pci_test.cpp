@@ -170,6 +170,29 @@ TEST_F(Pci, MaxReadRequestOfAllNicsIsOneLeafAndATextWhereTheyDiffer) {
             "invalid spec: pcie/max-read-request takes a number, and can't be unset");
 }
 
+TEST_F(Pci, WhatDifferedIsPutBackEachToItsOwn) {
+  std::string other = recorded_config(false);
+  other[0x69] = 0x58;  // DEVCTL: MaxReadRequest code 5
+  host.file(RecordedHost::sysfs(RecordedHost::nic(1)) + "/config", other);
+  std::string bridge = recorded_config(true);
+  bridge[0x156] = 0x01;  // PCI_ACS_CTRL: SV alone
+  const std::string port = RecordedHost::sysfs(RecordedHost::port_above_nic(0)) + "/config";
+  host.file(port, bridge);
+  ASSERT_TRUE(config(RecordedHost::port_above_nic(1))->set_access_control(false));
+  const std::string requests = value("pcie/max-read-request");
+  EXPECT_EQ(requests, "4096 (1 of 2), 512 (1 of 2)");
+  EXPECT_EQ(apply("pcie/max-read-request", Value::integer(1024)), "");
+  EXPECT_EQ(apply("pcie/max-read-request", Value::text(requests)), "");
+  EXPECT_EQ(value("pcie/max-read-request"), requests);
+  EXPECT_EQ(host.text(RecordedHost::sysfs(RecordedHost::nic(1)) + "/config"), other);
+  const std::string acs = value("pcie/acs");
+  EXPECT_EQ(acs, "false (1 of 6), true (5 of 6)");
+  EXPECT_EQ(apply("pcie/acs", Value::boolean(false)), "");
+  EXPECT_EQ(apply("pcie/acs", Value::text(acs)), "");
+  EXPECT_EQ(value("pcie/acs"), acs);
+  EXPECT_EQ(host.text(port), bridge) << "with the bits that it had";
+}
+
 TEST_F(Pci, AccessControlIsOfTheBridgesAboveNicsAndGpus) {
   EXPECT_EQ(value("pcie/acs"), "true");
   EXPECT_EQ(apply("pcie/acs", Value::boolean(false)), "");

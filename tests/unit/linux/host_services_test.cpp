@@ -62,6 +62,13 @@ TEST_F(ServicesTest, WhatSystemdRefusesIsToldInItsWords) {
             "refused: systemd StartUnit openibd.service: dependency");
 }
 
+TEST_F(ServicesTest, OneThatDoesNotStartIsNotEnabledEither) {
+  systemd->set("openibd.service", {"inactive", "disabled", "dependency"});
+  EXPECT_EQ(apply("service[openibd]", Value::text("running")),
+            "refused: systemd StartUnit openibd.service: dependency");
+  EXPECT_EQ(value("service[openibd]"), "disabled");
+}
+
 TEST_F(ServicesTest, AJobThatIsNotDoneByTheDeadlineHasAnUnknownOutcome) {
   systemd->set("openibd.service", {"inactive", "enabled", "never"});
   const auto answers = part->apply({{path("service[openibd]"), {}, Value::text("running"), 0}}, {},
