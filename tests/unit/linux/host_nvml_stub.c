@@ -101,7 +101,9 @@ int nvmlDeviceGetVbiosVersion(nvmlDevice_t device, char* version, unsigned lengt
 }
 
 int nvmlDeviceGetPersistenceMode(nvmlDevice_t device, int* out) { return mode(device->persistence, out); }
-int nvmlDeviceSetPersistenceMode(nvmlDevice_t device, int on) { return set(device, &device->persistence, on); }
+int nvmlDeviceSetPersistenceMode(nvmlDevice_t device, int on) {
+  return set(device, &device->persistence, on);
+}
 
 int nvmlDeviceGetEccMode(nvmlDevice_t device, int* now, int* pending) {
   const int code = mode(device->ecc, now);
