@@ -23,6 +23,10 @@ class NoLedger final : public Ledger {
   Result<Done> receipt(const std::string&, TicketState, const std::string&) override { return Done{}; }
   Result<Done> gate(std::uint64_t, GateState) override { return Done{}; }
   Result<Done> end(std::uint64_t, const std::string&) override { return Done{}; }
+  Result<Done> cure(const std::string&, const std::string&, WallTime) override { return Done{}; }
+  Result<std::size_t> cures(const std::string&, const std::string&, WallTime) const override {
+    return std::size_t{0};
+  }
 };
 
 // Two hosts that want an MTU, and a plan for them in a file.
