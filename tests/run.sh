@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Passes the tests: installs what is missing, builds with ASan and UBSan, runs the fast suite. `tests/run.sh all` runs
 # the long one too: clang-tidy, the executor under TSan, and, on an optimised build, the twin end to end, 1,000 seeds of a
-# simulated cluster of 200 devices, and tests under Debian's own kernel in an emulated machine.
+# simulated cluster of 200 devices, more hostile specs, and tests under Debian's own kernel in an emulated machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,6 +20,6 @@ if [ "${1:-fast}" = all ]; then
   run-clang-tidy-16 -quiet -p build/asan "^$PWD/(specs|drivers|bench|reconciler|examples)/" \
     2>build/asan/clang-tidy.log || { cat build/asan/clang-tidy.log >&2; exit 1; }
   cmake --preset bench >/dev/null
-  cmake --build --preset bench --target lockstep simulate twin_tests vm_tests
+  cmake --build --preset bench --target lockstep simulate twin_tests vm_tests unit_compile
   ctest --preset bench --no-tests=error --label-regex 'long|vm'
 fi

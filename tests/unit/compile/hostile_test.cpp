@@ -1,7 +1,9 @@
 // What `lockstep validate` does, on specs that are cut short and on specs with wrong bytes: it ends, and
-// every error has a place. LOCKSTEP_FUZZ_ROUNDS asks for more rounds of the second.
+// every error has a place. LOCKSTEP_FUZZ_STEP asks for cuts that many bytes apart, LOCKSTEP_FUZZ_ROUNDS for
+// that many rounds of wrong bytes; the long suite asks for more of both.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -65,11 +67,16 @@ void validate(const std::string& text) {
       ASSERT_TRUE(explain(compiled, loaded.catalog, intent.device, leaf.path)) << leaf.path.text();
 }
 
-TEST(Hostile, EveryFileOfAClusterCutAtEvery50thByte) {
-  constexpr std::size_t kStep = 50;
+std::size_t asked(const char* name, std::size_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? std::max<std::size_t>(1, std::strtoul(text, nullptr, 10)) : otherwise;
+}
+
+TEST(Hostile, EveryFileOfAClusterCutShort) {
+  const std::size_t step = asked("LOCKSTEP_FUZZ_STEP", 200);
   for (const Files& whole : clusters())
     for (const auto& [name, text] : whole)
-      for (std::size_t length = 0; length < text.size(); length += kStep) {
+      for (std::size_t length = 0; length < text.size(); length += step) {
         Files cut = whole;
         cut[name] = text.substr(0, length);
         ASSERT_NO_FATAL_FAILURE(validate(together(cut))) << name << " cut at byte " << length;
@@ -77,12 +84,11 @@ TEST(Hostile, EveryFileOfAClusterCutAtEvery50thByte) {
 }
 
 TEST(Hostile, BytesThatAreWrong) {
-  const char* const asked = std::getenv("LOCKSTEP_FUZZ_ROUNDS");
-  const int rounds = asked != nullptr ? std::atoi(asked) : 100;
+  const std::size_t rounds = asked("LOCKSTEP_FUZZ_ROUNDS", 100);
   std::mt19937_64 random(20261122);
   const std::string alphabet = "[]{},:-?&*!|>'\"#%/0189az~\n \t";
   const std::vector<Files> all = clusters();
-  for (int round = 0; round < rounds; ++round) {
+  for (std::size_t round = 0; round < rounds; ++round) {
     std::string text = together(all[random() % all.size()]);
     for (std::size_t edits = 1 + random() % 4; edits > 0; --edits) {
       char& byte = text[random() % text.size()];
