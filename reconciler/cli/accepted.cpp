@@ -98,7 +98,7 @@ Result<Done> remember_intents(const LoopSession& session, const Plan& plan, cons
   for (std::size_t i = 0; i < report.steps.size(); ++i)
     if (report.steps[i].state != StepState::done && report.steps[i].state != StepState::nothing_to_do)
       left_out.insert(plan.steps[i].device);
-  const std::vector<std::string> only = session.chosen();
+  const std::vector<std::string> only = session.choice().only;
   TRY(nlohmann::json accepted, accepted_intents(journal));
   for (const FleetDevice& device : session.fleet().devices()) {
     const bool chosen = only.empty() || std::find(only.begin(), only.end(), device.name) != only.end();

@@ -167,6 +167,7 @@ int carry_out(LoopSession& session, const Plan& plan, std::vector<OwedChange> ow
   apply_options.author = who_applies();
   apply_options.reason = "lockstep apply";
   apply_options.owed = std::move(owed);
+  apply_options.choice = session.choice();
   apply_options.policy_for = session.policies();
   if (!options.no_measure && !session.cluster().catalog.validation_suites.empty())
     apply_options.measurer = &gate;
@@ -239,8 +240,9 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
   if (!opened) return console.fail(opened.error());
   journal = *std::move(opened);
   if (Result<Done> told = tell_in_flight(*journal, console); !told) return console.fail(told.error());
-  Result<std::vector<OwedChange>> owed = take_owed(
-      session->cluster(), *journal, {.measures = !options.no_measure, .only = session->chosen()}, console);
+  Result<std::vector<OwedChange>> owed =
+      take_owed(session->cluster(), *journal,
+                {.measures = !options.no_measure, .only = session->choice().only}, console);
   if (!owed) return console.fail(owed.error());
 
   const std::vector<DeviceState> states = session->look();

@@ -140,7 +140,7 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
 
   command = add(app, a, "watch", "Drift, live, event by event, until Ctrl-C");
   takes_aim(command, a.watch.aim);
-  command->add_flag("--converge", a.watch.converge, "Heal what drifts");
+  command->add_flag("--converge", a.watch.converge, "Heal what drifts under `mode: converge`");
   runs(command, a, [&a](const Console& c) { return run_watch(a.watch, c); });
 
   command = add(app, a, "bench", "Run the validation suites and judge them");

@@ -48,10 +48,10 @@ std::vector<DeviceState> LoopSession::look() {
   return states;
 }
 
-std::vector<std::string> LoopSession::chosen() const {
-  std::vector<std::string> names;
-  for (const std::size_t index : only_) names.push_back(attached_.fleet[index].name);
-  return names;
+PlanChoice LoopSession::choice() const {
+  PlanChoice choice;
+  for (const std::size_t index : only_) choice.only.push_back(attached_.fleet[index].name);
+  return choice;
 }
 
 std::function<const Policy*(const FleetDevice&)> LoopSession::policies() const {
@@ -59,9 +59,7 @@ std::function<const Policy*(const FleetDevice&)> LoopSession::policies() const {
 }
 
 Result<Plan> LoopSession::plan(const std::vector<DeviceState>& states) {
-  PlanChoice choice;
-  choice.only = chosen();
-  TRY(Plan plan, make_plan(input_of(attached_.fleet, states, origins(), sources(), policies(), choice)));
+  TRY(Plan plan, make_plan(input_of(attached_.fleet, states, origins(), sources(), policies(), choice())));
   ApplyOptions rules;
   rules.policy_for = policies();
   return hold_for_windows(std::move(plan), attached_.fleet, rules,

@@ -22,7 +22,7 @@ class LoopSession {
   RealExecutor& executor() { return executor_; }
   const RealExecutor& executor() const { return executor_; }
   const std::vector<std::size_t>& only() const { return only_; }
-  std::vector<std::string> chosen() const;  // the same by name
+  PlanChoice choice() const;  // a person's, of those
   const Sources& sources() const { return cluster_.catalog.sources; }
   const Origins& origins() const { return cluster_.compiled.origins; }
 

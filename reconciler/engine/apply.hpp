@@ -98,6 +98,7 @@ struct ApplyOptions {
   Measurer* measurer = nullptr;    // null: no gate
   std::vector<OwedChange> owed{};  // of earlier runs: measured, and kept or undone, with what this one writes
   OnFail on_fail = OnFail::rollback;
+  PlanChoice choice{};  // that the plan was made with: nothing else is cured
   std::function<const Policy*(const FleetDevice&)> policy_for{};  // the rules that an undo keeps too
   bool strict = false;                                            // an unknown verdict fails the gate
   std::chrono::milliseconds observe_timeout{10'000};

@@ -83,9 +83,10 @@ void Effects::remember(const std::vector<Step>& steps) {
 }
 
 std::vector<OpenEffect> Effects::settle(const std::vector<Step>& touched, bool all) {
-  std::vector<OpenEffect> open = wait_for(touched, all);
-  if (open.empty() || !all || must_stop() || !cure(open)) return open;
-  return wait_for(touched, all);
+  for (int round = 0;; ++round) {
+    std::vector<OpenEffect> open = wait_for(touched, all);
+    if (open.empty() || !all || round == kCureRounds || must_stop() || !cure(open)) return open;
+  }
 }
 
 std::vector<OpenEffect> Effects::wait_for(const std::vector<Step>& touched, bool all) {
@@ -124,17 +125,32 @@ void Effects::add_open(std::size_t device, const DeviceState& state, bool all,
   }
 }
 
+bool Effects::may_cure(const OpenEffect& open) const {
+  return open.unread.empty() && options_.choice.allows(fleet_[*fleet_.find(open.device)]);
+}
+
+bool Effects::is_approved(std::size_t device, const Remedy::Offer& offer) const {
+  const Policy* const policy = options_.policy_for ? options_.policy_for(fleet_[device]) : nullptr;
+  if (policy == nullptr || options_.approved.contains(Hold::Kind::approval)) return true;
+  const auto manual = policy->needs_approval.find(offer.disruption);
+  return manual == policy->needs_approval.end() || !manual->second;
+}
+
 // False: nothing to try.
 bool Effects::cure(const std::vector<OpenEffect>& effects) {
   bool tried = false;
   std::size_t running = 0;
   for (const OpenEffect& open : effects) {
-    if (!open.unread.empty()) continue;
+    if (!may_cure(open)) continue;
     const std::size_t device = *fleet_.find(open.device);
     for (Attached* const attached : fleet_[device].drivers) {
       if (attached->remedy == nullptr) continue;
       const auto offer = attached->remedy->offer(open.change);
       if (!offer) continue;
+      if (!is_approved(device, *offer)) {
+        notes_.push_back(open.device + ": remedy '" + offer->name + "' needs a person's word");
+        break;
+      }
       const auto counted = count_cure(ledger_, open.device, *offer, executor_.wall_time());
       if (!counted) {
         notes_.push_back(counted.error().what);

@@ -2,8 +2,9 @@
 // and the cures of what does not.
 //
 // Promises: what held before must hold again; what could not be read does not count as there; each open
-// effect that some driver offers a remedy for is cured once in a run, and no more often than its driver
-// allows.
+// effect that some driver offers a remedy for is cured kCureRounds times at most in a run, no more often than
+// its driver allows, and only where a change may go: a device that the run may touch, a disruption that needs
+// no person's word or has it.
 #pragma once
 
 #include <set>
@@ -15,6 +16,9 @@
 
 namespace lockstep {
 
+// One cure can be what another waits for: a daemon that has to run again, then a next hop that it lost.
+inline constexpr int kCureRounds = 2;
+
 class Effects {
  public:
   Effects(Fleet& fleet, Executor& executor, Ledger& ledger, const ApplyOptions& options,
@@ -25,7 +29,7 @@ class Effects {
 
   // Effects that must be there, of the devices of some steps and their neighbours: all that are wanted (at
   // the end), or those that were there before (in between, and after an undo). Looks again and again until
-  // they are, or the settling time is over; then, at the end, remedies, once.
+  // they are, or the settling time is over; then, at the end, remedies.
   std::vector<OpenEffect> settle(const std::vector<Step>& touched, bool all);
   // The cures that were tried and can have changed how traffic goes, as steps; and what there is to say.
   const std::vector<Step>& cures() const { return cures_; }
@@ -46,6 +50,8 @@ class Effects {
   std::vector<OpenEffect> wait_for(const std::vector<Step>& touched, bool all);
   void add_open(std::size_t device, const DeviceState& state, bool all, const std::vector<Step>& touched,
                 std::vector<OpenEffect>& open) const;
+  bool may_cure(const OpenEffect& open) const;
+  bool is_approved(std::size_t device, const Remedy::Offer& offer) const;
   bool cure(const std::vector<OpenEffect>& open);
 
   Fleet& fleet_;

@@ -153,6 +153,8 @@ struct PlanChoice {
   bool person = true;             // an apply by hand: all that does not itself say observe or suspend; else:
                                   // Conduct::converge only
   std::vector<std::string> only;  // devices; empty: all
+  // Whether anything at all may be changed there.
+  bool allows(const FleetDevice& device) const;
 };
 // The input for what was observed. The states must outlive the input. `policy_for` may return null.
 PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,

@@ -39,12 +39,14 @@ DeviceInput device_input(const Fleet& fleet, std::size_t index, const DeviceStat
   return input;
 }
 
-bool may_change(const Intent& intent, const PlanChoice& choice) {
-  if (!intent.apply_allowed) return false;
-  return choice.person ? intent.conduct != Conduct::suspended : intent.conduct == Conduct::converge;
-}
-
 }  // namespace
+
+bool PlanChoice::allows(const FleetDevice& device) const {
+  const bool chosen = only.empty() || std::find(only.begin(), only.end(), device.name) != only.end();
+  if (!chosen || !device.intent->apply_allowed) return false;
+  const Conduct conduct = device.intent->conduct;
+  return person ? conduct != Conduct::suspended : conduct == Conduct::converge;
+}
 
 PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,
                    const Sources& sources, const std::function<const Policy*(const FleetDevice&)>& policy_for,
@@ -55,11 +57,9 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
   input.sources = &sources;
   for (std::size_t i = 0; i < fleet.size() && i < states.size(); ++i) {
     const FleetDevice& device = fleet[i];
-    const bool chosen = choice.only.empty() ||
-                        std::find(choice.only.begin(), choice.only.end(), device.name) != choice.only.end();
     DeviceInput one = device_input(fleet, i, states[i]);
     if (policy_for) one.policy = policy_for(device);
-    if (chosen && states[i].reachable && may_change(*device.intent, choice)) {
+    if (states[i].reachable && choice.allows(device)) {
       one.changes = states[i].difference.changes;
       one.effects = states[i].difference.effects;
     }

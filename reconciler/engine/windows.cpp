@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "reconciler/engine/effects.hpp"
 #include "reconciler/engine/runner.hpp"
 
 namespace lockstep {
@@ -137,7 +138,7 @@ milliseconds worst_case(const Plan& plan, const Fleet& fleet, const ApplyOptions
   const milliseconds look = options.observe_timeout;
   const milliseconds effects = options.settle_time + look + options.poll_max;
   // At the end remedies are tried, and the effects awaited again.
-  const milliseconds verify = 2 * effects + options.apply_timeout;
+  const milliseconds verify = (kCureRounds + 1) * effects + kCureRounds * options.apply_timeout;
   const milliseconds gate = measures ? options.measure_timeout : milliseconds(0);
   milliseconds forth = look;
   for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave)

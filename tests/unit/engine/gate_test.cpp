@@ -350,6 +350,7 @@ TEST_F(GateOfARemedy, MeasuresWhatCrossesTheDevice) {
 TEST_F(GateOfARemedy, IsNotAskedOfOneThatTouchesNoTrafficNorOfOneThatDidNotHelp) {
   remedy.helps = false;
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::effects_open);
+  cluster.executor.wall_epoch += std::chrono::seconds(300);  // it may be tried again
   remedy.helps = true;
   remedy.disruption = Disruption::none;
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
@@ -378,6 +379,24 @@ TEST_F(GateOfARemedy, IsTriedNoMoreOftenThanItsDriverAllows) {
   cluster.executor.wall_epoch += std::chrono::seconds(300);
   remedy.helps = true;
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
+}
+
+TEST_F(GateOfARemedy, IsTriedOnlyWhereTheRunMayChangeAnything) {
+  cluster.options.choice.only = {"gpu1"};
+  cluster.want("gpu1", kMtu, number(4000));
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::effects_open);
+  EXPECT_EQ(remedy.cures, 0);
+}
+
+TEST_F(GateOfARemedy, WaitsForAPersonsWordWhereThePolicyAsksForIt) {
+  cluster.policy = Policy{};
+  cluster.policy->needs_approval[Disruption::traffic] = true;
+  cluster.want("gpu1", "interface[rail0]/offload[tso]", no());
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::effects_open);
+  EXPECT_EQ(remedy.cures, 0);
+  cluster.options.approved = {Hold::Kind::approval};
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
+  EXPECT_EQ(remedy.cures, 1);
 }
 
 // Beside a change the remedy is not planned: it comes when the effect stays open.
