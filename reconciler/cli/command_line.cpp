@@ -1,8 +1,11 @@
 #include "reconciler/cli/command_line.hpp"
 
+#include <fcntl.h>
+
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <map>
+#include <sstream>
 
 #include "bench/tcp/run.hpp"
 #include "bench/verbs/run.hpp"
@@ -281,9 +284,20 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   return "";
 }
 
+// A descriptor 0, 1 or 2 that is closed (`>&-`) would become the next file that is opened, and what is
+// printed would go into it. In its place comes one that can't be written, or read.
+void hold_standard_descriptors() {
+  for (const int descriptor : {0, 1, 2}) {
+    if (fcntl(descriptor, F_GETFD) >= 0) continue;
+    // The lowest free descriptor is the one (open(2)); without /dev/null it stays closed.
+    [[maybe_unused]] const int held = open("/dev/null", descriptor == 1 ? O_RDONLY : O_WRONLY);
+  }
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  hold_standard_descriptors();
   // The traffic end points: started by a benchmark, one process an endpoint; no command for people.
   if (argc > 1 && std::string_view(argv[1]) == "probe") return bench::probe_main(argc - 1, argv + 1);
   if (argc > 1 && std::string_view(argv[1]) == "verbs-probe")
@@ -301,19 +315,25 @@ int run_command_line(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 prints help (code 0) or the mistake; every mistake is our exit code 1.
-    if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kExitInSync : kExitError;
     Console console;
+    if (error.get_exit_code() == 0) {
+      std::ostringstream help;
+      app.exit(error, help, help);
+      console.print(help.str());
+      return console.end(kExitInSync);
+    }
     console.output = wanted_output(argc, argv);
     const std::string unknown = unknown_command(app, argc, argv);
     if (unknown.empty() && console.is_text()) return app.exit(error) == 0 ? kExitInSync : kExitError;
-    return console.fail(Error{ErrorKind::invalid_spec, unknown.empty() ? error.what() : unknown});
+    return console.end(
+        console.fail(Error{ErrorKind::invalid_spec, unknown.empty() ? error.what() : unknown}));
   }
   const Interrupt interrupt;
   Console console;
   console.output = arguments.output;
   console.stop = interrupt.token();
   console.stop_fd = interrupt.descriptor();
-  return arguments.chosen(console);
+  return console.end(arguments.chosen(console));
 }
 
 }  // namespace lockstep

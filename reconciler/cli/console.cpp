@@ -2,7 +2,9 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "specs/language/excerpt.hpp"
 
@@ -33,8 +35,16 @@ void emit(YAML::Emitter& out, const nlohmann::json& node) {
 }  // namespace
 
 void Console::print(std::string_view text) const {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  if (write_error_ == 0) write_error_ = errno;
+}
+
+int Console::end(int code) const {
+  if (write_error_ == 0 || write_error_ == EPIPE) return code;
+  const std::string text = progress_.paint(Ink::red, "error: ") +
+                           "can't write the output: " + std::generic_category().message(write_error_) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  return kExitError;
 }
 
 void Console::print_document(const nlohmann::json& document) const {

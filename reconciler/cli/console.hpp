@@ -22,6 +22,11 @@ inline constexpr int kExitInSync = 0;
 inline constexpr int kExitError = 1;
 inline constexpr int kExitDifferent = 2;
 inline constexpr int kExitIncomplete = 3;
+// Of a look at the cluster. What differs outranks what could not be read: a script that heals has something
+// to do.
+constexpr int exit_code_of(bool differs, bool whole) {
+  return differs ? kExitDifferent : whole ? kExitInSync : kExitIncomplete;
+}
 
 class Console {
  public:
@@ -42,6 +47,11 @@ class Console {
   void say(std::string_view line) const;
   void say_passing(std::string_view line) const;
 
+  // The exit code of a command that ends with `code`: kExitError, and why on standard error, if something
+  // that was printed could not be written (a full disk: an empty report must not pass). A reader that had
+  // enough (EPIPE, `| head`) is no error.
+  int end(int code) const;
+
   // Prints, and returns kExitError (kExitIncomplete stays the caller's matter).
   int fail(const Error& error) const;
   int fail(const Sources& sources, const Diagnostics& diagnostics) const;
@@ -52,6 +62,7 @@ class Console {
   Terminal out_;
   Terminal progress_;
   bool shows_progress_;
+  mutable int write_error_ = 0;  // errno of the first write to standard output that failed
 };
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "reconciler/report/table.hpp"
 #include "specs/language/hostlist.hpp"
@@ -14,7 +15,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kTierNames{"hosts", "leaves", "spines", "superspines"};
 
-std::vector<std::string> names_of(const Topology& topology, const std::vector<DeviceIndex>& devices) {
+template <class Devices>
+std::vector<std::string> names_of(const Topology& topology, const Devices& devices) {
   std::vector<std::string> names;
   for (const DeviceIndex device : devices) names.push_back(topology.devices[device].name);
   return names;
@@ -25,8 +27,8 @@ std::string speed_text(std::uint64_t bits_per_second) { return format(BitRate{bi
 // The cables of one law between one pair of tiers, counted.
 struct LawRow {
   std::uint32_t law = 0;
-  std::vector<std::string> from;
-  std::vector<std::string> to;
+  std::set<DeviceIndex> from;  // in the specs' order: gpu2 before gpu10
+  std::set<DeviceIndex> to;
   std::size_t links = 0;
   std::uint64_t speed = 0;
   std::uint64_t speed_in_twin = 0;
@@ -38,20 +40,14 @@ std::vector<LawRow> rows_of(const Topology& topology, const FabricGraph& graph) 
     const TopologyLink& link = topology.links[index];
     LawRow& row = by_law[link.law];
     row.law = link.law;
-    row.from.push_back(topology.device_of(link.a));
-    row.to.push_back(topology.device_of(link.b));
+    row.from.insert(topology.ports[link.a].device);
+    row.to.insert(topology.ports[link.b].device);
     row.speed = link.speed;
     row.speed_in_twin = link.speed_in_twin;
     ++row.links;
   }
   std::vector<LawRow> rows;
-  for (auto& [law, row] : by_law) {
-    for (auto* const names : {&row.from, &row.to}) {
-      std::sort(names->begin(), names->end());
-      names->erase(std::unique(names->begin(), names->end()), names->end());
-    }
-    rows.push_back(std::move(row));
-  }
+  for (auto& [law, row] : by_law) rows.push_back(std::move(row));
   return rows;
 }
 
@@ -114,8 +110,9 @@ std::string topology_text(const Catalog& catalog, const Topology& topology, cons
     Table cables({{"from"}, {"to"}, {"links", true}, {"speed", true}, {"in the twin", true}, {"by"}});
     for (const LawRow& row : rows_of(topology, graph)) {
       const Cabling& law = fabric.cabling[row.law];
-      cables.add({fold_hostlist(row.from), fold_hostlist(row.to), std::to_string(row.links),
-                  speed_text(row.speed), row.speed_in_twin == 0 ? "" : speed_text(row.speed_in_twin),
+      cables.add({fold_hostlist(names_of(topology, row.from)), fold_hostlist(names_of(topology, row.to)),
+                  std::to_string(row.links), speed_text(row.speed),
+                  row.speed_in_twin == 0 ? "" : speed_text(row.speed_in_twin),
                   std::string(to_string(law.by.value))});
     }
     out += cables.render(terminal, "  ");
