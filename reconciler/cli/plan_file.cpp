@@ -1,15 +1,36 @@
 #include "reconciler/cli/plan_file.hpp"
 
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 namespace lockstep {
 namespace {
 
 // The reconciler's own field beside those of command-line.md ("fields may be added").
 constexpr const char* kAim = "aim";
+
+// Written beside and renamed, so that a plan is there whole or not at all.
+Result<Done> replace_file(const std::string& file, const std::string& text) {
+  const std::string beside = file + ".new";
+  std::FILE* const out = std::fopen(beside.c_str(), "we");
+  bool good = out != nullptr;
+  int why = errno;
+  if (out != nullptr) {
+    good = std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
+    why = errno;
+    std::fclose(out);
+  }
+  if (good && std::rename(beside.c_str(), file.c_str()) == 0) return Done{};
+  if (good) why = errno;
+  if (out != nullptr) std::remove(beside.c_str());
+  return Error{ErrorKind::refused,
+               "can't write the plan to " + file + ": " + std::generic_category().message(why)};
+}
 
 }  // namespace
 
@@ -52,14 +73,7 @@ Result<Done> write_plan_file(const std::string& file, const Aim& aim, const Plan
     specs.push_back(absolute.empty() ? path : absolute.string());
   }
   document[kAim] = {{"specs", specs}, {"twin", aim.twin}, {"linkRate", aim.link_rate}};
-  const std::string beside = file + ".new";
-  std::ofstream out(beside, std::ios::trunc);
-  out << document.dump(2) << "\n";
-  out.close();
-  std::error_code failed;
-  if (out) std::filesystem::rename(beside, file, failed);
-  if (!out || failed) return Error{ErrorKind::refused, "can't write the plan to " + file};
-  return Done{};
+  return replace_file(file, document.dump(2) + "\n");
 }
 
 }  // namespace lockstep

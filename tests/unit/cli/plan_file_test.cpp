@@ -1,8 +1,10 @@
 #include "reconciler/cli/plan_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -114,6 +116,23 @@ TEST_F(PlanFileOfTwo, ThatWasEditedCutOrIsAnotherDocumentIsRefused) {
   EXPECT_NE(refused("[1, 2]").find("is not a plan"), std::string::npos);
   std::filesystem::remove(file);
   EXPECT_FALSE(read_plan_file(file));
+}
+
+// A limit on the size of files stands for a full disk.
+TEST_F(PlanFileOfTwo, ThatDoesNotFitGivesTheReasonAndLeavesNothing) {
+  const std::string before = text();
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const auto was = signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{16, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const Result<Done> written = write_plan_file(file, Aim{}, Plan{});
+  setrlimit(RLIMIT_FSIZE, &limit);
+  signal(SIGXFSZ, was);
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().text(), "can't write the plan to " + file + ": File too large");
+  EXPECT_FALSE(std::filesystem::exists(file + ".new"));
+  EXPECT_EQ(text(), before);
 }
 
 }  // namespace
