@@ -7,6 +7,21 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 
+usage() {
+  cat <<END
+usage: examples/quickstart.sh        (as root, on Debian 12; takes about five minutes; no arguments)
+
+Installs what is missing, builds, and takes a twin of examples/rail-pod through its whole life in a folder of its own
+under /tmp. Ctrl-C at any point leaves nothing behind but the packages and the build folder.
+LOCKSTEP_BINARY=FILE uses that binary and builds none; NO_COLOR=1 prints without colour.
+END
+}
+case "${1:-}" in
+  "") ;;
+  -h | --help) usage; exit 0 ;;
+  *) echo "error: it takes no arguments, and was given '$1'" >&2; usage >&2; exit 1 ;;
+esac
+
 bold= dim= red= off=
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
   bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' off=$'\e[0m'
