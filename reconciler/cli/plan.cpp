@@ -45,16 +45,15 @@ int run_plan(const PlanOptions& options, const Console& console) {
   if (!journal) return console.fail(journal.error());
   const Result<std::vector<OwedChange>> owed = (*journal)->owed();
   if (!owed) return console.fail(owed.error());
-  const int read = session->tell_unread(states, console);
+  const bool whole = session->tell_unread(states, console) == kExitInSync;
   if (console.is_text()) {
-    print_plan(*plan, states, *owed, *session, console, read == kExitInSync);
+    print_plan(*plan, states, *owed, *session, console, whole);
   } else {
     nlohmann::json document = to_json(*plan);
     document["neverMeasured"] = owed_json(*owed);
     console.print_document(document);
   }
-  if (read != kExitInSync) return read;
-  return plan->empty() && owed->empty() ? kExitInSync : kExitDifferent;
+  return exit_code_of(!plan->empty() || !owed->empty(), whole);
 }
 
 }  // namespace lockstep

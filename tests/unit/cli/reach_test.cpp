@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "drivers/sim/simulated_device.hpp"
+#include "reconciler/cli/console.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -63,6 +64,18 @@ TEST_F(Reach, ANarrowedReportIsAboutTheChosenDevicesAlone) {
   EXPECT_EQ(report({1}).devices, 1U);
   EXPECT_EQ(report({0}).exit_code(), 3);
   EXPECT_EQ(report({}).exit_code(), 3);
+}
+
+// plan and drift answer alike: what differs outranks what could not be read.
+TEST_F(Reach, WhatDiffersOutranksWhatCouldNotBeRead) {
+  mark_unreached(fleet_, states_);
+  DriftReport one_drifts = report({});
+  one_drifts.drifted = 1;
+  EXPECT_EQ(one_drifts.exit_code(), 2);
+  EXPECT_EQ(exit_code_of(true, false), 2);
+  EXPECT_EQ(exit_code_of(true, true), 2);
+  EXPECT_EQ(exit_code_of(false, false), 3);
+  EXPECT_EQ(exit_code_of(false, true), 0);
 }
 
 }  // namespace
