@@ -4,11 +4,14 @@
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/loop_session.hpp"
 #include "reconciler/cli/reach.hpp"
+#include "reconciler/cli/report_places.hpp"
 #include "reconciler/report/drift_report.hpp"
 
 namespace lockstep {
 
 int run_drift(const DriftOptions& options, const Console& console) {
+  if (options.format && !console.is_text())
+    return console.fail(Error{ErrorKind::invalid_spec, "--format and -o both say a form: give one of them"});
   const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, options.only);
   if (!session) return kExitError;
   const Result<std::unique_ptr<Journal>> journal =
@@ -17,7 +20,7 @@ int run_drift(const DriftOptions& options, const Console& console) {
   const auto waits = waits_for_window(*session, **journal);
   if (!waits) return console.fail(waits.error());
   const std::vector<DeviceState> states = session->look();
-  const DriftReport report =
+  DriftReport report =
       report_of(session->fleet(), states, session->only(), session->origins(), session->sources(),
                 {.unmanaged = options.unmanaged, .overruled = true, .waits = *waits});
   const std::string title = session->cluster().title();
@@ -25,7 +28,10 @@ int run_drift(const DriftOptions& options, const Console& console) {
     console.print_document(to_json(report));
     return report.exit_code();
   }
-  switch (options.format.value_or(DriftFormat::text)) {
+  const DriftFormat format = options.format.value_or(DriftFormat::text);
+  place_unobserved(report, session->cluster());
+  if (format != DriftFormat::text && format != DriftFormat::json) place_in_repository(report);
+  switch (format) {
     case DriftFormat::text:
       console.print(console.out().paint(Ink::bold, "drift of " + title) + "\n" +
                     drift_text(report, console.out()));

@@ -32,6 +32,7 @@ struct Unobserved {
   std::string device;
   std::string path;  // empty: the whole device
   std::string why;
+  PlanOrigin origin{};  // the line that wants the leaf, or that names the device
 };
 
 struct DriftReport {

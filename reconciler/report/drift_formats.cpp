@@ -61,8 +61,8 @@ std::string escape_github(std::string_view text, bool property) {
 }
 
 // Stable over runs: GitLab recognises a finding by it.
-std::string fingerprint(const DriftEntry& item) {
-  const std::string text = item.device + "\n" + item.path.text();
+std::string fingerprint(const std::string& device, const std::string& path) {
+  const std::string text = device + "\n" + path;
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
   EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr);
@@ -70,6 +70,45 @@ std::string fingerprint(const DriftEntry& item) {
   for (unsigned i = 0; i < 16 && i < size; ++i) hex += fmt::format("{:02x}", digest[i]);
   return hex;
 }
+
+std::string fingerprint(const DriftEntry& item) { return fingerprint(item.device, item.path.text()); }
+// Another finding than that the same leaf has drifted.
+std::string fingerprint(const Unobserved& one) { return fingerprint(one.device, one.path + "\nunobserved"); }
+
+// Where SARIF has it; null without a file.
+Json sarif_places(const PlanOrigin& origin) {
+  if (origin.file.empty()) return nullptr;
+  return Json::array({{{"physicalLocation",
+                        {{"artifactLocation", {{"uri", origin.file}}},
+                         {"region", {{"startLine", origin.line}, {"startColumn", origin.column}}}}}}});
+}
+
+Json sarif_result(const std::string& rule, std::string_view level, const std::string& text,
+                  const std::string& print, const PlanOrigin& origin) {
+  Json result{{"ruleId", rule},
+              {"level", level},
+              {"message", {{"text", text}}},
+              {"partialFingerprints", {{"deviceAndLeaf/v1", print}}}};
+  if (Json places = sarif_places(origin); !places.is_null()) result["locations"] = std::move(places);
+  return result;
+}
+
+Json gitlab_finding(const std::string& rule, std::string_view severity, const std::string& text,
+                    const std::string& print, const PlanOrigin& origin) {
+  return {{"description", text},
+          {"check_name", rule},
+          {"fingerprint", print},
+          {"severity", severity},
+          {"location", {{"path", origin.file}, {"lines", {{"begin", std::max(1U, origin.line)}}}}}};
+}
+
+// The properties that say where, each with a comma behind it.
+std::string github_place(const PlanOrigin& origin) {
+  if (origin.file.empty()) return "";
+  return fmt::format("file={},line={},col={},", escape_github(origin.file, true), origin.line, origin.column);
+}
+
+constexpr const char* kUnobservedRule = "lockstep/unobserved";
 
 std::string rule_id(const DriftEntry& item) { return "lockstep/" + std::string(to_string(item.state)); }
 
@@ -87,43 +126,32 @@ std::string drift_markdown(const DriftReport& report, const std::string& cluster
     any = true;
     out +=
         fmt::format("| {} | `{}` | {} | {} | {} | {} | `{}:{}` {} |\n", escape_markdown(item.device),
-                    escape_markdown(item.path.text()), escape_markdown(item.want.to_string()),
-                    escape_markdown(item.have.to_string()), to_string(item.state), to_string(item.disruption),
+                    escape_markdown(item.path.text()), escape_markdown(want_text(item)),
+                    escape_markdown(have_text(item)), to_string(item.state), to_string(item.disruption),
                     escape_markdown(item.origin.file), item.origin.line, escape_markdown(item.origin.rule));
   }
   if (!any) out += "No drift.\n";
+  if (!report.unobserved.empty()) out += "\n";
   for (const Unobserved& one : report.unobserved)
-    out += fmt::format("\n- not observed: {} {} ({})", one.device, escape_markdown(one.path),
-                       escape_markdown(one.why));
-  return out + "\n";
+    out += "- " + escape_markdown(unobserved_sentence(one)) + "\n";
+  return out;
 }
 
 std::string drift_sarif(const DriftReport& report) {
   Json results = Json::array();
   for (const DriftEntry& item : report.items) {
     if (!is_failure(item)) continue;
-    Json result{{"ruleId", rule_id(item)},
-                {"level", "error"},
-                {"message", {{"text", drift_sentence(item)}}},
-                {"partialFingerprints", {{"deviceAndLeaf/v1", fingerprint(item)}}}};
-    if (!item.origin.file.empty()) {
-      result["locations"] = Json::array(
-          {{{"physicalLocation",
-             {{"artifactLocation", {{"uri", item.origin.file}}},
-              {"region", {{"startLine", item.origin.line}, {"startColumn", item.origin.column}}}}}}});
-    }
-    results.push_back(std::move(result));
+    results.push_back(
+        sarif_result(rule_id(item), "error", drift_sentence(item), fingerprint(item), item.origin));
   }
   for (const Unobserved& one : report.unobserved)
     results.push_back(
-        {{"ruleId", "lockstep/unobserved"},
-         {"level", "warning"},
-         {"message", {{"text", fmt::format("{} {} was not observed: {}", one.device, one.path, one.why)}}}});
+        sarif_result(kUnobservedRule, "warning", unobserved_sentence(one), fingerprint(one), one.origin));
   const Json rules = Json::array(
       {{{"id", "lockstep/drifted"}, {"shortDescription", {{"text", "A device differs from its spec"}}}},
        {{"id", "lockstep/effect"},
         {"shortDescription", {{"text", "Configured as wanted, and the device does not do it"}}}},
-       {{"id", "lockstep/unobserved"}, {"shortDescription", {{"text", "Could not be read"}}}}});
+       {{"id", kUnobservedRule}, {"shortDescription", {{"text", "Could not be read"}}}}});
   return dump({{"version", "2.1.0"},
                {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                {"runs", Json::array({{{"tool", {{"driver", {{"name", "lockstep"}, {"rules", rules}}}}},
@@ -163,13 +191,13 @@ std::string drift_gitlab(const DriftReport& report) {
   Json findings = Json::array();
   for (const DriftEntry& item : report.items) {
     if (!is_failure(item)) continue;
-    findings.push_back(
-        {{"description", drift_sentence(item)},
-         {"check_name", rule_id(item)},
-         {"fingerprint", fingerprint(item)},
-         {"severity", item.disruption == Disruption::none ? "major" : "critical"},
-         {"location", {{"path", item.origin.file}, {"lines", {{"begin", std::max(1U, item.origin.line)}}}}}});
+    findings.push_back(gitlab_finding(rule_id(item),
+                                      item.disruption == Disruption::none ? "major" : "critical",
+                                      drift_sentence(item), fingerprint(item), item.origin));
   }
+  for (const Unobserved& one : report.unobserved)
+    findings.push_back(
+        gitlab_finding(kUnobservedRule, "minor", unobserved_sentence(one), fingerprint(one), one.origin));
   return dump(findings);
 }
 
@@ -177,14 +205,12 @@ std::string drift_github(const DriftReport& report) {
   std::string out;
   for (const DriftEntry& item : report.items) {
     if (!is_failure(item)) continue;
-    out += fmt::format("::error file={},line={},col={},title={}::{}\n", escape_github(item.origin.file, true),
-                       item.origin.line, item.origin.column, escape_github(rule_id(item), true),
-                       escape_github(drift_sentence(item), false));
+    out += fmt::format("::error {}title={}::{}\n", github_place(item.origin),
+                       escape_github(rule_id(item), true), escape_github(drift_sentence(item), false));
   }
   for (const Unobserved& one : report.unobserved)
-    out += fmt::format(
-        "::warning title=lockstep/unobserved::{}\n",
-        escape_github(fmt::format("{} {} was not observed: {}", one.device, one.path, one.why), false));
+    out += fmt::format("::warning {}title={}::{}\n", github_place(one.origin), kUnobservedRule,
+                       escape_github(unobserved_sentence(one), false));
   return out;
 }
 

@@ -20,7 +20,12 @@ std::string drift_junit(const DriftReport& report, const std::string& cluster);
 std::string drift_gitlab(const DriftReport& report);
 std::string drift_github(const DriftReport& report);
 
+// Values in their units, "9000"; "(absent)" for none.
+std::string want_text(const DriftEntry& item);
+std::string have_text(const DriftEntry& item);
 // "gpu1 interface[rail0]/mtu: want 9000, have 1500".
 std::string drift_sentence(const DriftEntry& item);
+// "gpu1 was not observed: connection refused".
+std::string unobserved_sentence(const Unobserved& one);
 
 }  // namespace lockstep

@@ -29,13 +29,6 @@ Ink ink_of_state(DriftState state) {
   return Ink::plain;
 }
 
-std::string have_text(const DriftEntry& item) {
-  return item.have ? value_text(item.path.row(), item.have) : "(absent)";
-}
-std::string want_text(const DriftEntry& item) {
-  return item.want ? value_text(item.path.row(), item.want) : "(absent)";
-}
-
 void add_items(const DriftReport& report, DriftState state, const Terminal& terminal, std::string& out) {
   Table table({{"device"}, {"leaf"}, {"want"}, {"have"}, {"disruption"}, {"wanted by"}});
   for (const DriftEntry& item : report.items) {
@@ -72,6 +65,18 @@ void add_folded(const DriftReport& report, DriftState state, const Terminal& ter
 }
 
 }  // namespace
+
+std::string want_text(const DriftEntry& item) {
+  return item.want ? value_text(item.path.row(), item.want) : "(absent)";
+}
+std::string have_text(const DriftEntry& item) {
+  return item.have ? value_text(item.path.row(), item.have) : "(absent)";
+}
+
+std::string unobserved_sentence(const Unobserved& one) {
+  return fmt::format("{}{}{} was not observed: {}", one.device, one.path.empty() ? "" : " ", one.path,
+                     one.why);
+}
 
 std::string drift_sentence(const DriftEntry& item) {
   return fmt::format("{} {}: want {}, have {}", item.device, item.path.text(), want_text(item),

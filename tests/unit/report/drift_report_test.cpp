@@ -41,7 +41,8 @@ DriftReport sample() {
                           .disruption = Disruption::none,
                           .origin = mtu,
                           .reason = "veth has no DCB"});
-  report.unobserved.push_back({"leaf1", "", "bgpd.vty: connection refused"});
+  report.unobserved.push_back(
+      {"leaf1", "", "bgpd.vty: connection refused", {"specs/devices.yaml", 7, 9, "DeviceSet/leafs", ""}});
   return report;
 }
 
@@ -69,6 +70,8 @@ TEST(DriftSarif, PointsAtTheSpecLineAndLeavesNotAppliedOut) {
   EXPECT_EQ(place["region"]["startLine"], 9);
   EXPECT_EQ(place["region"]["startColumn"], 8);
   EXPECT_EQ(results[2]["ruleId"], "lockstep/unobserved");
+  EXPECT_EQ(results[2]["message"]["text"], "leaf1 was not observed: bgpd.vty: connection refused");
+  EXPECT_EQ(results[2]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "specs/devices.yaml");
 }
 
 TEST(DriftJunit, CountsFailuresAndErrorsAndEscapes) {
@@ -85,7 +88,7 @@ TEST(DriftGitlab, GivesEachFindingAStableFingerprint) {
   DriftReport later = sample();
   later.items[0].have = Value::integer(1400);
   const nlohmann::json second = nlohmann::json::parse(drift_gitlab(later));
-  ASSERT_EQ(first.size(), 2U);
+  ASSERT_EQ(first.size(), 3U) << "what could not be observed is in every form";
   EXPECT_EQ(first[0]["fingerprint"], second[0]["fingerprint"]) << "the same leaf is the same finding";
   EXPECT_NE(first[0]["fingerprint"], first[1]["fingerprint"]);
   EXPECT_EQ(first[0]["location"]["lines"]["begin"], 9);
@@ -99,6 +102,25 @@ TEST(DriftGithub, EscapesWhatAWorkflowCommandCannotHold) {
                       "interface[rail0]/mtu: want 9000"),
             std::string::npos)
       << text;
+}
+
+TEST(DriftGithub, PointsWhatWasNotObservedAtTheLineThatNamesIt) {
+  EXPECT_NE(
+      drift_github(sample()).find("::warning file=specs/devices.yaml,line=7,col=9,title=lockstep/unobserved"
+                                  "::leaf1 was not observed: bgpd.vty: connection refused\n"),
+      std::string::npos);
+}
+
+TEST(DriftMarkdown, HasValuesAsTextHasThemAndEndsWithOneLineBreak) {
+  DriftReport report = sample();
+  report.items[0].path = Path(row("interface[*]/class[*]/max-rate"), {"rail0", "3"});
+  report.items[0].want = Value::integer(1000000000);
+  report.items[0].have = Value{};
+  const std::string text = drift_markdown(report, "pod");
+  EXPECT_NE(text.find("| 1Gbps | (absent) |"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("|\n\n- leaf1 was not observed: bgpd.vty: connection refused\n")) << text;
+  report.unobserved.clear();
+  EXPECT_TRUE(drift_markdown(report, "pod").ends_with("routing |\n"));
 }
 
 TEST(DriftMarkdown, IsATableWithOneRowAFailure) {

@@ -1,0 +1,46 @@
+#include "reconciler/cli/report_places.hpp"
+
+#include <filesystem>
+
+#include "reconciler/engine/digest.hpp"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+PlanOrigin place_of(const Unobserved& one, const OpenedCluster& cluster) {
+  const Sources& sources = cluster.catalog.sources;
+  const Topology& topology = cluster.compiled.topology;
+  const DeviceIndex index = topology.find_device(one.device);
+  if (index == kNone) return {};
+  const Result<Path> path = Path::parse(one.path);
+  if (const Leaf* const leaf = path ? cluster.compiled.intents[index].want.find(*path) : nullptr)
+    return plan_origin(cluster.compiled.origins[leaf->origin], &sources);
+  const Metadata& set = cluster.catalog.device_sets[topology.devices[index].set].metadata;
+  return plan_origin(Origin{.at = set.name.at, .object = "DeviceSet/" + set.name.value, .rule = ""}, &sources);
+}
+
+}  // namespace
+
+void place_unobserved(DriftReport& report, const OpenedCluster& cluster) {
+  for (Unobserved& one : report.unobserved) one.origin = place_of(one, cluster);
+}
+
+std::string in_repository(const std::string& file) {
+  std::error_code ignored;  // what can't be found is named as it was given
+  const fs::path whole = fs::weakly_canonical(fs::absolute(file, ignored), ignored);
+  if (!fs::exists(whole, ignored)) return fs::path(file).lexically_normal().string();
+  for (fs::path top = whole.parent_path(); top != top.parent_path(); top = top.parent_path())
+    if (fs::exists(top / ".git", ignored)) return whole.lexically_relative(top).string();
+  return fs::path(file).lexically_normal().string();
+}
+
+void place_in_repository(DriftReport& report) {
+  for (DriftEntry& item : report.items)
+    if (!item.origin.file.empty()) item.origin.file = in_repository(item.origin.file);
+  for (Unobserved& one : report.unobserved)
+    if (!one.origin.file.empty()) one.origin.file = in_repository(one.origin.file);
+}
+
+}  // namespace lockstep
