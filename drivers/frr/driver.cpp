@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "drivers/frr/map.hpp"
+#include "drivers/frr/preview_state.hpp"
 #include "drivers/frr/remedy.hpp"
 #include "drivers/frr/save.hpp"
 #include "drivers/frr/script.hpp"
@@ -251,23 +252,20 @@ Result<Done> FrrDriver::send(const std::vector<Step>& steps, Receipt& receipt, c
   return Done{};
 }
 
+// A change that wants what was there is there already: it shows no line, and is what the others stand in.
 std::vector<std::string> FrrDriver::native(const ChangeSet& changes) const {
-  State state = seen();
-  if (!state.bfd) state.bfd.emplace();
-  if (!state.bgp) {
-    // Not observed yet: `router bgp` without a number enters the one speaker that there is.
-    state.bgp.emplace();
-    state.bgp->speaker.emplace().header = "router bgp";
-  }
+  std::vector<Edit> there;
   std::vector<Edit> edits;
   std::vector<std::string> out;
   for (std::size_t i = 0; i < changes.size(); ++i) {
+    const bool is_there = changes[i].was == changes[i].want;
     auto edit = edit_of(changes[i], i);
     if (edit)
-      edits.push_back(*std::move(edit));
-    else
+      (is_there ? there : edits).push_back(*std::move(edit));
+    else if (!is_there)
       out.push_back("! " + edit.error().text());
   }
+  const State state = preview_state(seen(), there, edits);
   const auto steps = script_of(edits, state);
   if (!steps) {
     out.push_back("! " + steps.error().text());

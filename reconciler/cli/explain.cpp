@@ -29,12 +29,27 @@ std::string place_text(const Sources& sources, Position at) {
   return at.file == 0 ? "" : fmt::format("{}:{}:{}", sources.files[at.file].name, at.line, at.column);
 }
 
+// The leaf as a change, and what else is wanted of its collection (`bgp/neighbor[up0]`) as there already:
+// FRR writes some leaves of a neighbour in one line.
+ChangeSet change_within_its_collection(const Intent& intent, const Explanation& explanation) {
+  ChangeSet changes{{explanation.path, Value{}, explanation.value, 0}};
+  const std::string text = explanation.path.text();
+  const std::size_t bracket = text.rfind("]/");
+  if (bracket == std::string::npos) return changes;
+  const std::string collection = text.substr(0, bracket + 2);
+  for (const Leaf& leaf : intent.want.leaves())
+    if (leaf.path != explanation.path && leaf.path.text().starts_with(collection))
+      changes.push_back({leaf.path, leaf.value, leaf.value, 0});
+  return changes;
+}
+
 // The native calls of a leaf, in the words of each driver of the device that has some.
 std::vector<std::string> native_calls(const OpenedCluster& cluster, const Explanation& explanation) {
   std::vector<std::string> calls;
   const Topology& topology = cluster.compiled.topology;
   const DeviceIndex index = topology.find_device(explanation.device);
   const ChangeSet change{{explanation.path, Value{}, explanation.value, 0}};
+  const ChangeSet within = change_within_its_collection(cluster.compiled.intents[index], explanation);
   LinuxTarget linux_target;  // never reached: only asked for its words
   FrrTarget frr_target;
   linux_target.device = frr_target.device = explanation.device;
@@ -46,7 +61,7 @@ std::vector<std::string> native_calls(const OpenedCluster& cluster, const Explan
     const Traits traits = attached->driver->traits();
     if (std::find(traits.writes.begin(), traits.writes.end(), explanation.path.row()) == traits.writes.end())
       continue;
-    for (std::string& call : attached->preview->native(change))
+    for (std::string& call : attached->preview->native(name == DriverName::frr ? within : change))
       if (!call.empty()) calls.push_back(std::move(call));
   }
   return calls;

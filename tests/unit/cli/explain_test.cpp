@@ -77,6 +77,27 @@ TEST(Explain, ANumberIsItsPoolAndItsPlaceInIt) {
   EXPECT_EQ(asn["value"], 4200000001);
 }
 
+TEST(Explain, ALeafOfANeighbourIsTheLineThatItsChangeWouldBe) {
+  const auto lines = [](const std::string& path) {
+    std::string all;
+    const Json explanation = explained("leaf0", path);
+    for (const Json& call : explanation["native"]) all += call.get<std::string>() + "\n";
+    return all;
+  };
+  const std::string hold = lines("bgp/neighbor[up0]/hold");
+  EXPECT_NE(hold.find("bgpd> neighbor up0 timers 3 9\n"), std::string::npos) << hold;
+  EXPECT_EQ(hold.find("remote-as"), std::string::npos) << hold;
+  const std::string remote = lines("bgp/neighbor[up0]/remote-as");
+  EXPECT_NE(remote.find("bgpd> neighbor up0 interface remote-as external\n"), std::string::npos) << remote;
+  const std::string bfd = lines("bfd-profile[backend]/multiplier");
+  EXPECT_NE(bfd.find("bfdd> detect-multiplier 3\n"), std::string::npos) << bfd;
+  EXPECT_EQ(bfd.find("interval"), std::string::npos) << bfd;
+  const std::string made = lines("bgp/neighbor[up0]");
+  EXPECT_NE(made.find("bgpd> neighbor up0 interface"), std::string::npos) << made;
+  for (const std::string& text : {hold, remote, bfd, made})
+    EXPECT_EQ(text.find('!'), std::string::npos) << text;
+}
+
 TEST(Explain, AnEffectHasItsNeighboursAndNoNativeCall) {
   const Json routes = explained("leaf0", "fib[10.64.0.128/25]");
   EXPECT_EQ(routes["value"], Json::array({"up0", "up1"}));
