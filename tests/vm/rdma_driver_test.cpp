@@ -20,7 +20,7 @@ constexpr std::string_view kTos = "interface[h1]/roce-tos";
 const std::string kEntry = "/sys/kernel/config/rdma_cm/rxe1";
 
 Call soon() {
-  return Call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10), .stop = {}};
+  return Call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30), .stop = {}};
 }
 
 Path path(std::string_view text) {

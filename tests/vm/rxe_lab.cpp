@@ -230,7 +230,7 @@ RxeFabric::RxeFabric(RxeFabric&& other) noexcept : endpoints_(std::exchange(othe
 
 RxeFabric::~RxeFabric() {
   if (endpoints_.empty()) return;
-  take_down(endpoints_, Call{std::chrono::steady_clock::now() + std::chrono::seconds(10), {}, -1});
+  take_down(endpoints_, Call{std::chrono::steady_clock::now() + std::chrono::seconds(30), {}, -1});
 }
 
 Result<RxeFabric> RxeFabric::make(unsigned endpoints, const Call& call) {
@@ -258,7 +258,7 @@ Result<RxeFabric> RxeFabric::make(unsigned endpoints, const Call& call) {
 
 void RxeLab::SetUp() {
   auto fabric =
-      RxeFabric::make(count_, Call{std::chrono::steady_clock::now() + std::chrono::seconds(20), {}, -1});
+      RxeFabric::make(count_, Call{std::chrono::steady_clock::now() + std::chrono::seconds(60), {}, -1});
   ASSERT_TRUE(fabric) << fabric.error().text();
   fabric_.emplace(*std::move(fabric));
 }

@@ -18,7 +18,7 @@ namespace lockstep {
 namespace {
 
 Call soon() {
-  return Call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10), .stop = {}};
+  return Call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30), .stop = {}};
 }
 
 sockaddr_in at(const std::string& address, std::uint16_t port) {

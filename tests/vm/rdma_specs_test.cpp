@@ -1,0 +1,139 @@
+// A RoceProfile on a host whose NIC is Soft-RoCE: from YAML to rdma_cm's configfs, drift by another hand
+// named with its spec line, and what the port can't have.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include "drivers/linux/driver.hpp"
+#include "reconciler/engine/fleet.hpp"
+#include "specs/compile/compile.hpp"
+#include "specs/language/load.hpp"
+#include "specs/model/schema_rows.hpp"
+#include "tests/vm/rxe_lab.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kCluster = R"(
+apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {name: hosts}
+spec:
+  names: gpu[1-2]
+  role: host
+  drivers: [linux]
+  connect: {local: true}
+  interfaces: [{name: h1, platform: connectx-7, rdma: true, speed: 400Gbps}]
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {name: leaves}
+spec: {names: leaf0, role: leaf, platform: spectrum-3, drivers: [linux, frr], connect: {local: true}}
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: Fabric
+metadata: {name: backend}
+spec:
+  role: backend
+  topology: rail-only
+  mtu: {host: 9000, fabric: 9216}
+  cabling: [{from: "gpu[1-2]:h1", to: "leaf0:swp[1-2]", by: rail, cableLength: 100m}]
+  addressing: {hosts: 10.64.0.0/16, loopbacks: 10.255.0.0/24}
+  roceProfile: lossless
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: RoceProfile
+metadata: {name: lossless}
+spec:
+  trust: dscp
+  congestionControl: dcqcn
+  classes:
+    - {name: rdma, dscp: [26], priority: 3, tc: 3, bandwidth: 60%, lossless: true, ecn: auto}
+    - {name: cnp, dscp: [48], priority: 6, tc: 6, scheduling: strict, maxRate: 5%}
+    - {name: default, dscp: [0], priority: 0, tc: 0, bandwidth: 40%}
+)";
+constexpr std::int64_t kTos = 26 << 2 | 2;  // with ECT(0), RFC 3168
+
+// Where the cluster's text has this.
+std::uint32_t line_of(std::string_view text) {
+  const std::string_view all = kCluster;
+  return 1 + static_cast<std::uint32_t>(std::ranges::count(all.substr(0, all.find(text)), '\n'));
+}
+
+Call soon() {
+  return Call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30), .stop = {}};
+}
+
+class RdmaSpecs : public RxeLab {
+ protected:
+  void SetUp() override {
+    RxeLab::SetUp();
+    const Loaded loaded = load_text("cluster.yaml", kCluster);
+    ASSERT_TRUE(loaded.diagnostics.empty());
+    compiled_ = compile(loaded.catalog);
+    // Of RDMA alone: the rest of the host is not what is tested here.
+    for (const Leaf& leaf : compiled_.intents[compiled_.topology.find_device("gpu1")].want.leaves())
+      if (kRows.contains(leaf.path.row())) intent_.want.set(leaf.path, leaf.value, leaf.origin);
+    LinuxTarget target;
+    target.device = "gpu1";
+    attached_ = make_linux_driver(target);
+  }
+  DeviceState compared() {
+    const auto carriers = Carriers::of("gpu1", {attached_.driver->traits()});
+    auto seen = attached_.driver->observe(Scope{}, "", soon());
+    EXPECT_TRUE(carriers && seen);
+    if (!carriers || !seen) return {};
+    FleetDevice device;
+    device.name = "gpu1";
+    device.intent = &intent_;
+    device.drivers = {&attached_};
+    return compare(device, *carriers, {*std::move(seen)}, {});
+  }
+  void apply(const ChangeSet& changes) {
+    const auto receipt = attached_.driver->apply(changes, Guard{}, soon());
+    ASSERT_TRUE(receipt) << receipt.error().text();
+    for (const Receipt::Outcome& one : receipt->outcomes)
+      EXPECT_FALSE(one.error) << one.path.text() << ": " << one.error->text();
+  }
+
+  inline static const std::set<RowId> kRows = {row("interface[*]/roce-tos"), row("interface[*]/cnp-dscp"),
+                                               row("interface[*]/congestion-control")};
+  Compiled compiled_;
+  Intent intent_;
+  Attached attached_;
+};
+
+TEST_F(RdmaSpecs, TheTosOfAProfileConvergesAndDriftIsNamedAndHealed) {
+  apply(compared().difference.changes);
+  EXPECT_TRUE(compared().difference.changes.empty());
+  const std::string entry = "/sys/kernel/config/rdma_cm/rxe1";
+  ASSERT_EQ(::mkdir(entry.c_str(), 0755), 0);
+  std::int64_t now = 0;
+  std::ifstream(entry + "/ports/1/default_roce_tos") >> now;
+  EXPECT_EQ(now, kTos);
+  EXPECT_TRUE(std::ofstream(entry + "/ports/1/default_roce_tos") << 0 << std::flush);
+  const ChangeSet drift = compared().difference.changes;
+  ASSERT_EQ(drift.size(), 1U);
+  EXPECT_EQ(drift[0].path.text(), "interface[h1]/roce-tos");
+  EXPECT_EQ(drift[0].was, Value::integer(0));
+  EXPECT_EQ(compiled_.origins[drift[0].origin].at.line, line_of("dscp: [26]"));
+  apply(drift);
+  EXPECT_TRUE(compared().difference.changes.empty());
+  EXPECT_EQ(::rmdir(entry.c_str()), 0);
+}
+
+TEST_F(RdmaSpecs, WhatSoftRoceCannotHaveIsNamedAndIsNotDrift) {
+  std::set<std::string> leaves;
+  for (const NotApplied& one : compared().not_applied) {
+    leaves.insert(one.path.text());
+    EXPECT_NE(one.reason.find("ignores congestion marks"), std::string::npos) << one.reason;
+    EXPECT_NE(one.origin, 0U) << "the spec line that wants it";
+  }
+  EXPECT_EQ(leaves, (std::set<std::string>{"interface[h1]/cnp-dscp", "interface[h1]/congestion-control"}));
+}
+
+}  // namespace
+}  // namespace lockstep
