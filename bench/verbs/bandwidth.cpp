@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::size_t completions_at_once = 32;
 
+// A longer list of large messages saves nothing, and comes in one burst: with rxe 6.1 lists of 16 times 64
+// KiB lost packets within the machine (out_of_seq_request 26 of 32,000, of single messages 0).
+constexpr std::uint32_t list_bytes = 65536;
+
 // One queue pair's side of a bandwidth run.
 struct Lane {
   SendWindow window;
@@ -20,7 +24,11 @@ struct Lane {
 class Sender {
  public:
   Sender(const Surroundings& at, const Workload& workload)
-      : at_(at), workload_(workload), requests_(at, workload), patience_(at, workload) {
+      : at_(at),
+        workload_(workload),
+        list_(std::clamp(list_bytes / workload.bytes, 1U, workload.batch)),
+        requests_(at, workload),
+        patience_(at, workload) {
     const std::uint64_t all = workload.iterations + workload.warm_up;
     for (std::uint32_t i = 0; i < workload.queue_pairs; ++i) {
       const std::uint64_t share = all / workload.queue_pairs + (i < all % workload.queue_pairs ? 1 : 0);
@@ -63,7 +71,7 @@ class Sender {
       Lane& lane = lanes_[i];
       const std::uint64_t left =
           closed_ ? (lane.window.unsignalled_tail() ? 1 : 0) : lane.quota - lane.window.posted();
-      const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(workload_.batch, left));
+      const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(list_, left));
       if (count == 0 || lane.window.room() < count) continue;
       const std::uint64_t now = now_ns();
       if (!closed_ && workload_.iterations == 0 && counting_ &&
@@ -117,6 +125,7 @@ class Sender {
 
   const Surroundings& at_;
   const Workload& workload_;
+  std::uint32_t list_;  // messages in one
   SendList requests_;
   Patience patience_;
   std::vector<Lane> lanes_;

@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-#include "bench/verbs/rdma_tree.hpp"
+#include "bench/verbs/gid_choice.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep::bench::verbs {

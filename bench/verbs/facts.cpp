@@ -108,7 +108,7 @@ Facts read_facts(const HostFiles& files, const std::string& address, const std::
   out.address = address;
   out.wanted_device = wanted_device;
   out.peer = peer;
-  out.devices = read_rdma_devices(files);
+  out.devices = read_rdma_devices(files, call);
   out.memlock = memlock_limit();
   if (const auto gid = choose_gid(out.devices, address, wanted_device))
     out.cannot_open = device_file_trouble(files, gid->device);

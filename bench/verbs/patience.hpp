@@ -1,7 +1,7 @@
 // Patience: when a loop that polls has waited for long enough.
 //
-// Promises: costs a counter while polls come back empty, and a clock reading every 64 of them; looks at the
-// deadline, the stall time and the interruption once a millisecond. Refuses: nothing.
+// Promises: costs a counter while polls come back empty, and a clock reading every 1,024 of them (5 to 50
+// us); looks at the deadline, the stall time and the interruption once a millisecond. Refuses: nothing.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ class Patience {
   void progress() { progressed_ = true; }
   // True once a millisecond: the caller looks at what else may have come.
   bool time_to_look() {
-    if (++polls_ % 64 != 0) return false;
+    if (++polls_ % kPolls != 0) return false;
     const std::uint64_t now = now_ns();
     if (now - looked_ < 1'000'000) return false;
     looked_ = now;
@@ -43,6 +43,7 @@ class Patience {
   }
 
  private:
+  static constexpr std::uint64_t kPolls = 1024;
   const Surroundings& at_;
   std::uint64_t stall_ns_;
   std::uint64_t since_;   // nothing has come since

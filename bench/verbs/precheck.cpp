@@ -13,9 +13,6 @@ constexpr std::uint32_t udp_bytes = 8;
 constexpr std::uint32_t bth_bytes = 12;
 constexpr std::uint32_t reth_bytes = 16;
 constexpr std::uint32_t icrc_bytes = 4;
-// GRH 40, UDP 8, BTH 12, XRC 4, AtomicETH 28, ICRC 4: the most that any RoCE packet has in front of its
-// payload.
-constexpr std::uint32_t iboe_overhead = 40 + 8 + 12 + 4 + 28 + 4;
 
 std::optional<Finding> check_netdev(const Facts& facts) {
   if (facts.netdev.empty())
@@ -29,7 +26,7 @@ const RdmaPort* port_of(const Facts& facts, const GidChoice& gid) {
   for (const RdmaDevice& device : facts.devices)
     if (device.name == gid.device)
       for (const RdmaPort& port : device.ports)
-        if (port.number == gid.port) return &port;
+        if (port.facts.number == gid.port) return &port;
   return nullptr;
 }
 
@@ -37,7 +34,7 @@ const RdmaPort* port_of(const Facts& facts, const GidChoice& gid) {
 std::string devices_on(const Facts& facts) {
   for (const RdmaDevice& device : facts.devices)
     for (const RdmaPort& port : device.ports)
-      for (const GidEntry& gid : port.gids)
+      for (const rdma::Gid& gid : port.gids)
         if (gid.netdev == facts.netdev) return device.name;
   return {};
 }
@@ -64,19 +61,18 @@ void check_device(const Facts& facts, std::vector<Finding>& out) {
     return;
   }
   const RdmaPort* const port = port_of(facts, *gid);
-  if (port != nullptr && port->state != "ACTIVE")
+  if (port != nullptr && port->facts.state != "ACTIVE")
     out.push_back(
-        {Obstacle::port, gid->device + " port " + std::to_string(gid->port) + " is " + port->state});
+        {Obstacle::port, gid->device + " port " + std::to_string(gid->port) + " is " + port->facts.state});
   if (!facts.cannot_open.empty()) out.push_back({Obstacle::access, facts.cannot_open});
 }
 
 void check_mtu(const Facts& facts, const Workload& workload, std::vector<Finding>& out) {
   if (facts.netdev_mtu == 0) return;
-  const std::uint32_t active = active_mtu_of(facts.netdev_mtu);
+  const std::uint32_t active = rdma::roce_mtu(facts.netdev_mtu);
   const std::string here = facts.netdev + "'s MTU of " + std::to_string(facts.netdev_mtu);
   if (active == 0)
-    out.push_back({Obstacle::mtu, here + " holds no RDMA packet: 256 bytes of payload need " +
-                                      std::to_string(256 + iboe_overhead)});
+    out.push_back({Obstacle::mtu, here + " is too small for any RDMA packet"});
   else if (workload.path_mtu > active)
     out.push_back({Obstacle::mtu, here + " gives an RDMA MTU of " + std::to_string(active) + ", below the " +
                                       std::to_string(workload.path_mtu) + " asked for"});
@@ -125,13 +121,6 @@ std::vector<Finding> precheck(const Facts& facts, const Workload& workload) {
 
 std::uint32_t packet_bytes(std::uint32_t path_mtu, bool v6) {
   return path_mtu + (v6 ? 40 : 20) + udp_bytes + bth_bytes + reth_bytes + icrc_bytes;
-}
-
-std::uint32_t active_mtu_of(std::uint32_t netdev_mtu) {
-  std::uint32_t out = 0;
-  for (std::uint32_t mtu = 256; mtu <= 4096; mtu *= 2)
-    if (netdev_mtu >= mtu + iboe_overhead) out = mtu;
-  return out;
 }
 
 Result<std::uint32_t> path_mtu_of(std::uint32_t own, std::uint32_t far, const Workload& workload) {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/verbs/rdma_tree.hpp"
+#include "bench/verbs/gid_choice.hpp"
 #include "bench/verbs/workload.hpp"
 #include "drivers/runtime/call.hpp"
 
@@ -72,9 +72,6 @@ std::vector<Finding> precheck(const Facts& facts, const Workload& workload);
 // An IP packet of RoCE v2 with `path_mtu` bytes of payload: 40 of IPv6 or 20 of IPv4, 8 of UDP, 12 of BTH, 16
 // of RETH, 4 of ICRC (IBA volume 1, chapter 9; annex A17).
 std::uint32_t packet_bytes(std::uint32_t path_mtu, bool v6);
-// What a RoCE port makes of its interface's MTU (rdma/ib_addr.h, iboe_get_mtu; rxe reserves less); 0: none
-// fits.
-std::uint32_t active_mtu_of(std::uint32_t netdev_mtu);
 // Of both ends' active MTUs and the one that the workload asks for (0: none).
 Result<std::uint32_t> path_mtu_of(std::uint32_t own, std::uint32_t far, const Workload& workload);
 

@@ -45,8 +45,8 @@ struct Workload {
   std::uint64_t warm_up = 0;        // messages (round trips) before those
   std::uint32_t queue_pairs = 1;    // latency: 1
   std::uint32_t depth = 128;        // messages in flight on a queue pair
-  std::uint32_t batch = 16;         // work requests in one posted list: one system call with rxe
-  std::uint32_t signal_every = 16;  // one completion for so many messages
+  std::uint32_t batch = 16;  // work requests in one posted list, of up to 64 KiB: one system call with rxe
+  std::uint32_t signal_every = 64;   // one completion for so many messages
   std::uint32_t inline_bytes = 220;  // messages up to this travel in the work request, where the device can
   std::uint8_t traffic_class = 0;    // DSCP << 2 | ECN
   std::uint32_t path_mtu = 0;        // 0: the lesser of both ports' active MTUs
