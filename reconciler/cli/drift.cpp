@@ -6,6 +6,7 @@
 #include "reconciler/cli/reach.hpp"
 #include "reconciler/cli/report_places.hpp"
 #include "reconciler/report/drift_report.hpp"
+#include "reconciler/report/plan_text.hpp"
 
 namespace lockstep {
 
@@ -34,7 +35,7 @@ int run_drift(const DriftOptions& options, const Console& console) {
   switch (format) {
     case DriftFormat::text:
       console.print(console.out().paint(Ink::bold, "drift of " + title) + "\n" +
-                    drift_text(report, console.out()));
+                    drift_text(report, console.out()) + notes_text(states, console.out()));
       break;
     case DriftFormat::json: console.print_document(to_json(report)); break;
     case DriftFormat::markdown: console.print(drift_markdown(report, title)); break;

@@ -15,7 +15,7 @@ void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const 
                 const LoopSession& session, const Console& console, bool whole) {
   const Terminal& out = console.out();
   std::string text = out.paint(Ink::bold, "plan for " + session.cluster().title()) + "\n";
-  text += plan_text(plan, out) + not_applied_text(states, out);
+  text += plan_text(plan, out) + not_applied_text(states, out) + notes_text(states, out);
   const std::string nothing = whole ? out.paint(Ink::green, "nothing to do")
                                     : out.paint(Ink::yellow, "nothing to do in what could be observed");
   text += (plan.empty() ? nothing : plan_summary(plan)) + "\n";

@@ -129,6 +129,16 @@ std::string not_applied_text(const std::vector<DeviceState>& states, const Termi
   return out;
 }
 
+std::string notes_text(const std::vector<DeviceState>& states, const Terminal& terminal) {
+  std::map<std::string, std::vector<std::string>> devices;
+  for (const DeviceState& state : states)
+    for (const std::string& note : state.observation.notes) devices[note].push_back(state.device);
+  std::string out;
+  for (const auto& [note, those] : devices)
+    out += fmt::format("noticed: {}  {}\n", note, terminal.paint(Ink::cyan, fold_hostlist(those)));
+  return out;
+}
+
 std::string plan_summary(const Plan& plan) {
   std::size_t disturbing = 0;
   for (const Step& step : plan.steps) disturbing += step.live ? 1 : 0;

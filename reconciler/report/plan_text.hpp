@@ -18,6 +18,9 @@ std::string plan_text(const Plan& plan, const Terminal& terminal);
 // What can't be applied here and why, folded by reason.
 std::string not_applied_text(const std::vector<DeviceState>& states, const Terminal& terminal);
 
+// What drivers noticed beside their leaves (who else has a hand in a device), folded by note.
+std::string notes_text(const std::vector<DeviceState>& states, const Terminal& terminal);
+
 // "40 steps on 12 devices: 211 changes, 31 disturb traffic; 3 leaves can't be applied here".
 std::string plan_summary(const Plan& plan);
 
