@@ -35,6 +35,13 @@ struct IdealBounds {
   bool operator==(const IdealBounds&) const = default;
 };
 
+// A link, one way, and the chance that the traffic crossed it: 1 where there is no other way.
+struct CrossedLink {
+  std::string name;  // "leaf0:up0 -> spine0:down0"
+  double chance = 1;
+  bool operator==(const CrossedLink&) const = default;
+};
+
 struct Measurement {
   std::string benchmark;
   Workload workload = Workload::stream;
@@ -62,7 +69,7 @@ struct Measurement {
   std::string note;        // worth telling, not wrong: "path MTU 1500 below 9000"
 
   std::string config_hash;
-  std::vector<std::string> links;  // that the traffic may have crossed
+  std::vector<CrossedLink> links;  // that the traffic may have crossed
 
   bool ok() const { return trouble == Trouble::none; }
   // "gpu1:rail0 -> gpu2:rail0", or "rail0 (1048576 B)".

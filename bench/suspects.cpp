@@ -1,29 +1,77 @@
 #include "bench/suspects.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
-#include <tuple>
 
 namespace lockstep::bench {
 namespace {
 
 using Thing = std::pair<Suspect::Kind, std::string>;
+using Chances = std::map<std::size_t, double>;  // by pair: that it crossed the thing
 
-// "gpu1:rail0, sending": a pair blames the sending and the receiving side apart (a slow row or column).
-void add_end(std::set<Thing>& things, const std::string& endpoint, const char* side) {
-  if (endpoint.empty()) return;
-  things.emplace(Suspect::Kind::endpoint, endpoint + side);
-  things.emplace(Suspect::Kind::device, endpoint.substr(0, endpoint.find(':')));
+constexpr std::string_view kArrow = " -> ";
+
+std::string device_of(std::string_view port) { return std::string(port.substr(0, port.find(':'))); }
+
+void add(Chances& chances, std::size_t pair, double chance) {
+  chances[pair] = std::min(1.0, chances[pair] + chance);
 }
 
-std::set<Thing> things_of(const Measurement& measurement) {
-  std::set<Thing> things;
-  for (const std::string& link : measurement.links) things.emplace(Suspect::Kind::link, link);
-  add_end(things, measurement.from, " sending");
-  add_end(things, measurement.to, " receiving");
-  for (const std::string& rank : measurement.ranks) add_end(things, rank, "");
+// "leaf0:up0 <-> spine0:down0": a fault of the cable or of its port is often one of both ways.
+void add_links(std::map<Thing, Chances>& things, std::size_t pair, const Measurement& measurement) {
+  std::map<std::string, double> entered;
+  for (const CrossedLink& link : measurement.links) {
+    add(things[{Suspect::Kind::link, link.name}], pair, link.chance);
+    const std::size_t arrow = link.name.find(kArrow);
+    if (arrow == std::string::npos) continue;
+    std::string from = link.name.substr(0, arrow);
+    std::string to = link.name.substr(arrow + kArrow.size());
+    entered[device_of(to)] += link.chance;
+    if (to < from) std::swap(from, to);
+    add(things[{Suspect::Kind::cable, from + " <-> " + to}], pair, link.chance);
+  }
+  for (const auto& [device, chance] : entered) add(things[{Suspect::Kind::device, device}], pair, chance);
+}
+
+// A pair blames the sending and the receiving side apart (a slow row or column).
+void add_end(std::map<Thing, Chances>& things, std::size_t pair, const std::string& endpoint,
+             const char* side) {
+  if (endpoint.empty()) return;
+  add(things[{Suspect::Kind::endpoint, endpoint + side}], pair, 1);
+  add(things[{Suspect::Kind::device, device_of(endpoint)}], pair, 1);
+}
+
+std::map<Thing, Chances> things_of(std::span<const Measurement> measurements) {
+  std::map<Thing, Chances> things;
+  for (std::size_t i = 0; i < measurements.size(); ++i) {
+    add_links(things, i, measurements[i]);
+    add_end(things, i, measurements[i].from, " sending");
+    add_end(things, i, measurements[i].to, " receiving");
+    for (const std::string& rank : measurements[i].ranks) add_end(things, i, rank, "");
+  }
   return things;
+}
+
+// How much better than no fault in common a fault of the thing explains the pairs over it: the logarithm of
+// the ratio of both likelihoods. Pairs that can't have crossed it say the same of both.
+double gain(const Chances& chances, const std::set<std::size_t>& slow,
+            const std::set<std::size_t>& explained) {
+  double sum = 0;
+  for (const auto& [pair, chance] : chances) {
+    if (explained.contains(pair)) continue;
+    const double is_slow = kMistaken + (1 - 2 * kMistaken) * chance;
+    sum += slow.contains(pair) ? std::log(is_slow / kMistaken) : std::log((1 - is_slow) / (1 - kMistaken));
+  }
+  return sum;
+}
+
+Suspect told(const Thing& thing, const Chances& chances, const std::set<std::size_t>& slow,
+             std::size_t rank) {
+  Suspect suspect{thing.first, thing.second, rank, 0, chances.size()};
+  for (const auto& [pair, chance] : chances) suspect.slow += slow.contains(pair) ? 1 : 0;
+  return suspect;
 }
 
 }  // namespace
@@ -31,29 +79,24 @@ std::set<Thing> things_of(const Measurement& measurement) {
 std::vector<Suspect> suspects(std::span<const Measurement> measurements, std::span<const std::size_t> slow) {
   const std::set<std::size_t> guilty(slow.begin(), slow.end());
   if (guilty.empty() || guilty.size() >= measurements.size()) return {};
-  std::map<Thing, Suspect> found;
-  for (std::size_t i = 0; i < measurements.size(); ++i) {
-    for (const Thing& thing : things_of(measurements[i])) {
-      Suspect& suspect = found[thing];
-      suspect.kind = thing.first;
-      suspect.name = thing.second;
-      ++suspect.pairs;
-      if (guilty.contains(i)) ++suspect.slow;
+  const std::map<Thing, Chances> things = things_of(measurements);
+  std::vector<Suspect> found;
+  std::set<std::size_t> explained;
+  for (std::size_t rank = 0; explained.size() < guilty.size(); ++rank) {
+    constexpr double kAlike = 1e-9;  // equal but for rounding
+    double best = kAlike;
+    for (const auto& [thing, chances] : things) best = std::max(best, gain(chances, guilty, explained));
+    if (best <= kAlike) break;
+    std::set<std::size_t> now;
+    for (const auto& [thing, chances] : things) {
+      if (gain(chances, guilty, explained) < best - kAlike) continue;
+      found.push_back(told(thing, chances, guilty, rank));
+      for (const auto& [pair, chance] : chances)
+        if (guilty.contains(pair)) now.insert(pair);
     }
+    explained.merge(now);
   }
-  std::vector<Suspect> ranked;
-  for (auto& [thing, suspect] : found) {
-    suspect.in_all_slow = suspect.slow == guilty.size();
-    // Majority vote: more slow than healthy pairs over it, or the one thing that all slow pairs share.
-    if (2 * suspect.slow > suspect.pairs || (suspect.slow > 0 && suspect.in_all_slow))
-      ranked.push_back(suspect);
-  }
-  const auto key = [](const Suspect& s) {
-    return std::make_tuple(!s.in_all_slow, -s.score(), -static_cast<double>(s.slow), s.kind, s.name);
-  };
-  std::sort(ranked.begin(), ranked.end(),
-            [&](const Suspect& a, const Suspect& b) { return key(a) < key(b); });
-  return ranked;
+  return found;
 }
 
 }  // namespace lockstep::bench

@@ -193,11 +193,22 @@ std::map<std::string, std::size_t> index_of(const std::vector<ProbeEndpoint>& en
 
 // Within 5 % of what some link of its path carries it was that link that set the limit, however busy the CPU:
 // as mark_cpu() says of the ends' own links.
-bool has_rate_of_a_link(double value, const std::set<std::uint32_t>& crossed,
+bool has_rate_of_a_link(double value, const std::map<std::uint32_t, double>& crossed,
                         const std::vector<double>& goodput) {
-  return std::any_of(crossed.begin(), crossed.end(), [&](std::uint32_t link) {
+  return std::any_of(crossed.begin(), crossed.end(), [&](const auto& one) {
+    const std::uint32_t link = one.first;
     return link < goodput.size() && value >= 0.95 * goodput[link] && value <= 1.05 * goodput[link];
   });
+}
+
+// Per-flow hashing takes each link of a stage alike.
+std::map<std::uint32_t, double> chances_of(const FlowPath& path) {
+  std::map<std::uint32_t, double> chances;
+  for (const std::uint32_t link : path.fixed) chances[link] = 1;
+  for (const auto& stage : path.stages)
+    for (const std::uint32_t link : stage)
+      chances[link] = std::min(1.0, chances[link] + 1.0 / static_cast<double>(stage.size()));
+  return chances;
 }
 
 }  // namespace
@@ -207,16 +218,17 @@ void explain(std::vector<Measurement>& measurements, const std::vector<ProbeEndp
   const auto index = index_of(endpoints);
   for (Measurement& measurement : measurements) {
     std::vector<FlowPath> paths;
-    std::set<std::uint32_t> crossed;
+    std::map<std::uint32_t, double> crossed;  // with the chance
     double share = 1;
     for (const Pair& hop : hops_of(measurement, index)) {
       paths.push_back(links.path(hop.from, hop.to));
-      for (const std::uint32_t link : all_links(paths.back())) crossed.insert(link);
+      for (const auto& [link, chance] : chances_of(paths.back()))
+        crossed[link] = std::max(crossed[link], chance);
       share = std::min({share, share_of(endpoints[hop.from]), share_of(endpoints[hop.to])});
     }
     measurement.links.clear();
-    for (const std::uint32_t link : crossed)
-      if (link < links.names.size()) measurement.links.push_back(links.names[link]);
+    for (const auto& [link, chance] : crossed)
+      if (link < links.names.size()) measurement.links.push_back({links.names[link], chance});
     if (paths.empty() || (measurement.metric != Metric::bandwidth && measurement.metric != Metric::busbw))
       continue;
     std::vector<double> goodput;

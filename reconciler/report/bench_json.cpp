@@ -74,6 +74,7 @@ Json bench_json(const std::vector<SuiteOutcome>& outcomes, const std::string& co
     for (const bench::Suspect& suspect : suite.suspects)
       suspects.push_back({{"kind", to_string(suspect.kind)},
                           {"name", suspect.name},
+                          {"rank", suspect.rank},
                           {"slow", suspect.slow},
                           {"pairs", suspect.pairs},
                           {"score", suspect.score()}});

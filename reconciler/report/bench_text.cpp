@@ -132,6 +132,27 @@ std::string slo_text(const BenchmarkOutcome& outcome, const Terminal& terminal) 
   return out;
 }
 
+// Most suspect first, those that can't be told apart together; more than a few accuse nobody.
+std::string suspects_text(const std::vector<bench::Suspect>& suspects, const Terminal& terminal) {
+  constexpr std::size_t kRanksMax = 3;
+  constexpr std::size_t kNamesMax = 6;
+  std::string out;
+  for (std::size_t rank = 0, i = 0; rank < kRanksMax && i < suspects.size(); ++rank) {
+    std::vector<std::string> names;
+    const bench::Suspect& first = suspects[i];
+    for (; i < suspects.size() && suspects[i].rank == first.rank; ++i)
+      names.push_back(
+          fmt::format("{} {}", to_string(suspects[i].kind), terminal.paint(Ink::red, suspects[i].name)));
+    const std::size_t more = names.size() - std::min(names.size(), kNamesMax);
+    names.resize(names.size() - more);
+    out += fmt::format("  suspect{}: {}{} ({} of the {} pairs that may cross {} are slow)\n",
+                       names.size() > 1 ? ", one of" : "", fmt::join(names, ", "),
+                       more > 0 ? fmt::format(" and {} more", more) : "", first.slow, first.pairs,
+                       names.size() > 1 ? "the first" : "it");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal& terminal) {
@@ -154,13 +175,7 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
       }
       if (!outcome.measurements.empty()) out += slo_text(outcome, terminal);
     }
-    // Most suspect first; more than a few names accuse nobody.
-    constexpr std::size_t kSuspectsMax = 3;
-    for (std::size_t i = 0; i < std::min(kSuspectsMax, suite.suspects.size()); ++i) {
-      const bench::Suspect& suspect = suite.suspects[i];
-      out += fmt::format("  suspect: {} {} ({} of the {} pairs over it are slow)\n", to_string(suspect.kind),
-                         terminal.paint(Ink::red, suspect.name), suspect.slow, suspect.pairs);
-    }
+    out += suspects_text(suite.suspects, terminal);
   }
   if (outcomes.empty()) out += "no ValidationSuite in these specs\n";
   return out;

@@ -71,7 +71,7 @@ TEST(PlanTcp, OnlyWhatIsWantedRunsAndCoverageSaysSo) {
   made[0].from = "h0:rail0";
   made[0].to = "h1:rail0";
   explain(made, pod.endpoints, pod.links);
-  EXPECT_EQ(made[0].links, (std::vector<std::string>{"l1", "l4"})) << "what h0 reads flows from h1";
+  EXPECT_EQ(made[0].links, (std::vector<CrossedLink>{{"l1", 1}, {"l4", 1}})) << "what h0 reads flows from h1";
   ASSERT_TRUE(made[0].ideal);
   EXPECT_NEAR(made[0].ideal->balanced, 1000.0 * 1448 / 1514, 1e-6);
   Coverage seen = coverage(planned, made, pod.endpoints, pod.links);
