@@ -36,8 +36,10 @@ const Row kRows[] = {
     {"send_lat_ud_8", {"ib_send_lat", "-c", "UD"}, "send", "UD", true, 8, 5000},
 };
 constexpr int kRounds = 12;
-// Student's t, 97.5 %, 11 degrees of freedom.
-constexpr double kStudent = 2.201;
+// perftest gives no figure in some rounds: it finds no clock rate that fits the emulated CPU's ("inf").
+constexpr std::size_t kRoundsLeast = 8;
+// Student's t, 97.5 %, of 7 to 11 degrees of freedom: one less than the rounds with a figure.
+constexpr double kStudent[] = {2.365, 2.306, 2.262, 2.228, 2.201};
 constexpr int kTimeout = 17;  // of queue pairs, of both: verbs_test.cpp says why
 
 class BesidePerftest : public RxeLab, public ::testing::WithParamInterface<Row> {
@@ -126,14 +128,14 @@ TEST_P(BesidePerftest, IsAtLeastAsGood) {
     mine.push_back(round % 2 == 0 ? first : second);
     theirs.push_back(round % 2 == 0 ? second : first);
   }
-  ASSERT_GE(mine.size(), 8U) << "too few rounds with a figure of both";
+  ASSERT_GE(mine.size(), kRoundsLeast) << "too few rounds with a figure of both";
   std::vector<double> logs;
   for (std::size_t i = 0; i < mine.size(); ++i) logs.push_back(std::log(mine[i] / theirs[i]));
   const auto count = static_cast<double>(logs.size());
   const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
   double squares = 0;
   for (const double one : logs) squares += (one - mean) * (one - mean);
-  const double half = kStudent * std::sqrt(squares / (count - 1) / count);
+  const double half = kStudent[mine.size() - kRoundsLeast] * std::sqrt(squares / (count - 1) / count);
   const double low = std::exp(mean - half);
   const double high = std::exp(mean + half);
   const bool latency = GetParam().latency;
