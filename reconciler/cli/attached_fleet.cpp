@@ -111,6 +111,21 @@ Result<Done> one_is_local(const OpenedCluster& cluster) {
   return Done{};
 }
 
+// Devices that the specs have gained since: their namespaces are not there.
+Result<Done> has_all_devices(const TwinRecord& running, const OpenedCluster& cluster) {
+  std::vector<std::string> lacks;
+  for (const TopologyDevice& device : cluster.compiled.topology.devices) {
+    const auto& there = running.layout.devices;
+    if (std::none_of(there.begin(), there.end(),
+                     [&](const TwinDevice& one) { return one.name == device.name; }))
+      lacks.push_back(device.name);
+  }
+  if (lacks.empty()) return Done{};
+  return Error{ErrorKind::conflict, "the twin of " + cluster.name + " is up with another layout (it lacks " +
+                                        fold_hostlist(lacks) + "): take it down first, `lockstep twin down " +
+                                        cluster.folder + "`"};
+}
+
 }  // namespace
 
 const Policy* AttachedFleet::policy_for(const FleetDevice& device) const {
@@ -127,6 +142,7 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster) {
     if (!twin || !twin->alive)
       return Error{ErrorKind::refused, "the twin of " + cluster.name + " is not up; `lockstep twin up " +
                                            cluster.folder + "` brings it up"};
+    TRY_DONE(has_all_devices(twin->record, cluster));
     lldp = twin->record.lldp;
   }
   AttachedFleet out;

@@ -9,6 +9,7 @@
 
 #include "bench/tcp/run.hpp"
 #include "bench/verbs/run.hpp"
+#include "reconciler/cli/command_words.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/completion.hpp"
 #include "reconciler/cli/interrupt.hpp"
@@ -27,9 +28,11 @@ constexpr const char* kFooter =
     "  lockstep apply --twin examples/rail-pod     do it, verify it, measure it, keep it or undo it\n"
     "  lockstep drift --twin examples/rail-pod     what differs now, down to the line of the spec\n"
     "  lockstep twin down examples/rail-pod\n"
-    "Exit codes: 0 in sync, nothing to do, all SLOs hold; 2 drift, pending changes or a failed SLO; 1 "
-    "error;\n"
-    "3 incomplete (some devices could not be observed).";
+    "`lockstep COMMAND --help` has an example of each. Exit codes: 0 in sync, nothing to do, all SLOs hold "
+    "(and\n"
+    "kept where a gate could not judge, without --strict); 2 drift, pending changes, a failed SLO, or "
+    "declined\n"
+    "at the prompt; 3 some devices could not be observed, and nothing seen differs; 1 error, or interrupted.";
 
 // Everything the subcommands fill; one lives for the whole parse.
 struct Arguments {
@@ -79,16 +82,17 @@ void takes_specs(CLI::App* command, Aim& aim) {
                       "Folder or files of specs (default: the current folder; -: standard input)");
 }
 
-void takes_link_rate(CLI::App* command, Aim& aim) {
-  command
+CLI::Option* takes_link_rate(CLI::App* command, Aim& aim) {
+  return command
       ->add_option("--link-rate", aim.link_rate, "Speed of the twin's fastest link; the others in proportion")
       ->capture_default_str();
 }
 
 void takes_aim(CLI::App* command, Aim& aim) {
   takes_specs(command, aim);
-  command->add_flag("--twin", aim.twin, "Aim at this cluster's twin on this machine");
-  takes_link_rate(command, aim);
+  CLI::Option* const twin =
+      command->add_flag("--twin", aim.twin, "Aim at this cluster's twin on this machine");
+  takes_link_rate(command, aim)->needs(twin);
   command->add_flag("--renumber", aim.renumber, "Forget allocations.lock: give out addresses and ASNs anew");
 }
 
@@ -164,7 +168,10 @@ void add_looking_commands(CLI::App& app, Arguments& a) {
 
   command =
       add(app, a, "explain", "Spec line -> rule -> leaf -> native call; or what a code such as LS1002 means");
-  command->add_option("WORDS", a.explain.words, "[SPECS] DEVICE PATH, or a code")->required()->expected(1, 3);
+  command->add_option("WORDS", a.explain.words, "[SPECS] DEVICE PATH, or a code")
+      ->required()
+      ->expected(1, 3)
+      ->option_text("[SPECS] DEVICE PATH | CODE");
   command->add_flag("--twin", a.explain.aim.twin, "Aim at this cluster's twin on this machine");
   runs(command, a, [&a](const Console& c) { return run_explain(a.explain, c); });
 
@@ -197,17 +204,22 @@ void add_twin_commands(CLI::App& app, Arguments& a) {
 
   command = add(*twin, a, "down", "Tear it down; nothing stays");
   takes_specs(command, a.twin_down.aim);
+  command->add_option("--name", a.twin_down.name,
+                      "The twin of this name, as `twin list` has it; reads no specs");
   command->add_flag("--force", a.twin_down.force, "Even while a command changes or measures it");
   runs(command, a, [&a](const Console& c) { return run_twin_down(a.twin_down, c); });
+
+  command = add(*twin, a, "list", "The twins on this machine: name, folder, process, since when");
+  runs(command, a, [](const Console& c) { return run_twin_list(c); });
 
   command = add(*twin, a, "status", "What runs, and what has died");
   takes_specs(command, a.twin_status);
   runs(command, a, [&a](const Console& c) { return run_twin_status(a.twin_status, c); });
 
-  command = add(*twin, a, "exec", "Run a command in a device: twin exec SPECS DEVICE -- ip link");
+  command = add(*twin, a, "exec", "Run a command in a device: twin exec SPECS DEVICE ip link");
   command->add_option("SPECS", a.twin_exec.specs, "Folder of specs")->required();
   command->add_option("DEVICE", a.twin_exec.device, "Device")->required();
-  command->add_option("COMMAND", a.twin_exec.command, "Command and arguments, after --")->required();
+  command->add_option("COMMAND", a.twin_exec.command, "Command and its arguments")->required();
   runs(command, a, [&a](const Console& c) { return run_twin_exec(a.twin_exec, c); });
 
   command =
@@ -264,26 +276,6 @@ OutputFormat wanted_output(int argc, char** argv) {
   return OutputFormat::text;
 }
 
-// CLI11 says "A subcommand is required" of a misspelt one.
-std::string unknown_command(const CLI::App& app, int argc, char** argv) {
-  const CLI::App* at = &app;
-  std::string path;
-  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
-    const auto commands = at->get_subcommands(nullptr);
-    if (commands.empty()) return "";
-    const CLI::App* next = nullptr;
-    std::string all;
-    for (const CLI::App* const command : commands) {
-      if (command->get_name() == argv[i]) next = command;
-      all += (all.empty() ? "" : ", ") + path + command->get_name();
-    }
-    if (next == nullptr) return "there is no command '" + path + argv[i] + "'; there are " + all;
-    at = next;
-    path += next->get_name() + " ";
-  }
-  return "";
-}
-
 // A descriptor 0, 1 or 2 that is closed (`>&-`) would become the next file that is opened, and what is
 // printed would go into it. In its place comes one that can't be written, or read.
 void hold_standard_descriptors() {
@@ -311,22 +303,26 @@ int run_command_line(int argc, char** argv) {
   add_looking_commands(app, arguments);
   add_twin_commands(app, arguments);
   add_completion(app, arguments);
+  give_examples(app);
+  app.set_version_flag("--version", "lockstep " LOCKSTEP_VERSION);
+  const std::vector<std::string> words = command_words(argc, argv);
+  std::vector<const char*> pointers;
+  for (const std::string& word : words) pointers.push_back(word.c_str());
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(pointers.size()), pointers.data());
   } catch (const CLI::ParseError& error) {
     // CLI11 prints help (code 0) or the mistake; every mistake is our exit code 1.
     Console console;
-    if (error.get_exit_code() == 0) {
+    const std::string unknown = unknown_command(app, words);
+    if (error.get_exit_code() == 0 && unknown.empty()) {
       std::ostringstream help;
       app.exit(error, help, help);
       console.print(help.str());
       return console.end(kExitInSync);
     }
     console.output = wanted_output(argc, argv);
-    const std::string unknown = unknown_command(app, argc, argv);
-    if (unknown.empty() && console.is_text()) return app.exit(error) == 0 ? kExitInSync : kExitError;
-    return console.end(
-        console.fail(Error{ErrorKind::invalid_spec, unknown.empty() ? error.what() : unknown}));
+    const std::string text = unknown.empty() ? mistake_of(app, words, error) : unknown;
+    return console.end(console.fail(Error{ErrorKind::invalid_spec, text}));
   }
   const Interrupt interrupt;
   Console console;

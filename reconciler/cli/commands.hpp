@@ -92,6 +92,7 @@ struct TwinUpOptions {
 struct TwinDownOptions {
   Aim aim;
   bool force = false;
+  std::string name{};  // as `twin list` has it; then no specs are read
 };
 struct TwinBreakOptions {
   std::string specs = ".";
@@ -106,6 +107,7 @@ struct TwinExecOptions {
 };
 int run_twin_up(const TwinUpOptions& options, const Console& console);
 int run_twin_down(const TwinDownOptions& options, const Console& console);
+int run_twin_list(const Console& console);
 int run_twin_status(const Aim& aim, const Console& console);
 int run_twin_exec(const TwinExecOptions& options, const Console& console);
 int run_twin_break(const TwinBreakOptions& options, const Console& console);

@@ -93,6 +93,12 @@ int Console::fail(const Sources& sources, const Diagnostics& diagnostics) const 
   return kExitError;
 }
 
+void Console::note(std::string_view line) const {
+  if (!is_text()) return;
+  const std::string text = std::string(line) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 void Console::warn(const Sources& sources, const Diagnostics& diagnostics) const {
   if (!is_text() || diagnostics.empty()) return;
   const std::string text = excerpts(diagnostics, sources, progress_.colour ? Colour::on : Colour::off);

@@ -55,6 +55,8 @@ class Console {
   // Prints, and returns kExitError (kExitIncomplete stays the caller's matter).
   int fail(const Error& error) const;
   int fail(const Sources& sources, const Diagnostics& diagnostics) const;
+  // How to go on after an error; to standard error, and as text only.
+  void note(std::string_view line) const;
   // Warnings: to standard error, as text only.
   void warn(const Sources& sources, const Diagnostics& diagnostics) const;
 

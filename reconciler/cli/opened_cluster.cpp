@@ -73,6 +73,10 @@ std::optional<OpenedCluster> open_cluster(const Aim& aim, const Console& console
 }
 
 std::string state_directory(const OpenedCluster& cluster) {
+  return state_directory(cluster.id, cluster.twin);
+}
+
+std::string state_directory(const std::string& id, bool twin) {
   std::string top;
   if (const char* const set = std::getenv("LOCKSTEP_STATE_DIR"); set != nullptr && *set != '\0') {
     top = set;
@@ -84,7 +88,7 @@ std::string state_directory(const OpenedCluster& cluster) {
     const char* const home = std::getenv("HOME");
     top = std::string(home != nullptr ? home : ".") + "/.local/state/lockstep";
   }
-  return top + "/" + cluster.id + (cluster.twin ? "-twin" : "");
+  return top + "/" + id + (twin ? "-twin" : "");
 }
 
 }  // namespace lockstep

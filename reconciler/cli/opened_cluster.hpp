@@ -29,6 +29,7 @@ std::optional<OpenedCluster> open_cluster(const Aim& aim, const Console& console
 // Where the journal of the cluster (or of its twin) is: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root
 // and $XDG_STATE_HOME/lockstep (XDG base directories: ~/.local/state) for others; below it the cluster's id.
 std::string state_directory(const OpenedCluster& cluster);
+std::string state_directory(const std::string& id, bool twin);
 
 // Today, UTC: what overrides and maintenance end against.
 Date today();

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/opened_cluster.hpp"
-#include "reconciler/engine/file_lock.hpp"
 #include "reconciler/report/table.hpp"
 #include "reconciler/twin/faults.hpp"
 
@@ -94,16 +92,6 @@ int list_faults(const Console& console) {
   return kExitInSync;
 }
 
-// Held until the twin is gone: whoever applies or measures meanwhile would take its end for a fault.
-Result<std::vector<FileLock>> lock_out_others(const std::string& directory) {
-  std::vector<FileLock> out;
-  TRY(FileLock writing, lock_for_writing(directory, "lockstep twin down"));
-  out.push_back(std::move(writing));
-  TRY(FileLock measuring, lock_for_measuring(directory, "lockstep twin down"));
-  out.push_back(std::move(measuring));
-  return out;
-}
-
 }  // namespace
 
 int run_twin_up(const TwinUpOptions& options, const Console& console) {
@@ -113,6 +101,8 @@ int run_twin_up(const TwinUpOptions& options, const Console& console) {
     return console.fail(Error{ErrorKind::invalid_spec, "the specs name no device: there is no DeviceSet"});
   TwinOptions twin;
   twin.lldp = !options.no_lldp;
+  twin.name = cluster->name;
+  twin.folder = cluster->folder;
   const Result<TwinHandle> handle = up(
       layout_of(*cluster), twin,
       [&console](const TwinProgress& at) {
@@ -137,26 +127,6 @@ int run_twin_up(const TwinUpOptions& options, const Console& console) {
     document["milliseconds"] = handle->took.count();
     console.print_document(document);
   }
-  return kExitInSync;
-}
-
-int run_twin_down(const TwinDownOptions& options, const Console& console) {
-  const std::optional<OpenedCluster> cluster = open_twin(options.aim, console);
-  if (!cluster) return kExitError;
-  const Result<std::vector<FileLock>> locks = lock_out_others(state_directory(*cluster));
-  if (!locks && !options.force)
-    return console.fail(wrap("not taken down; --force does it all the same", locks.error()));
-  const Result<TwinGone> gone = down(cluster->id);
-  if (!gone) return console.fail(gone.error());
-  std::error_code ignored;  // the journal of a twin dies with it; that there is none is as well
-  std::filesystem::remove_all(state_directory(*cluster), ignored);
-  if (!console.is_text()) {
-    console.print_document(twin_json(*cluster, gone->was_up ? "down" : "was down"));
-    return kExitInSync;
-  }
-  for (const std::string& one : gone->cleaned) console.print("took away " + one + "\n");
-  console.print(fmt::format("the twin of {} {}\n", cluster->name,
-                            gone->was_up ? "is down; nothing stays" : "was not up"));
   return kExitInSync;
 }
 

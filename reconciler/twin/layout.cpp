@@ -139,6 +139,8 @@ std::string to_text(const TwinRecord& record) {
   out["cluster"] = record.layout.cluster;
   out["lldp"] = record.lldp;
   out["frrProfile"] = record.frr_profile;
+  out["name"] = record.name;
+  out["folder"] = record.folder;
   out["devices"] = nlohmann::json::array();
   for (const TwinDevice& one : record.layout.devices)
     out["devices"].push_back({{"name", one.name},
@@ -160,6 +162,8 @@ Result<TwinRecord> from_text(std::string_view text) {
     out.layout.cluster = in.at("cluster").get<std::string>();
     out.lldp = in.at("lldp").get<bool>();
     out.frr_profile = in.at("frrProfile").get<std::string>();
+    out.name = in.value("name", "");
+    out.folder = in.value("folder", "");
     for (const auto& one : in.at("devices"))
       out.layout.devices.push_back({one.at("name").get<std::string>(),
                                     one.at("role") == "host" ? TwinRole::host : TwinRole::device_switch,

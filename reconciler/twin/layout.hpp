@@ -57,6 +57,9 @@ struct TwinRecord {
   TwinLayout layout;
   bool lldp = true;
   std::string frr_profile;
+  // Of people's concern only (`lockstep twin list`): no difference between two twins.
+  std::string name{};    // the cluster's, as its specs say
+  std::string folder{};  // of the specs that it was made from
 };
 std::string to_text(const TwinRecord& record);
 Result<TwinRecord> from_text(std::string_view text);

@@ -123,7 +123,7 @@ Result<TwinHandle> up(const TwinLayout& layout, const TwinOptions& options, cons
                       const std::stop_token& stop) {
   const auto begin = steady_clock::now();
   TRY_DONE(validate(layout));
-  const TwinRecord record{layout, options.lldp, options.frr_profile};
+  const TwinRecord record{layout, options.lldp, options.frr_profile, options.name, options.folder};
   TRY_DONE(preflight(record));
   TRY(std::optional<Descriptor> lock, claim(layout.cluster));
   if (!lock) return join_running(record);

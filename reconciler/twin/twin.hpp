@@ -23,6 +23,8 @@
 namespace lockstep {
 
 struct TwinOptions {
+  std::string name{};  // see TwinRecord
+  std::string folder{};
   bool lldp = true;
   // FRR's defaults: "datacenter" (BGP timers 3/9 s, connect retry 10 s, advertisement at once) or
   // "traditional".

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "reconciler/cli/command_words.hpp"
 #include "said.hpp"
 
 namespace lockstep {
@@ -36,10 +37,59 @@ TEST(CommandLine, AMistakeIsAnErrorObjectWhereJsonIsAskedFor) {
   EXPECT_NE(said.out.find("--bogus"), std::string::npos) << said.out;
 }
 
+TEST(CommandLine, AMistakeHasItsPrefixAndWhatWasMeant) {
+  const Said option = say({"validate", "--strct"});
+  EXPECT_EQ(option.code, 1);
+  EXPECT_TRUE(option.err.starts_with("error: ")) << option.err;
+  EXPECT_NE(option.err.find("did you mean --strict?"), std::string::npos) << option.err;
+  const Said command = say({"aply", "--help"});
+  EXPECT_EQ(command.code, 1) << "the help of another command is no answer";
+  EXPECT_NE(command.err.find("did you mean 'apply'?"), std::string::npos) << command.err;
+  EXPECT_EQ(say({"agent", "--help"}).code, 1);
+}
+
+TEST(CommandLine, HelpAndVersionAreAnsweredAsPeopleAskForThem) {
+  EXPECT_EQ(say({"help", "plan"}).out, say({"plan", "--help"}).out);
+  EXPECT_NE(say({"help"}).out.find("Exit codes: 0 in sync"), std::string::npos);
+  EXPECT_TRUE(say({"--version"}).out.starts_with("lockstep "));
+  EXPECT_NE(say({"drift", "--help"}).out.find("Example:\n  lockstep drift"), std::string::npos);
+  EXPECT_NE(say({"explain", "--help"}).out.find("[SPECS] DEVICE PATH | CODE"), std::string::npos);
+}
+
+TEST(CommandLine, TheSpeedOfATwinNeedsTheTwin) {
+  const Said said = say({"plan", "--link-rate", "5Gbps"});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_NE(said.err.find("--twin"), std::string::npos) << said.err;
+}
+
+TEST(CommandLine, WhatFollowsTheDeviceOfTwinExecIsACommandOfItsOwn) {
+  const auto words = [](std::vector<const char*> given) {
+    return command_words(static_cast<int>(given.size()), given.data());
+  };
+  const std::vector<std::string> want{"lockstep", "twin", "exec", ".", "leaf0", "--", "ip", "-br", "link"};
+  EXPECT_EQ(words({"lockstep", "twin", "exec", ".", "leaf0", "ip", "-br", "link"}), want);
+  EXPECT_EQ(words({"lockstep", "twin", "exec", ".", "leaf0", "--", "ip", "-br", "link"}), want);
+}
+
 TEST(Topology, ListsDevicesInTheirOrderAndNotAsText) {
   const Said said = say({"topology", LOCKSTEP_SOURCE_DIR "/examples/big-pod"});
   EXPECT_NE(said.out.find("  gpu[1-64]  "), std::string::npos) << said.out;
   EXPECT_EQ(said.out.find("gpu[1,10"), std::string::npos) << said.out;
+}
+
+TEST(TwinDown, WithoutSpecsNamesTheListOfTwins) {
+  const Said said = say({"twin", "down", "/nowhere/at/all"});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_NE(said.err.find("`lockstep twin list` names the twins"), std::string::npos) << said.err;
+}
+
+TEST(TwinDown, ANameThatNoTwinHasIsAnError) {
+  const Said said = say({"twin", "down", "--name", "nosuchtwin000000"});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_NE(said.err.find(geteuid() == 0 ? "no twin is called nosuchtwin000000" : "by root"),
+            std::string::npos)
+      << said.err;
+  EXPECT_EQ(say({"twin", "down", "--name", "../../etc"}).code, 1);
 }
 
 // Runs in a process of its own: what is lost on standard output is told at the end of the process's life.

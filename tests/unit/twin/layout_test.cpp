@@ -66,7 +66,7 @@ TEST(TwinLayout, KeepsPortNamesThatTheKernelTakesAndShortensOthers) {
 }
 
 TEST(TwinLayout, RecordReadsBackAndItsDigestSeesEveryField) {
-  const TwinRecord record{pair_of_hosts(), true, "datacenter"};
+  const TwinRecord record{pair_of_hosts(), true, "datacenter", "pod", "/srv/pod"};
   const auto back = from_text(to_text(record));
   ASSERT_TRUE(back);
   EXPECT_EQ(to_text(*back), to_text(record));

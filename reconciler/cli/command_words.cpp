@@ -1,0 +1,143 @@
+#include "reconciler/cli/command_words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "specs/model/near_miss.hpp"
+
+namespace lockstep {
+namespace {
+
+struct Example {
+  std::string_view command;
+  const char* text;
+};
+constexpr std::array<Example, 19> kExamples{{
+    {"validate", "lockstep validate --strict examples/rail-pod"},
+    {"plan", "lockstep plan --twin examples/rail-pod --only 'leaf[0-1]' --out plan.json"},
+    {"apply", "lockstep apply --twin --yes examples/rail-pod"},
+    {"drift", "lockstep drift --twin examples/rail-pod --format sarif > drift.sarif"},
+    {"watch", "lockstep watch --twin examples/rail-pod --converge"},
+    {"bench", "lockstep bench --twin examples/rail-pod --only pairs"},
+    {"discover", "lockstep discover --draft > draft.yaml"},
+    {"explain", "lockstep explain examples/rail-pod gpu1 'interface[rail0]/mtu'\n  lockstep explain LS1002"},
+    {"topology", "lockstep topology examples/rail-pod -o svg > fabric.svg"},
+    {"schema", "lockstep schema Fabric > fabric.schema.json"},
+    {"version", "lockstep version -o json"},
+    {"completion", "source <(lockstep completion bash)"},
+    {"twin", "lockstep twin up examples/rail-pod"},
+    {"twin up",
+     "lockstep twin up examples/rail-pod\n"
+     "A twin belongs to its folder's path: where the folder is moved, copied or deleted, `lockstep twin "
+     "list`\n"
+     "still names the twin, and `lockstep twin down --name NAME` takes it down."},
+    {"twin down", "lockstep twin down --name railpod4a1339"},
+    {"twin list", "lockstep twin list -o json"},
+    {"twin status", "lockstep twin status examples/rail-pod"},
+    {"twin exec", "lockstep twin exec examples/rail-pod leaf0 ip -br link"},
+    {"twin break", "lockstep twin break examples/rail-pod lost-nexthop leaf0"},
+}};
+
+const CLI::App* below(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* const command : app.get_subcommands(nullptr))
+    if (command->get_name() == name) return command;
+  return nullptr;
+}
+
+// The command that the words name, as far as they name one; `path`: its name.
+const CLI::App& named(const CLI::App& app, const std::vector<std::string>& words, std::string& path) {
+  const CLI::App* at = &app;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const CLI::App* const next = below(*at, words[i]);
+    if (next == nullptr) break;
+    at = next;
+    path += " " + words[i];
+  }
+  return *at;
+}
+
+std::string option_meant(const CLI::App& command, const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const CLI::Option* const option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  const std::vector<std::string_view> all(names.begin(), names.end());
+  for (const std::string& word : words) {
+    const std::string_view name = std::string_view(word).substr(0, word.find('='));
+    if (!name.starts_with("--") || name == "--" || std::find(all.begin(), all.end(), name) != all.end())
+      continue;
+    const std::string_view near = nearest(name, all);
+    if (!near.empty()) return "; did you mean " + std::string(near) + "?";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string> command_words(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  if (words.size() > 1 && words[1] == "help") {
+    words.erase(words.begin() + 1);
+    words.emplace_back("--help");
+  }
+  if (words.size() < 3 || words[1] != "twin" || words[2] != "exec") return words;
+  std::size_t places = 0;
+  for (std::size_t i = 3; i < words.size(); ++i) {
+    if (places == 2) {
+      if (words[i] != "--") words.insert(words.begin() + static_cast<std::ptrdiff_t>(i), "--");
+      break;
+    }
+    if (words[i].starts_with("-")) {
+      if (words[i] == "-o" || words[i] == "--output") ++i;
+    } else {
+      ++places;
+    }
+  }
+  return words;
+}
+
+std::string unknown_command(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* at = &app;
+  std::string path;
+  for (std::size_t i = 1; i < words.size() && !words[i].starts_with("-"); ++i) {
+    const auto commands = at->get_subcommands(nullptr);
+    if (commands.empty()) return "";
+    const CLI::App* const next = below(*at, words[i]);
+    if (next == nullptr) {
+      std::string all;
+      std::vector<std::string_view> names;
+      for (const CLI::App* const command : commands) {
+        all += (all.empty() ? "" : ", ") + path + command->get_name();
+        names.push_back(command->get_name());
+      }
+      const std::string_view near = nearest(words[i], names);
+      std::string text = "there is no command '" + path + words[i] + "'";
+      if (!near.empty()) text += "; did you mean '" + path + std::string(near) + "'?";
+      return text + (near.empty() ? "; there are " : " There are ") + all;
+    }
+    at = next;
+    path += words[i] + " ";
+  }
+  return "";
+}
+
+std::string mistake_of(const CLI::App& app, const std::vector<std::string>& words,
+                       const CLI::ParseError& error) {
+  std::string path;
+  const CLI::App& command = named(app, words, path);
+  return error.what() + option_meant(command, words) + " (`lockstep" + path + " --help` tells what it takes)";
+}
+
+void give_examples(CLI::App& app) {
+  for (const Example& one : kExamples) {
+    CLI::App* command = &app;
+    for (std::size_t start = 0; start < one.command.size();) {
+      const std::size_t end = std::min(one.command.find(' ', start), one.command.size());
+      command = command->get_subcommand(std::string(one.command.substr(start, end - start)));
+      start = end + 1;
+    }
+    command->footer("Example:\n  " + std::string(one.text));
+  }
+}
+
+}  // namespace lockstep
