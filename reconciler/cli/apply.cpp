@@ -13,6 +13,7 @@
 #include "reconciler/cli/suites.hpp"
 #include "reconciler/report/bench_report.hpp"
 #include "reconciler/report/plan_text.hpp"
+#include "reconciler/report/table.hpp"
 
 namespace lockstep {
 namespace {
@@ -33,7 +34,7 @@ std::string step_line(const Step& step, const StepResult& result, const Terminal
   const bool good = result.state == StepState::done || result.state == StepState::nothing_to_do;
   std::string line = fmt::format("  {} {} {}", terminal.paint(good ? Ink::green : Ink::red, good ? "✓" : "×"),
                                  terminal.paint(Ink::cyan, step.device), step.driver);
-  line += step.remedy.empty() ? fmt::format("  {} changes", step.changes.size()) : "  remedy " + step.remedy;
+  line += step.remedy.empty() ? "  " + counted(step.changes.size(), "change") : "  remedy " + step.remedy;
   line += terminal.paint(Ink::dim, fmt::format("  {} ms", result.took.count()));
   if (!good) line += fmt::format("  {}: {}", to_string(result.state), result.why);
   return line;
@@ -136,8 +137,9 @@ std::string report_text(const ApplyReport& report, const Plan& plan, const Gates
   std::set<std::string> touched;
   for (std::size_t i = 0; i < report.steps.size(); ++i)
     if (report.steps[i].writes > 0) touched.insert(plan.steps[i].device);
-  out += fmt::format("  {} of {} steps done, {} devices touched\n", report.count(StepState::done),
-                     report.steps.size(), touched.size());
+  out += fmt::format(
+      "  {} of {} done, {}\n", report.count(StepState::done), counted(report.steps.size(), "step"),
+      touched.empty() ? "nothing was written" : counted(touched.size(), "device") + " touched");
   return out;
 }
 

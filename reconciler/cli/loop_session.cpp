@@ -1,10 +1,11 @@
 #include "reconciler/cli/loop_session.hpp"
 
 #include <algorithm>
-#include <cstdio>
+#include <map>
 
 #include "reconciler/cli/reach.hpp"
 #include "reconciler/engine/windows.hpp"
+#include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 
@@ -67,21 +68,23 @@ Result<Plan> LoopSession::plan(const std::vector<DeviceState>& states) {
 }
 
 int LoopSession::tell_unread(const std::vector<DeviceState>& states, const Console& console) const {
-  bool whole = true;
+  std::vector<std::string> reasons;
+  std::map<std::string, std::vector<std::string>> devices;  // by reason: many have one in common
   for (std::size_t i = 0; i < states.size(); ++i) {
     const DeviceState& state = states[i];
     const bool chosen = only_.empty() || std::find(only_.begin(), only_.end(), i) != only_.end();
     if (!chosen || state.complete()) continue;
-    whole = false;
     std::string why = state.reachable ? "some of it was not read" : "nothing here reaches it";
     if (!state.observation.unread.empty()) why = state.observation.unread.front().why.text();
     if (!state.errors.empty()) why = state.errors.front().text();
-    if (console.is_text())
-      std::fputs((console.progress().paint(Ink::yellow, "not observed: ") + state.device + ": " + why + "\n")
-                     .c_str(),
-                 stderr);
+    const auto [at, is_new] = devices.try_emplace(why);
+    if (is_new) reasons.push_back(why);
+    at->second.push_back(state.device);
   }
-  return whole ? kExitInSync : kExitIncomplete;
+  for (const std::string& why : reasons)
+    console.note(console.progress().paint(Ink::yellow, "not observed: ") + fold_hostlist(devices[why]) +
+                 ": " + why);
+  return reasons.empty() ? kExitInSync : kExitIncomplete;
 }
 
 }  // namespace lockstep

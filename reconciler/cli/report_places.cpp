@@ -18,7 +18,8 @@ PlanOrigin place_of(const Unobserved& one, const OpenedCluster& cluster) {
   if (const Leaf* const leaf = path ? cluster.compiled.intents[index].want.find(*path) : nullptr)
     return plan_origin(cluster.compiled.origins[leaf->origin], &sources);
   const Metadata& set = cluster.catalog.device_sets[topology.devices[index].set].metadata;
-  return plan_origin(Origin{.at = set.name.at, .object = "DeviceSet/" + set.name.value, .rule = ""}, &sources);
+  return plan_origin(Origin{.at = set.name.at, .object = "DeviceSet/" + set.name.value, .rule = ""},
+                     &sources);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/opened_cluster.hpp"
+#include "reconciler/report/table.hpp"
 
 namespace lockstep {
 
@@ -15,9 +16,10 @@ int run_validate(const ValidateOptions& options, const Console& console) {
   for (const Intent& intent : opened->compiled.intents) leaves += intent.want.size();
   if (console.is_text()) {
     console.print(
-        fmt::format("{}: {} devices, {} links, {} leaves wanted; valid and proved{}\n", opened->name,
-                    topology.devices.size(), topology.links.size(), leaves,
-                    opened->warnings.empty() ? "" : fmt::format(", {} warnings", opened->warnings.size())));
+        fmt::format("{}: {}, {}, {} wanted; valid and proved{}\n", opened->name,
+                    counted(topology.devices.size(), "device"), counted(topology.links.size(), "link"),
+                    counted(leaves, "leaf", "leaves"),
+                    opened->warnings.empty() ? "" : ", " + counted(opened->warnings.size(), "warning")));
   } else {
     console.print_document(nlohmann::json{{"apiVersion", "lockstep.dev/v1alpha1"},
                                           {"kind", "Validation"},

@@ -83,7 +83,7 @@ std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& t
   }
   std::string out = table.render(terminal, "    ");
   if (shown < sorted.size())
-    out += terminal.paint(Ink::dim, fmt::format("    ... and {} better ones\n", sorted.size() - shown));
+    out += terminal.paint(Ink::dim, fmt::format("    ... and {} more\n", sorted.size() - shown));
   return out;
 }
 
@@ -109,7 +109,7 @@ std::string heat_map_text(const BenchmarkOutcome& outcome, const Terminal& termi
     if (one.nominal) cell.share = one.value / *one.nominal;
   }
   std::string out;
-  std::string text = render(map, terminal);
+  std::string text = render(map, terminal) + legend_of(map, terminal);
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = text.find('\n', start);
     out += "    " + text.substr(start, end - start + 1);

@@ -58,10 +58,33 @@ void add_folded(const DriftReport& report, DriftState state, const Terminal& ter
     ++line.leaves;
   }
   if (lines.empty()) return;
-  out += terminal.paint(Ink::bold, std::string(to_string(state))) + "\n";
+  // As a plan says it.
+  const std::string title =
+      state == DriftState::not_applied ? "can't be applied here" : std::string(to_string(state));
+  out += terminal.paint(Ink::bold, title) + "\n";
   for (const auto& [reason, line] : lines)
-    out += fmt::format("  {} ({} leaves)  {}\n", terminal.paint(ink_of_state(state), reason), line.leaves,
+    out += fmt::format("  {} ({})  {}\n", terminal.paint(ink_of_state(state), reason),
+                       counted(line.leaves, "leaf", "leaves"),
                        terminal.paint(Ink::cyan, fold_hostlist(line.devices)));
+}
+
+// A reason that many devices have in common is one line.
+void add_unobserved(const DriftReport& report, const Terminal& terminal, std::string& out) {
+  std::vector<std::string> reasons;
+  std::map<std::string, std::vector<std::string>> devices;
+  for (const Unobserved& one : report.unobserved) {
+    const std::string reason = (one.path.empty() ? "" : one.path + ": ") + one.why;
+    const auto [at, is_new] = devices.try_emplace(reason);
+    if (is_new) reasons.push_back(reason);
+    at->second.push_back(one.device);
+  }
+  if (reasons.empty()) return;
+  out += terminal.paint(Ink::bold, "not observed") + "\n";
+  Table table({{"devices"}, {"why"}});
+  for (const std::string& reason : reasons)
+    table.add(
+        {terminal.paint(Ink::cyan, fold_hostlist(devices[reason])), terminal.paint(Ink::yellow, reason)});
+  out += table.render(terminal, "  ");
 }
 
 }  // namespace
@@ -89,17 +112,12 @@ std::string drift_text(const DriftReport& report, const Terminal& terminal) {
   add_items(report, DriftState::effect, terminal, out);
   for (const DriftState state : {DriftState::not_applied, DriftState::overruled, DriftState::unmanaged})
     add_folded(report, state, terminal, out);
-  if (!report.unobserved.empty()) {
-    out += terminal.paint(Ink::bold, "not observed") + "\n";
-    for (const Unobserved& one : report.unobserved)
-      out += fmt::format("  {}  {}  {}\n", terminal.paint(Ink::cyan, one.device), one.path,
-                         terminal.paint(Ink::yellow, one.why));
-  }
+  add_unobserved(report, terminal, out);
   const std::size_t items = report.count(DriftState::drifted) + report.count(DriftState::effect);
   const bool whole = report.observed == report.devices;
   const Ink ink = items > 0 ? Ink::red : whole ? Ink::green : Ink::yellow;
   out += terminal.paint(ink, fmt::format("{} of {} devices in sync", report.in_sync, report.devices));
-  if (items > 0) out += fmt::format(", {} differences on {} devices", items, report.drifted);
+  if (items > 0) out += ", " + counted(items, "difference") + " on " + counted(report.drifted, "device");
   if (report.waiting > 0) out += fmt::format(", {} waiting for a window", report.waiting);
   if (!whole) out += fmt::format(", {} not wholly observed", report.devices - report.observed);
   return out + "\n";

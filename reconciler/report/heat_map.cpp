@@ -39,4 +39,20 @@ std::string render(const HeatMap& map, const Terminal& terminal) {
   return out;
 }
 
+std::string legend_of(const HeatMap& map, const Terminal& terminal) {
+  const auto has = [&map](HeatCell::State state) {
+    return std::any_of(map.cells.begin(), map.cells.end(), [state](const std::vector<HeatCell>& row) {
+      return std::any_of(row.begin(), row.end(), [state](const HeatCell& one) { return one.state == state; });
+    });
+  };
+  std::string text;
+  const auto add = [&text](std::string_view words) {
+    text += (text.empty() ? "" : "   ") + std::string(words);
+  };
+  if (has(HeatCell::State::not_measured)) add("· not measured");
+  if (has(HeatCell::State::failed)) add("× failed");
+  if (has(HeatCell::State::unknown)) add("? unknown");
+  return text.empty() ? "" : terminal.paint(Ink::dim, text) + "\n";
+}
+
 }  // namespace lockstep

@@ -26,5 +26,7 @@ struct HeatMap {
 };
 
 std::string render(const HeatMap& map, const Terminal& terminal);
+// What the signs in this map that are no figures stand for, as one line; empty: it has none.
+std::string legend_of(const HeatMap& map, const Terminal& terminal);
 
 }  // namespace lockstep

@@ -122,7 +122,8 @@ std::string not_applied_text(const std::vector<DeviceState>& states, const Termi
   for (const auto& [why, reason] : by_reason) {
     std::string rows;
     for (const std::string_view row : reason.rows) rows += (rows.empty() ? "" : ", ") + std::string(row);
-    out += fmt::format("  {} ({} leaves)  {}\n", terminal.paint(Ink::yellow, why), reason.leaves,
+    out += fmt::format("  {} ({})  {}\n", terminal.paint(Ink::yellow, why),
+                       counted(reason.leaves, "leaf", "leaves"),
                        terminal.paint(Ink::cyan, fold_hostlist(reason.devices)));
     out += terminal.paint(Ink::dim, "    " + rows) + "\n";
   }
@@ -142,10 +143,11 @@ std::string notes_text(const std::vector<DeviceState>& states, const Terminal& t
 std::string plan_summary(const Plan& plan) {
   std::size_t disturbing = 0;
   for (const Step& step : plan.steps) disturbing += step.live ? 1 : 0;
-  return fmt::format(
-      "{} steps on {} devices, {} changes in {} waves; {} steps disturb live traffic; {} leaves can't be "
-      "applied here",
-      plan.steps.size(), plan.devices.size(), plan.changes(), plan.waves(), disturbing, plan.not_applicable);
+  return fmt::format("{} on {}, {} in {}; {} live traffic; {} can't be applied here",
+                     counted(plan.steps.size(), "step"), counted(plan.devices.size(), "device"),
+                     counted(plan.changes(), "change"), counted(plan.waves(), "wave"),
+                     counted(disturbing, "step disturbs", "steps disturb"),
+                     counted(plan.not_applicable, "leaf", "leaves"));
 }
 
 }  // namespace lockstep

@@ -36,4 +36,10 @@ std::string Table::render(const Terminal& terminal, std::string_view indent) con
   return out;
 }
 
+std::string counted(std::size_t count, std::string_view one, std::string_view many) {
+  const std::string number = std::to_string(count) + " ";
+  if (count == 1) return number + std::string(one);
+  return number + (many.empty() ? std::string(one) + "s" : std::string(many));
+}
+
 }  // namespace lockstep

@@ -27,4 +27,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// "1 step", "2 steps"; `many` where it is no "s" behind the word.
+std::string counted(std::size_t count, std::string_view one, std::string_view many = "");
+
 }  // namespace lockstep

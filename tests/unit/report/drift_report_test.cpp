@@ -52,9 +52,21 @@ TEST(DriftText, NamesDeviceLeafWantHaveAndLine) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("leaf0   fib[10.64.1.0/29]  up0, up1  up1"), std::string::npos) << text;
-  EXPECT_NE(text.find("veth has no DCB (1 leaves)  leaf0"), std::string::npos) << text;
+  EXPECT_NE(text.find("veth has no DCB (1 leaf)  leaf0"), std::string::npos) << text;
   EXPECT_NE(text.find("leaf1    bgpd.vty: connection refused"), std::string::npos) << text;
   EXPECT_NE(text.find("1 of 4 devices in sync, 2 differences on 2 devices, 1 not wholly observed"),
+            std::string::npos)
+      << text;
+}
+
+TEST(DriftText, FoldsDevicesThatWereNotObservedForOneReason) {
+  DriftReport report;
+  report.devices = 64;
+  for (int i = 1; i <= 64; ++i)
+    report.unobserved.push_back({"gpu" + std::to_string(i), "", "nothing reaches it"});
+  report.unobserved.push_back({"leaf0", "bgp/asn", "no answer"});
+  const std::string text = drift_text(report, Terminal{});
+  EXPECT_NE(text.find("  gpu[1-64]  nothing reaches it\n  leaf0      bgp/asn: no answer\n"),
             std::string::npos)
       << text;
 }

@@ -14,6 +14,9 @@ TEST(HeatMap, ShowsEveryStateInFiguresWithoutColour) {
             "from\\to          1   2\n"
             "gpu1:rail0   1   ·  96\n"
             "gpu2:rail0   2   ×   ?\n");
+  EXPECT_EQ(legend_of(map, Terminal{}), "· not measured   × failed   ? unknown\n");
+  map.cells = {{{HeatCell::State::measured, 1}}};
+  EXPECT_EQ(legend_of(map, Terminal{}), "");
 }
 
 TEST(HeatMap, ColoursByTheBoundsOfTheSlo) {

@@ -32,5 +32,11 @@ TEST(Terminal, PaintsOnlyWithColour) {
   EXPECT_EQ(terminal.paint(Ink::red, ""), "");
 }
 
+TEST(Counted, AgreesWithItsNumber) {
+  EXPECT_EQ(counted(1, "step"), "1 step");
+  EXPECT_EQ(counted(0, "step"), "0 steps");
+  EXPECT_EQ(counted(2, "leaf", "leaves"), "2 leaves");
+}
+
 }  // namespace
 }  // namespace lockstep
