@@ -15,6 +15,12 @@ bool is_name(const std::string& text) {
   return names && names->front() == text;
 }
 
+// Ports of the kernel's own making that no cable ends at.
+bool takes_cables(const DiscoveredPort& port) {
+  return !port.loopback && port.kind != "ifb" && port.kind != "dummy" && port.kind != "bridge" &&
+         port.kind != "tun";
+}
+
 struct Draft {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>>
       sets;  // role, interfaces -> devices
@@ -55,7 +61,7 @@ void add_device(const DiscoveredDevice& found, const std::vector<DiscoveredDevic
   if (!is_name(found.device)) return draft.leave_out("device", found.device);
   std::string interfaces;
   for (const DiscoveredPort& port : found.host.ports) {
-    if (port.loopback) continue;
+    if (!takes_cables(port)) continue;
     if (!is_name(port.name)) {
       draft.leave_out(found.device + "'s port", port.name);
       continue;
@@ -74,15 +80,18 @@ void add_device(const DiscoveredDevice& found, const std::vector<DiscoveredDevic
 std::string discovery_draft(const std::vector<DiscoveredDevice>& all, bool twin) {
   Draft draft;
   for (const DiscoveredDevice& found : all) add_device(found, all, draft);
-  std::string out = "# A first draft by `lockstep discover --draft`: edit it, then `lockstep validate`.\n";
+  std::string out =
+      "# A first draft by `lockstep discover --draft`: edit it (take out the ports of\n"
+      "# management, which nothing here can tell), then `lockstep validate`.\n";
   out += draft.left_out;
   for (const auto& [key, devices] : draft.sets) {
     const auto& [role, interfaces] = key;
     out += fmt::format(
-        "---\napiVersion: lockstep.dev/v1alpha1\nkind: DeviceSet\nmetadata: {{name: \"{}s-{}\"}}\nspec:\n  "
+        "---\napiVersion: lockstep.dev/v1alpha1\nkind: DeviceSet\nmetadata: {{name: \"{}-{}\"}}\nspec:\n  "
         "names: \"{}\"\n"
         "  role: {}\n  drivers: [{}]\n{}",
-        role, devices.front(), fold_hostlist(devices), role, twin && role != "host" ? "linux, frr" : "linux",
+        role == "leaf" ? "leaves" : role + "s", devices.front(), fold_hostlist(devices), role,
+        twin && role != "host" ? "linux, frr" : "linux",
         // A twin's devices are not this machine: how the real ones are reached is for a person to say.
         twin ? "" : "  connect: {local: true}\n");
     if (!interfaces.empty())

@@ -117,6 +117,17 @@ TEST(DiscoveryDraft, HasACableThatBothEndsTellOfOnce) {
   EXPECT_EQ(draft.find("from: \"leaf0"), std::string::npos) << draft;
 }
 
+TEST(DiscoveryDraft, HasNoPortsThatNoCableEndsAt) {
+  DiscoveredDevice leaf = device_with("leaf0", "swp1", "");
+  leaf.role = "leaf";
+  leaf.host.ports.push_back(leaf.host.ports.front());
+  leaf.host.ports.back().name = "ifb0";
+  leaf.host.ports.back().kind = "ifb";
+  const std::string draft = discovery_draft({leaf}, true);
+  EXPECT_EQ(draft.find("ifb0"), std::string::npos) << draft;
+  EXPECT_NE(draft.find("{name: \"leaves-leaf0\"}"), std::string::npos) << draft;
+}
+
 TEST(DiscoveryDraft, LeavesOutNamesThatSpecsCannotWrite) {
   for (const std::string& peer :
        {std::string("leaf\"}]\n: x:swp1"), std::string("leaf[1-9]:swp1"), std::string("a,b:swp1"),
