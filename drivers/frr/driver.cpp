@@ -265,6 +265,11 @@ std::vector<std::string> FrrDriver::native(const ChangeSet& changes) const {
     else if (!is_there)
       out.push_back("! " + edit.error().text());
   }
+  // A speaker is made with its number.
+  const auto is = [](Field field) { return [field](const Edit& edit) { return edit.field == field; }; };
+  const auto number = std::find_if(there.begin(), there.end(), is(Field::asn));
+  if (number != there.end() && std::any_of(edits.begin(), edits.end(), is(Field::speaker)))
+    edits.push_back(*number);
   const State state = preview_state(seen(), there, edits);
   const auto steps = script_of(edits, state);
   if (!steps) {

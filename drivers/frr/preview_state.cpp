@@ -51,6 +51,8 @@ Neighbor unset_neighbor(const std::string& interface) {
           .activated = true};
 }
 
+bool makes_speaker(const Edit& edit) { return edit.field == Field::speaker || edit.field == Field::asn; }
+
 bool is_made(const std::vector<Edit>& asked, Field field, const std::string& key) {
   return std::any_of(asked.begin(), asked.end(),
                      [&](const Edit& one) { return one.field == field && one.key == key; });
@@ -61,8 +63,12 @@ bool is_made(const std::vector<Edit>& asked, Field field, const std::string& key
 State preview_state(State have, const std::vector<Edit>& there, const std::vector<Edit>& asked) {
   if (!have.bfd) have.bfd.emplace();
   if (!have.bgp) have.bgp.emplace();
-  // `router bgp` without a number enters the one speaker that there is.
-  if (!have.bgp->speaker) have.bgp->speaker.emplace().header = "router bgp";
+  if (!have.bgp->speaker) {
+    // One that the change itself makes is not there before.
+    if (std::any_of(asked.begin(), asked.end(), makes_speaker)) return have;
+    // `router bgp` without a number enters the one speaker that there is.
+    have.bgp->speaker.emplace().header = "router bgp";
+  }
   std::vector<BfdProfile>& profiles = have.bfd->profiles;
   std::vector<Neighbor>& neighbors = have.bgp->speaker->neighbors;
   for (const Edit& edit : asked) {

@@ -7,6 +7,7 @@
 
 #include "reconciler/cli/accepted.hpp"
 #include "reconciler/cli/commands.hpp"
+#include "reconciler/cli/former_leaves.hpp"
 #include "reconciler/cli/loop_session.hpp"
 #include "reconciler/cli/owed.hpp"
 #include "reconciler/cli/plan_file.hpp"
@@ -151,17 +152,19 @@ std::string who_applies() {
 
 // Only a change whose every gate passed moves the baselines.
 Result<Done> accept(const ApplyReport& report, const Plan& plan, const Gates& gates,
-                    const LoopSession& session, Journal& journal) {
+                    const LoopSession& session, const std::vector<WrittenLeaf>& left, Journal& journal) {
   if (report.verdict != ApplyVerdict::kept && report.verdict != ApplyVerdict::waits) return Done{};
   if (report.gate && report.gate->verdict == GateVerdict::pass)
     for (const std::vector<SuiteOutcome>& measured : gates)
       if (verdict_of(measured) == bench::Verdict::pass) TRY_DONE(accept_baselines(journal, measured));
   TRY_DONE(remember_intents(session, plan, report, journal));
+  TRY_DONE(note_written(session, left, journal));
   return report.verdict == ApplyVerdict::kept ? remember(session.cluster(), journal) : Done{};
 }
 
 int carry_out(LoopSession& session, const Plan& plan, std::vector<OwedChange> owed,
-              const ApplyCommandOptions& options, Journal& journal, SuiteGate& gate, const Console& console) {
+              const std::vector<WrittenLeaf>& left, const ApplyCommandOptions& options, Journal& journal,
+              SuiteGate& gate, const Console& console) {
   ApplyOptions apply_options;
   apply_options.approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain};
   apply_options.refusals_approved = options.confirm_deletion;
@@ -178,7 +181,7 @@ int carry_out(LoopSession& session, const Plan& plan, std::vector<OwedChange> ow
                                    progress_on(console), console.stop);
   console.say_passing("");
   const Gates gates = gate.gates();
-  if (Result<Done> done = accept(report, plan, gates, session, journal); !done)
+  if (Result<Done> done = accept(report, plan, gates, session, left, journal); !done)
     return console.fail(done.error());
   if (console.is_text())
     console.print(report_text(report, plan, gates, console.out()));
@@ -252,7 +255,13 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
   const Result<Plan> plan =
       file ? still_valid(std::move(file->plan), session->fleet(), states, console) : session->plan(states);
   if (!plan) return console.fail(plan.error());
-  if (plan->empty() && owed->empty()) return tell_nothing_to_do(*session, *plan, read, console);
+  const std::vector<WrittenLeaf> left = left_behind(*session, states, session->written());
+  if (console.is_text()) console.print(left_behind_text(left));
+  if (plan->empty() && owed->empty()) {
+    if (Result<Done> noted = note_written(*session, left, *journal); !noted)
+      return console.fail(noted.error());
+    return tell_nothing_to_do(*session, *plan, read, console);
+  }
   if (!options.confirm_deletion)
     if (Result<Done> safe = guard_deletion(session->cluster(), *plan, *journal); !safe)
       return console.fail(safe.error());
@@ -267,7 +276,7 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
     return kExitDifferent;
   }
   gate.emplace(session->cluster(), *journal, console);
-  const int code = carry_out(*session, *plan, *std::move(owed), options, *journal, *gate, console);
+  const int code = carry_out(*session, *plan, *std::move(owed), left, options, *journal, *gate, console);
   return code == kExitInSync && read != kExitInSync ? look_at_rest(*session, console) : code;
 }
 

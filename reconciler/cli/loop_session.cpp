@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "reconciler/cli/former_leaves.hpp"
 #include "reconciler/cli/reach.hpp"
 #include "reconciler/engine/windows.hpp"
 #include "specs/language/hostlist.hpp"
@@ -26,6 +27,10 @@ std::unique_ptr<LoopSession> LoopSession::open(const Aim& aim, const Console& co
     console.fail(Error{ErrorKind::invalid_spec, "the specs name no device: there is no DeviceSet"});
     return nullptr;
   }
+  if (Result<Done> restored = session->want_restored(); !restored) {
+    console.fail(restored.error());
+    return nullptr;
+  }
   Result<AttachedFleet> attached = attach_fleet(session->cluster_);
   if (!attached) {
     console.fail(attached.error());
@@ -39,6 +44,14 @@ std::unique_ptr<LoopSession> LoopSession::open(const Aim& aim, const Console& co
   }
   session->only_ = *std::move(chosen);
   return session;
+}
+
+Result<Done> LoopSession::want_restored() {
+  TRY(const std::unique_ptr<Journal> journal,
+      Journal::open(state_directory(cluster_), {.command = "", .read_only = true}));
+  TRY(written_, journal->written());
+  lockstep::want_restored(cluster_.compiled, written_);
+  return Done{};
 }
 
 std::vector<DeviceState> LoopSession::look() {

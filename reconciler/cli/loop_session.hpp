@@ -28,6 +28,8 @@ class LoopSession {
 
   std::vector<DeviceState> look();
   Result<Plan> plan(const std::vector<DeviceState>& states);
+  // What changes of ours wrote before this session (former_leaves.hpp).
+  const std::vector<WrittenLeaf>& written() const { return written_; }
   std::function<const Policy*(const FleetDevice&)> policies() const;
 
   // kExitIncomplete when something could not be read, and says what on standard error.
@@ -35,12 +37,14 @@ class LoopSession {
 
  private:
   LoopSession(OpenedCluster cluster, const Console& console);
+  Result<Done> want_restored();
 
   OpenedCluster cluster_;
   AttachedFleet attached_;
   RealExecutor executor_;
   std::stop_token stop_;
   std::vector<std::size_t> only_;
+  std::vector<WrittenLeaf> written_;
 };
 
 }  // namespace lockstep

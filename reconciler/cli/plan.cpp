@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reconciler/cli/commands.hpp"
+#include "reconciler/cli/former_leaves.hpp"
 #include "reconciler/cli/loop_session.hpp"
 #include "reconciler/cli/owed.hpp"
 #include "reconciler/cli/plan_file.hpp"
@@ -12,7 +13,8 @@ namespace lockstep {
 namespace {
 
 void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const std::vector<OwedChange>& owed,
-                const LoopSession& session, const Console& console, bool whole) {
+                const std::vector<WrittenLeaf>& left, const LoopSession& session, const Console& console,
+                bool whole) {
   const Terminal& out = console.out();
   std::string text = out.paint(Ink::bold, "plan for " + session.cluster().title()) + "\n";
   text += plan_text(plan, out) + not_applied_text(states, out) + notes_text(states, out);
@@ -23,7 +25,7 @@ void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const 
   for (const OwedChange& one : owed)
     text += out.paint(Ink::yellow, "never measured") + ": " + owed_sentence(one) +
             "; the next apply measures what it can have touched, and keeps or undoes it\n";
-  console.print(text);
+  console.print(text + left_behind_text(left));
 }
 
 }  // namespace
@@ -46,11 +48,13 @@ int run_plan(const PlanOptions& options, const Console& console) {
   const Result<std::vector<OwedChange>> owed = (*journal)->owed();
   if (!owed) return console.fail(owed.error());
   const bool whole = session->tell_unread(states, console) == kExitInSync;
+  const std::vector<WrittenLeaf> left = left_behind(*session, states, session->written());
   if (console.is_text()) {
-    print_plan(*plan, states, *owed, *session, console, whole);
+    print_plan(*plan, states, *owed, left, *session, console, whole);
   } else {
     nlohmann::json document = to_json(*plan);
     document["neverMeasured"] = owed_json(*owed);
+    document["leftAsIs"] = left_behind_json(left);
     console.print_document(document);
   }
   return exit_code_of(!plan->empty() || !owed->empty(), whole);

@@ -47,7 +47,10 @@ void print_event(const WatchEvent& event, const Console& console) {
                   : event.kind == WatchEvent::Kind::appeared ? Ink::red
                                                              : Ink::yellow;
   std::string text = pad(out.paint(ink, word(event.kind)), 10) + "  ";
-  text += about_leaf ? drift_sentence(event.item) : event.item.device + ": " + event.item.reason;
+  if (about_leaf)
+    text += drift_sentence(event.item);
+  else
+    text += event.item.device + (event.item.reason.empty() ? "" : ": " + event.item.reason);
   if (about_leaf && !event.item.origin.file.empty())
     text += out.paint(Ink::dim, fmt::format("  {}:{} {}", event.item.origin.file, event.item.origin.line,
                                             event.item.origin.rule));

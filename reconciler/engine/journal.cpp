@@ -33,9 +33,13 @@ CREATE TABLE epochs (epoch INTEGER PRIMARY KEY AUTOINCREMENT, begun TEXT NOT NUL
     "ALTER TABLE changes ADD COLUMN gate INTEGER NOT NULL DEFAULT 0;",
     // at: milliseconds since 1970
     "CREATE TABLE cures (device TEXT NOT NULL, remedy TEXT NOT NULL, at INTEGER NOT NULL);"
-    "CREATE INDEX cures_of ON cures(device, remedy, at);"};
+    "CREATE INDEX cures_of ON cures(device, remedy, at);",
+    "CREATE TABLE written (device TEXT NOT NULL, path TEXT NOT NULL, found TEXT NOT NULL, wrote TEXT NOT "
+    "NULL,"
+    " restore INTEGER NOT NULL DEFAULT 0, object TEXT NOT NULL DEFAULT '', PRIMARY KEY (device, path));"};
 constexpr int kLayout = static_cast<int>(kLayouts.size());
 constexpr int kLayoutOfGates = 2;
+constexpr int kLayoutOfWrites = 4;
 
 std::uint64_t milliseconds_of(WallTime at) {
   return static_cast<std::uint64_t>(
@@ -102,6 +106,24 @@ Result<Done> execute(sqlite3* database, const char* text) {
     return failure(database, "set up");
   return Done{};
 }
+
+// Rolled back unless committed.
+class Transaction {
+ public:
+  explicit Transaction(sqlite3* database) : database_(database) {
+    sqlite3_exec(database_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr);
+  }
+  ~Transaction() {
+    if (sqlite3_get_autocommit(database_) == 0)
+      sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  Result<Done> commit() const { return execute(database_, "COMMIT"); }
+
+ private:
+  sqlite3* database_;
+};
 
 std::string writes_json(const ChangeSet& changes) {
   Json out = Json::array();
@@ -224,12 +246,79 @@ Result<Done> Journal::ticket(std::uint64_t change, const LedgerTicket& ticket) {
 }
 
 Result<Done> Journal::receipt(const std::string& ticket, TicketState state, const std::string& note) {
-  return Statement(database_.get(), "UPDATE tickets SET state = ?, settled = ?, note = ? WHERE ticket = ?")
-      .bind(static_cast<std::uint64_t>(state))
-      .bind(utc_now())
-      .bind(note)
-      .bind(ticket)
+  const Transaction whole(database_.get());
+  // What is known not to hold whole may hold in part.
+  if (state != TicketState::undone) TRY_DONE(remember_writes(ticket));
+  TRY_DONE(Statement(database_.get(), "UPDATE tickets SET state = ?, settled = ?, note = ? WHERE ticket = ?")
+               .bind(static_cast<std::uint64_t>(state))
+               .bind(utc_now())
+               .bind(note)
+               .bind(ticket)
+               .run());
+  return whole.commit();
+}
+
+// Once what was found is back, nothing of ours is left.
+Result<Done> Journal::remember_writes(const std::string& ticket) {
+  std::string device;
+  ChangeSet changes;
+  TRY_DONE(Statement(database_.get(), "SELECT device, writes FROM tickets WHERE ticket = ?")
+               .bind(ticket)
+               .each([&](Statement& row) {
+                 device = row.text(0);
+                 changes = writes_of(row.text(1));
+               }));
+  for (const Change& change : changes)
+    TRY_DONE(Statement(database_.get(),
+                       "INSERT INTO written(device, path, found, wrote) VALUES(?, ?, ?, ?) "
+                       "ON CONFLICT(device, path) DO UPDATE SET wrote = excluded.wrote")
+                 .bind(device)
+                 .bind(change.path.text())
+                 .bind(to_json(change.was).dump())
+                 .bind(to_json(change.want).dump())
+                 .run());
+  return Statement(database_.get(), "DELETE FROM written WHERE device = ? AND found = wrote")
+      .bind(device)
       .run();
+}
+
+Result<std::vector<WrittenLeaf>> Journal::written() const {
+  std::vector<WrittenLeaf> all;
+  if (layout_ < kLayoutOfWrites) return all;
+  TRY_DONE(Statement(database_.get(),
+                     "SELECT device, path, found, wrote, restore, object FROM written ORDER BY device, path")
+               .each([&all](Statement& row) {
+                 const auto path = Path::parse(row.text(1));
+                 if (!path) return;  // of another version
+                 const auto found = value_from_json(path->row(), Json::parse(row.text(2), nullptr, false));
+                 const auto wrote = value_from_json(path->row(), Json::parse(row.text(3), nullptr, false));
+                 if (found && wrote)
+                   all.push_back({row.text(0), *path, *found, *wrote, row.number(4) != 0, row.text(5)});
+               }));
+  return all;
+}
+
+Result<Done> Journal::note_kept(const std::vector<WrittenLeaf>& leaves) {
+  const Transaction whole(database_.get());
+  for (const WrittenLeaf& one : leaves)
+    TRY_DONE(
+        Statement(database_.get(), "UPDATE written SET restore = ?, object = ? WHERE device = ? AND path = ?")
+            .bind(std::uint64_t{one.restore})
+            .bind(one.object)
+            .bind(one.device)
+            .bind(one.path.text())
+            .run());
+  return whole.commit();
+}
+
+Result<Done> Journal::forget(const std::vector<WrittenLeaf>& leaves) {
+  const Transaction whole(database_.get());
+  for (const WrittenLeaf& one : leaves)
+    TRY_DONE(Statement(database_.get(), "DELETE FROM written WHERE device = ? AND path = ?")
+                 .bind(one.device)
+                 .bind(one.path.text())
+                 .run());
+  return whole.commit();
 }
 
 Result<Done> Journal::gate(std::uint64_t change, GateState state) {

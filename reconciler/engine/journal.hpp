@@ -35,6 +35,16 @@ struct InFlight {
   std::vector<LedgerTicket> kept;       // tickets verified before the run died
 };
 
+// A leaf that changes of ours have written, and that does not hold again what was found before the first.
+struct WrittenLeaf {
+  std::string device;
+  Path path;
+  Value found;
+  Value wrote;
+  bool restore = false;  // as the object that last said it was kept: onDelete: restore
+  std::string object;    // "Fabric/backend"
+};
+
 struct JournalChange {
   std::uint64_t change = 0;
   std::string begun;
@@ -69,12 +79,19 @@ class Journal final : public Ledger {
   Result<std::vector<OwedChange>> owed() const;
   Result<std::vector<JournalChange>> changes(std::size_t newest = 20) const;
 
+  // By device and path.
+  Result<std::vector<WrittenLeaf>> written() const;
+  // Notes `restore` and `object` of leaves that are there; others are left alone.
+  Result<Done> note_kept(const std::vector<WrittenLeaf>& leaves);
+  Result<Done> forget(const std::vector<WrittenLeaf>& leaves);
+
   // Blobs by key: accepted baselines, the last accepted set of devices. Empty optional: never written.
   Result<Done> keep(const std::string& key, const nlohmann::json& blob);
   Result<std::optional<nlohmann::json>> kept(const std::string& key) const;
 
  private:
   Journal();
+  Result<Done> remember_writes(const std::string& ticket);
   struct Closer {
     void operator()(sqlite3* database) const;
   };

@@ -77,8 +77,6 @@ constexpr CodeRow rows[] = {
      "they would be left out without a word"},
     {code::not_read, "an inventory is one that lockstep can read",
      "its devices would be missing without a word"},
-    {code::not_restored, "onDelete is leave",
-     "what restore promises, no version does yet: what was set stays when the object that says it is gone"},
 };
 
 }  // namespace

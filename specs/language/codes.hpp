@@ -69,7 +69,6 @@ inline constexpr std::string_view second_cluster = "LS1107";
 inline constexpr std::string_view too_many_names = "LS1108";
 inline constexpr std::string_view no_leaves = "LS1109";
 inline constexpr std::string_view not_read = "LS1110";
-inline constexpr std::string_view not_restored = "LS1111";
 }  // namespace code
 
 }  // namespace lockstep

@@ -122,7 +122,6 @@ class References {
                         "there is one Cluster in a folder of specs",
                         {{catalog_.clusters.front().at, "the first one is here"}});
       for (const Maintenance& one : cluster.maintenance) devices_.check(one.names, "maintenance");
-      keeping(cluster);
     }
     exceptions(catalog_.device_sets);
     exceptions(catalog_.fabrics);
@@ -150,18 +149,9 @@ class References {
   template <class Kind>
   void exceptions(const std::vector<Kind>& all) {
     for (const Object& one : all) {
-      keeping(one);
       for (const Override& exception : one.overrides) devices_.check(exception.names, "an override");
       for (const Raw& raw : one.raw) devices_.check(raw.names, "raw");
     }
-  }
-
-  void keeping(const Object& object) {
-    if (object.on_delete.said && *object.on_delete == OnDelete::restore)
-      reporter_.warning(
-          code::not_restored, {object.on_delete.at, 1},
-          "onDelete: restore is not carried out yet: what this object sets stays when it is gone",
-          "put back what it sets by hand, or by specs that say the former values");
   }
 
   // Kinds that say nothing of any device's leaves.

@@ -163,8 +163,10 @@ TEST_F(JournalFile, AnOlderLayoutIsReadAsItIsAndBroughtUpToDateByAWriter) {
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open((directory + "/journal.sqlite").c_str(), &database), SQLITE_OK);
   ASSERT_EQ(
-      sqlite3_exec(database, "ALTER TABLE changes DROP COLUMN gate; DROP TABLE cures; PRAGMA user_version=1",
-                   nullptr, nullptr, nullptr),
+      sqlite3_exec(
+          database,
+          "ALTER TABLE changes DROP COLUMN gate; DROP TABLE cures; DROP TABLE written; PRAGMA user_version=1",
+          nullptr, nullptr, nullptr),
       SQLITE_OK);
   sqlite3_close(database);
   EXPECT_TRUE((*Journal::open(directory, {.command = "", .read_only = true}))->owed());
@@ -187,6 +189,38 @@ TEST_F(JournalFile, CountsCuresOverAllRunsByDeviceRemedyAndTime) {
   EXPECT_EQ(*journal->cures("leaf0", "clear-session", now - std::chrono::seconds(61)), 2U);
   EXPECT_EQ(*journal->cures("leaf0", "clear-session", now - std::chrono::seconds(60)), 1U);
   EXPECT_EQ(*journal->cures("leaf1", "restart-daemon", now - std::chrono::seconds(61)), 0U);
+}
+
+TEST_F(JournalFile, KeepsWhatWasFoundBeforeTheFirstWriteUntilItIsBack) {
+  const auto journal = open();
+  const Path mtu = leaf("interface[rail0]/mtu");
+  const std::uint64_t change = *journal->begin(Plan{}, "ann", "why");
+  const auto write = [&](const std::string& name, Value was, Value want, TicketState end) {
+    LedgerTicket one = ticket(name);
+    one.changes = {{mtu, was, want, 0}};
+    ASSERT_TRUE(journal->ticket(change, one));
+    ASSERT_TRUE(journal->receipt(name, end, ""));
+  };
+  write("t1", number(1500), number(9000), TicketState::undone);
+  EXPECT_TRUE(journal->written()->empty());
+  write("t2", number(1500), number(9000), TicketState::kept);
+  write("t3", number(9000), number(4000), TicketState::failed);
+  auto written = *journal->written();
+  ASSERT_EQ(written.size(), 1U);
+  EXPECT_EQ(written[0].path, mtu);
+  EXPECT_EQ(written[0].found, number(1500));
+  EXPECT_EQ(written[0].wrote, number(4000));
+  EXPECT_FALSE(written[0].restore);
+  written[0].restore = true;
+  written[0].object = "Fabric/backend";
+  ASSERT_TRUE(journal->note_kept(written));
+  EXPECT_TRUE((*journal->written())[0].restore);
+  EXPECT_EQ((*journal->written())[0].object, "Fabric/backend");
+  write("t4", number(4000), number(1500), TicketState::kept);
+  EXPECT_TRUE(journal->written()->empty());
+  write("t5", {}, number(9000), TicketState::kept);
+  ASSERT_TRUE(journal->forget(*journal->written()));
+  EXPECT_TRUE(journal->written()->empty());
 }
 
 TEST_F(JournalFile, KeepsBlobsByKey) {

@@ -245,7 +245,6 @@ TEST(Rules, EveryNumberOfTheTableIsBrokenBySomeText) {
   std::set<std::string_view> tested{code::unreadable, code::no_specs, code::too_large};  // load_test.cpp
   tested.insert(code::too_many_nodes);                                                   // limits_test.cpp
   tested.insert(code::too_many_errors);
-  tested.insert(code::not_restored);  // RestoreIsToldToBeNoMoreThanLeave
   for (const Broken& one : broken()) tested.insert(one.code);
   for (const CodeRow& row : language_codes())
     EXPECT_TRUE(tested.count(row.code)) << row.code << " " << row.rule;
@@ -287,7 +286,7 @@ TEST(Rules, WhatMoreRealClustersNeedBreaksNone) {
           "planes: 2, "
           "parallel: 4}], addressing: {family: ipv6, hosts: 'fd00::/48'}, mode: converge, suspend: false, "
           "onDelete: "
-          "leave, priority: -5, raw: [{driver: sonic, set: {'SWITCH_HASH|GLOBAL': {ecmp: [a, 1, "
+          "restore, priority: -5, raw: [{driver: sonic, set: {'SWITCH_HASH|GLOBAL': {ecmp: [a, 1, "
           "true]}}}]}") +
       document("GitSource",
                "{repository: 'https://git/x', branch: main, path: ., interval: 1min, signatures: {policy: "
@@ -347,13 +346,6 @@ TEST(Rules, AValueKnowsWhereItWasWritten) {
   EXPECT_EQ(mtu.host.at, (Position{1, 6, 35}));
   EXPECT_FALSE(loaded.catalog.fabrics[0].vrf.said);
   EXPECT_EQ(loaded.catalog.fabrics[0].vrf.at, Position{});
-}
-
-TEST(Rules, RestoreIsToldToBeNoMoreThanLeave) {
-  const Loaded loaded = load_text("pod.yaml", document("Cluster", "{onDelete: restore}"));
-  ASSERT_EQ(loaded.diagnostics.size(), 1U);
-  EXPECT_EQ(loaded.diagnostics[0].code, "LS1111");
-  EXPECT_EQ(loaded.diagnostics[0].severity, Severity::warning);
 }
 
 }  // namespace
