@@ -29,14 +29,14 @@ std::string place_text(const Sources& sources, Position at) {
   return at.file == 0 ? "" : fmt::format("{}:{}:{}", sources.files[at.file].name, at.line, at.column);
 }
 
-// The leaf as a change, and what else is wanted of its collection (`bgp/neighbor[up0]`) as there already:
-// FRR writes some leaves of a neighbour in one line.
+// The leaf as a change, and what else is wanted of its collection (`bgp/neighbor[up0]`, `bgp`) as there
+// already: FRR writes some leaves of a neighbour in one line, and a speaker with its number.
 ChangeSet change_within_its_collection(const Intent& intent, const Explanation& explanation) {
   ChangeSet changes{{explanation.path, Value{}, explanation.value, 0}};
   const std::string text = explanation.path.text();
   const std::size_t bracket = text.rfind("]/");
-  if (bracket == std::string::npos) return changes;
-  const std::string collection = text.substr(0, bracket + 2);
+  const std::string collection =
+      bracket == std::string::npos ? text.substr(0, text.find('/')) + "/" : text.substr(0, bracket + 2);
   for (const Leaf& leaf : intent.want.leaves())
     if (leaf.path != explanation.path && leaf.path.text().starts_with(collection))
       changes.push_back({leaf.path, leaf.value, leaf.value, 0});
