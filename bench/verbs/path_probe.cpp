@@ -33,7 +33,8 @@ Result<Fd> open_datagram(const std::string& address, const std::string& netdev) 
   if (!fd) return failed("socket");
   const bool v6 = own.bytes.ss_family == AF_INET6;
   // Never fragmented, and sent whatever path MTU the kernel believes in (ip(7)).
-  const int probe = v6 ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE;
+  static_assert(IP_PMTUDISC_PROBE == IPV6_PMTUDISC_PROBE);
+  const int probe = IP_PMTUDISC_PROBE;
   if (setsockopt(fd.get(), v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &probe,
                  sizeof probe) != 0)
     return failed("don't fragment");

@@ -30,7 +30,7 @@ int run_drift(const DriftOptions& options, const Console& console) {
     return report.exit_code();
   }
   const DriftFormat format = options.format.value_or(DriftFormat::text);
-  place_unobserved(report, session->cluster());
+  place_in_specs(report, session->cluster());
   if (format != DriftFormat::text && format != DriftFormat::json) place_in_repository(report);
   switch (format) {
     case DriftFormat::text:

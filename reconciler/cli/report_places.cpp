@@ -9,23 +9,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
+PlanOrigin place_of_device(DeviceIndex index, const OpenedCluster& cluster) {
+  const Metadata& set = cluster.catalog.device_sets[cluster.compiled.topology.devices[index].set].metadata;
+  return plan_origin(Origin{.at = set.name.at, .object = "DeviceSet/" + set.name.value, .rule = ""},
+                     &cluster.catalog.sources);
+}
+
 PlanOrigin place_of(const Unobserved& one, const OpenedCluster& cluster) {
-  const Sources& sources = cluster.catalog.sources;
-  const Topology& topology = cluster.compiled.topology;
-  const DeviceIndex index = topology.find_device(one.device);
+  const DeviceIndex index = cluster.compiled.topology.find_device(one.device);
   if (index == kNone) return {};
   const Result<Path> path = Path::parse(one.path);
   if (const Leaf* const leaf = path ? cluster.compiled.intents[index].want.find(*path) : nullptr)
-    return plan_origin(cluster.compiled.origins[leaf->origin], &sources);
-  const Metadata& set = cluster.catalog.device_sets[topology.devices[index].set].metadata;
-  return plan_origin(Origin{.at = set.name.at, .object = "DeviceSet/" + set.name.value, .rule = ""},
-                     &sources);
+    return plan_origin(cluster.compiled.origins[leaf->origin], &cluster.catalog.sources);
+  return place_of_device(index, cluster);
 }
 
 }  // namespace
 
-void place_unobserved(DriftReport& report, const OpenedCluster& cluster) {
+void place_in_specs(DriftReport& report, const OpenedCluster& cluster) {
   for (Unobserved& one : report.unobserved) one.origin = place_of(one, cluster);
+  for (DriftEntry& item : report.items) {
+    const DeviceIndex index = cluster.compiled.topology.find_device(item.device);
+    const bool differs = item.state == DriftState::drifted || item.state == DriftState::effect;
+    if (!differs || !item.origin.file.empty() || index == kNone) continue;
+    const PlanOrigin device = place_of_device(index, cluster);
+    item.origin.file = device.file;
+    item.origin.line = device.line;
+    item.origin.column = device.column;
+  }
 }
 
 std::string in_repository(const std::string& file) {

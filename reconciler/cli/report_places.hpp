@@ -9,8 +9,9 @@
 
 namespace lockstep {
 
-// The line that wants what was not observed; of a whole device, that of its DeviceSet.
-void place_unobserved(DriftReport& report, const OpenedCluster& cluster);
+// The line that wants what was not observed; of a whole device, and of what no line wants any more (onDelete:
+// restore), that of its DeviceSet.
+void place_in_specs(DriftReport& report, const OpenedCluster& cluster);
 
 // The file relative to the folder above it that has a .git (annotations of GitHub, GitLab and SARIF are
 // placed by that); without one, as it was given, and no "./" before it.

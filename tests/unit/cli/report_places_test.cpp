@@ -36,7 +36,12 @@ TEST(ReportPlaces, WhatWasNotObservedHasALine) {
   DriftReport report;
   report.unobserved.push_back({"gpu1", "", "no answer"});
   report.unobserved.push_back({"gpu1", "interface[rail0]/mtu", "no answer"});
-  place_unobserved(report, *cluster);
+  DriftEntry restored;  // no line wants it any more
+  restored.device = "gpu1";
+  report.items = {restored};
+  place_in_specs(report, *cluster);
+  EXPECT_TRUE(report.items[0].origin.file.ends_with("devices.yaml")) << report.items[0].origin.file;
+  EXPECT_GT(report.items[0].origin.line, 0U);
   EXPECT_TRUE(report.unobserved[0].origin.file.ends_with("devices.yaml")) << report.unobserved[0].origin.file;
   EXPECT_GT(report.unobserved[0].origin.line, 0U);
   EXPECT_TRUE(report.unobserved[1].origin.file.ends_with("fabric.yaml")) << report.unobserved[1].origin.file;
