@@ -105,7 +105,8 @@ class Remedy {
     std::string name;          // "reinstall-multipath"
     std::string what_it_does;  // one sentence, for the plan
     Disruption disruption;
-    int tries_max;  // on this device within `within`, at least 1; the engine's ledger counts over all runs
+    int tries_max;  // on this device within `within`, at least 1; counted over all runs; only a person goes
+                    // beyond
     std::chrono::seconds within;
   };
   virtual ~Remedy() = default;

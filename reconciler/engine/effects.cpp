@@ -151,7 +151,8 @@ bool Effects::cure(const std::vector<OpenEffect>& effects) {
         notes_.push_back(open.device + ": remedy '" + offer->name + "' needs a person's word");
         break;
       }
-      const auto counted = count_cure(ledger_, open.device, *offer, executor_.wall_time());
+      const auto counted =
+          count_cure(ledger_, open.device, *offer, executor_.wall_time(), options_.choice.person);
       if (!counted) {
         notes_.push_back(counted.error().what);
         break;

@@ -2,9 +2,9 @@
 // and the cures of what does not.
 //
 // Promises: what held before must hold again; what could not be read does not count as there; each open
-// effect that some driver offers a remedy for is cured kCureRounds times at most in a run, no more often than
-// its driver allows, and only where a change may go: a device that the run may touch, a disruption that needs
-// no person's word or has it.
+// effect that some driver offers a remedy for is cured kCureRounds times at most in a run, no more often by
+// itself than its driver allows, and only where a change may go: a device that the run may touch, a
+// disruption that needs no person's word or has it.
 #pragma once
 
 #include <set>

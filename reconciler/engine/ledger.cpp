@@ -4,9 +4,10 @@
 
 namespace lockstep {
 
-Result<Done> count_cure(Ledger& ledger, const std::string& device, const Remedy::Offer& offer, WallTime now) {
+Result<Done> count_cure(Ledger& ledger, const std::string& device, const Remedy::Offer& offer, WallTime now,
+                        bool person) {
   TRY(const std::size_t tried, ledger.cures(device, offer.name, now - offer.within));
-  if (tried >= static_cast<std::size_t>(offer.tries_max))
+  if (!person && tried >= static_cast<std::size_t>(offer.tries_max))
     return Error{ErrorKind::refused,
                  fmt::format("{}: remedy '{}' was tried {} times within {} s, as often as its driver allows",
                              device, offer.name, tried, offer.within.count())};

@@ -65,8 +65,9 @@ class Ledger {
                                     WallTime since) const = 0;
 };
 
-// Counts a cure that is about to be tried, in this run or any other. Refuses (`refused`) one beyond what the
-// driver's offer allows.
-Result<Done> count_cure(Ledger& ledger, const std::string& device, const Remedy::Offer& offer, WallTime now);
+// Counts a cure that is about to be tried, in this run or any other. One beyond what the driver's offer
+// allows is refused (`refused`), but for a person who asks.
+Result<Done> count_cure(Ledger& ledger, const std::string& device, const Remedy::Offer& offer, WallTime now,
+                        bool person);
 
 }  // namespace lockstep

@@ -32,7 +32,8 @@ void Runner::run_wave(std::uint32_t wave) {
   for (const Step& step : plan_.steps)
     if (step.wave == wave) consider(step.id);
   start_ready();
-  while (open_ > 0 && executor_.step()) start_ready();
+  // A step may be over as soon as it is begun, and the next one ready.
+  while (open_ > 0 ? executor_.step() : !ready_.empty() && !stop_.stop_requested()) start_ready();
   if (stop_.stop_requested()) skip_from(1, StepState::stopped, "asked to stop");
 }
 

@@ -127,7 +127,8 @@ void Runner::cure(const Shared& work) {
     effects.push_back({change.path, change.was, change.want, 0});
   const auto offer = remedy->offer(effects.front());
   if (!offer) return finish(work, StepState::failed, "the driver no longer offers it");
-  const auto counted = count_cure(ledger_, work->step->device, *offer, executor_.wall_time());
+  const auto counted =
+      count_cure(ledger_, work->step->device, *offer, executor_.wall_time(), options_.choice.person);
   if (!counted) return finish(work, StepState::failed, counted.error().what);
   start_job(
       work, options_.apply_timeout,

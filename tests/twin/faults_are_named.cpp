@@ -225,7 +225,7 @@ TEST_F(FaultsOnTheirOwn, PacketLossIsShownByABenchmarkThatNamesLinkOrHost) {
   const Said lossy = bench();
   EXPECT_EQ(lossy.code, 2) << lossy.out;
   // The link, or where that alone is not certain the host behind it.
-  const std::size_t suspect = lossy.out.find("suspect: ");
+  const std::size_t suspect = lossy.out.find("  suspect");
   ASSERT_NE(suspect, std::string::npos) << lossy.out;
   EXPECT_NE(lossy.out.substr(suspect, lossy.out.find('\n', suspect) - suspect).find("gpu1"),
             std::string::npos)

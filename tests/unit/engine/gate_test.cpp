@@ -369,6 +369,8 @@ TEST_F(GateOfARemedy, HasNothingToUndoWhenItFails) {
 
 TEST_F(GateOfARemedy, IsTriedNoMoreOftenThanItsDriverAllows) {
   remedy.helps = false;
+  cluster.options.choice.person = false;
+  cluster.intents["leaf0"]->conduct = Conduct::converge;
   for (int run = 0; run < 5; ++run) cluster.converge();
   EXPECT_EQ(remedy.cures, 3);
   const ApplyReport spent = cluster.converge();
@@ -376,9 +378,32 @@ TEST_F(GateOfARemedy, IsTriedNoMoreOftenThanItsDriverAllows) {
   EXPECT_EQ(
       spent.steps.at(0).why,
       "leaf0: remedy 'reinstall-multipath' was tried 3 times within 300 s, as often as its driver allows");
+  cluster.options.choice.person = true;
+  cluster.converge();
+  EXPECT_GT(remedy.cures, 3) << "a person may ask for more";
+  cluster.options.choice.person = false;
   cluster.executor.wall_epoch += std::chrono::seconds(300);
   remedy.helps = true;
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
+}
+
+// One is over as soon as it is begun, and another waits for it.
+TEST_F(GateOfARemedy, ThatIsSpentKeepsNoOtherFromItsTurn) {
+  cluster.options.choice.person = false;
+  Plan plan;
+  for (std::uint32_t id = 1; id <= 2; ++id) {
+    Step step;
+    step.id = id;
+    step.device = id == 1 ? "gpu1" : "leaf0";
+    step.driver = "sim";
+    step.remedy = "reinstall-multipath";
+    step.changes = {{leaf("fib[10.0.0.0/8]"), {}, Value::set({"up0", "up1"}), 0, false}};
+    if (id == 2) step.after = {1};
+    plan.steps.push_back(step);
+  }
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.steps[0].state, StepState::failed);  // gpu1's driver has no remedy
+  EXPECT_EQ(report.steps[1].state, StepState::done);
 }
 
 TEST_F(GateOfARemedy, IsTriedOnlyWhereTheRunMayChangeAnything) {
