@@ -175,6 +175,10 @@ class Red : public ::testing::Test {
     Descriptor out(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const int one = 1;
     EXPECT_EQ(::setsockopt(out.number(), IPPROTO_IP, IP_RECVTOS, &one, sizeof(one)), 0);
+    // All of a burst, where nobody has read any of it yet: the default holds 92 such packets (socket(7),
+    // rmem).
+    const int room = 4 << 20;
+    EXPECT_EQ(::setsockopt(out.number(), SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)), 0);
     const sockaddr_in here = at_receiver();
     EXPECT_EQ(::bind(out.number(), reinterpret_cast<const sockaddr*>(&here), sizeof(here)), 0);
     return out;
