@@ -28,6 +28,7 @@ struct Incapable {
   RowId row;
   std::vector<std::string> keys;  // leading keys; empty: the whole device
   std::string reason;             // "veth: dcbnl PFC get: Operation not supported"
+  bool covers(Path path) const { return row == path.row() && has_leading_keys(path, keys); }
 };
 
 struct Traits {

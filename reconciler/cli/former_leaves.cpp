@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -22,13 +21,7 @@ std::vector<std::string> keys_of(Path path) {
 
 // What the specs of today say of it, if only that it must not be there.
 bool is_said(const Intent& intent, Path path) {
-  if (intent.want.find(path) != nullptr) return true;
-  return std::any_of(intent.claims.begin(), intent.claims.end(), [path](const Claim& claim) {
-    if (claim.collection != path.row() || claim.keys.size() > path.key_count()) return false;
-    for (std::size_t i = 0; i < claim.keys.size(); ++i)
-      if (path.key(i) != claim.keys[i]) return false;
-    return true;
-  });
+  return intent.want.find(path) != nullptr || claim_of(intent, path) != nullptr;
 }
 
 // A single leaf that was not read may be so: drivers read some rows (sysctls) only where they are named.

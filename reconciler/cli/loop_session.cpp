@@ -87,9 +87,8 @@ int LoopSession::tell_unread(const std::vector<DeviceState>& states, const Conso
     const DeviceState& state = states[i];
     const bool chosen = only_.empty() || std::find(only_.begin(), only_.end(), i) != only_.end();
     if (!chosen || state.complete()) continue;
-    std::string why = state.reachable ? "some of it was not read" : "nothing here reaches it";
-    if (!state.observation.unread.empty()) why = state.observation.unread.front().why.text();
-    if (!state.errors.empty()) why = state.errors.front().text();
+    std::string why = state.why_incomplete();
+    if (why.empty()) why = state.reachable ? "some of it was not read" : "nothing here reaches it";
     const auto [at, is_new] = devices.try_emplace(why);
     if (is_new) reasons.push_back(why);
     at->second.push_back(state.device);

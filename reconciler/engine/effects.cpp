@@ -10,12 +10,6 @@
 namespace lockstep {
 namespace {
 
-std::string why_unread(const DeviceState& state, Path path) {
-  for (const Unread& unread : state.observation.unread)
-    if (is_unread({unread}, path)) return unread.why.text();
-  return "it could not be read";
-}
-
 Step step_of(const OpenEffect& open, const Remedy::Offer& offer) {
   Step step;
   step.device = open.device;
@@ -121,7 +115,7 @@ void Effects::add_open(std::size_t device, const DeviceState& state, bool all,
   for (const Leaf& want : state.difference.unobserved) {
     if (schema_row(want.path.row()).facet != Facet::effect) continue;
     if (!ours && !held_.contains({device, want.path})) continue;
-    open.push_back({name, Change{want.path, {}, want.value, want.origin}, why_unread(state, want.path)});
+    open.push_back({name, Change{want.path, {}, want.value, want.origin}, state.why_unread(want.path)});
   }
 }
 

@@ -7,13 +7,6 @@
 namespace lockstep {
 namespace {
 
-bool covers(const Incapable& incapable, Path path) {
-  if (incapable.row != path.row() || incapable.keys.size() > path.key_count()) return false;
-  for (std::size_t i = 0; i < incapable.keys.size(); ++i)
-    if (incapable.keys[i] != path.key(i)) return false;
-  return true;
-}
-
 Result<Done> claim(std::vector<std::int16_t>& table, RowId row, std::size_t driver, const std::string& device,
                    const std::vector<Traits>& traits) {
   if (row >= kSchema.size())
@@ -29,6 +22,16 @@ Result<Done> claim(std::vector<std::int16_t>& table, RowId row, std::size_t driv
 }
 
 }  // namespace
+
+std::string DeviceState::why_incomplete() const {
+  if (!errors.empty()) return errors.front().text();
+  return observation.unread.empty() ? "" : observation.unread.front().why.text();
+}
+
+std::string DeviceState::why_unread(Path path) const {
+  const Unread* const unread = unread_of(observation.unread, path);
+  return unread != nullptr ? unread->why.text() : "it could not be read";
+}
 
 Result<Carriers> Carriers::of(const std::string& device, const std::vector<Traits>& traits) {
   Carriers carriers;
@@ -51,7 +54,7 @@ std::string Carriers::why_not(Path path) const {
   }
   for (const Traits& one : traits_)
     for (const Incapable& incapable : one.incapable)
-      if (covers(incapable, path)) return incapable.reason;
+      if (incapable.covers(path)) return incapable.reason;
   const Row& row = schema_row(path.row());
   if (row.facet == Facet::effect || writer(path.row()) >= 0) return "";
   if (row.takes == Takes::read_only) return "it can't be made, only found";

@@ -90,6 +90,10 @@ struct DeviceState {
   bool complete() const {
     return reachable && errors.empty() && difference.unobserved.empty() && !claims_unread;
   }
+  // The first reason why it is not complete; empty: nobody gave one.
+  std::string why_incomplete() const;
+  // Of a leaf whose scope could not be read.
+  std::string why_unread(Path path) const;
 };
 
 struct ObserveOptions {

@@ -23,7 +23,7 @@ class Reporter {
       report_.unobserved.push_back({device.name, "", "not observed"});
     for (const Leaf& leaf : state.difference.unobserved)
       if (state.errors.empty())
-        report_.unobserved.push_back({device.name, leaf.path.text(), why_unread(state, leaf.path)});
+        report_.unobserved.push_back({device.name, leaf.path.text(), state.why_unread(leaf.path)});
     if (state.claims_unread && state.errors.empty())
       report_.unobserved.push_back({device.name, "", "a collection that is owned whole could not be read"});
     if (state.complete()) ++report_.observed;
@@ -85,12 +85,6 @@ class Reporter {
       if (device.intent->want.find(leaf.path) != nullptr || is_claimed(leaf.path)) continue;
       add(device, Change{leaf.path, leaf.value, Value{}, 0}, DriftState::unmanaged);
     }
-  }
-
-  static std::string why_unread(const DeviceState& state, Path path) {
-    for (const Unread& unread : state.observation.unread)
-      if (is_unread({unread}, path)) return unread.why.text();
-    return "could not be read";
   }
 
   const Origins& origins_;

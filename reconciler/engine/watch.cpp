@@ -160,19 +160,14 @@ class Watch {
                        std::chrono::duration_cast<std::chrono::microseconds>(executor_.now() - since)});
   }
 
-  static std::string why_incomplete(const DeviceState& state) {
-    if (!state.errors.empty()) return state.errors.front().text();
-    if (!state.observation.unread.empty()) return state.observation.unread.front().why.text();
-    return "some of it could not be read";
-  }
-
   void tell_readable(std::size_t device, const DeviceState& state, Time since) {
     const bool readable = state.complete();
     if (readable_[device] == readable) return;
     readable_[device] = readable;
     DriftEntry item;
     item.device = fleet_[device].name;
-    if (!readable) item.reason = why_incomplete(state);
+    if (!readable) item.reason = state.why_incomplete();
+    if (!readable && item.reason.empty()) item.reason = "some of it could not be read";
     report_(WatchEvent{readable ? WatchEvent::Kind::readable : WatchEvent::Kind::unreadable, std::move(item),
                        std::chrono::duration_cast<std::chrono::microseconds>(executor_.now() - since)});
   }

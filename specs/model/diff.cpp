@@ -9,13 +9,6 @@
 namespace lockstep {
 namespace {
 
-bool leading_keys_match(const std::vector<std::string>& keys, Path path) {
-  if (keys.size() > path.key_count()) return false;
-  for (std::size_t i = 0; i < keys.size(); ++i)
-    if (path.key(i) != keys[i]) return false;
-  return true;
-}
-
 // Claims by row, so that a large tree is walked once.
 class Claims {
  public:
@@ -26,7 +19,7 @@ class Claims {
     const auto found = by_row_.find(path.row());
     if (found == by_row_.end()) return nullptr;
     for (const Claim* claim : found->second)
-      if (leading_keys_match(claim->keys, path)) return claim;
+      if (has_leading_keys(path, claim->keys)) return claim;
     return nullptr;
   }
 
@@ -66,11 +59,26 @@ bool satisfies(RowId row, Value want, Value have) {
          have.kind() == Value::Kind::integer && have.as_integer() >= want.as_integer();
 }
 
-bool is_unread(const std::vector<Unread>& unread, Path path) {
-  return std::any_of(unread.begin(), unread.end(), [path](const Unread& scope) {
-    return scope.row == path.row() && leading_keys_match(scope.keys, path);
-  });
+bool has_leading_keys(Path path, const std::vector<std::string>& keys) {
+  if (keys.size() > path.key_count()) return false;
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    if (path.key(i) != keys[i]) return false;
+  return true;
 }
+
+const Claim* claim_of(const Intent& intent, Path path) {
+  for (const Claim& claim : intent.claims)
+    if (claim.collection == path.row() && has_leading_keys(path, claim.keys)) return &claim;
+  return nullptr;
+}
+
+const Unread* unread_of(const std::vector<Unread>& unread, Path path) {
+  for (const Unread& scope : unread)
+    if (scope.row == path.row() && has_leading_keys(path, scope.keys)) return &scope;
+  return nullptr;
+}
+
+bool is_unread(const std::vector<Unread>& unread, Path path) { return unread_of(unread, path) != nullptr; }
 
 Difference diff(const Intent& intent, const Observation& observation) {
   Difference out;

@@ -33,7 +33,15 @@ Difference diff(const Intent& intent, const Observation& observation);
 // True when `have` satisfies `want` under the row's compare rule.
 bool satisfies(RowId row, Value want, Value have);
 
-// True when some entry of `unread` covers `path`.
+// A scope of a row (Claim, Unread, Incapable) is named by its leading keys: true when they are those of
+// `path`.
+bool has_leading_keys(Path path, const std::vector<std::string>& keys);
+
+// The claim that covers `path`; null: nobody owns it whole.
+const Claim* claim_of(const Intent& intent, Path path);
+
+// The entry of `unread` that covers `path`; null: none does.
+const Unread* unread_of(const std::vector<Unread>& unread, Path path);
 bool is_unread(const std::vector<Unread>& unread, Path path);
 
 }  // namespace lockstep

@@ -23,13 +23,6 @@ std::vector<OneSetting> settings_of(const LinuxTarget& target, const SharedNames
   return out;
 }
 
-bool covers(const Incapable& incapable, Path path) {
-  if (incapable.row != path.row() || incapable.keys.size() > path.key_count()) return false;
-  for (std::size_t i = 0; i < incapable.keys.size(); ++i)
-    if (incapable.keys[i] != path.key(i)) return false;
-  return true;
-}
-
 class HostPart final : public LinuxPart {
  public:
   explicit HostPart(const LinuxTarget& target)
@@ -118,7 +111,7 @@ class HostPart final : public LinuxPart {
     HostSetting* const one = carrier(change.path.row());
     if (one == nullptr) return Error{ErrorKind::unsupported, "no setting of a host is " + leaf};
     for (const Incapable& lacks : one->incapable(call))
-      if (covers(lacks, change.path)) return Error{ErrorKind::unsupported, lacks.reason};
+      if (lacks.covers(change.path)) return Error{ErrorKind::unsupported, lacks.reason};
     const std::vector<RowId> written = one->written();
     if (std::find(written.begin(), written.end(), change.path.row()) == written.end())
       return Error{ErrorKind::unsupported, leaf + " is read here, and not written"};
