@@ -1,4 +1,8 @@
+#include <algorithm>
+
 #include "specs/compile/compilation.hpp"
+#include "specs/fabric/codes.hpp"
+#include "specs/language/hostlist.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -39,6 +43,78 @@ struct Profile {
           "gpu.nicAffinity");
     add(Path(row("gpu/persistence"), {}), gpu.persistence, *gpu.persistence, "gpu.persistence");
   }
+
+  void add_nics(const Nic& nic) {
+    const auto named = expand_hostlist(*nic.ports);
+    bool any = false;
+    for (const TopologyPort& port : c.topology.ports_of(out.example)) {
+      if (port.entry == kNone) continue;
+      if (nic.ports.said && named && std::find(named->begin(), named->end(), port.name) == named->end())
+        continue;
+      any = true;
+      add_nic(nic, port.name);
+    }
+    if (any || !nic.ports.said) return;
+    c.report(fabric_code::selects_nothing, nic.ports.at,
+             "no interface of " + c.topology.devices[out.example].name + " is one of " + *nic.ports,
+             "name interfaces that its DeviceSet lists");
+    c.diagnostics.back().severity = Severity::warning;
+  }
+
+  void add_nic(const Nic& nic, std::string_view port) {
+    const auto number = [&](RowId one, std::string_view key, const Said<std::uint32_t>& field,
+                            std::string_view rule) {
+      add(Path(one, {port, key}), field, std::uint64_t{*field}, rule);
+    };
+    add(Path(row("interface[*]/autoneg"), {port}), nic.autoneg, *nic.autoneg, "nic.autoneg");
+    add(Path(row("interface[*]/fec"), {port}), nic.fec, to_string(*nic.fec), "nic.fec");
+    number(row("interface[*]/ring[*]"), "rx", nic.rings->rx, "nic.rings.rx");
+    number(row("interface[*]/ring[*]"), "tx", nic.rings->tx, "nic.rings.tx");
+    number(row("interface[*]/channels[*]"), "combined", nic.channels->combined, "nic.channels.combined");
+    number(row("interface[*]/channels[*]"), "rx", nic.channels->rx, "nic.channels.rx");
+    number(row("interface[*]/channels[*]"), "tx", nic.channels->tx, "nic.channels.tx");
+    add_coalescing(*nic.coalescing, port);
+    // In a twin the Fabric claims them: segmentation offload would hide an MTU fault there.
+    if (!c.twin)
+      for (const auto& [name, on] : nic.offloads)
+        add(Path(row("interface[*]/offload[*]"), {port, *name}), on, *on, "nic.offloads");
+    for (const auto& [name, value] : nic.parameters)
+      add(Path(row("interface[*]/parameter[*]"), {port, *name}), value, std::string_view(value->text),
+          "nic.parameters");
+    if (*nic.health) add(Path(row("interface[*]/health"), {port}), nic.health, "healthy", "nic.health");
+    add_virtual_functions(*nic.virtual_functions, port);
+  }
+
+  void add_coalescing(const NicCoalescing& said, std::string_view port) {
+    const auto adaptive = [&](std::string_view key, const Said<bool>& field, std::string_view rule) {
+      add(Path(row("interface[*]/coalescing/adaptive[*]"), {port, key}), field, *field, rule);
+    };
+    const auto time = [&](std::string_view key, const Said<Duration>& field, std::string_view rule) {
+      const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(*field);
+      add(Path(row("interface[*]/coalescing/time[*]"), {port, key}), field,
+          static_cast<std::uint64_t>(whole.count()), rule);
+    };
+    const auto frames = [&](std::string_view key, const Said<std::uint32_t>& field, std::string_view rule) {
+      add(Path(row("interface[*]/coalescing/frames[*]"), {port, key}), field, std::uint64_t{*field}, rule);
+    };
+    adaptive("rx", said.adaptive_rx, "nic.coalescing.adaptiveRx");
+    adaptive("tx", said.adaptive_tx, "nic.coalescing.adaptiveTx");
+    time("rx", said.rx_time, "nic.coalescing.rxTime");
+    time("tx", said.tx_time, "nic.coalescing.txTime");
+    frames("rx", said.rx_frames, "nic.coalescing.rxFrames");
+    frames("tx", said.tx_frames, "nic.coalescing.txFrames");
+  }
+
+  void add_virtual_functions(const VirtualFunctions& said, std::string_view port) {
+    add(Path(row("interface[*]/virtual-functions"), {port}), said.count, std::uint64_t{*said.count},
+        "nic.virtualFunctions.count");
+    add(Path(row("interface[*]/eswitch"), {port}), said.eswitch, to_string(*said.eswitch),
+        "nic.virtualFunctions.eswitch");
+    if (!said.max_rate.said) return;
+    for (std::uint32_t i = 0; i < *said.count; ++i)
+      add(Path(row("interface[*]/virtual-function[*]/max-rate"), {port, std::to_string(i)}), said.max_rate,
+          said.max_rate->bits_per_second, "nic.virtualFunctions.maxRate");
+  }
 };
 
 }  // namespace
@@ -54,6 +130,7 @@ void add_host_leaves(Compilation& c, std::size_t index, ClassLeaves& out) {
     profile.add(Path(row("firmware[*]"), {*name}), version, std::string_view(text_of(*version)), "firmware");
   profile.add_gpu(*said.gpu);
   profile.add_kernel(*said.kernel);
+  profile.add_nics(*said.nic);
   profile.add(
       Path(row("memlock"), {}), said.memlock,
       std::string_view(said.memlock->unlimited ? "unlimited" : std::to_string(said.memlock->limit.bytes)),

@@ -30,6 +30,45 @@ constexpr Field gpu_fields[] = {
     field<&Gpu::driver>("driver", "the driver's version, such as >=550"),
     field<&Gpu::nic_affinity>("nicAffinity", "which NIC a GPU uses"),
 };
+constexpr Limits queue_limits{.least = 1, .most = 65535, .why = "no NIC has more queues or descriptors"};
+constexpr Limits frame_limits{.least = 0, .most = 65535, .why = "what drivers take"};
+constexpr Field nic_rings_fields[] = {
+    field<&NicRings::rx>("rx", "descriptors of each receive queue", queue_limits),
+    field<&NicRings::tx>("tx", "descriptors of each send queue", queue_limits),
+};
+constexpr Field nic_channels_fields[] = {
+    field<&NicChannels::combined>("combined", "queues that receive and send", queue_limits),
+    field<&NicChannels::rx>("rx", "queues that only receive", queue_limits),
+    field<&NicChannels::tx>("tx", "queues that only send", queue_limits),
+};
+constexpr Field nic_coalescing_fields[] = {
+    field<&NicCoalescing::adaptive_rx>("adaptiveRx", "the driver chooses for received frames"),
+    field<&NicCoalescing::adaptive_tx>("adaptiveTx", "the driver chooses for sent frames"),
+    field<&NicCoalescing::rx_time>("rxTime", "how long a received frame may wait for its interrupt"),
+    field<&NicCoalescing::tx_time>("txTime", "how long a sent frame may wait for its interrupt"),
+    field<&NicCoalescing::rx_frames>("rxFrames", "received frames that raise an interrupt", frame_limits),
+    field<&NicCoalescing::tx_frames>("txFrames", "sent frames that raise an interrupt", frame_limits),
+};
+constexpr Field virtual_functions_fields[] = {
+    field<&VirtualFunctions::count>(
+        "count", "how many each port has (SR-IOV); 0: none",
+        {.least = 0, .most = 65535, .why = "PCIe Base 9.3.3.6: NumVFs has 16 bits"}),
+    field<&VirtualFunctions::eswitch>("eswitch", "what joins them to the port"),
+    field<&VirtualFunctions::max_rate>("maxRate", "upper bound of each, in switchdev mode"),
+};
+constexpr Field nic_fields[] = {
+    field<&Nic::ports>("ports", "the interfaces, a hostlist; where not said, all that the DeviceSet lists",
+                       {.form = Form::hostlist}),
+    field<&Nic::fec>("fec", "forward error correction"),
+    field<&Nic::autoneg>("autoneg", "link autonegotiation"),
+    field<&Nic::rings>("rings", "descriptors of queues"),
+    field<&Nic::channels>("channels", "queues"),
+    field<&Nic::coalescing>("coalescing", "when an interrupt is raised"),
+    field<&Nic::offloads>("offloads", "offloads by ethtool's name, such as tso, gro, lro"),
+    field<&Nic::virtual_functions>("virtualFunctions", "SR-IOV"),
+    field<&Nic::parameters>("parameters", "devlink parameters by name, such as enable_roce"),
+    field<&Nic::health>("health", "true: every devlink health reporter is to be healthy, and is recovered"),
+};
 constexpr Field fields[] = {
     field<&HostProfile::selector>("selector", "the hosts; {} is all", {.required = true}),
     field<&HostProfile::sysctl>("sysctl",
@@ -43,6 +82,7 @@ constexpr Field fields[] = {
     field<&HostProfile::services>(
         "services", "services: running (and started at boot), stopped (until the next boot) or disabled"),
     field<&HostProfile::gpu>("gpu", "GPU settings"),
+    field<&HostProfile::nic>("nic", "settings of its NICs"),
 };
 
 void check_pcie(const Pcie& pcie, Span, Reporter& reporter) {
@@ -54,14 +94,47 @@ void check_pcie(const Pcie& pcie, Span, Reporter& reporter) {
                    "128, 256, 512, 1024, 2048 or 4096");
 }
 
-void check_profile(const HostProfile& profile, Span, Reporter& reporter) {
-  for (const auto& one : profile.sysctl) {
+void check_scalars(const Entries<Literal>& entries, std::string_view noun, Reporter& reporter) {
+  for (const auto& one : entries) {
     const Literal& value = *one.value;
     if (value.shape == Literal::Shape::list || value.shape == Literal::Shape::map ||
         value.shape == Literal::Shape::null)
       reporter.error(code::wrong_type, {one.value.at, 1},
-                     "sysctl " + in_quotes(*one.key) + " needs one number or text");
+                     std::string(noun) + " " + in_quotes(*one.key) + " needs one number or text");
   }
+}
+
+// Whole microseconds is what the kernel takes (ETHTOOL_A_COALESCE_RX_USECS).
+void check_microseconds(const Said<Duration>& time, Reporter& reporter) {
+  using std::chrono::microseconds;
+  const auto whole = std::chrono::duration_cast<microseconds>(*time);
+  if (!time.said || (whole == *time && whole.count() <= 65535)) return;
+  reporter.error(code::out_of_range, {time.at, 1}, in_quotes(format(*time)) + " can't be set",
+                 "whole microseconds, up to 65535us");
+}
+
+void check_coalescing(const NicCoalescing& coalescing, Span, Reporter& reporter) {
+  check_microseconds(coalescing.rx_time, reporter);
+  check_microseconds(coalescing.tx_time, reporter);
+}
+
+void check_virtual_functions(const VirtualFunctions& said, Span, Reporter& reporter) {
+  if (!said.max_rate.said) return;
+  if (!said.count.said)
+    reporter.error(code::missing_field, {said.max_rate.at, 1}, "maxRate without a count of virtual functions",
+                   "count: how many");
+  if (!said.eswitch.said || *said.eswitch != Eswitch::switchdev)
+    reporter.error(code::missing_field, {said.max_rate.at, 1},
+                   "maxRate needs eswitch: switchdev (devlink-rate(8) has no rates in legacy mode)",
+                   "eswitch: switchdev");
+}
+
+void check_nic(const Nic& nic, Span, Reporter& reporter) {
+  check_scalars(nic.parameters, "parameter", reporter);
+}
+
+void check_profile(const HostProfile& profile, Span, Reporter& reporter) {
+  check_scalars(profile.sysctl, "sysctl", reporter);
 }
 
 }  // namespace
@@ -84,6 +157,33 @@ const Type& struct_type<Pcie>() {
 template <>
 const Type& struct_type<Gpu>() {
   static constexpr Type type = object_type<Gpu>("gpu", gpu_fields);
+  return type;
+}
+template <>
+const Type& struct_type<NicRings>() {
+  static constexpr Type type = object_type<NicRings>("rings", nic_rings_fields);
+  return type;
+}
+template <>
+const Type& struct_type<NicChannels>() {
+  static constexpr Type type = object_type<NicChannels>("channels", nic_channels_fields);
+  return type;
+}
+template <>
+const Type& struct_type<NicCoalescing>() {
+  static constexpr Type type = object_type<NicCoalescing>("coalescing", nic_coalescing_fields,
+                                                          checked<NicCoalescing, check_coalescing>);
+  return type;
+}
+template <>
+const Type& struct_type<VirtualFunctions>() {
+  static constexpr Type type = object_type<VirtualFunctions>(
+      "virtual functions", virtual_functions_fields, checked<VirtualFunctions, check_virtual_functions>);
+  return type;
+}
+template <>
+const Type& struct_type<Nic>() {
+  static constexpr Type type = object_type<Nic>("NIC settings", nic_fields, checked<Nic, check_nic>);
   return type;
 }
 template <>

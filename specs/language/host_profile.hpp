@@ -1,6 +1,8 @@
-// HostProfile: how a host must be set up: kernel, firmware, packages, services, GPUs, NUMA and IRQ affinity.
+// HostProfile: how a host must be set up: kernel, firmware, packages, services, GPUs, NUMA and IRQ affinity,
+// and its NICs.
 #pragma once
 
+#include "specs/language/device_set.hpp"
 #include "specs/language/object.hpp"
 
 namespace lockstep {
@@ -63,6 +65,47 @@ struct Gpu {
   Said<NicAffinity> nic_affinity;
 };
 
+enum class Eswitch : std::uint8_t { legacy, switchdev };
+constexpr auto words(Eswitch) { return std::to_array<std::string_view>({"legacy", "switchdev"}); }
+
+// Descriptors of each of a NIC's queues (ethtool -g).
+struct NicRings {
+  Said<std::uint32_t> rx;
+  Said<std::uint32_t> tx;
+};
+// Queues; a combined one receives and sends (ethtool -l).
+struct NicChannels {
+  Said<std::uint32_t> combined;
+  Said<std::uint32_t> rx;
+  Said<std::uint32_t> tx;
+};
+// When an interrupt is raised: after so many frames or so long (ethtool -c).
+struct NicCoalescing {
+  Said<bool> adaptive_rx;
+  Said<bool> adaptive_tx;
+  Said<Duration> rx_time;
+  Said<Duration> tx_time;
+  Said<std::uint32_t> rx_frames;
+  Said<std::uint32_t> tx_frames;
+};
+struct VirtualFunctions {
+  Said<std::uint32_t> count;
+  Said<Eswitch> eswitch;
+  Said<BitRate> max_rate;  // of each
+};
+struct Nic {
+  Said<std::string> ports;  // a hostlist; unsaid: every interface that the DeviceSet lists
+  Said<Fec> fec;
+  Said<bool> autoneg;
+  Said<NicRings> rings;
+  Said<NicChannels> channels;
+  Said<NicCoalescing> coalescing;
+  Entries<bool> offloads;  // by ethtool's name
+  Said<VirtualFunctions> virtual_functions;
+  Entries<Literal> parameters;  // of devlink, by name
+  Said<bool> health;            // devlink's health reporters are to be healthy
+};
+
 struct HostProfile : Object {
   Said<Selector> selector;
   Entries<Literal> sysctl;
@@ -74,6 +117,7 @@ struct HostProfile : Object {
   Entries<VersionRule> firmware;
   Entries<ServiceState> services;
   Said<Gpu> gpu;
+  Said<Nic> nic;
 };
 
 }  // namespace lockstep

@@ -87,6 +87,14 @@ const Type& struct_type<Mtu>();
 template <>
 const Type& struct_type<Multihoming>();
 template <>
+const Type& struct_type<Nic>();
+template <>
+const Type& struct_type<NicChannels>();
+template <>
+const Type& struct_type<NicCoalescing>();
+template <>
+const Type& struct_type<NicRings>();
+template <>
 const Type& struct_type<OnChange>();
 template <>
 const Type& struct_type<OnSchedule>();
@@ -120,6 +128,8 @@ template <>
 const Type& struct_type<TrafficClass>();
 template <>
 const Type& struct_type<ValidationSuite>();
+template <>
+const Type& struct_type<VirtualFunctions>();
 template <>
 const Type& struct_type<Vlan>();
 template <>
