@@ -8,9 +8,12 @@
 #include <array>
 #include <cerrno>
 
+#include "drivers/linux/generic_netlink.hpp"
+
 namespace lockstep {
 namespace {
 
+using netlink::after_genl;
 using netlink::Answer;
 using netlink::AttributeTable;
 using netlink::AttributeWalk;
@@ -38,25 +41,6 @@ bool is_group(std::string_view name) {
 
 bool bit(const std::vector<std::uint32_t>& words, std::size_t at) {
   return at / 32 < words.size() && ((words[at / 32] >> (at % 32)) & 1U) != 0;
-}
-
-Bytes after_genl(Bytes payload) {
-  constexpr std::size_t skip = NLMSG_ALIGN(sizeof(genlmsghdr));
-  return payload.size() > skip ? payload.subspan(skip) : Bytes{};
-}
-
-Result<std::uint16_t> resolve_family(netlink::Socket& socket, const Call& call) {
-  Request request(GENL_ID_CTRL, NLM_F_ACK);
-  request.header(genlmsghdr{CTRL_CMD_GETFAMILY, 1, 0}).put_text(CTRL_ATTR_FAMILY_NAME, ETHTOOL_GENL_NAME);
-  std::uint16_t family = 0;
-  TRY(const Answer answer, socket.ask(request, call, [&](const Message& message) -> Result<Done> {
-    TRY(auto table, AttributeTable<CTRL_ATTR_MAX + 1>::parse(after_genl(message.payload), "family"));
-    family = table.number<std::uint16_t>(CTRL_ATTR_FAMILY_ID).value_or(0);
-    return Done{};
-  }));
-  if (answer.code != 0 || family == 0)
-    return Error{ErrorKind::unsupported, "this kernel has no ethtool netlink"};
-  return family;
 }
 
 std::string with_index(std::string_view what, std::uint32_t index) {
@@ -107,7 +91,7 @@ Result<std::vector<std::string>> decode_feature_names(Bytes payload) {
 
 Result<Ethtool> Ethtool::open(const Call& call) {
   TRY(auto socket, netlink::Socket::open(NETLINK_GENERIC));
-  TRY(const std::uint16_t family, resolve_family(socket, call));
+  TRY(const std::uint16_t family, netlink::resolve_family(socket, ETHTOOL_GENL_NAME, call));
   return Ethtool(std::move(socket), family);
 }
 
