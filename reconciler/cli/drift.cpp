@@ -15,8 +15,7 @@ int run_drift(const DriftOptions& options, const Console& console) {
     return console.fail(Error{ErrorKind::invalid_spec, "--format and -o both say a form: give one of them"});
   const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, options.only);
   if (!session) return kExitError;
-  const Result<std::unique_ptr<Journal>> journal =
-      Journal::open(state_directory(session->cluster()), {.command = "", .read_only = true});
+  const Result<std::unique_ptr<Journal>> journal = session->read_journal();
   if (!journal) return console.fail(journal.error());
   const auto waits = waits_for_window(*session, **journal);
   if (!waits) return console.fail(waits.error());

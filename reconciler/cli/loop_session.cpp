@@ -46,9 +46,12 @@ std::unique_ptr<LoopSession> LoopSession::open(const Aim& aim, const Console& co
   return session;
 }
 
+Result<std::unique_ptr<Journal>> LoopSession::read_journal() const {
+  return Journal::open(state_directory(cluster_), {.command = "", .read_only = true});
+}
+
 Result<Done> LoopSession::want_restored() {
-  TRY(const std::unique_ptr<Journal> journal,
-      Journal::open(state_directory(cluster_), {.command = "", .read_only = true}));
+  TRY(const std::unique_ptr<Journal> journal, read_journal());
   TRY(written_, journal->written());
   lockstep::want_restored(cluster_.compiled, written_);
   return Done{};

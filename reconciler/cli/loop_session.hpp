@@ -31,6 +31,8 @@ class LoopSession {
   // What changes of ours wrote before this session (former_leaves.hpp).
   const std::vector<WrittenLeaf>& written() const { return written_; }
   std::function<const Policy*(const FleetDevice&)> policies() const;
+  // The cluster's journal as it stands; nothing is written.
+  Result<std::unique_ptr<Journal>> read_journal() const;
 
   // kExitIncomplete when something could not be read, and says what on standard error.
   int tell_unread(const std::vector<DeviceState>& states, const Console& console) const;

@@ -42,8 +42,7 @@ int run_plan(const PlanOptions& options, const Console& console) {
     if (Result<Done> written = write_plan_file(options.out, options.aim, *plan); !written)
       return console.fail(written.error());
   }
-  const Result<std::unique_ptr<Journal>> journal =
-      Journal::open(state_directory(session->cluster()), {.command = "", .read_only = true});
+  const Result<std::unique_ptr<Journal>> journal = session->read_journal();
   if (!journal) return console.fail(journal.error());
   const Result<std::vector<OwedChange>> owed = (*journal)->owed();
   if (!owed) return console.fail(owed.error());

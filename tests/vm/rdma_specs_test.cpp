@@ -12,49 +12,13 @@
 #include "specs/compile/compile.hpp"
 #include "specs/language/load.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/vm/roce_cluster.hpp"
 #include "tests/vm/rxe_lab.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr const char* kCluster = R"(
-apiVersion: lockstep.dev/v1alpha1
-kind: DeviceSet
-metadata: {name: hosts}
-spec:
-  names: gpu[1-2]
-  role: host
-  drivers: [linux]
-  connect: {local: true}
-  interfaces: [{name: h1, platform: connectx-7, rdma: true, speed: 400Gbps}]
----
-apiVersion: lockstep.dev/v1alpha1
-kind: DeviceSet
-metadata: {name: leaves}
-spec: {names: leaf0, role: leaf, platform: spectrum-3, drivers: [linux, frr], connect: {local: true}}
----
-apiVersion: lockstep.dev/v1alpha1
-kind: Fabric
-metadata: {name: backend}
-spec:
-  role: backend
-  topology: rail-only
-  mtu: {host: 9000, fabric: 9216}
-  cabling: [{from: "gpu[1-2]:h1", to: "leaf0:swp[1-2]", by: rail, cableLength: 100m}]
-  addressing: {hosts: 10.64.0.0/16, loopbacks: 10.255.0.0/24}
-  roceProfile: lossless
----
-apiVersion: lockstep.dev/v1alpha1
-kind: RoceProfile
-metadata: {name: lossless}
-spec:
-  trust: dscp
-  congestionControl: dcqcn
-  classes:
-    - {name: rdma, dscp: [26], priority: 3, tc: 3, bandwidth: 60%, lossless: true, ecn: auto}
-    - {name: cnp, dscp: [48], priority: 6, tc: 6, scheduling: strict, maxRate: 5%}
-    - {name: default, dscp: [0], priority: 0, tc: 0, bandwidth: 40%}
-)";
+const std::string kCluster = roce_cluster("h1", "  congestionControl: dcqcn\n");
 constexpr std::int64_t kTos = 26 << 2 | 2;  // with ECT(0), RFC 3168
 
 // Where the cluster's text has this.

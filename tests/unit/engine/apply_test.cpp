@@ -203,24 +203,31 @@ TEST(Apply, HeldStepsWaitForAPersonsWord) {
   EXPECT_EQ(pair.cluster.converge().verdict, ApplyVerdict::kept);
 }
 
-// Runs one apply in which exactly call number `nth` of all driver calls fails. False: there are fewer calls.
-bool fail_nth(int nth, double SimulatedFaults::*fault) {
-  Pair pair;
-  const Plan plan = pair.cluster.plan();
-  int calls = 0;
+// One apply in which exactly call number `nth` of all driver calls fails. `used`: how many calls it made.
+ApplyReport apply_with_fault(Pair& pair, const Plan& plan, int nth, double SimulatedFaults::*fault,
+                             int& used) {
+  used = 0;
   // `seen` runs at the end of a call, so the fault is armed by the call before it.
   const auto arm = [&] {
-    const bool next = ++calls == nth;
+    const bool next = ++used == nth;
     for (auto& [name, device] : pair.cluster.devices) device->faults.*fault = next ? 1.0 : 0.0;
   };
   for (auto& [name, device] : pair.cluster.devices) device->seen = [&](const SimulatedCall&) { arm(); };
   arm();
-  pair.cluster.apply_plan(plan);
-  const int used = calls;
+  ApplyReport report = pair.cluster.apply_plan(plan);
   for (auto& [name, device] : pair.cluster.devices) {
     device->seen = {};
     device->faults = {};
   }
+  return report;
+}
+
+// False: an apply makes fewer calls.
+bool fail_nth(int nth, double SimulatedFaults::*fault) {
+  Pair pair;
+  const Plan plan = pair.cluster.plan();
+  int used = 0;
+  apply_with_fault(pair, plan, nth, fault, used);
   pair.cluster.converge();
   EXPECT_TRUE(pair.cluster.plan().empty()) << "call " << nth << " failed";
   for (const LedgerTicket& ticket : pair.cluster.ledger.tickets)
@@ -253,19 +260,8 @@ bool fail_nth_of_an_undo(int nth, double SimulatedFaults::*fault) {
   measurer.verdicts = {GateVerdict::fail, GateVerdict::pass};
   pair.cluster.options.measurer = &measurer;
   const Plan plan = pair.cluster.plan();
-  int calls = 0;
-  const auto arm = [&] {
-    const bool next = ++calls == nth;
-    for (auto& [name, device] : pair.cluster.devices) device->faults.*fault = next ? 1.0 : 0.0;
-  };
-  for (auto& [name, device] : pair.cluster.devices) device->seen = [&](const SimulatedCall&) { arm(); };
-  arm();
-  const ApplyReport report = pair.cluster.apply_plan(plan);
-  const int used = calls;
-  for (auto& [name, device] : pair.cluster.devices) {
-    device->seen = {};
-    device->faults = {};
-  }
+  int used = 0;
+  const ApplyReport report = apply_with_fault(pair, plan, nth, fault, used);
   // The operator takes the change back, and what is owed is settled with that.
   pair.cluster.want("gpu1", "interface[rail0]/mtu", number(9000));
   pair.cluster.intents["gpu1"]->want.erase(leaf("interface[rail0]/rate"));

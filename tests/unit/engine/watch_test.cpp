@@ -120,6 +120,23 @@ TEST(Watch, ConvergeHealsWhatAppears) {
   EXPECT_EQ(kinds, (std::vector<WatchEvent::Kind>{WatchEvent::Kind::appeared, WatchEvent::Kind::cleared}));
 }
 
+// The first thing that a watch tells when another hand moves between two of its looks.
+std::vector<WatchEvent> watched(Cluster& cluster, const std::function<void()>& other_hand) {
+  RealExecutor executor;
+  std::stop_source stop;
+  WatchSettings settings;
+  settings.poll_every = milliseconds(150);  // no look is under way when the other hand moves
+  executor.at(executor.now() + milliseconds(75), other_hand);
+  std::vector<WatchEvent> seen;
+  const auto report = [&](const WatchEvent& event) {
+    seen.push_back(event);
+    stop.request_stop();
+  };
+  EXPECT_TRUE(
+      watch(cluster.fleet(), executor, cluster.origins, cluster.sources, settings, report, stop.get_token()));
+  return seen;
+}
+
 // What a driver has no events for is seen by the next read, though the device has a watch.
 TEST(Watch, ReadsEveryDeviceNowAndThen) {
   Cluster cluster;
@@ -131,18 +148,7 @@ TEST(Watch, ReadsEveryDeviceNowAndThen) {
   cluster.attached(0).watch = [silent]() -> Result<std::unique_ptr<Watcher>> {
     return std::unique_ptr<Watcher>(std::make_unique<TestWatcher>(silent));
   };
-  RealExecutor executor;
-  std::stop_source stop;
-  WatchSettings settings;
-  settings.poll_every = milliseconds(150);  // no look is under way when the other hand moves
-  executor.at(executor.now() + milliseconds(75), [&] { gpu1.set(governor, Value::text("powersave")); });
-  std::vector<WatchEvent> seen;
-  const auto report = [&](const WatchEvent& event) {
-    seen.push_back(event);
-    stop.request_stop();
-  };
-  ASSERT_TRUE(
-      watch(cluster.fleet(), executor, cluster.origins, cluster.sources, settings, report, stop.get_token()));
+  const auto seen = watched(cluster, [&] { gpu1.set(governor, Value::text("powersave")); });
   ASSERT_EQ(seen.size(), 1U);
   EXPECT_EQ(seen[0].item.have, Value::text("powersave"));
   close(silent);
@@ -154,21 +160,10 @@ TEST(Watch, AsksAnewWhatADeviceCanDoAfterABoot) {
   auto& gpu1 = cluster.add("gpu1");
   gpu1.incapable.push_back({row("cpu/governor"), {}, "no cpufreq here"});
   cluster.want("gpu1", "cpu/governor", Value::text("performance"));
-  RealExecutor executor;
-  std::stop_source stop;
-  WatchSettings settings;
-  settings.poll_every = milliseconds(150);  // no look is under way when the other hand moves
-  executor.at(executor.now() + milliseconds(75), [&] {
+  const auto seen = watched(cluster, [&] {
     gpu1.incapable.clear();
     gpu1.reboot();
   });
-  std::vector<WatchEvent> seen;
-  const auto report = [&](const WatchEvent& event) {
-    seen.push_back(event);
-    stop.request_stop();
-  };
-  ASSERT_TRUE(
-      watch(cluster.fleet(), executor, cluster.origins, cluster.sources, settings, report, stop.get_token()));
   ASSERT_EQ(seen.size(), 1U);
   EXPECT_EQ(seen[0].item.path, leaf("cpu/governor"));
 }

@@ -3,21 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "tests/unit/frr/fake_vty.hpp"
+#include "tests/unit/frr/recorded.hpp"
 
 namespace lockstep::frr {
 namespace {
-
-std::string recorded(const std::string& name) {
-  std::ifstream in(std::string(LOCKSTEP_SOURCE_DIR) + "/tests/unit/frr/recorded/" + name);
-  std::stringstream text;
-  text << in.rdbuf();
-  EXPECT_FALSE(text.str().empty()) << name;
-  return text.str();
-}
 
 TEST(FrrDriverOverAFake, AResetThatCouldNotBeTriedComesAfterAWrite) {
   const Folder folder;

@@ -2,27 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "drivers/frr/map.hpp"
 #include "drivers/frr/remedy.hpp"
 #include "drivers/frr/script.hpp"
 #include "drivers/frr/speaker.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/unit/frr/recorded.hpp"
 
 namespace lockstep::frr {
 namespace {
-
-// Text recorded from FRR 8.4.4-1.1~deb12u2 (README.md says how).
-std::string recorded(const std::string& name) {
-  std::ifstream in(std::string(LOCKSTEP_SOURCE_DIR) + "/tests/unit/frr/recorded/" + name);
-  std::stringstream text;
-  text << in.rdbuf();
-  EXPECT_FALSE(text.str().empty()) << name;
-  return text.str();
-}
 
 RunningConfig parsed(const std::string& text) {
   auto config = parse_running_config(text);

@@ -1,7 +1,7 @@
 // A port's traffic classes over ETS, the app table and the maximal rates, and back: no kernel is asked.
 #include <gtest/gtest.h>
 
-#include "drivers/linux/dcb/map.hpp"
+#include "tests/unit/linux/dcb_leaves.hpp"
 
 namespace lockstep {
 namespace {
@@ -57,14 +57,6 @@ Result<PortState> made(const PortState& have, const std::vector<Change>& changes
   for (const auto& [dscp, priority] : dcb::dscp_entries(want.classes, have.dcb, lossless))
     out.dcb.apps.push_back(entry(dscp, priority));
   return as_read(out);
-}
-
-std::string text(const PortState& state) {
-  std::string out;
-  for (const Leaf& leaf : dcb_map::leaves("nic0", state))
-    out += leaf.path.text().substr(std::string_view("interface[nic0]/").size()) + " = " +
-           leaf.value.to_string() + "\n";
-  return out;
 }
 
 std::string why_not(const PortState& have, const std::vector<Change>& changes) {

@@ -1,7 +1,7 @@
 // Leaves over a port's DCB and back, and the words for people: no kernel is asked.
 #include <gtest/gtest.h>
 
-#include "drivers/linux/dcb/map.hpp"
+#include "tests/unit/linux/dcb_leaves.hpp"
 
 namespace lockstep {
 namespace {
@@ -28,14 +28,6 @@ Change change(const std::string& leaf, Value want) {
 std::string laid(PortState& state, const Change& one) {
   const auto done = dcb_map::overlay(one, state);
   return done ? dcb_map::value_of(one.path, state).to_string() : done.error().text();
-}
-
-std::string text(const PortState& state) {
-  std::string out;
-  for (const Leaf& leaf : dcb_map::leaves("nic0", state))
-    out += leaf.path.text().substr(std::string_view("interface[nic0]/").size()) + " = " +
-           leaf.value.to_string() + "\n";
-  return out;
 }
 
 TEST(DcbMap, AFreshPortIsTold) {
