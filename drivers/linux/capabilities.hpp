@@ -1,8 +1,6 @@
-// What the ports of a namespace can't carry, found out by asking the kernel about each port.
+// What a namespace and its kernel can't carry of the rows that no part has, found out by asking the kernel.
 //
-// Promises: nothing is changed by asking (GET requests, and SET requests that set nothing, which ethtool
-// netlink checks for support and then ends); every entry carries the kernel's own answer. Refuses to guess: a
-// port that can, but that this version of the driver does not set, says so.
+// Promises: nothing is changed by asking; every entry carries the kernel's own answer. Refuses to guess.
 #pragma once
 
 #include <set>
@@ -14,8 +12,8 @@
 namespace lockstep {
 
 // In the calling thread's network namespace.
-Result<std::vector<Incapable>> probe_capabilities(bool software_rate, const std::set<std::string>& sysctls,
-                                                  const Call& call);
+std::vector<Incapable> probe_capabilities(bool software_rate, const std::set<std::string>& sysctls,
+                                          const Call& call);
 
 // ECN is marked by RED, class by class, where the kernel has RED and the ports' schedulers are software, and
 // else by an eBPF program, port by port: why a row of ECN marking is not carried here. Empty: it is, or the

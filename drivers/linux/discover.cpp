@@ -17,27 +17,37 @@ struct Heard {
 };
 
 // Everything that must be asked inside the namespace.
-Result<HostState> read_inside(const DiscoverTarget& target, const Call& call, Heard& heard) {
+struct Inside {
+  HostState state;
+  std::map<std::uint32_t, ethtool::NicFacts> nics;
+  std::optional<Error> nics_unread;
+};
+Result<Inside> read_inside(const DiscoverTarget& target, const Call& call, Heard& heard) {
+  Inside out;
   HostWanted wanted;
   wanted.network = Wanted{.addresses = true, .routes = false, .rules = false};
   wanted.queueing = false;
-  wanted.offloads = false;
-  TRY(HostState state, read_host(wanted, {}, call));
-  if (target.listen.count() == 0 || !target.lldpd_socket.empty()) return state;
+  TRY(out.state, read_host(wanted, {}, call));
+  auto nics = ethtool::read_nics(out.state.network.links, call);
+  if (nics)
+    out.nics = *std::move(nics);
+  else
+    out.nics_unread = nics.error();
+  if (target.listen.count() == 0 || !target.lldpd_socket.empty()) return out;
   Call bounded = call;
   bounded.deadline = std::min(call.deadline, std::chrono::steady_clock::now() + target.listen);
   auto listener = LldpListener::open(call);
   if (!listener) {
     heard.failed = listener.error();
-    return state;
+    return out;
   }
   auto neighbours = listener->listen(bounded);
   if (!neighbours) return neighbours.error();
   heard.by_index = *std::move(neighbours);
-  return state;
+  return out;
 }
 
-DiscoveredPort port_of(const Link& link, const HostState& state, const HostFiles& files) {
+DiscoveredPort port_of(const Link& link, const Inside& inside, const HostFiles& files) {
   DiscoveredPort out;
   out.name = link.name;
   out.kind = link.kind;
@@ -47,8 +57,7 @@ DiscoveredPort port_of(const Link& link, const HostState& state, const HostFiles
   out.admin_up = link.admin_up;
   out.carrier = link.carrier;
   out.loopback = link.loopback;
-  if (const auto speed = state.speeds.find(link.index); speed != state.speeds.end())
-    out.speed = speed->second;
+  if (const auto nic = inside.nics.find(link.index); nic != inside.nics.end()) out.nic = nic->second;
   if (link.parent_bus == "pci") {
     out.pci = read_pci_function(files, link.parent_device);
     if (out.pci) {
@@ -56,7 +65,7 @@ DiscoveredPort port_of(const Link& link, const HostState& state, const HostFiles
       out.rdma_devices = out.pci->rdma_devices;
     }
   }
-  for (const InterfaceAddress& one : state.network.addresses)
+  for (const InterfaceAddress& one : inside.state.network.addresses)
     if (one.index == link.index && !is_link_local(one.prefix.address) && !is_loopback(one.prefix.address))
       out.addresses.push_back(one.prefix.text());
   return out;
@@ -120,13 +129,14 @@ void add_machine(const DiscoverTarget& target, const HostFiles& files, const Cal
 }  // namespace
 
 Result<DiscoveredHost> discover_host(const DiscoverTarget& target, const Call& call) {
-  std::optional<Result<HostState>> state;
+  std::optional<Result<Inside>> inside;
   Heard heard;
-  TRY_DONE(in_namespace(target.netns_path, [&] { state.emplace(read_inside(target, call, heard)); }));
-  if (!*state) return state->error();
+  TRY_DONE(in_namespace(target.netns_path, [&] { inside.emplace(read_inside(target, call, heard)); }));
+  if (!*inside) return inside->error();
   DiscoveredHost out;
   const HostFiles files(target.root);
-  if ((*state)->ethtool_unread) out.notes.push_back("speeds: " + (*state)->ethtool_unread->text());
+  if ((*inside)->nics_unread)
+    out.notes.push_back("link modes, rings, modules: " + (*inside)->nics_unread->text());
   std::map<std::string, LldpNeighbour> by_name;
   if (!target.lldpd_socket.empty()) {
     LldpdAnswer asked = ask_lldpd(target.lldpd_socket, call);
@@ -134,8 +144,8 @@ Result<DiscoveredHost> discover_host(const DiscoverTarget& target, const Call& c
     if (asked.why) out.notes.push_back("neighbours: " + asked.why->text());
   }
   if (heard.failed) out.notes.push_back("neighbours: " + heard.failed->text());
-  for (const Link& link : (*state)->network.links) {
-    DiscoveredPort port = port_of(link, **state, files);
+  for (const Link& link : (*inside)->state.network.links) {
+    DiscoveredPort port = port_of(link, **inside, files);
     if (const auto one = heard.by_index.find(link.index); one != heard.by_index.end())
       port.peer = one->second.text();
     if (const auto one = by_name.find(link.name); one != by_name.end()) port.peer = one->second.text();

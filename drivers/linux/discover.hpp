@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "drivers/linux/ethtool/inventory.hpp"
 #include "drivers/linux/host/facts.hpp"
 #include "drivers/linux/host/gpu.hpp"
 #include "drivers/linux/rdma/inventory.hpp"
@@ -31,11 +32,11 @@ struct DiscoveredPort {
   bool admin_up = false;
   bool carrier = false;
   bool loopback = false;
-  std::optional<std::uint32_t> speed;  // Mbit/s
+  ethtool::NicFacts nic;
   std::optional<PciFunction> pci;
   std::vector<std::string> rdma_devices;  // of its PCI function, or on it as Soft-RoCE is
-  std::vector<std::string> addresses;  // address/length, without link-local and loopback ones
-  std::string peer;                    // "leaf0:swp1" by LLDP; empty: not heard
+  std::vector<std::string> addresses;     // address/length, without link-local and loopback ones
+  std::string peer;                       // "leaf0:swp1" by LLDP; empty: not heard
 };
 
 struct DiscoveredGpu {

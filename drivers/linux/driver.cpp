@@ -136,8 +136,7 @@ Traits LinuxDriver::traits() const {
   Call call;
   call.deadline = std::chrono::steady_clock::now() + kProbe;
   auto entered = in_namespace(target_.netns_path, [&] {
-    auto found = probe_capabilities(target_.software_rate, named, call);
-    if (found) out.incapable = *std::move(found);
+    out.incapable = probe_capabilities(target_.software_rate, named, call);
     probe_parts(out, call);
   });
   for (const std::string& name : named)

@@ -22,8 +22,8 @@ struct LinuxTarget {
   // The ports' speeds and classes are made by software (veth): rate, class[*] and ecn-threshold are carried
   // by TBF and HTB. False: the ports' hardware has its own scheduler, which this driver leaves alone.
   bool software_rate = true;
-  // Leaves to look for by name, those that the intent wants: of kernel parameters, packages and services
-  // there are too many to read them all.
+  // Leaves to look for by name, those that the intent wants: of kernel parameters, packages, services,
+  // offloads there are too many to read them all.
   std::vector<Path> named;
   // Where /sys, /proc and /etc are found: another folder is a recorded machine, for tests.
   std::filesystem::path root = "/";

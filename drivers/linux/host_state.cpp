@@ -21,17 +21,6 @@ Result<Done> read_all_queueing(netlink::Socket& socket, HostState& out, const Ca
   return Done{};
 }
 
-Result<Done> read_ethtool(HostState& out, const HostWanted& wanted, const Call& call) {
-  TRY(Ethtool ethtool, Ethtool::open(call));
-  if (wanted.offloads) {
-    TRY(out.offloads, ethtool.offloads(call));
-  }
-  if (wanted.speeds) {
-    TRY(out.speeds, ethtool.speeds(call));
-  }
-  return Done{};
-}
-
 // The call itself ended: nothing more is to be read.
 bool is_over(const Error& error, const Call& call) {
   return error.kind == ErrorKind::cancelled || call.must_end(std::chrono::steady_clock::now());
@@ -61,11 +50,6 @@ Result<HostState> read_host(const HostWanted& wanted, const SysctlNames& sysctl_
     auto read = read_all_queueing(socket, out, call);
     if (!read && is_over(read.error(), call)) return read.error();
     if (!read) out.queueing_unread = read.error();
-  }
-  if (wanted.offloads || wanted.speeds) {
-    auto read = read_ethtool(out, wanted, call);
-    if (!read && is_over(read.error(), call)) return read.error();
-    if (!read) out.ethtool_unread = read.error();
   }
   if (sysctl_names)
     for (std::string& name : sysctl_names(out.network)) {

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "drivers/linux/ethtool.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "drivers/linux/port_scheduler.hpp"
 
@@ -19,18 +18,13 @@ struct HostState {
   std::map<std::uint32_t, PortQueueing> queueing;  // by interface index; only ports with a root qdisc of ours
                                                    // or of a kind that is understood
   std::map<std::uint32_t, std::uint64_t> ecn_thresholds;  // bytes
-  std::map<std::uint32_t, Offloads> offloads;
-  std::map<std::uint32_t, std::uint32_t> speeds;  // Mbit/s
   std::map<std::string, Result<std::string>> sysctls;
   std::optional<Error> queueing_unread;
-  std::optional<Error> ethtool_unread;
 };
 
 struct HostWanted {
   Wanted network;
   bool queueing = true;
-  bool offloads = true;
-  bool speeds = true;
 };
 
 // `sysctl_names` is asked for the parameters to read once the links are known (many are per interface).

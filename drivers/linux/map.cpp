@@ -16,9 +16,7 @@ constexpr RowId kAddress = row("interface[*]/address[*]");
 constexpr RowId kAdmin = row("interface[*]/admin");
 constexpr RowId kCarrier = row("interface[*]/carrier");
 constexpr RowId kMtu = row("interface[*]/mtu");
-constexpr RowId kOffload = row("interface[*]/offload[*]");
 constexpr RowId kRate = row("interface[*]/rate");
-constexpr RowId kSpeed = row("interface[*]/speed");
 constexpr RowId kClass = row("interface[*]/class[*]");
 constexpr RowId kClassDscp = row("interface[*]/class[*]/dscp");
 constexpr RowId kClassEcnMax = row("interface[*]/class[*]/ecn-max");
@@ -33,11 +31,13 @@ constexpr RowId kFibPaths = row("fib[*]/paths");
 constexpr RowId kRoute = row("route[*]");
 constexpr RowId kRule = row("rule[*]");
 
-constexpr RowId kWritten[] = {kAddress,      kAdmin,      kMtu,         kOffload,      kRate,
-                              kClass,        kClassDscp,  kClassEcnMax, kClassEcnMin,  kClassEcnProbability,
-                              kClassMaxRate, kClassShare, kClassStrict, kEcnThreshold, kRoute,
-                              kRule,         kSysctl};
-constexpr RowId kReadOnly[] = {kPort, kCarrier, kSpeed, kFib, kFibPaths};
+constexpr RowId kWritten[] = {kAddress,      kAdmin,       kMtu,
+                              kRate,         kClass,       kClassDscp,
+                              kClassEcnMax,  kClassEcnMin, kClassEcnProbability,
+                              kClassMaxRate, kClassShare,  kClassStrict,
+                              kEcnThreshold, kRoute,       kRule,
+                              kSysctl};
+constexpr RowId kReadOnly[] = {kPort, kCarrier, kFib, kFibPaths};
 constexpr RowId kScheduler[] = {kRate,         kClass,       kClassDscp,
                                 kClassEcnMax,  kClassEcnMin, kClassEcnProbability,
                                 kClassMaxRate, kClassShare,  kClassStrict};
@@ -53,16 +53,9 @@ void port_leaves(const Link& link, const HostState& state, const Scope& scope, T
   if (scope.wants(kAdmin)) tree.add(Path(kAdmin, {link.name}), Value::boolean(link.admin_up));
   if (scope.wants(kMtu)) tree.add(Path(kMtu, {link.name}), integer(link.mtu));
   if (scope.wants(kCarrier)) tree.add(Path(kCarrier, {link.name}), Value::boolean(link.carrier));
-  const auto speed = state.speeds.find(link.index);
-  if (scope.wants(kSpeed) && speed != state.speeds.end())
-    tree.add(Path(kSpeed, {link.name}), integer(speed->second));
   const auto ecn = state.ecn_thresholds.find(link.index);
   if (scope.wants(kEcnThreshold) && ecn != state.ecn_thresholds.end())
     tree.add(Path(kEcnThreshold, {link.name}), integer(ecn->second));
-  const auto offloads = state.offloads.find(link.index);
-  if (scope.wants(kOffload) && offloads != state.offloads.end())
-    for (const auto& [group, on] : offloads->second)
-      tree.add(Path(kOffload, {link.name, group}), Value::boolean(on));
 }
 
 void scheduler_leaves(const Link& link, const PortScheduler& scheduler, const Scope& scope,
@@ -296,8 +289,6 @@ HostWanted wanted_for(const Scope& scope) {
   out.network.routes = scope.wants(kRoute) || scope.wants(kFib) || scope.wants(kFibPaths);
   out.network.rules = scope.wants(kRule);
   out.queueing = any_wanted(scope, kScheduler) || scope.wants(kEcnThreshold);
-  out.offloads = scope.wants(kOffload);
-  out.speeds = scope.wants(kSpeed);
   return out;
 }
 
@@ -348,9 +339,6 @@ void leaves(const HostState& state, const Scope& scope, const std::set<std::stri
   if (state.queueing_unread)
     for (const RowId one : kScheduler)
       if (scope.wants(one)) unread.push_back(Unread{one, {}, *state.queueing_unread});
-  if (state.ethtool_unread)
-    for (const RowId one : {kOffload, kSpeed})
-      if (scope.wants(one)) unread.push_back(Unread{one, {}, *state.ethtool_unread});
 }
 
 std::vector<std::string> marker_notes(const HostState& state) {
@@ -423,10 +411,6 @@ Result<Done> change(Session& session, const Change& change) {
     case kMtu: {
       TRY(const std::uint64_t mtu, wanted_integer(change, 0x7FFFFFFF));
       return session.set_mtu(change.path.key(0), static_cast<std::uint32_t>(mtu));
-    }
-    case kOffload: {
-      TRY(const bool on, wanted_boolean(change));
-      return session.set_offload(change.path.key(0), change.path.key(1), on);
     }
     case kEcnThreshold: {
       std::optional<std::uint64_t> threshold;

@@ -53,7 +53,7 @@ Result<Done> change(Session& session, const Change& change);
 // A sysctl's name, when the change is of one.
 std::optional<std::string> sysctl_of(const Change& change);
 
-// The same in words of ip(8), tc(8), ethtool(8) and sysctl(8), for people.
+// The same in words of ip(8), tc(8) and sysctl(8), for people.
 std::vector<std::string> native(const ChangeSet& changes);
 
 }  // namespace lockstep::linux_map

@@ -1,4 +1,3 @@
-#include <linux/ethtool_netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 
@@ -8,7 +7,6 @@
 
 #include "drivers/linux/capabilities.hpp"
 #include "drivers/linux/ecn_marker.hpp"
-#include "drivers/linux/ethtool.hpp"
 #include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "drivers/linux/port_scheduler.hpp"
@@ -31,24 +29,6 @@ constexpr RowId kPriority = row("interface[*]/class[*]/priority");
 constexpr std::uint32_t kLoopback = 1;  // in every namespace: LOOPBACK_IFINDEX (net/net_namespace.h)
 constexpr std::string_view kOwnSchedulers =
     "this machine's ports have schedulers of their own; software ones are not used here";
-constexpr std::string_view kNotYet = ": the port can, this version of the linux driver does not set it";
-
-struct EthtoolQuestion {
-  RowId row;
-  std::uint8_t command;
-  std::string_view name;
-};
-constexpr EthtoolQuestion kEthtoolQuestions[] = {
-    {row("interface[*]/fec"), ETHTOOL_MSG_FEC_GET, "ethtool FEC get"},
-    {row("interface[*]/autoneg"), ETHTOOL_MSG_LINKMODES_SET, "ethtool link modes set"},
-    {row("interface[*]/speed"), ETHTOOL_MSG_LINKMODES_SET, "ethtool link modes set"},
-};
-
-std::string answer_text(const Link& port, std::string_view question, const Answer& answer) {
-  const std::string what = (port.kind.empty() ? "port" : port.kind) + ": " + std::string(question);
-  if (answer.code == 0) return what + std::string(kNotYet);
-  return to_error(answer, what).what;
-}
 
 // Tried for real, with all that a class's marker needs of RED (nodrop came with Linux 5.7).
 Result<Answer> try_red_on_loopback(const Call& call) {
@@ -87,23 +67,6 @@ const std::string& marker_reason() {
   return reason;
 }
 
-Result<Done> probe_ports(std::vector<Incapable>& out, const Call& call) {
-  TRY(Socket socket, Socket::open(NETLINK_ROUTE));
-  TRY(const auto links, read_links(socket, call));
-  auto ethtool = Ethtool::open(call);
-  for (const Link& port : links) {
-    for (const EthtoolQuestion& question : kEthtoolQuestions) {
-      std::string reason = ethtool ? std::string() : ethtool.error().text();
-      if (ethtool) {
-        TRY(const Answer answer, ethtool->probe(question.command, port.index, call));
-        reason = answer_text(port, question.name, answer);
-      }
-      out.push_back(Incapable{question.row, {port.name}, std::move(reason)});
-    }
-  }
-  return Done{};
-}
-
 }  // namespace
 
 std::string why_no_marking(RowId row, bool software_rate, const Call& call) {
@@ -114,10 +77,9 @@ std::string why_no_marking(RowId row, bool software_rate, const Call& call) {
   return marker_reason();
 }
 
-Result<std::vector<Incapable>> probe_capabilities(bool software_rate, const std::set<std::string>& sysctls,
-                                                  const Call& call) {
+std::vector<Incapable> probe_capabilities(bool software_rate, const std::set<std::string>& sysctls,
+                                          const Call& call) {
   std::vector<Incapable> out;
-  TRY_DONE(probe_ports(out, call));
   if (software_rate)
     out.push_back(
         {kPriority, {}, "an untagged packet carries no 802.1p priority, and HTB has no use for one"});

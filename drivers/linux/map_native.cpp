@@ -6,8 +6,6 @@
 namespace lockstep::linux_map {
 namespace {
 
-std::string on_off(Value value) { return value.as_boolean() ? "on" : "off"; }
-
 std::string join(const std::vector<std::string_view>& parts, std::string_view before) {
   std::string out;
   for (const std::string_view one : parts) out += std::string(before) + std::string(one);
@@ -78,8 +76,6 @@ std::string words(const Change& change) {
     case row("interface[*]/address[*]"):
       return "ip address " + std::string(change.want ? "add " : "del ") + std::string(change.path.key(1)) +
              " dev " + first;
-    case row("interface[*]/offload[*]"):
-      return "ethtool -K " + first + " " + std::string(change.path.key(1)) + " " + on_off(change.want);
     case row("interface[*]/rate"):
       if (!change.want) return "tc qdisc del dev " + first + " root";
       return "tc qdisc replace dev " + first + " root handle 4c53: tbf rate " + change.want.to_string() +

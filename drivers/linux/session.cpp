@@ -137,14 +137,6 @@ Result<Done> Session::remove_address(std::string_view port, const IpPrefix& pref
   return acknowledged(request, std::string(port) + " address " + prefix.text(), EADDRNOTAVAIL);
 }
 
-Result<Done> Session::set_offload(std::string_view port, std::string_view group, bool on) {
-  TRY(const std::uint32_t index, index_of(port));
-  if (!ethtool_) {
-    TRY(ethtool_, Ethtool::open(call_));
-  }
-  return ethtool_->set_offload(index, group, on, call_);
-}
-
 Result<Done> Session::set_route(std::uint32_t table, const IpPrefix& destination,
                                 const std::vector<Hop>& hops) {
   if (hops.empty()) return Error{ErrorKind::invalid_spec, route_name(table, destination) + ": no next hop"};

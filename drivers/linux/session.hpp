@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drivers/linux/ethtool/ethtool.hpp"
 #include "drivers/linux/host_state.hpp"
 
 namespace lockstep {
@@ -27,7 +28,6 @@ class Session {
   Result<Done> set_mtu(std::string_view port, std::uint32_t mtu);
   Result<Done> add_address(std::string_view port, const IpPrefix& prefix);
   Result<Done> remove_address(std::string_view port, const IpPrefix& prefix);
-  Result<Done> set_offload(std::string_view port, std::string_view group, bool on);
 
   // A hop as it is asked for: by name.
   struct Hop {

@@ -114,7 +114,7 @@ nlohmann::json port_json(const DiscoveredPort& port) {
                      {"adminUp", port.admin_up},
                      {"carrier", port.carrier},
                      {"addresses", port.addresses}};
-  if (port.speed) one["speedMbps"] = *port.speed;
+  if (port.nic.speed) one["speedMbps"] = *port.nic.speed;
   if (port.pci) one["pci"] = pci_json(*port.pci);
   one["rdmaDevices"] = port.rdma_devices;
   if (!port.peer.empty()) one["neighbour"] = port.peer;
@@ -177,7 +177,7 @@ std::string rdma_text(const DiscoveredDevice& found, const Terminal& terminal) {
 }  // namespace
 
 std::string speed_text(const DiscoveredPort& port) {
-  return port.speed ? format(BitRate{std::uint64_t{*port.speed} * 1'000'000}) : "";
+  return port.nic.speed ? format(BitRate{std::uint64_t{*port.nic.speed} * 1'000'000}) : "";
 }
 
 std::string discovery_text(const std::vector<DiscoveredDevice>& all, const Terminal& terminal) {

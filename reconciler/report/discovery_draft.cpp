@@ -68,7 +68,7 @@ void add_device(const DiscoveredDevice& found, const std::vector<DiscoveredDevic
     }
     interfaces += fmt::format("    - {{name: \"{}\"{}{}}}\n", port.name,
                               !port.rdma_devices.empty() ? ", rdma: true" : "",
-                              port.speed ? ", speed: " + speed_text(port) : "");
+                              port.nic.speed ? ", speed: " + speed_text(port) : "");
     if (!port.peer.empty()) add_cable({found.device, port.name}, port.peer, all, draft);
   }
   draft.sets[{found.role, interfaces}].push_back(found.device);

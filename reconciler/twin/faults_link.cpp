@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "drivers/linux/ethtool/map.hpp"
+#include "drivers/linux/ethtool/part.hpp"
 #include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/sysctl.hpp"
 #include "reconciler/twin/fault_kinds.hpp"
@@ -181,7 +183,10 @@ Result<FaultLines> break_offload(const FaultOrder& order) {
     return Error{ErrorKind::invalid_spec, "'" + state + "' is not on or off"};
   TRY(const Link link, port_of(order, order.argument(0)));
   return in_device(order, [&](Session& session) -> Result<FaultLines> {
-    TRY_DONE(session.set_offload(link.name, order.argument(1), state == "on"));
+    const Path leaf(ethtool_map::kOffload, {link.name, order.argument(1)});
+    const auto failed = make_ethtool_part({})->apply({{leaf, {}, Value::boolean(state == "on"), 0}},
+                                                     session.links(), order.call);
+    if (failed.front()) return *failed.front();
     return FaultLines{fmt::format("ethtool -K {} {} {}", link.name, order.argument(1), state)};
   });
 }

@@ -1,5 +1,5 @@
 // The leaves that an intent names of kinds of which a device has too many to read them all: kernel
-// parameters, packages, services. A driver is told of them when it is made.
+// parameters, packages, services, offloads. A driver is told of them when it is made.
 #pragma once
 
 #include <vector>

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "drivers/linux/driver.hpp"
-#include "drivers/linux/ethtool.hpp"
+#include "drivers/linux/ethtool/ethtool.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/vm/nic_lab.hpp"

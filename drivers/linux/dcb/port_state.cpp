@@ -1,7 +1,5 @@
 #include "drivers/linux/dcb/port_state.hpp"
 
-#include <linux/ethtool_netlink.h>
-
 #include <cerrno>
 
 namespace lockstep::dcb {
@@ -49,9 +47,9 @@ Result<PortState> Ports::read(const Link& port, const Call& call) {
 
 Result<std::string> Ports::why_no_pause(const Link& port, const Call& call) {
   if (!ethtool_) return ethtool_.error().text();
-  TRY(const Answer answer, ethtool_->probe(ETHTOOL_MSG_PAUSE_GET, port.index, call));
-  if (answer.code == 0) return std::string();
-  return netlink::to_error(answer, named(port, "ethtool pause get")).what;
+  TRY(const Ethtool::Read pause, ethtool_->read(ethtool::Kind::pause, port.index, call));
+  if (pause.answer.code == 0) return std::string();
+  return netlink::to_error(pause.answer, named(port, "ethtool pause get")).what;
 }
 
 Result<Done> Ports::set(Request request, std::string_view what, const Call& call, int harmless) {

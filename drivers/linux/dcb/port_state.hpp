@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "drivers/linux/dcb/port_classes.hpp"
-#include "drivers/linux/ethtool.hpp"
+#include "drivers/linux/ethtool/ethtool.hpp"
 #include "drivers/linux/kernel_state.hpp"
 
 namespace lockstep::dcb {

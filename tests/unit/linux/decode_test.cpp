@@ -7,7 +7,7 @@
 #include <functional>
 #include <random>
 
-#include "drivers/linux/ethtool.hpp"
+#include "drivers/linux/ethtool/ethtool.hpp"
 #include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "drivers/linux/lldp.hpp"
@@ -30,9 +30,6 @@ void decode_all(Bytes bytes) {
   (void)decode_qdisc(bytes);
   (void)decode_class(bytes);
   (void)decode_filter(bytes);
-  (void)decode_features(bytes);
-  (void)decode_feature_names(bytes);
-  (void)decode_pause(bytes);
   (void)decode_lldp(bytes);
   netlink::MessageWalk walk(bytes);
   for (netlink::Message message; walk.next(message);) (void)netlink::decode_answer(message);

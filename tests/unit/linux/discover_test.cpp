@@ -71,7 +71,7 @@ TEST_F(Discover, ANamespacesPortsAreTold) {
   ASSERT_NE(port, host->ports.end());
   EXPECT_EQ(port->kind, "veth");
   EXPECT_EQ(port->hardware_address, "02:00:00:00:00:07");
-  EXPECT_EQ(port->speed, 10000U);
+  EXPECT_EQ(port->nic.speed, 10000U);
   EXPECT_EQ(port->addresses, std::vector<std::string>{"10.64.0.1/31"});
   EXPECT_TRUE(port->carrier);
   EXPECT_TRUE(host->gpus.empty());

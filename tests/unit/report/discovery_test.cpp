@@ -23,7 +23,7 @@ std::vector<DiscoveredDevice> found() {
   port.driver = "mlx5_core";
   port.mtu = 9000;
   port.admin_up = port.carrier = true;
-  port.speed = 400000;
+  port.nic.speed = 400000;
   port.pci = function("0000:13:00.0", 0, 8);
   port.rdma_devices = {"mlx5_0"};
   port.peer = "leaf0:swp1";

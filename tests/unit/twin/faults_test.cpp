@@ -1,6 +1,7 @@
 #include "reconciler/twin/faults.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -10,6 +11,7 @@
 #include <fstream>
 
 #include "drivers/frr/state.hpp"
+#include "drivers/linux/ethtool/features.hpp"
 #include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/session.hpp"
 #include "drivers/linux/sysctl.hpp"
@@ -167,9 +169,11 @@ TEST_F(Faults, OffloadAndRateAreReadBack) {
   inside("gpu1", [](Session& session) {
     auto ethtool = Ethtool::open(soon());
     ASSERT_TRUE(ethtool);
-    const auto all = ethtool->offloads(soon());
-    ASSERT_TRUE(all);
-    EXPECT_FALSE(all->at(*session.index_of("rail0")).at("tso"));
+    const auto names = ethtool->names(ETH_SS_FEATURES, soon());
+    const auto all = ethtool->read_all(ethtool::Kind::features, soon());
+    ASSERT_TRUE(names && all);
+    const auto& features = std::get<ethtool::Features>(all->at(*session.index_of("rail0")));
+    EXPECT_EQ(ethtool::is_on("tso", features, *names), false);
   });
   expect_caused("slow-link", {"gpu1", "rail0", "20Mbps"});
   inside("gpu1", [](Session& session) {

@@ -1,0 +1,57 @@
+// ethtool over generic netlink, in the calling thread's network namespace: what ports have, read for all of
+// them in one dump or for one, and set in one request.
+//
+// Promises: a set is acknowledged by the kernel before the function returns; whether the port's driver did
+// what was asked is for the caller to read (some acknowledge and ignore, some round). Refuses: a kernel
+// without ethtool netlink (< 5.6), unsupported. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "drivers/linux/ethtool/messages.hpp"
+#include "drivers/linux/netlink_socket.hpp"
+
+namespace lockstep {
+
+using FactsByPort = std::map<std::uint32_t, ethtool::Facts>;  // by interface index
+
+class Ethtool {
+ public:
+  static Result<Ethtool> open(const Call& call);
+
+  // Of all ports in one dump; those that have nothing of the kind are left out. One port that fails (its
+  // driver resets it) fails the dump.
+  Result<FactsByPort> read_all(ethtool::Kind kind, const Call& call);
+  // Of one port, or the kernel's answer why not.
+  struct Read {
+    netlink::Answer answer;
+    std::optional<ethtool::Facts> facts;
+  };
+  Result<Read> read(ethtool::Kind kind, std::uint32_t index, const Call& call);
+  // Names of a string set (ETH_SS_FEATURES, ETH_SS_LINK_MODES) by position, the same for all ports.
+  Result<std::vector<std::string>> names(std::uint32_t set, const Call& call);
+
+  // To be filled by ethtool::put_*(). Sent empty it sets nothing, and the kernel says whether the port could.
+  netlink::Request set_request(ethtool::Kind kind, std::uint32_t index) const;
+  Result<netlink::Answer> change(netlink::Request& request, const Call& call);
+
+  // Mbit/s of the ports that tell.
+  Result<std::map<std::uint32_t, std::uint32_t>> speeds(const Call& call);
+  // 802.3x global pause as configured, on: in either direction. Ports without it are left out.
+  Result<std::map<std::uint32_t, bool>> pauses(const Call& call);
+  Result<Done> set_pause(std::uint32_t index, bool on, const Call& call);  // in both directions
+
+ private:
+  Ethtool(netlink::Socket socket, std::uint16_t family) : socket_(std::move(socket)), family_(family) {}
+
+  netlink::Socket socket_;
+  std::uint16_t family_;
+};
+
+}  // namespace lockstep

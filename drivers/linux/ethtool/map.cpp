@@ -1,0 +1,319 @@
+#include "drivers/linux/ethtool/map.hpp"
+
+#include <algorithm>
+
+namespace lockstep::ethtool_map {
+namespace {
+
+using ethtool::Facts;
+using ethtool::Kind;
+
+constexpr RowId kAutoneg = row("interface[*]/autoneg");
+constexpr RowId kFec = row("interface[*]/fec");
+constexpr RowId kSpeed = row("interface[*]/speed");
+constexpr RowId kRing = row("interface[*]/ring[*]");
+constexpr RowId kChannels = row("interface[*]/channels[*]");
+constexpr RowId kAdaptive = row("interface[*]/coalescing/adaptive[*]");
+constexpr RowId kTime = row("interface[*]/coalescing/time[*]");
+constexpr RowId kFrames = row("interface[*]/coalescing/frames[*]");
+
+struct NumberLeaf {
+  RowId row;
+  std::string_view key;
+  Kind kind;
+  std::string_view option;  // of ethtool(8)
+  std::uint16_t attribute;
+  std::uint16_t max = 0;  // the attribute that bounds it; 0: none does
+};
+constexpr NumberLeaf kNumbers[] = {
+    {kRing, "rx", Kind::rings, "rx", ETHTOOL_A_RINGS_RX, ETHTOOL_A_RINGS_RX_MAX},
+    {kRing, "tx", Kind::rings, "tx", ETHTOOL_A_RINGS_TX, ETHTOOL_A_RINGS_TX_MAX},
+    {kChannels, "combined", Kind::channels, "combined", ETHTOOL_A_CHANNELS_COMBINED_COUNT,
+     ETHTOOL_A_CHANNELS_COMBINED_MAX},
+    {kChannels, "rx", Kind::channels, "rx", ETHTOOL_A_CHANNELS_RX_COUNT, ETHTOOL_A_CHANNELS_RX_MAX},
+    {kChannels, "tx", Kind::channels, "tx", ETHTOOL_A_CHANNELS_TX_COUNT, ETHTOOL_A_CHANNELS_TX_MAX},
+    {kAdaptive, "rx", Kind::coalescing, "adaptive-rx", ETHTOOL_A_COALESCE_USE_ADAPTIVE_RX},
+    {kAdaptive, "tx", Kind::coalescing, "adaptive-tx", ETHTOOL_A_COALESCE_USE_ADAPTIVE_TX},
+    {kTime, "rx", Kind::coalescing, "rx-usecs", ETHTOOL_A_COALESCE_RX_USECS},
+    {kTime, "tx", Kind::coalescing, "tx-usecs", ETHTOOL_A_COALESCE_TX_USECS},
+    {kFrames, "rx", Kind::coalescing, "rx-frames", ETHTOOL_A_COALESCE_RX_MAX_FRAMES},
+    {kFrames, "tx", Kind::coalescing, "tx-frames", ETHTOOL_A_COALESCE_TX_MAX_FRAMES},
+};
+
+const NumberLeaf* number_leaf(Path leaf) {
+  for (const NumberLeaf& one : kNumbers)
+    if (one.row == leaf.row() && one.key == leaf.key(1)) return &one;
+  return nullptr;
+}
+
+// ethtool(8)'s option that shows a kind, and the one that sets it.
+struct Options {
+  std::string_view show;
+  std::string_view set;
+};
+Options options_of(Kind kind) {
+  switch (kind) {
+    case Kind::rings: return {"-g", "-G"};
+    case Kind::channels: return {"-l", "-L"};
+    case Kind::coalescing: return {"-c", "-C"};
+    case Kind::fec: return {"--show-fec", "--set-fec"};
+    case Kind::features: return {"-k", "-K"};
+    default: return {"", "-s"};
+  }
+}
+
+std::string shown_by(Kind kind, std::string_view port) {
+  const std::string option(options_of(kind).show);
+  return " (ethtool " + option + (option.empty() ? "" : " ") + std::string(port) + ")";
+}
+
+std::string value_words(Value value) {
+  if (value.kind() != Value::Kind::boolean) return value.to_string();
+  return value.as_boolean() ? "on" : "off";
+}
+
+// "ring[rx] 1000", "offload[tso] on".
+std::string asked(const Change& change) {
+  const std::string whole = change.path.text();
+  return whole.substr(whole.find('/') + 1) + " " + value_words(change.want);
+}
+
+Value number_value(const NumberLeaf& leaf, const ethtool::Numbers& numbers) {
+  const auto found = numbers.find(leaf.attribute);
+  if (found == numbers.end()) return {};
+  return leaf.row == kAdaptive ? Value::boolean(found->second != 0) : Value::integer(found->second);
+}
+
+Value offload_value(std::string_view word, const Facts& facts, const Names& names) {
+  const auto on = ethtool::is_on(word, std::get<ethtool::Features>(facts), names.features);
+  return on ? Value::boolean(*on) : Value{};
+}
+
+std::string no_such(const NumberLeaf& leaf, const Link& port) {
+  return (port.kind.empty() ? "port" : port.kind) + ": ethtool " + std::string(options_of(leaf.kind).show) +
+         " tells no " + std::string(leaf.option);
+}
+
+std::string no_feature(std::string_view word) {
+  return "this kernel has no feature '" + std::string(word) + "' (ethtool -k)";
+}
+
+Result<Done> check_number(const Change& change, const Link& port, const ethtool::Numbers& numbers) {
+  const NumberLeaf* const leaf = number_leaf(change.path);
+  if (leaf == nullptr) return Error{ErrorKind::unsupported, change.path.text() + ": ethtool has none such"};
+  if (!number_value(*leaf, numbers)) return Error{ErrorKind::unsupported, no_such(*leaf, port)};
+  if (leaf->row == kAdaptive) return Done{};
+  constexpr std::int64_t kMax = 0xFFFFFFFF;
+  if (change.want.as_integer() < 0 || change.want.as_integer() > kMax)
+    return Error{ErrorKind::invalid_spec, change.path.text() + " takes a number from 0 to 4294967295"};
+  const auto bound = numbers.find(leaf->max);
+  if (leaf->max != 0 && bound != numbers.end() && change.want.as_integer() > bound->second)
+    return Error{ErrorKind::refused, asked(change) + ": " + port.name + " takes at most " +
+                                         std::to_string(bound->second) + shown_by(leaf->kind, port.name)};
+  return Done{};
+}
+
+Result<Done> check_speed(const Change& change, const Link& port, const ethtool::LinkModes& link,
+                         const Names& names) {
+  const auto speeds = ethtool::speeds_of(link.supported, names.link_modes);
+  const auto is_wanted = [&](std::uint32_t one) { return one == change.want.as_integer(); };
+  // One that tells no modes (virtio_net) may take any speed.
+  if (speeds.empty() || std::ranges::any_of(speeds, is_wanted)) return Done{};
+  std::string those;
+  for (const std::uint32_t one : speeds) those += (those.empty() ? "" : ", ") + std::to_string(one);
+  return Error{ErrorKind::refused, asked(change) + ": " + port.name + " has link modes of " + those +
+                                       " Mbit/s" + shown_by(Kind::link, port.name)};
+}
+
+Result<Done> check_offload(const Change& change, const Link& port, const Facts& facts, const Names& names) {
+  const std::string_view word = change.path.key(1);
+  const auto& features = std::get<ethtool::Features>(facts);
+  if (!ethtool::is_known(word, names.features)) return Error{ErrorKind::unsupported, no_feature(word)};
+  if (offload_value(word, facts, names) == change.want ||
+      !ethtool::changeable(word, features, names.features).empty())
+    return Done{};
+  return Error{ErrorKind::unsupported,
+               asked(change) + ": fixed in this port" + shown_by(Kind::features, port.name)};
+}
+
+// What a value of the row has to be.
+struct Form {
+  Value::Kind kind;
+  std::string_view words;
+};
+Form form_of(RowId id) {
+  switch (schema_row(id).type) {
+    case LeafType::boolean: return {Value::Kind::boolean, "true or false"};
+    case LeafType::integer: return {Value::Kind::integer, "a number"};
+    default: return {Value::Kind::text, "a word"};
+  }
+}
+
+// A told speed is the link's, which follows a change in its own time: only what can't become the wanted one
+// counts.
+std::optional<std::string> speed_taken(const Change& change, const Facts& before, const Facts& after,
+                                       const Names& names) {
+  const auto& now = std::get<ethtool::LinkModes>(after);
+  const auto wanted = static_cast<std::uint32_t>(change.want.as_integer());
+  if (now.autoneg) {
+    const auto advertised = ethtool::speeds_of(now.advertised, names.link_modes);
+    if (advertised == std::vector{wanted}) return std::nullopt;
+    std::string those = "the port advertises";
+    for (const std::uint32_t one : advertised) those += " " + std::to_string(one);
+    return those;
+  }
+  if (!now.speed || *now.speed == wanted || now.speed == std::get<ethtool::LinkModes>(before).speed)
+    return std::nullopt;
+  return "the port took " + std::to_string(*now.speed);
+}
+
+void put_offloads(const std::vector<const Change*>& changes, const Facts& facts, const Names& names,
+                  netlink::Request& request) {
+  std::map<std::string, bool> by_name;
+  for (const Change* const one : changes)
+    for (std::string& name :
+         ethtool::changeable(one->path.key(1), std::get<ethtool::Features>(facts), names.features))
+      by_name.insert_or_assign(std::move(name), one->want.as_boolean());
+  ethtool::put_features(request, by_name);
+}
+
+}  // namespace
+
+std::vector<RowId> rows() {
+  return {kAutoneg, kSpeed, kFec, kRing, kChannels, kAdaptive, kTime, kFrames, kOffload};
+}
+
+Kind kind_of(RowId id) {
+  switch (id) {
+    case kAutoneg:
+    case kSpeed: return Kind::link;
+    case kFec: return Kind::fec;
+    case kRing: return Kind::rings;
+    case kChannels: return Kind::channels;
+    case kOffload: return Kind::features;
+    default: return Kind::coalescing;
+  }
+}
+
+std::vector<Leaf> leaves(std::string_view port, Kind kind, const Facts& facts, const Names& names) {
+  std::vector<Leaf> out;
+  const auto add = [&](Path path) {
+    if (const Value value = value_of(path, facts, names)) out.push_back({.path = path, .value = value});
+  };
+  if (kind == Kind::link) {
+    add(Path(kAutoneg, {port}));
+    add(Path(kSpeed, {port}));
+  }
+  if (kind == Kind::fec) add(Path(kFec, {port}));
+  if (kind == Kind::features)
+    for (const std::string& word : names.offloads) add(Path(kOffload, {port, word}));
+  for (const NumberLeaf& one : kNumbers)
+    if (one.kind == kind) add(Path(one.row, {port, one.key}));
+  return out;
+}
+
+Value value_of(Path leaf, const Facts& facts, const Names& names) {
+  switch (leaf.row()) {
+    case kAutoneg: return Value::boolean(std::get<ethtool::LinkModes>(facts).autoneg);
+    case kSpeed: {
+      const auto speed = std::get<ethtool::LinkModes>(facts).speed;
+      return speed ? Value::integer(*speed) : Value{};
+    }
+    case kFec: {
+      const std::string words = ethtool::words_of(std::get<ethtool::Fec>(facts));
+      return words.empty() ? Value{} : Value::text(words);
+    }
+    case kOffload: return offload_value(leaf.key(1), facts, names);
+    default: {
+      const NumberLeaf* const number = number_leaf(leaf);
+      return number == nullptr ? Value{} : number_value(*number, std::get<ethtool::Numbers>(facts));
+    }
+  }
+}
+
+std::vector<Incapable> lacking(const Link& port, Kind kind, const Facts& facts, const Names& names) {
+  std::vector<Incapable> out;
+  for (const NumberLeaf& one : kNumbers)
+    if (one.kind == kind && !number_value(one, std::get<ethtool::Numbers>(facts)))
+      out.push_back({one.row, {port.name, std::string(one.key)}, no_such(one, port)});
+  if (kind == Kind::features)
+    for (const std::string& word : names.offloads)
+      if (!ethtool::is_known(word, names.features))
+        out.push_back({kOffload, {port.name, word}, no_feature(word)});
+  return out;
+}
+
+Result<Done> check(const Change& change, const Link& port, const Facts& facts, const Names& names) {
+  const RowId id = change.path.row();
+  if (change.want.kind() != form_of(id).kind)
+    return Error{ErrorKind::invalid_spec,
+                 change.path.text() + " takes " + std::string(form_of(id).words) + ", and can't be unset"};
+  switch (kind_of(id)) {
+    case Kind::link:
+      return id == kSpeed ? check_speed(change, port, std::get<ethtool::LinkModes>(facts), names) : Done{};
+    case Kind::fec: {
+      netlink::Request trial(0, 0);
+      if (ethtool::put_fec(trial, change.want.as_text())) return Done{};
+      return Error{ErrorKind::invalid_spec, change.path.text() + " takes auto, off, rs or baser"};
+    }
+    case Kind::features: return check_offload(change, port, facts, names);
+    default: return check_number(change, port, std::get<ethtool::Numbers>(facts));
+  }
+}
+
+void put(const std::vector<const Change*>& changes, const Facts& facts, const Names& names,
+         netlink::Request& request) {
+  if (kind_of(changes.front()->path.row()) == Kind::features)
+    return put_offloads(changes, facts, names, request);
+  for (const Change* const one : changes) {
+    const Value want = one->want;
+    switch (one->path.row()) {
+      case kAutoneg: request.put_number(ETHTOOL_A_LINKMODES_AUTONEG, std::uint8_t{want.as_boolean()}); break;
+      case kSpeed:
+        request.put_number(ETHTOOL_A_LINKMODES_SPEED, static_cast<std::uint32_t>(want.as_integer()));
+        break;
+      case kFec: ethtool::put_fec(request, want.as_text()); break;
+      default: {
+        const NumberLeaf* const leaf = number_leaf(one->path);
+        const bool flag = want.kind() == Value::Kind::boolean;
+        ethtool::put_number(
+            request, leaf->kind, leaf->attribute,
+            flag ? std::uint32_t{want.as_boolean()} : static_cast<std::uint32_t>(want.as_integer()));
+      }
+    }
+  }
+}
+
+std::optional<Error> difference(const Change& change, const Facts& before, const Facts& after,
+                                const Names& names) {
+  const RowId id = change.path.row();
+  std::optional<std::string> taken;
+  if (id == kSpeed) {
+    taken = speed_taken(change, before, after, names);
+  } else if (const Value have = value_of(change.path, after, names); have != change.want) {
+    const bool kept = have == value_of(change.path, before, names);
+    taken = kept ? "the kernel acknowledged it and left it as it was, " + value_words(have)
+                 : "the port took " + value_words(have);
+    if (id == kOffload) *taken += ": another offload or the device forbids it";
+  }
+  if (!taken) return std::nullopt;
+  return Error{ErrorKind::refused, asked(change) + ": " + *taken + shown_by(kind_of(id), change.path.key(0))};
+}
+
+std::string native(const Change& change) {
+  const RowId id = change.path.row();
+  const std::string port(change.path.key(0));
+  std::string option;
+  switch (id) {
+    case kAutoneg: option = "autoneg"; break;
+    case kSpeed: option = "speed"; break;
+    case kFec: option = "encoding"; break;
+    case kOffload: option = change.path.key(1); break;
+    default:
+      if (const NumberLeaf* const leaf = number_leaf(change.path)) option = leaf->option;
+  }
+  return "ethtool " + std::string(options_of(kind_of(id)).set) + " " + port + " " + option + " " +
+         value_words(change.want);
+}
+
+}  // namespace lockstep::ethtool_map

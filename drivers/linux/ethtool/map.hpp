@@ -1,0 +1,56 @@
+// The map between leaves and what ethtool tells of one port: the only place of this part that names rows.
+//
+// Promises: value_of() and put() are inverses: the value that was put into a request is the one that the port
+// then tells, or difference() says what it took instead. Speed is what the link has; where the port
+// negotiates, setting it limits what is advertised. Refuses, before anything is sent: a value of the wrong
+// form, none, more than the port says that it takes, a speed that none of its modes has.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "drivers/driver.hpp"
+#include "drivers/linux/ethtool/features.hpp"
+#include "drivers/linux/kernel_state.hpp"
+#include "specs/model/diff.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep::ethtool_map {
+
+inline constexpr RowId kOffload = row("interface[*]/offload[*]");
+
+std::vector<RowId> rows();
+ethtool::Kind kind_of(RowId row);  // of one of rows()
+
+// What is the same for all ports: the kernel's names, and the offloads that are looked for.
+struct Names {
+  ethtool::FeatureNames features;
+  std::vector<std::string> link_modes;
+  std::set<std::string, std::less<>> offloads{std::begin(ethtool::kUsualOffloads),
+                                              std::end(ethtool::kUsualOffloads)};
+};
+
+// All leaves of a kind. A number that the port has not is not there.
+std::vector<Leaf> leaves(std::string_view port, ethtool::Kind kind, const ethtool::Facts& facts,
+                         const Names& names);
+Value value_of(Path leaf, const ethtool::Facts& facts, const Names& names);
+
+// Single leaves that a port which has the kind has not ("port: ethtool -l tells no rx").
+std::vector<Incapable> lacking(const Link& port, ethtool::Kind kind, const ethtool::Facts& facts,
+                               const Names& names);
+
+// Whether the port, as it is, can be asked for it.
+Result<Done> check(const Change& change, const Link& port, const ethtool::Facts& facts, const Names& names);
+// Changes of one kind of one port that passed check(), into one request.
+void put(const std::vector<const Change*>& changes, const ethtool::Facts& facts, const Names& names,
+         netlink::Request& request);
+// Why the change, which the kernel acknowledged, is not what the port has. None: it is.
+std::optional<Error> difference(const Change& change, const ethtool::Facts& before,
+                                const ethtool::Facts& after, const Names& names);
+
+// In words of ethtool(8).
+std::string native(const Change& change);
+
+}  // namespace lockstep::ethtool_map
