@@ -134,7 +134,8 @@ Result<Receipt> SimulatedDevice::apply_all(const ChangeSet& changes, const Guard
 }
 
 bool SimulatedDevice::write(const Change& change) {
-  if (!is_writable(schema_row(change.path.row()))) return false;
+  const bool refused = std::find(refuses.begin(), refuses.end(), change.path.row()) != refuses.end();
+  if (refused || !is_writable(schema_row(change.path.row()))) return false;
   ++writes_;
   if (change.want)
     tree_.set(change.path, change.want);

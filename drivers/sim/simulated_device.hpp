@@ -68,6 +68,7 @@ class SimulatedDevice final : public Driver {
   SimulatedFaults faults;
   std::vector<RowId> rows;  // carried; empty: all of the schema
   std::vector<Incapable> incapable;
+  std::vector<RowId> refuses;  // rows that it says it can write, and does not
   bool undoes_itself = false;
   bool unreachable = false;  // every call is transient
   std::string driver_name = "sim";

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "reconciler/engine/effects.hpp"
+#include "reconciler/engine/link_ends.hpp"
 #include "reconciler/engine/runner.hpp"
 #include "reconciler/engine/windows.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -84,11 +85,12 @@ class Application {
       answered_ = false;
       runner.run_wave(wave);
       if (stop_.stop_requested()) break;
+      const bool failed = runner.wave_failed(wave);
+      if (failed) even_out(runner);
       const std::vector<Step> written = runner.written();
       const bool last = wave == waves;
       if (const std::vector<Step> touched = with_remedies(written, wave); !touched.empty())
         settle(touched, last);
-      const bool failed = runner.wave_failed(wave);
       if (failed && !last)
         runner.skip_from(wave + 1, StepState::skipped, "wave " + std::to_string(wave) + " did not succeed");
       if ((last || failed || is_live(wave)) && !pass_gate(runner, wave)) break;
@@ -228,47 +230,74 @@ class Application {
     return false;
   }
 
-  // The planned reverse: a plan from what is to what was, under the same rules, applied, verified and
-  // measured.
-  // True: all is as it was.
+  // A plan from what is to what was before some steps, under the same rules, carried through.
+  struct Reverse {
+    Plan plan;
+    std::uint64_t change = 0;  // of the journal; 0: it was not begun
+    std::vector<StepResult> steps;
+    bool whole = false;
+  };
+  Reverse reverse(std::vector<Step> written, const std::vector<DeviceState>& now, const std::string& reason) {
+    Reverse out;
+    Plan done;
+    done.steps = std::move(written);
+    const UndoInput back = undo_of(done, fleet_, now, options_.policy_for);
+    report_.notes.insert(report_.notes.end(), back.left_out.begin(), back.left_out.end());
+    Result<Plan> planned = make_plan(back.input);
+    if (!planned) {
+      report_.notes.push_back("the reverse can't be planned: " + planned.error().text());
+      return out;
+    }
+    out.plan = std::move(*planned);
+    // Never held back but by what protects the path to the device.
+    for (Step& step : out.plan.steps)
+      std::erase_if(step.holds, [](const Hold& hold) { return hold.kind != Hold::Kind::management; });
+    const auto begun = ledger_.begin(out.plan, options_.author, reason);
+    if (!begun) {
+      report_.notes.push_back(begun.error().text());
+      return out;
+    }
+    out.change = *begun;
+    Runner runner(fleet_, executor_, ledger_, out.plan, out.change, options_, progress_, {});
+    for (std::uint32_t wave = 1; wave <= out.plan.waves(); ++wave) runner.run_wave(wave);
+    out.steps = runner.results();
+    out.whole =
+        back.left_out.empty() && std::all_of(out.steps.begin(), out.steps.end(), [](const StepResult& one) {
+          return one.state == StepState::done || one.state == StepState::nothing_to_do;
+        });
+    return out;
+  }
+
+  // A cable of which one end did not take its part is as it was, at both ends.
+  void even_out(const Runner& runner) {
+    const std::vector<Step> short_of = half_done(plan_, runner.results(), fleet_);
+    if (short_of.empty() || runner.written().empty()) return;
+    const std::vector<DeviceState> now = effects_.look_well(joined(runner.written(), short_of));
+    const UnevenEnds uneven = uneven_ends(plan_, runner.results(), fleet_, now);
+    report_.notes.insert(report_.notes.end(), uneven.notes.begin(), uneven.notes.end());
+    if (uneven.take_back.empty()) return;
+    if (progress_.phase) progress_.phase("even out");
+    const Reverse back =
+        reverse(uneven.take_back, now, "both ends of a cable alike: of change " + changes_text());
+    if (!back.whole) report_.notes.push_back("a cable is left with ends that differ");
+    if (back.change != 0) note(ledger_.end(back.change, back.whole ? "undone" : "undo failed"));
+  }
+
+  // The planned reverse of all that was written, verified and measured. True: all is as it was.
   bool undo(const std::vector<Step>& written, const std::vector<Step>& not_done) {
     if (progress_.phase) progress_.phase("undo");
     effects_.hold_out();
-    Plan done;
-    done.steps = written;
     report_.verdict = ApplyVerdict::undo_failed;
-    report_.undo = Plan{};
-    const std::vector<DeviceState> now = effects_.look_well(written);
-    const UndoInput back = undo_of(done, fleet_, now, options_.policy_for);
-    report_.notes.insert(report_.notes.end(), back.left_out.begin(), back.left_out.end());
-    Result<Plan> reverse = make_plan(back.input);
-    if (!reverse) {
-      report_.notes.push_back("the reverse can't be planned: " + reverse.error().text());
-      return false;
-    }
-    report_.undo = std::move(*reverse);
-    // Never held back but by what protects the path to the device.
-    for (Step& step : report_.undo->steps)
-      std::erase_if(step.holds, [](const Hold& hold) { return hold.kind != Hold::Kind::management; });
-    const auto begun = ledger_.begin(*report_.undo, options_.author, "undo of change " + changes_text());
-    if (!begun) {
-      report_.notes.push_back(begun.error().text());
-      return false;
-    }
-    Runner reverse_runner(fleet_, executor_, ledger_, *report_.undo, *begun, options_, progress_, {});
-    for (std::uint32_t wave = 1; wave <= report_.undo->waves(); ++wave) reverse_runner.run_wave(wave);
-    report_.undo_steps = reverse_runner.results();
-    const bool whole =
-        back.left_out.empty() &&
-        std::all_of(report_.undo_steps.begin(), report_.undo_steps.end(), [](const StepResult& one) {
-          return one.state == StepState::done || one.state == StepState::nothing_to_do;
-        });
+    Reverse back = reverse(written, effects_.look_well(written), "undo of change " + changes_text());
+    report_.undo = std::move(back.plan);
+    report_.undo_steps = std::move(back.steps);
+    if (back.change == 0) return false;
     settle(written, false);
     if (const auto again =
             measure(blast_radius(written, fleet_.wiring()), blast_radius(not_done, fleet_.wiring())))
       report_.gate_after_undo = again->gate;
-    if (whole && report_.effects.empty()) report_.verdict = ApplyVerdict::undone;
-    note(ledger_.end(*begun, std::string(to_string(report_.verdict))));
+    if (back.whole && report_.effects.empty()) report_.verdict = ApplyVerdict::undone;
+    note(ledger_.end(back.change, std::string(to_string(report_.verdict))));
     return report_.verdict == ApplyVerdict::undone;
   }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reconciler/engine/met.hpp"
 #include "reconciler/engine/runner.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -22,10 +23,6 @@ inline std::map<Path, Value> ends_of(const Step& step) {
   std::map<Path, Value> ends;
   for (const PlannedChange& change : step.changes) ends[change.path] = change.want;
   return ends;
-}
-
-inline bool is_met(Path path, Value want, Value have) {
-  return want ? satisfies(path.row(), want, have) : !have;
 }
 
 struct Runner::Missing {

@@ -61,6 +61,7 @@ void World::join(const std::string& a, const std::string& a_port, const std::str
     Tree& want = places_.at(name).intent->want;
     want.set(leaf("interface[" + port + "]/mtu"), Value::integer(host ? 9000 : 9216));
     want.set(leaf("interface[" + port + "]/admin"), Value::boolean(true));
+    want.set(leaf("interface[" + port + "]/pfc"), Value::set({"3"}));
     if (host) {
       want.set(leaf("interface[" + port + "]/address[10.0.0.1/31]"), Value::present());
       want.set(leaf("route[" + port + ":10.0.0.0/8]"), Value::set({"via 10.0.0.0 dev " + port}));

@@ -1,0 +1,98 @@
+#include "reconciler/engine/link_ends.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "reconciler/engine/met.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr bool is_of_both_ends(const Row& row) { return row.peer_order == PeerOrder::receiver_first; }
+
+// Refers to, or is committed with, a row that must agree: at most as many rounds as there are rows.
+constexpr std::array<bool, kSchema.size()> kMustAgree = [] {
+  std::array<bool, kSchema.size()> out{};
+  const auto joins = [](const Row& row, const Row& other) {
+    return row.refers_to == other.pattern || (!row.commit.empty() && row.commit == other.commit);
+  };
+  for (std::size_t i = 0; i < kSchema.size(); ++i) out[i] = is_of_both_ends(kSchema[i]);
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (std::size_t i = 0; i < kSchema.size(); ++i)
+      for (std::size_t j = 0; j < kSchema.size() && !out[i]; ++j)
+        if (out[j] && joins(kSchema[i], kSchema[j])) grew = out[i] = true;
+  }
+  return out;
+}();
+
+std::optional<std::uint32_t> cable_of(const Step& step, const PlannedChange& change, const Wiring& wiring) {
+  if (!must_agree(change.path.row()) || change.path.key_count() == 0) return std::nullopt;
+  return wiring.cable_at(step.device, change.path.key(0));
+}
+
+// A step that waits for a window or a person's word is not done by plan, not by failure.
+bool fell_short(const StepResult& result) {
+  if (result.state == StepState::skipped) return !result.waits;
+  return result.state == StepState::failed || result.state == StepState::undone;
+}
+
+}  // namespace
+
+bool must_agree(RowId row) { return kMustAgree[row]; }
+
+std::vector<Step> half_done(const Plan& plan, const std::vector<StepResult>& results, const Fleet& fleet) {
+  std::vector<Step> out;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Step& step = plan.steps[i];
+    if (fell_short(results[i]) && step.remedy.empty() &&
+        std::any_of(step.changes.begin(), step.changes.end(), [&](const PlannedChange& change) {
+          return cable_of(step, change, fleet.wiring()).has_value();
+        }))
+      out.push_back(step);
+  }
+  return out;
+}
+
+UnevenEnds uneven_ends(const Plan& plan, const std::vector<StepResult>& results, const Fleet& fleet,
+                       const std::vector<DeviceState>& now) {
+  UnevenEnds out;
+  std::map<std::uint32_t, std::string> uneven;  // by cable: the port that did not take its part
+  for (const Step& step : half_done(plan, results, fleet)) {
+    const auto device = fleet.find(step.device);
+    if (!device || *device >= now.size()) continue;
+    const DeviceState& state = now[*device];
+    for (const PlannedChange& change : step.changes) {
+      const auto cable = cable_of(step, change, fleet.wiring());
+      if (!cable || change.transient) continue;
+      const std::string port = step.device + ":" + std::string(change.path.key(0));
+      if (!state.reachable || is_unread(state.observation.unread, change.path))
+        out.notes.push_back(port + " can't be read: the other end of its cable is left as it is");
+      else if (!is_met(change.path, change.want, state.observation.have.value(change.path)))
+        uneven.emplace(*cable, port);
+    }
+  }
+  std::map<std::string, std::string> taken;  // by port that was written: the one that it is taken back for
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].writes == 0) continue;
+    Step part = plan.steps[i];
+    std::erase_if(part.changes, [&](const PlannedChange& change) {
+      const auto cable = cable_of(part, change, fleet.wiring());
+      return !cable || !uneven.contains(*cable);
+    });
+    for (const PlannedChange& change : part.changes)
+      taken.emplace(part.device + ":" + std::string(change.path.key(0)),
+                    uneven.at(*cable_of(part, change, fleet.wiring())));
+    if (!part.changes.empty()) out.take_back.push_back(std::move(part));
+  }
+  for (const auto& [port, refuser] : taken)
+    if (port != refuser)
+      out.notes.push_back("what was written at " + port + " is taken back: " + refuser +
+                          ", the other end of its cable, did not take its part");
+  std::sort(out.notes.begin(), out.notes.end());
+  out.notes.erase(std::unique(out.notes.begin(), out.notes.end()), out.notes.end());
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,109 @@
+// A device that refuses its part of a link's change: both ends are alike in the end, or it is said why not.
+#include "reconciler/engine/link_ends.hpp"
+
+#include "cluster.hpp"
+
+namespace lockstep {
+namespace {
+
+Value priorities(std::vector<std::string> words) { return Value::set(std::move(words)); }
+
+// Two hosts under one leaf, lossless at both ends of both cables; the leaf's frames grow too.
+struct Rails {
+  Rails() {
+    cluster.add("gpu1");
+    cluster.add("gpu2");
+    cluster.add("leaf0", "leaf");
+    for (const std::string number : {"1", "2"}) {
+      cluster.cable("gpu" + number, "rail0", "leaf0", "swp" + number);
+      lossless("gpu" + number, "rail0");
+      lossless("leaf0", "swp" + number);
+      cluster.want("leaf0", "interface[swp" + number + "]/mtu", Value::integer(9216));
+    }
+  }
+  void lossless(const std::string& device, const std::string& port) {
+    const std::string prefix = "interface[" + port + "]/";
+    cluster.want(device, prefix + "pfc", priorities({"3"}));
+    cluster.want(device, prefix + "class[3]", there());
+    cluster.want(device, prefix + "class[3]/dscp", priorities({"26"}));
+    cluster.want(device, prefix + "class[3]/share", number(60));
+  }
+  Value have(const std::string& device, const std::string& path) {
+    return cluster.devices[device]->truth().value(leaf(path));
+  }
+  Cluster cluster;
+};
+
+std::string all(const std::vector<std::string>& notes) {
+  std::string out;
+  for (const std::string& note : notes) out += note + "\n";
+  return out;
+}
+
+TEST(LinkEnds, WhatMustBeAlikeIsWhatAReceiverHasFirstAndAllThatGoesWithIt) {
+  EXPECT_TRUE(must_agree(row("interface[*]/pfc")));
+  EXPECT_TRUE(must_agree(row("interface[*]/class[*]/priority")));
+  EXPECT_TRUE(must_agree(row("interface[*]/class[*]/share"))) << "committed with the class";
+  EXPECT_TRUE(must_agree(row("interface[*]/class[*]/ecn-max"))) << "refers to the class";
+  EXPECT_FALSE(must_agree(row("interface[*]/mtu"))) << "a switch's may be larger";
+  EXPECT_FALSE(must_agree(row("interface[*]/ring[*]")));
+}
+
+TEST(LinkEnds, TheOtherEndOfARefusalIsTakenBackAndNothingElseIs) {
+  Rails rails;
+  rails.cluster.devices["gpu1"]->refuses = {row("interface[*]/pfc")};
+  const ApplyReport report = rails.cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::partly);
+  EXPECT_FALSE(rails.have("gpu1", "interface[rail0]/pfc"));
+  for (const char* const gone :
+       {"interface[swp1]/pfc", "interface[swp1]/class[3]", "interface[swp1]/class[3]/share"})
+    EXPECT_FALSE(rails.have("leaf0", gone)) << gone;
+  EXPECT_EQ(rails.have("leaf0", "interface[swp1]/mtu"), number(9216));
+  EXPECT_EQ(rails.have("leaf0", "interface[swp2]/pfc"), priorities({"3"}));
+  EXPECT_EQ(rails.have("gpu2", "interface[rail0]/pfc"), priorities({"3"}));
+  EXPECT_NE(all(report.notes).find("leaf0:swp1 is taken back: gpu1:rail0"), std::string::npos)
+      << all(report.notes);
+  EXPECT_EQ(rails.cluster.ledger.outcomes, (std::vector<std::string>{"undone", "partly"}));
+
+  rails.cluster.devices["gpu1"]->refuses = {};
+  EXPECT_EQ(rails.cluster.converge().verdict, ApplyVerdict::kept);
+  EXPECT_TRUE(rails.cluster.plan().empty());
+}
+
+TEST(LinkEnds, WhatWasThereBeforeIsPutBackAtBothEnds) {
+  Rails rails;
+  ASSERT_EQ(rails.cluster.converge().verdict, ApplyVerdict::kept);
+  for (const auto& [device, port] : {std::pair{"gpu1", "rail0"}, {"leaf0", "swp1"}})
+    rails.cluster.want(device, std::string("interface[") + port + "]/pfc", priorities({"3", "4"}));
+  rails.cluster.devices["gpu1"]->refuses = {row("interface[*]/pfc")};
+  EXPECT_EQ(rails.cluster.converge().verdict, ApplyVerdict::partly);
+  EXPECT_EQ(rails.have("gpu1", "interface[rail0]/pfc"), priorities({"3"}));
+  EXPECT_EQ(rails.have("leaf0", "interface[swp1]/pfc"), priorities({"3"}));
+}
+
+TEST(LinkEnds, AnEndThatRefusesTheWayBackTooLeavesThemDifferentAndItIsSaid) {
+  Rails rails;
+  auto& gpu1 = *rails.cluster.devices["gpu1"];
+  gpu1.refuses = {row("interface[*]/class[*]/share")};
+  gpu1.seen = [&gpu1](const SimulatedCall& call) {
+    if (call.kind == SimulatedCall::Kind::apply) gpu1.faults.refused = 1;
+  };
+  const ApplyReport report = rails.cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::partly);
+  EXPECT_NE(all(report.notes).find("a cable is left with ends that differ"), std::string::npos)
+      << all(report.notes);
+}
+
+// What it did, nobody knows: then the other end is not moved under it.
+TEST(LinkEnds, AnEndThatCanNotBeReadIsToldAndTheOtherIsLeft) {
+  Rails rails;
+  const Plan plan = rails.cluster.plan();
+  rails.cluster.devices["gpu1"]->unreachable = true;
+  const ApplyReport report = rails.cluster.apply_plan(plan);
+  EXPECT_EQ(report.verdict, ApplyVerdict::partly);
+  EXPECT_EQ(rails.have("leaf0", "interface[swp1]/pfc"), priorities({"3"}));
+  EXPECT_NE(all(report.notes).find("gpu1:rail0 can't be read"), std::string::npos) << all(report.notes);
+}
+
+}  // namespace
+}  // namespace lockstep
