@@ -93,14 +93,14 @@ class Sender {
   }
 
   bool poll() {
-    const auto got = at_.queue->poll_sent(completions_);
-    if (!got) {
-      stop({Trouble::tool, "polling: " + got.error().text()});
+    const int got = at_.queue->poll_sent(completions_);
+    if (got == 0) return false;
+    if (got < 0) {
+      stop(polling_failed());
       return true;
     }
-    if (*got == 0) return false;
     const std::uint64_t now = now_ns();
-    for (const ibv_wc& one : std::span(completions_).first(*got)) take(one, now);
+    for (const ibv_wc& one : std::span(completions_).first(static_cast<std::size_t>(got))) take(one, now);
     return true;
   }
 
@@ -151,17 +151,17 @@ Transfer receive_bandwidth(const Surroundings& at, const Workload& workload) {
   std::optional<std::uint64_t> all;
   std::uint64_t begin = 0;
   while (out.failure.trouble == Trouble::none && (!all || out.completed < *all)) {
-    const auto got = at.queue->poll_received(completions);
-    if (!got) {
-      out.failure = {Trouble::tool, "polling: " + got.error().text()};
+    const int got = at.queue->poll_received(completions);
+    if (got < 0) {
+      out.failure = polling_failed();
       break;
     }
-    for (const ibv_wc& one : std::span(completions).first(*got)) {
+    for (const ibv_wc& one : std::span(completions).first(static_cast<std::size_t>(got))) {
       out.failure = receives.take(one, out.completed);
       if (out.failure.trouble != Trouble::none) break;
       if (++out.completed == 1) begin = now_ns();
     }
-    if (*got != 0) patience.progress();
+    if (got != 0) patience.progress();
     if (out.failure.trouble != Trouble::none || !patience.time_to_look()) continue;
     all = at.told();
     if (!all || out.completed < *all) out.failure = patience.verdict(out.completed);

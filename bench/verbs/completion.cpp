@@ -93,4 +93,8 @@ Failure failure_of(const ibv_wc& completion, std::uint64_t completed) {
   return {trouble_of(completion.status), text + ")"};
 }
 
+Failure polling_failed() {
+  return {Trouble::tool, "polling: the device gave its completions no more (ibv_poll_cq)"};
+}
+
 }  // namespace lockstep::bench::verbs

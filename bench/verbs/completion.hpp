@@ -17,5 +17,6 @@ std::string describe(ibv_wc_status status);
 // Whose fault it usually is: the path's (or the far end's), or this program's.
 Trouble trouble_of(ibv_wc_status status);
 Failure failure_of(const ibv_wc& completion, std::uint64_t completed);
+Failure polling_failed();
 
 }  // namespace lockstep::bench::verbs

@@ -43,18 +43,19 @@ class PingPong {
 
   // False: no completion was there.
   bool reap() {
-    const auto got = at_.queue->poll_sent(completions_);
-    if (!got) {
-      stop({Trouble::tool, "polling: " + got.error().text()});
+    const int got = at_.queue->poll_sent(completions_);
+    if (got == 0) return false;
+    if (got < 0) {
+      stop(polling_failed());
       return true;
     }
-    for (const ibv_wc& one : std::span(completions_).first(*got)) {
+    for (const ibv_wc& one : std::span(completions_).first(static_cast<std::size_t>(got))) {
       if (one.status != IBV_WC_SUCCESS)
         stop(failure_of(one, trips_));
       else if (window_.complete(message_of(one.wr_id)) == 0)
         stop({Trouble::tool, "the device completed a message that is not in flight"});
     }
-    return *got != 0;
+    return true;
   }
 
   // Nothing has come: looks for a reason to end, now and then.
@@ -131,10 +132,10 @@ constexpr std::uint8_t mark_of(std::uint64_t trip) { return static_cast<std::uin
 // One message of the far end; false: it did not come, or (of a pong) none will come.
 bool receive_one(PingPong& run, Receives& receives, bool pong) {
   for (;;) {
-    const auto got = run.at().queue->poll_received(run.completions().first(1));
-    if (!got) run.stop({Trouble::tool, "polling: " + got.error().text()});
+    const int got = run.at().queue->poll_received(run.completions().first(1));
+    if (got < 0) run.stop(polling_failed());
     if (run.failed()) return false;
-    if (*got == 1) {
+    if (got == 1) {
       run.stop(receives.take(run.completions().front(), run.trips()));
       return !run.failed();
     }

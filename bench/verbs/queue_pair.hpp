@@ -30,8 +30,8 @@ class QueuePairs final : public WorkQueue {
 
   Result<Done> post_send(std::size_t queue_pair, ibv_send_wr& first) override;
   Result<Done> post_receive(std::size_t queue_pair, ibv_recv_wr& first) override;
-  Result<std::size_t> poll_sent(std::span<ibv_wc> into) override;
-  Result<std::size_t> poll_received(std::span<ibv_wc> into) override;
+  int poll_sent(std::span<ibv_wc> into) override;
+  int poll_received(std::span<ibv_wc> into) override;
 
  private:
   QueuePairs(const Device& device, const Workload& workload) : device_(device), workload_(workload) {}

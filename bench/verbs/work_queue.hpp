@@ -29,9 +29,10 @@ class WorkQueue {
   // The list from `first` on, to one queue pair; all of it or an error.
   virtual Result<Done> post_send(std::size_t queue_pair, ibv_send_wr& first) = 0;
   virtual Result<Done> post_receive(std::size_t queue_pair, ibv_recv_wr& first) = 0;
-  // Of all queue pairs; how many of `into` were filled.
-  virtual Result<std::size_t> poll_sent(std::span<ibv_wc> into) = 0;
-  virtual Result<std::size_t> poll_received(std::span<ibv_wc> into) = 0;
+  // Of all queue pairs; how many of `into` were filled, and a negative number where the device failed
+  // (ibv_poll_cq(3)): a plain number, as most polls are empty and are a part of each latency.
+  virtual int poll_sent(std::span<ibv_wc> into) = 0;
+  virtual int poll_received(std::span<ibv_wc> into) = 0;
 };
 
 // A completion tells its queue pair and its message: the number of the message counts from 0.

@@ -35,7 +35,8 @@ class FakeVerbsQueue final : public WorkQueue {
     for (ibv_recv_wr* one = &first; one != nullptr; one = one->next) receives.push_back(one->wr_id);
     return Done{};
   }
-  Result<std::size_t> poll_sent(std::span<ibv_wc> into) override {
+  int poll_sent(std::span<ibv_wc> into) override {
+    if (gone) return -1;
     std::size_t filled = 0;
     while (!silent && filled < into.size() && !due.empty()) {
       ibv_wc one{};
@@ -44,9 +45,10 @@ class FakeVerbsQueue final : public WorkQueue {
       into[filled++] = one;
       due.pop_front();
     }
-    return filled;
+    return static_cast<int>(filled);
   }
-  Result<std::size_t> poll_received(std::span<ibv_wc> into) override {
+  int poll_received(std::span<ibv_wc> into) override {
+    if (gone) return -1;
     std::size_t filled = 0;
     while (filled < into.size() && arrived < arrives && !receives.empty()) {
       ibv_wc one{};
@@ -56,11 +58,12 @@ class FakeVerbsQueue final : public WorkQueue {
       into[filled++] = one;
       ++arrived;
     }
-    return filled;
+    return static_cast<int>(filled);
   }
 
   bool refuses = false;  // to post
   bool silent = false;   // nothing is completed
+  bool gone = false;     // polling fails
   std::uint64_t lie = 0;
   ibv_wc_status status = IBV_WC_SUCCESS;
   std::uint64_t arrives = 0;  // messages of the far end
@@ -131,6 +134,15 @@ TEST_F(Transfers, ADurationEndsAndItsLastMessagesAreAccountedFor) {
   EXPECT_TRUE(queue_.posted.back().signalled);
   EXPECT_EQ(done.sent, std::vector<std::uint64_t>{queue_.posted.size()});
   EXPECT_EQ(done.completed, queue_.posted.size());
+}
+
+TEST_F(Transfers, ADeviceThatCantBePolledIsNamed) {
+  queue_.gone = true;
+  for (const auto run : {send_bandwidth, receive_bandwidth, read_latency, send_ping, send_pong}) {
+    const Transfer done = run(at(), workload_);
+    EXPECT_EQ(done.failure.trouble, Trouble::tool);
+    EXPECT_NE(done.failure.text.find("ibv_poll_cq"), std::string::npos) << done.failure.text;
+  }
 }
 
 TEST_F(Transfers, NeverMoreThanTheDepthIsInFlight) {
