@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "bench/verbs/precheck.hpp"
+#include "drivers/linux/rdma/queue_counters.hpp"
 
 namespace lockstep::bench::verbs {
 
@@ -58,8 +59,12 @@ Result<std::uint32_t> End::connect(const EndAddress& far) {
 CounterWatch::CounterWatch(const GidChoice& gid) : gid_(gid), before_(now()) {}
 
 rdma::CounterSnapshot CounterWatch::now() const {
+  constexpr std::chrono::seconds look{2};  // a dump of one port's queues
   auto read = rdma::read_counters(HostFiles("/"), gid_.device, gid_.port, gid_.netdev);
-  return read ? *std::move(read) : rdma::CounterSnapshot{};
+  if (!read) return {};
+  rdma::read_queues(gid_.netdev, Call{.deadline = std::chrono::steady_clock::now() + look, .stop = {}},
+                    *read);
+  return *std::move(read);
 }
 
 Json CounterWatch::moved() const {

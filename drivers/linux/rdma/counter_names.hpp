@@ -150,6 +150,9 @@ inline constexpr CounterName kCounterNames[] = {
     {"retry_exceeded_err", Signal::retries_exhausted},
     {"retry_rnr_exceeded_err", Signal::peer_never_ready},
     {"send_err", Signal::send_errors},
+    // the port's queues (queue_counters.hpp)
+    {"qdisc_marked", Signal::ecn_marked_here},
+    {"qdisc_dropped", Signal::discarded_here},
 };
 
 // Files beside the counters that count nothing: a setting, and what is there at the moment.

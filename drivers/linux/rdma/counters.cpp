@@ -23,6 +23,8 @@ constexpr Meaning kMeanings[] = {
     {Signal::packets_received, "packets-received", Side::traffic, "packets were received", ""},
     {Signal::ecn_marked_received, "ecn-marked-received", Side::victim, "packets arrived with CE marks",
      "congestion on the path to this port"},
+    {Signal::ecn_marked_here, "ecn-marked-here", Side::contributor, "its own port's queue set CE marks",
+     "the load on this port's queue, and RED's thresholds"},
     {Signal::cnps_sent, "cnps-sent", Side::contributor, "it told senders to slow down (CNP)",
      "a hot destination: an incast to this port"},
     {Signal::cnps_handled, "cnps-handled", Side::contributor, "it was told to slow down (CNP) and did",

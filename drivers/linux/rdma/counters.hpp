@@ -36,6 +36,7 @@ enum class Signal {
   packets_sent,
   packets_received,
   ecn_marked_received,
+  ecn_marked_here,
   cnps_sent,
   cnps_handled,
   cnps_ignored,

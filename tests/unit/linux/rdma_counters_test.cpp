@@ -1,11 +1,15 @@
 // Counters by name, what moved, and who is to blame: recorded folders, no kernel is asked.
 #include <gtest/gtest.h>
+#include <linux/gen_stats.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 
 #include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "drivers/linux/rdma/counter_names.hpp"
+#include "drivers/linux/rdma/queue_counters.hpp"
 
 namespace lockstep::rdma {
 namespace {
@@ -109,6 +113,53 @@ TEST(CounterNames, AreEachThereOnceAndEverySignalHasItsMeaning) {
   for (const Signal one : used) {
     EXPECT_EQ(meaning_of(one).signal, one) << meaning_of(one).name;
     EXPECT_EQ(meaning_of(one).points_to.empty(), meaning_of(one).side == Side::traffic);
+  }
+}
+
+// As the kernel tells of a qdisc: tc_fill_qdisc, net/sched/sch_api.c.
+std::vector<std::byte> qdisc(const char* kind, std::uint32_t parent, std::uint32_t marked,
+                             std::uint32_t drops) {
+  netlink::Request request(RTM_NEWQDISC, 0);
+  tcmsg header{};
+  header.tcm_ifindex = 7;
+  header.tcm_parent = parent;
+  tc_red_xstats red{};
+  red.marked = marked;
+  gnet_stats_queue queue{};
+  queue.drops = drops;
+  request.header(header).put_text(TCA_KIND, kind).put_number(TCA_XSTATS, red);
+  const std::size_t nest = request.open_nest(TCA_STATS2);
+  request.put_number(TCA_STATS_QUEUE, queue);
+  request.close_nest(nest);
+  const netlink::Bytes all = request.finish(1).subspan(NLMSG_HDRLEN);
+  return {all.begin(), all.end()};
+}
+
+TEST(QueueCounters, MarksAreOfEveryRedAndDropsOfTheRoot) {
+  CounterSnapshot seen;
+  EXPECT_TRUE(add_queue(qdisc("tbf", TC_H_ROOT, 99, 4), 7, seen));
+  EXPECT_TRUE(add_queue(qdisc("red", 0x10001, 30, 4), 7, seen));
+  EXPECT_TRUE(add_queue(qdisc("red", 0x10002, 5, 0), 7, seen));
+  EXPECT_TRUE(add_queue(qdisc("red", TC_H_ROOT, 1000, 1000), 8, seen)) << "another port's";
+  EXPECT_EQ(seen.values, (std::map<std::string, std::uint64_t>{{"qdisc_dropped", 4}, {"qdisc_marked", 35}}));
+  EXPECT_EQ(signal_of("qdisc_marked"), Signal::ecn_marked_here);
+  EXPECT_EQ(meaning_of(Signal::ecn_marked_here).side, Side::contributor);
+}
+
+TEST(QueueCounters, AMessageThatIsCutOrLiesIsAnErrorOrLeavesOut) {
+  const std::vector<std::byte> whole = qdisc("red", TC_H_ROOT, 3, 4);
+  CounterSnapshot all;
+  ASSERT_TRUE(add_queue(whole, 7, all));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    CounterSnapshot seen;
+    const auto done = add_queue(netlink::Bytes(whole).first(size), 7, seen);
+    EXPECT_TRUE(!done || seen.values != all.values) << size;
+  }
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::vector<std::byte> wrong = whole;
+    wrong[at] = ~wrong[at];
+    CounterSnapshot seen;
+    (void)add_queue(wrong, 7, seen);  // under ASan: never beyond its end
   }
 }
 
