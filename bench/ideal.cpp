@@ -93,10 +93,12 @@ double tcp_goodput_share(std::uint32_t mtu, Framing framing, bool ipv6) {
   return static_cast<double>(mtu - headers) / (static_cast<double>(mtu) + framing.bytes);
 }
 
-double rocev2_goodput_share(std::uint32_t path_mtu, Framing framing) {
-  constexpr std::uint32_t headers = 20 + 8 + 12 + 4;
-  if (path_mtu == 0) return 0;
-  return static_cast<double>(path_mtu) / (static_cast<double>(path_mtu) + headers + framing.bytes);
+double rocev2_goodput_share(const RoceMessage& message, Framing framing, bool ipv6) {
+  if (message.path_mtu == 0 || message.bytes == 0) return 0;
+  const std::uint32_t headers = (ipv6 ? 40U : 20U) + 8 + 12 + 4;
+  const std::uint64_t packets = (message.bytes + message.path_mtu - 1) / message.path_mtu;
+  const std::uint64_t beside = packets * (headers + framing.bytes) + message.extended;
+  return static_cast<double>(message.bytes) / static_cast<double>(message.bytes + beside);
 }
 
 double nominal_goodput(std::uint64_t link_bits_per_second, std::uint32_t mtu, Framing framing, bool ipv6) {

@@ -27,8 +27,19 @@ constexpr Framing wire_framing{38};
 // TCP over IPv4 with timestamps: 20 (RFC 791) + 20 (RFC 9293) + 12 (RFC 7323, option padded to 12) bytes of
 // each packet; over IPv6 the first is 40 (RFC 8200).
 double tcp_goodput_share(std::uint32_t mtu, Framing framing, bool ipv6 = false);
-// RoCEv2 message payload: IPv4 20 + UDP 8 + BTH 12 + ICRC 4 (IBTA annex A17); path MTU is the payload.
-double rocev2_goodput_share(std::uint32_t path_mtu, Framing framing);
+// A message of RoCE v2 in packets of `path_mtu` bytes of payload.
+struct RoceMessage {
+  std::uint64_t bytes = 0;
+  std::uint32_t path_mtu = 0;
+  std::uint32_t extended = 0;  // bytes of extended headers, over the whole message
+};
+// RETH in a write's first packet; AETH in the first and the last packet of what answers a read (IBA volume 1,
+// chapter 9, extended transport headers).
+constexpr std::uint32_t reth_bytes = 16;
+constexpr std::uint32_t aeth_bytes = 4;
+// Each packet has IPv4 20 (RFC 791) or IPv6 40 (RFC 8200), UDP 8 (RFC 768), BTH 12 and ICRC 4 (IBTA annex
+// A17 for RoCE v2; IBA volume 1, chapter 9). Acknowledgements go the other way.
+double rocev2_goodput_share(const RoceMessage& message, Framing framing, bool ipv6 = false);
 
 // Goodput of one endpoint's link.
 double nominal_goodput(std::uint64_t link_bits_per_second, std::uint32_t mtu, Framing framing,

@@ -42,6 +42,19 @@ struct CrossedLink {
   bool operator==(const CrossedLink&) const = default;
 };
 
+// A counter of one end that moved while the measurement's traffic did, and says more than that there was
+// traffic. A lead, not a verdict: it may have counted other traffic of the port too.
+struct CounterMove {
+  std::string end;      // "gpu1:rail0"
+  std::string counter;  // the driver's name
+  std::string signal;   // in one vocabulary for all vendors: "ack-timeouts"
+  std::string side;     // what it makes of this end: "victim", "contributor", "source"
+  std::string says;     // "acknowledgements did not come in time"
+  std::string look_at;  // "loss or a black hole on the path, or a peer that is gone"
+  std::uint64_t by = 0;
+  bool operator==(const CounterMove&) const = default;
+};
+
 struct Measurement {
   std::string benchmark;
   Workload workload = Workload::stream;
@@ -67,6 +80,12 @@ struct Measurement {
   double cpu_busiest = 0;  // share of the window that the busier end ran or waited for a CPU
   double cpu_idle = 1;     // least idle share of the machine's CPUs
   std::string note;        // worth telling, not wrong: "path MTU 1500 below 9000"
+
+  // RDMA: payload of a packet, as both ends agreed; 0: not RDMA, or it came to none.
+  std::uint32_t path_mtu = 0;
+  // Of a link's rate, what is goodput; none: TCP's at the ends' own MTU (ideal.hpp).
+  std::optional<double> goodput_share;
+  std::vector<CounterMove> counters;
 
   std::string config_hash;
   std::vector<CrossedLink> links;  // that the traffic may have crossed

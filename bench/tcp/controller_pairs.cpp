@@ -171,16 +171,6 @@ class PairRound {
     finish(run);
   }
 
-  static Histogram histogram_of(const Json& result) {
-    std::vector<Histogram::Bucket> buckets;
-    if (const auto list = result.find("buckets"); list != result.end() && list->is_array())
-      for (const Json& one : *list)
-        if (one.is_array() && one.size() == 2 && one[0].is_number_unsigned() && one[1].is_number_unsigned())
-          buckets.push_back({one[0].get<std::uint64_t>(), one[1].get<std::uint64_t>()});
-    return Histogram::from(buckets, number_of(result, "min"), number_of(result, "max"),
-                           real_of(result, "sum"));
-  }
-
   void note_mtu(const PairRun& run, Measurement& measurement) const {
     const std::uint64_t path = number_of(*run.ending, "pathMtu");
     const std::uint32_t own = state_.endpoints[run.active].mtu;

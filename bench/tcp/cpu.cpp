@@ -73,6 +73,11 @@ double busy_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64
   return static_cast<double>(busy) / static_cast<double>(window_ns);
 }
 
+double waited_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns) {
+  if (window_ns == 0) return 0;
+  return static_cast<double>(after.waited - before.waited) / static_cast<double>(window_ns);
+}
+
 double idle_share(const MachineCpu& before, const MachineCpu& after) {
   if (after.all <= before.all) return 1;
   const std::uint64_t idle = after.idle > before.idle ? after.idle - before.idle : 0;

@@ -1,20 +1,15 @@
 #include "bench/tcp/fleet.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
-#include <csignal>
-#include <cstring>
+#include <system_error>
 
 #include "bench/tcp/cpu.hpp"
-
+#include "bench/tcp/spawn.hpp"
 
 namespace lockstep::bench {
 namespace {
@@ -34,36 +29,6 @@ int poll_ms(std::uint64_t until) {
 
 std::string said(const char* call, int error) {
   return std::string(call) + ": " + std::generic_category().message(error);
-}
-
-struct Actions {
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  Actions() {
-    posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&attributes);
-  }
-  ~Actions() {
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
-  }
-  Actions(const Actions&) = delete;
-  Actions& operator=(const Actions&) = delete;
-};
-
-// Own process group: Ctrl-C reaches the caller, which then ends the probes in order. Default signals, none
-// blocked: the caller's handlers and masks must not reach a probe.
-void prepare(Actions& actions, int child_end) {
-  posix_spawn_file_actions_adddup2(&actions.files, child_end, control_fd);
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&actions.attributes, &none);
-  posix_spawnattr_setsigdefault(&actions.attributes, &all);
-  posix_spawnattr_setpgroup(&actions.attributes, 0);
-  posix_spawnattr_setflags(&actions.attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
 }  // namespace
@@ -86,18 +51,11 @@ std::string Fleet::spawn(Probe& probe, const std::string& netns) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return said("socketpair", errno);
   Fd own(ends[0]);
   Fd child(ends[1]);
-  Actions actions;
-  prepare(actions, child.get());
-  std::vector<std::string> words{"lockstep", "probe", "--control-fd", std::to_string(control_fd)};
+  std::vector<std::string> words{"probe", "--control-fd", std::to_string(control_fd)};
   if (!netns.empty()) words.insert(words.end(), {"--netns", netns});
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t pid = -1;
-  const int error =
-      posix_spawn(&pid, executable_.c_str(), &actions.files, &actions.attributes, argv.data(), environ);
-  if (error != 0) return said(("start " + executable_).c_str(), error);
-  probe = Probe{pid, std::move(own), false, {}, {}};
+  const auto pid = spawn_probe(executable_, words, child.get(), control_fd);
+  if (!pid) return pid.error().text();
+  probe = Probe{*pid, std::move(own), false, {}, {}};
   return {};
 }
 
@@ -126,17 +84,6 @@ void Fleet::ensure(const std::vector<std::size_t>& endpoints, const Started& sta
   for (const std::size_t endpoint : endpoints)
     if (probes_[endpoint].control && !probes_[endpoint].ready)
       bury(endpoint, "did not start in time", dropped);
-}
-
-std::string Fleet::reap(pid_t pid, std::uint64_t grace_ns) {
-  const Fd watch(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  pollfd ended{watch.get(), POLLIN, 0};
-  if (!watch || poll(&ended, 1, static_cast<int>(grace_ns / 1'000'000)) <= 0) (void)kill(pid, SIGKILL);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFSIGNALED(status)) return "killed by signal " + std::to_string(WTERMSIG(status));
-  return "ended with status " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
 void Fleet::bury(std::size_t endpoint, const std::string& why, std::vector<Event>& events) {

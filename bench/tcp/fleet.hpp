@@ -54,7 +54,6 @@ class Fleet {
   std::string spawn(Probe& probe, const std::string& netns);
   void read_from(std::size_t endpoint, std::vector<Event>& events);
   void bury(std::size_t endpoint, const std::string& why, std::vector<Event>& events);
-  static std::string reap(pid_t pid, std::uint64_t grace_ns);
 
   std::string executable_;
   const std::vector<ProbeEndpoint>& endpoints_;

@@ -45,13 +45,6 @@ std::vector<Endpoint> names_of(const std::vector<ProbeEndpoint>& endpoints) {
   return plain;
 }
 
-std::string why_not(const Benchmark& benchmark, Transport suite) {
-  if (benchmark.transport.or_else(suite) == Transport::rdma)
-    return "transport rdma: no endpoint here has verbs";
-  if (*benchmark.direction == Direction::both) return "direction: both is not carried over TCP";
-  return {};
-}
-
 std::uint32_t iterations_for(const Benchmark& benchmark) {
   if (benchmark.iterations.said && *benchmark.iterations > 0) return *benchmark.iterations;
   std::uint64_t need = TcpPlan{}.iterations;
@@ -137,15 +130,14 @@ void plan_groups(PlannedBenchmark& made, const std::vector<ProbeEndpoint>& endpo
 
 }  // namespace
 
-PlannedBenchmark plan_tcp(const Benchmark& benchmark, Transport suite_transport,
-                          const std::vector<ProbeEndpoint>& endpoints, const Links& links,
-                          const PlanOptions& options) {
+PlannedBenchmark plan_tcp(const Benchmark& benchmark, const std::vector<ProbeEndpoint>& endpoints,
+                          const Links& links, const PlanOptions& options) {
   PlannedBenchmark made;
   TcpPlan& plan = made.plan;
   plan.benchmark = *benchmark.name;
   plan.workload = *benchmark.workload;
   plan.config_hash = options.config_hash;
-  plan.not_to_be_had = why_not(benchmark, suite_transport);
+  if (*benchmark.direction == Direction::both) plan.not_to_be_had = "direction: both is not carried";
   if (benchmark.repeats.said && *benchmark.repeats > 0) plan.repeats = *benchmark.repeats;
   const bool said = benchmark.duration.said && *benchmark.duration > Duration::zero();
   const auto written = duration_cast<milliseconds>(*benchmark.duration);
@@ -164,7 +156,8 @@ PlannedBenchmark plan_tcp(const Benchmark& benchmark, Transport suite_transport,
 
 namespace {
 
-double share_of(const ProbeEndpoint& one) {
+double share_of(const Measurement& measurement, const ProbeEndpoint& one) {
+  if (measurement.goodput_share) return *measurement.goodput_share;
   return tcp_goodput_share(one.mtu, Framing{one.frame_bytes},
                            one.endpoint.address.find(':') != std::string::npos);
 }
@@ -224,7 +217,8 @@ void explain(std::vector<Measurement>& measurements, const std::vector<ProbeEndp
       paths.push_back(links.path(hop.from, hop.to));
       for (const auto& [link, chance] : chances_of(paths.back()))
         crossed[link] = std::max(crossed[link], chance);
-      share = std::min({share, share_of(endpoints[hop.from]), share_of(endpoints[hop.to])});
+      share = std::min(
+          {share, share_of(measurement, endpoints[hop.from]), share_of(measurement, endpoints[hop.to])});
     }
     measurement.links.clear();
     for (const auto& [link, chance] : crossed)

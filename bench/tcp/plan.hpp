@@ -1,11 +1,11 @@
 // From a benchmark of a ValidationSuite to a TcpPlan: pairs, rounds, repeats, iterations; and back: coverage,
-// links and ideal of each measurement.
+// links and ideal of each measurement. Over RDMA the same pairs run in the same rounds (bench/verbs/rounds).
 //
 // Promises: pure and deterministic. A pair without links has no path by design and is not counted. `duration`
 // is the steady time of one pair, shared by its repeats (a collective: of one group and size). As many
 // iterations as the benchmark says, else as many as its SLOs' percentiles need. Latency runs on an idle
-// fabric: one pair at a time unless told otherwise. Refuses: nothing; what TCP cannot do (transport: rdma,
-// direction: both) is planned as "not to be had".
+// fabric: one pair at a time unless told otherwise. Refuses: nothing; `direction: both`, which no transport
+// carries yet, is planned as "not to be had".
 #pragma once
 
 #include <functional>
@@ -40,9 +40,8 @@ struct PlannedBenchmark {
   std::vector<Pair> no_path;
 };
 
-PlannedBenchmark plan_tcp(const Benchmark& benchmark, Transport suite_transport,
-                          const std::vector<ProbeEndpoint>& endpoints, const Links& links,
-                          const PlanOptions& options = {});
+PlannedBenchmark plan_tcp(const Benchmark& benchmark, const std::vector<ProbeEndpoint>& endpoints,
+                          const Links& links, const PlanOptions& options = {});
 
 // Fills `links` and `ideal` of each measurement, and takes `cpu_limited` back where a link of the path
 // explains the figure.

@@ -149,15 +149,10 @@ class Ping final : public Task {
   }
 
   void report(std::uint64_t now) {
-    Json buckets = Json::array();
-    for (const Histogram::Bucket& bucket : seen_.buckets())
-      buckets.push_back(Json::array({bucket.lowest, bucket.count}));
-    tell({{"event", "result"},
-          {"min", seen_.min()},
-          {"max", seen_.max()},
-          {"sum", seen_.sum()},
-          {"buckets", std::move(buckets)},
-          {"busy", busy_share(cpu_, process_cpu(), now - window_from_)}});
+    Json result = to_json(seen_);
+    result["event"] = "result";
+    result["busy"] = busy_share(cpu_, process_cpu(), now - window_from_);
+    tell(std::move(result));
     finished = true;
   }
 

@@ -51,7 +51,9 @@ void refuse_all(RunState& state) {
       blank.error = std::string(to_string(state.plan.workload)) + " does not run over TCP here";
     state.made.push_back(std::move(blank));
   };
-  const Metric metric = state.plan.workload == Workload::write_latency ? Metric::latency : Metric::bandwidth;
+  const bool latency =
+      state.plan.workload == Workload::write_latency || state.plan.workload == Workload::request_response;
+  const Metric metric = latency ? Metric::latency : Metric::bandwidth;
   for (const auto& round : state.plan.rounds)
     for (const Pair& pair : round) {
       Measurement blank = state.blank(metric);

@@ -62,4 +62,20 @@ std::vector<double> reals_of(const Json& message, const char* key) {
   return values;
 }
 
+Json to_json(const Histogram& seen) {
+  Json buckets = Json::array();
+  for (const Histogram::Bucket& bucket : seen.buckets())
+    buckets.push_back(Json::array({bucket.lowest, bucket.count}));
+  return {{"min", seen.min()}, {"max", seen.max()}, {"sum", seen.sum()}, {"buckets", std::move(buckets)}};
+}
+
+Histogram histogram_of(const Json& json) {
+  std::vector<Histogram::Bucket> buckets;
+  if (const auto list = json.find("buckets"); list != json.end() && list->is_array())
+    for (const Json& one : *list)
+      if (one.is_array() && one.size() == 2 && one[0].is_number_unsigned() && one[1].is_number_unsigned())
+        buckets.push_back({one[0].get<std::uint64_t>(), one[1].get<std::uint64_t>()});
+  return Histogram::from(buckets, number_of(json, "min"), number_of(json, "max"), real_of(json, "sum"));
+}
+
 }  // namespace lockstep::bench

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/histogram.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep::bench {
@@ -35,5 +36,9 @@ std::string text_of(const Json& message, const char* key);
 std::uint64_t number_of(const Json& message, const char* key);
 double real_of(const Json& message, const char* key);
 std::vector<double> reals_of(const Json& message, const char* key);
+
+// Its filled buckets, min, max and sum; what does not fit is left out, or forced into what the buckets allow.
+Json to_json(const Histogram& seen);
+Histogram histogram_of(const Json& json);
 
 }  // namespace lockstep::bench

@@ -132,8 +132,12 @@ class Client {
     const ProcessCpu before = process_cpu();
     const std::uint64_t begin = now_ns();
     const Transfer transfer = do_part(at, order_.workload);
-    report_["busy"] = busy_share(before, process_cpu(), now_ns() - begin);
+    const ProcessCpu after = process_cpu();
+    const std::uint64_t window = now_ns() - begin;
+    report_["busy"] = busy_share(before, after, window);
+    report_["waited"] = waited_share(before, after, window);
     report_["result"] = to_json(transfer, order_.workload);
+    if (order_.histogram) report_["result"]["histogram"] = to_json(transfer.seen);
     if (transfer.failure.trouble != Trouble::none) return with_peer(transfer.failure, server);
     if (auto sent = exchange.send("done", {{"sent", transfer.sent}}, call_); !sent)
       return {Trouble::path, sent.error().text()};

@@ -41,8 +41,8 @@ Result<Order> order_from(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object()) return wrong("the order is not a JSON object");
   for (const auto& item : json.items()) {
-    constexpr std::array<std::string_view, 8> known{"role",   "address",  "peer",       "port",
-                                                    "device", "precheck", "deadlineMs", "workload"};
+    constexpr std::array<std::string_view, 9> known{
+        "role", "address", "peer", "port", "device", "precheck", "deadlineMs", "histogram", "workload"};
     if (std::find(known.begin(), known.end(), item.key()) == known.end())
       return wrong("there is no " + item.key());
   }
@@ -62,6 +62,10 @@ Result<Order> order_from(const std::string& text) {
       json.contains("deadlineMs") ? number_of(json, "deadlineMs") : out.deadline_ms;
   if (deadline == 0 || deadline > hour_ms) return wrong("deadlineMs is a number from 1 to 3600000");
   out.deadline_ms = static_cast<std::uint32_t>(deadline);
+  if (const auto histogram = json.find("histogram"); histogram != json.end()) {
+    if (!histogram->is_boolean()) return wrong("histogram is true or false");
+    out.histogram = histogram->get<bool>();
+  }
   if (const auto workload = json.find("workload"); workload != json.end()) {
     TRY(out.workload, workload_from(*workload));
   }

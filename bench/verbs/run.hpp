@@ -31,7 +31,8 @@ struct Order {
   std::string device;      // empty: whichever has the address's GID
   Checks precheck = Checks::first;
   std::uint32_t deadline_ms = 30'000;
-  Workload workload;  // client
+  bool histogram = false;  // client: the whole distribution is in the result
+  Workload workload;       // client
 };
 Result<Order> order_from(const std::string& text);
 

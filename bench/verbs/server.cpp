@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bench/tcp/cpu.hpp"
 #include "bench/verbs/end.hpp"
 #include "bench/verbs/path_probe.hpp"
 #include "bench/verbs/run.hpp"
@@ -91,7 +92,10 @@ class Server {
     at.interruption = [&client] { return client.interruption(); };
     at.told = [&client] { return client.told(); };
     TRY_DONE(exchange.send("address", to_json(end->address()), call_));
+    const ProcessCpu before = process_cpu();
+    const std::uint64_t begin = now_ns();
     const Transfer transfer = do_part(at, workload, client, call_);
+    report["waited"] = waited_share(before, process_cpu(), now_ns() - begin);
     report["counters"]["server"] = counters.moved();
     if (transfer.failure.trouble != Trouble::none) return Error{ErrorKind::refused, transfer.failure.text};
     TRY_DONE(client.wait(call_));

@@ -9,7 +9,10 @@
 
 #include "bench/ideal.hpp"
 #include "bench/tcp/plan.hpp"
+#include "bench/verbs/rounds.hpp"
 #include "reconciler/measure/paths.hpp"
+#include "reconciler/measure/transport.hpp"
+#include "specs/compile/wanted_traffic_class.hpp"
 
 namespace lockstep {
 namespace {
@@ -19,6 +22,8 @@ namespace {
 std::size_t flows_at_once() {
   return std::max<std::size_t>(2, std::size_t{2} * std::thread::hardware_concurrency());
 }
+// Each end polls: a core of its own for as long as it runs.
+std::size_t rdma_flows_at_once() { return std::max<std::size_t>(1, std::thread::hardware_concurrency() / 2); }
 
 std::uint64_t speed_of(const TopologyLink& link) {
   return link.speed_in_twin != 0 ? link.speed_in_twin : link.speed;
@@ -29,7 +34,10 @@ std::uint64_t speed_of(const TopologyLink& link) {
 class Ground {
  public:
   Ground(const MeasureInput& input, FabricIndex index)
-      : topology_(input.compiled.topology), graph_(topology_.fabrics[index]), paths_(topology_, index) {
+      : topology_(input.compiled.topology),
+        intents_(input.compiled.intents),
+        graph_(topology_.fabrics[index]),
+        paths_(topology_, index) {
     const Fabric& fabric = input.catalog.fabrics[index];
     const bench::Framing framing = input.compiled.twin ? bench::shaped_framing : bench::wire_framing;
     for (const Endpoint& endpoint : graph_.endpoints) {
@@ -59,6 +67,18 @@ class Ground {
   Ground(const Ground&) = delete;
   Ground& operator=(const Ground&) = delete;
 
+  // RDMA of each endpoint, as it is when first asked for.
+  const std::vector<bench::verbs::RdmaEnd>& rdma_ends() {
+    if (!rdma_ends_.empty()) return rdma_ends_;
+    const Call call{.deadline = std::chrono::steady_clock::now() + kLook, .stop = {}};
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+      rdma_ends_.push_back(bench::verbs::find_rdma_end(HostFiles("/"), probes[i], call));
+      const Intent& intent = intents_[graph_.endpoints[i].device];
+      rdma_ends_.back().traffic_class = wanted_traffic_class(intent, probes[i].endpoint.port).value_or(0);
+    }
+    return rdma_ends_;
+  }
+
   Crossed crossed(const bench::Pair& pair) {
     Crossed out;
     const std::optional<CrossedPath> path = between(pair.from, pair.to);
@@ -78,9 +98,12 @@ class Ground {
     return paths_.between(graph_.endpoints[from], graph_.endpoints[to]);
   }
 
+  static constexpr std::chrono::seconds kLook{10};  // dumps of netlink and small files of sysfs
   const Topology& topology_;
+  const std::vector<Intent>& intents_;
   const FabricGraph& graph_;
   FabricPaths paths_;
+  std::vector<bench::verbs::RdmaEnd> rdma_ends_;
 };
 
 using Report = std::function<void(const MeasureProgress&)>;
@@ -94,6 +117,15 @@ bench::ProgressSink sink_of(const Report& progress, const std::string& name) {
   };
 }
 
+Result<std::vector<bench::Measurement>> run_planned(const bench::TcpPlan& plan, Transport transport,
+                                                    Ground& ground, const bench::ProgressSink& sink,
+                                                    const std::stop_token& stop) {
+  if (transport == Transport::rdma && plan.not_to_be_had.empty())
+    return bench::verbs::run_rounds(bench::verbs::plan_verbs(plan), ground.probes, ground.rdma_ends(), sink,
+                                    stop);
+  return bench::run(plan, ground.probes, sink, stop);
+}
+
 Result<Done> run_benchmark(Ground& ground, const MeasureInput& input, const ValidationSuite& suite,
                            const MeasureChoice& choice, const Report& progress, const std::stop_token& stop,
                            BenchmarkOutcome& outcome) {
@@ -105,12 +137,17 @@ Result<Done> run_benchmark(Ground& ground, const MeasureInput& input, const Vali
   if (choice.pending)
     options.excluded = [&](const bench::Pair& pair) { return choice.pending(ground.crossed(pair)); };
   const Benchmark& benchmark = *outcome.benchmark;
-  const bench::PlannedBenchmark planned =
-      bench::plan_tcp(benchmark, suite.transport.value, ground.probes, ground.links, options);
+  TransportChoice transport;
+  if (asked_transport(benchmark, suite.transport.value) != Transport::tcp)
+    transport = choose_transport(benchmark, suite.transport.value, ground.rdma_ends());
+  outcome.transport_why = transport.why;
+  if (transport.runs == Transport::rdma) options.limits.flows_per_round = rdma_flows_at_once();
+  bench::PlannedBenchmark planned = bench::plan_tcp(benchmark, ground.probes, ground.links, options);
+  if (!transport.not_to_be_had.empty()) planned.plan.not_to_be_had = transport.not_to_be_had;
   outcome.rounds = planned.plan.rounds.size() + planned.plan.group_rounds.size();
   if (outcome.rounds > 0) {
     TRY(outcome.measurements,
-        bench::run(planned.plan, ground.probes, sink_of(progress, planned.plan.benchmark), stop));
+        run_planned(planned.plan, transport.runs, ground, sink_of(progress, planned.plan.benchmark), stop));
     bench::explain(outcome.measurements, ground.probes, ground.links);
   }
   for (const bench::Measurement& one : outcome.measurements)

@@ -46,7 +46,8 @@ struct MeasureInput {
 
 struct BenchmarkOutcome {
   const Benchmark* benchmark = nullptr;
-  std::string transport;  // the one that ran; empty: none
+  std::string transport;      // the one that ran; empty: none
+  std::string transport_why;  // where the suite left the choice
   std::vector<bench::Measurement> measurements;
   bench::BenchmarkVerdict verdict;
   bench::Coverage coverage;

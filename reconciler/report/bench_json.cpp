@@ -7,6 +7,17 @@ namespace {
 
 using Json = nlohmann::json;
 
+Json counters_json(const std::vector<bench::CounterMove>& counters) {
+  Json out = Json::array();
+  for (const bench::CounterMove& move : counters)
+    out.push_back({{"end", move.end},
+                   {"counter", move.counter},
+                   {"by", move.by},
+                   {"signal", move.signal},
+                   {"side", move.side}});
+  return out;
+}
+
 Json measurement_json(const bench::Measurement& one) {
   Json out{{"metric", to_string(one.metric)}, {"unit", one.unit}};
   if (one.group.empty()) {
@@ -32,6 +43,8 @@ Json measurement_json(const bench::Measurement& one) {
       out["baseline"] = *figure.value;
   if (one.cpu_limited) out["cpuLimited"] = one.cpu_reason;
   if (!one.note.empty()) out["note"] = one.note;
+  if (one.path_mtu != 0) out["pathMtu"] = one.path_mtu;
+  if (one.transport == "rdma") out["counters"] = counters_json(one.counters);
   return out;
 }
 
@@ -47,12 +60,14 @@ Json benchmark_json(const BenchmarkOutcome& outcome) {
                     {"verdict", to_string(slo.verdict)},
                     {"reason", slo.reason},
                     {"worst", slo.worst}});
-  return {{"name", outcome.benchmark->name.value},
-          {"workload", to_string(outcome.benchmark->workload.value)},
-          {"transport", outcome.transport.empty() ? Json(nullptr) : Json(outcome.transport)},
-          {"verdict", to_string(outcome.verdict.verdict)},
-          {"measurements", measurements},
-          {"slo", slos}};
+  Json out{{"name", outcome.benchmark->name.value},
+           {"workload", to_string(outcome.benchmark->workload.value)},
+           {"transport", outcome.transport.empty() ? Json(nullptr) : Json(outcome.transport)},
+           {"verdict", to_string(outcome.verdict.verdict)},
+           {"measurements", measurements},
+           {"slo", slos}};
+  if (!outcome.transport_why.empty()) out["transportReason"] = outcome.transport_why;
+  return out;
 }
 
 }  // namespace

@@ -87,6 +87,33 @@ std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& t
   return out;
 }
 
+std::string as_a(const std::string& side) { return (side == "victim" ? "the " : "a ") + side; }
+
+// What RDMA counters of the ends say beside traffic, over all pairs: leads, the most frequent first.
+std::string counters_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
+  std::vector<bench::CounterMove> all;
+  for (const Measurement& one : outcome.measurements)
+    for (const bench::CounterMove& move : one.counters) {
+      const auto known = std::find_if(all.begin(), all.end(), [&](const bench::CounterMove& seen) {
+        return seen.end == move.end && seen.counter == move.counter;
+      });
+      if (known != all.end())
+        known->by += move.by;
+      else
+        all.push_back(move);
+    }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const bench::CounterMove& a, const bench::CounterMove& b) { return a.by > b.by; });
+  std::string out;
+  for (std::size_t i = 0; i < std::min(all.size(), kRowsMax); ++i)
+    out += fmt::format("    {} is {}: {} ({} {}); look at {}\n", all[i].end,
+                       terminal.paint(Ink::yellow, as_a(all[i].side)), all[i].says, all[i].counter, all[i].by,
+                       all[i].look_at);
+  if (all.size() > kRowsMax)
+    out += terminal.paint(Ink::dim, fmt::format("    ... and {} more counters\n", all.size() - kRowsMax));
+  return out;
+}
+
 std::string heat_map_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
   HeatMap map;
   std::map<std::string, std::size_t> index;
@@ -171,7 +198,10 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
             Ink::dim, fmt::format("    {} of {} pairs, {} of {} links, {} rounds\n", outcome.coverage.pairs,
                                   outcome.coverage.of_pairs, outcome.coverage.links,
                                   outcome.coverage.of_links, outcome.rounds));
-        out += measurements_text(outcome, terminal) + heat_map_text(outcome, terminal);
+        if (!outcome.transport_why.empty())
+          out += terminal.paint(Ink::dim, "    why this transport: " + outcome.transport_why) + "\n";
+        out += measurements_text(outcome, terminal) + counters_text(outcome, terminal) +
+               heat_map_text(outcome, terminal);
       }
       if (!outcome.measurements.empty()) out += slo_text(outcome, terminal);
     }

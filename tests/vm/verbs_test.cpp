@@ -10,9 +10,8 @@
 #include <thread>
 
 #include "bench/verbs/run.hpp"
-#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/kernel_state.hpp"
-#include "drivers/linux/traffic_control.hpp"
+#include "tests/vm/port_faults.hpp"
 #include "tests/vm/verbs_pair.hpp"
 
 namespace lockstep {
@@ -36,36 +35,6 @@ class Verbs : public RxeLab {
   }
   static std::string error_of(const Ran& ran) { return ran.client.value("error", ""); }
 
-  // An answer of the kernel, in a namespace; empty: this one.
-  static void change(const std::string& netns, const std::function<netlink::Request()>& request) {
-    ASSERT_TRUE(in_namespace(netns, [&] {
-      auto socket = netlink::Socket::open(NETLINK_ROUTE);
-      ASSERT_TRUE(socket);
-      netlink::Request built = request();
-      const auto answer = socket->change(built, soon());
-      ASSERT_TRUE(answer) << answer.error().text();
-      EXPECT_EQ(answer->code, 0) << answer->extack;
-    }));
-  }
-  // Of the calling thread's namespace.
-  static std::uint32_t index_of(const std::string& port) {
-    auto socket = netlink::Socket::open(NETLINK_ROUTE);
-    const auto links = socket ? read_links(*socket, soon()) : Result<std::vector<Link>>(socket.error());
-    if (links)
-      for (const Link& one : *links)
-        if (one.name == port) return one.index;
-    ADD_FAILURE() << "no link " << port;
-    return 0;
-  }
-  static void set_mtu(const std::string& netns, const std::string& port, std::uint32_t mtu) {
-    change(netns, [&] {
-      netlink::Request request(RTM_NEWLINK, NLM_F_ACK);
-      ifinfomsg header{};
-      header.ifi_index = static_cast<int>(index_of(port));
-      request.header(header).put_number(IFLA_MTU, mtu);
-      return request;
-    });
-  }
   // By the server's device.
   std::uint64_t packets_received() const {
     std::uint64_t out = 0;
@@ -92,21 +61,6 @@ class Verbs : public RxeLab {
         },
         [&out] { out = 0; }));
     return out;
-  }
-  // netem(8) at the root of a port: this share of its packets is dropped.
-  static void lose(const std::string& port, double share) {
-    change("", [&] {
-      netlink::Request request(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
-      tcmsg header{};
-      header.tcm_ifindex = static_cast<int>(index_of(port));
-      header.tcm_parent = TC_H_ROOT;
-      header.tcm_handle = 0x00990000;
-      tc_netem_qopt options{};
-      options.limit = 1000;
-      options.loss = static_cast<std::uint32_t>(share * 4294967295.0);
-      request.header(header).put_text(TCA_KIND, "netem").put_number(TCA_OPTIONS, options);
-      return request;
-    });
   }
 };
 
@@ -160,13 +114,7 @@ std::uint64_t moved(const json& counters, const std::string& signal) {
 }
 
 TEST_F(Verbs, MarksAreSeenAtTheQueueOfTrafficThatSaysEct) {
-  // 40 Mb/s, and RED behind it that marks from 8 KB on.
-  change("", [&] {
-    return tbf_request(index_of(endpoint(0).port), 0x00010000, {5'000'000, 20'000, 1'000'000});
-  });
-  change("", [&] {
-    return red_request(index_of(endpoint(0).port), 0x00020000, 0x00010001, red_for({8'000, 16'000, 100}));
-  });
+  mark_behind_40mbps(endpoint(0).port);
   constexpr int kNotEct = 104;
   constexpr int kEct0 = 106;  // RFC 3168: DSCP 26 with ECT(0)
   for (const int traffic_class : {kNotEct, kEct0}) {

@@ -13,8 +13,16 @@ TEST(Ideal, GoodputShareCountsWhatTheShaperAndTheWireCount) {
   EXPECT_NEAR(tcp_goodput_share(1500, wire_framing, true), 1428.0 / 1538, 1e-12);
   EXPECT_EQ(tcp_goodput_share(40, wire_framing), 0);
   // 392 Gb/s on 400G (nccl#2409) and 370 at 1,024 bytes: validation-telemetry-cost.md, 2.2.
-  EXPECT_NEAR(rocev2_goodput_share(4096, wire_framing) * 400, 392, 0.3);
-  EXPECT_NEAR(rocev2_goodput_share(1024, wire_framing) * 400, 370, 0.5);
+  EXPECT_NEAR(rocev2_goodput_share({4096, 4096, 0}, wire_framing) * 400, 392, 0.3);
+  EXPECT_NEAR(rocev2_goodput_share({1024, 1024, 0}, wire_framing) * 400, 370, 0.5);
+}
+
+TEST(Ideal, ARoceMessageHasHeadersInEachPacketAndItsExtendedOnesOnce) {
+  EXPECT_NEAR(rocev2_goodput_share({65536, 4096, reth_bytes}, wire_framing),
+              65536.0 / (65536 + 16 * (44 + 38) + 16), 1e-12);
+  EXPECT_NEAR(rocev2_goodput_share({4097, 4096, 0}, wire_framing, true), 4097.0 / (4097 + 2 * (64 + 38)),
+              1e-12);
+  EXPECT_EQ(rocev2_goodput_share({65536, 0, reth_bytes}, wire_framing), 0);
 }
 
 TEST(Ideal, BusbwFactorsAreThoseOfNcclTests) {

@@ -44,7 +44,7 @@ TEST(PlanTcp, PairsComeInRoundsThatCannotOversubscribe) {
   const Pod pod;
   Benchmark asked = benchmark(Workload::stream);
   asked.duration = {std::chrono::seconds(3), {}, true};
-  const PlannedBenchmark planned = plan_tcp(asked, Transport::automatic, pod.endpoints, pod.links);
+  const PlannedBenchmark planned = plan_tcp(asked, pod.endpoints, pod.links);
   EXPECT_EQ(planned.pairs.size(), 12U);
   EXPECT_EQ(planned.plan.repeats, 3U);
   EXPECT_EQ(planned.plan.timing.window, std::chrono::seconds(1));
@@ -63,8 +63,7 @@ TEST(PlanTcp, OnlyWhatIsWantedRunsAndCoverageSaysSo) {
   const Pod pod;
   PlanOptions options;
   options.wanted = [](const Pair& pair) { return pair.from == 0; };
-  const auto planned =
-      plan_tcp(benchmark(Workload::read_bandwidth), Transport::tcp, pod.endpoints, pod.links, options);
+  const auto planned = plan_tcp(benchmark(Workload::read_bandwidth), pod.endpoints, pod.links, options);
   std::vector<Measurement> made(1);
   made[0].benchmark = "b";
   made[0].workload = Workload::read_bandwidth;
@@ -103,8 +102,7 @@ TEST(PlanTcp, WhatRunsAtTheRateOfALinkWasNotLimitedByTheCpu) {
 
 TEST(PlanTcp, ARingIsSlowedByTheHashOnlyWhereHopsShareAChoice) {
   const Pod pod;
-  const auto planned =
-      plan_tcp(benchmark(Workload::ring_allreduce), Transport::automatic, pod.endpoints, pod.links);
+  const auto planned = plan_tcp(benchmark(Workload::ring_allreduce), pod.endpoints, pod.links);
   ASSERT_EQ(planned.plan.group_rounds.size(), 1U);
   std::vector<Measurement> made(1);
   made[0].metric = Metric::busbw;
@@ -119,14 +117,12 @@ TEST(PlanTcp, ARingIsSlowedByTheHashOnlyWhereHopsShareAChoice) {
   EXPECT_LT(made[0].ideal->hash_expected, made[0].ideal->balanced * 0.9);
 }
 
-TEST(PlanTcp, RdmaAndBothDirectionsAreNotToBeHad) {
+TEST(PlanTcp, BothDirectionsAreNotToBeHad) {
   const Pod pod;
   Benchmark asked = benchmark(Workload::write_bandwidth);
-  EXPECT_FALSE(plan_tcp(asked, Transport::rdma, pod.endpoints, pod.links).plan.not_to_be_had.empty());
-  asked.transport = {Transport::tcp, {}, true};
-  EXPECT_TRUE(plan_tcp(asked, Transport::rdma, pod.endpoints, pod.links).plan.not_to_be_had.empty());
+  EXPECT_TRUE(plan_tcp(asked, pod.endpoints, pod.links).plan.not_to_be_had.empty());
   asked.direction = {Direction::both, {}, true};
-  const auto planned = plan_tcp(asked, Transport::rdma, pod.endpoints, pod.links);
+  const auto planned = plan_tcp(asked, pod.endpoints, pod.links);
   const auto made = run(planned.plan, pod.endpoints);
   ASSERT_TRUE(made);
   ASSERT_EQ(made->size(), 12U);
@@ -139,9 +135,9 @@ TEST(PlanTcp, IterationsFollowThePercentilesThatAreJudged) {
   Slo tail;
   tail.statistic = {Statistic::p99, {}, true};
   asked.slo.push_back(tail);
-  EXPECT_EQ(plan_tcp(asked, Transport::tcp, pod.endpoints, pod.links).plan.iterations, 300U);
+  EXPECT_EQ(plan_tcp(asked, pod.endpoints, pod.links).plan.iterations, 300U);
   asked.iterations = {7, {}, true};
-  EXPECT_EQ(plan_tcp(asked, Transport::tcp, pod.endpoints, pod.links).plan.iterations, 7U);
+  EXPECT_EQ(plan_tcp(asked, pod.endpoints, pod.links).plan.iterations, 7U);
 }
 
 TEST(PlanTcp, PairsWithoutAPathAreNotCounted) {
@@ -149,7 +145,7 @@ TEST(PlanTcp, PairsWithoutAPathAreNotCounted) {
   pod.links.path = [](std::size_t from, std::size_t to) {
     return from / 2 == to / 2 ? FlowPath{{static_cast<std::uint32_t>(from)}, {}} : FlowPath{};
   };
-  const auto planned = plan_tcp(benchmark(Workload::stream), Transport::tcp, pod.endpoints, pod.links);
+  const auto planned = plan_tcp(benchmark(Workload::stream), pod.endpoints, pod.links);
   EXPECT_EQ(planned.pairs.size(), 4U);
   EXPECT_EQ(planned.no_path.size(), 8U);
 }

@@ -1,0 +1,71 @@
+// PairRun: one pair of a round: its two probes, through its repeats, into one measurement.
+//
+// Promises: look() never waits; a pair is done at the latest at its deadline, which each repeat sets anew.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "bench/verbs/payload.hpp"
+#include "bench/verbs/probe_process.hpp"
+#include "bench/verbs/rounds.hpp"
+
+namespace lockstep::bench::verbs {
+
+// What the pairs of a run share.
+struct RoundsGround {
+  const VerbsPlan& plan;
+  Workload traffic;
+  const std::vector<ProbeEndpoint>& endpoints;
+  const std::vector<RdmaEnd>& ends;
+  std::function<void(std::size_t endpoint, int pid)> started;  // a probe
+};
+
+class PairRun {
+ public:
+  PairRun(const RoundsGround& ground, const Pair& pair);
+
+  void begin();  // the next repeat
+  void look(std::uint64_t now);
+  void stop();
+  bool done() const { return done_; }
+  std::uint64_t wake_at() const { return std::min(deadline_, answer_by_); }
+  std::vector<int> descriptors() const;  // that may have something to read
+  Measurement& measurement() { return made_; }
+
+ private:
+  struct End {
+    std::size_t endpoint = 0;
+    std::optional<ProbeProcess> probe;
+    Json says;  // its result; null: none yet
+  };
+  Json order(Role role) const;
+  bool start(End& end, Json order);
+  void hear_server();
+  void hear_client();
+  void finish_repeat();
+  void take_result();
+  void take_counters(const End& end, const char* role);
+  void take_notes();
+  void conclude();
+  void mark_cpu();
+  void fail(const std::string& why, Trouble trouble);
+  std::string name(const End& end) const { return ground_.endpoints[end.endpoint].endpoint.name(); }
+  bool latency() const { return ground_.traffic.measure == Measure::latency; }
+
+  const RoundsGround& ground_;
+  Measurement made_;
+  End client_;
+  End server_;
+  std::uint32_t repeat_ = 0;
+  std::uint64_t deadline_ = 0;
+  std::uint64_t answer_by_ = ~std::uint64_t{0};  // the client is through: how long the server is waited for
+  Histogram merged_;
+  double waited_ = 0;  // for a CPU: the most of a repeat's time
+  std::size_t waited_at_ = 0;
+  bool done_ = false;
+};
+
+}  // namespace lockstep::bench::verbs

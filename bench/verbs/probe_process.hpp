@@ -1,0 +1,41 @@
+// A `lockstep verbs-probe` process that this one started (run.hpp): an order in, lines of JSON out.
+//
+// Promises: reading never waits; the process is gone with the object, and dies with the thread that started
+// it (PR_SET_PDEATHSIG, prctl(2)). Refuses: a line that is no JSON object or is longer than 4 MiB; it ends
+// the process.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "bench/tcp/sockets.hpp"
+#include "bench/tcp/wire.hpp"
+
+namespace lockstep::bench::verbs {
+
+class ProbeProcess {
+ public:
+  static Result<ProbeProcess> start(const std::string& executable, const Json& order);
+  ProbeProcess(ProbeProcess&& other) noexcept;
+  ProbeProcess& operator=(ProbeProcess&&) = delete;
+  ~ProbeProcess();
+
+  int pid() const { return pid_; }
+  int descriptor() const { return out_.get(); }  // -1 once it has ended
+  // Lines that have come since.
+  std::vector<Json> take();
+  // How: "was killed by signal 9"; none: it has not.
+  const std::optional<std::string>& ended() const { return ended_; }
+
+ private:
+  ProbeProcess(int pid, Fd out) : pid_(pid), out_(std::move(out)) {}
+  void end(const std::string& why);
+  bool split(std::vector<Json>& lines);  // false: not as it should be
+
+  int pid_;
+  Fd out_;
+  std::string pending_;
+  std::optional<std::string> ended_;
+};
+
+}  // namespace lockstep::bench::verbs
