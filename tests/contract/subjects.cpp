@@ -112,7 +112,10 @@ class Namespaced final : public Subject {
                    "interface[*]/class[*]/ecn-probability",
                    // As long as the port is there.
                    "interface[*]/dcbx", "interface[*]/pause", "interface[*]/pfc", "interface[*]/trust",
-                   "interface[*]/cnp-dscp", "interface[*]/congestion-control", "interface[*]/roce-tos",
+                   "interface[*]/autoneg", "interface[*]/channels[*]", "interface[*]/coalescing/adaptive[*]",
+                   "interface[*]/coalescing/frames[*]", "interface[*]/coalescing/time[*]", "interface[*]/fec",
+                   "interface[*]/ring[*]", "interface[*]/speed", "interface[*]/cnp-dscp",
+                   "interface[*]/congestion-control", "interface[*]/roce-tos",
                    // A class is there by its priorities.
                    "interface[*]/class[*]/priority"};
     if (nics) never_unset.insert("interface[*]/class[*]/share");  // alone: the shares sum to 100 %

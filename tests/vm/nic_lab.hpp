@@ -1,4 +1,4 @@
-// Ports of our test netdev (netdev/test_nic.c), made and set by raw netlink, as another program's hand would.
+// Ports of our test netdev (netdev/), made and set by raw netlink, as another program's hand would.
 #pragma once
 
 #include <gtest/gtest.h>

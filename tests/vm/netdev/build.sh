@@ -12,7 +12,7 @@ flock "$lock"
 cd "$folder"
 read -r _ version <made-of
 release=$(cat version)
-of="$release $version $(sha256sum <"$here/test_nic.c")"
+of="$release $version $(cat "$here"/*.[ch] | sha256sum)"
 [ "$(cat test_nic.of 2>/dev/null)" != "$of" ] || exit 0
 
 # What linux-headers depends on, less the compiler's metapackage.
@@ -31,8 +31,8 @@ fi
 # The one absolute path in Debian's headers: where the common ones are.
 sed -i "s#[^ ]*/usr/src/#$folder/headers/usr/src/#" "headers/usr/src/linux-headers-$release/Makefile"
 rm -rf module && mkdir module
-cp "$here/test_nic.c" module/
-echo "obj-m := test_nic.o" >module/Makefile
+cp "$here"/*.[ch] module/
+printf 'obj-m := test_nic.o\ntest_nic-y := nic.o nic_ethtool.o\n' >module/Makefile
 make -s -C "headers/usr/src/linux-headers-$release" "M=$folder/module" modules >module/log 2>&1 ||
   { cat module/log; exit 1; }
 strip --strip-debug -o test_nic.ko module/test_nic.ko

@@ -3,7 +3,7 @@
  * test_nic: a network device that takes over dcbnl and ethtool what a RoCE NIC takes, and tells what it was
  * told. `ip link add NAME type test_nic`; of two made one after the other each is the other's peer, so that
  * what one sends the other receives. It counts frames by priority and enforces nothing: no frame is ever
- * paused.
+ * paused, and no link is faster than another. What ethtool sets is in nic_ethtool.c.
  *
  * The rules by which it refuses are the module parameter `personality` at the time the device is made:
  *   plain   takes everything that fits
@@ -11,23 +11,25 @@
  *           buffers are cut to cells of 128 bytes, rates to 100 Mbit/s, above 25.5 Gbit/s to 1 Gbit/s; ETS
  *           begins with the vendor's algorithm and priorities 0 and 1 crossed, and its shares sum to 100 %;
  *           a DSCP has one priority, the last one set; DCBX is the host's with IEEE, or by mode 0 the
- *           firmware's
+ *           firmware's; (en_ethtool.c) rings are rounded up to powers of two
  *   bnxt    (bnxt/bnxt_dcb.c) no buffers, no rates; ETS begins with all priorities in class 0, and no share
  *           is 0 when they sum to 100 %; one lossless priority; nothing while DCBX is not the host's
- *           (EINVAL)
- * `refuse`: what is refused from now on, whatever the rules: words of ets, app and maxrate (EINVAL).
+ *           (EINVAL); no LRO
+ * Its module is a QSFP-DD (CMIS) as plain, a QSFP28 (SFF-8636) as mlx5 and an SFP28 (SFF-8472) as bnxt.
+ * `refuse`: what is refused from now on, whatever the rules: words of ets, app, maxrate, link, fec, rings,
+ * channels and coalescing (EINVAL), and module, which then can't be read (EIO).
  * `peer_willing`: a DCBX peer has announced ETS and PFC of its own, and that it is willing.
  * Kernel code and therefore under the kernel's licence, unlike the rest of this repository.
  */
 #include <linux/dcbnl.h>
 #include <linux/etherdevice.h>
-#include <linux/ethtool.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <net/dcbnl.h>
 #include <net/rtnetlink.h>
 
-#define PRIORITIES IEEE_8021QAZ_MAX_TCS
+#include "nic.h"
+
 #define CELL 128
 #define TOTAL_BUFFER (1 << 20)
 #define DEFAULT_BUFFER (1 << 18)
@@ -37,28 +39,14 @@ module_param(personality, charp, 0644);
 MODULE_PARM_DESC(personality, "plain, mlx5 or bnxt: the rules of devices made from now on");
 static char *refuse = "";
 module_param(refuse, charp, 0644);
-MODULE_PARM_DESC(refuse, "words of ets, app and maxrate: sets that are refused");
+MODULE_PARM_DESC(refuse, "words of ets, app, maxrate, link, fec, rings, channels, coalescing and module");
 static bool peer_willing;
 module_param(peer_willing, bool, 0644);
 MODULE_PARM_DESC(peer_willing, "a DCBX peer announces its ETS and PFC and is willing");
 
-enum rules { PLAIN, MLX5, BNXT };
-
 #define RATE_CELL 100000 /* kbit/s */
 #define RATE_CELL_ABOVE 1000000
 #define RATE_CELLS_MAX 255
-
-struct nic {
-	struct net_device __rcu *peer;
-	enum rules rules;
-	u8 dcbx;
-	struct ieee_ets ets;
-	struct ieee_pfc pfc;
-	struct ieee_maxrate maxrate;
-	struct dcbnl_buffer buffer;
-	bool rx_pause, tx_pause;
-	atomic64_t tx_frames[PRIORITIES], rx_frames[PRIORITIES];
-};
 
 static struct net_device *without_peer; /* the one that the next one made is joined to; under RTNL */
 
@@ -133,9 +121,10 @@ static const struct net_device_ops nic_ops = {
 	.ndo_start_xmit = nic_xmit,
 	.ndo_set_mac_address = eth_mac_addr,
 	.ndo_validate_addr = eth_validate_addr,
+	.ndo_fix_features = nic_fix_features,
 };
 
-static bool refuses(const char *what)
+bool nic_refuses(const char *what)
 {
 	bool found;
 
@@ -170,7 +159,7 @@ static int nic_set_ets(struct net_device *dev, struct ieee_ets *ets)
 	unsigned int sum = 0;
 	int i;
 
-	if (refuses("ets") || !is_hosts(nic))
+	if (nic_refuses("ets") || !is_hosts(nic))
 		return -EINVAL;
 	for (i = 0; i < PRIORITIES; i++) {
 		if (ets->prio_tc[i] >= PRIORITIES)
@@ -237,7 +226,7 @@ static int nic_set_maxrate(struct net_device *dev, struct ieee_maxrate *maxrate)
 	struct nic *nic = netdev_priv(dev);
 	int i;
 
-	if (refuses("maxrate"))
+	if (nic_refuses("maxrate"))
 		return -EINVAL;
 	nic->maxrate = *maxrate;
 	for (i = 0; nic->rules == MLX5 && i < PRIORITIES; i++) {
@@ -256,7 +245,7 @@ static int nic_set_app(struct net_device *dev, struct dcb_app *app)
 	struct nic *nic = netdev_priv(dev);
 	int priority, err;
 
-	if (refuses("app") || !is_hosts(nic))
+	if (nic_refuses("app") || !is_hosts(nic))
 		return -EINVAL;
 	if (nic->rules == MLX5 && (app->selector != IEEE_8021QAZ_APP_SEL_DSCP || app->protocol >= 64))
 		return -EINVAL;
@@ -273,7 +262,7 @@ static int nic_set_app(struct net_device *dev, struct dcb_app *app)
 
 static int nic_delete_app(struct net_device *dev, struct dcb_app *app)
 {
-	if (refuses("app") || !is_hosts(netdev_priv(dev)))
+	if (nic_refuses("app") || !is_hosts(netdev_priv(dev)))
 		return -EINVAL;
 	return dcb_ieee_delapp(dev, app);
 }
@@ -337,60 +326,6 @@ static const struct dcbnl_rtnl_ops nic_dcb = {
 
 static const struct dcbnl_rtnl_ops nic_dcb_bnxt = { COMMON_OPS };
 
-static void nic_get_pause(struct net_device *dev, struct ethtool_pauseparam *pause)
-{
-	struct nic *nic = netdev_priv(dev);
-
-	pause->rx_pause = nic->rx_pause;
-	pause->tx_pause = nic->tx_pause;
-}
-
-static int nic_set_pause(struct net_device *dev, struct ethtool_pauseparam *pause)
-{
-	struct nic *nic = netdev_priv(dev);
-
-	if (nic->rules == MLX5 && nic->pfc.pfc_en && (pause->rx_pause || pause->tx_pause))
-		return -EBUSY;
-	nic->rx_pause = pause->rx_pause;
-	nic->tx_pause = pause->tx_pause;
-	return 0;
-}
-
-static int nic_count_of(struct net_device *dev, int set)
-{
-	return set == ETH_SS_STATS ? 2 * PRIORITIES : -EOPNOTSUPP;
-}
-
-static void nic_names(struct net_device *dev, u32 set, u8 *names)
-{
-	int i;
-
-	for (i = 0; i < PRIORITIES; i++)
-		ethtool_sprintf(&names, "rx_prio%d_packets", i);
-	for (i = 0; i < PRIORITIES; i++)
-		ethtool_sprintf(&names, "tx_prio%d_packets", i);
-}
-
-static void nic_counters(struct net_device *dev, struct ethtool_stats *stats, u64 *values)
-{
-	struct nic *nic = netdev_priv(dev);
-	int i;
-
-	for (i = 0; i < PRIORITIES; i++) {
-		values[i] = atomic64_read(&nic->rx_frames[i]);
-		values[PRIORITIES + i] = atomic64_read(&nic->tx_frames[i]);
-	}
-}
-
-static const struct ethtool_ops nic_ethtool = {
-	.get_link = ethtool_op_get_link,
-	.get_pauseparam = nic_get_pause,
-	.set_pauseparam = nic_set_pause,
-	.get_sset_count = nic_count_of,
-	.get_strings = nic_names,
-	.get_ethtool_stats = nic_counters,
-};
-
 static void nic_setup(struct net_device *dev)
 {
 	struct nic *nic = netdev_priv(dev);
@@ -399,13 +334,11 @@ static void nic_setup(struct net_device *dev)
 	ether_setup(dev);
 	dev->netdev_ops = &nic_ops;
 	dev->dcbnl_ops = &nic_dcb;
-	dev->ethtool_ops = &nic_ethtool;
 	dev->needs_free_netdev = true;
-	dev->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_ALL_TSO; /* nothing is put on a wire */
-	dev->features |= dev->hw_features;
 	dev->min_mtu = ETH_MIN_MTU;
 	dev->max_mtu = 9978; /* mlx5's */
 	eth_hw_addr_random(dev);
+	nic_ethtool_setup(dev);
 	nic->dcbx = DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE;
 	nic->ets.ets_cap = PRIORITIES;
 	nic->pfc.pfc_cap = PRIORITIES;
@@ -423,6 +356,7 @@ static void nic_begin_as(struct net_device *dev, enum rules rules)
 	int i;
 
 	nic->rules = rules;
+	nic_ethtool_begin_as(dev, rules);
 	for (i = 0; rules == MLX5 && i < PRIORITIES; i++) {
 		nic->ets.tc_tsa[i] = IEEE_8021QAZ_TSA_VENDOR;
 		nic->ets.tc_tx_bw[i] = 100;
@@ -496,5 +430,5 @@ static void __exit nic_exit(void)
 module_init(nic_init);
 module_exit(nic_exit);
 MODULE_ALIAS_RTNL_LINK("test_nic");
-MODULE_DESCRIPTION("A network device with the DCB and pause settings of a RoCE NIC, for tests");
+MODULE_DESCRIPTION("A network device with the DCB and ethtool settings of a RoCE NIC, for tests");
 MODULE_LICENSE("GPL");

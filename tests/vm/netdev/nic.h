@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of test_nic share: one device, and its settings. */
+#ifndef TEST_NIC_H
+#define TEST_NIC_H
+
+#include <linux/dcbnl.h>
+#include <linux/ethtool.h>
+#include <linux/netdevice.h>
+
+#define PRIORITIES IEEE_8021QAZ_MAX_TCS
+
+enum rules { PLAIN, MLX5, BNXT };
+
+struct nic {
+	struct net_device __rcu *peer;
+	enum rules rules;
+	u8 dcbx;
+	struct ieee_ets ets;
+	struct ieee_pfc pfc;
+	struct ieee_maxrate maxrate;
+	struct dcbnl_buffer buffer;
+	bool rx_pause, tx_pause;
+	atomic64_t tx_frames[PRIORITIES], rx_frames[PRIORITIES];
+	bool autoneg;
+	u32 speed; /* Mbit/s */
+	__ETHTOOL_DECLARE_LINK_MODE_MASK(advertised);
+	u32 fec; /* ETHTOOL_FEC_* */
+	u32 rx_ring, tx_ring;
+	u32 combined;
+	struct ethtool_coalesce coalescing;
+};
+
+bool nic_refuses(const char *what);
+void nic_ethtool_setup(struct net_device *dev);
+void nic_ethtool_begin_as(struct net_device *dev, enum rules rules);
+netdev_features_t nic_fix_features(struct net_device *dev, netdev_features_t features);
+
+#endif
