@@ -106,6 +106,75 @@ nlohmann::json gpu_json(const DiscoveredGpu& one) {
   return out;
 }
 
+std::string mbps_text(std::uint32_t mbps) { return format(BitRate{std::uint64_t{mbps} * 1'000'000}); }
+
+using Amounts = std::map<std::string, ethtool::Amount, std::less<>>;
+
+// "rx 1024 of 8192, tx 1024 of 8192".
+std::string amounts_text(const Amounts& amounts) {
+  std::string out;
+  for (const auto& [key, one] : amounts)
+    out += fmt::format("{}{} {} of {}", out.empty() ? "" : ", ", key, one.now, one.max);
+  return out;
+}
+
+// "RS by auto": what the link has, where that is not the word that was configured.
+std::string fec_text(const ethtool::NicFacts& nic) {
+  if (nic.fec_active.empty() || nic.fec_active == nic.fec) return nic.fec;
+  return nic.fec_active + " by " + nic.fec;
+}
+
+// "QSFP28 passive copper 3 m, VENDOR PART B2".
+std::string module_text(const ethtool::ModuleFacts& module) {
+  std::string out = module.kind + (module.medium.empty() ? "" : " " + module.medium);
+  if (module.decimetres != 0) out += fmt::format(" {} m", module.decimetres / 10.0);
+  std::string made;
+  for (const std::string* const one : {&module.vendor, &module.part, &module.revision})
+    if (!one->empty()) made += (made.empty() ? "" : " ") + *one;
+  return out + (made.empty() ? "" : ", " + made);
+}
+
+// Of ports that have any of it: a veth has not.
+std::string nics_text(const DiscoveredDevice& found, const Terminal& terminal) {
+  Table nics({{"device"}, {"port"}, {"autoneg"}, {"speeds"}, {"fec"}, {"rings"}, {"channels"}, {"module"}});
+  for (const DiscoveredPort& port : found.host.ports) {
+    const ethtool::NicFacts& nic = port.nic;
+    if (nic.speeds.empty() && nic.fec.empty() && nic.rings.empty() && !nic.module) continue;
+    std::string speeds;
+    for (const std::uint32_t one : nic.speeds) speeds += (speeds.empty() ? "" : ", ") + mbps_text(one);
+    nics.add({terminal.paint(Ink::cyan, found.device), port.name, on_off(nic.autoneg), speeds, fec_text(nic),
+              amounts_text(nic.rings), amounts_text(nic.channels),
+              nic.module ? module_text(*nic.module) : ""});
+  }
+  return nics.empty() ? "" : "\n" + nics.render(terminal);
+}
+
+nlohmann::json amounts_json(const Amounts& amounts) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const auto& [key, one] : amounts) out[key] = {{"now", one.now}, {"max", one.max}};
+  return out;
+}
+
+void add_nic_json(const ethtool::NicFacts& nic, nlohmann::json& out) {
+  if (nic.speed) out["speedMbps"] = *nic.speed;
+  if (!nic.speeds.empty()) out["speedsMbps"] = nic.speeds;
+  if (nic.autoneg) out["autoneg"] = *nic.autoneg;
+  if (!nic.fec.empty()) out["fec"] = nic.fec;
+  if (!nic.fec_active.empty()) out["fecActive"] = nic.fec_active;
+  if (!nic.rings.empty()) out["rings"] = amounts_json(nic.rings);
+  if (!nic.channels.empty()) out["channels"] = amounts_json(nic.channels);
+  if (!nic.module) return;
+  nlohmann::json& module = out["module"];
+  module["kind"] = nic.module->kind;
+  for (const auto& [key, value] : {std::pair("vendor", &nic.module->vendor),
+                                   {"part", &nic.module->part},
+                                   {"revision", &nic.module->revision},
+                                   {"serial", &nic.module->serial},
+                                   {"medium", &nic.module->medium}})
+    if (!value->empty()) module[key] = *value;
+  if (nic.module->decimetres != 0) module["metres"] = nic.module->decimetres / 10.0;
+}
+
 nlohmann::json port_json(const DiscoveredPort& port) {
   nlohmann::json one{{"name", port.name},
                      {"driver", port.driver},
@@ -114,7 +183,7 @@ nlohmann::json port_json(const DiscoveredPort& port) {
                      {"adminUp", port.admin_up},
                      {"carrier", port.carrier},
                      {"addresses", port.addresses}};
-  if (port.nic.speed) one["speedMbps"] = *port.nic.speed;
+  add_nic_json(port.nic, one);
   if (port.pci) one["pci"] = pci_json(*port.pci);
   one["rdmaDevices"] = port.rdma_devices;
   if (!port.peer.empty()) one["neighbour"] = port.peer;
@@ -177,7 +246,7 @@ std::string rdma_text(const DiscoveredDevice& found, const Terminal& terminal) {
 }  // namespace
 
 std::string speed_text(const DiscoveredPort& port) {
-  return port.nic.speed ? format(BitRate{std::uint64_t{*port.nic.speed} * 1'000'000}) : "";
+  return port.nic.speed ? mbps_text(*port.nic.speed) : "";
 }
 
 std::string discovery_text(const std::vector<DiscoveredDevice>& all, const Terminal& terminal) {
@@ -207,7 +276,8 @@ std::string discovery_text(const std::vector<DiscoveredDevice>& all, const Termi
   }
   out += ports.empty() ? "no ports but the loopback\n" : ports.render(terminal);
   for (const DiscoveredDevice& found : all)
-    out += rdma_text(found, terminal) + gpus_text(found, terminal) + settings_text(found, terminal);
+    out += nics_text(found, terminal) + rdma_text(found, terminal) + gpus_text(found, terminal) +
+           settings_text(found, terminal);
   std::map<std::string, std::vector<std::string>> notes;
   for (const DiscoveredDevice& found : all) {
     for (const std::string& note : found.host.notes) notes[note].push_back(found.device);

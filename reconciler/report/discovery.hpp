@@ -1,8 +1,9 @@
 // What `lockstep discover` found, as text, as JSON and as a draft of specs.
 //
-// Promises: the text has a table of ports, one of GPUs with how far the fabric's NICs are from each, one of
-// settings, and a note for whatever could not be had; JSON has all of it; the draft loads, and has each cable
-// that LLDP heard of once. Names that specs can't write are left out of the draft, with a comment for each.
+// Promises: the text has a table of ports, one of what NICs among them are set to, one of GPUs with how far
+// the fabric's NICs are from each, one of settings, and a note for whatever could not be had; JSON has all of
+// it; the draft loads, and has each cable that LLDP heard of once. Names that specs can't write are left out
+// of the draft, with a comment for each.
 #pragma once
 
 #include <nlohmann/json.hpp>

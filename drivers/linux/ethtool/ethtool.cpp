@@ -1,5 +1,6 @@
 #include "drivers/linux/ethtool/ethtool.hpp"
 
+#include "drivers/linux/ethtool/module_eeprom.hpp"
 #include "drivers/linux/generic_netlink.hpp"
 
 namespace lockstep {
@@ -49,6 +50,20 @@ Result<std::vector<std::string>> Ethtool::names(std::uint32_t set, const Call& c
   }));
   if (answer.code != 0) return to_error(answer, "ethtool string set get");
   return out;
+}
+
+Result<std::optional<std::vector<std::byte>>> Ethtool::module_memory(std::uint32_t index, const Call& call) {
+  std::vector<std::byte> out;
+  for (const std::uint32_t offset : {0U, ethtool::kModuleHalf}) {
+    Request ask = ethtool::module_request(family_, index, offset);
+    TRY(const Answer answer, socket_.ask(ask, call, [&](const Message& message) -> Result<Done> {
+      TRY(const auto half, ethtool::decode_module_half(message.payload));
+      out.insert(out.end(), half.begin(), half.end());
+      return Done{};
+    }));
+    if (answer.code != 0) return std::optional<std::vector<std::byte>>();
+  }
+  return std::optional(std::move(out));
 }
 
 Request Ethtool::set_request(Kind kind, std::uint32_t index) const {

@@ -36,6 +36,8 @@ class Ethtool {
   Result<Read> read(ethtool::Kind kind, std::uint32_t index, const Call& call);
   // Names of a string set (ETH_SS_FEATURES, ETH_SS_LINK_MODES) by position, the same for all ports.
   Result<std::vector<std::string>> names(std::uint32_t set, const Call& call);
+  // The memory of the port's module, as module_eeprom.hpp has it. None: there is none to read.
+  Result<std::optional<std::vector<std::byte>>> module_memory(std::uint32_t index, const Call& call);
 
   // To be filled by ethtool::put_*(). Sent empty it sets nothing, and the kernel says whether the port could.
   netlink::Request set_request(ethtool::Kind kind, std::uint32_t index) const;

@@ -61,6 +61,11 @@ Result<std::map<std::uint32_t, NicFacts>> read_nics(const std::vector<Link>& por
       TRY(const Ethtool::Read read, ethtool.read(kind, port.index, call));
       if (read.facts) tell(kind, *read.facts, names, out[port.index]);
     }
+  for (const Link& port : ports) {
+    TRY(const auto memory, ethtool.module_memory(port.index, call));
+    if (!memory) continue;
+    if (auto module = decode_module(*memory)) out[port.index].module = *std::move(module);
+  }
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "drivers/linux/ethtool/module_eeprom.hpp"
 #include "drivers/linux/kernel_state.hpp"
 
 namespace lockstep::ethtool {
@@ -27,6 +28,7 @@ struct NicFacts {
   std::string fec_active;                               // what the link has; empty: not told
   std::map<std::string, Amount, std::less<>> rings;     // rx, tx
   std::map<std::string, Amount, std::less<>> channels;  // combined, rx, tx
+  std::optional<ModuleFacts> module;
 };
 
 // By interface index.
