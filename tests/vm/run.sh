@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# run.sh [-n] [-m MODULES] [-t TOOLS] [-f FILES] [-q ARGUMENTS] KERNEL OUT PROGRAM [ARGUMENT]... runs a GoogleTest program under the
-# kernel in KERNEL (kernel.sh) in an emulated machine: with these kernel modules loaded, -n: and our own test_nic
-# (netdev/), these programs of the host in PATH, these other files of the host (patterns: what is found by name while a
-# program runs), this hardware by arguments of QEMU, and nothing else. Its exit code is the program's; 77: skipped,
-# with a line of why; 1: the machine gave no verdict, or a test was skipped, or none ran.
+# run.sh [-b MODULES] [-m MODULES] [-t TOOLS] [-f FILES] [-q ARGUMENTS] KERNEL OUT PROGRAM [ARGUMENT]... runs a GoogleTest
+# program under the kernel in KERNEL (kernel.sh) in an emulated machine: with these kernel modules loaded, -b: and those
+# that netdev/build.sh makes, these programs of the host in PATH, these other files of the host (patterns: what is found by
+# name while a program runs), this hardware by arguments of QEMU, and nothing else. Its exit code is the program's; 77:
+# skipped, with a line of why; 1: the machine gave no verdict, or a test was skipped, or none ran.
 # OUT keeps `console`, which is shown on failure.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
-modules=() tools=() files= hardware=() test_nic=
-while getopts nm:t:f:q: option; do
+modules=() built=() tools=() files= hardware=()
+while getopts b:m:t:f:q: option; do
   case $option in
-    n) test_nic=test_nic ;;
+    b) read -ra built <<<"$OPTARG" ;;
     m) read -ra modules <<<"$OPTARG" ;;
     t) read -ra tools <<<"$OPTARG" ;;
     f) files=$OPTARG ;;
@@ -23,7 +23,7 @@ kernel=$(realpath -m "$1") out=$(realpath -m "$2") program=$(realpath "$3")
 shift 3
 
 "$here/kernel.sh" "$kernel"
-[ -z "$test_nic" ] || "$here/netdev/build.sh" "$kernel"
+for module in "${built[@]}"; do "$here/netdev/build.sh" "$kernel" "$module"; done
 release=$(cat "$kernel/version")
 
 # The machine's root is its initial RAM disk, uncompressed: unpacking is slow under emulation.
@@ -44,9 +44,11 @@ for module in "${modules[@]}"; do modprobe -d "$kernel" -S "$release" --show-dep
     install -D -m644 "$file" "$root/lib/modules/${file#*/lib/modules/}"
   done
 cp "$kernel/lib/modules/$release"/modules.{builtin,builtin.modinfo,order} "$root/lib/modules/$release/"
-[ -z "$test_nic" ] || install -D -m644 "$kernel/test_nic.ko" "$root/lib/modules/$release/extra/test_nic.ko"
+for module in "${built[@]}"; do
+  install -D -m644 "$kernel/$module.ko" "$root/lib/modules/$release/extra/$module.ko"
+done
 depmod -b "$root" "$release"
-echo "${modules[*]} $test_nic" >"$root/modules"
+echo "${modules[*]} ${built[*]}" >"$root/modules"
 
 binaries=("$program")
 for tool in "${tools[@]}"; do binaries+=("$(realpath "$(command -v "$tool")")"); done
