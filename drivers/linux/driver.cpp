@@ -78,10 +78,33 @@ void add_rows(std::vector<RowId>& to, const std::vector<RowId>& rows) {
     if (std::find(to.begin(), to.end(), one) == to.end()) to.push_back(one);
 }
 
+// The remedies of all that the driver is made of.
+class Remedies : public Remedy {
+ public:
+  void add(Remedy* one) {
+    if (one != nullptr) all_.push_back(one);
+  }
+  std::optional<Offer> offer(const Change& effect) const override {
+    for (const Remedy* const one : all_)
+      if (auto offer = one->offer(effect)) return offer;
+    return std::nullopt;
+  }
+  Result<Done> cure(const Change& effect, const Call& call) override {
+    for (Remedy* const one : all_)
+      if (one->offer(effect)) return one->cure(effect, call);
+    return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+  }
+
+ private:
+  std::vector<Remedy*> all_;
+};
+
 class LinuxDriver : public Driver, public Preview {
  public:
   explicit LinuxDriver(LinuxTarget target)
-      : target_(std::move(target)), parts_(linux_parts(target_)), remedy_(target_.restart_lldpd) {
+      : target_(std::move(target)), parts_(linux_parts(target_)), lldp_remedy_(target_.restart_lldpd) {
+    remedies_.add(&lldp_remedy_);
+    for (const auto& part : parts_) remedies_.add(part->remedy());
     for (const Path one : target_.named)
       if (one.row() == linux_map::kSysctl) sysctls_.emplace(one.key(0));
     for (const auto& part : parts_)
@@ -94,7 +117,7 @@ class LinuxDriver : public Driver, public Preview {
   Result<Done> settle(std::string_view ticket, Settlement settlement, const Call& call) override;
   std::vector<std::string> native(const ChangeSet& changes) const override;
   const LinuxTarget& target() const { return target_; }
-  Remedy* remedy() { return target_.restart_lldpd ? &remedy_ : nullptr; }
+  Remedy* remedy() { return &remedies_; }
 
  private:
   Result<Done> admit(const Guard& guard, const Call& call);
@@ -104,7 +127,8 @@ class LinuxDriver : public Driver, public Preview {
   const LinuxTarget target_;
   const std::vector<std::unique_ptr<LinuxPart>> parts_;
   PartOfRow part_of_;
-  LldpRemedy remedy_;
+  LldpRemedy lldp_remedy_;
+  Remedies remedies_;
   std::atomic<std::uint64_t> epoch_{0};
   mutable std::mutex mutex_;       // guards sysctls_
   std::set<std::string> sysctls_;  // grows by those that were applied
@@ -143,8 +167,10 @@ Traits LinuxDriver::traits() const {
     if (std::string why = why_not_sysctl(target_, name); !why.empty())
       out.incapable.push_back({linux_map::kSysctl, {name}, std::move(why)});
   (void)entered;  // a device that is not there now is told by observe()
-  for (const Incapable& one : out.incapable)
-    for (auto* rows : {&out.reads, &out.writes}) add_rows(*rows, {one.row});
+  for (const Incapable& one : out.incapable) {
+    add_rows(out.reads, {one.row});
+    if (schema_row(one.row).facet != Facet::effect) add_rows(out.writes, {one.row});
+  }
   return out;
 }
 
@@ -284,6 +310,11 @@ class Application {
       finish(first + i, answers.at(i));
       if (answers[i] && (!worst || answers[i]->kind == ErrorKind::unknown_outcome)) worst = answers[i];
     }
+    // A port that was reset is another to the kernel, with a number of its own.
+    const bool reset = std::ranges::any_of(
+        run, [](const Change& one) { return schema_row(one.path.row()).disruption == Disruption::reset; });
+    if (reset)
+      if (auto anew = Session::open(call_)) session = *std::move(anew);
     return worst;
   }
 

@@ -34,6 +34,8 @@ class LinuxPart {
   // Changes of this part's rows that follow each other in one apply. One answer each; none: done.
   virtual std::vector<std::optional<Error>> apply(const ChangeSet& changes, const std::vector<Link>& ports,
                                                   const Call& call) = 0;
+  // What cures effects of this part; null: nothing does.
+  virtual Remedy* remedy() { return nullptr; }
   // One change in words of the tool that a person would use ("dcb pfc set dev rail0 prio-pfc 3:on").
   virtual std::string native(const Change& change) const = 0;
 };

@@ -1,4 +1,5 @@
 #include "drivers/linux/dcb/part.hpp"
+#include "drivers/linux/devlink/part.hpp"
 #include "drivers/linux/ethtool/part.hpp"
 #include "drivers/linux/host/host_part.hpp"
 #include "drivers/linux/rdma/part.hpp"
@@ -8,6 +9,7 @@ namespace lockstep {
 std::vector<std::unique_ptr<LinuxPart>> linux_parts(const LinuxTarget& target) {
   std::vector<std::unique_ptr<LinuxPart>> out;
   out.push_back(make_dcb_part(target.root, !target.software_rate));
+  out.push_back(make_devlink_part(target));
   out.push_back(make_ethtool_part(target.named));
   out.push_back(make_rdma_part(target));
   out.push_back(host_part(target));

@@ -6,7 +6,8 @@ namespace lockstep {
 
 std::vector<Path> wanted_by_name(const Intent& intent) {
   std::vector<Path> named;
-  for (const RowId one : {row("firmware[*]"), row("interface[*]/offload[*]"), row("kernel/module[*]"),
+  for (const RowId one : {row("firmware[*]"), row("interface[*]/offload[*]"),
+                          row("interface[*]/parameter[*]"), row("kernel/module[*]"),
                           row("kernel/parameter[*]"), row("package[*]"), row("service[*]"), row("sysctl[*]")})
     for (const Leaf& leaf : intent.want.of_row(one)) named.push_back(leaf.path);
   return named;

@@ -1,0 +1,211 @@
+#include "drivers/linux/devlink/device_change.hpp"
+
+#include <linux/devlink.h>
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+namespace lockstep::devlink_map {
+namespace {
+
+using devlink::Parameter;
+using devlink::Port;
+using devlink::Rate;
+
+constexpr std::int64_t kBitsPerByte = 8;
+// Choices: udev gives a new port its name within milliseconds; a NIC's firmware comes up in seconds.
+constexpr std::chrono::seconds kBack{20};
+constexpr std::chrono::milliseconds kLook{20};
+
+std::string names(const std::vector<std::string>& list) {
+  std::string out;
+  for (const std::string& one : list) out += (out.empty() ? "" : ", ") + one;
+  return out;
+}
+
+Error differs(const Change& change, const std::string& now) {
+  return Error{ErrorKind::refused,
+               change.path.text() + ": the device took " + change.want.to_string() + " and has " + now};
+}
+
+}  // namespace
+
+Result<std::vector<Port>> DeviceChange::ports() {
+  TRY(auto out, client_.ports(call_));
+  std::erase_if(out, [&](const Port& one) { return one.device != device_; });
+  return out;
+}
+
+Result<std::vector<Parameter>> DeviceChange::parameters() {
+  TRY(auto out, client_.parameters(call_));
+  std::erase_if(out, [&](const Parameter& one) { return one.device != device_; });
+  return out;
+}
+
+Result<std::map<std::uint16_t, std::uint64_t>> DeviceChange::rates() {
+  std::map<std::uint16_t, std::uint64_t> out;
+  TRY(const auto all, client_.rates(call_));
+  TRY(const auto known, ports());
+  for (const Rate& rate : all) {
+    if (rate.device != device_ || !rate.port || rate.max == 0) continue;
+    for (const Port& port : known)
+      if (port.index == *rate.port && port.virtual_function) out.emplace(*port.virtual_function, rate.max);
+  }
+  return out;
+}
+
+Result<DeviceChange::Kept> DeviceChange::keep() {
+  Kept out;
+  if (functions_.exist()) {
+    TRY(out.functions, functions_.count());
+  }
+  TRY(out.eswitch, client_.eswitch(device_, call_));
+  TRY(out.rates, rates());
+  TRY(const auto known, ports());
+  for (const Port& port : known)
+    if (!port.virtual_function && !port.netdev_name.empty()) out.netdevs.push_back(port.netdev_name);
+  return out;
+}
+
+Result<Done> DeviceChange::await(const std::vector<std::string>& netdevs) {
+  const Time until = std::min(call_.deadline, std::chrono::steady_clock::now() + kBack);
+  for (;;) {
+    TRY(const auto known, ports());
+    std::vector<std::string> missing = netdevs;
+    for (const Port& port : known) std::erase(missing, port.netdev_name);
+    if (missing.empty()) return Done{};
+    if (call_.stop.stop_requested() || std::chrono::steady_clock::now() >= until)
+      return Error{ErrorKind::refused,
+                   device_.text() + " made its ports anew, and not all are back by name: " + names(missing)};
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+Result<Done> DeviceChange::put_back(const Kept& kept) {
+  TRY_DONE(await(kept.netdevs));
+  if (kept.functions) TRY_DONE(functions_.set(*kept.functions));
+  TRY(const auto now, client_.eswitch(device_, call_));
+  if (kept.eswitch.mode && now.mode != kept.eswitch.mode)
+    TRY_DONE(client_.set_eswitch(device_, *kept.eswitch.mode, call_));
+  TRY(const auto known, ports());
+  for (const Port& port : known) {
+    const auto rate = port.virtual_function ? kept.rates.find(*port.virtual_function) : kept.rates.end();
+    if (rate != kept.rates.end()) TRY_DONE(client_.set_rate(device_, port.index, rate->second, call_));
+  }
+  return Done{};
+}
+
+// The mode that it was set in.
+Result<std::uint8_t> DeviceChange::set_parameter(const Change& change, const std::vector<Parameter>& all) {
+  const std::string_view name = change.path.key(1);
+  Devices devices;
+  devices.parameters = all;
+  if (std::string why = why_no_parameter(devices, device_, name); !why.empty())
+    return Error{ErrorKind::unsupported, change.path.text() + ": " + why};
+  if (change.want.kind() != Value::Kind::text)
+    return Error{ErrorKind::invalid_spec, change.path.text() + ": a device has its parameters for good"};
+  const Parameter& parameter = *find(all, device_, name);
+  const std::uint8_t cmode = cmode_of(parameter);
+  TRY_DONE(client_.set_parameter(parameter, cmode, change.want.as_text(), call_));
+  return cmode;
+}
+
+// `pending`: those of `changes` that take effect by it.
+void DeviceChange::reload(std::span<const Change> changes, const std::vector<std::size_t>& pending,
+                          const std::vector<Parameter>& before, Answers& out) {
+  const auto fail = [&](const Error& why) {
+    for (const std::size_t at : pending) out[at] = why;
+  };
+  const auto kept = keep();
+  const auto reloaded = kept ? client_.reload(device_, call_) : kept.error();
+  if (reloaded) {
+    if (const auto back = put_back(*kept); !back) fail(back.error());
+    return;
+  }
+  fail(reloaded.error());
+  for (const std::size_t at : pending) {
+    const Parameter& was = *find(before, device_, changes[at].path.key(1));
+    const auto back = client_.set_parameter(was, cmode_of(was), was.values.at(cmode_of(was)), call_);
+    if (!back) out[at]->what += "; and " + back.error().what;
+  }
+}
+
+Answers DeviceChange::set_parameters(std::span<const Change> changes) {
+  const auto before = parameters();
+  if (!before) return Answers(changes.size(), before.error());
+  Answers out(changes.size());
+  std::vector<std::size_t> pending;
+  for (std::size_t at = 0; at < changes.size(); ++at) {
+    auto cmode = set_parameter(changes[at], *before);
+    if (!cmode)
+      out[at] = std::move(cmode.error());
+    else if (*cmode == DEVLINK_PARAM_CMODE_DRIVERINIT)
+      pending.push_back(at);
+  }
+  if (!pending.empty()) reload(changes, pending, *before, out);
+  const auto after = parameters();
+  for (std::size_t at = 0; at < changes.size(); ++at) {
+    if (out[at]) continue;
+    if (!after) {
+      out[at] = after.error();
+      continue;
+    }
+    const Parameter* const now = find(*after, device_, changes[at].path.key(1));
+    const std::string have = now == nullptr || now->values.empty() ? "none" : now->values.at(cmode_of(*now));
+    if (Value::text(have) != changes[at].want) out[at] = differs(changes[at], have);
+  }
+  return out;
+}
+
+Result<Done> DeviceChange::set_eswitch(const Change& change) {
+  const auto mode = change.want.kind() == Value::Kind::text ? devlink::eswitch_of(change.want.as_text())
+                                                            : std::optional<std::uint16_t>();
+  if (!mode)
+    return Error{ErrorKind::invalid_spec,
+                 change.path.text() + " takes legacy or switchdev, not " + change.want.to_string()};
+  TRY_DONE(client_.set_eswitch(device_, *mode, call_));
+  TRY(const auto now, client_.eswitch(device_, call_));
+  if (now.mode == mode) return Done{};
+  return differs(change, now.mode ? devlink::eswitch_words(*now.mode) : now.why_none);
+}
+
+Result<Done> DeviceChange::set_rate(std::uint16_t function, std::uint64_t bytes_per_second) {
+  TRY(const auto known, ports());
+  const auto port = std::ranges::find(known, std::optional(function), &Port::virtual_function);
+  if (port != known.end()) return client_.set_rate(device_, port->index, bytes_per_second, call_);
+  TRY(const auto eswitch, client_.eswitch(device_, call_));
+  return Error{ErrorKind::unsupported,
+               device_.text() + " has no port of virtual function " + std::to_string(function) +
+                   (eswitch.mode ? ", in eswitch mode " + devlink::eswitch_words(*eswitch.mode) : "")};
+}
+
+Result<Done> DeviceChange::set_max_rate(const Change& change) {
+  const std::string_view key = change.path.key(1);
+  std::uint16_t function = 0;
+  const auto [end, code] = std::from_chars(key.data(), key.data() + key.size(), function);
+  if (code != std::errc() || end != key.data() + key.size())
+    return Error{ErrorKind::invalid_spec, change.path.text() + ": no number of a virtual function"};
+  const bool none = change.want == Value{};
+  const std::int64_t bits = none ? 0 : change.want.as_integer();
+  if (bits < 0 || bits % kBitsPerByte != 0)
+    return Error{ErrorKind::invalid_spec, change.path.text() + ": devlink has whole bytes a second, and " +
+                                              change.want.to_string() + " bit/s is none"};
+  const auto wanted = static_cast<std::uint64_t>(bits / kBitsPerByte);
+  TRY_DONE(set_rate(function, wanted));
+  TRY(const auto now, rates());
+  const auto found = now.find(function);
+  const std::uint64_t have = found == now.end() ? 0 : found->second;
+  if (have == wanted) return Done{};
+  return differs(change, std::to_string(have * kBitsPerByte));
+}
+
+Result<Done> DeviceChange::set_virtual_functions(std::uint32_t count) {
+  TRY(Kept kept, keep());
+  const auto set = functions_.set(count);
+  if (set) kept.functions = count;
+  const auto back = put_back(kept);
+  return set ? back : set;
+}
+
+}  // namespace lockstep::devlink_map

@@ -1,0 +1,42 @@
+#include "drivers/linux/devlink/health_remedy.hpp"
+
+#include <algorithm>
+
+#include "drivers/linux/devlink/map.hpp"
+#include "drivers/linux/in_namespace.hpp"
+
+namespace lockstep {
+namespace {
+
+// A choice: a NIC that errs more often than this is to be looked at by a person.
+constexpr int kTries = 2;
+constexpr std::chrono::seconds kWithin{600};
+
+Result<Done> recover(const Change& effect, const Call& call) {
+  TRY(auto client, devlink::Client::open(call));
+  TRY(const auto ports, client.ports(call));
+  const auto port = std::ranges::find(ports, effect.path.key(0), &devlink::Port::netdev_name);
+  if (port == ports.end())
+    return Error{ErrorKind::unsupported, effect.path.text() + ": no devlink device here has this port"};
+  TRY(const auto reporters, client.reporters(call));
+  for (const devlink::Reporter& one : devlink_map::in_error(reporters, *port))
+    TRY_DONE(client.recover(one, call));
+  return Done{};
+}
+
+}  // namespace
+
+std::optional<Remedy::Offer> HealthRemedy::offer(const Change& effect) const {
+  if (effect.path.row() != devlink_map::kHealth) return std::nullopt;
+  return Offer{"recover-nic-health", "has the NIC's health reporters that are in error recover",
+               Disruption::reset, kTries, kWithin};
+}
+
+Result<Done> HealthRemedy::cure(const Change& effect, const Call& call) {
+  if (!offer(effect)) return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+  Result<Done> out = Done{};
+  TRY_DONE(in_namespace(netns_path_, [&] { out = recover(effect, call); }));
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,25 @@
+// HealthRemedy: has a NIC's health reporters that are in error recover (devlink health recover).
+//
+// Promises: only reporters in error are asked, each once; what recovers is the driver's matter, and may reset
+// the port. Refuses every other effect, and says what the kernel says where a reporter does not recover.
+#pragma once
+
+#include <string>
+
+#include "drivers/driver.hpp"
+
+namespace lockstep {
+
+class HealthRemedy : public Remedy {
+ public:
+  // Empty: this machine's own network namespace.
+  explicit HealthRemedy(std::string netns_path) : netns_path_(std::move(netns_path)) {}
+
+  std::optional<Offer> offer(const Change& effect) const override;
+  Result<Done> cure(const Change& effect, const Call& call) override;
+
+ private:
+  const std::string netns_path_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,59 @@
+// The map between leaves and a port's devlink device: the only place of this part that names rows.
+//
+// A device's settings are told at each port that it has of its own, physical or virtual; a port that stands
+// for a virtual function has none. Of a parameter's values the one is told that holds soonest: runtime, else
+// driverinit, else permanent. A virtual function without a bound has no max-rate.
+//
+// Promises: pure. Refuses nothing; why a port can't carry a row is said in words.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "drivers/linux/devlink/client.hpp"
+#include "drivers/linux/kernel_state.hpp"
+#include "specs/model/diff.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep::devlink_map {
+
+inline constexpr RowId kEswitch = row("interface[*]/eswitch");
+inline constexpr RowId kHealth = row("interface[*]/health");
+inline constexpr RowId kParameter = row("interface[*]/parameter[*]");
+inline constexpr RowId kMaxRate = row("interface[*]/virtual-function[*]/max-rate");
+inline constexpr RowId kVirtualFunctions = row("interface[*]/virtual-functions");
+
+// Those that devlink carries; virtual functions are sysfs's.
+inline constexpr RowId kDevlinkRows[] = {kEswitch, kHealth, kParameter, kMaxRate};
+
+// What a namespace's devlink devices are, as far as it was read.
+struct Devices {
+  std::vector<devlink::Port> ports;
+  std::vector<devlink::Parameter> parameters;
+  std::vector<devlink::Reporter> reporters;
+  std::vector<devlink::Rate> rates;
+  std::map<devlink::Handle, devlink::Eswitch> eswitches;
+};
+Result<Done> read_row(RowId row, devlink::Client& client, Devices& devices, const Call& call);
+
+// Null: the port has no device of its own; why_no_device() says why.
+const devlink::Port* port_of(const Devices& devices, const Link& link);
+std::string why_no_device(const Devices& devices, const Link& link);
+// Why the port's device can't carry the row; of parameters, that it has none at all. Empty: it can.
+std::string lacking(RowId row, const Devices& devices, const devlink::Port& port);
+// Empty: the device has it.
+std::string why_no_parameter(const Devices& devices, const devlink::Handle& device, std::string_view name);
+std::vector<Leaf> leaves(RowId row, const std::string& port, const Devices& devices, const devlink::Port& at);
+
+const devlink::Parameter* find(const std::vector<devlink::Parameter>& all, const devlink::Handle& device,
+                               std::string_view name);
+// The mode that a change of it is made in.
+std::uint8_t cmode_of(const devlink::Parameter& parameter);
+// Of a device and of one of its ports.
+std::vector<devlink::Reporter> in_error(const std::vector<devlink::Reporter>& all, const devlink::Port& port);
+
+// In words of devlink(8) and of the shell. `device`: null where it is not known.
+std::string native(const Change& change, const devlink::Handle* device, const devlink::Parameter* parameter);
+
+}  // namespace lockstep::devlink_map

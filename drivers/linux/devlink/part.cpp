@@ -1,0 +1,293 @@
+#include "drivers/linux/devlink/part.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "drivers/linux/devlink/device_change.hpp"
+#include "drivers/linux/devlink/health_remedy.hpp"
+
+namespace lockstep {
+namespace {
+
+using devlink::Client;
+using devlink::Handle;
+using devlink::VirtualFunctions;
+using devlink_map::Answers;
+using devlink_map::DeviceChange;
+using devlink_map::Devices;
+using devlink_map::kDevlinkRows;
+using devlink_map::kHealth;
+using devlink_map::kParameter;
+using devlink_map::kVirtualFunctions;
+
+class DevlinkPart final : public LinuxPart {
+ public:
+  explicit DevlinkPart(const LinuxTarget& target) : files_(target.root), remedy_(target.netns_path) {
+    for (const Path one : target.named)
+      if (one.row() == kParameter) named_.push_back(one);
+  }
+
+  std::vector<RowId> reads() const override {
+    std::vector<RowId> out(std::begin(kDevlinkRows), std::end(kDevlinkRows));
+    out.push_back(kVirtualFunctions);
+    return out;
+  }
+  std::vector<RowId> writes() const override {
+    std::vector<RowId> out = reads();
+    std::erase(out, kHealth);
+    return out;
+  }
+  Result<std::vector<Incapable>> incapable(const std::vector<Link>& links, const Call& call) override;
+  void read(const Scope& scope, const std::vector<Link>& links, TreeBuilder& tree,
+            std::vector<Unread>& unread, const Call& call) override;
+  Answers apply(const ChangeSet& changes, const std::vector<Link>& links, const Call& call) override;
+  Remedy* remedy() override { return &remedy_; }
+  std::string native(const Change& change) const override;
+
+ private:
+  // What is known of the ports from the last reading; native() may come from another thread.
+  struct Known {
+    std::map<std::string, Handle, std::less<>> devices;  // by port
+    std::vector<devlink::Parameter> parameters;
+  };
+  void remember(const Devices& devices, const std::vector<Link>& links);
+  std::optional<Handle> remembered(std::string_view port) const;
+  std::optional<VirtualFunctions> functions_of(const Link& link) const;
+  std::string why_no_functions(const Devices& devices, const Link& link) const;
+  void incapable_of(const Link& link, const Devices& devices, std::vector<Incapable>& out) const;
+  void read_devlink(const Scope& scope, const std::vector<Link>& links, Devices& devices, TreeBuilder& tree,
+                    std::vector<Unread>& unread, const Call& call);
+  Result<Handle> device_of(std::string_view port, const std::vector<Link>& links, Client& client,
+                           const Call& call) const;
+  Result<Done> set(const Change& change, const std::vector<Link>& links, const Call& call) const;
+  Result<Done> set_functions(const Change& change, const std::vector<Link>& links, const Call& call) const;
+  Answers set_parameters(std::span<const Change> changes, const std::vector<Link>& links,
+                         const Call& call) const;
+
+  const HostFiles files_;
+  HealthRemedy remedy_;
+  std::vector<Path> named_;  // parameters that the intent wants
+  mutable std::mutex mutex_;
+  Known known_;
+};
+
+Error no_interface(std::string_view port) {
+  return Error{ErrorKind::refused, "no interface is called '" + std::string(port) + "' here"};
+}
+
+Result<std::vector<Link>> read_links_anew(const Call& call) {
+  TRY(auto socket, netlink::Socket::open(NETLINK_ROUTE));
+  return read_links(socket, call);
+}
+
+// Empty where the kernel has no devlink.
+Result<Devices> read_ports(const Call& call) {
+  Devices out;
+  auto client = Client::open(call);
+  if (!client && client.error().kind == ErrorKind::unsupported) return out;
+  if (!client) return client.error();
+  TRY(out.ports, client->ports(call));
+  return out;
+}
+
+void DevlinkPart::remember(const Devices& devices, const std::vector<Link>& links) {
+  const std::lock_guard lock(mutex_);
+  for (const Link& link : links)
+    if (const devlink::Port* const port = devlink_map::port_of(devices, link))
+      known_.devices.insert_or_assign(link.name, port->device);
+  if (!devices.parameters.empty()) known_.parameters = devices.parameters;
+}
+
+std::optional<Handle> DevlinkPart::remembered(std::string_view port) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.devices.find(port);
+  return found == known_.devices.end() ? std::optional<Handle>() : found->second;
+}
+
+// None: its device has no such thing.
+std::optional<VirtualFunctions> DevlinkPart::functions_of(const Link& link) const {
+  if (link.parent_device.empty()) return std::nullopt;
+  VirtualFunctions out(files_, link.parent_bus, link.parent_device);
+  return out.exist() ? std::optional(std::move(out)) : std::nullopt;
+}
+
+std::string DevlinkPart::why_no_functions(const Devices& devices, const Link& link) const {
+  const bool has_port =
+      std::ranges::find(devices.ports, link.index, &devlink::Port::netdev) != devices.ports.end();
+  if (has_port && devlink_map::port_of(devices, link) == nullptr)
+    return devlink_map::why_no_device(devices, link);
+  return functions_of(link) ? "" : "its device has no virtual functions (SR-IOV)";
+}
+
+void DevlinkPart::incapable_of(const Link& link, const Devices& devices, std::vector<Incapable>& out) const {
+  if (std::string why = why_no_functions(devices, link); !why.empty())
+    out.push_back({kVirtualFunctions, {link.name}, std::move(why)});
+  const devlink::Port* const port = devlink_map::port_of(devices, link);
+  for (const RowId row : kDevlinkRows) {
+    std::string why = port == nullptr ? devlink_map::why_no_device(devices, link)
+                                      : devlink_map::lacking(row, devices, *port);
+    if (!why.empty()) out.push_back({row, {link.name}, std::move(why)});
+  }
+  if (port == nullptr || !devlink_map::lacking(kParameter, devices, *port).empty()) return;
+  for (const Path& one : named_) {
+    if (one.key(0) != link.name) continue;
+    if (std::string why = devlink_map::why_no_parameter(devices, port->device, one.key(1)); !why.empty())
+      out.push_back({kParameter, {link.name, std::string(one.key(1))}, std::move(why)});
+  }
+}
+
+Result<std::vector<Incapable>> DevlinkPart::incapable(const std::vector<Link>& links, const Call& call) {
+  std::vector<Incapable> out;
+  Devices devices;
+  auto client = Client::open(call);
+  if (!client) {
+    for (const RowId row : kDevlinkRows) out.push_back({row, {}, client.error().text()});
+  } else {
+    TRY(devices.ports, client->ports(call));
+    for (const RowId row : kDevlinkRows) TRY_DONE(devlink_map::read_row(row, *client, devices, call));
+    remember(devices, links);
+  }
+  std::vector<Incapable> by_port;
+  for (const Link& link : links) incapable_of(link, devices, by_port);
+  for (Incapable& one : by_port)
+    if (client || one.row == kVirtualFunctions) out.push_back(std::move(one));
+  return out;
+}
+
+void DevlinkPart::read_devlink(const Scope& scope, const std::vector<Link>& links, Devices& devices,
+                               TreeBuilder& tree, std::vector<Unread>& unread, const Call& call) {
+  auto client = Client::open(call);
+  for (const RowId row : kDevlinkRows) {
+    if (!scope.wants(row)) continue;
+    auto got = client ? devlink_map::read_row(row, *client, devices, call) : client.error();
+    if (!got) {
+      unread.push_back({row, {}, std::move(got.error())});
+      continue;
+    }
+    for (const Link& link : links)
+      if (const devlink::Port* const port = devlink_map::port_of(devices, link))
+        for (const Leaf& leaf : devlink_map::leaves(row, link.name, devices, *port))
+          tree.add(leaf.path, leaf.value);
+  }
+}
+
+void DevlinkPart::read(const Scope& scope, const std::vector<Link>& links, TreeBuilder& tree,
+                       std::vector<Unread>& unread, const Call& call) {
+  const std::vector<RowId> rows = reads();
+  if (std::ranges::none_of(rows, [&](RowId row) { return scope.wants(row); })) return;
+  auto devices = read_ports(call);
+  if (!devices) {
+    for (const RowId row : rows)
+      if (scope.wants(row)) unread.push_back({row, {}, devices.error()});
+    return;
+  }
+  if (!devices->ports.empty()) read_devlink(scope, links, *devices, tree, unread, call);
+  remember(*devices, links);
+  if (!scope.wants(kVirtualFunctions)) return;
+  for (const Link& link : links) {
+    if (!why_no_functions(*devices, link).empty()) continue;
+    auto count = functions_of(link)->count();
+    if (count)
+      tree.add(Path(kVirtualFunctions, {link.name}), Value::integer(*count));
+    else
+      unread.push_back({kVirtualFunctions, {link.name}, std::move(count.error())});
+  }
+}
+
+Result<Handle> DevlinkPart::device_of(std::string_view port, const std::vector<Link>& links, Client& client,
+                                      const Call& call) const {
+  const auto link = std::ranges::find(links, port, &Link::name);
+  if (link == links.end()) {
+    if (auto known = remembered(port)) return *std::move(known);
+    return no_interface(port);
+  }
+  Devices devices;
+  TRY(devices.ports, client.ports(call));
+  if (const devlink::Port* const found = devlink_map::port_of(devices, *link)) return found->device;
+  return Error{ErrorKind::unsupported, std::string(port) + ": " + devlink_map::why_no_device(devices, *link)};
+}
+
+Result<Done> DevlinkPart::set_functions(const Change& change, const std::vector<Link>& links,
+                                        const Call& call) const {
+  const auto link = std::ranges::find(links, change.path.key(0), &Link::name);
+  if (link == links.end())
+    return Error{ErrorKind::refused, "no interface is called '" + std::string(change.path.key(0)) + "' here"};
+  TRY(const Devices devices, read_ports(call));
+  if (std::string why = why_no_functions(devices, *link); !why.empty())
+    return Error{ErrorKind::unsupported, change.path.text() + ": " + why};
+  const std::int64_t count = change.want.kind() == Value::Kind::integer ? change.want.as_integer() : -1;
+  if (count < 0 || count > UINT16_MAX)  // u16 in drivers/pci/iov.c
+    return Error{ErrorKind::invalid_spec,
+                 change.path.text() + " takes a count, not " + change.want.to_string()};
+  const devlink::Port* const port = devlink_map::port_of(devices, *link);
+  if (port == nullptr) return functions_of(*link)->set(static_cast<std::uint32_t>(count));
+  TRY(Client client, Client::open(call));
+  return DeviceChange(client, files_, port->device, call)
+      .set_virtual_functions(static_cast<std::uint32_t>(count));
+}
+
+Result<Done> DevlinkPart::set(const Change& change, const std::vector<Link>& links, const Call& call) const {
+  if (change.path.row() == kVirtualFunctions) return set_functions(change, links, call);
+  TRY(Client client, Client::open(call));
+  TRY(Handle device, device_of(change.path.key(0), links, client, call));
+  DeviceChange to(client, files_, std::move(device), call);
+  if (change.path.row() == devlink_map::kEswitch) return to.set_eswitch(change);
+  if (change.path.row() == devlink_map::kMaxRate) return to.set_max_rate(change);
+  return Error{ErrorKind::unsupported, change.path.text() + " is read only"};
+}
+
+Answers DevlinkPart::set_parameters(std::span<const Change> changes, const std::vector<Link>& links,
+                                    const Call& call) const {
+  auto client = Client::open(call);
+  if (!client) return Answers(changes.size(), client.error());
+  auto device = device_of(changes.front().path.key(0), links, *client, call);
+  if (!device) return Answers(changes.size(), device.error());
+  return DeviceChange(*client, files_, *std::move(device), call).set_parameters(changes);
+}
+
+Answers DevlinkPart::apply(const ChangeSet& changes, const std::vector<Link>& links, const Call& call) {
+  Answers out;
+  const std::span<const Change> all(changes);
+  Result<std::vector<Link>> now = links;
+  while (out.size() < all.size()) {
+    const std::span<const Change> rest = all.subspan(out.size());
+    // A change may have made ports anew, with other numbers.
+    if (!out.empty()) now = read_links_anew(call);
+    if (now && call.must_end(std::chrono::steady_clock::now()))
+      now = call.stop.stop_requested() ? Error{ErrorKind::cancelled, "not attempted: asked to stop"}
+                                       : Error{ErrorKind::transient, "not attempted: the deadline passed"};
+    if (!now) {
+      out.resize(all.size(), now.error());
+      break;
+    }
+    if (rest.front().path.row() != kParameter) {
+      auto result = set(rest.front(), *now, call);
+      out.push_back(result ? std::optional<Error>() : std::move(result.error()));
+      continue;
+    }
+    std::size_t run = 0;  // of one port: one reload
+    while (run < rest.size() && rest[run].path.row() == kParameter &&
+           rest[run].path.key(0) == rest.front().path.key(0))
+      ++run;
+    for (auto& answer : set_parameters(rest.first(run), *now, call)) out.push_back(std::move(answer));
+  }
+  return out;
+}
+
+std::string DevlinkPart::native(const Change& change) const {
+  const std::optional<Handle> device = remembered(change.path.key(0));
+  const std::lock_guard lock(mutex_);
+  const devlink::Parameter* const parameter =
+      device && change.path.row() == kParameter
+          ? devlink_map::find(known_.parameters, *device, change.path.key(1))
+          : nullptr;
+  return devlink_map::native(change, device ? &*device : nullptr, parameter);
+}
+
+}  // namespace
+
+std::unique_ptr<LinuxPart> make_devlink_part(const LinuxTarget& target) {
+  return std::make_unique<DevlinkPart>(target);
+}
+
+}  // namespace lockstep

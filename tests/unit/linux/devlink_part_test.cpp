@@ -1,0 +1,176 @@
+// From what devlink tells to leaves, and virtual functions on a recorded machine.
+#include <gtest/gtest.h>
+#include <linux/devlink.h>
+
+#include "drivers/linux/devlink/map.hpp"
+#include "drivers/linux/devlink/part.hpp"
+#include "drivers/linux/devlink/virtual_functions.hpp"
+#include "tests/unit/linux/host_tree.hpp"
+
+namespace lockstep {
+namespace {
+
+using devlink_map::Devices;
+
+const devlink::Handle kNic{"pci", "0000:3b:00.0"};
+const devlink::Handle kOther{"pci", "0000:5e:00.0"};
+
+Link link_of(std::uint32_t index) {
+  Link out;
+  out.index = index;
+  out.name = "rail0";
+  return out;
+}
+
+devlink::Port port_of(const devlink::Handle& device, std::uint32_t index, std::uint32_t netdev,
+                      std::uint16_t flavour) {
+  devlink::Port out;
+  out.device = device;
+  out.index = index;
+  out.netdev = netdev;
+  out.flavour = flavour;
+  return out;
+}
+
+// Port 0 is rail0; ports 1 and 2 stand for virtual functions 0 and 1, the second in another namespace.
+Devices machine() {
+  Devices out;
+  out.ports = {
+      port_of(kNic, 0, 7, DEVLINK_PORT_FLAVOUR_PHYSICAL), port_of(kNic, 1, 8, DEVLINK_PORT_FLAVOUR_PCI_VF),
+      port_of(kNic, 2, 0, DEVLINK_PORT_FLAVOUR_PCI_VF), port_of(kOther, 0, 9, DEVLINK_PORT_FLAVOUR_PHYSICAL)};
+  out.ports[1].virtual_function = 0;
+  out.ports[2].virtual_function = 1;
+  return out;
+}
+
+std::map<std::string, std::string> leaves(RowId row, const Devices& devices) {
+  std::map<std::string, std::string> out;
+  for (const Leaf& one : devlink_map::leaves(row, "rail0", devices, devices.ports[0]))
+    out.emplace(one.path.text(), one.value.to_string());
+  return out;
+}
+
+TEST(DevlinkMap, APortsDeviceIsFoundByItsNetdevAndAFunctionsPortHasNone) {
+  const Devices all = machine();
+  ASSERT_NE(devlink_map::port_of(all, link_of(7)), nullptr);
+  EXPECT_EQ(devlink_map::port_of(all, link_of(7))->device, kNic);
+  EXPECT_EQ(devlink_map::port_of(all, link_of(8)), nullptr);
+  EXPECT_EQ(devlink_map::why_no_device(all, link_of(8)),
+            "it is a port of pci/0000:3b:00.0 that stands for another (pcivf)");
+  EXPECT_EQ(devlink_map::port_of(all, link_of(0)), nullptr)
+      << "no link has number 0: that port has no netdev";
+  EXPECT_EQ(devlink_map::why_no_device(all, link_of(0)), "no devlink device here has this port");
+}
+
+TEST(DevlinkMap, OfAParametersValuesTheOneThatHoldsSoonestIsTold) {
+  Devices all = machine();
+  all.parameters = {{kNic, "max_macs", devlink::kU32, {{DEVLINK_PARAM_CMODE_PERMANENT, "32"}}},
+                    {kNic,
+                     "enable_roce",
+                     devlink::kFlag,
+                     {{DEVLINK_PARAM_CMODE_RUNTIME, "true"}, {DEVLINK_PARAM_CMODE_DRIVERINIT, "false"}}},
+                    {kNic, "odd", 11, {}},
+                    {kOther, "elsewhere", devlink::kFlag, {{DEVLINK_PARAM_CMODE_RUNTIME, "true"}}}};
+  EXPECT_EQ(leaves(devlink_map::kParameter, all),
+            (std::map<std::string, std::string>{{"interface[rail0]/parameter[enable_roce]", "true"},
+                                                {"interface[rail0]/parameter[max_macs]", "32"}}));
+  EXPECT_EQ(devlink_map::why_no_parameter(all, kNic, "max_macs"), "");
+  EXPECT_EQ(devlink_map::why_no_parameter(all, kNic, "enable_rcoe"),
+            "pci/0000:3b:00.0 has no parameter 'enable_rcoe'; did you mean enable_roce? (it has: max_macs, "
+            "enable_roce, odd)");
+  EXPECT_NE(devlink_map::why_no_parameter(all, kNic, "odd"), "");
+  const Change change{Path(devlink_map::kParameter, {"rail0", "max_macs"}), Value::text("32"),
+                      Value::text("64"), 0};
+  EXPECT_EQ(devlink_map::native(change, &kNic, &all.parameters[0]),
+            "devlink dev param set pci/0000:3b:00.0 name max_macs value 64 cmode permanent  # holds from the "
+            "next boot on");
+}
+
+TEST(DevlinkMap, HealthIsThatOfTheDeviceAndOfThePort) {
+  Devices all = machine();
+  all.reporters = {{kNic, {}, "fw_fatal", true}, {kNic, 0, "tx", true}, {kOther, {}, "fw", false}};
+  EXPECT_EQ(leaves(devlink_map::kHealth, all).at("interface[rail0]/health"), "healthy");
+  all.reporters[0].healthy = false;
+  all.reporters.push_back({kNic, {}, "fw", false});
+  EXPECT_EQ(leaves(devlink_map::kHealth, all).at("interface[rail0]/health"), "fw fw_fatal");
+  all.reporters = {{kNic, 1, "tx", false}};
+  EXPECT_TRUE(leaves(devlink_map::kHealth, all).empty()) << "another port's";
+  EXPECT_EQ(devlink_map::lacking(devlink_map::kHealth, all, all.ports[0]),
+            "pci/0000:3b:00.0 has no health reporters");
+}
+
+TEST(DevlinkMap, AFunctionsRateIsInBitsAndNoneWithoutABound) {
+  Devices all = machine();
+  all.rates = {{kNic, 1, "", "", 0, 125'000'000}, {kNic, 2, "", "", 0, 0}, {kNic, {}, "group", "", 0, 1}};
+  EXPECT_EQ(
+      leaves(devlink_map::kMaxRate, all),
+      (std::map<std::string, std::string>{{"interface[rail0]/virtual-function[0]/max-rate", "1000000000"}}));
+}
+
+class RecordedFunctions : public ::testing::Test {
+ protected:
+  static constexpr const char* kFolder = "sys/bus/pci/devices/0000:3b:00.0";
+  void SetUp() override {
+    host_.file(std::string(kFolder) + "/sriov_numvfs", "2\n");
+    host_.file(std::string(kFolder) + "/sriov_totalvfs", "8\n");
+    LinuxTarget target;
+    target.root = host_.root();
+    part_ = make_devlink_part(target);
+    Link link = link_of(1'000'000);  // none of this machine's
+    link.parent_bus = "pci";
+    link.parent_device = "0000:3b:00.0";
+    links_ = {link};
+  }
+  std::string set(Value want) {
+    const Change change{Path(devlink_map::kVirtualFunctions, {"rail0"}), Value::integer(2), want, 0};
+    const auto answers = part_->apply({change}, links_, Call{});
+    EXPECT_EQ(answers.size(), 1U);
+    return answers.at(0) ? std::string(to_string(answers[0]->kind)) + ": " + answers[0]->text() : "";
+  }
+  std::string file() { return host_.text(std::string(kFolder) + "/sriov_numvfs").substr(0, 1); }
+
+  RecordedHost host_{1};
+  std::unique_ptr<LinuxPart> part_;
+  std::vector<Link> links_;
+};
+
+TEST_F(RecordedFunctions, AreCountedSetAndBounded) {
+  TreeBuilder tree;
+  std::vector<Unread> unread;
+  part_->read(Scope{{devlink_map::kVirtualFunctions}}, links_, tree, unread, Call{});
+  EXPECT_TRUE(unread.empty());
+  EXPECT_EQ(tree.build().value(Path(devlink_map::kVirtualFunctions, {"rail0"})), Value::integer(2));
+  EXPECT_EQ(set(Value::integer(4)), "");
+  EXPECT_EQ(file(), "4");
+  EXPECT_NE(set(Value::integer(9)).find("9 virtual functions, of at most 8"), std::string::npos);
+  EXPECT_EQ(set(Value{}).substr(0, 12), "invalid spec");
+  EXPECT_EQ(file(), "4");
+}
+
+TEST_F(RecordedFunctions, ACountThatIsNoneIsUnreadAndAPortWithoutThemIsIncapable) {
+  host_.file(std::string(kFolder) + "/sriov_numvfs", "many\n");
+  TreeBuilder tree;
+  std::vector<Unread> unread;
+  part_->read(Scope{{devlink_map::kVirtualFunctions}}, links_, tree, unread, Call{});
+  ASSERT_EQ(unread.size(), 1U);
+  EXPECT_NE(unread[0].why.text().find("holds no number: 'many'"), std::string::npos);
+  links_[0].parent_device.clear();
+  const auto lacks = part_->incapable(links_, Call{});
+  ASSERT_TRUE(lacks);
+  EXPECT_TRUE(std::ranges::any_of(*lacks, [](const Incapable& one) {
+    return one.row == devlink_map::kVirtualFunctions &&
+           one.reason == "its device has no virtual functions (SR-IOV)";
+  }));
+  EXPECT_EQ(set(Value::integer(4)).substr(0, 11), "unsupported");
+}
+
+TEST_F(RecordedFunctions, AChangeFromOneCountToAnotherIsByNone) {
+  const Change change{Path(devlink_map::kVirtualFunctions, {"rail0"}), Value::integer(2), Value::integer(4),
+                      0};
+  EXPECT_EQ(part_->native(change),
+            "echo 0 > /sys/class/net/rail0/device/sriov_numvfs; echo 4 > "
+            "/sys/class/net/rail0/device/sriov_numvfs");
+}
+
+}  // namespace
+}  // namespace lockstep

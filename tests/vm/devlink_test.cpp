@@ -1,0 +1,303 @@
+// A HostProfile on a host whose NIC is netdevsim's: from YAML to devlink and sysfs; drift by other hands is
+// named with its line and healed; what the kernel refuses is told in its words.
+#include "drivers/linux/devlink/client.hpp"
+#include "drivers/linux/discover.hpp"
+#include "drivers/linux/driver.hpp"
+#include "reconciler/engine/fleet.hpp"
+#include "reconciler/engine/plan.hpp"
+#include "specs/compile/compile.hpp"
+#include "specs/compile/wanted_by_name.hpp"
+#include "specs/language/load.hpp"
+#include "specs/model/schema_rows.hpp"
+#include "tests/vm/netdevsim_lab.hpp"
+
+namespace lockstep {
+namespace {
+
+// The nic's lines are 17 and on.
+constexpr std::string_view kHost = R"(
+apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {name: hosts}
+spec:
+  names: gpu1
+  role: host
+  drivers: [linux]
+  connect: {local: true}
+  interfaces: [{name: eth0, platform: connectx-7, rdma: true, speed: 400Gbps}]
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: HostProfile
+metadata: {name: nodes}
+spec:
+  selector: {names: gpu1}
+)";
+constexpr std::string_view kNic = R"(  nic:
+    ports: eth0
+    parameters: {max_macs: 64, test1: false}
+    health: true
+    virtualFunctions: {count: 2, eswitch: switchdev, maxRate: 1Gbps}
+)";
+
+Call soon() {
+  return Call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20), .stop = {}};
+}
+
+class DevlinkSpecs : public NetdevsimLab {
+ protected:
+  void SetUp() override {
+    NetdevsimLab::SetUp();
+    want(kNic);
+  }
+  // A driver is told by name what the intent wants.
+  void want(std::string_view nic) {
+    const Loaded loaded = load_text("host.yaml", std::string(kHost) + std::string(nic));
+    for (const Diagnostic& one : loaded.diagnostics) ADD_FAILURE() << one.message;
+    compiled_ = compile(loaded.catalog);
+    intent_ = compiled_.intents[compiled_.topology.find_device("gpu1")];
+    LinuxTarget target;
+    target.device = "gpu1";
+    target.software_rate = false;
+    target.named = wanted_by_name(intent_);
+    attached_ = make_linux_driver(target);
+  }
+  DeviceState compared() {
+    auto observed = attached_.driver->observe(Scope{}, "", soon());
+    EXPECT_TRUE(observed) << observed.error().text();
+    const auto carriers = Carriers::of("gpu1", {attached_.driver->traits()});
+    EXPECT_TRUE(carriers && observed);
+    for (const Unread& one : observed->unread) ADD_FAILURE() << one.why.text();
+    FleetDevice device;
+    device.name = "gpu1";
+    device.intent = &intent_;
+    device.drivers = {&attached_};
+    return compare(device, *carriers, {*std::move(observed)}, {});
+  }
+  // "host.yaml:18 interface[eth0]/parameter[max_macs]: 32", one each, less the start that all have.
+  std::vector<std::string> told(const ChangeSet& changes) const {
+    std::vector<std::string> out;
+    for (const Change& one : changes) {
+      const Origin& origin = compiled_.origins[one.origin];
+      out.push_back(std::to_string(origin.at.line) + " " +
+                    one.path.text().substr(std::string_view("interface[eth0]/").size()) + ": " +
+                    one.was.to_string());
+    }
+    return out;
+  }
+  std::vector<std::string> drift() { return told(compared().difference.changes); }
+  Plan planned() {
+    const DeviceState state = compared();
+    DeviceInput device;
+    device.name = "gpu1";
+    device.role = "host";
+    device.intent = &intent_;
+    device.observation = &state.observation;
+    device.changes = state.difference.changes;
+    device.carrier = [](RowId) { return "linux"; };
+    PlanInput input;
+    input.devices = {device};
+    const auto plan = make_plan(input);
+    EXPECT_TRUE(plan) << plan.error().text();
+    return plan ? *plan : Plan{};
+  }
+  // Step by step, as a plan has them. The errors.
+  std::vector<Error> apply() {
+    std::vector<Error> out;
+    for (const Step& step : planned().steps) {
+      ChangeSet changes;
+      for (const PlannedChange& one : step.changes) changes.push_back({one.path, one.was, one.want, 0});
+      const auto receipt = attached_.driver->apply(changes, Guard{}, soon());
+      EXPECT_TRUE(receipt) << receipt.error().text();
+      if (!receipt) continue;
+      for (const Receipt::Outcome& one : receipt->outcomes)
+        if (one.error) out.push_back(*one.error);
+    }
+    return out;
+  }
+  void converge() {
+    for (const Error& error : apply()) ADD_FAILURE() << error.text();
+    EXPECT_EQ(drift(), std::vector<std::string>{});
+  }
+  std::string parameter(const std::string& name) {
+    auto client = devlink::Client::open(soon());
+    EXPECT_TRUE(client);
+    const auto all = client->parameters(soon());
+    EXPECT_TRUE(all);
+    for (const devlink::Parameter& one : *all)
+      if (one.name == name) return one.values.begin()->second;
+    return "no such parameter";
+  }
+  // netdevsim's own word on a virtual function's bound: units of 1 Mbit/s.
+  static std::string rate_of(int function) {
+    return line(std::string(kDebug) + "ports/" + std::to_string(128 + function) + "/tx_max");
+  }
+
+  Compiled compiled_;
+  Intent intent_;
+  Attached attached_;
+};
+
+TEST_F(DevlinkSpecs, AProfileConvergesInOneApplyAndStays) {
+  EXPECT_EQ(drift(),
+            (std::vector<std::string>{"21 eswitch: legacy", "19 parameter[max_macs]: 32",
+                                      "19 parameter[test1]: true", "21 virtual-function[0]/max-rate: (none)",
+                                      "21 virtual-function[1]/max-rate: (none)", "21 virtual-functions: 0"}));
+  converge();
+  EXPECT_EQ(parameter("max_macs"), "64");
+  EXPECT_EQ(line(std::string(kDebug) + "max_macs"), "64") << "reloaded, not only set";
+  EXPECT_EQ(line(kFunctions), "2");
+  EXPECT_EQ(rate_of(0), "1000");
+  EXPECT_EQ(rate_of(1), "1000");
+  // A count by way of none takes the mode and the rates with it; they are put back.
+  want(R"(  nic: {ports: eth0, virtualFunctions: {count: 3}})");
+  EXPECT_EQ(drift(), std::vector<std::string>{"17 virtual-functions: 2"});
+  converge();
+  want(kNic.substr(0, kNic.find("    virtual")));
+  ASSERT_TRUE(by_hand("dev param set netdevsim/netdevsim1 name test1 value true cmode driverinit"));
+  converge();
+  EXPECT_EQ(line(kFunctions), "3");
+  EXPECT_EQ(rate_of(0), "1000");
+  EXPECT_EQ(rate_of(1), "1000");
+}
+
+TEST_F(DevlinkSpecs, APlanIsInWordsOfDevlink) {
+  std::vector<std::string> words;
+  for (const Step& step : planned().steps) {
+    EXPECT_EQ(step.disruption == Disruption::none, step.changes.front().path.key_count() == 2 &&
+                                                       step.changes.front().path.key(1) != "max_macs" &&
+                                                       step.changes.front().path.key(1) != "test1");
+    for (const PlannedChange& one : step.changes)
+      for (const std::string& line : attached_.preview->native({{one.path, one.was, one.want, 0}}))
+        words.push_back(line);
+  }
+  std::sort(words.begin(), words.end());
+  const std::string at = kDevice;
+  EXPECT_EQ(words, (std::vector<std::string>{
+                       "devlink dev eswitch set " + at + " mode switchdev",
+                       "devlink dev param set " + at +
+                           " name max_macs value 64 cmode driverinit; devlink dev reload " + at,
+                       "devlink dev param set " + at +
+                           " name test1 value false cmode driverinit; devlink dev reload " + at,
+                       "devlink port function rate set " + at + "/PORT_OF_VF_0 tx_max 1000000000bit",
+                       "devlink port function rate set " + at + "/PORT_OF_VF_1 tx_max 1000000000bit",
+                       "echo 2 > /sys/class/net/eth0/device/sriov_numvfs"}));
+}
+
+TEST_F(DevlinkSpecs, DriftByOtherHandsIsNamedWithItsLineAndHealed) {
+  converge();
+  ASSERT_TRUE(by_hand("dev param set netdevsim/netdevsim1 name max_macs value 16 cmode driverinit"));
+  EXPECT_EQ(drift(), std::vector<std::string>{"19 parameter[max_macs]: 16"});
+  converge();
+  ASSERT_TRUE(by_hand("port function rate set netdevsim/netdevsim1/129 tx_max 500mbit"));
+  EXPECT_EQ(drift(), std::vector<std::string>{"21 virtual-function[1]/max-rate: 500000000"});
+  converge();
+  ASSERT_TRUE(by_hand("dev eswitch set netdevsim/netdevsim1 mode legacy"));
+  EXPECT_EQ(drift(),
+            (std::vector<std::string>{"21 eswitch: legacy", "21 virtual-function[0]/max-rate: (none)",
+                                      "21 virtual-function[1]/max-rate: (none)"}));
+  converge();
+  ASSERT_TRUE(write(kFunctions, "0"));
+  ASSERT_TRUE(write(kFunctions, "4"));
+  EXPECT_EQ(drift().back(), "21 virtual-functions: 4");
+  converge();
+  EXPECT_EQ(line(kFunctions), "2");
+  EXPECT_EQ(parameter("max_macs"), "64");
+  EXPECT_EQ(rate_of(1), "1000");
+}
+
+TEST_F(DevlinkSpecs, AReporterInErrorIsNamedAndTheRemedyRecoversIt) {
+  EXPECT_TRUE(compared().difference.effects.empty());
+  // The driver itself would recover at once.
+  break_device("health/fail_recover");
+  (void)write(std::string(kDebug) + "health/break_health", "overheated");
+  const ChangeSet effects = compared().difference.effects;
+  EXPECT_EQ(told(effects), std::vector<std::string>{"20 health: dummy"});
+  ASSERT_EQ(effects.size(), 1U);
+  ASSERT_NE(attached_.remedy, nullptr);
+  const auto offer = attached_.remedy->offer(effects[0]);
+  ASSERT_TRUE(offer);
+  EXPECT_EQ(offer->name, "recover-nic-health");
+  const auto refused = attached_.remedy->cure(effects[0], soon());
+  ASSERT_FALSE(refused) << "it can't";
+  EXPECT_NE(refused.error().text().find("reporter dummy"), std::string::npos) << refused.error().text();
+  EXPECT_EQ(told(compared().difference.effects), std::vector<std::string>{"20 health: dummy"});
+  break_device("health/fail_recover", false);
+  const auto cured = attached_.remedy->cure(effects[0], soon());
+  EXPECT_TRUE(cured) << cured.error().text();
+  EXPECT_TRUE(compared().difference.effects.empty());
+}
+
+TEST_F(DevlinkSpecs, ARefusedReloadIsToldInTheKernelsWordsAndLeavesTheParameterAsItWas) {
+  break_device("dont_allow_reload");
+  want(R"(  nic: {ports: eth0, parameters: {max_macs: 64}})");
+  const std::vector<Error> errors = apply();
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_NE(errors[0].text().find("User forbid the reload for testing purposes"), std::string::npos)
+      << errors[0].text();
+  EXPECT_EQ(parameter("max_macs"), "32");
+  EXPECT_EQ(drift(), std::vector<std::string>{"17 parameter[max_macs]: 32"});
+  break_device("dont_allow_reload", false);
+  converge();
+}
+
+TEST_F(DevlinkSpecs, AReloadThatFailsHalfwayIsUndoneOnADeviceWhosePortsAreGone) {
+  want(R"(  nic: {ports: eth0, parameters: {max_macs: 64}})");
+  const ChangeSet changes = compared().difference.changes;
+  ASSERT_EQ(changes.size(), 1U);
+  break_device("fail_reload");
+  const auto failed = attached_.driver->apply(changes, Guard{}, soon());
+  ASSERT_TRUE(failed);
+  ASSERT_TRUE(failed->outcomes[0].error);
+  EXPECT_NE(failed->outcomes[0].error->text().find("User setup the reload to fail"), std::string::npos);
+  EXPECT_NE(line("/sys/class/net/eth0/mtu"), "1500") << "the port is gone";
+  break_device("fail_reload", false);
+  const auto again = attached_.driver->apply(changes, Guard{}, soon());
+  ASSERT_TRUE(again);
+  EXPECT_FALSE(again->outcomes[0].error) << again->outcomes[0].error->text();
+  EXPECT_EQ(drift(), std::vector<std::string>{});
+}
+
+TEST_F(DevlinkSpecs, WhatTheDeviceTakesNotIsSaid) {
+  want(R"(  nic: {ports: eth0, parameters: {max_mac: 64, test1: "yes", max_macs: 0x40},
+        virtualFunctions: {count: 9, eswitch: switchdev, maxRate: 1001Kbps}})");
+  std::vector<std::string> lacking;
+  for (const NotApplied& one : compared().not_applied) lacking.push_back(one.reason);
+  EXPECT_EQ(lacking, std::vector<std::string>{"netdevsim/netdevsim1 has no parameter 'max_mac'; did you mean "
+                                              "max_macs? (it has: max_macs, test1)"});
+  std::string told;
+  for (const Error& one : apply()) told += std::string(to_string(one.kind)) + ": " + one.text() + "\n";
+  const auto tells = [&](const std::string& words) {
+    EXPECT_NE(told.find(words), std::string::npos) << words << "\nnot in\n" << told;
+  };
+  tells("invalid spec: devlink parameter max_macs takes a decimal number up to 4294967295, not '0x40'");
+  tells("invalid spec: devlink parameter test1 takes true or false, not 'yes'");
+  tells("refused: /sys/bus/netdevsim/devices/netdevsim1/sriov_numvfs: Cannot allocate memory");
+  tells("has no port of virtual function 8, in eswitch mode switchdev");
+  EXPECT_EQ(line(kFunctions), "0");
+}
+
+TEST_F(DevlinkSpecs, ARateThatTheKernelRefusesIsToldInItsWords) {
+  want(R"(  nic: {ports: eth0, virtualFunctions: {count: 1, eswitch: switchdev, maxRate: 1001Kbps}})");
+  const std::vector<Error> errors = apply();
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_NE(errors[0].text().find("TX rate value not in link speed units of 1Mbps"), std::string::npos)
+      << errors[0].text();
+  EXPECT_EQ(drift(), std::vector<std::string>{"17 virtual-function[0]/max-rate: (none)"});
+}
+
+TEST_F(DevlinkSpecs, APortThatStandsForAVirtualFunctionHasNothingOfItsDevices) {
+  want(R"(  nic: {ports: eth0, virtualFunctions: {count: 1, eswitch: switchdev}})");
+  converge();
+  std::set<std::string> reasons;
+  for (const Incapable& one : attached_.driver->traits().incapable)
+    if (one.keys == std::vector<std::string>{"eth1"} &&
+        (one.row == row("interface[*]/parameter[*]") || one.row == row("interface[*]/virtual-functions")))
+      reasons.insert(one.reason);
+  EXPECT_EQ(reasons,
+            std::set<std::string>{"it is a port of netdevsim/netdevsim1 that stands for another (pcivf)"});
+  const Observation now = compared().observation;
+  EXPECT_EQ(now.have.find(Path(row("interface[*]/virtual-functions"), {"eth1"})), nullptr);
+}
+
+}  // namespace
+}  // namespace lockstep
