@@ -291,7 +291,8 @@ std::optional<Error> difference(const Change& change, const Facts& before, const
   if (id == kSpeed) {
     taken = speed_taken(change, before, after, names);
   } else if (const Value have = value_of(change.path, after, names); have != change.want) {
-    const bool kept = have == value_of(change.path, before, names);
+    // A number that is as it was may have been rounded to that.
+    const bool kept = have.kind() != Value::Kind::integer && have == value_of(change.path, before, names);
     taken = kept ? "the kernel acknowledged it and left it as it was, " + value_words(have)
                  : "the port took " + value_words(have);
     if (id == kOffload) *taken += ": another offload or the device forbids it";

@@ -1,0 +1,202 @@
+// What ethtool sets of a port, by the linux driver on our test netdev: from leaves to the port and back,
+// drift made by ethtool(8), and ports that refuse, round and ignore. What is there is asked of ethtool(8).
+#include <algorithm>
+#include <filesystem>
+
+#include "drivers/linux/discover.hpp"
+#include "tests/unit/linux/lab.hpp"
+#include "tests/vm/nic_driver_lab.hpp"
+
+namespace lockstep {
+namespace {
+
+const Leaves kTuned = {{"interface[nic0]/autoneg", Value::boolean(false)},
+                       {"interface[nic0]/channels[combined]", Value::integer(4)},
+                       {"interface[nic0]/coalescing/adaptive[rx]", Value::boolean(false)},
+                       {"interface[nic0]/coalescing/adaptive[tx]", Value::boolean(false)},
+                       {"interface[nic0]/coalescing/frames[tx]", Value::integer(64)},
+                       {"interface[nic0]/coalescing/time[rx]", Value::integer(3)},
+                       {"interface[nic0]/fec", Value::text("rs")},
+                       {"interface[nic0]/offload[rxhash]", Value::boolean(true)},
+                       {"interface[nic0]/offload[rx-ntuple-filter]", Value::boolean(true)},
+                       {"interface[nic0]/offload[tso]", Value::boolean(true)},
+                       {"interface[nic0]/ring[rx]", Value::integer(4096)},
+                       {"interface[nic0]/ring[tx]", Value::integer(2048)},
+                       {"interface[nic0]/speed", Value::integer(100000)}};
+
+class EthtoolDriver : public NicDriver {
+ protected:
+  static void SetUpTestSuite() {
+    std::error_code there_already;
+    std::filesystem::create_symlink("/bin/busybox", "/bin/sh", there_already);  // for shell()
+  }
+  void TearDown() override {
+    refuse("");
+    NicDriver::TearDown();
+  }
+  static void refuse(const std::string& words) {
+    std::ofstream("/sys/module/test_nic/parameters/refuse") << words << '\n' << std::flush;
+  }
+  // Without the blanks by which ethtool(8) aligns.
+  static std::string shown(const std::string& options) {
+    std::string out;
+    for (const char letter : shell_output("ethtool " + options))
+      if (letter != '\t' && letter != ' ') out += letter;
+    return out;
+  }
+  static void expect_shown(const std::string& options, const std::vector<std::string>& lines) {
+    const std::string all = shown(options);
+    for (const std::string& line : lines) EXPECT_NE(all.find(line), std::string::npos) << line << "\n" << all;
+  }
+  static void by_hand(const std::string& options) {
+    EXPECT_EQ(shell("ethtool " + options), 0) << shell_output("ethtool " + options);
+  }
+  std::string seen(const Leaves& wanted) {
+    std::string out;
+    for (const Change& one : differing(wanted))
+      out += one.path.text().substr(std::string_view("interface[nic0]/").size()) + " " + one.was.to_string() +
+             "\n";
+    return out;
+  }
+};
+
+TEST_F(EthtoolDriver, APortIsTunedAndUndone) {
+  make("nic0", "plain");
+  const Tree before = observed().have;
+  converge(kTuned);
+  expect_shown("-g nic0", {"hardwaresettings:\nRX:4096\n", "\nTX:2048\n"});
+  expect_shown("-l nic0", {"hardwaresettings:\nRX:n/a\nTX:n/a\nOther:n/a\nCombined:4\n"});
+  expect_shown("-c nic0", {"AdaptiveRX:offTX:off", "\nrx-usecs:3\n", "rx-frames:128\n", "tx-usecs:16\n",
+                           "tx-frames:64\n"});
+  expect_shown("-k nic0", {"\nreceive-hashing:on\n", "\nntuple-filters:on\n"});
+  expect_shown("nic0", {"Speed:100000Mb/s", "Auto-negotiation:off"});
+  expect_shown("--show-fec nic0", {"ConfiguredFECencodings:RS\n"});
+  ChangeSet undo;
+  const Tree now = observed().have;
+  for (const auto& [leaf, value] : kTuned)
+    if (before.value(path(leaf)) && now.value(path(leaf)) != before.value(path(leaf)))
+      undo.push_back({path(leaf), value, before.value(path(leaf)), 0});
+  EXPECT_TRUE(apply(undo).empty());
+  for (const Leaf& leaf : before.leaves()) EXPECT_EQ(observed().have.value(leaf.path), leaf.value);
+}
+
+TEST_F(EthtoolDriver, DriftByEthtoolIsNamedAndHealed) {
+  make("nic0", "plain");
+  converge(kTuned);
+  EXPECT_EQ(seen(kTuned), "");
+  by_hand("-G nic0 rx 512");
+  by_hand("-L nic0 combined 2");
+  by_hand("-C nic0 adaptive-rx on tx-frames 1");
+  by_hand("-K nic0 rxhash off tso off");
+  by_hand("-s nic0 speed 25000 autoneg on");
+  by_hand("--set-fec nic0 encoding baser");
+  EXPECT_EQ(seen(kTuned),
+            "autoneg true\nchannels[combined] 2\ncoalescing/adaptive[rx] true\ncoalescing/frames[tx] 1\n"
+            "fec baser\noffload[rxhash] false\noffload[tso] false\nring[rx] 512\nspeed 25000\n");
+  converge(kTuned);
+  expect_shown("-g nic0", {"hardwaresettings:\nRX:4096\n"});
+}
+
+TEST_F(EthtoolDriver, WhereThePortNegotiatesSpeedIsWhatItAdvertises) {
+  make("nic0", "plain");
+  converge(
+      {{"interface[nic0]/autoneg", Value::boolean(true)}, {"interface[nic0]/speed", Value::integer(200000)}});
+  expect_shown("nic0",
+               {"Advertisedlinkmodes:200000baseCR4/Full\n", "Speed:200000Mb/s", "Auto-negotiation:on"});
+  EXPECT_EQ(refused({{"interface[nic0]/speed", Value::integer(40000)}}),
+            "speed 40000: nic0 has link modes of 25000, 50000, 100000, 200000, 400000 Mbit/s (ethtool nic0)");
+}
+
+TEST_F(EthtoolDriver, WhatThePortRoundsIsToldWithWhatItTook) {
+  make("nic0", "mlx5");
+  EXPECT_EQ(refused({{"interface[nic0]/ring[rx]", Value::integer(1000)},
+                     {"interface[nic0]/ring[tx]", Value::integer(2048)}}),
+            "ring[rx] 1000: the port took 1024 (ethtool -g nic0)");
+  expect_shown("-g nic0", {"\nTX:2048\n"});
+}
+
+TEST_F(EthtoolDriver, MoreThanThePortTakesIsRefusedWithItsBoundAndTheUnitStays) {
+  make("nic0", "plain");
+  const auto errors = apply(differing({{"interface[nic0]/channels[combined]", Value::integer(2)},
+                                       {"interface[nic0]/ring[rx]", Value::integer(16384)},
+                                       {"interface[nic0]/ring[tx]", Value::integer(512)}}));
+  ASSERT_EQ(errors.size(), 2U);
+  for (const Error& one : errors)
+    EXPECT_EQ(one.text(), "ring[rx] 16384: nic0 takes at most 8192 (ethtool -g nic0)");
+  expect_shown("-g nic0", {"hardwaresettings:\nRX:1024\n", "\nTX:1024\n"});
+  expect_shown("-l nic0", {"Combined:2\n"});
+}
+
+TEST_F(EthtoolDriver, ARefusalHasThePortsOwnWords) {
+  make("nic0", "plain");
+  refuse("rings fec");
+  EXPECT_EQ(refused({{"interface[nic0]/ring[rx]", Value::integer(512)}}),
+            "test_nic: ethtool rings set: no memory for rings on this function");
+  EXPECT_EQ(refused({{"interface[nic0]/fec", Value::text("off")}}),
+            "test_nic: ethtool FEC set: Invalid argument");
+  expect_shown("-g nic0", {"hardwaresettings:\nRX:1024\n"});
+}
+
+TEST_F(EthtoolDriver, AnOffloadThatIsAcknowledgedAndNotMadeIsRefused) {
+  make("nic0", "plain");
+  converge({{"interface[nic0]/offload[rx]", Value::boolean(false)}});
+  EXPECT_EQ(refused({{"interface[nic0]/offload[lro]", Value::boolean(true)}}),
+            "offload[lro] on: the kernel acknowledged it and left it as it was, off: another offload or the "
+            "device forbids it (ethtool -k nic0)");
+  converge({{"interface[nic0]/offload[lro]", Value::boolean(true)},
+            {"interface[nic0]/offload[rx]", Value::boolean(true)}});
+  expect_shown("-k nic0", {"\nlarge-receive-offload:on\n"});
+}
+
+TEST_F(EthtoolDriver, WhatAPortOrTheKernelLacksIsUnsupported) {
+  make("nic0", "bnxt");
+  make("plain0", "plain", "dummy");
+  EXPECT_EQ(why_incapable(row("interface[*]/ring[*]"), "plain0"),
+            "dummy: ethtool rings get: Operation not supported");
+  EXPECT_EQ(why_incapable(row("interface[*]/ring[*]"), "nic0"), "");
+  std::string channels;
+  for (const Incapable& one : driver().traits().incapable)
+    if (one.covers(path("interface[nic0]/channels[rx]"))) channels = one.reason;
+  EXPECT_EQ(channels, "test_nic: ethtool -l tells no rx");
+  std::string errors;
+  for (const Error& one : apply(differing({{"interface[plain0]/fec", Value::text("rs")},
+                                           {"interface[nic0]/channels[rx]", Value::integer(1)},
+                                           {"interface[nic0]/offload[lro]", Value::boolean(true)},
+                                           {"interface[nic0]/offload[warp]", Value::boolean(true)}})))
+    errors += std::string(to_string(one.kind)) + ": " + one.text() + "\n";
+  EXPECT_EQ(errors,
+            "unsupported: test_nic: ethtool -l tells no rx\n"
+            "unsupported: dummy: ethtool FEC get: Operation not supported\n"
+            "unsupported: offload[lro] on: fixed in this port (ethtool -k nic0)\n"
+            "unsupported: this kernel has no feature 'warp' (ethtool -k)\n");
+}
+
+TEST_F(EthtoolDriver, ModulesAndLimitsAreDiscovered) {
+  std::string modules;
+  for (const std::string personality : {"plain", "mlx5", "bnxt"}) {
+    make(personality, personality);
+    const auto host = discover_host(DiscoverTarget{}, soon());
+    ASSERT_TRUE(host) << host.error().text();
+    const auto port = std::ranges::find(host->ports, personality, &DiscoveredPort::name);
+    ASSERT_NE(port, host->ports.end());
+    ASSERT_TRUE(port->nic.module);
+    const ethtool::ModuleFacts& module = *port->nic.module;
+    modules += module.kind + ", " + module.vendor + ", " + module.part + ", " + module.revision + ", " +
+               module.serial + ", " + module.medium + ", " + std::to_string(module.decimetres) + "\n";
+    EXPECT_EQ(port->nic.speeds, (std::vector<std::uint32_t>{25000, 50000, 100000, 200000, 400000}));
+    EXPECT_EQ(port->nic.fec + " " + port->nic.fec_active, "auto rs");
+    EXPECT_EQ(port->nic.rings.at("rx").max, 8192U);
+    EXPECT_EQ(port->nic.channels.at("combined").now, 8U);
+  }
+  EXPECT_EQ(modules,
+            "QSFP-DD, Lockstep Cables, TQ4N-2P5C, A1, LC2411070042, passive copper, 25\n"
+            "QSFP28, Lockstep Cables, TQ1N-3P0C, B2, LC2411070042, passive copper, 30\n"
+            "SFP, Lockstep Cables, TS2N-1P0C, C3, LC2411070042, passive copper, 10\n");
+  refuse("module");
+  const auto without = discover_host(DiscoverTarget{}, soon());
+  ASSERT_TRUE(without);
+  for (const DiscoveredPort& port : without->ports) EXPECT_FALSE(port.nic.module) << port.name;
+}
+
+}  // namespace
+}  // namespace lockstep

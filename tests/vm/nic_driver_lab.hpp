@@ -1,0 +1,86 @@
+// The linux driver on ports of our test netdev: from leaves to the port and back. What is there is asked of
+// the kernel, not of the driver.
+#pragma once
+
+#include <map>
+
+#include "drivers/linux/driver.hpp"
+#include "drivers/linux/kernel_state.hpp"
+#include "specs/model/schema_rows.hpp"
+#include "tests/vm/nic_lab.hpp"
+
+namespace lockstep {
+
+using Leaves = std::map<std::string, Value>;
+
+inline Path path(const std::string& text) {
+  const auto parsed = Path::parse(text);
+  EXPECT_TRUE(parsed) << text;
+  return parsed ? *parsed : Path{};
+}
+
+class NicDriver : public NicLab {
+ protected:
+  void SetUp() override {
+    NicLab::SetUp();
+    LinuxTarget target;
+    target.device = "gpu1";
+    target.software_rate = false;
+    attached_ = make_linux_driver(target);
+  }
+  Driver& driver() { return *attached_.driver; }
+  Observation observed() {
+    auto out = driver().observe(Scope{}, "", soon());
+    EXPECT_TRUE(out) << out.error().text();
+    if (!out) return {};
+    for (const Unread& one : out->unread) ADD_FAILURE() << one.why.text();
+    return *std::move(out);
+  }
+  // Of ports in owned_, all traffic classes are wanted.
+  ChangeSet differing(const Leaves& wanted) {
+    Intent intent;
+    for (const std::string& port : owned_) intent.claims.push_back({row("interface[*]/class[*]"), {port}, 0});
+    for (const auto& [leaf, value] : wanted) intent.want.set(path(leaf), value);
+    return diff(intent, observed()).changes;
+  }
+  // Every answer that is an error, in order.
+  std::vector<Error> apply(const ChangeSet& changes) {
+    std::vector<Error> out;
+    const auto receipt = driver().apply(changes, Guard{}, soon());
+    EXPECT_TRUE(receipt) << receipt.error().text();
+    if (!receipt) return out;
+    for (const Receipt::Outcome& one : receipt->outcomes)
+      if (one.error) out.push_back(*one.error);
+    return out;
+  }
+  void converge(const Leaves& wanted) {
+    for (const Error& error : apply(differing(wanted))) ADD_FAILURE() << error.text();
+    EXPECT_TRUE(differing(wanted).empty());
+  }
+  std::string refused(const Leaves& wanted) {
+    const std::vector<Error> errors = apply(differing(wanted));
+    EXPECT_EQ(errors.size(), 1U);
+    if (errors.empty()) return {};
+    EXPECT_EQ(to_string(errors[0].kind), to_string(ErrorKind::refused));
+    return errors[0].text();
+  }
+  std::string why_incapable(RowId row, const std::string& port) {
+    for (const Incapable& one : driver().traits().incapable)
+      if (one.row == row && one.keys == std::vector{port}) return one.reason;
+    return {};
+  }
+
+  std::uint32_t index(const std::string& port) {
+    const auto links = read_links(*socket_, soon());
+    EXPECT_TRUE(links);
+    for (const Link& one : *links)
+      if (one.name == port) return one.index;
+    ADD_FAILURE() << port;
+    return 0;
+  }
+
+  Attached attached_;
+  std::vector<std::string> owned_;
+};
+
+}  // namespace lockstep
