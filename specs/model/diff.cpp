@@ -55,8 +55,10 @@ bool satisfies(RowId row, Value want, Value have) {
   if (want.kind() == Value::Kind::reference) return true;
   const Compare compare = schema_row(row).compare;
   if (compare == Compare::version) return want.kind() == Value::Kind::text && versions_meet(have, want);
-  return compare == Compare::at_least && want.kind() == Value::Kind::integer &&
-         have.kind() == Value::Kind::integer && have.as_integer() >= want.as_integer();
+  if (want.kind() != Value::Kind::integer || have.kind() != Value::Kind::integer) return false;
+  if (compare != Compare::at_least && compare != Compare::quantised) return false;
+  const std::int64_t above = have.as_integer() - want.as_integer();
+  return above >= 0 && (compare == Compare::at_least || above < kQuantum);
 }
 
 bool has_leading_keys(Path path, const std::vector<std::string>& keys) {

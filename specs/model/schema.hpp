@@ -13,9 +13,11 @@ using RowId = std::uint16_t;
 
 enum class LeafType : std::uint8_t { present, boolean, integer, text, list, secret };
 // exact: equal; set: as sets (both sides are built by Value::set); at_least: an integer not below the wanted;
-// version: a version that meets the wanted constraint (model/version.hpp); digest: compared by digest, never
-// printed.
-enum class Compare : std::uint8_t { exact, set, at_least, version, digest };
+// quantised: so, and less than kQuantum above it, as devices round to cells of their own; version: a version
+// that meets the wanted constraint (model/version.hpp); digest: compared by digest, never printed.
+enum class Compare : std::uint8_t { exact, set, at_least, quantised, version, digest };
+// Bytes: the power of two above the largest buffer cell that is known (specs/platforms: tomahawk-5, 254 B).
+inline constexpr std::int64_t kQuantum = 256;
 enum class Facet : std::uint8_t { config, effect, next_boot };  // only config is written
 enum class Disruption : std::uint8_t { none, traffic, reset, reboot };
 // How a write takes effect. under_guard: only while the row's guard holds; recreate: delete and create again.

@@ -108,11 +108,29 @@ void PortChange::make() {
   host_ = is_hosts();
   bool whole = true;
   if (want_.dcb.buffer && !same(*want_.dcb.buffer, *have_.dcb.buffer))
-    whole = set({kBufferSize}, [&] { return ports_.set_buffer(port_, *want_.dcb.buffer, call_); });
+    whole = set({kBufferSize}, [&] { return set_buffers(); });
   whole = make_classes() && whole;
   whole = make_pause_and_pfc() && whole;
   if (whole) return make_entries();
   fail({kClassDscp, kTrust}, not_tried());
+}
+
+// A port cuts a size to its cells, and tells nobody how large those are: what comes out too small is asked
+// for with more, up to what counts as wanted.
+Result<Done> PortChange::set_buffers() {
+  const dcbnl_buffer& wanted = *want_.dcb.buffer;
+  dcbnl_buffer asked = wanted;
+  for (std::uint32_t more = 32;; more *= 2) {
+    TRY_DONE(ports_.set_buffer(port_, asked, call_));
+    TRY(const PortState now, ports_.read(port_, call_));
+    bool is_short = false;
+    for (std::size_t i = 0; i < DCBX_MAX_BUFFERS && now.dcb.buffer; ++i) {
+      if (now.dcb.buffer->buffer_size[i] >= wanted.buffer_size[i]) continue;
+      asked.buffer_size[i] = wanted.buffer_size[i] + std::min<std::uint32_t>(more, kQuantum - 1);
+      is_short = true;
+    }
+    if (!is_short || more >= 2 * kQuantum) return Done{};
+  }
 }
 
 Error PortChange::not_tried() const {
@@ -220,6 +238,7 @@ void PortChange::read_back() {
     const Change& change = changes_[at];
     const Value is = dcb_map::value_of(change.path, have_);
     if (answers_[at] || is == change.want) continue;
+    if (change.want && satisfies(change.path.row(), change.want, is)) continue;
     if (!change.want && is == Value::boolean(false)) continue;  // a class that is there is strict or not
     answers_[at] = Error{ErrorKind::refused, change.path.text() + ": the port took " +
                                                  change.want.to_string() + " and has " + is.to_string()};

@@ -6,7 +6,7 @@
 // its priority last, when that has its class, rate, buffer and PFC, and keeps the old one if any of those is
 // refused. Entries are added to the app table before others go: for a moment a DSCP that moves has both.
 // Trust in DSCP comes after the entries, and goes before them. Each object is set once, and each DSCP entry
-// that goes.
+// that goes; but for buffers, which are asked for again while the port cuts them below what is wanted.
 // All is read back; what the kernel acknowledged and the port did otherwise is an error that names both
 // values. Refuses to set what another decides: on a port whose DCBX is not the host's (firmware, LLD).
 #pragma once
@@ -50,6 +50,7 @@ class PortChange {
 
   void make();
   Error not_tried() const;
+  Result<Done> set_buffers();
   bool make_classes();
   bool make_pause_and_pfc();
   void make_entries();

@@ -171,6 +171,17 @@ RC_GTEST_PROP(Diff, LeavesForeignLeavesAlone, ()) {
   }
 }
 
+// 248,115 B in cells of 128 are 248,192.
+TEST(Diff, ABufferMayBeACellLargerAndNoByteSmaller) {
+  const auto is_enough = [](std::int64_t have) {
+    return satisfies(row("interface[*]/buffer[*]/size"), Value::integer(248115), Value::integer(have));
+  };
+  EXPECT_TRUE(is_enough(248115));
+  EXPECT_TRUE(is_enough(248192));
+  EXPECT_FALSE(is_enough(248064));
+  EXPECT_FALSE(is_enough(248115 + kQuantum));
+}
+
 RC_GTEST_PROP(Diff, IsInPathOrderAndSaysWhatWas, ()) {
   Case c;
   c.intent.want = *any_tree();
