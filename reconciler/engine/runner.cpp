@@ -252,8 +252,10 @@ void Runner::write(const Shared& work, ChangeSet changes) {
         if (!result) return react(work, result.error(), true);
         auto& notes = results_[work->step->id - 1].notes;
         notes.insert(notes.end(), result->notes.begin(), result->notes.end());
+        // What was not tried because of another's refusal is not the reason.
         for (const Receipt::Outcome& one : result->outcomes)
-          if (one.error && !work->refusal) work->refusal = wrap(one.path.text(), *one.error);
+          if (one.error && (!work->refusal || work->refusal->kind == ErrorKind::cancelled))
+            work->refusal = wrap(one.path.text(), *one.error);
         look_after(work);
       });
 }
