@@ -1,12 +1,8 @@
 // Traffic classes and trust by the linux driver on our test netdev: a whole profile made and undone by each
 // vendor's rules, drift made by dcb(8), and ports that refuse.
-#include <spawn.h>
-#include <sys/wait.h>
-
-#include <sstream>
-
 #include "drivers/linux/dcb/port_classes.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/vm/by_hand.hpp"
 #include "tests/vm/dcb_driver_lab.hpp"
 
 namespace lockstep {
@@ -65,20 +61,6 @@ class DcbClasses : public DcbDriver {
     for (const Leaf& leaf : was.leaves())
       if (!now.value(leaf.path)) out.push_back({leaf.path, {}, leaf.value, 0});
     return out;
-  }
-  // By another hand.
-  static void by_hand(const std::string& words) {
-    std::istringstream in(words);
-    std::vector<std::string> all;
-    for (std::string one; in >> one;) all.push_back(one);
-    std::vector<char*> arguments;
-    for (std::string& one : all) arguments.push_back(one.data());
-    arguments.push_back(nullptr);
-    pid_t child = 0;
-    int status = 0;
-    ASSERT_EQ(::posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ), 0) << words;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0) << words;
   }
   // Each change of a leaf that differs, and its answer.
   std::map<std::string, std::string> answers(const Leaves& wanted) {
