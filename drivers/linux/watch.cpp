@@ -1,9 +1,15 @@
 #include "drivers/linux/watch.hpp"
 
+#include <linux/ethtool_netlink.h>
 #include <linux/rtnetlink.h>
+#include <sys/epoll.h>
 
+#include <cerrno>
+#include <cstring>
 #include <optional>
 
+#include "drivers/linux/descriptor.hpp"
+#include "drivers/linux/generic_netlink.hpp"
 #include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/netlink_socket.hpp"
 
@@ -18,38 +24,81 @@ constexpr unsigned kGroups[] = {
     RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF, RTNLGRP_DCB,
 };
 
+// A choice: resolving a group is one question to the kernel.
+constexpr std::chrono::seconds kResolve{5};
+
 class NamespaceWatch : public Watcher {
  public:
-  explicit NamespaceWatch(Socket socket) : socket_(std::move(socket)) {}
-  int descriptor() const override { return socket_.descriptor(); }
+  static Result<std::unique_ptr<Watcher>> over(std::vector<Socket> sockets) {
+    Descriptor any(::epoll_create1(EPOLL_CLOEXEC));
+    for (const Socket& one : sockets) {
+      epoll_event event{};
+      event.events = EPOLLIN;
+      if (!any || ::epoll_ctl(any.number(), EPOLL_CTL_ADD, one.descriptor(), &event) != 0)
+        return Error{ErrorKind::transient, std::string("watching: ") + std::strerror(errno)};
+    }
+    return std::unique_ptr<Watcher>(new NamespaceWatch(std::move(sockets), std::move(any)));
+  }
+  int descriptor() const override { return any_.number(); }
 
   Result<bool> drain() override {
     bool changed = false;
+    for (Socket& one : sockets_) {
+      TRY(const bool this_one, drain(one));
+      changed = changed || this_one;
+    }
+    return changed;
+  }
+
+ private:
+  NamespaceWatch(std::vector<Socket> sockets, Descriptor any)
+      : sockets_(std::move(sockets)), any_(std::move(any)) {}
+
+  static Result<bool> drain(Socket& socket) {
+    bool changed = false;
     for (;;) {
-      TRY(const Socket::Event event, socket_.next_event());
+      TRY(const Socket::Event event, socket.next_event());
       if (!event.overrun && event.bytes.empty()) return changed;
       changed = true;
     }
   }
 
- private:
-  Socket socket_;
+  std::vector<Socket> sockets_;
+  Descriptor any_;  // readable when one of them is
 };
 
-Result<Socket> open_watch() {
+Result<Socket> open_network() {
   TRY(Socket socket, Socket::open(NETLINK_ROUTE));
   for (const unsigned group : kGroups) TRY_DONE(socket.join(group));
   (void)socket.join(RTNLGRP_NEXTHOP);  // since Linux 5.3
   return socket;
 }
 
+// What ethtool sets, whoever sets it and how: since Linux 5.6.
+Result<Socket> open_ethtool() {
+  const Call call{.deadline = std::chrono::steady_clock::now() + kResolve, .stop = {}};
+  TRY(Socket socket, Socket::open(NETLINK_GENERIC));
+  TRY(const std::uint32_t group,
+      netlink::resolve_group(socket, ETHTOOL_GENL_NAME, ETHTOOL_MCGRP_MONITOR_NAME, call));
+  TRY_DONE(socket.join(group));
+  return socket;
+}
+
+Result<std::vector<Socket>> open_all() {
+  std::vector<Socket> out;
+  TRY(Socket network, open_network());
+  out.push_back(std::move(network));
+  if (auto ethtool = open_ethtool()) out.push_back(*std::move(ethtool));
+  return out;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Watcher>> watch_namespace(const std::string& netns_path) {
-  std::optional<Result<Socket>> socket;
-  TRY_DONE(in_namespace(netns_path, [&] { socket.emplace(open_watch()); }));
-  if (!*socket) return socket->error();
-  return std::unique_ptr<Watcher>(std::make_unique<NamespaceWatch>(**std::move(socket)));
+  std::optional<Result<std::vector<Socket>>> sockets;
+  TRY_DONE(in_namespace(netns_path, [&] { sockets.emplace(open_all()); }));
+  if (!*sockets) return sockets->error();
+  return NamespaceWatch::over(**std::move(sockets));
 }
 
 }  // namespace lockstep

@@ -1,11 +1,11 @@
-// A watch on one network namespace: links, addresses, routes, rules, next hops, qdiscs and the interface
-// parameters that have notifications, by netlink multicast.
+// A watch on one network namespace: links, addresses, routes, rules, next hops, qdiscs, DCB, what ethtool
+// sets (where the kernel has ethtool netlink, 5.6) and the interface parameters that have notifications, by
+// netlink multicast.
 //
 // Promises: descriptor() is readable once something may have changed; drain() never blocks; an overrun of the
 // socket's buffer counts as a change. What it can't see: sysctls other than those of RTNLGRP_IPV4_NETCONF and
-// RTNLGRP_IPV6_NETCONF (forwarding, rp_filter, proxy_arp, ignore_routes_with_linkdown), and offload features
-// (ethtool's own multicast group); both are found at the next full observation. Neighbour states are not
-// watched: they move all the time and no leaf is made of them.
+// RTNLGRP_IPV6_NETCONF (forwarding, rp_filter, proxy_arp, ignore_routes_with_linkdown), found at the next
+// full observation. Neighbour states are not watched: they move all the time and no leaf is made of them.
 #pragma once
 
 #include <memory>

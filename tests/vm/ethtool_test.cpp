@@ -1,5 +1,7 @@
 // What ethtool sets of a port, by the linux driver on our test netdev: from leaves to the port and back,
 // drift made by ethtool(8), and ports that refuse, round and ignore. What is there is asked of ethtool(8).
+#include <poll.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -84,12 +86,16 @@ TEST_F(EthtoolDriver, DriftByEthtoolIsNamedAndHealed) {
   make("nic0", "plain");
   converge(kTuned);
   EXPECT_EQ(seen(kTuned), "");
-  by_hand("-G nic0 rx 512");
-  by_hand("-L nic0 combined 2");
-  by_hand("-C nic0 adaptive-rx on tx-frames 1");
-  by_hand("-K nic0 rxhash off tso off");
-  by_hand("-s nic0 speed 25000 autoneg on");
-  by_hand("--set-fec nic0 encoding baser");
+  auto watch = attached_.watch();
+  ASSERT_TRUE(watch) << watch.error().text();
+  for (const char* const options :
+       {"-G nic0 rx 512", "-L nic0 combined 2", "-C nic0 adaptive-rx on tx-frames 1",
+        "-K nic0 rxhash off tso off", "-s nic0 speed 25000 autoneg on", "--set-fec nic0 encoding baser"}) {
+    ASSERT_TRUE((*watch)->drain());
+    by_hand(options);
+    pollfd woken{(*watch)->descriptor(), POLLIN, 0};
+    EXPECT_EQ(::poll(&woken, 1, 10'000), 1) << "no event: " << options;
+  }
   EXPECT_EQ(seen(kTuned),
             "autoneg true\nchannels[combined] 2\ncoalescing/adaptive[rx] true\ncoalescing/frames[tx] 1\n"
             "fec baser\noffload[rxhash] false\noffload[tso] false\nring[rx] 512\nspeed 25000\n");

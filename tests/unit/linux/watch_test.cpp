@@ -54,6 +54,9 @@ TEST_F(Watch, WakesForEachKindOfChangeMadeByHand) {
   ASSERT_EQ(shell("ip netns exec " + name_ + " sysctl -w net.ipv4.conf.rail0.rp_filter=1"), 0);
   EXPECT_TRUE(wakes(kLimit));
   settle();
+  ASSERT_EQ(shell("ip netns exec " + name_ + " ethtool -K rail0 gro on"), 0);
+  EXPECT_TRUE(wakes(kLimit)) << "an offload";
+  settle();
   ASSERT_EQ(ip("link set rail0 down"), 0);
   EXPECT_TRUE(wakes(kLimit));
 }
