@@ -21,6 +21,8 @@ struct Inside {
   HostState state;
   std::map<std::uint32_t, ethtool::NicFacts> nics;
   std::optional<Error> nics_unread;
+  std::vector<devlink::DeviceFacts> devlink;
+  std::optional<Error> devlink_unread;
 };
 Result<Inside> read_inside(const DiscoverTarget& target, const Call& call, Heard& heard) {
   Inside out;
@@ -33,6 +35,11 @@ Result<Inside> read_inside(const DiscoverTarget& target, const Call& call, Heard
     out.nics = *std::move(nics);
   else
     out.nics_unread = nics.error();
+  auto devlink = devlink::read_inventory(HostFiles(target.root), call);
+  if (devlink)
+    out.devlink = *std::move(devlink);
+  else
+    out.devlink_unread = devlink.error();
   if (target.listen.count() == 0 || !target.lldpd_socket.empty()) return out;
   Call bounded = call;
   bounded.deadline = std::min(call.deadline, std::chrono::steady_clock::now() + target.listen);
@@ -137,6 +144,8 @@ Result<DiscoveredHost> discover_host(const DiscoverTarget& target, const Call& c
   const HostFiles files(target.root);
   if ((*inside)->nics_unread)
     out.notes.push_back("link modes, rings, modules: " + (*inside)->nics_unread->text());
+  out.devlink = std::move((*inside)->devlink);
+  if ((*inside)->devlink_unread) out.notes.push_back("devlink: " + (*inside)->devlink_unread->text());
   std::map<std::string, LldpNeighbour> by_name;
   if (!target.lldpd_socket.empty()) {
     LldpdAnswer asked = ask_lldpd(target.lldpd_socket, call);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "drivers/linux/devlink/inventory.hpp"
 #include "drivers/linux/ethtool/inventory.hpp"
 #include "drivers/linux/host/facts.hpp"
 #include "drivers/linux/host/gpu.hpp"
@@ -60,6 +61,7 @@ struct DiscoveredHost {
   std::vector<DiscoveredPort> ports;
   std::vector<DiscoveredGpu> gpus;
   std::vector<DiscoveredRdma> rdma;
+  std::vector<devlink::DeviceFacts> devlink;
   std::vector<HostFact> settings;
   std::vector<std::string> notes;
 };

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "reconciler/report/discovery_devlink.hpp"
 #include "reconciler/report/table.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/language/quantity.hpp"
@@ -276,8 +277,8 @@ std::string discovery_text(const std::vector<DiscoveredDevice>& all, const Termi
   }
   out += ports.empty() ? "no ports but the loopback\n" : ports.render(terminal);
   for (const DiscoveredDevice& found : all)
-    out += nics_text(found, terminal) + rdma_text(found, terminal) + gpus_text(found, terminal) +
-           settings_text(found, terminal);
+    out += nics_text(found, terminal) + devlink_text(found, terminal) + rdma_text(found, terminal) +
+           gpus_text(found, terminal) + settings_text(found, terminal);
   std::map<std::string, std::vector<std::string>> notes;
   for (const DiscoveredDevice& found : all) {
     for (const std::string& note : found.host.notes) notes[note].push_back(found.device);
@@ -297,6 +298,8 @@ nlohmann::json discovery_json(const std::vector<DiscoveredDevice>& all) {
     for (const DiscoveredGpu& gpu : found.host.gpus) gpus.push_back(gpu_json(gpu));
     nlohmann::json rdma = nlohmann::json::array();
     for (const DiscoveredRdma& one : found.host.rdma) rdma.push_back(rdma_json(one));
+    nlohmann::json devlink = nlohmann::json::array();
+    for (const devlink::DeviceFacts& one : found.host.devlink) devlink.push_back(devlink_json(one));
     nlohmann::json settings = nlohmann::json::object();
     nlohmann::json missing = nlohmann::json::object();
     for (const HostFact& fact : found.host.settings)
@@ -305,6 +308,7 @@ nlohmann::json discovery_json(const std::vector<DiscoveredDevice>& all) {
                        {"ports", ports},
                        {"gpus", gpus},
                        {"rdma", rdma},
+                       {"devlink", devlink},
                        {"settings", settings},
                        {"settingsMissing", missing},
                        {"notes", found.host.notes}});

@@ -153,7 +153,7 @@ TEST_F(DevlinkSpecs, AProfileConvergesInOneApplyAndStays) {
   EXPECT_EQ(drift(), std::vector<std::string>{"17 virtual-functions: 2"});
   converge();
   want(kNic.substr(0, kNic.find("    virtual")));
-  ASSERT_TRUE(by_hand("dev param set netdevsim/netdevsim1 name test1 value true cmode driverinit"));
+  by_hand("devlink dev param set netdevsim/netdevsim1 name test1 value true cmode driverinit");
   converge();
   EXPECT_EQ(line(kFunctions), "3");
   EXPECT_EQ(rate_of(0), "1000");
@@ -185,13 +185,13 @@ TEST_F(DevlinkSpecs, APlanIsInWordsOfDevlink) {
 
 TEST_F(DevlinkSpecs, DriftByOtherHandsIsNamedWithItsLineAndHealed) {
   converge();
-  ASSERT_TRUE(by_hand("dev param set netdevsim/netdevsim1 name max_macs value 16 cmode driverinit"));
+  by_hand("devlink dev param set netdevsim/netdevsim1 name max_macs value 16 cmode driverinit");
   EXPECT_EQ(drift(), std::vector<std::string>{"19 parameter[max_macs]: 16"});
   converge();
-  ASSERT_TRUE(by_hand("port function rate set netdevsim/netdevsim1/129 tx_max 500mbit"));
+  by_hand("devlink port function rate set netdevsim/netdevsim1/129 tx_max 500mbit");
   EXPECT_EQ(drift(), std::vector<std::string>{"21 virtual-function[1]/max-rate: 500000000"});
   converge();
-  ASSERT_TRUE(by_hand("dev eswitch set netdevsim/netdevsim1 mode legacy"));
+  by_hand("devlink dev eswitch set netdevsim/netdevsim1 mode legacy");
   EXPECT_EQ(drift(),
             (std::vector<std::string>{"21 eswitch: legacy", "21 virtual-function[0]/max-rate: (none)",
                                       "21 virtual-function[1]/max-rate: (none)"}));
@@ -297,6 +297,24 @@ TEST_F(DevlinkSpecs, APortThatStandsForAVirtualFunctionHasNothingOfItsDevices) {
             std::set<std::string>{"it is a port of netdevsim/netdevsim1 that stands for another (pcivf)"});
   const Observation now = compared().observation;
   EXPECT_EQ(now.have.find(Path(row("interface[*]/virtual-functions"), {"eth1"})), nullptr);
+}
+
+TEST_F(DevlinkSpecs, DiscoveryTellsWhatTheNicIs) {
+  converge();
+  DiscoverTarget target;
+  const auto found = discover_host(target, soon());
+  ASSERT_TRUE(found) << found.error().text();
+  ASSERT_EQ(found->devlink.size(), 1U);
+  const devlink::DeviceFacts& nic = found->devlink[0];
+  EXPECT_EQ(nic.device.text(), kDevice);
+  ASSERT_FALSE(nic.info.versions.empty());
+  EXPECT_EQ(nic.info.versions[0].value, "10.20.30");
+  EXPECT_EQ(nic.functions, 2U);
+  EXPECT_EQ(nic.ports.size(), 3U);
+  EXPECT_EQ(nic.parameters.size(), 2U);
+  EXPECT_EQ(nic.reporters.size(), 2U);
+  EXPECT_EQ(nic.rates.size(), 2U);
+  EXPECT_TRUE(nic.buffers.empty()) << "netdevsim has none";
 }
 
 }  // namespace

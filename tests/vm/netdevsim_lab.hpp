@@ -2,23 +2,18 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <spawn.h>
 #include <sys/mount.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string>
-#include <vector>
+
+#include "tests/vm/by_hand.hpp"
 
 namespace lockstep {
 
 class NetdevsimLab : public ::testing::Test {
  protected:
-  static constexpr const char* kPort = "eth0";
   static constexpr const char* kDevice = "netdevsim/netdevsim1";
   static constexpr const char* kFunctions = "/sys/bus/netdevsim/devices/netdevsim1/sriov_numvfs";
   static constexpr const char* kDebug = "/sys/kernel/debug/netdevsim/netdevsim1/";
@@ -34,18 +29,6 @@ class NetdevsimLab : public ::testing::Test {
     std::ofstream file(path);
     file << text << std::flush;
     return file.good();
-  }
-  // devlink(8), as another hand: "dev param set ...".
-  static bool by_hand(const std::string& words) {
-    std::istringstream in("devlink " + words);
-    std::vector<std::string> list{std::istream_iterator<std::string>(in), {}};
-    std::vector<char*> arguments;
-    for (std::string& word : list) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    pid_t child = 0;
-    if (::posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0) return false;
-    int status = 0;
-    return ::waitpid(child, &status, 0) == child && status == 0;
   }
   void break_device(const std::string& file, bool on = true) {
     ASSERT_TRUE(write(kDebug + file, on ? "Y" : "N")) << file;
