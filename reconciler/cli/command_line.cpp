@@ -13,6 +13,8 @@
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/completion.hpp"
 #include "reconciler/cli/interrupt.hpp"
+#include "reconciler/twin/faults.hpp"
+#include "specs/language/kind_rows.hpp"
 
 namespace lockstep {
 namespace {
@@ -54,6 +56,7 @@ struct Arguments {
   std::string schema_kind;
   std::string shell = "bash";
   std::function<int(const Console&)> chosen;
+  std::map<const CLI::Option*, std::vector<std::string>> values;  // the words that an option takes, if few
 };
 
 template <class Run>
@@ -75,6 +78,14 @@ CLI::Validator one_of(const std::map<std::string, Choice>& forms) {
     return "'" + word + "' is not one of " + all;
   };
   return CLI::Validator(turn, "");
+}
+
+template <class Field, class Choice>
+void takes_one_of(CLI::App* command, Arguments& arguments, const std::string& name, Field& choice,
+                  const std::map<std::string, Choice>& forms, const char* help, const char* label) {
+  const CLI::Option* const option =
+      command->add_option(name, choice, help)->transform(one_of(forms))->option_text(label);
+  for (const auto& [word, form] : forms) arguments.values[option].push_back(word);
 }
 
 void takes_specs(CLI::App* command, Aim& aim) {
@@ -99,9 +110,8 @@ void takes_aim(CLI::App* command, Aim& aim) {
 void takes_output(CLI::App* command, Arguments& arguments) {
   const std::map<std::string, OutputFormat> forms{
       {"text", OutputFormat::text}, {"json", OutputFormat::json}, {"yaml", OutputFormat::yaml}};
-  command->add_option("-o,--output", arguments.output, "Form of the output: text, json or yaml")
-      ->transform(one_of(forms))
-      ->option_text("FORM");
+  takes_one_of(command, arguments, "-o,--output", arguments.output, forms,
+               "Form of the output: text, json or yaml", "FORM");
 }
 
 CLI::App* add(CLI::App& app, Arguments& arguments, const char* name, const char* help) {
@@ -138,9 +148,8 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
       {"text", DriftFormat::text},    {"json", DriftFormat::json},   {"markdown", DriftFormat::markdown},
       {"sarif", DriftFormat::sarif},  {"junit", DriftFormat::junit}, {"gitlab", DriftFormat::gitlab},
       {"github", DriftFormat::github}};
-  command->add_option("--format", a.drift.format, "text, json, markdown, sarif, junit, gitlab or github")
-      ->transform(one_of(forms))
-      ->option_text("FORMAT");
+  takes_one_of(command, a, "--format", a.drift.format, forms,
+               "text, json, markdown, sarif, junit, gitlab or github", "FORMAT");
   command->add_option("--only", a.drift.only, "Only these devices (a hostlist)");
   command->add_flag("--unmanaged", a.drift.unmanaged, "Show what is there and no spec claims");
   runs(command, a, [&a](const Console& c) { return run_drift(a.drift, c); });
@@ -179,13 +188,12 @@ void add_looking_commands(CLI::App& app, Arguments& a) {
   takes_specs(command, a.topology.aim);
   const std::map<std::string, PictureFormat> forms{
       {"text", PictureFormat::text}, {"dot", PictureFormat::dot}, {"svg", PictureFormat::svg}};
-  command->add_option("-o,--output", a.topology.format, "text, dot or svg")
-      ->transform(one_of(forms))
-      ->option_text("FORM");
+  takes_one_of(command, a, "-o,--output", a.topology.format, forms, "text, dot or svg", "FORM");
   runs(command, a, [&a](const Console& c) { return run_topology(a.topology, c); });
 
   command = app.add_subcommand("schema", "JSON Schema of a kind, or of all, for editors");
-  command->add_option("KIND", a.schema_kind, "A kind, such as Fabric");
+  const CLI::Option* const kind = command->add_option("KIND", a.schema_kind, "A kind, such as Fabric");
+  for (const KindRow& row : kind_rows()) a.values[kind].emplace_back(row.name);
   runs(command, a, [&a](const Console& c) { return run_schema(a.schema_kind, c); });
 
   command = add(app, a, "version", "Version and what it was built with, for bug reports");
@@ -225,32 +233,40 @@ void add_twin_commands(CLI::App& app, Arguments& a) {
   command =
       add(*twin, a, "break", "Make a fault by name: twin break SPECS FAULT [ARGUMENTS]; --list shows all");
   command->add_option("SPECS", a.twin_break.specs, "Folder of specs");
-  command->add_option("FAULT", a.twin_break.fault, "Fault");
+  const CLI::Option* const fault = command->add_option("FAULT", a.twin_break.fault, "Fault");
+  for (const Fault& one : faults()) a.values[fault].emplace_back(one.name);
   command->add_option("ARGUMENTS", a.twin_break.arguments, "What the fault takes");
   command->add_flag("--list", a.twin_break.list, "The faults, and what each takes");
   runs(command, a, [&a](const Console& c) { return run_twin_break(a.twin_break, c); });
 }
 
-void collect(const CLI::App& app, const std::string& prefix, std::vector<CompletionCommand>& out) {
+void collect(const CLI::App& app, const std::string& prefix, const Arguments& a,
+             std::vector<CompletionCommand>& out) {
   for (const CLI::App* const command : app.get_subcommands(nullptr)) {
     CompletionCommand one{prefix + command->get_name(), command->get_description(), {}, {}};
-    for (const CLI::Option* const option : command->get_options())
+    for (const CLI::Option* const option : command->get_options()) {
+      const auto found = a.values.find(option);
+      const auto values = found == a.values.end() ? std::vector<std::string>{} : found->second;
       for (const std::string& name : option->get_lnames())
-        one.options.push_back({"--" + name, option->get_description()});
+        one.options.push_back({"--" + name, option->get_description(), values});
+      for (const std::string& name : option->get_snames())
+        one.options.push_back({"-" + name, option->get_description(), values});
+      if (option->get_positional()) one.arguments.insert(one.arguments.end(), values.begin(), values.end());
+    }
     for (const CLI::App* const below : command->get_subcommands(nullptr))
       one.subcommands.push_back({below->get_name(), below->get_description()});
     out.push_back(std::move(one));
-    collect(*command, prefix + command->get_name() + " ", out);
+    collect(*command, prefix + command->get_name() + " ", a, out);
   }
 }
 
 void add_completion(CLI::App& app, Arguments& a) {
   CLI::App* const command =
       app.add_subcommand("completion", "Completion script: source <(lockstep completion bash)");
-  command->add_option("SHELL", a.shell, "bash, zsh or fish");
+  a.values[command->add_option("SHELL", a.shell, "bash, zsh or fish")] = {"bash", "fish", "zsh"};
   runs(command, a, [&app, &a](const Console& console) {
     std::vector<CompletionCommand> commands;
-    collect(app, "", commands);
+    collect(app, "", a, commands);
     const Result<std::string> script = completion_script(a.shell, commands);
     if (!script) return console.fail(script.error());
     console.print(*script);

@@ -14,10 +14,27 @@ std::string quoted(std::string_view text) {
   return out + "'";
 }
 
-std::string words_of(const std::vector<CompletionWord>& list) {
+std::string joined(const std::vector<std::string>& list) {
   std::string out;
-  for (const CompletionWord& one : list) out += (out.empty() ? "" : " ") + one.word;
+  for (const std::string& one : list) out += (out.empty() ? "" : " ") + one;
   return out;
+}
+
+std::string words_of(const std::vector<CompletionWord>& list) {
+  std::vector<std::string> words;
+  for (const CompletionWord& one : list) words.push_back(one.word);
+  return joined(words);
+}
+
+// What may follow an option that takes one of a few words.
+std::string bash_values(const std::vector<CompletionCommand>& commands) {
+  std::string out = "  case \"$command ${COMP_WORDS[COMP_CWORD-1]}\" in\n";
+  for (const CompletionCommand& command : commands)
+    for (const CompletionWord& option : command.options)
+      if (!option.values.empty())
+        out += "    " + quoted(command.name + " " + option.word) +
+               ") words=" + quoted(joined(option.values)) + " ;;\n";
+  return out + "  esac\n";
 }
 
 // Both shells complete file names where no option is being typed, since most arguments are folders of specs.
@@ -34,11 +51,13 @@ std::string bash(const std::vector<CompletionCommand>& commands) {
     if (command.name.find(' ') == std::string::npos) top += (top.empty() ? "" : " ") + command.name;
     std::string words = words_of(command.subcommands);
     if (words.empty()) words = words_of(command.options);
+    if (!command.arguments.empty()) words += " " + joined(command.arguments);
     out += "    " + quoted(command.name) + ") words=" + quoted(words) + " ;;\n";
   }
   out += "    *) words=" + quoted(top) +
          " ;;\n"
-         "  esac\n"
+         "  esac\n" +
+         bash_values(commands) +
          "  COMPREPLY=($(compgen -W \"$words\" -- \"$now\"))\n"
          "}\n"
          "complete -o default -F _lockstep lockstep\n";
@@ -63,10 +82,14 @@ std::string fish(const std::vector<CompletionCommand>& commands) {
       out += "complete -c lockstep -n '__fish_seen_subcommand_from " + leaf + "' -a " + quoted(one.word) +
              " -d " + quoted(one.help) + "\n";
     for (const CompletionWord& one : command.options) {
-      if (!one.word.starts_with("--")) continue;
-      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + leaf + "' -l " +
-             quoted(one.word.substr(2)) + " -d " + quoted(one.help) + "\n";
+      const bool is_long = one.word.starts_with("--");
+      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + leaf + (is_long ? "' -l " : "' -s ") +
+             quoted(one.word.substr(is_long ? 2 : 1)) + " -d " + quoted(one.help);
+      out += (one.values.empty() ? "" : " -x -a " + quoted(joined(one.values))) + "\n";
     }
+    if (!command.arguments.empty())
+      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + leaf + "' -a " +
+             quoted(joined(command.arguments)) + "\n";
   }
   return out;
 }

@@ -12,12 +12,14 @@ namespace lockstep {
 struct CompletionWord {
   std::string word;
   std::string help;
+  std::vector<std::string> values{};  // of an option that takes one of a few words
 };
 struct CompletionCommand {
   std::string name;  // "plan", "twin up"
   std::string help;
   std::vector<CompletionWord> options;      // "--strict"
   std::vector<CompletionWord> subcommands;  // of "twin"
+  std::vector<std::string> arguments{};     // words that may stand for an argument
 };
 
 // `shell`: bash, zsh or fish.

@@ -73,7 +73,7 @@ Result<Done> write_plan_file(const std::string& file, const Aim& aim, const Plan
     specs.push_back(absolute.empty() ? path : absolute.string());
   }
   document[kAim] = {{"specs", specs}, {"twin", aim.twin}, {"linkRate", aim.link_rate}};
-  return replace_file(file, document.dump(2) + "\n");
+  return replace_file(file, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace lockstep

@@ -38,7 +38,7 @@ void print_event(const WatchEvent& event, const Console& console) {
       line["have"] = to_json(event.item.have);
       line["origin"] = {{"file", event.item.origin.file}, {"line", event.item.origin.line}};
     }
-    console.print(line.dump() + "\n");
+    console.print(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return;
   }
   const Terminal& out = console.out();

@@ -125,12 +125,15 @@ class Transaction {
   sqlite3* database_;
 };
 
+// A device's bytes that are no UTF-8 are kept as U+FFFD: JSON has no words for them.
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 std::string writes_json(const ChangeSet& changes) {
   Json out = Json::array();
   for (const Change& change : changes)
     out.push_back(
         {{"path", change.path.text()}, {"was", to_json(change.was)}, {"want", to_json(change.want)}});
-  return out.dump();
+  return text_of(out);
 }
 
 ChangeSet writes_of(const std::string& text) {
@@ -225,7 +228,7 @@ Result<std::uint64_t> Journal::begin(const Plan& plan, const std::string& author
           .bind(author)
           .bind(reason)
           .bind(plan.digest)
-          .bind(to_json(plan).dump())
+          .bind(text_of(to_json(plan)))
           .bind(epoch_)
           .run());
   return static_cast<std::uint64_t>(sqlite3_last_insert_rowid(database_.get()));
@@ -274,8 +277,8 @@ Result<Done> Journal::remember_writes(const std::string& ticket) {
                        "ON CONFLICT(device, path) DO UPDATE SET wrote = excluded.wrote")
                  .bind(device)
                  .bind(change.path.text())
-                 .bind(to_json(change.was).dump())
-                 .bind(to_json(change.want).dump())
+                 .bind(text_of(to_json(change.was)))
+                 .bind(text_of(to_json(change.want)))
                  .run());
   return Statement(database_.get(), "DELETE FROM written WHERE device = ? AND found = wrote")
       .bind(device)
@@ -410,7 +413,7 @@ Result<Done> Journal::keep(const std::string& key, const Json& blob) {
                    "INSERT INTO kept(key, value, written) VALUES(?, ?, ?) "
                    "ON CONFLICT(key) DO UPDATE SET value = excluded.value, written = excluded.written")
       .bind(key)
-      .bind(blob.dump())
+      .bind(text_of(blob))
       .bind(utc_now())
       .run();
 }
