@@ -24,6 +24,13 @@ std::vector<DiscoveredDevice> found() {
   port.mtu = 9000;
   port.admin_up = port.carrier = true;
   port.nic.speed = 400000;
+  port.nic.speeds = {100000, 400000};
+  port.nic.autoneg = true;
+  port.nic.fec = "auto";
+  port.nic.fec_active = "rs";
+  port.nic.rings = {{"rx", {1024, 8192}}, {"tx", {1024, 8192}}};
+  port.nic.channels = {{"combined", {63, 63}}};
+  port.nic.module = {"QSFP28", "Lockstep Cables", "TQ1N-3P0C", "B2", "LC2411070042", "passive copper", 25};
   port.pci = function("0000:13:00.0", 0, 8);
   port.rdma_devices = {"mlx5_0"};
   port.peer = "leaf0:swp1";
@@ -60,6 +67,9 @@ TEST(Discovery, IsToldInTablesWithANoteForWhatIsMissing) {
       R"(device  port   driver       speed   mtu  state  addresses  neighbour   pci           pcie                 numa  rdma
 gpu1    rail0  mlx5_core  400Gbps  9000  up                leaf0:swp1  0000:13:00.0  32.0 GT/s x8 of x16     0  mlx5_0
 
+device  port   autoneg  speeds            fec         rings                             channels           module
+gpu1    rail0  on       100Gbps, 400Gbps  rs by auto  rx 1024 of 8192, tx 1024 of 8192  combined 63 of 63  QSFP28 passive copper 2.5 m, Lockstep Cables TQ1N-3P0C B2
+
 device  rdma    driver     port  netdev  state   link      path mtu  gids        firmware
 gpu1    mlx5_0  mlx5_core     1  rail0   ACTIVE  Ethernet      4096  3 v4, 0 v6  28.39.1002
 
@@ -78,6 +88,11 @@ TEST(Discovery, IsToldWholeInJson) {
   const nlohmann::json device = discovery_json(found())["devices"][0];
   EXPECT_EQ(device["ports"][0]["pci"]["link"]["width"], 8);
   EXPECT_EQ(device["ports"][0]["rdmaDevices"][0], "mlx5_0");
+  EXPECT_EQ(device["ports"][0]["rings"]["rx"]["max"], 8192);
+  EXPECT_EQ(device["ports"][0]["speedsMbps"], nlohmann::json({100000, 400000}));
+  EXPECT_EQ(device["ports"][0]["fecActive"], "rs");
+  EXPECT_EQ(device["ports"][0]["module"]["serial"], "LC2411070042");
+  EXPECT_EQ(device["ports"][0]["module"]["metres"], 2.5);
   const nlohmann::json port = device["rdma"][0]["ports"][0];
   EXPECT_EQ(port["state"], "ACTIVE");
   EXPECT_EQ(port["pathMtu"], 4096);
