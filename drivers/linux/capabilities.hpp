@@ -8,12 +8,19 @@
 #include <vector>
 
 #include "drivers/driver.hpp"
+#include "drivers/linux/queueing/scheduler.hpp"
 
 namespace lockstep {
 
 // In the calling thread's network namespace.
 std::vector<Incapable> probe_capabilities(bool software_rate, const std::set<std::string>& sysctls,
                                           const Call& call);
+
+// Why the carrier of a port's traffic classes has no way to give a row of them; empty: it has, or the row is
+// another.
+std::string why_not_given(RowId row, Carrier carrier);
+// All such rows, for the ports that `keys` name.
+std::vector<Incapable> not_given(Carrier carrier, const std::vector<std::string>& keys);
 
 // ECN is marked by RED, class by class, where the kernel has RED and the ports' schedulers are software, and
 // else by an eBPF program, port by port: why a row of ECN marking is not carried here. Empty: it is, or the

@@ -12,6 +12,7 @@
 #include "drivers/linux/lldp_remedy.hpp"
 #include "drivers/linux/map.hpp"
 #include "drivers/linux/part.hpp"
+#include "drivers/linux/queueing/carrier.hpp"
 #include "drivers/linux/watch.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -121,6 +122,7 @@ class LinuxDriver : public Driver, public Preview {
 
  private:
   Result<Done> admit(const Guard& guard, const Call& call);
+  void drop_foreign_schedulers(HostState& state, const Call& call) const;
   void probe_parts(Traits& out, const Call& call) const;
   std::set<std::string> sysctls() const;
 
@@ -130,8 +132,9 @@ class LinuxDriver : public Driver, public Preview {
   LldpRemedy lldp_remedy_;
   Remedies remedies_;
   std::atomic<std::uint64_t> epoch_{0};
-  mutable std::mutex mutex_;       // guards sysctls_
-  std::set<std::string> sysctls_;  // grows by those that were applied
+  mutable std::mutex mutex_;                           // guards what follows
+  mutable std::set<std::string, std::less<>> mqprio_;  // ports, as last asked
+  std::set<std::string> sysctls_;                      // grows by those that were applied
 };
 
 void LinuxDriver::probe_parts(Traits& out, const Call& call) const {
@@ -143,6 +146,19 @@ void LinuxDriver::probe_parts(Traits& out, const Call& call) const {
   for (const auto& part : parts_)
     if (auto lacks = part->incapable(*ports, call))
       out.incapable.insert(out.incapable.end(), lacks->begin(), lacks->end());
+  if (target_.software_rate) return;
+  const MqprioPorts carried = mqprio_ports(*ports, target_.root, call);
+  const std::lock_guard lock(mutex_);
+  mqprio_.clear();
+  for (const Link& port : *ports) {
+    if (!carried.contains(port.index)) continue;
+    mqprio_.insert(port.name);
+    std::erase_if(out.incapable, [&](const Incapable& one) {
+      return linux_map::is_class_row(one.row) && one.keys == std::vector{port.name};
+    });
+    const auto lacks = not_given(Carrier::mqprio, {port.name});
+    out.incapable.insert(out.incapable.end(), lacks.begin(), lacks.end());
+  }
 }
 
 Traits LinuxDriver::traits() const {
@@ -174,6 +190,14 @@ Traits LinuxDriver::traits() const {
   return out;
 }
 
+// Of ports with a speed of their own, only mqprio is Lockstep's.
+void LinuxDriver::drop_foreign_schedulers(HostState& state, const Call& call) const {
+  std::erase_if(state.queueing, [](const auto& port) { return !port.second.root->mqprio; });
+  if (state.queueing.empty()) return;
+  const MqprioPorts carried = mqprio_ports(state.network.links, target_.root, call);
+  std::erase_if(state.queueing, [&](const auto& port) { return !carried.contains(port.first); });
+}
+
 std::set<std::string> LinuxDriver::sysctls() const {
   const std::lock_guard lock(mutex_);
   return sysctls_;
@@ -194,8 +218,7 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
     out.boot_id = boot_id();
     state.emplace(read_host(linux_map::wanted_for(scope), names, call));
     if (!*state) return;
-    if (!target_.software_rate)
-      (*state)->queueing.clear();  // no scheduler of ours is on this machine's ports
+    if (!target_.software_rate) drop_foreign_schedulers(**state, call);
     for (const auto& part : parts_) part->read(scope, (*state)->network.links, tree, out.unread, call);
   }));
   if (!*state) return wrap(target_.device, state->error());
@@ -241,7 +264,8 @@ class Application {
   void run() {
     auto session = Session::open(call_);
     if (!session) return fail_rest(session.error());
-    refuse_marking();
+    if (!target_.software_rate) mqprio_ = mqprio_ports(session->links(), target_.root, call_);
+    refuse_what_lacks(*session);
     for (std::size_t at = 0; at < changes_.size(); ++at) {
       if (done_[at]) continue;
       if (call_.must_end(std::chrono::steady_clock::now())) {
@@ -276,18 +300,31 @@ class Application {
     done_[at] = true;
   }
 
+  // What carries the traffic classes of the port that the change is of; none: a part, or nothing.
+  std::optional<SchedulerPlace> scheduler_of_port(Session& session, const Change& change) const {
+    if (!linux_map::is_scheduler_row(change.path.row())) return std::nullopt;
+    if (target_.software_rate) return SchedulerPlace{.carrier = software_carrier(call_)};
+    const auto index = session.index_of(change.path.key(0));
+    const auto found = index ? mqprio_.find(*index) : mqprio_.end();
+    if (found == mqprio_.end() || !linux_map::is_class_row(change.path.row())) return std::nullopt;
+    return SchedulerPlace{.carrier = Carrier::mqprio, .tx_queues = found->second};
+  }
+
   // Before the rest, so that a port's scheduler is made without them.
-  void refuse_marking() {
+  void refuse_what_lacks(Session& session) {
     for (std::size_t at = 0; at < changes_.size(); ++at) {
-      const std::string why = why_no_marking(changes_[at].path.row(), target_.software_rate, call_);
+      const RowId row = changes_[at].path.row();
+      std::string why = why_no_marking(row, target_.software_rate, call_);
+      const auto place = scheduler_of_port(session, changes_[at]);
+      if (why.empty() && place) why = why_not_given(row, place->carrier);
       if (!why.empty()) finish(at, Error{ErrorKind::unsupported, changes_[at].path.text() + ": " + why});
     }
   }
 
   std::optional<Error> attempt(Session& session, std::size_t at) {
+    if (const auto place = scheduler_of_port(session, changes_[at]))
+      return attempt_scheduler(session, at, *place);
     if (LinuxPart* const part = part_of(parts_, changes_[at])) return attempt_part(session, *part, at);
-    if (linux_map::is_scheduler_row(changes_[at].path.row()) && target_.software_rate)
-      return attempt_scheduler(session, at);
     std::optional<Error> error;
     const std::optional<std::string> sysctl = linux_map::sysctl_of(changes_[at]);
     if (std::string why = sysctl ? why_not_sysctl(target_, *sysctl) : ""; !why.empty()) {
@@ -302,7 +339,9 @@ class Application {
   // The run of changes of one part that begins here. The answer is the worst one for whoever goes on.
   std::optional<Error> attempt_part(Session& session, LinuxPart& part, std::size_t first) {
     ChangeSet run;
-    for (std::size_t at = first; at < changes_.size() && part_of(parts_, changes_[at]) == &part; ++at)
+    for (std::size_t at = first; at < changes_.size() && part_of(parts_, changes_[at]) == &part &&
+                                 !done_[at] && !scheduler_of_port(session, changes_[at]);
+         ++at)
       run.push_back(changes_[at]);
     const std::vector<std::optional<Error>> answers = part.apply(run, session.links(), call_);
     std::optional<Error> worst;
@@ -318,31 +357,32 @@ class Application {
     return worst;
   }
 
-  std::optional<Error> attempt_scheduler(Session& session, std::size_t first) {
+  std::optional<Error> attempt_scheduler(Session& session, std::size_t first, const SchedulerPlace& place) {
     const std::string port(changes_[first].path.key(0));
     std::vector<std::size_t> group;
     for (std::size_t at = first; at < changes_.size(); ++at)
       if (!done_[at] && linux_map::is_scheduler_row(changes_[at].path.row()) &&
           changes_[at].path.key(0) == port)
         group.push_back(at);
-    auto result = set_scheduler(session, port, group);
+    auto result = set_scheduler(session, port, group, place);
     std::optional<Error> error;
     if (!result) error = std::move(result.error());
     for (const std::size_t at : group) finish(at, error);
     return error;
   }
 
-  Result<Done> set_scheduler(Session& session, const std::string& port,
-                             const std::vector<std::size_t>& group) {
+  Result<Done> set_scheduler(Session& session, const std::string& port, const std::vector<std::size_t>& group,
+                             const SchedulerPlace& place) {
     TRY(PortScheduler wanted, session.scheduler(port));
     for (const std::size_t at : group) TRY_DONE(linux_map::overlay(changes_[at], wanted));
-    return session.set_scheduler(port, wanted);
+    return session.set_scheduler(port, wanted, place.carrier, place.tx_queues);
   }
 
   const LinuxTarget& target_;
   const PartOfRow& parts_;
   const ChangeSet& changes_;
   const Call& call_;
+  MqprioPorts mqprio_;
   std::vector<std::optional<Error>> outcomes_;
   std::vector<bool> done_;
 };
@@ -360,9 +400,16 @@ Result<Receipt> LinuxDriver::apply(const ChangeSet& changes, const Guard& guard,
 }
 
 std::vector<std::string> LinuxDriver::native(const ChangeSet& changes) const {
-  std::vector<std::string> out = linux_map::native(changes);
-  for (std::size_t at = 0; at < changes.size(); ++at)
-    if (const LinuxPart* const part = part_of(part_of_, changes[at])) out[at] = part->native(changes[at]);
+  Call call;
+  call.deadline = std::chrono::steady_clock::now() + kProbe;
+  const Carrier software = target_.software_rate ? software_carrier(call) : Carrier::mqprio;
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> out;
+  for (const Change& one : changes) {
+    const bool by_mqprio = linux_map::is_class_row(one.path.row()) && mqprio_.contains(one.path.key(0));
+    const LinuxPart* const part = part_of(part_of_, one);
+    out.push_back(part != nullptr && !by_mqprio ? part->native(one) : linux_map::native(one, software));
+  }
   return out;
 }
 

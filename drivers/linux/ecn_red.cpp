@@ -17,7 +17,7 @@ constexpr std::uint64_t kPercents = 100;
 
 // tc-red(8): "limit ... is advised to be a few times higher than max"; tc's own default for max is limit / 4.
 constexpr std::uint64_t kLimitOfMax = 4;
-// A class's queue holds no less than the port's does under TBF (port_scheduler.cpp).
+// A class's queue holds no less than the port's does under TBF (queueing/carriers.hpp).
 constexpr std::uint64_t kLimitMin = 524288;
 constexpr std::uint64_t kThresholdMax = std::numeric_limits<std::uint32_t>::max() / kLimitOfMax;
 

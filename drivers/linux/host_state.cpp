@@ -31,14 +31,22 @@ bool is_over(const Error& error, const Call& call) {
 Result<PortQueueing> read_queueing(netlink::Socket& socket, std::uint32_t index,
                                    const std::vector<Qdisc>& qdiscs, const Call& call) {
   PortQueueing out;
-  for (const Qdisc& one : qdiscs)
+  for (const Qdisc& one : qdiscs) {
     // Handle 0 is the kernel's default qdisc: nobody put it there.
-    if (one.index == index && one.parent == TC_H_ROOT && one.handle != 0) out.root = one;
+    if (one.index != index || one.handle == 0) continue;
+    if (one.kind == "clsact")
+      out.clsact = true;
+    else if (one.parent == TC_H_ROOT)
+      out.root = one;
+    else
+      out.queues.push_back(one);
+  }
+  if (out.clsact) {
+    TRY(out.priorities, read_priority_filters(socket, index, call));
+  }
   if (!out.root || out.root->kind != "htb") return out;
   TRY(out.classes, read_classes(socket, index, call));
   TRY(out.filters, read_filters(socket, index, out.root->handle, call));
-  for (const Qdisc& one : qdiscs)
-    if (one.index == index && TC_H_MAJ(one.parent) == out.root->handle) out.queues.push_back(one);
   return out;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "drivers/linux/kernel_state.hpp"
-#include "drivers/linux/port_scheduler.hpp"
+#include "drivers/linux/queueing/scheduler.hpp"
 
 namespace lockstep {
 

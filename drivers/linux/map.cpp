@@ -23,6 +23,7 @@ constexpr RowId kClassEcnMax = row("interface[*]/class[*]/ecn-max");
 constexpr RowId kClassEcnMin = row("interface[*]/class[*]/ecn-min");
 constexpr RowId kClassEcnProbability = row("interface[*]/class[*]/ecn-probability");
 constexpr RowId kClassMaxRate = row("interface[*]/class[*]/max-rate");
+constexpr RowId kClassPriority = row("interface[*]/class[*]/priority");
 constexpr RowId kClassShare = row("interface[*]/class[*]/share");
 constexpr RowId kClassStrict = row("interface[*]/class[*]/strict");
 constexpr RowId kEcnThreshold = row("interface[*]/ecn-threshold");
@@ -31,16 +32,16 @@ constexpr RowId kFibPaths = row("fib[*]/paths");
 constexpr RowId kRoute = row("route[*]");
 constexpr RowId kRule = row("rule[*]");
 
-constexpr RowId kWritten[] = {kAddress,      kAdmin,       kMtu,
-                              kRate,         kClass,       kClassDscp,
-                              kClassEcnMax,  kClassEcnMin, kClassEcnProbability,
-                              kClassMaxRate, kClassShare,  kClassStrict,
-                              kEcnThreshold, kRoute,       kRule,
-                              kSysctl};
+constexpr RowId kWritten[] = {kAddress,      kAdmin,         kMtu,
+                              kRate,         kClass,         kClassDscp,
+                              kClassEcnMax,  kClassEcnMin,   kClassEcnProbability,
+                              kClassMaxRate, kClassPriority, kClassShare,
+                              kClassStrict,  kEcnThreshold,  kRoute,
+                              kRule,         kSysctl};
 constexpr RowId kReadOnly[] = {kPort, kCarrier, kFib, kFibPaths};
-constexpr RowId kScheduler[] = {kRate,         kClass,       kClassDscp,
-                                kClassEcnMax,  kClassEcnMin, kClassEcnProbability,
-                                kClassMaxRate, kClassShare,  kClassStrict};
+constexpr RowId kScheduler[] = {
+    kRate,         kClass,         kClassDscp,  kClassEcnMax, kClassEcnMin, kClassEcnProbability,
+    kClassMaxRate, kClassPriority, kClassShare, kClassStrict};
 
 bool any_wanted(const Scope& scope, std::span<const RowId> rows) {
   return std::any_of(rows.begin(), rows.end(), [&](RowId one) { return scope.wants(one); });
@@ -73,10 +74,13 @@ void scheduler_leaves(const Link& link, const PortScheduler& scheduler, const Sc
         {kClassShare, one.share}};
     for (const auto& [leaf, value] : numbers)
       if (scope.wants(leaf) && value) tree.add(Path(leaf, {link.name, key}), integer(*value));
-    if (!scope.wants(kClassDscp) || one.dscp.empty()) continue;
-    std::vector<std::string> texts;
-    for (const std::uint8_t dscp : one.dscp) texts.push_back(std::to_string(dscp));
-    tree.add(Path(kClassDscp, {link.name, key}), Value::set(std::move(texts)));
+    for (const auto& [leaf, set] :
+         {std::pair(kClassDscp, one.dscp), std::pair(kClassPriority, one.priority)}) {
+      if (!scope.wants(leaf) || set.empty()) continue;
+      std::vector<std::string> texts;
+      for (const std::uint8_t each : set) texts.push_back(std::to_string(each));
+      tree.add(Path(leaf, {link.name, key}), Value::set(std::move(texts)));
+    }
   }
 }
 
@@ -202,15 +206,17 @@ Result<Done> overlay_class(const Change& change, SchedulerClass& one) {
   }
 }
 
-Result<Done> overlay_dscp(const Change& change, unsigned number, PortScheduler& scheduler) {
-  std::set<std::uint8_t>& own = scheduler.classes[number].dscp;
+// A DSCP or priority is in one class: given to this one, it leaves the others.
+Result<Done> overlay_set(const Change& change, unsigned number,
+                         std::set<std::uint8_t> SchedulerClass::*numbers, std::uint64_t max,
+                         PortScheduler& scheduler) {
+  std::set<std::uint8_t>& own = scheduler.classes[number].*numbers;
   own.clear();
   if (!change.want) return Done{};
   for (const std::string_view text : change.want.as_list()) {
-    TRY(const std::uint64_t dscp, parse_number(text, 63));
-    // A DSCP is in one class: given to this one, it leaves the others.
-    for (auto& [other, its] : scheduler.classes) its.dscp.erase(static_cast<std::uint8_t>(dscp));
-    own.insert(static_cast<std::uint8_t>(dscp));
+    TRY(const std::uint64_t each, parse_number(text, max));
+    for (auto& [other, its] : scheduler.classes) (its.*numbers).erase(static_cast<std::uint8_t>(each));
+    own.insert(static_cast<std::uint8_t>(each));
   }
   return Done{};
 }
@@ -378,6 +384,8 @@ bool is_scheduler_row(RowId id) {
   return std::find(std::begin(kScheduler), std::end(kScheduler), id) != std::end(kScheduler);
 }
 
+bool is_class_row(RowId id) { return id != kRate && is_scheduler_row(id); }
+
 Result<Done> overlay(const Change& change, PortScheduler& scheduler) {
   if (change.path.row() == kRate) {
     TRY(scheduler.rate, integer_or_none(change, kRateMax));
@@ -393,7 +401,9 @@ Result<Done> overlay(const Change& change, PortScheduler& scheduler) {
     return Done{};
   }
   if (!change.want && !scheduler.classes.contains(at)) return Done{};  // gone with its class
-  if (change.path.row() == kClassDscp) return overlay_dscp(change, at, scheduler);
+  if (change.path.row() == kClassDscp) return overlay_set(change, at, &SchedulerClass::dscp, 63, scheduler);
+  if (change.path.row() == kClassPriority)
+    return overlay_set(change, at, &SchedulerClass::priority, 7, scheduler);
   return overlay_class(change, scheduler.classes[at]);
 }
 

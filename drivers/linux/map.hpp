@@ -45,6 +45,8 @@ void lldp_leaves(const LldpdAnswer& answer, const NetworkState& network, const S
 
 // The egress scheduler of a port is one thing made of many leaves: all changes of one port belong together.
 bool is_scheduler_row(RowId row);
+// Those of its traffic classes; the other is its rate.
+bool is_class_row(RowId row);
 Result<Done> overlay(const Change& change, PortScheduler& scheduler);
 
 // Any other change.
@@ -53,7 +55,8 @@ Result<Done> change(Session& session, const Change& change);
 // A sysctl's name, when the change is of one.
 std::optional<std::string> sysctl_of(const Change& change);
 
-// The same in words of ip(8), tc(8) and sysctl(8), for people.
-std::vector<std::string> native(const ChangeSet& changes);
+// The same in words of ip(8), tc(8) and sysctl(8), for people. `carrier`: of the traffic classes
+// of the change's port.
+std::string native(const Change& change, Carrier carrier);
 
 }  // namespace lockstep::linux_map

@@ -1,10 +1,16 @@
 #include <linux/rtnetlink.h>
 
+#include <algorithm>
+
 #include "drivers/linux/map.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep::linux_map {
 namespace {
+
+constexpr RowId kEcnMax = row("interface[*]/class[*]/ecn-max");
+constexpr RowId kEcnMin = row("interface[*]/class[*]/ecn-min");
+constexpr RowId kEcnProbability = row("interface[*]/class[*]/ecn-probability");
 
 std::string join(const std::vector<std::string_view>& parts, std::string_view before) {
   std::string out;
@@ -31,16 +37,15 @@ std::string fraction(Value percent) {
 }
 
 // One of the parameters of a class's RED; the three are set in one request.
-std::string red_words(const Change& change, const std::string& parameter) {
-  const std::string number(change.path.key(1));
-  const std::string place = " dev " + std::string(change.path.key(0)) + " parent 4c53:1" + number;
+std::string red_words(const Change& change, const std::string& of, const std::string& parameter) {
+  const std::string place = " dev " + std::string(change.path.key(0)) + of;
   if (!change.want) return "tc qdisc del" + place;
   return "tc qdisc replace" + place + " red ecn nodrop " + parameter +
          "  # of the queue as it is, no average";
 }
 
-// Numbers in tc's words are what the driver sets; see port_scheduler.cpp for how shares become rates.
-std::string class_words(const Change& change) {
+// Numbers in tc's words are what the driver sets; see queueing/htb.cpp for how shares become rates.
+std::string htb_words(const Change& change) {
   const std::string port(change.path.key(0));
   const std::string id = "4c53:1" + std::string(change.path.key(1));
   switch (change.path.row()) {
@@ -57,14 +62,74 @@ std::string class_words(const Change& change) {
     case row("interface[*]/class[*]/max-rate"):
       return "tc class change dev " + port + " classid " + id + " htb ceil " + change.want.to_string() +
              "bit";
-    case row("interface[*]/class[*]/ecn-max"): return red_words(change, "max " + change.want.to_string());
-    case row("interface[*]/class[*]/ecn-min"): return red_words(change, "min " + change.want.to_string());
-    case row("interface[*]/class[*]/ecn-probability"):
-      return red_words(change, "probability " + fraction(change.want));
+    case kEcnMax: return red_words(change, " parent " + id, "max " + change.want.to_string());
+    case kEcnMin: return red_words(change, " parent " + id, "min " + change.want.to_string());
+    case kEcnProbability: return red_words(change, " parent " + id, "probability " + fraction(change.want));
     default:
       return "tc class change dev " + port + " classid " + id + " htb prio " +
              (change.want && change.want.as_boolean() ? "0" : "1");
   }
+}
+
+// The digit of `digits` for the change's class; tc(8) takes handles and priorities in hexadecimal ones.
+std::string digit_of(const Change& change, std::string_view digits) {
+  const std::string_view number = change.path.key(1);
+  return std::string(digits.substr(std::min<std::size_t>(digits.size(), std::size_t(number[0]) - '0'), 1));
+}
+
+std::string flower_words(const Change& change) {
+  std::string out = "tc filter replace dev " + std::string(change.path.key(0)) + " egress flower";
+  if (change.want) out += join(change.want.as_list(), " dscp ");
+  return out + " action skbedit priority " + digit_of(change, "89abcdef") +
+         " continue  # ip_tos DSCP * 4 / 0xfc, one filter each, for IPv4 and IPv6";
+}
+
+// Each line is one part of what one request says of all classes (queueing/ets.cpp).
+std::string ets_words(const Change& change) {
+  const std::string port(change.path.key(0));
+  const std::string number(change.path.key(1));
+  const std::string queue = "4c5" + digit_of(change, "456789ab") + ":";
+  const std::string ets = "tc qdisc replace dev " + port + " handle 4c5c: ets";
+  const std::string band = "  # the band of class " + number + ", whose queue is " + queue;
+  switch (change.path.row()) {
+    case row("interface[*]/class[*]"): return ets + (change.want ? " bands +1" : " bands -1") + band;
+    case row("interface[*]/class[*]/dscp"): return flower_words(change);
+    case row("interface[*]/class[*]/priority"):
+      return ets + " priomap" + (change.want ? join(change.want.as_list(), " ") : std::string()) + band;
+    case row("interface[*]/class[*]/share"):
+      return ets + " quanta " +
+             (change.want ? std::to_string(change.want.as_integer() * 600) : std::string("256")) + band;
+    case row("interface[*]/class[*]/max-rate"):
+      if (!change.want) return "tc qdisc replace dev " + port + " handle " + queue + " bfifo limit 512kb";
+      return "tc qdisc replace dev " + port + " handle " + queue + " tbf rate " + change.want.to_string() +
+             "bit burst 64kb limit 512kb";
+    case kEcnMax: return red_words(change, " handle " + queue, "max " + change.want.to_string());
+    case kEcnMin: return red_words(change, " handle " + queue, "min " + change.want.to_string());
+    case kEcnProbability:
+      return red_words(change, " handle " + queue, "probability " + fraction(change.want));
+    default: return ets + (change.want && change.want.as_boolean() ? " strict +1" : " strict -1") + band;
+  }
+}
+
+// The rows that mqprio has (capabilities.hpp).
+std::string mqprio_words(const Change& change) {
+  const std::string number(change.path.key(1));
+  const std::string mqprio =
+      "tc qdisc replace dev " + std::string(change.path.key(0)) + " root handle 4c53: mqprio hw 0";
+  if (change.path.row() == row("interface[*]/class[*]/dscp")) return flower_words(change);
+  if (change.path.row() == row("interface[*]/class[*]"))
+    return mqprio + (change.want ? " num_tc +1" : " num_tc -1") + "  # class " + number;
+  return mqprio + " map" + (change.want ? join(change.want.as_list(), " ") : std::string()) +
+         "  # to class " + number;
+}
+
+std::string class_words(const Change& change, Carrier carrier) {
+  switch (carrier) {
+    case Carrier::htb: return htb_words(change);
+    case Carrier::ets: return ets_words(change);
+    case Carrier::mqprio: return mqprio_words(change);
+  }
+  return {};
 }
 
 std::string words(const Change& change) {
@@ -93,15 +158,13 @@ std::string words(const Change& change) {
     case row("sysctl[*]"): return "sysctl -w " + first + "='" + change.want.to_string() + "'";
     default: break;
   }
-  return is_scheduler_row(change.path.row()) ? class_words(change) : std::string();
+  return {};
 }
 
 }  // namespace
 
-std::vector<std::string> native(const ChangeSet& changes) {
-  std::vector<std::string> out;
-  for (const Change& one : changes) out.push_back(words(one));
-  return out;
+std::string native(const Change& change, Carrier carrier) {
+  return is_class_row(change.path.row()) ? class_words(change, carrier) : words(change);
 }
 
 }  // namespace lockstep::linux_map

@@ -260,15 +260,16 @@ Result<Done> Session::set_ecn_threshold(std::string_view port, std::optional<std
   return acknowledged(request, what, 0);
 }
 
-Result<Done> Session::set_scheduler(std::string_view port, const PortScheduler& wanted) {
-  TRY_DONE(check(wanted));
+Result<Done> Session::set_scheduler(std::string_view port, const PortScheduler& wanted, Carrier carrier,
+                                    unsigned tx_queues) {
   TRY(const std::uint32_t index, index_of(port));
+  SchedulerPlace place{.index = index, .carrier = carrier, .tx_queues = tx_queues};
+  TRY_DONE(check(wanted, place));
   TRY(const PortQueueing have, queueing(index));
-  std::uint64_t speed = 0;
-  if (!wanted.classes.empty() && !wanted.rate) {
-    TRY(speed, port_speed(index));
+  if (carrier == Carrier::htb && !wanted.classes.empty() && !wanted.rate) {
+    TRY(place.speed, port_speed(index));
   }
-  auto requests = requests_for(index, have, wanted, speed);
+  auto requests = requests_for(place, have, wanted);
   std::vector<Answer> answers;
   TRY_DONE(socket_.change_all(requests, call_, answers));
   for (const Answer& answer : answers)

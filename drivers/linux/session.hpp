@@ -44,7 +44,9 @@ class Session {
   Result<Done> set_rule(std::uint32_t priority, const std::optional<RuleWanted>& wanted);
 
   Result<PortScheduler> scheduler(std::string_view port);
-  Result<Done> set_scheduler(std::string_view port, const PortScheduler& wanted);
+  // `tx_queues`: the port's, where mqprio carries its classes.
+  Result<Done> set_scheduler(std::string_view port, const PortScheduler& wanted, Carrier carrier,
+                             unsigned tx_queues = 0);
 
   // Bytes; none: no marking. The clsact qdisc that carries the marker is left in place.
   Result<Done> set_ecn_threshold(std::string_view port, std::optional<std::uint64_t> threshold);

@@ -127,6 +127,12 @@ Result<std::optional<Qdisc>> decode_qdisc(Bytes payload) {
   if (out.kind == "red") {
     TRY(out.red, decode_red(table.bytes(TCA_OPTIONS)));
   }
+  if (out.kind == "ets") {
+    TRY(out.ets, decode_ets(table.bytes(TCA_OPTIONS)));
+  }
+  if (out.kind == "mqprio") {
+    TRY(out.mqprio, decode_mqprio(table.bytes(TCA_OPTIONS)));
+  }
   return std::optional(std::move(out));
 }
 
@@ -235,9 +241,9 @@ Request delete_marker_request(std::uint32_t index) {
   return request;
 }
 
-Request tbf_request(std::uint32_t index, std::uint32_t handle, const TbfShape& shape) {
+Request tbf_request(std::uint32_t index, std::uint32_t handle, std::uint32_t parent, const TbfShape& shape) {
   Request request(RTM_NEWQDISC, kReplace);
-  request.header(header_for(index, handle, TC_H_ROOT)).put_text(TCA_KIND, "tbf");
+  request.header(header_for(index, handle, parent)).put_text(TCA_KIND, "tbf");
   tc_tbf_qopt options{};
   options.rate = rate_spec(shape.rate);
   options.limit = shape.limit;

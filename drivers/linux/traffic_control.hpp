@@ -14,6 +14,7 @@
 
 #include "drivers/linux/ecn_red.hpp"
 #include "drivers/linux/netlink_socket.hpp"
+#include "drivers/linux/queueing/class_qdiscs.hpp"
 
 namespace lockstep {
 
@@ -25,6 +26,8 @@ struct Qdisc {
   std::uint64_t tbf_rate = 0;           // kind tbf
   std::uint32_t htb_default_class = 0;  // kind htb: minor number
   std::optional<RedParameters> red;     // kind red
+  std::optional<EtsParameters> ets;
+  std::optional<MqprioParameters> mqprio;
 };
 
 struct HtbClass {
@@ -72,7 +75,8 @@ struct TbfShape {
   std::uint32_t burst = 0;
   std::uint32_t limit = 0;
 };
-netlink::Request tbf_request(std::uint32_t index, std::uint32_t handle, const TbfShape& shape);
+netlink::Request tbf_request(std::uint32_t index, std::uint32_t handle, std::uint32_t parent,
+                             const TbfShape& shape);
 netlink::Request htb_request(std::uint32_t index, std::uint32_t handle, std::uint32_t default_minor);
 netlink::Request class_request(const HtbClass& wanted);  // creates or replaces
 netlink::Request filter_request(const DscpFilter& wanted);

@@ -10,6 +10,7 @@
 
 #include <array>
 
+#include "drivers/linux/queueing/carrier.hpp"
 #include "reconciler/twin/fault_kinds.hpp"
 #include "reconciler/twin/namespace.hpp"
 #include "specs/language/quantity.hpp"
@@ -101,7 +102,7 @@ Result<FaultLines> break_slow_link(const FaultOrder& order) {
     TRY(PortScheduler scheduler, session.scheduler(link.name));
     const std::string was = scheduler.rate ? fmt::format("{} bit/s", *scheduler.rate) : "unshaped";
     scheduler.rate = rate.bits_per_second;
-    TRY_DONE(session.set_scheduler(link.name, scheduler));
+    TRY_DONE(session.set_scheduler(link.name, scheduler, software_carrier(order.call)));
     return FaultLines{
         fmt::format("egress rate of {} set to {} bit/s (was {})", link.name, rate.bits_per_second, was)};
   });

@@ -41,7 +41,7 @@ inline constexpr NoDriverYet kNoDriverYet[] = {
     {"interface[*]/buffer[", kHardware},
     {"interface[*]/channels[", kHardware},
     {"interface[*]/class[*]/ecn-", "needs RED; the linux driver tells where the kernel has none"},
-    {"interface[*]/class[*]/priority", kHardware},
+    {"interface[*]/class[*]/priority", "needs ETS, or a port that has it; the linux driver tells"},
     {"interface[*]/coalescing/", kHardware},
     {"interface[*]/dcbx", kHardware},
     {"interface[*]/ecn-threshold", "for kernels without RED; the linux driver tells where there is one"},
@@ -96,6 +96,13 @@ inline std::vector<Sample> samples() {
   const auto other_share = [&](std::int64_t share) {
     return std::vector<std::pair<std::string, Value>>{{"interface[rail0]/class[0]/share", number(share)}};
   };
+  // Of classes with a share, ETS holds none back.
+  std::vector<std::pair<std::string, Value>> strict_class = rate;
+  strict_class.insert(strict_class.end(), {{"interface[rail0]/class[0]", there},
+                                           {"interface[rail0]/class[0]/share", number(100)},
+                                           {"interface[rail0]/class[0]/strict", no},
+                                           {"interface[rail0]/class[3]", there},
+                                           {"interface[rail0]/class[3]/strict", yes}});
   const std::pair<std::string, Value> ecn_max{"interface[rail0]/class[3]/ecn-max", number(400000)};
   const std::pair<std::string, Value> ecn_min{"interface[rail0]/class[3]/ecn-min", number(100000)};
   const std::pair<std::string, Value> ecn_probability{"interface[rail0]/class[3]/ecn-probability", number(5)};
@@ -154,7 +161,7 @@ inline std::vector<Sample> samples() {
        one_class,
        {ecn_max, ecn_probability}},
       {"interface[rail0]/class[3]/ecn-probability", number(5), number(10), one_class, {ecn_max, ecn_min}},
-      {"interface[rail0]/class[3]/max-rate", number(500'000'000), number(250'000'000), one_class},
+      {"interface[rail0]/class[3]/max-rate", number(500'000'000), number(250'000'000), strict_class},
       {"interface[rail0]/class[3]/priority", set({"3"}), set({"3", "4"}), one_class},
       {"interface[rail0]/class[3]/share", number(30), number(40), one_class, other_share(70),
        other_share(60)},

@@ -115,11 +115,10 @@ class Namespaced final : public Subject {
                    "interface[*]/autoneg", "interface[*]/channels[*]", "interface[*]/coalescing/adaptive[*]",
                    "interface[*]/coalescing/frames[*]", "interface[*]/coalescing/time[*]", "interface[*]/fec",
                    "interface[*]/ring[*]", "interface[*]/speed", "interface[*]/cnp-dscp",
-                   "interface[*]/congestion-control", "interface[*]/roce-tos",
-                   // A class is there by its priorities.
-                   "interface[*]/class[*]/priority"};
-    if (nics) never_unset.insert("interface[*]/class[*]/share");  // alone: the shares sum to 100 %
-    keeps_a_default = {"interface[*]/class[*]/strict"};           // a class is strict or not
+                   "interface[*]/congestion-control", "interface[*]/roce-tos"};
+    // The shares sum to 100 %, and a class is there by its priorities.
+    if (nics) never_unset.insert({"interface[*]/class[*]/share", "interface[*]/class[*]/priority"});
+    keeps_a_default = {"interface[*]/class[*]/strict"};  // a class is strict or not
   }
   ~Namespaced() override { ip({}, "netns del " + name_ + "\nnetns del " + name_ + "p\n"); }
   void touch() override {

@@ -1,38 +1,23 @@
-// ECN by RED, as the linux driver makes it, on a kernel that has RED: two namespaces joined by a veth pair.
-#include <arpa/inet.h>
+// ECN by RED in classes of HTB, as the linux driver makes it, on a kernel that has RED and no ETS.
 #include <gtest/gtest.h>
 #include <linux/pkt_sched.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <map>
 
-#include "drivers/linux/driver.hpp"
 #include "drivers/linux/ecn_red.hpp"
-#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "drivers/linux/traffic_control.hpp"
-#include "drivers/linux/wait.hpp"
-#include "reconciler/twin/wiring.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/vm/egress_lab.hpp"
 
 namespace lockstep {
 namespace {
 
-using Leaves = std::map<std::string, Value>;
-
-constexpr int kEct0 = 2;  // RFC 3168
-constexpr int kCe = 3;
 constexpr int kRdma = 26;   // a DSCP of class 3
 constexpr int kOthers = 0;  // a DSCP of class 0
-// The queue is empty for the first 64 KiB, which are the bucket of the class (port_scheduler.cpp), and then
-// grows with nearly each packet: the port sends 50 bytes a millisecond.
+// The queue is empty for the first 64 KiB, which are the bucket of the class, and then grows with nearly each
+// packet: the port sends 50 bytes a millisecond.
 constexpr int kPackets = 120;
-constexpr int kBody = 1000;
-constexpr std::int64_t kFrame = kBody + 8 + 20 + 14;  // UDP, IPv4, Ethernet
-constexpr std::int64_t kBucket = 65536;
 const Leaves kPort = {{"interface[rail0]/rate", Value::integer(400'000)},
                       {"interface[rail0]/class[0]", Value::present()},
                       {"interface[rail0]/class[0]/dscp", Value::set({"0"})},
@@ -41,90 +26,15 @@ const Leaves kPort = {{"interface[rail0]/rate", Value::integer(400'000)},
                       {"interface[rail0]/class[3]/dscp", Value::set({"26"})},
                       {"interface[rail0]/class[3]/share", Value::integer(50)}};
 
-Leaves marker(std::int64_t min, std::int64_t max, std::int64_t probability) {
-  return {{"interface[rail0]/class[3]/ecn-min", Value::integer(min)},
-          {"interface[rail0]/class[3]/ecn-max", Value::integer(max)},
-          {"interface[rail0]/class[3]/ecn-probability", Value::integer(probability)}};
-}
-
-Leaves both(Leaves a, const Leaves& b) {
-  a.insert(b.begin(), b.end());
-  return a;
-}
-
-Call soon() {
-  return Call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10), .stop = {}};
-}
-
-Path path(const std::string& text) {
-  const auto parsed = Path::parse(text);
-  EXPECT_TRUE(parsed) << text;
-  return parsed ? *parsed : Path{};
-}
-
-sockaddr_in at_receiver() {
-  sockaddr_in out{};
-  out.sin_family = AF_INET;
-  out.sin_port = htons(4791);  // RoCE v2 (IANA), where nothing else listens
-  EXPECT_EQ(::inet_pton(AF_INET, "10.64.0.0", &out.sin_addr), 1);
-  return out;
-}
-
-class Red : public ::testing::Test {
+class Red : public EgressLab {
  protected:
   void SetUp() override {
-    auto sender = create_netns("sender");
-    auto receiver = create_netns("receiver");
-    ASSERT_TRUE(sender) << sender.error().text();
-    ASSERT_TRUE(receiver) << receiver.error().text();
-    const TwinCable cable{"sender", "rail0", "receiver", "rail0", false};
-    const CableEnds ends{&cable, &*sender, &*receiver};
-    const auto wired = wire({&ends, 1}, [](std::size_t) { return true; });
-    ASSERT_TRUE(wired) << wired.error().text();
-    far_ = attach("receiver");
-    near_ = attach("sender");
+    EgressLab::SetUp();
     for (const RowId one : {row("interface[*]/class[*]/ecn-max"), row("interface[*]/class[*]/ecn-min"),
                             row("interface[*]/class[*]/ecn-probability")})
       for (const Incapable& cannot : near_.driver->traits().incapable)
         ASSERT_NE(cannot.row, one) << cannot.reason;
-    converge(*far_.driver, {{"interface[rail0]/address[10.64.0.0/31]", Value::present()},
-                            {"interface[rail0]/admin", Value::boolean(true)}});
-    converge({{"interface[rail0]/address[10.64.0.1/31]", Value::present()},
-              {"interface[rail0]/admin", Value::boolean(true)}});
-    ASSERT_TRUE(in_namespace("/run/netns/receiver", [&] { receiver_ = open_receiver(); }));
   }
-  void TearDown() override {
-    for (const char* name : {"sender", "receiver"}) EXPECT_TRUE(delete_netns(name));
-  }
-
-  static Attached attach(const std::string& name) {
-    LinuxTarget target;
-    target.device = name;
-    target.netns_path = "/run/netns/" + name;
-    return make_linux_driver(target);
-  }
-  static Observation observed(Driver& driver) {
-    auto out = driver.observe(Scope{}, "", soon());
-    EXPECT_TRUE(out) << out.error().text();
-    return out ? *std::move(out) : Observation{};
-  }
-  static void apply(Driver& driver, const ChangeSet& changes) {
-    const auto receipt = driver.apply(changes, Guard{}, soon());
-    ASSERT_TRUE(receipt) << receipt.error().text();
-    for (const Receipt::Outcome& one : receipt->outcomes)
-      EXPECT_FALSE(one.error) << one.path.text() << ": " << one.error->text();
-  }
-  // How many leaves differed.
-  static std::size_t converge(Driver& driver, const Leaves& wanted) {
-    Intent intent;
-    for (const auto& [leaf, value] : wanted) intent.want.set(path(leaf), value);
-    const ChangeSet changes = diff(intent, observed(driver)).changes;
-    if (!changes.empty()) apply(driver, changes);
-    return changes.size();
-  }
-
-  std::size_t converge(const Leaves& wanted) { return converge(*near_.driver, wanted); }
-  Value value(const std::string& leaf) { return observed(*near_.driver).have.value(path(leaf)); }
 
   // As another hand would: a red qdisc of any shape at class 3.
   void replace_by_hand(std::uint32_t handle, const RedParameters& red) {
@@ -145,60 +55,11 @@ class Red : public ::testing::Test {
 
   // Sends a burst and receives it all: in order, which packets came marked.
   std::vector<bool> burst(int dscp, int ecn) {
-    EXPECT_TRUE(in_namespace("/run/netns/sender", [&] {
-      const Descriptor sender(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-      const int tos = dscp << 2 | ecn;
-      EXPECT_EQ(::setsockopt(sender.number(), IPPROTO_IP, IP_TOS, &tos, sizeof(tos)), 0);
-      const sockaddr_in to = at_receiver();
-      const std::vector<char> body(kBody);
-      for (int i = 0; i < kPackets; ++i)
-        EXPECT_EQ(::sendto(sender.number(), body.data(), body.size(), 0,
-                           reinterpret_cast<const sockaddr*>(&to), sizeof(to)),
-                  kBody);
-    }));
+    send(dscp, ecn, kPackets);
     std::vector<bool> out;
-    while (out.size() < kPackets) {
-      if (!wait_for(receiver_.number(), POLLIN, soon())) {
-        ADD_FAILURE() << "only " << out.size() << " of " << kPackets << " packets arrived";
-        break;
-      }
-      out.push_back(is_marked(receiver_.number()));
-    }
+    for (const Arrival& one : receive(kPackets)) out.push_back(one.marked);
     return out;
   }
-
-  Attached near_;
-  Attached far_;
-
- private:
-  static Descriptor open_receiver() {
-    Descriptor out(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    const int one = 1;
-    EXPECT_EQ(::setsockopt(out.number(), IPPROTO_IP, IP_RECVTOS, &one, sizeof(one)), 0);
-    // All of a burst, where nobody has read any of it yet: the default holds 92 such packets (socket(7),
-    // rmem).
-    const int room = 4 << 20;
-    EXPECT_EQ(::setsockopt(out.number(), SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)), 0);
-    const sockaddr_in here = at_receiver();
-    EXPECT_EQ(::bind(out.number(), reinterpret_cast<const sockaddr*>(&here), sizeof(here)), 0);
-    return out;
-  }
-  static bool is_marked(int descriptor) {
-    char body[2 * kBody];
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-    iovec piece{body, sizeof(body)};
-    msghdr message{};
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    EXPECT_EQ(::recvmsg(descriptor, &message, MSG_DONTWAIT), kBody);
-    const cmsghdr* told = CMSG_FIRSTHDR(&message);
-    EXPECT_TRUE(told != nullptr && told->cmsg_type == IP_TOS);
-    return told != nullptr && (*CMSG_DATA(told) & kCe) == kCe;
-  }
-
-  Descriptor receiver_;
 };
 
 std::ptrdiff_t count(const std::vector<bool>& marked) {

@@ -24,7 +24,7 @@ inline constexpr RowId kClassDscp = row("interface[*]/class[*]/dscp");
 inline constexpr RowId kClassMaxRate = row("interface[*]/class[*]/max-rate");
 
 // The rows that this part answers for, those included that no port here can carry. `classes`: the traffic
-// classes too, which a port with a software scheduler has elsewhere (port_scheduler.hpp).
+// classes too, which a port with a software scheduler has elsewhere (queueing/scheduler.hpp).
 std::vector<RowId> rows(bool classes);
 // Of a traffic class, by its number.
 bool is_class_row(RowId row);

@@ -14,7 +14,7 @@
 namespace lockstep {
 
 // `root`: where /proc is. `classes`: the ports' schedulers are their own, else software ones, whose classes
-// are carried elsewhere (port_scheduler.hpp).
+// are carried elsewhere (queueing/scheduler.hpp).
 std::unique_ptr<LinuxPart> make_dcb_part(std::filesystem::path root, bool classes);
 
 }  // namespace lockstep

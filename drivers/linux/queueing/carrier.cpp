@@ -1,0 +1,123 @@
+#include "drivers/linux/queueing/carrier.hpp"
+
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+
+#include <cerrno>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "drivers/linux/dcb/port_state.hpp"
+#include "drivers/linux/in_namespace.hpp"
+
+namespace lockstep {
+namespace {
+
+using netlink::Answer;
+using netlink::Request;
+using netlink::Socket;
+
+constexpr std::uint32_t kLoopback = 1;  // in every namespace: LOOPBACK_IFINDEX (net/net_namespace.h)
+constexpr std::uint8_t kAnyDscp = 26;
+
+// One question about the kernel, asked until there is an answer and then known to the process.
+class Question {
+ public:
+  explicit Question(std::vector<Request> (*requests)(), int harmless = 0)
+      : requests_(requests), harmless_(harmless) {}
+
+  // Empty: the kernel can.
+  std::string why_not(const Call& call) {
+    const std::lock_guard lock(mutex_);
+    if (known_) return *known_;
+    std::optional<Result<std::string>> answer;
+    const auto entered = in_throwaway_namespace([&] { answer.emplace(ask(call)); });
+    if (!entered) return entered.error().text();
+    if (!*answer) return answer->error().text();
+    known_ = **answer;
+    return *known_;
+  }
+
+ private:
+  Result<std::string> ask(const Call& call) const {
+    TRY(Socket socket, Socket::open(NETLINK_ROUTE));
+    std::vector<Request> requests = requests_();
+    std::vector<Answer> answers;
+    TRY_DONE(socket.change_all(requests, call, answers));
+    for (const Answer& one : answers)
+      if (one.code != 0 && one.code != harmless_) return to_error(one, "qdisc").what;
+    return std::string();
+  }
+
+  std::vector<Request> (*requests_)();
+  int harmless_;  // an errno that is no "can't"
+  std::mutex mutex_;
+  std::optional<std::string> known_;
+};
+
+std::vector<Request> red_requests() {
+  std::vector<Request> out;
+  out.push_back(red_request(kLoopback, kOwnMajor << 16, TC_H_ROOT, red_for(ClassEcn{})));
+  return out;
+}
+
+std::vector<Request> ets_requests() {
+  PortScheduler all;
+  all.rate = 1'000'000'000;
+  all.classes[0].share = 100;
+  all.classes[3].dscp = {kAnyDscp};
+  all.classes[3].strict = true;
+  all.classes[3].max_rate = 1'000'000;
+  return requests_for({.index = kLoopback, .carrier = Carrier::ets}, {}, all);
+}
+
+std::vector<Request> mqprio_requests() {
+  PortScheduler all;
+  all.classes[0];
+  all.classes[3].dscp = {kAnyDscp};
+  return requests_for({.index = kLoopback, .carrier = Carrier::mqprio, .tx_queues = 2}, {}, all);
+}
+
+// A queue that is in use has a folder (net-sysfs.c: netdev_queue_update_kobjects).
+unsigned tx_queues(const std::filesystem::path& root, const std::string& port) {
+  std::error_code none;
+  unsigned out = 0;
+  for (const auto& one : std::filesystem::directory_iterator(root / "sys/class/net" / port / "queues", none))
+    if (one.path().filename().string().starts_with("tx-")) ++out;
+  return out;
+}
+
+}  // namespace
+
+Carrier software_carrier(const Call& call) {
+  static Question ets(&ets_requests);
+  return ets.why_not(call).empty() ? Carrier::ets : Carrier::htb;
+}
+
+std::string why_no_red(const Call& call) {
+  static Question red(&red_requests);
+  return red.why_not(call);
+}
+
+MqprioPorts mqprio_ports(const std::vector<Link>& ports, const std::filesystem::path& root,
+                         const Call& call) {
+  MqprioPorts out;
+  for (const Link& port : ports)
+    if (const unsigned queues = tx_queues(root, port.name); !port.loopback && queues > 1)
+      out.emplace(port.index, queues);
+  if (out.empty()) return out;
+  // Loopback has one queue, which the kernel says only where it has mqprio.
+  static Question mqprio(&mqprio_requests, EOPNOTSUPP);
+  if (!mqprio.why_not(call).empty()) return {};
+  auto dcb = dcb::Ports::open(call);
+  if (!dcb) return {};
+  for (const Link& port : ports) {
+    if (!out.contains(port.index)) continue;
+    const auto state = dcb->read(port, call);
+    if (!state || state->no_dcb.empty()) out.erase(port.index);
+  }
+  return out;
+}
+
+}  // namespace lockstep
