@@ -25,7 +25,8 @@ using Files = std::map<std::string, std::string>;
 
 std::vector<Files> clusters() {
   std::vector<Files> out;
-  for (const char* folder : {"examples/rail-pod", "examples/big-pod", "tests/cases/compile/every-kind"}) {
+  for (const char* folder :
+       {"examples/rail-pod", "examples/big-pod", "examples/one-host", "tests/cases/compile/every-kind"}) {
     Files& files = out.emplace_back();
     for (const auto& entry : fs::directory_iterator(fs::path(LOCKSTEP_SOURCE_DIR) / folder)) {
       if (entry.path().extension() != ".yaml") continue;
