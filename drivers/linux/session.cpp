@@ -227,11 +227,11 @@ Result<std::uint64_t> Session::port_speed(std::uint32_t index) {
   if (!ethtool_) {
     TRY(ethtool_, Ethtool::open(call_));
   }
-  TRY(const auto speeds, ethtool_->speeds(call_));
-  const auto found = speeds.find(index);
-  if (found == speeds.end())
+  TRY(const Ethtool::Read link, ethtool_->read(ethtool::Kind::link, index, call_));
+  const auto speed = link.facts ? std::get<ethtool::LinkModes>(*link.facts).speed : std::nullopt;
+  if (!speed)
     return Error{ErrorKind::refused, "traffic classes need a rate: this port does not tell its speed"};
-  return std::uint64_t{found->second} * 1'000'000;
+  return std::uint64_t{*speed} * 1'000'000;
 }
 
 Result<Done> Session::set_ecn_threshold(std::string_view port, std::optional<std::uint64_t> threshold) {

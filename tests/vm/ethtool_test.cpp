@@ -177,6 +177,22 @@ TEST_F(EthtoolDriver, WhatAPortOrTheKernelLacksIsUnsupported) {
             "unsupported: this kernel has no feature 'warp' (ethtool -k)\n");
 }
 
+TEST_F(EthtoolDriver, APortThatFailsIsToldAndTheOthersAreRead) {
+  make("nic0", "plain");
+  make("nic1", "plain");
+  refuse("nic0");
+  const auto seen = driver().observe(Scope{}, "", soon());
+  ASSERT_TRUE(seen) << seen.error().text();
+  ASSERT_EQ(seen->unread.size(), 1U);
+  EXPECT_EQ(seen->unread[0].row, row("interface[*]/fec"));
+  EXPECT_EQ(seen->unread[0].keys, std::vector<std::string>{"nic0"});
+  EXPECT_EQ(seen->unread[0].why.text(), "test_nic: ethtool FEC get: Input/output error");
+  EXPECT_EQ(seen->have.value(path("interface[nic1]/fec")), Value::text("auto"));
+  EXPECT_EQ(seen->have.value(path("interface[nic0]/fec")), Value{});
+  EXPECT_EQ(seen->have.value(path("interface[nic0]/ring[rx]")), Value::integer(1024));
+  EXPECT_EQ(why_incapable(row("interface[*]/fec"), "nic0"), "") << "it may answer again";
+}
+
 TEST_F(EthtoolDriver, ModulesAndLimitsAreDiscovered) {
   std::string modules;
   for (const std::string personality : {"plain", "mlx5", "bnxt"}) {

@@ -72,14 +72,6 @@ Request Ethtool::set_request(Kind kind, std::uint32_t index) const {
 
 Result<Answer> Ethtool::change(Request& request, const Call& call) { return socket_.change(request, call); }
 
-Result<std::map<std::uint32_t, std::uint32_t>> Ethtool::speeds(const Call& call) {
-  TRY(const FactsByPort ports, read_all(Kind::link, call));
-  std::map<std::uint32_t, std::uint32_t> out;
-  for (const auto& [index, facts] : ports)
-    if (const auto speed = std::get<ethtool::LinkModes>(facts).speed) out.emplace(index, *speed);
-  return out;
-}
-
 Result<std::map<std::uint32_t, bool>> Ethtool::pauses(const Call& call) {
   TRY(const FactsByPort ports, read_all(Kind::pause, call));
   std::map<std::uint32_t, bool> out;

@@ -43,8 +43,6 @@ class Ethtool {
   netlink::Request set_request(ethtool::Kind kind, std::uint32_t index) const;
   Result<netlink::Answer> change(netlink::Request& request, const Call& call);
 
-  // Mbit/s of the ports that tell.
-  Result<std::map<std::uint32_t, std::uint32_t>> speeds(const Call& call);
   // 802.3x global pause as configured, on: in either direction. Ports without it are left out.
   Result<std::map<std::uint32_t, bool>> pauses(const Call& call);
   Result<Done> set_pause(std::uint32_t index, bool on, const Call& call);  // in both directions

@@ -67,6 +67,8 @@ static int nic_get_fec(struct net_device *dev, struct ethtool_fecparam *fec)
 {
 	struct nic *nic = netdev_priv(dev);
 
+	if (nic_refuses(dev->name))
+		return -EIO;
 	fec->fec = nic->fec;
 	fec->active_fec = nic->fec == ETHTOOL_FEC_AUTO ? ETHTOOL_FEC_RS : nic->fec;
 	return 0;
