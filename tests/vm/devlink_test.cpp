@@ -205,6 +205,26 @@ TEST_F(DevlinkSpecs, DriftByOtherHandsIsNamedWithItsLineAndHealed) {
   EXPECT_EQ(rate_of(1), "1000");
 }
 
+TEST_F(DevlinkSpecs, AReloadPutsBackWhatThePortHadOfTheNetwork) {
+  by_hand("ip link set eth0 mtu 4000 up");
+  by_hand("ip address add 192.0.2.1/24 dev eth0");
+  by_hand("ip address add 2001:db8::1/64 dev eth0 nodad");
+  by_hand("ip route add 198.51.100.0/24 via 192.0.2.2 proto 76 table 1001");
+  const Tree before = compared().observation.have;
+  want(R"(  nic: {ports: eth0, parameters: {max_macs: 64}})");
+  const std::string index = line("/sys/class/net/eth0/ifindex");
+  converge();
+  EXPECT_NE(line("/sys/class/net/eth0/ifindex"), index) << "the port was made anew";
+  const Tree after = compared().observation.have;
+  bool has_route = false;
+  for (const Leaf& leaf : before.leaves()) {
+    has_route = has_route || leaf.path.text().starts_with("route[");
+    if (leaf.path == Path(row("interface[*]/parameter[*]"), {"eth0", "max_macs"})) continue;
+    EXPECT_EQ(after.value(leaf.path).to_string(), leaf.value.to_string()) << leaf.path.text();
+  }
+  EXPECT_TRUE(has_route);
+}
+
 TEST_F(DevlinkSpecs, AReporterInErrorIsNamedAndTheRemedyRecoversIt) {
   EXPECT_TRUE(compared().difference.effects.empty());
   // The driver itself would recover at once.

@@ -18,12 +18,6 @@ constexpr std::int64_t kBitsPerByte = 8;
 constexpr std::chrono::seconds kBack{20};
 constexpr std::chrono::milliseconds kLook{20};
 
-std::string names(const std::vector<std::string>& list) {
-  std::string out;
-  for (const std::string& one : list) out += (out.empty() ? "" : ", ") + one;
-  return out;
-}
-
 Error differs(const Change& change, const std::string& now) {
   return Error{ErrorKind::refused,
                change.path.text() + ": the device took " + change.want.to_string() + " and has " + now};
@@ -63,27 +57,40 @@ Result<DeviceChange::Kept> DeviceChange::keep() {
   TRY(out.eswitch, client_.eswitch(device_, call_));
   TRY(out.rates, rates());
   TRY(const auto known, ports());
-  for (const Port& port : known)
-    if (!port.virtual_function && !port.netdev_name.empty()) out.netdevs.push_back(port.netdev_name);
+  std::vector<std::string> netdevs;
+  for (const Port& port : known) {
+    if (port.virtual_function || port.netdev_name.empty()) continue;
+    out.ports.push_back(port);
+    netdevs.push_back(port.netdev_name);
+  }
+  TRY(out.network, PortNetwork::of(netdevs, call_));
   return out;
 }
 
-Result<Done> DeviceChange::await(const std::vector<std::string>& netdevs) {
+Result<bool> DeviceChange::await(const std::vector<Port>& before) {
   const Time until = std::min(call_.deadline, std::chrono::steady_clock::now() + kBack);
   for (;;) {
     TRY(const auto known, ports());
-    std::vector<std::string> missing = netdevs;
-    for (const Port& port : known) std::erase(missing, port.netdev_name);
-    if (missing.empty()) return Done{};
+    bool anew = false;
+    std::string missing;
+    for (const Port& port : before) {
+      const auto now = std::ranges::find(known, port.netdev_name, &Port::netdev_name);
+      if (now == known.end())
+        missing += (missing.empty() ? "" : ", ") + port.netdev_name;
+      else
+        anew = anew || now->netdev != port.netdev;
+    }
+    if (missing.empty()) return anew;
     if (call_.stop.stop_requested() || std::chrono::steady_clock::now() >= until)
       return Error{ErrorKind::refused,
-                   device_.text() + " made its ports anew, and not all are back by name: " + names(missing)};
+                   device_.text() + " made its ports anew, and not all are back by name: " + missing};
     std::this_thread::sleep_for(kLook);
   }
 }
 
 Result<Done> DeviceChange::put_back(const Kept& kept) {
-  TRY_DONE(await(kept.netdevs));
+  TRY(const bool anew, await(kept.ports));
+  if (anew) TRY_DONE(kept.network.put_back(call_));
   if (kept.functions) TRY_DONE(functions_.set(*kept.functions));
   TRY(const auto now, client_.eswitch(device_, call_));
   if (kept.eswitch.mode && now.mode != kept.eswitch.mode)
@@ -164,7 +171,12 @@ Result<Done> DeviceChange::set_eswitch(const Change& change) {
   if (!mode)
     return Error{ErrorKind::invalid_spec,
                  change.path.text() + " takes legacy or switchdev, not " + change.want.to_string()};
-  TRY_DONE(client_.set_eswitch(device_, *mode, call_));
+  TRY(Kept kept, keep());
+  const auto set = client_.set_eswitch(device_, *mode, call_);
+  if (set) kept.eswitch.mode = mode;
+  const auto back = put_back(kept);
+  if (!set) return set;
+  if (!back) return back;
   TRY(const auto now, client_.eswitch(device_, call_));
   if (now.mode == mode) return Done{};
   return differs(change, now.mode ? devlink::eswitch_words(*now.mode) : now.why_none);

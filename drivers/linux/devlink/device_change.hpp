@@ -1,17 +1,18 @@
 // Changes of one port's devlink device, each made, read back and answered for.
 //
 // Promises: a parameter is changed in the mode that holds soonest; parameters that take effect at a reload
-// are set together and the device is reloaded once. A reload, and a change of how many virtual functions
-// there are, makes ports anew: it is over when the ports that the device had are there again under their
-// names, and what goes with them is put back: virtual functions, the eswitch's mode, the virtual functions'
-// rates. Where a reload is refused the parameters are put back, as they would otherwise read as if they held.
-// Refuses a parameter that the device lacks, with those that it has; a rate that is no whole number of bytes
-// a second.
+// are set together and the device is reloaded once. A reload, a change of mode and a change of how many
+// virtual functions there are can make ports anew: it is over when the ports that the device had are there
+// again under their names, and what goes with them is put back: what they have of the network
+// (port_network.hpp), virtual functions, the eswitch's mode, the virtual functions' rates. Where a reload is
+// refused the parameters are put back, as they would otherwise read as if they held. Refuses a parameter that
+// the device lacks, with those that it has; a rate that is no whole number of bytes a second.
 #pragma once
 
 #include <span>
 
 #include "drivers/linux/devlink/map.hpp"
+#include "drivers/linux/devlink/port_network.hpp"
 #include "drivers/linux/devlink/virtual_functions.hpp"
 
 namespace lockstep::devlink_map {
@@ -37,11 +38,13 @@ class DeviceChange {
     std::optional<std::uint32_t> functions;  // none: the device has no such thing
     devlink::Eswitch eswitch;
     std::map<std::uint16_t, std::uint64_t> rates;  // of virtual functions, by number
-    std::vector<std::string> netdevs;              // of the device's own ports
+    std::vector<devlink::Port> ports;              // the device's own, those with a netdev
+    PortNetwork network;
   };
   Result<Kept> keep();
   Result<Done> put_back(const Kept& kept);
-  Result<Done> await(const std::vector<std::string>& netdevs);
+  // True: they are other ports than they were.
+  Result<bool> await(const std::vector<devlink::Port>& before);
   Result<std::vector<devlink::Port>> ports();
   Result<std::vector<devlink::Parameter>> parameters();
   Result<std::uint8_t> set_parameter(const Change& change, const std::vector<devlink::Parameter>& all);
