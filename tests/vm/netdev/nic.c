@@ -17,8 +17,8 @@
  *           (EINVAL); no LRO
  * Its module is a QSFP-DD (CMIS) as plain, a QSFP28 (SFF-8636) as mlx5 and an SFP28 (SFF-8472) as bnxt.
  * `refuse`: what is refused from now on, whatever the rules: words of ets, app, maxrate, link, fec, rings,
- * channels and coalescing (EINVAL), and module, which then can't be read (EIO); and a device's name, whose FEC
- * then can't be read (EIO).
+ * channels and coalescing (EINVAL), and module, which then can't be read (EIO); and a device's name, whose
+ * FEC then can't be read (EIO).
  * `peer_willing`: a DCBX peer has announced ETS and PFC of its own, and that it is willing.
  * Kernel code and therefore under the kernel's licence, unlike the rest of this repository.
  */
