@@ -19,7 +19,9 @@ class PingPong {
         workload_(workload),
         requests_(at, workload),
         window_(workload.depth, workload.signal_every),
-        patience_(at, workload) {}
+        patience_(at, workload),
+        mark_sent_(at.memory.local + at.layout.offset(0, 0) + workload.bytes - 1),
+        mark_received_(at.memory.local + at.layout.offset(0, 1) + workload.bytes - 1) {}
 
   bool failed() const { return out_.failure.trouble != Trouble::none; }
   void stop(Failure why) {
@@ -32,10 +34,9 @@ class PingPong {
     if (failed()) return;
     const SendWindow::Next next = window_.take(signalled_always);
     if (workload_.operation == Operation::read)
-      requests_.add(0, 0, true);  // into the slot that it reads
+      requests_.add_read(next.message);
     else
       requests_.add_ping(next.message, next.signalled);
-    if (workload_.operation == Operation::read) requests_.list().wr_id = work_id(0, next.message);
     if (auto done = at_.queue->post_send(0, requests_.list()); !done)
       stop({Trouble::tool, "posting: " + done.error().text()});
     requests_.clear();
@@ -110,9 +111,8 @@ class PingPong {
   std::uint64_t trips() const { return trips_; }
   const Surroundings& at() const { return at_; }
   // The last byte of a message is written last, and tells which message it is.
-  std::atomic_ref<std::uint8_t> mark(std::uint64_t slot) {
-    return std::atomic_ref<std::uint8_t>(at_.memory.local[at_.layout.offset(0, slot) + workload_.bytes - 1]);
-  }
+  std::atomic_ref<std::uint8_t> mark_sent() { return std::atomic_ref<std::uint8_t>(*mark_sent_); }
+  std::atomic_ref<std::uint8_t> mark_received() { return std::atomic_ref<std::uint8_t>(*mark_received_); }
 
  private:
   const Surroundings& at_;
@@ -120,6 +120,8 @@ class PingPong {
   SendList requests_;
   SendWindow window_;
   Patience patience_;
+  std::uint8_t* mark_sent_;
+  std::uint8_t* mark_received_;
   std::array<ibv_wc, completions_at_once> completions_{};
   Transfer out_;
   std::uint64_t begin_ = 0;
@@ -160,9 +162,10 @@ Transfer write_ping(const Surroundings& at, const Workload& workload) {
   PingPong run(at, workload);
   run.begin();
   do {
-    run.mark(0).store(mark_of(run.trips()), std::memory_order_release);
+    run.mark_sent().store(mark_of(run.trips()), std::memory_order_release);
     run.post(false);
-    while (!run.failed() && run.mark(1).load(std::memory_order_acquire) != mark_of(run.trips())) run.wait();
+    while (!run.failed() && run.mark_received().load(std::memory_order_acquire) != mark_of(run.trips()))
+      run.wait();
   } while (!run.failed() && run.count(2));
   return run.finish();
 }
@@ -171,10 +174,11 @@ Transfer write_pong(const Surroundings& at, const Workload& workload) {
   PingPong run(at, workload);
   run.begin();
   for (bool through = false; !run.failed() && !through;) {
-    while (!run.failed() && !through && run.mark(1).load(std::memory_order_acquire) != mark_of(run.trips()))
+    while (!run.failed() && !through &&
+           run.mark_received().load(std::memory_order_acquire) != mark_of(run.trips()))
       through = run.told_all();
     if (run.failed() || through) break;
-    run.mark(0).store(mark_of(run.trips()), std::memory_order_release);
+    run.mark_sent().store(mark_of(run.trips()), std::memory_order_release);
     run.post(false);
     run.answered();
   }

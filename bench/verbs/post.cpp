@@ -18,7 +18,11 @@ ibv_wr_opcode opcode_of(Operation operation) {
 std::uint32_t receives_posted(const Workload& workload) { return 2 * workload.depth; }
 
 SendList::SendList(const Surroundings& at, const Workload& workload)
-    : at_(at), workload_(workload), requests_(workload.batch), pieces_(workload.batch) {
+    : at_(at),
+      workload_(workload),
+      second_slot_(at.layout.offset(0, 1)),
+      requests_(workload.batch),
+      pieces_(workload.batch) {
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     ibv_send_wr& one = requests_[i];
     pieces_[i].length = workload.bytes;
@@ -56,8 +60,10 @@ void SendList::add(std::size_t queue_pair, std::uint64_t message, bool signalled
 }
 
 void SendList::add_ping(std::uint64_t message, bool signalled) {
-  place(work_id(0, message), at_.layout.offset(0, 0), at_.layout.offset(0, 1), signalled);
+  place(work_id(0, message), 0, second_slot_, signalled);
 }
+
+void SendList::add_read(std::uint64_t message) { place(work_id(0, message), 0, 0, true); }
 
 ibv_send_wr& SendList::list() { return requests_.front(); }
 

@@ -21,6 +21,8 @@ class SendList {
   void add(std::size_t queue_pair, std::uint64_t message, bool signalled);
   // Latency: from slot 0 into the far end's slot 1.
   void add_ping(std::uint64_t message, bool signalled);
+  // Latency: the far end's slot 0 into this one's.
+  void add_read(std::uint64_t message);
   ibv_send_wr& list();
   void clear() { used_ = 0; }
 
@@ -28,6 +30,7 @@ class SendList {
   ibv_send_wr& place(std::uint64_t id, std::uint64_t from, std::uint64_t to, bool signalled);
   const Surroundings& at_;
   const Workload& workload_;
+  std::uint64_t second_slot_;  // a division less for each message that is timed
   std::vector<ibv_send_wr> requests_;
   std::vector<ibv_sge> pieces_;
   std::size_t used_ = 0;

@@ -56,7 +56,7 @@ class SendWindow {
     bool signalled = false;
   };
   Next take(bool last) {
-    const Next next{posted_++, last || posted_ % every_ == 0};
+    const Next next{posted_++, last || posted_ - signalled_ == every_};
     if (next.signalled) signalled_ = posted_;
     return next;
   }

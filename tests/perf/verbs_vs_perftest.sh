@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# verbs_vs_perftest.sh [ROW]...: verbs bandwidth and latency beside perftest's in the VM lab, each row (write_bw_64K ...;
-# all of them by default) in a machine of its own. Prints a line of figures a row; needs perf_verbs_vs_perftest of the
-# bench preset. Exit code 1: a row's confidence interval excludes the goal, or a row gave no figure.
+# verbs_vs_perftest.sh [ROW]...: verbs bandwidth and latency beside perftest's in the VM lab; the rows (write_bw_64K ...; all
+# by default) share two machines, one after the other: under eight minutes. Prints README.md's table; needs
+# perf_verbs_vs_perftest of the bench preset. Exit code 1: a row's confidence interval excludes the goal, or a row gave no
+# figure.
 set -euo pipefail
 root=$(realpath "$(dirname "$0")/../..")
 program=$root/build/bench/bin/perf_verbs_vs_perftest
@@ -10,11 +11,16 @@ rows=("$@")
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 failed=0
-for row in "${rows[@]}"; do
+echo "| row | ours | perftest | ratio | rounds | goal met |"
+echo "|---|---|---|---|---|---|"
+for ((at = 0; at < ${#rows[@]}; at += 4)); do
+  some=("${rows[@]:at:4}")
+  filter=$(printf '*/%s:' "${some[@]}")
   "$root/tests/vm/run.sh" -m "rdma_rxe crc32_generic ib_uverbs rdma_cm veth bridge" \
     -t "ib_write_bw ib_read_bw ib_send_bw ib_write_lat ib_read_lat ib_send_lat" \
     -f "/etc/libibverbs.d/rxe.driver /usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so" \
-    "$root/build/vm" "$out/vm" "$program" "--gtest_filter=*/$row" >"$out/log" 2>&1 || failed=1
-  grep '^RESULT' "$out/vm/console" || { failed=1; cat "$out/log"; }
+    "$root/build/vm" "$out/vm" "$program" "--gtest_filter=$filter" >"$out/log" 2>&1 || failed=1
+  sed -n 's/^RESULT //p' "$out/vm/console"
+  [ "$(grep -c '^RESULT' "$out/vm/console")" = "${#some[@]}" ] || { failed=1; cat "$out/log" >&2; }
 done
 exit $failed

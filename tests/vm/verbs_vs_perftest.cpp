@@ -3,11 +3,18 @@
 // the 95 % confidence interval of their geometric mean. A row fails only if the interval excludes the goal:
 // bandwidth at least equal, median latency at most 1.05 times. tests/perf/verbs_vs_perftest.sh runs it;
 // README.md there.
+//
+// perftest's own conversion of cycles to time is a regression over a few milliseconds, which other work on
+// the machine makes wrong by per cents, or "inf": latencies are asked for in cycles (-C), and the counter's
+// rate is taken over the whole run, by the clock that times ours.
+#include <x86intrin.h>
+
 #include <cmath>
 #include <fstream>
 #include <numeric>
 #include <sstream>
 
+#include "bench/tcp/cpu.hpp"
 #include "bench/verbs/run.hpp"
 #include "tests/vm/verbs_pair.hpp"
 
@@ -26,20 +33,23 @@ struct Row {
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
 const Row kRows[] = {
-    {"write_bw_64K", {"ib_write_bw"}, "write", "RC", false, 65536, 2000},
-    {"read_bw_64K", {"ib_read_bw"}, "read", "RC", false, 65536, 2000},
-    {"send_bw_64K", {"ib_send_bw"}, "send", "RC", false, 65536, 2000},
-    {"write_bw_4K", {"ib_write_bw"}, "write", "RC", false, 4096, 10000},
-    {"write_lat_8", {"ib_write_lat"}, "write", "RC", true, 8, 5000},
-    {"read_lat_8", {"ib_read_lat"}, "read", "RC", true, 8, 5000},
-    {"send_lat_8", {"ib_send_lat"}, "send", "RC", true, 8, 5000},
-    {"send_lat_ud_8", {"ib_send_lat", "-c", "UD"}, "send", "UD", true, 8, 5000},
+    {"write_bw_64K", {"ib_write_bw"}, "write", "RC", false, 65536, 1000},
+    {"read_bw_64K", {"ib_read_bw"}, "read", "RC", false, 65536, 1000},
+    {"send_bw_64K", {"ib_send_bw"}, "send", "RC", false, 65536, 1000},
+    {"write_bw_4K", {"ib_write_bw"}, "write", "RC", false, 4096, 8000},
+    {"write_lat_8", {"ib_write_lat"}, "write", "RC", true, 8, 2000},
+    {"read_lat_8", {"ib_read_lat"}, "read", "RC", true, 8, 2000},
+    {"send_lat_8", {"ib_send_lat"}, "send", "RC", true, 8, 2000},
+    {"send_lat_ud_8", {"ib_send_lat", "-c", "UD"}, "send", "UD", true, 8, 2000},
 };
-constexpr int kRounds = 12;
-// perftest gives no figure in some rounds: it finds no clock rate that fits the emulated CPU's ("inf").
-constexpr std::size_t kRoundsLeast = 8;
-// Student's t, 97.5 %, of 7 to 11 degrees of freedom: one less than the rounds with a figure.
-constexpr double kStudent[] = {2.365, 2.306, 2.262, 2.228, 2.201};
+// Rounds are begun for so long: four rows in a machine that run.sh ends after 240 s.
+constexpr int kRowSeconds = 45;
+constexpr int kRunSeconds = 10;  // one of them, on a machine that has no CPU for it
+constexpr std::size_t kRoundsLeast = 4;
+constexpr std::size_t kRoundsMost = 24;
+// Student's t, 97.5 %, of 3 to 23 degrees of freedom: one less than the rounds with a figure.
+constexpr double kStudent[] = {3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+                               2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069};
 constexpr int kTimeout = 17;  // of queue pairs, of both: verbs_test.cpp says why
 
 class BesidePerftest : public RxeLab, public ::testing::WithParamInterface<Row> {
@@ -53,7 +63,8 @@ class BesidePerftest : public RxeLab, public ::testing::WithParamInterface<Row> 
                                  {"measure", row.latency ? "latency" : "bandwidth"},
                                  {"bytes", row.bytes},
                                  {"iterations", row.iterations},
-                                 {"timeout", kTimeout}});
+                                 {"timeout", kTimeout}},
+                                {{"deadlineMs", kRunSeconds * 1000}});
     if (ran.client_exit != 0) {
       std::printf("  ours: %s\n", ran.client.value("error", "").c_str());
       return 0;
@@ -67,6 +78,7 @@ class BesidePerftest : public RxeLab, public ::testing::WithParamInterface<Row> 
     std::vector<std::string> words = row.perftest;
     const auto add = [&words](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
     // GID 1 is the address's, as RoCE v2 (rxe_lab.hpp); -F: do not mind the CPU's frequency.
+    if (row.latency) add({"-C"});
     add({"-x", "1", "-s", std::to_string(row.bytes), "-n", std::to_string(row.iterations), "-u",
          std::to_string(kTimeout), "-F", "-p", std::to_string(++port_), "-d"});
     std::vector<std::string> far = words;
@@ -74,26 +86,27 @@ class BesidePerftest : public RxeLab, public ::testing::WithParamInterface<Row> 
     words.push_back(endpoint(0).device);
     words.push_back(endpoint(1).address);
     Process server(far);
-    const Time deadline = within(30);
+    const Time deadline = within(kRunSeconds);
     while (!listening(port_) && std::chrono::steady_clock::now() < deadline) {
     }
     Process client(words);
-    std::istringstream lines(client.all(within(30)));
-    (void)client.exit_code(within(5));
-    (void)server.exit_code(within(5));
-    // "#bytes #iterations peak average rate", or "#bytes #iterations min max typical average ..." in
-    // microseconds.
+    std::istringstream lines(client.all(within(kRunSeconds)));
+    // "#bytes #iterations peak average rate", or "#bytes #iterations min max typical average ..." in cycles.
     for (std::string line; std::getline(lines, line);) {
       std::istringstream numbers(line);
       unsigned bytes = 0;
       double skip = 0;
       double figure = 0;
       if (!(numbers >> bytes >> skip) || bytes != row.bytes) continue;
-      if (row.latency && numbers >> skip >> skip >> figure) return figure / 1e6;
+      if (row.latency && numbers >> skip >> skip >> figure) return figure / cycles_a_second();
       if (!row.latency && numbers >> skip >> figure) return figure * 1048576;  // its MB is 2^20
     }
-    std::printf("  perftest: %s\n", lines.str().c_str());
+    std::printf("  perftest: no figure\n");
     return 0;
+  }
+
+  double cycles_a_second() const {
+    return static_cast<double>(__rdtsc() - cycles_) / static_cast<double>(bench::now_ns() - begin_) * 1e9;
   }
 
   // proc_net(5): state 0A of this local port.
@@ -109,6 +122,8 @@ class BesidePerftest : public RxeLab, public ::testing::WithParamInterface<Row> 
   }
 
  private:
+  std::uint64_t cycles_ = __rdtsc();
+  std::uint64_t begin_ = bench::now_ns();
   int port_ = 18600;
 };
 
@@ -120,7 +135,8 @@ double median_of(std::vector<double> values) {
 TEST_P(BesidePerftest, IsAtLeastAsGood) {
   std::vector<double> mine;
   std::vector<double> theirs;
-  for (int round = 0; round < kRounds; ++round) {
+  const Time end = within(kRowSeconds);
+  for (int round = 0; mine.size() < kRoundsMost && std::chrono::steady_clock::now() < end; ++round) {
     // Each goes first in turn.
     const double first = round % 2 == 0 ? ours() : perftests();
     const double second = round % 2 == 0 ? perftests() : ours();
@@ -139,11 +155,17 @@ TEST_P(BesidePerftest, IsAtLeastAsGood) {
   const double low = std::exp(mean - half);
   const double high = std::exp(mean + half);
   const bool latency = GetParam().latency;
-  std::printf("RESULT %-14s ours %8.2f %s  perftest %8.2f  ratio %.3f (95 %% of %.3f to %.3f, %zu rounds)\n",
-              GetParam().name, median_of(mine) * (latency ? 1e6 : 1e-6), latency ? "us" : "MB/s",
-              median_of(theirs) * (latency ? 1e6 : 1e-6), std::exp(mean), low, high, mine.size());
   const double goal = latency ? 1.05 : 1;
-  EXPECT_TRUE(latency ? low <= goal : high >= goal);
+  const bool met = latency ? high <= goal : low >= goal;
+  const bool missed = latency ? low > goal : high < goal;
+  const double unit = latency ? 1e6 : 1e-6;
+  std::printf("RESULT | `%s` | %.1f %s | %.1f %s | %.3f (%.3f to %.3f) | %zu | %s |\n", GetParam().name,
+              median_of(mine) * unit, latency ? "us" : "MB/s", median_of(theirs) * unit,
+              latency ? "us" : "MB/s", std::exp(mean), low, high, mine.size(),
+              met      ? "yes"
+              : missed ? "no"
+                       : "open");
+  EXPECT_FALSE(missed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Verbs, BesidePerftest, ::testing::ValuesIn(kRows),
