@@ -63,7 +63,8 @@ void Fleet::ensure(const std::vector<std::size_t>& endpoints, const Started& sta
   for (const std::size_t endpoint : endpoints) {
     Probe& probe = probes_[endpoint];
     if (probe.control) continue;
-    probe.trouble = spawn(probe, endpoints_[endpoint].netns);
+    const ProbeEndpoint& at = endpoints_[endpoint];
+    probe.trouble = at.unreachable.empty() ? spawn(probe, at.netns) : at.unreachable;
     if (probe.trouble.empty() && started) started(endpoint, probe.pid);
   }
   const std::uint64_t until = now_ns() + start_ns;

@@ -29,6 +29,7 @@ struct ProbeEndpoint {
   std::uint64_t link_rate = 0;     // bit/s, 0: unknown, then nothing is nominal
   std::uint32_t mtu = 1500;        // IP MTU of its port
   std::uint32_t frame_bytes = 14;  // what the link's rate counts beside the IP packet (ideal.hpp, Framing)
+  std::string unreachable;         // why no probe can be started there; empty: it can
 };
 
 struct Timing {

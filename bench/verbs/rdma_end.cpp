@@ -28,6 +28,7 @@ RdmaEnd rdma_end_of(const ProbeEndpoint& at, const Facts& facts) {
 }
 
 RdmaEnd find_rdma_end(const HostFiles& files, const ProbeEndpoint& at, const Call& call) {
+  if (!at.unreachable.empty()) return {"", at.endpoint.name() + ": " + at.unreachable};
   if (!at.netns.empty())
     return {"", "no RDMA device on " + at.endpoint.name() + ": a twin's ports are veth in namespaces"};
   if (at.endpoint.address.empty())

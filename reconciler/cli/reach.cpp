@@ -6,9 +6,6 @@
 namespace lockstep {
 namespace {
 
-constexpr const char* kWhyUnreached =
-    "nothing here reaches it: `connect: {local: true}` is for this machine, --twin for its twin";
-
 template <class T>
 void move_behind(std::vector<T>& all, std::vector<T> more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));

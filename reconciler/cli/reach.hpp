@@ -10,6 +10,9 @@
 
 namespace lockstep {
 
+inline constexpr const char* kWhyUnreached =
+    "nothing here reaches it: `connect: {local: true}` is for this machine, --twin for its twin";
+
 // For every device without a driver: not reachable, and why.
 void mark_unreached(const Fleet& fleet, std::vector<DeviceState>& states);
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "reconciler/cli/reach.hpp"
 #include "reconciler/report/bench_report.hpp"
 #include "reconciler/twin/places.hpp"
 
@@ -26,9 +27,14 @@ std::optional<bench::Baseline> accepted(const Journal& journal, const std::strin
 }  // namespace
 
 MeasureInput measure_input(const OpenedCluster& cluster, const Journal& journal) {
-  MeasureInput input{cluster.catalog, cluster.compiled, {}, {}, config_hash(cluster.compiled)};
+  MeasureInput input{cluster.catalog, cluster.compiled, {}, {}, {}, config_hash(cluster.compiled)};
   if (cluster.twin)
     input.netns_path = [id = cluster.id](const std::string& device) { return places(id, device).netns_path; };
+  else
+    input.unreachable = [&cluster](DeviceIndex device) {
+      const DeviceSet& set = cluster.catalog.device_sets[cluster.compiled.topology.devices[device].set];
+      return set.connect.value.local.value ? std::string{} : kWhyUnreached;
+    };
   for (const ValidationSuite& suite : cluster.catalog.validation_suites)
     if (std::optional<bench::Baseline> baseline = accepted(journal, suite.metadata.name.value))
       input.baselines.emplace(suite.metadata.name.value, *std::move(baseline));

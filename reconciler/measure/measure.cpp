@@ -48,6 +48,7 @@ class Ground {
                         address ? address->address.text() : "", topology_.devices[endpoint.leaf].name,
                         std::to_string(endpoint.rail)};
       probe.netns = input.netns_path ? input.netns_path(device) : "";
+      probe.unreachable = input.unreachable ? input.unreachable(endpoint.device) : "";
       probe.link_rate = speed_of(topology_.links[endpoint.link]);
       probe.mtu = fabric.mtu.value.host.or_else(probe.mtu);
       probe.frame_bytes = framing.bytes;

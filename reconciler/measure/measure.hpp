@@ -40,6 +40,8 @@ struct MeasureInput {
   const Compiled& compiled;
   // The network namespace in which a device's probe runs; empty text: this one.
   std::function<std::string(const std::string& device)> netns_path;
+  // Why nothing can be measured at this device; empty text, or none of these: it can.
+  std::function<std::string(DeviceIndex device)> unreachable;
   std::map<std::string, bench::Baseline> baselines;  // by suite
   std::string config_hash;
 };

@@ -83,7 +83,7 @@ class RdmaSuites : public RxeLab {
     loaded_ = load_text("cluster.yaml", kCluster + suite);
     for (const Diagnostic& one : loaded_.diagnostics) FAIL() << one.message;
     compiled_ = compile(loaded_.catalog);
-    auto made = lockstep::measure({loaded_.catalog, compiled_, {}, {}, "hash"}, {}, {}, {});
+    auto made = lockstep::measure({loaded_.catalog, compiled_, {}, {}, {}, "hash"}, {}, {}, {});
     ASSERT_TRUE(made) << made.error().text();
     outcomes_ = *std::move(made);
     ASSERT_EQ(outcomes_.size(), 1U);

@@ -257,6 +257,17 @@ TEST_F(Tcp, AProbeKilledInMidStreamIsAnErrorOfItsPairsOnly) {
   EXPECT_TRUE(made[2].ok()) << "a new probe serves the next round: " << made[2].error;
 }
 
+TEST_F(Tcp, AnEndpointThatNothingReachesIsNoFaultOfTheFabric) {
+  three_behind_router();
+  endpoints_[1].unreachable = "nothing here reaches it";
+  plan_.rounds = {{{0, 1}, {0, 2}}};
+  const auto made = measure();
+  ASSERT_EQ(made.size(), 2U);
+  EXPECT_EQ(made[0].trouble, Trouble::tool);
+  EXPECT_EQ(made[0].error, "b:eth0: nothing here reaches it");
+  EXPECT_TRUE(made[1].ok()) << made[1].error;
+}
+
 TEST_F(Tcp, StopEndsTheRunAndNamesWhatWasNotMeasured) {
   lab_.pair("a", "b");
   add("a", "10.97.0.1");

@@ -279,6 +279,9 @@ TEST(RdmaEnds, AreOfTheEndpointsOwnPort) {
   Facts none = facts_with("rail0");
   none.devices.clear();
   EXPECT_EQ(rdma_end_of(at, none).why_not, "no RDMA device on gpu1:rail0: this machine has none");
+  at.unreachable = "nothing here reaches it";
+  EXPECT_EQ(find_rdma_end(HostFiles("/"), at, {}).why_not, "gpu1:rail0: nothing here reaches it");
+  at.unreachable.clear();
   at.netns = "/run/netns/lab-gpu1";
   EXPECT_EQ(find_rdma_end(HostFiles("/"), at, {}).why_not,
             "no RDMA device on gpu1:rail0: a twin's ports are veth in namespaces");
