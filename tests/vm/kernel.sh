@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# kernel.sh FOLDER: Debian's own kernel in FOLDER, unpacked and not installed: `vmlinux` (an ELF image), `version`, and
-# the modules under `lib/modules`. Made again when apt offers another version. Exit code 77, with one line of why:
-# not to be had here.
+# kernel.sh FOLDER [METAPACKAGE]: Debian's own kernel, or the newer one that METAPACKAGE stands for, in FOLDER, unpacked
+# and not installed: `vmlinux` (an ELF image), `version`, and the modules under `lib/modules`. Made again when apt offers
+# another version. Exit code 77, with one line of why: not to be had here.
 set -euo pipefail
-folder=$(realpath -m "$1")
+folder=$(realpath -m "$1") metapackage=${2:-linux-image-amd64}
 cd "$(dirname "$0")/../.."
 skip() { echo "skipped: $*"; exit 77; }
 
@@ -17,7 +17,7 @@ cd "$folder"
 
 # The metapackage's dependency: linux-image-6.1.0-NN-amd64, where NN moves with security updates.
 offer() {
-  package=$(apt-cache depends linux-image-amd64 2>/dev/null | awk '/Depends: linux-image-[0-9]/ {print $2}')
+  package=$(apt-cache depends "$metapackage" 2>/dev/null | awk '/Depends: linux-image-[0-9]/ {print $2}')
   version=$(apt-cache policy "$package" 2>/dev/null | awk '/Candidate:/ {print $2}')
   [ -n "$version" ]
 }
@@ -27,7 +27,7 @@ use_older_or_skip() {
   skip "$1"
 }
 
-offer || { apt-get -qq update && offer; } || use_older_or_skip "apt offers no linux-image-amd64"
+offer || { apt-get -qq update && offer; } || use_older_or_skip "apt offers no $metapackage"
 [ "$(cat made-of 2>/dev/null)" != "$package $version" ] || exit 0
 rm -f ./*.deb
 # The lists may be older than the archive, which drops superseded versions.
@@ -38,11 +38,15 @@ dpkg -x ./*.deb .
 release=${package#linux-image-}
 depmod -b . "$release"
 
-# A bzImage carries vmlinux as an xz stream; decompressing itself takes it 8 s under emulation. Its header says where
-# the stream begins (Documentation/arch/x86/boot.rst: setup_sects, payload_offset).
+# A bzImage carries vmlinux as an xz or zstd stream; decompressing itself takes it 8 s under emulation. Its header says
+# where the stream begins and how long it is, with its size in the last 4 bytes (Documentation/arch/x86/boot.rst:
+# setup_sects, payload_offset, payload_length).
 field() { od -An -v -t "u$2" -j "$1" -N "$2" "boot/vmlinuz-$release" | tr -d ' '; }
 start=$((($(field $((0x1f1)) 1) + 1) * 512 + $(field $((0x248)) 4)))
-{ head -c "$start" >/dev/null && xz -dc --single-stream; } <"boot/vmlinuz-$release" >vmlinux
+length=$(($(field $((0x24c)) 4) - 4))
+{ head -c "$start" >/dev/null && head -c "$length"; } <"boot/vmlinuz-$release" >payload
+xz -dcq --single-stream payload >vmlinux 2>/dev/null || zstd -dcq payload >vmlinux
+rm payload
 rm -rf ./*.deb boot usr
 echo "$release" >version
 echo "$package $version" >made-of

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# run.sh [-b MODULES] [-m MODULES] [-t TOOLS] [-f FILES] [-q ARGUMENTS] KERNEL OUT PROGRAM [ARGUMENT]... runs a GoogleTest
-# program under the kernel in KERNEL (kernel.sh) in an emulated machine: with these kernel modules loaded, -b: and those
-# that netdev/build.sh makes, these programs of the host in PATH, these other files of the host (patterns: what is found by
+# run.sh [-k METAPACKAGE] [-b MODULES] [-m MODULES] [-t TOOLS] [-f FILES] [-q ARGUMENTS] KERNEL OUT PROGRAM [ARGUMENT]... runs
+# a GoogleTest program under the kernel in KERNEL (kernel.sh; -k: one of Debian's newer ones) in an emulated machine: with
+# these kernel modules loaded, -b: and those that netdev/build.sh makes, these programs of the host in PATH, these other files of the host (patterns: what is found by
 # name while a program runs), this hardware by arguments of QEMU, and nothing else. Its exit code is the program's; 77:
 # skipped, with a line of why; 1: the machine gave no verdict, or a test was skipped, or none ran.
 # OUT keeps `console`, which is shown on failure.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
-modules=() built=() tools=() files= hardware=()
-while getopts b:m:t:f:q: option; do
+metapackage=linux-image-amd64 modules=() built=() tools=() files= hardware=()
+while getopts k:b:m:t:f:q: option; do
   case $option in
+    k) metapackage=$OPTARG ;;
     b) read -ra built <<<"$OPTARG" ;;
     m) read -ra modules <<<"$OPTARG" ;;
     t) read -ra tools <<<"$OPTARG" ;;
@@ -22,7 +23,7 @@ shift $((OPTIND - 1))
 kernel=$(realpath -m "$1") out=$(realpath -m "$2") program=$(realpath "$3")
 shift 3
 
-"$here/kernel.sh" "$kernel"
+"$here/kernel.sh" "$kernel" "$metapackage"
 for module in "${built[@]}"; do "$here/netdev/build.sh" "$kernel" "$module"; done
 release=$(cat "$kernel/version")
 
@@ -41,7 +42,9 @@ ln -s ../bin/busybox "$root/usr/sbin/modprobe"  # what the kernel starts when it
 modules=(virtio_pci 9pnet_virtio 9p "${modules[@]}")
 for module in "${modules[@]}"; do modprobe -d "$kernel" -S "$release" --show-depends "$module"; done |
   awk '$1 == "insmod" {print $2}' | sort -u | while read -r file; do
-    install -D -m644 "$file" "$root/lib/modules/${file#*/lib/modules/}"
+    target=$root/lib/modules/${file#*/lib/modules/}
+    install -D -m644 "$file" "$target"
+    case $file in *.xz) xz -d "$target" ;; esac  # of a newer kernel: busybox's modprobe does not read it
   done
 cp "$kernel/lib/modules/$release"/modules.{builtin,builtin.modinfo,order} "$root/lib/modules/$release/"
 for module in "${built[@]}"; do

@@ -49,7 +49,7 @@ case $module in
     rm module/*.deb
     ;;
 esac
-make -s -C "headers/usr/src/linux-headers-$release" "M=$folder/module" CONFIG_NETDEVSIM=m modules >module/log 2>&1 ||
+make -s -C "headers/usr/src/linux-headers-$release" "M=$folder/module" CONFIG_NETDEVSIM=m CONFIG_DEBUG_INFO_BTF_MODULES= modules >module/log 2>&1 ||
   { cat module/log; exit 1; }
 strip --strip-debug -o "$module.ko" "module/$module.ko"
 rm -rf module

@@ -16,9 +16,9 @@
  *           is 0 when they sum to 100 %; one lossless priority; nothing while DCBX is not the host's
  *           (EINVAL); no LRO
  * Its module is a QSFP-DD (CMIS) as plain, a QSFP28 (SFF-8636) as mlx5 and an SFP28 (SFF-8472) as bnxt.
- * `refuse`: what is refused from now on, whatever the rules: words of ets, app, maxrate, link, fec, rings,
- * channels and coalescing (EINVAL), and module, which then can't be read (EIO); and a device's name, whose
- * FEC then can't be read (EIO).
+ * `refuse`: what is refused from now on, whatever the rules: words of ets, app, maxrate, trust, link, fec,
+ * rings, channels and coalescing (EINVAL), and module, which then can't be read (EIO); and a device's name,
+ * whose FEC then can't be read (EIO).
  * `peer_willing`: a DCBX peer has announced ETS and PFC of its own, and that it is willing.
  * Kernel code and therefore under the kernel's licence, unlike the rest of this repository.
  */
@@ -26,6 +26,7 @@
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/version.h>
 #include <net/dcbnl.h>
 #include <net/rtnetlink.h>
 
@@ -40,7 +41,7 @@ module_param(personality, charp, 0644);
 MODULE_PARM_DESC(personality, "plain, mlx5 or bnxt: the rules of devices made from now on");
 static char *refuse = "";
 module_param(refuse, charp, 0644);
-MODULE_PARM_DESC(refuse, "words of ets, app, maxrate, link, fec, rings, channels, coalescing and module");
+MODULE_PARM_DESC(refuse, "words of ets, app, maxrate, trust, link, fec, rings, channels, coalescing and module");
 static bool peer_willing;
 module_param(peer_willing, bool, 0644);
 MODULE_PARM_DESC(peer_willing, "a DCBX peer announces its ETS and PFC and is willing");
@@ -310,6 +311,31 @@ static u8 nic_set_dcbx(struct net_device *dev, u8 mode)
 	return 0;
 }
 
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+static int nic_get_trust(struct net_device *dev, u8 *selectors, int *count)
+{
+	struct nic *nic = netdev_priv(dev);
+
+	memcpy(selectors, nic->trusted, nic->trusted_count);
+	*count = nic->trusted_count;
+	return 0;
+}
+
+static int nic_set_trust(struct net_device *dev, u8 *selectors, int count)
+{
+	struct nic *nic = netdev_priv(dev);
+
+	if (nic_refuses("trust") || count > PRIORITIES)
+		return -EINVAL;
+	memcpy(nic->trusted, selectors, count);
+	nic->trusted_count = count;
+	return 0;
+}
+#define TRUST_OPS .dcbnl_getapptrust = nic_get_trust, .dcbnl_setapptrust = nic_set_trust
+#else
+#define TRUST_OPS
+#endif
+
 #define COMMON_OPS                                                             \
 	.ieee_getets = nic_get_ets, .ieee_setets = nic_set_ets,                \
 	.ieee_getpfc = nic_get_pfc, .ieee_setpfc = nic_set_pfc,                \
@@ -323,6 +349,7 @@ static const struct dcbnl_rtnl_ops nic_dcb = {
 	.ieee_setmaxrate = nic_set_maxrate,
 	.dcbnl_getbuffer = nic_get_buffer,
 	.dcbnl_setbuffer = nic_set_buffer,
+	TRUST_OPS
 };
 
 static const struct dcbnl_rtnl_ops nic_dcb_bnxt = { COMMON_OPS };
@@ -341,6 +368,10 @@ static void nic_setup(struct net_device *dev)
 	eth_hw_addr_random(dev);
 	nic_ethtool_setup(dev);
 	nic->dcbx = DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	nic->trusted[0] = DCB_APP_SEL_PCP;
+	nic->trusted_count = 1;
+#endif
 	nic->ets.ets_cap = PRIORITIES;
 	nic->pfc.pfc_cap = PRIORITIES;
 	nic->buffer.total_size = TOTAL_BUFFER;

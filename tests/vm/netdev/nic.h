@@ -19,6 +19,8 @@ struct nic {
 	struct ieee_pfc pfc;
 	struct ieee_maxrate maxrate;
 	struct dcbnl_buffer buffer;
+	u8 trusted[PRIORITIES]; /* selectors of the app table, the most trusted first; Linux 6.3 */
+	int trusted_count;
 	bool rx_pause, tx_pause;
 	atomic64_t tx_frames[PRIORITIES], rx_frames[PRIORITIES];
 	bool autoneg;
