@@ -1,5 +1,6 @@
 #include "drivers/linux/watch.hpp"
 
+#include <linux/devlink.h>
 #include <linux/ethtool_netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/epoll.h>
@@ -74,13 +75,12 @@ Result<Socket> open_network() {
   return socket;
 }
 
-// What ethtool sets, whoever sets it and how: since Linux 5.6.
-Result<Socket> open_ethtool() {
+// What a family of generic netlink tells of changes, whoever makes them and how.
+Result<Socket> open_group(const char* family, std::string_view group) {
   const Call call{.deadline = std::chrono::steady_clock::now() + kResolve, .stop = {}};
   TRY(Socket socket, Socket::open(NETLINK_GENERIC));
-  TRY(const std::uint32_t group,
-      netlink::resolve_group(socket, ETHTOOL_GENL_NAME, ETHTOOL_MCGRP_MONITOR_NAME, call));
-  TRY_DONE(socket.join(group));
+  TRY(const std::uint32_t number, netlink::resolve_group(socket, family, group, call));
+  TRY_DONE(socket.join(number));
   return socket;
 }
 
@@ -88,7 +88,11 @@ Result<std::vector<Socket>> open_all() {
   std::vector<Socket> out;
   TRY(Socket network, open_network());
   out.push_back(std::move(network));
-  if (auto ethtool = open_ethtool()) out.push_back(*std::move(ethtool));
+  // Since Linux 5.6, and in kernels with devlink.
+  if (auto ethtool = open_group(ETHTOOL_GENL_NAME, ETHTOOL_MCGRP_MONITOR_NAME))
+    out.push_back(*std::move(ethtool));
+  if (auto devlink = open_group(DEVLINK_GENL_NAME, DEVLINK_GENL_MCGRP_CONFIG_NAME))
+    out.push_back(*std::move(devlink));
   return out;
 }
 

@@ -1,6 +1,6 @@
-// A watch on one network namespace: links, addresses, routes, rules, next hops, qdiscs, DCB, what ethtool
-// sets (where the kernel has ethtool netlink, 5.6) and the interface parameters that have notifications, by
-// netlink multicast.
+// A watch on one network namespace: links, addresses, routes, rules, next hops, qdiscs, DCB, what ethtool and
+// devlink tell (where the kernel has them; ethtool netlink since 5.6) and the interface parameters that have
+// notifications, by netlink multicast.
 //
 // Promises: descriptor() is readable once something may have changed; drain() never blocks; an overrun of the
 // socket's buffer counts as a change. What it can't see: sysctls other than those of RTNLGRP_IPV4_NETCONF and

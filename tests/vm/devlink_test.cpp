@@ -1,5 +1,7 @@
 // A HostProfile on a host whose NIC is netdevsim's: from YAML to devlink and sysfs; drift by other hands is
 // named with its line and healed; what the kernel refuses is told in its words.
+#include <poll.h>
+
 #include "drivers/linux/devlink/client.hpp"
 #include "drivers/linux/discover.hpp"
 #include "drivers/linux/driver.hpp"
@@ -223,6 +225,22 @@ TEST_F(DevlinkSpecs, AReloadPutsBackWhatThePortHadOfTheNetwork) {
     EXPECT_EQ(after.value(leaf.path).to_string(), leaf.value.to_string()) << leaf.path.text();
   }
   EXPECT_TRUE(has_route);
+}
+
+TEST_F(DevlinkSpecs, AWatchSeesParametersAndHealthWhenTheyChange) {
+  const auto watch = attached_.watch();
+  ASSERT_TRUE(watch) << watch.error().text();
+  const auto sees = [&] {
+    pollfd waits{(*watch)->descriptor(), POLLIN, 0};
+    if (::poll(&waits, 1, 10'000) != 1) return false;  // a deadline
+    const auto changed = (*watch)->drain();
+    return changed && *changed;
+  };
+  by_hand("devlink dev param set netdevsim/netdevsim1 name max_macs value 16 cmode driverinit");
+  EXPECT_TRUE(sees());
+  break_device("health/fail_recover");
+  (void)write(std::string(kDebug) + "health/break_health", "overheated");
+  EXPECT_TRUE(sees());
 }
 
 TEST_F(DevlinkSpecs, AReporterInErrorIsNamedAndTheRemedyRecoversIt) {

@@ -2,8 +2,6 @@
 
 #include <linux/devlink.h>
 
-#include <cerrno>
-
 #include "drivers/linux/generic_netlink.hpp"
 
 namespace lockstep::devlink {
@@ -62,11 +60,13 @@ Result<Eswitch> Client::eswitch(const Handle& device, const Call& call) {
     return Done{};
   }));
   const std::string what = "devlink dev eswitch show " + device.text();
-  if (answer.code == EOPNOTSUPP) {
-    out.why_none = to_error(answer, what).what;
+  if (answer.code != 0) {
+    // A device that has none says so in several ways (EOPNOTSUPP, EPERM of a virtual function's).
+    Error error = to_error(answer, what);
+    if (error.kind == ErrorKind::transient) return error;
+    out.why_none = std::move(error.what);
     return out;
   }
-  if (answer.code != 0) return to_error(answer, what);
   if (!out.mode) out.why_none = what + ": the device names no mode";
   return out;
 }
