@@ -24,7 +24,7 @@ struct NicFacts {
   std::optional<std::uint32_t> speed;  // Mbit/s
   std::vector<std::uint32_t> speeds;   // Mbit/s: those of its link modes
   std::optional<bool> autoneg;
-  std::string fec;                                      // as configured: "auto", "rs", "rs baser"
+  std::string fec;                                      // as configured: "auto", "rs"
   std::string fec_active;                               // what the link has; empty: not told
   std::map<std::string, Amount, std::less<>> rings;     // rx, tx
   std::map<std::string, Amount, std::less<>> channels;  // combined, rx, tx

@@ -272,7 +272,8 @@ void put_features(Request& request, const std::map<std::string, bool>& by_name) 
 }
 
 std::string words_of(const Fec& fec) {
-  std::string out = fec.automatic ? "auto" : "";
+  if (fec.automatic) return "auto";
+  std::string out;
   for (const FecWord& one : kFecWords)
     if (bit(fec.modes, one.bit)) out += (out.empty() ? "" : " ") + std::string(one.word);
   return out;

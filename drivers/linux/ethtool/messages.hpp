@@ -77,7 +77,8 @@ void put_number(netlink::Request& request, Kind kind, std::uint16_t attribute, s
 bool put_fec(netlink::Request& request, std::string_view word);
 void put_features(netlink::Request& request, const std::map<std::string, bool>& by_name);
 
-// The words of what is configured, "auto", "off", "rs", "baser", "llrs", several joined by blanks.
+// The words of what is configured: "off", "rs", "baser", "llrs", several joined by blanks; "auto" whatever it
+// may choose from, which some drivers tell beside it (bnxt_ethtool.c, bnxt_get_fecparam).
 std::string words_of(const Fec& fec);
 // Of one ETHTOOL_LINK_MODE_FEC_*_BIT; empty: of none.
 std::string_view fec_word(std::uint32_t bit);

@@ -33,7 +33,8 @@ std::vector<Kind> kinds_of(const std::vector<RowId>& rows) {
   return out;
 }
 
-// All ports of one kind; those that fail are told to `failed`, once, and the rest is complete.
+// All ports of one kind; each that fails is told to `failed`, nullptr standing for all of them once the call
+// is over, and the rest is complete.
 FactsByPort read_kind(Ethtool& ethtool, Kind kind, const std::vector<Link>& ports, const Call& call,
                       const std::function<void(const Link*, const Error&)>& failed) {
   auto all = ethtool.read_all(kind, call);
