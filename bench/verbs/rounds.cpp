@@ -18,7 +18,7 @@ constexpr std::uint8_t patient = 17;
 // RC has no slow start: one signalled list, so that caches and neighbours are warm.
 constexpr std::uint32_t signal_every = 16;    // 1 MiB: a slow path still shows progress
 constexpr std::uint32_t depth = 64;           // 4 MiB in flight: 80 us at 400 Gb/s
-constexpr std::uint64_t warm_up_trips = 300;  // as bench/tcp
+constexpr std::uint64_t warm_up_trips = 50;
 
 int poll_ms(std::uint64_t until) {
   const std::uint64_t now = now_ns();
