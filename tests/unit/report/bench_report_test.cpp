@@ -1,0 +1,68 @@
+// What a benchmark over RDMA says beside its figures: which transport and why, and what the counters moved.
+#include "reconciler/report/bench_report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace lockstep {
+namespace {
+
+bench::Measurement measured(const std::string& from, const std::string& to, std::uint64_t timeouts) {
+  bench::Measurement out;
+  out.transport = "rdma";
+  out.from = from;
+  out.to = to;
+  out.value = 380e9;
+  out.nominal = 392e9;
+  out.path_mtu = 4096;
+  out.counters = {{"gpu1:rail0", "local_ack_timeout_err", "ack-timeouts", "victim",
+                   "acknowledgements did not come in time", "loss on the path", timeouts}};
+  return out;
+}
+
+class BenchReport : public ::testing::Test {
+ protected:
+  BenchReport() {
+    suite_.metadata.name.value = "slo";
+    benchmark_.name.value = "pairs";
+    BenchmarkOutcome outcome;
+    outcome.benchmark = &benchmark_;
+    outcome.transport = "rdma";
+    outcome.transport_why = "every endpoint has an RDMA device";
+    outcome.measurements = {measured("gpu1:rail0", "gpu2:rail0", 3), measured("gpu2:rail0", "gpu1:rail0", 4)};
+    SuiteOutcome suite;
+    suite.suite = &suite_;
+    suite.benchmarks.push_back(std::move(outcome));
+    outcomes_.push_back(std::move(suite));
+  }
+
+  ValidationSuite suite_;
+  Benchmark benchmark_;
+  std::vector<SuiteOutcome> outcomes_;
+};
+
+TEST_F(BenchReport, SaysInALineWhatACounterMakesOfItsEnd) {
+  const std::string text = bench_text(outcomes_, Terminal{});
+  EXPECT_NE(
+      text.find("gpu1:rail0 is the victim: acknowledgements did not come in time (local_ack_timeout_err "
+                "7); look at loss on the path"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("why this transport: every endpoint has an RDMA device"), std::string::npos) << text;
+}
+
+TEST_F(BenchReport, JsonHasTheCountersOfEachMeasurement) {
+  const nlohmann::json one = bench_json(outcomes_, "sha256:0")["benchmarks"][0];
+  EXPECT_EQ(one.value("transportReason", ""), "every endpoint has an RDMA device");
+  const nlohmann::json& first = one["measurements"][0];
+  EXPECT_EQ(first.value("pathMtu", 0), 4096);
+  EXPECT_EQ(first["counters"], (nlohmann::json{{{"end", "gpu1:rail0"},
+                                                {"counter", "local_ack_timeout_err"},
+                                                {"by", 3},
+                                                {"signal", "ack-timeouts"},
+                                                {"side", "victim"}}}));
+}
+
+}  // namespace
+}  // namespace lockstep
