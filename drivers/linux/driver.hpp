@@ -19,8 +19,8 @@ namespace lockstep {
 struct LinuxTarget {
   std::string device;      // the name in observations
   std::string netns_path;  // "/run/netns/gpu1"; empty: this machine's own
-  // The ports' speeds and classes are made by software (veth): rate, class[*] and ecn-threshold are carried
-  // by TBF and HTB. False: the ports' hardware has its own scheduler, which this driver leaves alone.
+  // The ports' speeds are made by software (veth), and so are their classes and ECN marks. False: the ports
+  // have speeds of their own. What carries their classes, queueing/carrier.hpp says.
   bool software_rate = true;
   // Leaves to look for by name, those that the intent wants: of kernel parameters, packages, services,
   // offloads there are too many to read them all.

@@ -22,8 +22,10 @@ constexpr RowId kPriority = row("interface[*]/class[*]/priority");
 constexpr RowId kServiceRows[] = {row("interface[*]/class[*]/max-rate"), row("interface[*]/class[*]/share"),
                                   row("interface[*]/class[*]/strict")};
 constexpr RowId kGivenInPart[] = {kPriority, kServiceRows[0], kServiceRows[1], kServiceRows[2]};
-constexpr std::string_view kOwnSchedulers =
-    "this machine's ports have schedulers of their own; software ones are not used here";
+constexpr std::string_view kOwnSpeed =
+    "this machine's ports have a speed of their own; none is made by software here";
+constexpr std::string_view kOwnQueues =
+    "this machine's ports have queues of their own, whose depth RED does not see";
 
 // A program is loaded once a process and let go: nothing is attached. Empty: it works.
 const std::string& marker_reason() {
@@ -55,7 +57,7 @@ std::vector<Incapable> not_given(Carrier carrier, const std::vector<std::string>
 std::string why_no_marking(RowId row, bool software_rate, const Call& call) {
   const bool by_class = std::find(std::begin(kEcnRows), std::end(kEcnRows), row) != std::end(kEcnRows);
   if (!by_class && row != kEcnThreshold) return {};
-  if (by_class) return software_rate ? why_no_red(call) : std::string(kOwnSchedulers);
+  if (by_class) return software_rate ? why_no_red(call) : std::string(kOwnQueues);
   if (software_rate && why_no_red(call).empty()) return "RED marks here, each class by its own thresholds";
   return marker_reason();
 }
@@ -66,7 +68,7 @@ std::vector<Incapable> probe_capabilities(bool software_rate, const std::set<std
   if (software_rate)
     out = not_given(software_carrier(call), {});
   else
-    out.push_back({kRate, {}, std::string(kOwnSchedulers)});
+    out.push_back({kRate, {}, std::string(kOwnSpeed)});
   for (const RowId one : {kEcnRows[0], kEcnRows[1], kEcnRows[2], kEcnThreshold})
     if (std::string why = why_no_marking(one, software_rate, call); !why.empty())
       out.push_back(Incapable{one, {}, std::move(why)});
