@@ -33,6 +33,8 @@ std::uint64_t milliseconds(const Said<Duration>& time) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(*time).count());
 }
 
+std::uint64_t tos_of(const TrafficClass& one) { return std::uint64_t{*one.dscp.front()} << 2 | kEct0; }
+
 class RoceClass {
  public:
   RoceClass(Compilation& c, FabricIndex fabric, std::size_t profile, ClassLeaves& out)
@@ -48,6 +50,7 @@ class RoceClass {
     find_dscps();
     find_priorities();
     for (const PortIndex port : fabric_ports(c_.topology, out_.example, fabric_)) add_port(port);
+    if (fabric_ == fabric_of_nccl()) add_nccl();
   }
 
  private:
@@ -65,6 +68,10 @@ class RoceClass {
   void add_buffer(PortIndex index, const TrafficClass& one);
   void add_watchdog(std::string_view port);
   void add_nic(std::string_view port);
+  const TrafficClass* lossless_class() const;
+  FabricIndex fabric_of_nccl() const;
+  bool is_of_nccl(const TopologyPort& port) const;
+  void add_nccl();
 
   Compilation& c_;
   FabricIndex fabric_;
@@ -178,12 +185,43 @@ void RoceClass::add_nic(std::string_view port) {
     list.add(Path(row("interface[*]/cnp-dscp"), {port}), std::uint64_t{*one.dscp.front()},
              c_.origins.add(who_, one.dscp.front().at, rule::cnp_dscp));
   }
-  for (const TrafficClass& one : said_.classes) {
-    if (!*one.lossless || one.dscp.empty()) continue;
-    list.add(Path(row("interface[*]/roce-tos"), {port}), std::uint64_t{*one.dscp.front()} << 2 | kEct0,
-             c_.origins.add(who_, one.dscp.front().at, rule::roce_tos));
-    return;
-  }
+  if (const TrafficClass* const one = lossless_class())
+    list.add(Path(row("interface[*]/roce-tos"), {port}), tos_of(*one),
+             c_.origins.add(who_, one->dscp.front().at, rule::roce_tos));
+}
+
+// The first, which RDMA is sent in.
+const TrafficClass* RoceClass::lossless_class() const {
+  for (const TrafficClass& one : said_.classes)
+    if (*one.lossless && !one.dscp.empty()) return &one;
+  return nullptr;
+}
+
+// Collectives run over the RDMA ports of the backend fabrics.
+bool RoceClass::is_of_nccl(const TopologyPort& port) const {
+  if (port.link == kNone || !port.rdma) return false;
+  const Fabric& fabric = c_.catalog.fabrics[c_.topology.links[port.link].fabric];
+  return *fabric.role == FabricRole::backend && fabric.roce_profile.said;
+}
+
+// NCCL has one traffic class for all its ports: that of the host's first backend fabric.
+FabricIndex RoceClass::fabric_of_nccl() const {
+  FabricIndex first = kNone;
+  if (c_.topology.devices[out_.example].is_switch()) return first;
+  for (const TopologyPort& port : c_.topology.ports_of(out_.example))
+    if (is_of_nccl(port)) first = std::min(first, c_.topology.links[port.link].fabric);
+  return first;
+}
+
+void RoceClass::add_nccl() {
+  const TrafficClass* const one = lossless_class();
+  if (one == nullptr) return;
+  const OriginId origin = c_.origins.add(who_, one->dscp.front().at, rule::nccl);
+  std::vector<std::string> interfaces;
+  for (const TopologyPort& port : c_.topology.ports_of(out_.example))
+    if (is_of_nccl(port)) interfaces.emplace_back(port.name);
+  out_.list.add(Path(row("nccl/hca"), {}), Value::set(std::move(interfaces)), origin);
+  out_.list.add(Path(row("nccl/traffic-class"), {}), tos_of(*one), origin);
 }
 
 void RoceClass::add_port(PortIndex index) {

@@ -48,6 +48,7 @@ inline constexpr std::string_view headroom = "pfc-headroom";
 inline constexpr std::string_view no_pause = "no-global-pause";
 inline constexpr std::string_view dcbx = "dcbx-host";
 inline constexpr std::string_view roce_tos = "roce-tos";
+inline constexpr std::string_view nccl = "nccl";
 inline constexpr std::string_view cnp_dscp = "cnp-dscp";
 inline constexpr std::string_view max_rate = "max-rate";
 }  // namespace rule
@@ -131,6 +132,10 @@ inline constexpr std::array kRules{
              "global pause is off where PFC is in use (IEEE 802.1Qbb: a port uses one or the other)"},
     RuleText{rule::dcbx, "the host decides, no peer does: DCBX in host mode, IEEE version (dcb-dcbx(8))"},
     RuleText{rule::roce_tos, "the lossless class's first DSCP << 2, with ECT(0) (RFC 3168)"},
+    RuleText{
+        rule::nccl,
+        "NCCL uses the RDMA ports of the host's backend fabrics, with the ToS of the first one's lossless "
+        "class"},
     RuleText{rule::cnp_dscp, "the first DSCP of the class `cnp`"},
     RuleText{rule::max_rate, "a share is of the link's rate"},
 };

@@ -204,6 +204,8 @@ inline std::vector<Sample> samples() {
       {"load-balancing/mode", text("static"), text("flowlet")},
       {"load-balancing/seed", number(7), number(9)},
       {"memlock", text("unlimited"), text("1048576")},
+      {"nccl/hca", set({"rail0"}), set({"rail0", "rail1"})},
+      {"nccl/traffic-class", number(106), number(104)},
       {"package[rdma-core]", text(">=50"), text(">=52")},
       {"pcie/acs", no, yes},
       {"pcie/max-read-request", number(4096), number(512)},

@@ -95,6 +95,7 @@ class Namespaced final : public Subject {
     target.restart_lldpd = [](const Call&) { return Done{}; };
     target.root = host_.root();
     host_.rdma(0, "rail0");
+    host_.rdma(1, "rail1");
     host_.remove(RecordedHost::sysfs("0000:02:00.0") + "/msi_irqs");  // one interrupt can't be spread
     if (nvml_stub* const stub = load_nvml_stub(LOCKSTEP_NVML_STUB)) stub->resets_at_once = 1;
     target.nvml_library = LOCKSTEP_NVML_STUB;

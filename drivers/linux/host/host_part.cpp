@@ -15,6 +15,7 @@ std::vector<OneSetting> settings_of(const LinuxTarget& target, const SharedNames
   out.push_back(irq_affinity_setting(files, pci));
   out.push_back(pcie_setting(files, pci));
   out.push_back(memlock_setting(files));
+  out.push_back(nccl_setting(files));
   out.push_back(kernel_setting(files, named));
   out.push_back(packages_setting(files, named));
   out.push_back(services_setting(files, named));

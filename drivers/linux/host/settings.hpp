@@ -19,6 +19,7 @@ OneSetting governor_setting(HostFiles files);
 OneSetting irq_affinity_setting(HostFiles files, SharedPci pci);
 OneSetting pcie_setting(HostFiles files, SharedPci pci);
 OneSetting memlock_setting(HostFiles files);
+OneSetting nccl_setting(HostFiles files);
 OneSetting kernel_setting(HostFiles files, SharedNames named);
 OneSetting packages_setting(HostFiles files, SharedNames named);
 OneSetting services_setting(HostFiles files, SharedNames named);

@@ -41,7 +41,8 @@ module_param(personality, charp, 0644);
 MODULE_PARM_DESC(personality, "plain, mlx5 or bnxt: the rules of devices made from now on");
 static char *refuse = "";
 module_param(refuse, charp, 0644);
-MODULE_PARM_DESC(refuse, "words of ets, app, maxrate, trust, link, fec, rings, channels, coalescing and module");
+MODULE_PARM_DESC(refuse,
+		 "words of ets, app, maxrate, trust, link, fec, rings, channels, coalescing and module");
 static bool peer_willing;
 module_param(peer_willing, bool, 0644);
 MODULE_PARM_DESC(peer_willing, "a DCBX peer announces its ETS and PFC and is willing");
