@@ -128,7 +128,7 @@ TEST_F(LiveLldp, AnAgentThatHangsIsToldFromOneThatIsDead) {
 TEST_F(LiveLldp, IsStartedAgainOnlyByWhoWasGivenTheMeans) {
   const Change dead{Path(row("lldp-agent"), {}), Value::text("lldpd does not run"), Value::text("running"),
                     0};
-  EXPECT_EQ(make_linux_driver(target()).remedy, nullptr);
+  EXPECT_FALSE(make_linux_driver(target()).remedy->offer(dead));
   LinuxTarget with_means = target();
   with_means.restart_lldpd = [this](const Call&) { return restart_daemon(cluster_, "gpu0", "lldpd"); };
   Attached driver = make_linux_driver(with_means);
