@@ -71,7 +71,9 @@ void lose(const std::string& port, double share) {
 }
 
 void mark_behind_40mbps(const std::string& port) {
-  change("", [&] { return tbf_request(index_of(port), 0x00010000, {5'000'000, 20'000, 1'000'000}); });
+  change("", [&] {
+    return tbf_request(index_of(port), 0x00010000, TC_H_ROOT, {5'000'000, 20'000, 1'000'000});
+  });
   change("", [&] {
     return red_request(index_of(port), 0x00020000, 0x00010001, red_for({8'000, 16'000, 100}));
   });
