@@ -86,13 +86,13 @@ class Application {
       runner.run_wave(wave);
       if (stop_.stop_requested()) break;
       const bool failed = runner.wave_failed(wave);
-      if (failed) even_out(runner);
-      const std::vector<Step> written = runner.written();
       const bool last = wave == waves;
-      if (const std::vector<Step> touched = with_remedies(written, wave); !touched.empty())
-        settle(touched, last);
       if (failed && !last)
         runner.skip_from(wave + 1, StepState::skipped, "wave " + std::to_string(wave) + " did not succeed");
+      if (failed) even_out(runner);
+      const std::vector<Step> written = runner.written();
+      if (const std::vector<Step> touched = with_remedies(written, wave); !touched.empty())
+        settle(touched, last);
       if ((last || failed || is_live(wave)) && !pass_gate(runner, wave)) break;
       if (failed) break;
     }

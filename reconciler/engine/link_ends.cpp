@@ -32,10 +32,23 @@ std::optional<std::uint32_t> cable_of(const Step& step, const PlannedChange& cha
   return wiring.cable_at(step.device, change.path.key(0));
 }
 
-// A step that waits for a window or a person's word is not done by plan, not by failure.
-bool fell_short(const StepResult& result) {
-  if (result.state == StepState::skipped) return !result.waits;
-  return result.state == StepState::failed || result.state == StepState::undone;
+// By index: the steps that are not done for a failure. One that waits for a window or a person's word, or
+// that only comes after such a one, is not done by plan.
+std::vector<bool> fallen_short(const Plan& plan, const std::vector<StepResult>& results) {
+  std::vector<bool> is_short(results.size(), false);
+  std::vector<bool> by_plan(results.size(), false);
+  for (std::size_t i = 0; i < results.size(); ++i) {  // what it comes after has a smaller id
+    const StepResult& result = results[i];
+    const std::vector<std::uint32_t>& after = plan.steps[i].after;
+    const auto any_of = [&after](const std::vector<bool>& those) {
+      return std::any_of(after.begin(), after.end(), [&](std::uint32_t id) { return those[id - 1]; });
+    };
+    const bool behind = result.waits || (any_of(by_plan) && !any_of(is_short));
+    is_short[i] = result.state == StepState::failed || result.state == StepState::undone ||
+                  (result.state == StepState::skipped && !behind);
+    by_plan[i] = result.state == StepState::held || (result.state == StepState::skipped && behind);
+  }
+  return is_short;
 }
 
 }  // namespace
@@ -44,9 +57,10 @@ bool must_agree(RowId row) { return kMustAgree[row]; }
 
 std::vector<Step> half_done(const Plan& plan, const std::vector<StepResult>& results, const Fleet& fleet) {
   std::vector<Step> out;
+  const std::vector<bool> is_short = fallen_short(plan, results);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Step& step = plan.steps[i];
-    if (fell_short(results[i]) && step.remedy.empty() &&
+    if (is_short[i] && step.remedy.empty() &&
         std::any_of(step.changes.begin(), step.changes.end(), [&](const PlannedChange& change) {
           return cable_of(step, change, fleet.wiring()).has_value();
         }))

@@ -2,9 +2,10 @@
 //
 // Of several lines of one variable the first counts, as a process's own environment counts before the file
 // (NCCL's setEnvFile: setenv(3) without overwriting; NCCL user guide, "Environment Variables"). Of other
-// variables nothing is read or written. NCCL_IB_HCA names RDMA devices, specs name interfaces: what stands
-// there exactly (=mlx5_0:1,mlx5_3) is told as the interfaces of those ports; what does not (a prefix, an
-// exclusion, a device that is not here) as it is written, which equals no interface.
+// variables nothing is read or written. NCCL_IB_HCA names RDMA devices, specs name interfaces: what names
+// ports exactly (=mlx5_0:1,mlx5_3) is told as their interfaces; what does not (a prefix, an exclusion, a
+// device that is not here) as the line that is there, which equals no interface. Such a line, and a traffic
+// class that is no number, can be put back as it was.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -74,6 +75,8 @@ class Nccl final : public HostSetting {
     std::optional<std::string> value;
     if (change.want && is_hca) {
       TRY(value, devices_of(change.want.as_list(), call));
+    } else if (change.want.kind() == Value::Kind::text) {
+      value = change.want.to_string();
     } else if (change.want) {
       if (change.want.as_integer() < 0 || change.want.as_integer() > kTrafficClassMax)
         return Error{ErrorKind::invalid_spec, "nccl/traffic-class is a byte: 0 to 255"};
@@ -87,7 +90,8 @@ class Nccl final : public HostSetting {
     const std::string variable(is_hca ? kHca : kTrafficClass);
     if (!change.want) return "sed -i '/^" + variable + "=/d' " + std::string(kFile);
     const std::string value = change.want.to_string();
-    return "echo '" + variable + (is_hca ? "==DEVICE:PORT,...' >> " : "=" + value + "' >> ") +
+    const std::string line = variable + (is_hca ? "==DEVICE:PORT,..." : "=" + value);
+    return (change.was ? "sed -i 's/^" + variable + "=.*/" + line + "/' " : "echo '" + line + "' >> ") +
            std::string(kFile) + (is_hca ? "  # the RDMA devices of " + value : "");
   }
 
@@ -114,20 +118,24 @@ class Nccl final : public HostSetting {
 
   static std::vector<std::string> interfaces(const std::string& said,
                                              const std::vector<rdma::DeviceFacts>& devices) {
-    if (!said.starts_with('=')) return {said};
+    const std::vector<std::string> as_written{std::string(kHca) + "=" + said};
+    if (!said.starts_with('=')) return as_written;
     std::vector<std::string> out;
     std::istringstream words(said.substr(1));
     for (std::string word; std::getline(words, word, ',');) {
-      std::string interface = word;
+      std::string interface;
       for (const rdma::DeviceFacts& device : devices)
         for (const rdma::PortFacts& port : device.ports)
           if (names(word, device, port) && !port.netdev.empty()) interface = port.netdev;
+      if (interface.empty()) return as_written;
       out.push_back(std::move(interface));
     }
     return out;
   }
 
   Result<std::string> devices_of(const std::vector<std::string_view>& wanted, const Call& call) const {
+    if (wanted.size() == 1 && sets(std::string(wanted[0]), kHca))
+      return std::string(wanted[0].substr(kHca.size() + 1));
     TRY(const auto devices, rdma::read_rdma(files_, call));
     std::string out;
     for (const std::string_view interface : wanted) {

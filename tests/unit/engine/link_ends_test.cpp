@@ -94,6 +94,40 @@ TEST(LinkEnds, AnEndThatRefusesTheWayBackTooLeavesThemDifferentAndItIsSaid) {
       << all(report.notes);
 }
 
+// gpu2's turn never came: what its switch port was given before goes too.
+TEST(LinkEnds, ACableWhoseOtherEndIsOfAWaveThatDoesNotComeIsEvenToo) {
+  Rails rails;
+  ASSERT_EQ(rails.cluster.converge().verdict, ApplyVerdict::kept);  // what carries traffic goes by waves
+  for (const auto& [device, port] :
+       {std::pair{"gpu1", "rail0"}, {"gpu2", "rail0"}, {"leaf0", "swp1"}, {"leaf0", "swp2"}})
+    rails.cluster.want(device, std::string("interface[") + port + "]/pfc", priorities({"3", "4"}));
+  rails.cluster.policy.emplace();
+  rails.cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  rails.cluster.devices["gpu1"]->refuses = {row("interface[*]/pfc")};
+  const Plan plan = rails.cluster.plan();
+  ASSERT_EQ(plan.waves(), 2U) << to_string(plan);
+  EXPECT_EQ(rails.cluster.apply_plan(plan).verdict, ApplyVerdict::partly);
+  for (const auto& [host, port] : {std::pair{"gpu1", "swp1"}, {"gpu2", "swp2"}}) {
+    EXPECT_EQ(rails.have(host, "interface[rail0]/pfc"), priorities({"3"})) << host;
+    EXPECT_EQ(rails.have("leaf0", std::string("interface[") + port + "]/pfc"), priorities({"3"})) << port;
+  }
+}
+
+// A host that waits for a person's word is not done by plan: nothing is taken back for it.
+TEST(LinkEnds, WhatIsHeldIsNoFailure) {
+  Rails rails;
+  const Plan plan = rails.cluster.plan();
+  std::vector<StepResult> results(plan.steps.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i].id = plan.steps[i].id;
+    results[i].state = plan.steps[i].device == "gpu1" ? StepState::held : StepState::done;
+  }
+  EXPECT_TRUE(half_done(plan, results, rails.cluster.fleet()).empty());
+  for (StepResult& one : results)
+    if (one.state == StepState::held) one.state = StepState::failed;
+  EXPECT_FALSE(half_done(plan, results, rails.cluster.fleet()).empty());
+}
+
 // What it did, nobody knows: then the other end is not moved under it.
 TEST(LinkEnds, AnEndThatCanNotBeReadIsToldAndTheOtherIsLeft) {
   Rails rails;

@@ -23,11 +23,25 @@ TEST_F(Nccl, WhatIsThereIsReadAndInterfacesStandForDevices) {
 }
 
 TEST_F(Nccl, WhatNamesNoDeviceExactlyIsToldAsItIs) {
-  host.file(kFile, "NCCL_IB_HCA=mlx5\n");
-  EXPECT_EQ(value("nccl/hca"), "mlx5") << "a prefix";
-  host.file(kFile, "NCCL_IB_HCA==mlx5_0,mlx5_9:1\nNCCL_IB_TC=high\n");
-  EXPECT_EQ(value("nccl/hca"), "mlx5_9:1, rail0");
-  EXPECT_EQ(value("nccl/traffic-class"), "high");
+  host.file(kFile, "NCCL_IB_HCA=rail0\n");
+  EXPECT_EQ(value("nccl/hca"), "NCCL_IB_HCA=rail0") << "no device has the interface's name";
+  host.file(kFile, "NCCL_IB_HCA==mlx5_0,rail1\nNCCL_IB_TC=0x6a\n");
+  EXPECT_EQ(value("nccl/hca"), "NCCL_IB_HCA==mlx5_0,rail1");
+  EXPECT_EQ(value("nccl/traffic-class"), "0x6a");
+}
+
+TEST_F(Nccl, WhatWasThereIsPutBackAsItWas) {
+  for (const std::string before :
+       {"NCCL_IB_HCA=^mlx5_2\nNCCL_IB_TC=0x6a\n", "NCCL_IB_HCA==mlx5_9\nNCCL_IB_TC=9\n"}) {
+    host.file(kFile, before);
+    const Tree found = read();
+    EXPECT_EQ(apply("nccl/hca", Value::set({"rail0"})), "");
+    EXPECT_EQ(apply("nccl/traffic-class", Value::integer(106)), "");
+    EXPECT_EQ(host.text(kFile), "NCCL_IB_HCA==mlx5_0:1\nNCCL_IB_TC=106\n");
+    for (const char* const leaf : {"nccl/hca", "nccl/traffic-class"})
+      EXPECT_EQ(apply(leaf, found.value(path(leaf))), "");
+    EXPECT_EQ(host.text(kFile), before);
+  }
 }
 
 TEST_F(Nccl, BothAreSetBesideWhatOthersWroteAndTakenBack) {
