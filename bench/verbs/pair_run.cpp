@@ -32,6 +32,13 @@ bool ok(const Json& says) {
   return found != says.end() && found->is_boolean() && found->get<bool>();
 }
 
+// A part of a probe's line that is there and no JSON object; empty: none.
+std::string malformed(const Json& says) {
+  for (const char* part : {"result", "counters"})
+    if (const auto found = says.find(part); found != says.end() && !found->is_object()) return part;
+  return "";
+}
+
 std::uint32_t extended_bytes(Operation operation, std::uint64_t bytes, std::uint32_t path_mtu) {
   switch (operation) {
     case Operation::write: return reth_bytes;
@@ -149,6 +156,9 @@ void PairRun::look(std::uint64_t now) {
 }
 
 void PairRun::finish_repeat() {
+  for (const End* end : {&client_, &server_})
+    if (const std::string part = malformed(end->says); !part.empty())
+      return fail(name(*end) + ": the probe said \"" + part + "\" that is no JSON object", Trouble::tool);
   take_counters(client_, "client");
   take_counters(server_, "server");
   for (const End* end : {&client_, &server_})
@@ -172,7 +182,9 @@ void PairRun::finish_repeat() {
 void PairRun::take_result() {
   const Json result = client_.says.value("result", Json::object());
   if (latency()) {
-    merged_.merge(histogram_of(result.value("histogram", Json::object())));
+    const Histogram seen = histogram_of(result.value("histogram", Json::object()));
+    if (seen.count() == 0) return fail(name(client_) + ": the probe told no latency", Trouble::tool);
+    merged_.merge(seen);
   } else {
     const double rate = real_of(result, "bytesPerSecond") * 8;
     if (!(rate > 0)) return fail(name(client_) + ": the probe told no rate", Trouble::tool);

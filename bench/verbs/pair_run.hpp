@@ -1,6 +1,7 @@
 // PairRun: one pair of a round: its two probes, through its repeats, into one measurement.
 //
-// Promises: look() never waits; a pair is done at the latest at its deadline, which each repeat sets anew.
+// Promises: a pair is done at the latest at its deadline, which each repeat sets anew. look() waits for
+// nothing but the exit of a probe that has closed its output, half a second at most (probe_process.hpp).
 #pragma once
 
 #include <functional>

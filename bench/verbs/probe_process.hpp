@@ -1,8 +1,9 @@
 // A `lockstep verbs-probe` process that this one started (run.hpp): an order in, lines of JSON out.
 //
-// Promises: reading never waits; the process is gone with the object, and dies with the thread that started
-// it (PR_SET_PDEATHSIG, prctl(2)). Refuses: a line that is no JSON object or is longer than 4 MiB; it ends
-// the process.
+// Promises: take() waits for no output; at the output's end it waits for the process to exit, half a second
+// at most, and ends it then. The process is gone with the object, and dies with the thread that started it
+// (PR_SET_PDEATHSIG, prctl(2)). Refuses: a line that is no JSON object or is longer than 4 MiB; it ends the
+// process.
 #pragma once
 
 #include <optional>

@@ -192,8 +192,44 @@ TEST_F(RdmaRounds, AProbeThatIsKilledIsTheToolsTroubleAndIsNamed) {
   EXPECT_NE(run_one().error.find("said what is no JSON object"), std::string::npos);
 }
 
+TEST_F(RdmaRounds, APartOfALineThatIsNoObjectIsTheToolsTroubleAndIsNamed) {
+  Json strange_server = server_saw();
+  strange_server["counters"] = Json::array();
+  Json strange_client = at_rate(1e9);
+  strange_client["counters"] = Json::array();
+  for (const auto workload : {lockstep::Workload::write_bandwidth, lockstep::Workload::write_latency}) {
+    plan_.workload = workload;
+    probes(say(kListening) + say(server_saw()), say(client_saw(5)));
+    Measurement made = run_one();
+    EXPECT_EQ(made.trouble, Trouble::tool);
+    EXPECT_EQ(made.error, "gpu1:rail0: the probe said \"result\" that is no JSON object");
+    probes(say(kListening) + say(server_saw()), say(strange_client));
+    made = run_one();
+    EXPECT_EQ(made.trouble, Trouble::tool);
+    EXPECT_EQ(made.error, "gpu1:rail0: the probe said \"counters\" that is no JSON object");
+    probes(say(kListening) + say(strange_server), say(at_rate(1e9)));
+    made = run_one();
+    EXPECT_EQ(made.trouble, Trouble::tool);
+    EXPECT_EQ(made.error, "gpu2:rail0: the probe said \"counters\" that is no JSON object");
+  }
+}
+
+TEST_F(RdmaRounds, AResultWithoutAFigureIsTheToolsTrouble) {
+  for (const Json& histogram : {Json(7), Json::object()}) {
+    plan_.workload = lockstep::Workload::write_latency;
+    probes(say(kListening) + say(server_saw()), say(client_saw({{"histogram", histogram}})));
+    const Measurement made = run_one();
+    EXPECT_EQ(made.trouble, Trouble::tool);
+    EXPECT_EQ(made.error, "gpu1:rail0: the probe told no latency");
+  }
+  plan_.workload = lockstep::Workload::write_bandwidth;
+  probes(say(kListening) + say(server_saw()), say(client_saw(Json::object())));
+  EXPECT_EQ(run_one().error, "gpu1:rail0: the probe told no rate");
+}
+
 TEST_F(RdmaRounds, AProbeThatHangsHoldsUpItsOwnPairOnly) {
-  plan_.timing = {std::chrono::milliseconds(50), std::chrono::milliseconds(100),
+  // `start` is what the healthy pair has to spawn its two shells in, on a busy machine too.
+  plan_.timing = {std::chrono::milliseconds(50), std::chrono::milliseconds(3000),
                   std::chrono::milliseconds(50), std::chrono::milliseconds(50)};
   plan_.rounds = {{{0, 1}, {2, 1}}};
   probes("case $2 in *'\"peer\":\"10.0.0.1\"'*) exec sleep 20;; esac\n" + say(kListening) + say(server_saw()),
