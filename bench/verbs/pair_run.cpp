@@ -87,7 +87,7 @@ Json PairRun::order(Role role) const {
   return out;
 }
 
-bool PairRun::start(End& end, Json order) {
+bool PairRun::start(End& end, const Json& order) {
   end.says = nullptr;
   auto probe = ProbeProcess::start(ground_.plan.executable, order);
   if (!probe) {

@@ -43,7 +43,7 @@ class PairRun {
     Json says;  // its result; null: none yet
   };
   Json order(Role role) const;
-  bool start(End& end, Json order);
+  bool start(End& end, const Json& order);
   void hear_server();
   void hear_client();
   void finish_repeat();

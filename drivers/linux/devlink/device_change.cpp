@@ -172,9 +172,9 @@ Result<Done> DeviceChange::set_eswitch(const Change& change) {
     return Error{ErrorKind::invalid_spec,
                  change.path.text() + " takes legacy or switchdev, not " + change.want.to_string()};
   TRY(Kept kept, keep());
-  const auto set = client_.set_eswitch(device_, *mode, call_);
+  auto set = client_.set_eswitch(device_, *mode, call_);
   if (set) kept.eswitch.mode = mode;
-  const auto back = put_back(kept);
+  auto back = put_back(kept);
   if (!set) return set;
   if (!back) return back;
   TRY(const auto now, client_.eswitch(device_, call_));

@@ -47,7 +47,7 @@ Result<Opened> open(Bytes payload, std::string_view what) {
   TRY(auto table, Table::parse(after_genl(payload), what));
   Handle device{table.text(DEVLINK_ATTR_BUS_NAME), table.text(DEVLINK_ATTR_DEV_NAME)};
   if (device.bus.empty() || device.name.empty()) return incomplete(what);
-  return Opened{std::move(table), std::move(device)};
+  return Opened{table, std::move(device)};
 }
 
 // None: the value is not there, which of a flag is "false"; or of a type that is not known.

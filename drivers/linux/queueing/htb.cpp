@@ -7,8 +7,6 @@
 namespace lockstep::queueing {
 namespace {
 
-using netlink::Request;
-
 constexpr std::uint32_t kRootMinor = 1;        // 4c53:1, whose rate is the port's
 constexpr std::uint32_t kFirstMinor = 0x10;    // class n is 4c53:1n
 constexpr std::uint16_t kPreferenceV4 = 0x4C;  // u32 keeps one protocol a preference
