@@ -127,7 +127,7 @@ void PairRun::hear_server() {
     }
     Json asked = order(Role::client);
     asked["port"] = number_of(line, "port");
-    if (!client_.probe && !start(client_, std::move(asked))) return;
+    if (!client_.probe && !start(client_, asked)) return;
   }
 }
 
