@@ -105,8 +105,8 @@ Result<std::optional<InterfaceAddress>> decode_address(Bytes payload) {
   InterfaceAddress out;
   out.index = frame.header.ifa_index;
   out.scope = frame.header.ifa_scope;
-  out.protocol = table.number<std::uint8_t>(IFA_PROTO).value_or(0);
   const std::uint32_t flags = table.number<std::uint32_t>(IFA_FLAGS).value_or(frame.header.ifa_flags);
+  out.permanent = (flags & IFA_F_PERMANENT) != 0;
   out.tentative = (flags & IFA_F_TENTATIVE) != 0;
   out.failed = (flags & IFA_F_DADFAILED) != 0;
   // On a point-to-point link IFA_ADDRESS is the peer; IFA_LOCAL is ours when present (if_addr.h).

@@ -144,8 +144,7 @@ void LinuxDriver::probe_parts(Traits& out, const Call& call) const {
   const auto ports = read_links(*socket, call);
   if (!ports) return;
   for (const auto& part : parts_)
-    if (auto lacks = part->incapable(*ports, call))
-      out.incapable.insert(out.incapable.end(), lacks->begin(), lacks->end());
+    for (Incapable& lacks : part->incapable(*ports, call)) out.incapable.push_back(std::move(lacks));
   if (target_.software_rate) return;
   const MqprioPorts carried = mqprio_ports(*ports, target_.root, call);
   const std::lock_guard lock(mutex_);

@@ -34,7 +34,7 @@ struct InterfaceAddress {
   std::uint32_t index = 0;
   IpPrefix prefix;
   std::uint8_t scope = 0;
-  std::uint8_t protocol = 0;  // IFA_PROTO, IFAPROT_*
+  bool permanent = false;  // it has no lifetime
   bool tentative = false;
   bool failed = false;  // duplicate address detection
 };

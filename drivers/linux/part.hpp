@@ -25,7 +25,8 @@ class LinuxPart {
   virtual std::vector<RowId> reads() const = 0;
   virtual std::vector<RowId> writes() const = 0;  // a subset of reads()
   // What this machine or a port of it lacks of those rows, in the kernel's own words. Asks, changes nothing.
-  virtual Result<std::vector<Incapable>> incapable(const std::vector<Link>& ports, const Call& call) = 0;
+  // What could not be asked is left out, and the rest is complete: read() says why.
+  virtual std::vector<Incapable> incapable(const std::vector<Link>& ports, const Call& call) = 0;
   // The leaves of the rows that the scope wants.
   virtual void read(const Scope& scope, const std::vector<Link>& ports, TreeBuilder& tree,
                     std::vector<Unread>& unread, const Call& call) = 0;

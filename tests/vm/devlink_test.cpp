@@ -227,6 +227,43 @@ TEST_F(DevlinkSpecs, AReloadPutsBackWhatThePortHadOfTheNetwork) {
   EXPECT_TRUE(has_route);
 }
 
+TEST_F(DevlinkSpecs, WhatCannotBePutBackIsToldAndTheRestIsPutBack) {
+  converge();
+  by_hand("ip address add 2001:db8::1/64 dev eth0 nodad");
+  // The port that the reload makes takes no IPv6 address.
+  const std::string no_ipv6 = "/proc/sys/net/ipv6/conf/default/disable_ipv6";
+  ASSERT_TRUE(write(no_ipv6, "1"));
+  want(R"(  nic: {ports: eth0, parameters: {max_macs: 16}})");
+  const std::vector<Error> errors = apply();
+  ASSERT_TRUE(write(no_ipv6, "0"));
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_NE(errors[0].text().find("2001:db8::1"), std::string::npos) << errors[0].text();
+  EXPECT_EQ(parameter("max_macs"), "16");
+  EXPECT_EQ(line(kFunctions), "2");
+  EXPECT_EQ(rate_of(0), "1000");
+  EXPECT_EQ(rate_of(1), "1000");
+}
+
+TEST_F(DevlinkSpecs, ADeviceWithTwoPortsIsReloadedOnceForWhatBothAreAsked) {
+  ASSERT_TRUE(write("/sys/bus/netdevsim/del_device", "1"));
+  ASSERT_TRUE(write("/sys/bus/netdevsim/new_device", "1 2 8"));
+  const auto ask = [&](const std::string& port, const std::string& was, const std::string& want) {
+    const ChangeSet changes = {
+        {Path(row("interface[*]/parameter[*]"), {port, "max_macs"}), Value::text(was), Value::text(want), 0}};
+    const auto receipt = attached_.driver->apply(changes, Guard{}, soon());
+    ASSERT_TRUE(receipt) << receipt.error().text();
+    EXPECT_FALSE(receipt->outcomes[0].error) << receipt->outcomes[0].error->text();
+  };
+  const std::string index = "/sys/class/net/eth1/ifindex";
+  const std::string first = line(index);
+  ask("eth0", "32", "64");
+  const std::string second = line(index);
+  EXPECT_NE(second, first);
+  ask("eth1", "32", "64");
+  EXPECT_EQ(line(index), second) << "reloaded for what it had";
+  EXPECT_EQ(parameter("max_macs"), "64");
+}
+
 TEST_F(DevlinkSpecs, AWatchSeesParametersAndHealthWhenTheyChange) {
   const auto watch = attached_.watch();
   ASSERT_TRUE(watch) << watch.error().text();
@@ -289,6 +326,11 @@ TEST_F(DevlinkSpecs, AReloadThatFailsHalfwayIsUndoneOnADeviceWhosePortsAreGone) 
   EXPECT_NE(failed->outcomes[0].error->text().find("User setup the reload to fail"), std::string::npos);
   EXPECT_NE(line("/sys/class/net/eth0/mtu"), "1500") << "the port is gone";
   break_device("fail_reload", false);
+  const auto undone =
+      attached_.driver->apply({{changes[0].path, changes[0].want, changes[0].was, 0}}, Guard{}, soon());
+  ASSERT_TRUE(undone);
+  EXPECT_FALSE(undone->outcomes[0].error) << undone->outcomes[0].error->text();
+  EXPECT_EQ(line("/sys/class/net/eth0/mtu"), "1500") << "the port is back, with the value that it had";
   const auto again = attached_.driver->apply(changes, Guard{}, soon());
   ASSERT_TRUE(again);
   EXPECT_FALSE(again->outcomes[0].error) << again->outcomes[0].error->text();

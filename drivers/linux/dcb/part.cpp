@@ -52,7 +52,7 @@ class DcbPart final : public LinuxPart {
   std::vector<RowId> reads() const override { return rows_; }
   std::vector<RowId> writes() const override { return rows_; }
   std::string native(const Change& change) const override { return dcb_map::native(change); }
-  Result<std::vector<Incapable>> incapable(const std::vector<Link>& ports, const Call& call) override;
+  std::vector<Incapable> incapable(const std::vector<Link>& ports, const Call& call) override;
   void read(const Scope& scope, const std::vector<Link>& ports, TreeBuilder& tree,
             std::vector<Unread>& unread, const Call& call) override;
   std::vector<std::string> notes() const override { return notes_; }
@@ -64,15 +64,18 @@ class DcbPart final : public LinuxPart {
   std::vector<std::string> notes_;
 };
 
-Result<std::vector<Incapable>> DcbPart::incapable(const std::vector<Link>& links, const Call& call) {
+std::vector<Incapable> DcbPart::incapable(const std::vector<Link>& links, const Call& call) {
   std::vector<Incapable> out;
   const std::string lldpad = why_lldpad(root_);
-  TRY(Ports ports, Ports::open(call));
+  auto ports = Ports::open(call);
+  if (!ports) return out;
   for (const Link& port : links) {
-    TRY(PortState state, ports.read(port, call));
-    TRY(state.no_pause, ports.why_no_pause(port, call));
+    auto state = ports->read(port, call);
+    auto no_pause = ports->why_no_pause(port, call);
+    if (!state || !no_pause) continue;
+    state->no_pause = *std::move(no_pause);
     for (const RowId row : rows_) {
-      std::string why = dcb_map::lacking(row, state);
+      std::string why = dcb_map::lacking(row, *state);
       if (why.empty() && dcb::is_negotiated(row)) why = lldpad;
       if (!why.empty()) out.push_back(Incapable{row, {port.name}, std::move(why)});
     }

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <thread>
 
+#include "drivers/linux/devlink/attempts.hpp"
+
 namespace lockstep::devlink_map {
 namespace {
 
@@ -39,9 +41,11 @@ Result<std::vector<Parameter>> DeviceChange::parameters() {
 
 Result<std::map<std::uint16_t, std::uint64_t>> DeviceChange::rates() {
   std::map<std::uint16_t, std::uint64_t> out;
-  TRY(const auto all, client_.rates(call_));
+  const auto all = client_.rates(call_);
+  if (!all && all.error().kind == ErrorKind::unsupported) return out;  // the kernel has none (before 5.14)
+  if (!all) return all.error();
   TRY(const auto known, ports());
-  for (const Rate& rate : all) {
+  for (const Rate& rate : *all) {
     if (rate.device != device_ || !rate.port || rate.max == 0) continue;
     for (const Port& port : known)
       if (port.index == *rate.port && port.virtual_function) out.emplace(*port.virtual_function, rate.max);
@@ -88,19 +92,37 @@ Result<bool> DeviceChange::await(const std::vector<Port>& before) {
   }
 }
 
-Result<Done> DeviceChange::put_back(const Kept& kept) {
-  TRY(const bool anew, await(kept.ports));
-  if (anew) TRY_DONE(kept.network.put_back(call_));
-  if (kept.functions) TRY_DONE(functions_.set(*kept.functions));
+Result<Done> DeviceChange::put_back_mode(const devlink::Eswitch& kept) {
   TRY(const auto now, client_.eswitch(device_, call_));
-  if (kept.eswitch.mode && now.mode != kept.eswitch.mode)
-    TRY_DONE(client_.set_eswitch(device_, *kept.eswitch.mode, call_));
+  if (!kept.mode || now.mode == kept.mode) return Done{};
+  return client_.set_eswitch(device_, *kept.mode, call_);
+}
+
+Result<Done> DeviceChange::put_back_rates(const std::map<std::uint16_t, std::uint64_t>& kept) {
   TRY(const auto known, ports());
+  Attempts all;
   for (const Port& port : known) {
-    const auto rate = port.virtual_function ? kept.rates.find(*port.virtual_function) : kept.rates.end();
-    if (rate != kept.rates.end()) TRY_DONE(client_.set_rate(device_, port.index, rate->second, call_));
+    const auto rate = port.virtual_function ? kept.find(*port.virtual_function) : kept.end();
+    if (rate != kept.end()) all.add(client_.set_rate(device_, port.index, rate->second, call_));
   }
-  return Done{};
+  return all.outcome();
+}
+
+Result<Done> DeviceChange::put_back(const Kept& kept) {
+  Attempts all;
+  const auto anew = await(kept.ports);
+  all.add(anew);
+  if (!anew || *anew) all.add(kept.network.put_back(call_));
+  if (kept.functions) all.add(functions_.set(*kept.functions));
+  all.add(put_back_mode(kept.eswitch));
+  all.add(put_back_rates(kept.rates));
+  return all.outcome();
+}
+
+Value DeviceChange::value_in(const std::vector<Parameter>& all, const Change& change) const {
+  const Parameter* const found = find(all, device_, change.path.key(1));
+  return found == nullptr || found->values.empty() ? Value{}
+                                                   : Value::text(found->values.at(cmode_of(*found)));
 }
 
 // The mode that it was set in.
@@ -141,9 +163,14 @@ void DeviceChange::reload(std::span<const Change> changes, const std::vector<std
 Answers DeviceChange::set_parameters(std::span<const Change> changes) {
   const auto before = parameters();
   if (!before) return Answers(changes.size(), before.error());
+  const auto known = ports();
+  if (!known) return Answers(changes.size(), known.error());
   Answers out(changes.size());
   std::vector<std::size_t> pending;
   for (std::size_t at = 0; at < changes.size(); ++at) {
+    // Another port of the device had it set. A device without ports had a reload fail halfway and needs one.
+    const Value have = value_in(*before, changes[at]);
+    if (!known->empty() && have != Value{} && have == changes[at].want) continue;
     auto cmode = set_parameter(changes[at], *before);
     if (!cmode)
       out[at] = std::move(cmode.error());
@@ -158,9 +185,8 @@ Answers DeviceChange::set_parameters(std::span<const Change> changes) {
       out[at] = after.error();
       continue;
     }
-    const Parameter* const now = find(*after, device_, changes[at].path.key(1));
-    const std::string have = now == nullptr || now->values.empty() ? "none" : now->values.at(cmode_of(*now));
-    if (Value::text(have) != changes[at].want) out[at] = differs(changes[at], have);
+    const Value have = value_in(*after, changes[at]);
+    if (have != changes[at].want) out[at] = differs(changes[at], have.to_string());
   }
   return out;
 }

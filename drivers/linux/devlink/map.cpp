@@ -76,6 +76,18 @@ Result<Done> read_row(RowId row, Client& client, Devices& devices, const Call& c
   return Done{};
 }
 
+std::set<RowId> unreadable(const std::function<Result<Done>(RowId)>& read, std::vector<Incapable>& out) {
+  std::set<RowId> rows;
+  for (const RowId row : kDevlinkRows) {
+    const auto done = read(row);
+    if (done) continue;
+    rows.insert(row);
+    if (done.error().kind == ErrorKind::unsupported || done.error().kind == ErrorKind::denied)
+      out.push_back({row, {}, done.error().text()});
+  }
+  return rows;
+}
+
 const Port* port_of(const Devices& devices, const Link& link) {
   const Port* const found = find_port(devices, link);
   return found == nullptr || !is_own(*found) ? nullptr : found;

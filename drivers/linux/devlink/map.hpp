@@ -7,10 +7,13 @@
 // Promises: pure. Refuses nothing; why a port can't carry a row is said in words.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "drivers/driver.hpp"
 #include "drivers/linux/devlink/client.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "specs/model/diff.hpp"
@@ -36,6 +39,10 @@ struct Devices {
   std::map<devlink::Handle, devlink::Eswitch> eswitches;
 };
 Result<Done> read_row(RowId row, devlink::Client& client, Devices& devices, const Call& call);
+
+// Those of kDevlinkRows that `read` fails for; `out`: why, of those that a machine lacks for good (rates: a
+// kernel before Linux 5.14).
+std::set<RowId> unreadable(const std::function<Result<Done>(RowId)>& read, std::vector<Incapable>& out);
 
 // Null: the port has no device of its own; why_no_device() says why.
 const devlink::Port* port_of(const Devices& devices, const Link& link);

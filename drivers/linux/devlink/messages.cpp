@@ -26,8 +26,8 @@ constexpr std::string_view kFlavours[] = {"physical", "cpu",     "dsa",    "pcip
                                           "pcivf",    "virtual", "unused", "pcisf"};
 constexpr std::string_view kEswitchModes[] = {"legacy", "switchdev"};
 
-// So that it can be told in bits.
-constexpr std::uint64_t kRateMax = 1ULL << 60;
+// From here on it can't be told in bits: a Value has 60 of them, with the sign (specs/model/value.hpp).
+constexpr std::uint64_t kRateEnd = 1ULL << 56;
 
 std::string word(std::span<const std::string_view> words, std::uint16_t number) {
   return number < words.size() ? std::string(words[number]) : std::to_string(number);
@@ -200,7 +200,7 @@ Result<std::optional<Rate>> decode_rate(Bytes payload) {
   out.max = table.number<std::uint64_t>(DEVLINK_ATTR_RATE_TX_MAX).value_or(0);
   TRY_DONE(table.sound("rate"));
   if (!out.port && out.node.empty()) return incomplete("rate");
-  if (out.max > kRateMax) return Error{ErrorKind::transient, "devlink: a rate of more than 2^60 bytes/s"};
+  if (out.max >= kRateEnd) return Error{ErrorKind::transient, "devlink: a rate of 2^56 bytes/s or more"};
   out.device = std::move(device);
   return std::optional(std::move(out));
 }

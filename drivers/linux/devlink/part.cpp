@@ -37,7 +37,7 @@ class DevlinkPart final : public LinuxPart {
     std::erase(out, kHealth);
     return out;
   }
-  Result<std::vector<Incapable>> incapable(const std::vector<Link>& links, const Call& call) override;
+  std::vector<Incapable> incapable(const std::vector<Link>& links, const Call& call) override;
   void read(const Scope& scope, const std::vector<Link>& links, TreeBuilder& tree,
             std::vector<Unread>& unread, const Call& call) override;
   Answers apply(const ChangeSet& changes, const std::vector<Link>& links, const Call& call) override;
@@ -136,21 +136,20 @@ void DevlinkPart::incapable_of(const Link& link, const Devices& devices, std::ve
   }
 }
 
-Result<std::vector<Incapable>> DevlinkPart::incapable(const std::vector<Link>& links, const Call& call) {
+std::vector<Incapable> DevlinkPart::incapable(const std::vector<Link>& links, const Call& call) {
   std::vector<Incapable> out;
   Devices devices;
   auto client = Client::open(call);
-  if (!client) {
-    for (const RowId row : kDevlinkRows) out.push_back({row, {}, client.error().text()});
-  } else {
-    TRY(devices.ports, client->ports(call));
-    for (const RowId row : kDevlinkRows) TRY_DONE(devlink_map::read_row(row, *client, devices, call));
-    remember(devices, links);
-  }
+  auto ports = client ? client->ports(call) : client.error();
+  if (ports) devices.ports = *std::move(ports);
+  const std::set<RowId> unread = devlink_map::unreadable(
+      [&](RowId row) { return ports ? devlink_map::read_row(row, *client, devices, call) : ports.error(); },
+      out);
+  remember(devices, links);
   std::vector<Incapable> by_port;
   for (const Link& link : links) incapable_of(link, devices, by_port);
   for (Incapable& one : by_port)
-    if (client || one.row == kVirtualFunctions) out.push_back(std::move(one));
+    if (!unread.contains(one.row)) out.push_back(std::move(one));
   return out;
 }
 
@@ -161,7 +160,8 @@ void DevlinkPart::read_devlink(const Scope& scope, const std::vector<Link>& link
     if (!scope.wants(row)) continue;
     auto got = client ? devlink_map::read_row(row, *client, devices, call) : client.error();
     if (!got) {
-      unread.push_back({row, {}, std::move(got.error())});
+      // What the kernel lacks, incapable() tells.
+      if (got.error().kind != ErrorKind::unsupported) unread.push_back({row, {}, std::move(got.error())});
       continue;
     }
     for (const Link& link : links)
@@ -210,8 +210,7 @@ Result<Handle> DevlinkPart::device_of(std::string_view port, const std::vector<L
 Result<Done> DevlinkPart::set_functions(const Change& change, const std::vector<Link>& links,
                                         const Call& call) const {
   const auto link = std::ranges::find(links, change.path.key(0), &Link::name);
-  if (link == links.end())
-    return Error{ErrorKind::refused, "no interface is called '" + std::string(change.path.key(0)) + "' here"};
+  if (link == links.end()) return no_interface(change.path.key(0));
   TRY(const Devices devices, read_ports(call));
   if (std::string why = why_no_functions(devices, *link); !why.empty())
     return Error{ErrorKind::unsupported, change.path.text() + ": " + why};

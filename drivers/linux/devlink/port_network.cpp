@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
+#include "drivers/linux/devlink/attempts.hpp"
+
 namespace lockstep::devlink_map {
 namespace {
-
-// Of an address that a router advertised (IFAPROT_KERNEL_RA, linux/if_addr.h).
-constexpr std::uint8_t kAdvertised = 2;
 
 bool is_over(const Route& route, const NetworkState& network, const std::vector<std::string>& ports) {
   return std::ranges::any_of(route.hops, [&](const NextHop& hop) {
@@ -27,7 +26,7 @@ Result<PortNetwork> PortNetwork::of(const std::vector<std::string>& ports, const
     if (link == nullptr) continue;
     Port port{name, link->mtu, link->admin_up, {}};
     for (const InterfaceAddress& one : network.addresses)
-      if (one.index == link->index && !is_link_local(one.prefix.address) && one.protocol != kAdvertised)
+      if (one.index == link->index && !is_link_local(one.prefix.address) && one.permanent)
         port.addresses.push_back(one.prefix);
     out.ports_.push_back(std::move(port));
   }
@@ -43,13 +42,14 @@ Result<PortNetwork> PortNetwork::of(const std::vector<std::string>& ports, const
 
 Result<Done> PortNetwork::put_back(const Call& call) const {
   TRY(Session session, Session::open(call));
+  Attempts all;
   for (const Port& port : ports_) {
-    TRY_DONE(session.set_mtu(port.name, port.mtu));
-    for (const IpPrefix& one : port.addresses) TRY_DONE(session.add_address(port.name, one));
-    TRY_DONE(session.set_admin(port.name, port.up));
+    all.add(session.set_mtu(port.name, port.mtu));
+    for (const IpPrefix& one : port.addresses) all.add(session.add_address(port.name, one));
+    all.add(session.set_admin(port.name, port.up));
   }
-  for (const OwnRoute& one : routes_) TRY_DONE(session.set_route(one.table, one.destination, one.hops));
-  return Done{};
+  for (const OwnRoute& one : routes_) all.add(session.set_route(one.table, one.destination, one.hops));
+  return all.outcome();
 }
 
 }  // namespace lockstep::devlink_map

@@ -243,6 +243,23 @@ std::vector<Incapable> lacking(const Link& port, Kind kind, const Facts& facts, 
   return out;
 }
 
+std::vector<Incapable> incapable(const std::vector<Link>& ports, Kind kind, const FactsByPort& all,
+                                 const Names& names, const WhyNot& why_not) {
+  std::vector<Incapable> out;
+  for (const Link& port : ports) {
+    const auto facts = all.find(port.index);
+    const auto why = why_not(port, facts != all.end());
+    if (!why) continue;
+    if (!why->empty()) {
+      for (const RowId row : rows())
+        if (kind_of(row) == kind) out.push_back({row, {port.name}, *why});
+    } else if (facts != all.end()) {
+      for (Incapable& lacks : lacking(port, kind, facts->second, names)) out.push_back(std::move(lacks));
+    }
+  }
+  return out;
+}
+
 Result<Done> check(const Change& change, const Link& port, const Facts& facts, const Names& names) {
   const RowId id = change.path.row();
   if (change.want.kind() != form_of(id).kind)

@@ -6,12 +6,14 @@
 // form, none, more than the port says that it takes, a speed that none of its modes has.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "drivers/driver.hpp"
+#include "drivers/linux/ethtool/ethtool.hpp"
 #include "drivers/linux/ethtool/features.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "specs/model/diff.hpp"
@@ -40,6 +42,12 @@ Value value_of(Path leaf, const ethtool::Facts& facts, const Names& names);
 // Single leaves that a port which has the kind has not ("port: ethtool -l tells no rx").
 std::vector<Incapable> lacking(const Link& port, ethtool::Kind kind, const ethtool::Facts& facts,
                                const Names& names);
+
+// What the ports lack of one kind. `why_not`: why a port has not the kind (`has`: it told something of it),
+// or can't have it set; empty: it can. A port that it can't be asked of is left out.
+using WhyNot = std::function<Result<std::string>(const Link& port, bool has)>;
+std::vector<Incapable> incapable(const std::vector<Link>& ports, ethtool::Kind kind, const FactsByPort& all,
+                                 const Names& names, const WhyNot& why_not);
 
 // Whether the port, as it is, can be asked for it.
 Result<Done> check(const Change& change, const Link& port, const ethtool::Facts& facts, const Names& names);

@@ -124,7 +124,7 @@ class EthtoolPart final : public LinuxPart {
   std::vector<RowId> reads() const override { return ethtool_map::rows(); }
   std::vector<RowId> writes() const override { return ethtool_map::rows(); }
   std::string native(const Change& change) const override { return ethtool_map::native(change); }
-  Result<std::vector<Incapable>> incapable(const std::vector<Link>& ports, const Call& call) override;
+  std::vector<Incapable> incapable(const std::vector<Link>& ports, const Call& call) override;
   void read(const Scope& scope, const std::vector<Link>& ports, TreeBuilder& tree,
             std::vector<Unread>& unread, const Call& call) override;
   Answers apply(const ChangeSet& changes, const std::vector<Link>& ports, const Call& call) override;
@@ -181,27 +181,21 @@ Result<std::string> why_not(Ethtool& ethtool, Kind kind, const Link& port, bool 
   return lack(answer, "set");
 }
 
-Result<std::vector<Incapable>> EthtoolPart::incapable(const std::vector<Link>& ports, const Call& call) {
+std::vector<Incapable> EthtoolPart::incapable(const std::vector<Link>& ports, const Call& call) {
   std::vector<Incapable> out;
   auto ethtool = Ethtool::open(call);
   if (!ethtool) {
     for (const RowId row : ethtool_map::rows()) out.push_back({row, {}, ethtool.error().text()});
     return out;
   }
-  TRY(const SharedNames known, names(*ethtool, false, call));
+  const auto known = names(*ethtool, false, call);
+  const ethtool_map::Names& by_name = known ? **known : ethtool_map::Names();
   for (const Kind kind : kinds_of(ethtool_map::rows())) {
+    if (kind == Kind::features && !known) continue;
     const FactsByPort all = read_kind(*ethtool, kind, ports, call, [](const Link*, const Error&) {});
-    for (const Link& port : ports) {
-      const auto facts = all.find(port.index);
-      TRY(const std::string why, why_not(*ethtool, kind, port, facts != all.end(), call));
-      if (!why.empty()) {
-        for (const RowId row : ethtool_map::rows())
-          if (ethtool_map::kind_of(row) == kind) out.push_back({row, {port.name}, why});
-      } else if (facts != all.end()) {
-        auto lacks = ethtool_map::lacking(port, kind, facts->second, *known);
-        out.insert(out.end(), lacks.begin(), lacks.end());
-      }
-    }
+    const auto why = [&](const Link& port, bool has) { return why_not(*ethtool, kind, port, has, call); };
+    for (Incapable& lacks : ethtool_map::incapable(ports, kind, all, by_name, why))
+      out.push_back(std::move(lacks));
   }
   return out;
 }

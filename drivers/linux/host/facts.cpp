@@ -22,9 +22,8 @@ std::vector<HostFact> host_facts(const LinuxTarget& target, const Call& call) {
   }
   for (const Unread& one : unread)
     if (by_row[one.row].value.empty()) by_row[one.row].missing = one.why.text();
-  if (const auto lacks = part->incapable({}, call))
-    for (const Incapable& one : *lacks)
-      if (by_row[one.row].value.empty()) by_row[one.row].missing = one.reason;
+  for (const Incapable& one : part->incapable({}, call))
+    if (by_row[one.row].value.empty()) by_row[one.row].missing = one.reason;
   for (const RowId row : part->reads())
     if (schema_row(row).pattern.find('[') == std::string_view::npos && by_row[row].value.empty() &&
         by_row[row].missing.empty())

@@ -48,7 +48,7 @@ class HostPart final : public LinuxPart {
     return out;
   }
 
-  Result<std::vector<Incapable>> incapable(const std::vector<Link>&, const Call& call) override {
+  std::vector<Incapable> incapable(const std::vector<Link>&, const Call& call) override {
     std::vector<Incapable> out;
     if (!elsewhere_.empty()) {
       for (const RowId row : reads()) out.push_back({row, {}, elsewhere_});

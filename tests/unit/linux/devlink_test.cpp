@@ -6,6 +6,7 @@
 #include <linux/devlink.h>
 
 #include "drivers/linux/devlink/messages.hpp"
+#include "specs/model/value.hpp"
 
 namespace lockstep {
 namespace {
@@ -114,6 +115,11 @@ TEST(DevlinkMessages, WhatCannotBeIsAnError) {
   EXPECT_TRUE(refuses(&devlink::decode_reporter, with(kHealthy, "0500740000000000", ""))) << "no state";
   EXPECT_TRUE(refuses(&devlink::decode_rate, with(kRate, "4059730700000000", "0000000000000080")))
       << "2^63 bytes a second";
+  EXPECT_TRUE(refuses(&devlink::decode_rate, with(kRate, "4059730700000000", "0000000000000001")))
+      << "2^56 bytes a second";
+  const auto most = decoded(&devlink::decode_rate, with(kRate, "4059730700000000", "ffffffffffffff00")).max;
+  EXPECT_EQ(Value::integer(static_cast<std::int64_t>(most * 8)).as_integer(), (1LL << 59) - 8)
+      << "the most that is taken can be told in bits";
   EXPECT_TRUE(refuses(&devlink::decode_rate, with(kRate, "0800030080000000", ""))) << "of nothing";
   EXPECT_TRUE(refuses(&devlink::decode_binding, with(kBinding, "0600160003000000", ""))) << "no class";
 }

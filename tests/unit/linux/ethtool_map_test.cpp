@@ -57,6 +57,25 @@ std::string difference(const std::string& leaf, Value want, const Facts& before,
   return error ? error->text() : "";
 }
 
+TEST(EthtoolMap, APortThatCannotBeAskedTakesNoOthersReasonsWithIt) {
+  std::vector<Link> ports(3, port());
+  for (std::uint32_t at = 0; at < ports.size(); ++at) {
+    ports[at].index = at + 1;
+    ports[at].name = "rail" + std::to_string(at);
+  }
+  const auto why = [](const Link& one, bool has) -> Result<std::string> {
+    if (one.index == 2) return Error{ErrorKind::transient, "netlink: cut short"};
+    return std::string(has ? "" : "no such thing");
+  };
+  const FactsByPort all = {{3, kRings}};
+  std::string told;
+  for (const Incapable& one : ethtool_map::incapable(ports, Kind::rings, all, names(), why)) {
+    for (const std::string& key : one.keys) told += key + " ";
+    told += one.reason + "\n";
+  }
+  EXPECT_EQ(told, "rail0 no such thing\nrail2 tx port: ethtool -g tells no tx\n");
+}
+
 TEST(EthtoolMap, WhatAPortTellsAreLeaves) {
   EXPECT_EQ(told(Kind::rings, kRings), "ring[rx] 1024\n");
   EXPECT_EQ(told(Kind::coalescing, kCoalescing), "coalescing/adaptive[rx] true\ncoalescing/time[rx] 8\n");

@@ -81,9 +81,8 @@ TEST_F(HostPartTest, ATwinHasNoneOfItAndSaysWhy) {
   target.netns_path = "/run/netns/any";
   part = host_part(target);
   const auto lacks = part->incapable({}, within(std::chrono::seconds(5)));
-  ASSERT_TRUE(lacks);
-  EXPECT_EQ(lacks->size(), part->reads().size());
-  for (const Incapable& one : *lacks) EXPECT_TRUE(one.reason.starts_with("host-wide: "));
+  EXPECT_EQ(lacks.size(), part->reads().size());
+  for (const Incapable& one : lacks) EXPECT_TRUE(one.reason.starts_with("host-wide: "));
   EXPECT_TRUE(read().leaves().empty());
   EXPECT_TRUE(unread.empty());
   EXPECT_EQ(apply("memlock", Value::text("unlimited")).substr(0, 22), "unsupported: host-wide");
@@ -103,8 +102,7 @@ TEST(HostPartOfThisMachine, ReadsWhatItHasAndNamesTheRest) {
   EXPECT_EQ(tree.value(*Path::parse("package[libc6]")).to_string(),
             shell_output("dpkg-query -W -f='${Version}' libc6"));
   const auto lacks = part->incapable({}, within(std::chrono::seconds(5)));
-  ASSERT_TRUE(lacks);
-  for (const Incapable& one : *lacks) EXPECT_FALSE(one.reason.empty());
+  for (const Incapable& one : lacks) EXPECT_FALSE(one.reason.empty());
 }
 
 }  // namespace
