@@ -20,24 +20,14 @@ void tell(const Fec& fec, NicFacts& out) {
   if (fec.active) out.fec_active = fec_word(*fec.active);
 }
 
-struct AmountOf {
-  std::string_view key;
-  std::uint16_t now;
-  std::uint16_t max;
-};
-constexpr AmountOf kRings[] = {{"rx", ETHTOOL_A_RINGS_RX, ETHTOOL_A_RINGS_RX_MAX},
-                               {"tx", ETHTOOL_A_RINGS_TX, ETHTOOL_A_RINGS_TX_MAX}};
-constexpr AmountOf kChannels[] = {
-    {"combined", ETHTOOL_A_CHANNELS_COMBINED_COUNT, ETHTOOL_A_CHANNELS_COMBINED_MAX},
-    {"rx", ETHTOOL_A_CHANNELS_RX_COUNT, ETHTOOL_A_CHANNELS_RX_MAX},
-    {"tx", ETHTOOL_A_CHANNELS_TX_COUNT, ETHTOOL_A_CHANNELS_TX_MAX}};
-
-std::map<std::string, Amount, std::less<>> amounts(const Numbers& numbers, std::span<const AmountOf> which) {
+std::map<std::string, Amount, std::less<>> amounts(Kind kind, const Numbers& numbers) {
   std::map<std::string, Amount, std::less<>> out;
-  for (const AmountOf& one : which)
-    if (const auto now = numbers.find(one.now), max = numbers.find(one.max);
+  for (const NumberAttribute& one : kNumberAttributes) {
+    if (one.kind != kind) continue;
+    if (const auto now = numbers.find(one.attribute), max = numbers.find(one.max);
         now != numbers.end() && max != numbers.end())
-      out.emplace(one.key, Amount{now->second, max->second});
+      out.emplace(one.option, Amount{now->second, max->second});
+  }
   return out;
 }
 
@@ -45,8 +35,8 @@ void tell(Kind kind, const Facts& facts, const LinkModeNames& names, NicFacts& o
   switch (kind) {
     case Kind::link: return tell(std::get<LinkModes>(facts), names, out);
     case Kind::fec: return tell(std::get<Fec>(facts), out);
-    case Kind::rings: out.rings = amounts(std::get<Numbers>(facts), kRings); return;
-    default: out.channels = amounts(std::get<Numbers>(facts), kChannels); return;
+    case Kind::rings: out.rings = amounts(kind, std::get<Numbers>(facts)); return;
+    default: out.channels = amounts(kind, std::get<Numbers>(facts)); return;
   }
 }
 

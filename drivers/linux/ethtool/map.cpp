@@ -17,27 +17,29 @@ constexpr RowId kAdaptive = row("interface[*]/coalescing/adaptive[*]");
 constexpr RowId kTime = row("interface[*]/coalescing/time[*]");
 constexpr RowId kFrames = row("interface[*]/coalescing/frames[*]");
 
+consteval ethtool::NumberAttribute number(Kind kind, std::string_view option) {
+  for (const ethtool::NumberAttribute& one : ethtool::kNumberAttributes)
+    if (one.kind == kind && one.option == option) return one;
+  throw "ethtool has no such number";
+}
+
 struct NumberLeaf {
   RowId row;
   std::string_view key;
-  Kind kind;
-  std::string_view option;  // of ethtool(8)
-  std::uint16_t attribute;
-  std::uint16_t max = 0;  // the attribute that bounds it; 0: none does
+  ethtool::NumberAttribute number;
 };
 constexpr NumberLeaf kNumbers[] = {
-    {kRing, "rx", Kind::rings, "rx", ETHTOOL_A_RINGS_RX, ETHTOOL_A_RINGS_RX_MAX},
-    {kRing, "tx", Kind::rings, "tx", ETHTOOL_A_RINGS_TX, ETHTOOL_A_RINGS_TX_MAX},
-    {kChannels, "combined", Kind::channels, "combined", ETHTOOL_A_CHANNELS_COMBINED_COUNT,
-     ETHTOOL_A_CHANNELS_COMBINED_MAX},
-    {kChannels, "rx", Kind::channels, "rx", ETHTOOL_A_CHANNELS_RX_COUNT, ETHTOOL_A_CHANNELS_RX_MAX},
-    {kChannels, "tx", Kind::channels, "tx", ETHTOOL_A_CHANNELS_TX_COUNT, ETHTOOL_A_CHANNELS_TX_MAX},
-    {kAdaptive, "rx", Kind::coalescing, "adaptive-rx", ETHTOOL_A_COALESCE_USE_ADAPTIVE_RX},
-    {kAdaptive, "tx", Kind::coalescing, "adaptive-tx", ETHTOOL_A_COALESCE_USE_ADAPTIVE_TX},
-    {kTime, "rx", Kind::coalescing, "rx-usecs", ETHTOOL_A_COALESCE_RX_USECS},
-    {kTime, "tx", Kind::coalescing, "tx-usecs", ETHTOOL_A_COALESCE_TX_USECS},
-    {kFrames, "rx", Kind::coalescing, "rx-frames", ETHTOOL_A_COALESCE_RX_MAX_FRAMES},
-    {kFrames, "tx", Kind::coalescing, "tx-frames", ETHTOOL_A_COALESCE_TX_MAX_FRAMES},
+    {kRing, "rx", number(Kind::rings, "rx")},
+    {kRing, "tx", number(Kind::rings, "tx")},
+    {kChannels, "combined", number(Kind::channels, "combined")},
+    {kChannels, "rx", number(Kind::channels, "rx")},
+    {kChannels, "tx", number(Kind::channels, "tx")},
+    {kAdaptive, "rx", number(Kind::coalescing, "adaptive-rx")},
+    {kAdaptive, "tx", number(Kind::coalescing, "adaptive-tx")},
+    {kTime, "rx", number(Kind::coalescing, "rx-usecs")},
+    {kTime, "tx", number(Kind::coalescing, "tx-usecs")},
+    {kFrames, "rx", number(Kind::coalescing, "rx-frames")},
+    {kFrames, "tx", number(Kind::coalescing, "tx-frames")},
 };
 
 const NumberLeaf* number_leaf(Path leaf) {
@@ -79,7 +81,7 @@ std::string asked(const Change& change) {
 }
 
 Value number_value(const NumberLeaf& leaf, const ethtool::Numbers& numbers) {
-  const auto found = numbers.find(leaf.attribute);
+  const auto found = numbers.find(leaf.number.attribute);
   if (found == numbers.end()) return {};
   return leaf.row == kAdaptive ? Value::boolean(found->second != 0) : Value::integer(found->second);
 }
@@ -90,8 +92,8 @@ Value offload_value(std::string_view word, const Facts& facts, const Names& name
 }
 
 std::string no_such(const NumberLeaf& leaf, const Link& port) {
-  return (port.kind.empty() ? "port" : port.kind) + ": ethtool " + std::string(options_of(leaf.kind).show) +
-         " tells no " + std::string(leaf.option);
+  return (port.kind.empty() ? "port" : port.kind) + ": ethtool " +
+         std::string(options_of(leaf.number.kind).show) + " tells no " + std::string(leaf.number.option);
 }
 
 std::string no_feature(std::string_view word) {
@@ -106,10 +108,11 @@ Result<Done> check_number(const Change& change, const Link& port, const ethtool:
   constexpr std::int64_t kMax = 0xFFFFFFFF;
   if (change.want.as_integer() < 0 || change.want.as_integer() > kMax)
     return Error{ErrorKind::invalid_spec, change.path.text() + " takes a number from 0 to 4294967295"};
-  const auto bound = numbers.find(leaf->max);
-  if (leaf->max != 0 && bound != numbers.end() && change.want.as_integer() > bound->second)
+  const auto bound = numbers.find(leaf->number.max);
+  if (leaf->number.max != 0 && bound != numbers.end() && change.want.as_integer() > bound->second)
     return Error{ErrorKind::refused, asked(change) + ": " + port.name + " takes at most " +
-                                         std::to_string(bound->second) + shown_by(leaf->kind, port.name)};
+                                         std::to_string(bound->second) +
+                                         shown_by(leaf->number.kind, port.name)};
   return Done{};
 }
 
@@ -208,7 +211,7 @@ std::vector<Leaf> leaves(std::string_view port, Kind kind, const Facts& facts, c
   if (kind == Kind::features)
     for (const std::string& word : names.offloads) add(Path(kOffload, {port, word}));
   for (const NumberLeaf& one : kNumbers)
-    if (one.kind == kind) add(Path(one.row, {port, one.key}));
+    if (one.number.kind == kind) add(Path(one.row, {port, one.key}));
   return out;
 }
 
@@ -234,7 +237,7 @@ Value value_of(Path leaf, const Facts& facts, const Names& names) {
 std::vector<Incapable> lacking(const Link& port, Kind kind, const Facts& facts, const Names& names) {
   std::vector<Incapable> out;
   for (const NumberLeaf& one : kNumbers)
-    if (one.kind == kind && !number_value(one, std::get<ethtool::Numbers>(facts)))
+    if (one.number.kind == kind && !number_value(one, std::get<ethtool::Numbers>(facts)))
       out.push_back({one.row, {port.name, std::string(one.key)}, no_such(one, port)});
   if (kind == Kind::features)
     for (const std::string& word : names.offloads)
@@ -294,7 +297,7 @@ void put(const std::vector<const Change*>& changes, const Facts& facts, const Na
         const NumberLeaf* const leaf = number_leaf(one->path);
         const bool flag = want.kind() == Value::Kind::boolean;
         ethtool::put_number(
-            request, leaf->kind, leaf->attribute,
+            request, leaf->number.kind, leaf->number.attribute,
             flag ? std::uint32_t{want.as_boolean()} : static_cast<std::uint32_t>(want.as_integer()));
       }
     }
@@ -328,7 +331,7 @@ std::string native(const Change& change) {
     case kFec: option = "encoding"; break;
     case kOffload: option = change.path.key(1); break;
     default:
-      if (const NumberLeaf* const leaf = number_leaf(change.path)) option = leaf->option;
+      if (const NumberLeaf* const leaf = number_leaf(change.path)) option = leaf->number.option;
   }
   return "ethtool " + std::string(options_of(kind_of(id)).set) + " " + port + " " + option + " " +
          value_words(change.want);

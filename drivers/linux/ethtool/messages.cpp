@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <span>
 
 #include "drivers/linux/generic_netlink.hpp"
 
@@ -19,32 +18,12 @@ using netlink::Request;
 
 constexpr std::uint16_t kHeader = 1;  // ETHTOOL_A_*_HEADER, the first attribute of every message
 
-struct NumberAttribute {
-  std::uint16_t attribute;
-  std::size_t bytes;
-};
-constexpr NumberAttribute kRings[] = {{ETHTOOL_A_RINGS_RX_MAX, 4},
-                                      {ETHTOOL_A_RINGS_TX_MAX, 4},
-                                      {ETHTOOL_A_RINGS_RX, 4},
-                                      {ETHTOOL_A_RINGS_TX, 4}};
-constexpr NumberAttribute kChannels[] = {
-    {ETHTOOL_A_CHANNELS_RX_MAX, 4},       {ETHTOOL_A_CHANNELS_TX_MAX, 4},
-    {ETHTOOL_A_CHANNELS_COMBINED_MAX, 4}, {ETHTOOL_A_CHANNELS_RX_COUNT, 4},
-    {ETHTOOL_A_CHANNELS_TX_COUNT, 4},     {ETHTOOL_A_CHANNELS_COMBINED_COUNT, 4}};
-constexpr NumberAttribute kCoalescing[] = {
-    {ETHTOOL_A_COALESCE_RX_USECS, 4},        {ETHTOOL_A_COALESCE_RX_MAX_FRAMES, 4},
-    {ETHTOOL_A_COALESCE_TX_USECS, 4},        {ETHTOOL_A_COALESCE_TX_MAX_FRAMES, 4},
-    {ETHTOOL_A_COALESCE_USE_ADAPTIVE_RX, 1}, {ETHTOOL_A_COALESCE_USE_ADAPTIVE_TX, 1}};
-constexpr NumberAttribute kPause[] = {{ETHTOOL_A_PAUSE_RX, 1}, {ETHTOOL_A_PAUSE_TX, 1}};
-
-std::span<const NumberAttribute> numbers_of(Kind kind) {
-  switch (kind) {
-    case Kind::rings: return kRings;
-    case Kind::channels: return kChannels;
-    case Kind::coalescing: return kCoalescing;
-    case Kind::pause: return kPause;
-    default: return {};
-  }
+// Of a number or of its bound; null: of neither.
+const NumberAttribute* number_of(Kind kind, std::uint16_t attribute) {
+  for (const NumberAttribute& one : kNumberAttributes)
+    if (one.kind == kind && (one.attribute == attribute || (one.max != 0 && one.max == attribute)))
+      return &one;
+  return nullptr;
 }
 
 struct FecWord {
@@ -126,15 +105,14 @@ Result<PortFacts> decode_features(Bytes attributes) {
 }
 
 Result<PortFacts> decode_numbers(Kind kind, Bytes attributes) {
-  const auto known = numbers_of(kind);
   PortFacts out;
   Numbers numbers;
   Bytes header;
   AttributeWalk walk(attributes);
   for (netlink::Attribute one; walk.next(one);) {
     if (one.type == kHeader) header = one.payload;
-    const auto found = std::ranges::find(known, one.type, &NumberAttribute::attribute);
-    if (found == known.end()) continue;
+    const NumberAttribute* const found = number_of(kind, one.type);
+    if (found == nullptr) continue;
     if (one.payload.size() != found->bytes)
       return Error{ErrorKind::transient,
                    "netlink: a number of a " + std::string(facts_of(kind).words) + " reply has a wrong size"};
@@ -232,9 +210,8 @@ Request set_request(std::uint16_t family, Kind kind, std::uint32_t index) {
 }
 
 void put_number(Request& request, Kind kind, std::uint16_t attribute, std::uint32_t number) {
-  const auto known = numbers_of(kind);
-  const auto found = std::ranges::find(known, attribute, &NumberAttribute::attribute);
-  if (found != known.end() && found->bytes == 1)
+  const NumberAttribute* const found = number_of(kind, attribute);
+  if (found != nullptr && found->bytes == 1)
     request.put_number(attribute, static_cast<std::uint8_t>(number));
   else
     request.put_number(attribute, number);

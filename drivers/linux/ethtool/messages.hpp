@@ -46,6 +46,30 @@ struct Fec {
   std::optional<std::uint32_t> active;  // one of those bits; none: not told
 };
 
+// A number that is told and set, whatever its kind; others are skipped.
+struct NumberAttribute {
+  Kind kind = Kind::rings;
+  std::string_view option;  // of ethtool(8)
+  std::uint16_t attribute = 0;
+  std::uint16_t max = 0;  // the attribute that bounds it; 0: none does
+  std::size_t bytes = 4;  // of the number and its bound
+};
+inline constexpr NumberAttribute kNumberAttributes[] = {
+    {Kind::rings, "rx", ETHTOOL_A_RINGS_RX, ETHTOOL_A_RINGS_RX_MAX},
+    {Kind::rings, "tx", ETHTOOL_A_RINGS_TX, ETHTOOL_A_RINGS_TX_MAX},
+    {Kind::channels, "combined", ETHTOOL_A_CHANNELS_COMBINED_COUNT, ETHTOOL_A_CHANNELS_COMBINED_MAX},
+    {Kind::channels, "rx", ETHTOOL_A_CHANNELS_RX_COUNT, ETHTOOL_A_CHANNELS_RX_MAX},
+    {Kind::channels, "tx", ETHTOOL_A_CHANNELS_TX_COUNT, ETHTOOL_A_CHANNELS_TX_MAX},
+    {Kind::coalescing, "adaptive-rx", ETHTOOL_A_COALESCE_USE_ADAPTIVE_RX, 0, 1},
+    {Kind::coalescing, "adaptive-tx", ETHTOOL_A_COALESCE_USE_ADAPTIVE_TX, 0, 1},
+    {Kind::coalescing, "rx-usecs", ETHTOOL_A_COALESCE_RX_USECS},
+    {Kind::coalescing, "tx-usecs", ETHTOOL_A_COALESCE_TX_USECS},
+    {Kind::coalescing, "rx-frames", ETHTOOL_A_COALESCE_RX_MAX_FRAMES},
+    {Kind::coalescing, "tx-frames", ETHTOOL_A_COALESCE_TX_MAX_FRAMES},
+    {Kind::pause, "rx", ETHTOOL_A_PAUSE_RX, 0, 1},
+    {Kind::pause, "tx", ETHTOOL_A_PAUSE_TX, 0, 1},
+};
+
 // Rings, channels, coalescing, pause: numbers by their attribute. One that the port has not is not there.
 using Numbers = std::map<std::uint16_t, std::uint32_t>;
 
