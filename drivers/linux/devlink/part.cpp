@@ -140,8 +140,8 @@ std::vector<Incapable> DevlinkPart::incapable(const std::vector<Link>& links, co
   std::vector<Incapable> out;
   Devices devices;
   auto client = Client::open(call);
-  auto ports = client ? client->ports(call) : client.error();
-  if (ports) devices.ports = *std::move(ports);
+  const auto ports = client ? client->ports(call) : client.error();
+  if (ports) devices.ports = *ports;
   const std::set<RowId> unread = devlink_map::unreadable(
       [&](RowId row) { return ports ? devlink_map::read_row(row, *client, devices, call) : ports.error(); },
       out);
