@@ -68,6 +68,9 @@ Result<MqprioParameters> decode_mqprio(Bytes options) {
   if (whole->num_tc > TC_QOPT_MAX_QUEUE) return lie("an mqprio qdisc has more classes than there can be");
   MqprioParameters out;
   out.hardware = whole->hw != 0;
+  // The kernel takes the classes away where the port has no longer the queues of the first, and leaves the
+  // map as it was (net/core/dev.c: netif_setup_tc).
+  if (whole->num_tc == 0) return out;
   for (std::size_t at = 0; at < whole->num_tc; ++at)
     out.classes.push_back({whole->offset[at], whole->count[at]});
   std::copy_n(std::begin(whole->prio_tc_map), out.map.size(), out.map.begin());

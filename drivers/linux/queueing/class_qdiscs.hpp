@@ -30,7 +30,7 @@ struct MqprioParameters {
     std::uint16_t count = 0;
     bool operator==(const Queues&) const = default;
   };
-  std::vector<Queues> classes;
+  std::vector<Queues> classes;  // none: the kernel took them away with the port's queues
   PriorityMap map{};
   bool hardware = false;  // offloaded
   bool operator==(const MqprioParameters&) const = default;

@@ -112,6 +112,16 @@ TEST(QueueingMessages, QdiscsAreDecoded) {
   EXPECT_EQ((*mqprio)->mqprio, three_classes());
 }
 
+TEST(QueueingMessages, AnMqprioWhoseQueuesWentHasNoClasses) {
+  Buffer without = bytes_of(kMqprio);
+  ASSERT_EQ(without.at(36), std::byte{3});  // num_tc, the first of the options
+  without[36] = std::byte{0};
+  const auto mqprio = decode_qdisc(without);
+  ASSERT_TRUE(mqprio) << mqprio.error().text();
+  ASSERT_TRUE(*mqprio);
+  EXPECT_EQ((*mqprio)->mqprio, MqprioParameters{});
+}
+
 TEST(QueueingMessages, FiltersOfOurShapeAreDecoded) {
   EXPECT_EQ(filter_of(kAnyV4), (PriorityFilter{kPort, false, std::nullopt, 8, 1}));
   EXPECT_EQ(filter_of(kDscpV4), (PriorityFilter{kPort, false, 26, 0x11, 0x1B}));

@@ -296,6 +296,18 @@ TEST(QueueingOnMqprio, QueuesAreDividedEvenly) {
   EXPECT_FALSE(check(wanted, place_of(Carrier::mqprio)));
 }
 
+TEST(QueueingOnMqprio, OneThatLostItsClassesIsReplaced) {
+  const PortScheduler wanted = two_classes();
+  Tables tables;
+  make(tables, Carrier::mqprio, wanted);
+  const MqprioParameters made = *tables.have().root->mqprio;
+  tables.have().root->mqprio = MqprioParameters{};
+  EXPECT_TRUE(scheduler_of(tables.have()).classes.empty());
+  make(tables, Carrier::mqprio, wanted);
+  EXPECT_EQ(tables.have().root->mqprio, made);
+  EXPECT_EQ(make(tables, Carrier::mqprio, wanted), 0U);
+}
+
 TEST(QueueingWords, ThePreviewIsInTheWordsOfTc) {
   const auto words = [](Carrier carrier, const std::string& leaf, Value want) {
     return linux_map::native({*Path::parse("interface[rail0]/class[6]" + leaf), {}, want, 0}, carrier);
