@@ -1,10 +1,11 @@
 // The driver seam: four blocking calls, each tried once. What a device is, and how to change it.
 //
 // Promises asked of every driver (tests/contract holds them): observe never changes the device and says what
-// it could not read; apply does the changes in the order given and answers for each; what is not asked for is
-// left alone; a reply lost after a write is unknown_outcome; nothing is logged (notes travel in observations
-// and receipts). Retry, back-off, order, verification and locking belong to the engine. What is optional is
-// separate (Attached), so that this seam stays at four calls.
+// it could not read; apply does the changes in the order given, those first that would undo others, and
+// answers for each in its place; what is not asked for is left alone; a reply lost after a write is
+// unknown_outcome; nothing is logged (notes travel in observations and receipts). Retry, back-off, order,
+// verification and locking belong to the engine. What is optional is separate (Attached), so that this seam
+// stays at four calls.
 #pragma once
 
 #include <chrono>

@@ -162,6 +162,22 @@ TEST_F(DevlinkSpecs, AProfileConvergesInOneApplyAndStays) {
   EXPECT_EQ(rate_of(1), "1000");
 }
 
+TEST_F(DevlinkSpecs, WhatIsSetBesideAReloadOutlastsIt) {
+  const ChangeSet changes = {{*Path::parse("interface[eth0]/coalescing/time[rx]"), {}, Value::integer(50), 0},
+                             {*Path::parse("interface[eth0]/parameter[max_macs]"), {}, Value::text("64"), 0}};
+  const auto receipt = attached_.driver->apply(changes, Guard{}, soon());
+  ASSERT_TRUE(receipt) << receipt.error().text();
+  ASSERT_EQ(receipt->outcomes.size(), changes.size());
+  const auto seen = attached_.driver->observe(Scope{}, "", soon());
+  ASSERT_TRUE(seen) << seen.error().text();
+  for (std::size_t at = 0; at < changes.size(); ++at) {
+    const Receipt::Outcome& one = receipt->outcomes[at];
+    EXPECT_EQ(one.path, changes[at].path);
+    EXPECT_FALSE(one.error) << one.error->text();
+    EXPECT_EQ(seen->have.value(one.path), changes[at].want) << one.path.text();
+  }
+}
+
 TEST_F(DevlinkSpecs, APlanIsInWordsOfDevlink) {
   std::vector<std::string> words;
   for (const Step& step : planned().steps) {
