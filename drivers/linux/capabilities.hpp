@@ -1,6 +1,7 @@
 // What a namespace and its kernel can't carry of the rows that no part has, found out by asking the kernel.
 //
-// Promises: nothing is changed by asking; every entry carries the kernel's own answer. Refuses to guess.
+// Promises: nothing is changed by asking; every entry carries the kernel's own answer. Refuses to guess: what
+// got no answer is no entry.
 #pragma once
 
 #include <set>
@@ -25,6 +26,6 @@ std::vector<Incapable> not_given(Carrier carrier, const std::vector<std::string>
 // ECN is marked by RED, class by class, where the kernel has RED and the ports' schedulers are software, and
 // else by an eBPF program, port by port: why a row of ECN marking is not carried here. Empty: it is, or the
 // row is another.
-std::string why_no_marking(RowId row, bool software_rate, const Call& call);
+Result<std::string> why_no_marking(RowId row, bool software_rate, const Call& call);
 
 }  // namespace lockstep

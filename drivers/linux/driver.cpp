@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 
+#include "drivers/linux/apply_order.hpp"
 #include "drivers/linux/capabilities.hpp"
 #include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/lldp.hpp"
@@ -122,7 +123,8 @@ class LinuxDriver : public Driver, public Preview {
 
  private:
   Result<Done> admit(const Guard& guard, const Call& call);
-  void drop_foreign_schedulers(HostState& state, const Call& call) const;
+  void drop_foreign_schedulers(HostState& state, const Scope& scope, std::vector<Unread>& unread,
+                               const Call& call) const;
   void probe_parts(Traits& out, const Call& call) const;
   std::set<std::string> sysctls() const;
 
@@ -150,11 +152,13 @@ void LinuxDriver::probe_parts(Traits& out, const Call& call) const {
   const std::lock_guard lock(mutex_);
   mqprio_.clear();
   for (const Link& port : *ports) {
-    if (!carried.contains(port.index)) continue;
-    mqprio_.insert(port.name);
+    const auto found = carried.find(port.index);
+    if (found == carried.end()) continue;
     std::erase_if(out.incapable, [&](const Incapable& one) {
       return linux_map::is_class_row(one.row) && one.keys == std::vector{port.name};
     });
+    if (!found->second) continue;  // observe() and apply() tell
+    mqprio_.insert(port.name);
     const auto lacks = not_given(Carrier::mqprio, {port.name});
     out.incapable.insert(out.incapable.end(), lacks.begin(), lacks.end());
   }
@@ -190,11 +194,17 @@ Traits LinuxDriver::traits() const {
 }
 
 // Of ports with a speed of their own, only mqprio is Lockstep's.
-void LinuxDriver::drop_foreign_schedulers(HostState& state, const Call& call) const {
+void LinuxDriver::drop_foreign_schedulers(HostState& state, const Scope& scope, std::vector<Unread>& unread,
+                                          const Call& call) const {
   std::erase_if(state.queueing, [](const auto& port) { return !port.second.root->mqprio; });
   if (state.queueing.empty()) return;
   const MqprioPorts carried = mqprio_ports(state.network.links, target_.root, call);
-  std::erase_if(state.queueing, [&](const auto& port) { return !carried.contains(port.first); });
+  for (const Link& port : state.network.links) {
+    const auto found = carried.find(port.index);
+    if (found != carried.end() && found->second) continue;
+    if (state.queueing.erase(port.index) > 0 && found != carried.end())
+      linux_map::classes_unread(port.name, found->second.error(), scope, unread);
+  }
 }
 
 std::set<std::string> LinuxDriver::sysctls() const {
@@ -217,7 +227,7 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
     out.boot_id = boot_id();
     state.emplace(read_host(linux_map::wanted_for(scope), names, call));
     if (!*state) return;
-    if (!target_.software_rate) drop_foreign_schedulers(**state, call);
+    if (!target_.software_rate) drop_foreign_schedulers(**state, scope, out.unread, call);
     for (const auto& part : parts_) part->read(scope, (*state)->network.links, tree, out.unread, call);
   }));
   if (!*state) return wrap(target_.device, state->error());
@@ -263,7 +273,7 @@ class Application {
   void run() {
     auto session = Session::open(call_);
     if (!session) return fail_rest(session.error());
-    if (!target_.software_rate) mqprio_ = mqprio_ports(session->links(), target_.root, call_);
+    look_for_mqprio(*session);
     refuse_what_lacks(*session);
     for (std::size_t at = 0; at < changes_.size(); ++at) {
       if (done_[at]) continue;
@@ -281,11 +291,13 @@ class Application {
     }
   }
 
-  Receipt receipt(std::string ticket) {
+  // `places`: the changes' own, in the receipt.
+  Receipt receipt(std::string ticket, const std::vector<std::size_t>& places) {
     Receipt out;
     out.ticket = std::move(ticket);
+    out.outcomes.resize(changes_.size());
     for (std::size_t at = 0; at < changes_.size(); ++at)
-      out.outcomes.push_back({changes_[at].path, std::move(outcomes_[at])});
+      out.outcomes.at(places.at(at)) = {changes_[at].path, std::move(outcomes_[at])};
     return out;
   }
   void fail_rest(const Error& why) {
@@ -299,30 +311,54 @@ class Application {
     done_[at] = true;
   }
 
+  void look_for_mqprio(const Session& session) {
+    const bool classes =
+        std::ranges::any_of(changes_, [](auto& one) { return linux_map::is_class_row(one.path.row()); });
+    if (classes && !target_.software_rate) mqprio_ = mqprio_ports(session.links(), target_.root, call_);
+  }
+
   // What carries the traffic classes of the port that the change is of; none: a part, or nothing.
-  std::optional<SchedulerPlace> scheduler_of_port(Session& session, const Change& change) const {
-    if (!linux_map::is_scheduler_row(change.path.row())) return std::nullopt;
-    if (target_.software_rate) return SchedulerPlace{.carrier = software_carrier(call_)};
+  using Place = std::optional<SchedulerPlace>;
+  Result<Place> scheduler_of_port(Session& session, const Change& change) const {
+    if (!linux_map::is_scheduler_row(change.path.row())) return Place();
+    if (target_.software_rate) {
+      TRY(const Carrier carrier, software_carrier(call_));
+      return Place(SchedulerPlace{.carrier = carrier});
+    }
     const auto index = session.index_of(change.path.key(0));
     const auto found = index ? mqprio_.find(*index) : mqprio_.end();
-    if (found == mqprio_.end() || !linux_map::is_class_row(change.path.row())) return std::nullopt;
-    return SchedulerPlace{.carrier = Carrier::mqprio, .tx_queues = found->second};
+    if (found == mqprio_.end() || !linux_map::is_class_row(change.path.row())) return Place();
+    TRY(const unsigned queues, Result<unsigned>(found->second));
+    return Place(SchedulerPlace{.carrier = Carrier::mqprio, .tx_queues = queues});
+  }
+
+  // Empty: what the change is of can be carried here.
+  Result<std::string> why_lacking(Session& session, const Change& change) const {
+    const RowId row = change.path.row();
+    TRY(std::string why, why_no_marking(row, target_.software_rate, call_));
+    TRY(const Place place, scheduler_of_port(session, change));
+    return why.empty() && place ? why_not_given(row, place->carrier) : why;
   }
 
   // Before the rest, so that a port's scheduler is made without them.
   void refuse_what_lacks(Session& session) {
     for (std::size_t at = 0; at < changes_.size(); ++at) {
-      const RowId row = changes_[at].path.row();
-      std::string why = why_no_marking(row, target_.software_rate, call_);
-      const auto place = scheduler_of_port(session, changes_[at]);
-      if (why.empty() && place) why = why_not_given(row, place->carrier);
-      if (!why.empty()) finish(at, Error{ErrorKind::unsupported, changes_[at].path.text() + ": " + why});
+      const std::string leaf = changes_[at].path.text();
+      const auto why = why_lacking(session, changes_[at]);
+      if (!why)
+        finish(at, wrap(leaf + ": not attempted", why.error()));
+      else if (!why->empty())
+        finish(at, Error{ErrorKind::unsupported, leaf + ": " + *why});
     }
   }
 
   std::optional<Error> attempt(Session& session, std::size_t at) {
-    if (const auto place = scheduler_of_port(session, changes_[at]))
-      return attempt_scheduler(session, at, *place);
+    const auto place = scheduler_of_port(session, changes_[at]);
+    if (!place) {
+      finish(at, wrap(changes_[at].path.text() + ": not attempted", place.error()));
+      return place.error();
+    }
+    if (*place) return attempt_scheduler(session, at, **place);
     if (LinuxPart* const part = part_of(parts_, changes_[at])) return attempt_part(session, *part, at);
     std::optional<Error> error;
     const std::optional<std::string> sysctl = linux_map::sysctl_of(changes_[at]);
@@ -338,10 +374,12 @@ class Application {
   // The run of changes of one part that begins here. The answer is the worst one for whoever goes on.
   std::optional<Error> attempt_part(Session& session, LinuxPart& part, std::size_t first) {
     ChangeSet run;
-    for (std::size_t at = first; at < changes_.size() && part_of(parts_, changes_[at]) == &part &&
-                                 !done_[at] && !scheduler_of_port(session, changes_[at]);
-         ++at)
-      run.push_back(changes_[at]);
+    const auto is_the_parts = [&](std::size_t at) {
+      if (done_[at] || part_of(parts_, changes_[at]) != &part) return false;
+      const auto place = scheduler_of_port(session, changes_[at]);
+      return place && !*place;
+    };
+    for (std::size_t at = first; at < changes_.size() && is_the_parts(at); ++at) run.push_back(changes_[at]);
     const std::vector<std::optional<Error>> answers = part.apply(run, session.links(), call_);
     std::optional<Error> worst;
     for (std::size_t i = 0; i < run.size(); ++i) {
@@ -351,8 +389,10 @@ class Application {
     // A port that was reset is another to the kernel, with a number of its own.
     const bool reset = std::ranges::any_of(
         run, [](const Change& one) { return schema_row(one.path.row()).disruption == Disruption::reset; });
-    if (reset)
+    if (reset) {
       if (auto anew = Session::open(call_)) session = *std::move(anew);
+      look_for_mqprio(session);
+    }
     return worst;
   }
 
@@ -393,21 +433,29 @@ Result<Receipt> LinuxDriver::apply(const ChangeSet& changes, const Guard& guard,
     for (const Change& one : changes)
       if (auto name = linux_map::sysctl_of(one)) sysctls_.insert(*std::move(name));
   }
-  Application application(target_, part_of_, changes, call);
+  const std::vector<std::size_t> order = apply_order(changes);
+  ChangeSet ordered;
+  for (const std::size_t at : order) ordered.push_back(changes[at]);
+  Application application(target_, part_of_, ordered, call);
   TRY_DONE(in_namespace(target_.netns_path, [&] { application.run(); }));
-  return application.receipt(guard.ticket);
+  return application.receipt(guard.ticket, order);
 }
 
 std::vector<std::string> LinuxDriver::native(const ChangeSet& changes) const {
   Call call;
   call.deadline = std::chrono::steady_clock::now() + kProbe;
-  const Carrier software = target_.software_rate ? software_carrier(call) : Carrier::mqprio;
+  const auto carrier = target_.software_rate ? software_carrier(call) : Result<Carrier>(Carrier::mqprio);
   const std::lock_guard lock(mutex_);
   std::vector<std::string> out;
   for (const Change& one : changes) {
     const bool by_mqprio = linux_map::is_class_row(one.path.row()) && mqprio_.contains(one.path.key(0));
     const LinuxPart* const part = part_of(part_of_, one);
-    out.push_back(part != nullptr && !by_mqprio ? part->native(one) : linux_map::native(one, software));
+    if (part != nullptr && !by_mqprio)
+      out.push_back(part->native(one));
+    else if (carrier || !linux_map::is_class_row(one.path.row()))
+      out.push_back(linux_map::native(one, carrier ? *carrier : Carrier::htb));
+    else
+      out.push_back("# what carries the port's classes is not known: " + carrier.error().text());
   }
   return out;
 }

@@ -2,9 +2,10 @@
 //
 // Promises: a namespace is entered anew at each call, so one that was deleted and made again is met fresh; it
 // is read in a few dumps; changes are made one at a time, each acknowledged by the kernel, those of one
-// port's egress scheduler together (they are one qdisc). What was not asked for is left alone: foreign routes
-// and rules (ours carry protocol 76), addresses, qdiscs. Refuses: an older leader's epoch, a guard's revision
-// that has moved on (conflict), undo by the device (the kernel has none).
+// port's egress scheduler together (they are one qdisc), those that reset a port first (they make it anew).
+// What was not asked for is left alone: foreign routes and rules (ours carry protocol 76), addresses, qdiscs.
+// Refuses: an older leader's epoch, a guard's revision that has moved on (conflict), undo by the device (the
+// kernel has none).
 #pragma once
 
 #include <filesystem>

@@ -16,7 +16,8 @@ namespace {
 
 ErrorKind kind_of_entering(int code) {
   if (code == EPERM || code == EACCES) return ErrorKind::denied;
-  if (code == EMFILE || code == ENFILE || code == ENOMEM) return ErrorKind::transient;
+  // ENOSPC: there are as many namespaces as /proc/sys/user/max_net_namespaces lets there be.
+  if (code == EMFILE || code == ENFILE || code == ENOMEM || code == ENOSPC) return ErrorKind::transient;
   return ErrorKind::refused;
 }
 

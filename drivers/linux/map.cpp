@@ -386,6 +386,12 @@ bool is_scheduler_row(RowId id) {
 
 bool is_class_row(RowId id) { return id != kRate && is_scheduler_row(id); }
 
+void classes_unread(const std::string& port, const Error& why, const Scope& scope,
+                    std::vector<Unread>& unread) {
+  for (const RowId one : kScheduler)
+    if (is_class_row(one) && scope.wants(one)) unread.push_back(Unread{one, {port}, why});
+}
+
 Result<Done> overlay(const Change& change, PortScheduler& scheduler) {
   if (change.path.row() == kRate) {
     TRY(scheduler.rate, integer_or_none(change, kRateMax));

@@ -47,6 +47,8 @@ void lldp_leaves(const LldpdAnswer& answer, const NetworkState& network, const S
 bool is_scheduler_row(RowId row);
 // Those of its traffic classes; the other is its rate.
 bool is_class_row(RowId row);
+void classes_unread(const std::string& port, const Error& why, const Scope& scope,
+                    std::vector<Unread>& unread);
 Result<Done> overlay(const Change& change, PortScheduler& scheduler);
 
 // Any other change.

@@ -54,24 +54,25 @@ std::vector<Incapable> not_given(Carrier carrier, const std::vector<std::string>
   return out;
 }
 
-std::string why_no_marking(RowId row, bool software_rate, const Call& call) {
+Result<std::string> why_no_marking(RowId row, bool software_rate, const Call& call) {
   const bool by_class = std::find(std::begin(kEcnRows), std::end(kEcnRows), row) != std::end(kEcnRows);
-  if (!by_class && row != kEcnThreshold) return {};
-  if (by_class) return software_rate ? why_no_red(call) : std::string(kOwnQueues);
-  if (software_rate && why_no_red(call).empty()) return "RED marks here, each class by its own thresholds";
-  return marker_reason();
+  if (!by_class && row != kEcnThreshold) return std::string();
+  if (!software_rate) return by_class ? std::string(kOwnQueues) : marker_reason();
+  TRY(std::string no_red, why_no_red(call));
+  if (by_class) return no_red;
+  return no_red.empty() ? std::string("RED marks here, each class by its own thresholds") : marker_reason();
 }
 
 std::vector<Incapable> probe_capabilities(bool software_rate, const std::set<std::string>& sysctls,
                                           const Call& call) {
   std::vector<Incapable> out;
-  if (software_rate)
-    out = not_given(software_carrier(call), {});
-  else
+  if (!software_rate)
     out.push_back({kRate, {}, std::string(kOwnSpeed)});
+  else if (const auto carrier = software_carrier(call))
+    out = not_given(*carrier, {});
   for (const RowId one : {kEcnRows[0], kEcnRows[1], kEcnRows[2], kEcnThreshold})
-    if (std::string why = why_no_marking(one, software_rate, call); !why.empty())
-      out.push_back(Incapable{one, {}, std::move(why)});
+    if (const auto why = why_no_marking(one, software_rate, call); why && !why->empty())
+      out.push_back(Incapable{one, {}, *why});
   for (const std::string& name : sysctls) {
     auto value = read_sysctl(name);
     if (!value && value.error().kind == ErrorKind::unsupported)

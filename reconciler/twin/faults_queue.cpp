@@ -102,7 +102,8 @@ Result<FaultLines> break_slow_link(const FaultOrder& order) {
     TRY(PortScheduler scheduler, session.scheduler(link.name));
     const std::string was = scheduler.rate ? fmt::format("{} bit/s", *scheduler.rate) : "unshaped";
     scheduler.rate = rate.bits_per_second;
-    TRY_DONE(session.set_scheduler(link.name, scheduler, software_carrier(order.call)));
+    TRY(const Carrier carrier, software_carrier(order.call));
+    TRY_DONE(session.set_scheduler(link.name, scheduler, carrier));
     return FaultLines{
         fmt::format("egress rate of {} set to {} bit/s (was {})", link.name, rate.bits_per_second, was)};
   });

@@ -77,6 +77,40 @@ TEST_F(Mqprio, ClassesComeChangeAndGo) {
   EXPECT_TRUE(observed().have.of_row(row("interface[*]/class[*]")).empty());
 }
 
+TEST_F(Mqprio, ClassesThatWentWithTheQueuesAreMadeAgain) {
+  converge(kClasses);
+  run("ethtool -L rail0 tx 1");
+  run("ethtool -L rail0 tx 4");
+  const Observation seen = observed();
+  EXPECT_TRUE(seen.unread.empty()) << seen.unread.front().why.text();
+  EXPECT_TRUE(seen.have.of_row(row("interface[*]/class[*]")).empty());
+  converge(kClasses);
+}
+
+// In a process that has asked the kernel nothing yet, on a machine that has room for no namespace to ask in.
+int classes_told_though_unclear() {
+  const auto run = [](const char* line) { return std::system(line) == 0; };
+  if (!run("ip link add rail0 numtxqueues 4 numrxqueues 4 type veth peer name far0") ||
+      !run("tc qdisc add dev rail0 root handle 4c53: mqprio num_tc 2 map 0 1 queues 2@0 2@2 hw 0") ||
+      !run("echo 0 > /proc/sys/user/max_net_namespaces"))
+    return 1;
+  LinuxTarget target;
+  target.device = "gpu1";
+  target.software_rate = false;
+  const Attached attached = make_linux_driver(target);
+  const auto seen = attached.driver->observe(Scope{}, "", soon());
+  int out = seen ? 0 : 1;
+  for (const char* leaf : {"interface[rail0]/class[0]", "interface[rail0]/class[1]/priority"})
+    if (seen && !is_unread(seen->unread, path(leaf))) ++out;
+  if (seen && is_unread(seen->unread, path("interface[far0]/class[0]"))) ++out;
+  return run("echo 1000 > /proc/sys/user/max_net_namespaces") && run("ip link del rail0") ? out : 1;
+}
+
+TEST(UnclearMqprioDeathTest, ClassesAreUnread) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(std::exit(classes_told_though_unclear()), ::testing::ExitedWithCode(0), "");
+}
+
 TEST_F(Mqprio, EveryChoiceOfClassesReadsBack) {
   for (unsigned chosen = 0; chosen < 256; ++chosen) {
     Leaves wanted;

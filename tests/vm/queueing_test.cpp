@@ -66,7 +66,9 @@ Leaves slow(std::int64_t share0, std::int64_t share3) {
 class Ets : public EgressLab {
  protected:
   void SetUp() override {
-    ASSERT_EQ(software_carrier(soon()), Carrier::ets);
+    const auto carrier = software_carrier(soon());
+    ASSERT_TRUE(carrier) << carrier.error().text();
+    ASSERT_EQ(*carrier, Carrier::ets);
     EgressLab::SetUp();
   }
   static void tc(const std::string& line) {

@@ -28,13 +28,16 @@ class Question {
       : requests_(requests), harmless_(harmless) {}
 
   // Empty: the kernel can.
-  std::string why_not(const Call& call) {
+  Result<std::string> why_not(const Call& call) {
     const std::lock_guard lock(mutex_);
     if (known_) return *known_;
     std::optional<Result<std::string>> answer;
-    const auto entered = in_throwaway_namespace([&] { answer.emplace(ask(call)); });
-    if (!entered) return entered.error().text();
-    if (!*answer) return answer->error().text();
+    TRY_DONE(in_throwaway_namespace([&] { answer.emplace(ask(call)); }));
+    if (!*answer) {
+      // What was tried went with its namespace.
+      if (answer->error().kind == ErrorKind::unknown_outcome) answer->error().kind = ErrorKind::transient;
+      return answer->error();
+    }
     known_ = **answer;
     return *known_;
   }
@@ -45,8 +48,12 @@ class Question {
     std::vector<Request> requests = requests_();
     std::vector<Answer> answers;
     TRY_DONE(socket.change_all(requests, call, answers));
-    for (const Answer& one : answers)
-      if (one.code != 0 && one.code != harmless_) return to_error(one, "qdisc").what;
+    for (const Answer& one : answers) {
+      if (one.code == 0 || one.code == harmless_) continue;
+      Error error = to_error(one, "qdisc");
+      if (error.kind == ErrorKind::transient) return error;
+      return std::move(error.what);
+    }
     return std::string();
   }
 
@@ -90,12 +97,13 @@ unsigned tx_queues(const std::filesystem::path& root, const std::string& port) {
 
 }  // namespace
 
-Carrier software_carrier(const Call& call) {
+Result<Carrier> software_carrier(const Call& call) {
   static Question ets(&ets_requests);
-  return ets.why_not(call).empty() ? Carrier::ets : Carrier::htb;
+  TRY(const std::string why_not, ets.why_not(call));
+  return why_not.empty() ? Carrier::ets : Carrier::htb;
 }
 
-std::string why_no_red(const Call& call) {
+Result<std::string> why_no_red(const Call& call) {
   static Question red(&red_requests);
   return red.why_not(call);
 }
@@ -109,13 +117,19 @@ MqprioPorts mqprio_ports(const std::vector<Link>& ports, const std::filesystem::
   if (out.empty()) return out;
   // Loopback has one queue, which the kernel says only where it has mqprio.
   static Question mqprio(&mqprio_requests, EOPNOTSUPP);
-  if (!mqprio.why_not(call).empty()) return {};
+  const auto why_not = mqprio.why_not(call);
+  if (why_not && !why_not->empty()) return {};
   auto dcb = dcb::Ports::open(call);
-  if (!dcb) return {};
   for (const Link& port : ports) {
-    if (!out.contains(port.index)) continue;
-    const auto state = dcb->read(port, call);
-    if (!state || state->no_dcb.empty()) out.erase(port.index);
+    const auto found = out.find(port.index);
+    if (found == out.end()) continue;
+    const auto state = dcb ? dcb->read(port, call) : Result<dcb::PortState>(dcb.error());
+    if (!state)
+      found->second = state.error();
+    else if (state->no_dcb.empty())
+      out.erase(found);
+    else if (!why_not)
+      found->second = why_not.error();
   }
   return out;
 }

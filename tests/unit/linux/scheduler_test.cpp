@@ -15,8 +15,10 @@ class EgressScheduler : public Lab {
  protected:
   void SetUp() override {
     Lab::SetUp();
-    if (!IsSkipped() && software_carrier(within(std::chrono::seconds(5))) != Carrier::htb)
-      GTEST_SKIP() << "this kernel has ETS, which carries the classes here";
+    if (IsSkipped()) return;
+    const auto carrier = software_carrier(within(std::chrono::seconds(5)));
+    ASSERT_TRUE(carrier) << carrier.error().text();
+    if (*carrier != Carrier::htb) GTEST_SKIP() << "this kernel has ETS, which carries the classes here";
   }
   static constexpr int kPackets = 3;
   // UDP to a port where nobody listens: it leaves through the scheduler all the same.
