@@ -268,14 +268,22 @@ class Application {
     return out;
   }
 
-  // A cable of which one end did not take its part is as it was, at both ends.
+  // A cable of which one end did not take its part is as it was, at both ends. What worked before must work
+  // again before anything more is disturbed.
   void even_out(const Runner& runner) {
     const std::vector<Step> short_of = half_done(plan_, runner.results(), fleet_);
     if (short_of.empty() || runner.written().empty()) return;
+    settle(runner.written(), false);
     const std::vector<DeviceState> now = effects_.look_well(joined(runner.written(), short_of));
     const UnevenEnds uneven = uneven_ends(plan_, runner.results(), fleet_, now);
     report_.notes.insert(report_.notes.end(), uneven.notes.begin(), uneven.notes.end());
     if (uneven.take_back.empty()) return;
+    if (!report_.effects.empty()) {
+      report_.notes.push_back(
+          "not yet: " + report_.effects.front().device + " does not do again what it did before (" +
+          report_.effects.front().change.path.text() + "); a cable is left with ends that differ");
+      return;
+    }
     if (progress_.phase) progress_.phase("even out");
     const Reverse back =
         reverse(uneven.take_back, now, "both ends of a cable alike: of change " + changes_text());

@@ -184,10 +184,7 @@ void Runner::before_write(const Shared& work) {
     return give_up(work, "the ground has moved: " + path.text() + " is " + have.to_string() + ", and was " +
                              values.front().to_string() + " when this was planned; plan again");
   }
-  if (all_met) {
-    if (work->tries == 0) return confirm_met(work);
-    return keep(work);
-  }
+  if (all_met) return confirm_met(work);
   if (work->step->live) remember_effects(work);
   std::map<Path, Value> state;
   ChangeSet changes;
@@ -200,11 +197,13 @@ void Runner::before_write(const Shared& work) {
   write(work, std::move(changes));
 }
 
-// Another hand made it, or the look is older than the one that this was planned on: reads may lag.
+// Another hand made it, or a write that was not acknowledged did; or the look is older than the one that this
+// was planned on: reads may lag.
 void Runner::confirm_met(const Shared& work) {
   const std::chrono::milliseconds pause = options_.poll_min * (1 << work->met);
   if (++work->met < kLooksMax && !stop_.stop_requested() && !is_late(work, pause))
     return again(work, pause, &Runner::look_again);
+  if (work->tries > 0) return keep(work);
   finish(work, StepState::nothing_to_do, "found as wanted");
 }
 
@@ -229,6 +228,7 @@ void Runner::write(const Shared& work, ChangeSet changes) {
   ++work->tries;
   ++results_[work->step->id - 1].writes;
   work->looks = 0;
+  work->met = 0;
   work->refusal.reset();
   Guard guard{.ticket = work->ticket,
               .revision = work->blind ? std::string() : work->last.revision,
