@@ -452,12 +452,20 @@ static struct rtnl_link_ops nic_link = {
 
 static int __init nic_init(void)
 {
-	return rtnl_link_register(&nic_link);
+	int err = nic_buffers_init();
+
+	if (err)
+		return err;
+	err = rtnl_link_register(&nic_link);
+	if (err)
+		nic_buffers_exit();
+	return err;
 }
 
 static void __exit nic_exit(void)
 {
 	rtnl_link_unregister(&nic_link);
+	nic_buffers_exit();
 }
 
 module_init(nic_init);

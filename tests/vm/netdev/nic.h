@@ -33,6 +33,8 @@ struct nic {
 };
 
 bool nic_refuses(const char *what);
+int nic_buffers_init(void);
+void nic_buffers_exit(void);
 void nic_ethtool_setup(struct net_device *dev);
 void nic_ethtool_begin_as(struct net_device *dev, enum rules rules);
 netdev_features_t nic_fix_features(struct net_device *dev, netdev_features_t features);
