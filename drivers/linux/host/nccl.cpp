@@ -118,7 +118,7 @@ class Nccl final : public HostSetting {
 
   static std::vector<std::string> interfaces(const std::string& said,
                                              const std::vector<rdma::DeviceFacts>& devices) {
-    const std::vector<std::string> as_written{std::string(kHca) + "=" + said};
+    std::vector<std::string> as_written{std::string(kHca) + "=" + said};
     if (!said.starts_with('=')) return as_written;
     std::vector<std::string> out;
     std::istringstream words(said.substr(1));
