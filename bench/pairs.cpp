@@ -35,6 +35,17 @@ std::vector<Pair> rings(std::span<const Endpoint> endpoints) {
 
 }  // namespace
 
+Result<Done> check_rounds(std::span<const std::vector<Pair>> rounds, std::size_t endpoints) {
+  for (const auto& round : rounds)
+    for (const Pair& pair : round) {
+      if (pair.from >= endpoints || pair.to >= endpoints)
+        return Error{ErrorKind::invalid_spec, "the plan names an endpoint that is not there"};
+      if (pair.from == pair.to)
+        return Error{ErrorKind::invalid_spec, "the plan pairs an endpoint with itself"};
+    }
+  return Done{};
+}
+
 std::vector<Group> rail_groups(std::span<const Endpoint> endpoints) {
   std::vector<Group> groups;
   std::map<std::string, std::size_t> place;

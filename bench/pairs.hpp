@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "specs/language/validation_suite.hpp"
+#include "specs/model/result.hpp"
 
 namespace lockstep::bench {
 
@@ -34,6 +35,9 @@ struct Pair {
 
 std::vector<Pair> select_pairs(std::span<const Endpoint> endpoints, const PairChoice& choice,
                                std::uint64_t seed = 1);
+
+// `invalid_spec`: a pair names an endpoint that is not there, or one twice.
+Result<Done> check_rounds(std::span<const std::vector<Pair>> rounds, std::size_t endpoints);
 
 // One ring a rail, in the order of the endpoints; a rail with one rank has none. Without rails: one ring.
 struct Group {

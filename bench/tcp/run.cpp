@@ -22,12 +22,7 @@ bool carried(Workload workload) {
 
 Result<Done> check(const TcpPlan& plan, std::size_t endpoints) {
   const auto wrong = [](const char* what) { return Error{ErrorKind::invalid_spec, what, nullptr}; };
-  for (const auto& round : plan.rounds)
-    for (const Pair& pair : round) {
-      if (pair.from >= endpoints || pair.to >= endpoints)
-        return wrong("the plan names an endpoint that is not there");
-      if (pair.from == pair.to) return wrong("the plan pairs an endpoint with itself");
-    }
+  TRY_DONE(check_rounds(plan.rounds, endpoints));
   for (const auto& round : plan.group_rounds)
     for (const Group& group : round) {
       std::vector<std::size_t> ranks = group.ranks;

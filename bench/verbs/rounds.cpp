@@ -16,8 +16,8 @@ namespace {
 // machine without a CPU to spare, and what was not lost is then sent again.
 constexpr std::uint8_t patient = 17;
 // RC has no slow start: one signalled list, so that caches and neighbours are warm.
-constexpr std::uint32_t signal_every = 16;    // 1 MiB: a slow path still shows progress
-constexpr std::uint32_t depth = 64;           // 4 MiB in flight: 80 us at 400 Gb/s
+constexpr std::uint32_t signal_every = 16;  // 1 MiB: a slow path still shows progress
+constexpr std::uint32_t depth = 64;         // 4 MiB in flight: 80 us at 400 Gb/s
 constexpr std::uint64_t warm_up_trips = 50;
 
 int poll_ms(std::uint64_t until) {
@@ -107,12 +107,7 @@ class Rounds {
 
 Result<Done> check(const VerbsPlan& plan, std::size_t endpoints, std::size_t ends) {
   const auto wrong = [](const char* what) { return Error{ErrorKind::invalid_spec, what, nullptr}; };
-  for (const auto& round : plan.rounds)
-    for (const Pair& pair : round) {
-      if (pair.from >= endpoints || pair.to >= endpoints)
-        return wrong("the plan names an endpoint that is not there");
-      if (pair.from == pair.to) return wrong("the plan pairs an endpoint with itself");
-    }
+  TRY_DONE(check_rounds(plan.rounds, endpoints));
   if (ends != endpoints) return wrong("each endpoint needs its RDMA end");
   if (plan.repeats == 0) return wrong("a plan needs a repeat");
   return Done{};

@@ -272,18 +272,19 @@ class Application {
   // again before anything more is disturbed.
   void even_out(const Runner& runner) {
     const std::vector<Step> short_of = half_done(plan_, runner.results(), fleet_);
-    if (short_of.empty() || runner.written().empty()) return;
-    settle(runner.written(), false);
-    const std::vector<DeviceState> now = effects_.look_well(joined(runner.written(), short_of));
-    const UnevenEnds uneven = uneven_ends(plan_, runner.results(), fleet_, now);
-    report_.notes.insert(report_.notes.end(), uneven.notes.begin(), uneven.notes.end());
-    if (uneven.take_back.empty()) return;
-    if (!report_.effects.empty()) {
+    const std::vector<Step> written = runner.written();
+    if (short_of.empty() || written.empty()) return;
+    settle(written, false);
+    const std::vector<DeviceState> now = effects_.look_well(joined(written, short_of));
+    const UnevenEnds uneven = uneven_ends(short_of, written, fleet_, now);
+    if (!uneven.take_back.empty() && !report_.effects.empty()) {
       report_.notes.push_back(
           "not yet: " + report_.effects.front().device + " does not do again what it did before (" +
           report_.effects.front().change.path.text() + "); a cable is left with ends that differ");
       return;
     }
+    report_.notes.insert(report_.notes.end(), uneven.notes.begin(), uneven.notes.end());
+    if (uneven.take_back.empty()) return;
     if (progress_.phase) progress_.phase("even out");
     const Reverse back =
         reverse(uneven.take_back, now, "both ends of a cable alike: of change " + changes_text());

@@ -9,15 +9,14 @@
 namespace lockstep {
 namespace {
 
-constexpr bool is_of_both_ends(const Row& row) { return row.peer_order == PeerOrder::receiver_first; }
-
 // Refers to, or is committed with, a row that must agree: at most as many rounds as there are rows.
 constexpr std::array<bool, kSchema.size()> kMustAgree = [] {
   std::array<bool, kSchema.size()> out{};
   const auto joins = [](const Row& row, const Row& other) {
     return row.refers_to == other.pattern || (!row.commit.empty() && row.commit == other.commit);
   };
-  for (std::size_t i = 0; i < kSchema.size(); ++i) out[i] = is_of_both_ends(kSchema[i]);
+  for (std::size_t i = 0; i < kSchema.size(); ++i)
+    out[i] = kSchema[i].peer_order == PeerOrder::receiver_first;
   for (bool grew = true; grew;) {
     grew = false;
     for (std::size_t i = 0; i < kSchema.size(); ++i)
@@ -30,6 +29,10 @@ constexpr std::array<bool, kSchema.size()> kMustAgree = [] {
 std::optional<std::uint32_t> cable_of(const Step& step, const PlannedChange& change, const Wiring& wiring) {
   if (!must_agree(change.path.row()) || change.path.key_count() == 0) return std::nullopt;
   return wiring.cable_at(step.device, change.path.key(0));
+}
+
+std::string port_of(const Step& step, const PlannedChange& change) {
+  return step.device + ":" + std::string(change.path.key(0));
 }
 
 // By index: the steps that are not done for a failure. One that waits for a window or a person's word, or
@@ -69,18 +72,18 @@ std::vector<Step> half_done(const Plan& plan, const std::vector<StepResult>& res
   return out;
 }
 
-UnevenEnds uneven_ends(const Plan& plan, const std::vector<StepResult>& results, const Fleet& fleet,
-                       const std::vector<DeviceState>& now) {
+UnevenEnds uneven_ends(const std::vector<Step>& short_of, const std::vector<Step>& written,
+                       const Fleet& fleet, const std::vector<DeviceState>& now) {
   UnevenEnds out;
   std::map<std::uint32_t, std::string> uneven;  // by cable: the port that did not take its part
-  for (const Step& step : half_done(plan, results, fleet)) {
+  for (const Step& step : short_of) {
     const auto device = fleet.find(step.device);
     if (!device || *device >= now.size()) continue;
     const DeviceState& state = now[*device];
     for (const PlannedChange& change : step.changes) {
       const auto cable = cable_of(step, change, fleet.wiring());
       if (!cable || change.transient) continue;
-      const std::string port = step.device + ":" + std::string(change.path.key(0));
+      const std::string port = port_of(step, change);
       if (!state.reachable || is_unread(state.observation.unread, change.path))
         out.notes.push_back(port + " can't be read: the other end of its cable is left as it is");
       else if (!is_met(change.path, change.want, state.observation.have.value(change.path)))
@@ -88,16 +91,16 @@ UnevenEnds uneven_ends(const Plan& plan, const std::vector<StepResult>& results,
     }
   }
   std::map<std::string, std::string> taken;  // by port that was written: the one that it is taken back for
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].writes == 0) continue;
-    Step part = plan.steps[i];
-    std::erase_if(part.changes, [&](const PlannedChange& change) {
-      const auto cable = cable_of(part, change, fleet.wiring());
-      return !cable || !uneven.contains(*cable);
-    });
-    for (const PlannedChange& change : part.changes)
-      taken.emplace(part.device + ":" + std::string(change.path.key(0)),
-                    uneven.at(*cable_of(part, change, fleet.wiring())));
+  for (const Step& step : written) {
+    Step part = step;
+    part.changes.clear();
+    for (const PlannedChange& change : step.changes) {
+      const auto cable = cable_of(step, change, fleet.wiring());
+      const auto refuser = cable ? uneven.find(*cable) : uneven.end();
+      if (refuser == uneven.end()) continue;
+      taken.emplace(port_of(step, change), refuser->second);
+      part.changes.push_back(change);
+    }
     if (!part.changes.empty()) out.take_back.push_back(std::move(part));
   }
   for (const auto& [port, refuser] : taken)

@@ -23,11 +23,11 @@ struct UnevenEnds {
   std::vector<std::string> notes;
 };
 
-// `results`: of the plan's first steps. `now`: by the fleet's index, as seen after them.
-UnevenEnds uneven_ends(const Plan& plan, const std::vector<StepResult>& results, const Fleet& fleet,
-                       const std::vector<DeviceState>& now);
-
 // Steps that did not succeed and may have left a cable uneven; none: there is nothing to look at.
 std::vector<Step> half_done(const Plan& plan, const std::vector<StepResult>& results, const Fleet& fleet);
+
+// `short_of`: those. `written`: the steps that wrote. `now`: by the fleet's index, as seen after them.
+UnevenEnds uneven_ends(const std::vector<Step>& short_of, const std::vector<Step>& written,
+                       const Fleet& fleet, const std::vector<DeviceState>& now);
 
 }  // namespace lockstep

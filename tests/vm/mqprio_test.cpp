@@ -5,6 +5,7 @@
 
 #include "drivers/linux/capabilities.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/vm/apply_errors.hpp"
 #include "tests/vm/class_packets.hpp"
 #include "tests/vm/egress_lab.hpp"
 
@@ -49,13 +50,7 @@ class Mqprio : public ::testing::Test {
     return diff(intent, observed()).changes;
   }
   std::vector<Error> apply(const ChangeSet& changes) {
-    std::vector<Error> out;
-    const auto receipt = attached_.driver->apply(changes, Guard{}, soon());
-    EXPECT_TRUE(receipt) << receipt.error().text();
-    if (!receipt) return out;
-    for (const Receipt::Outcome& one : receipt->outcomes)
-      if (one.error) out.push_back(*one.error);
-    return out;
+    return apply_errors(*attached_.driver, changes, soon());
   }
   void converge(const Leaves& wanted) {
     for (const Error& error : apply(differing(wanted))) ADD_FAILURE() << error.text();

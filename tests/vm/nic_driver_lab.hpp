@@ -7,6 +7,7 @@
 #include "drivers/linux/driver.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/vm/apply_errors.hpp"
 #include "tests/vm/nic_lab.hpp"
 
 namespace lockstep {
@@ -44,15 +45,7 @@ class NicDriver : public NicLab {
     return diff(intent, observed()).changes;
   }
   // Every answer that is an error, in order.
-  std::vector<Error> apply(const ChangeSet& changes) {
-    std::vector<Error> out;
-    const auto receipt = driver().apply(changes, Guard{}, soon());
-    EXPECT_TRUE(receipt) << receipt.error().text();
-    if (!receipt) return out;
-    for (const Receipt::Outcome& one : receipt->outcomes)
-      if (one.error) out.push_back(*one.error);
-    return out;
-  }
+  std::vector<Error> apply(const ChangeSet& changes) { return apply_errors(driver(), changes, soon()); }
   void converge(const Leaves& wanted) {
     for (const Error& error : apply(differing(wanted))) ADD_FAILURE() << error.text();
     EXPECT_TRUE(differing(wanted).empty());

@@ -10,6 +10,7 @@
 #include "reconciler/report/bench_report.hpp"
 #include "specs/language/load.hpp"
 #include "tests/vm/port_faults.hpp"
+#include "tests/vm/roce_cluster.hpp"
 #include "tests/vm/rxe_lab.hpp"
 
 namespace lockstep {
@@ -17,7 +18,7 @@ namespace {
 
 // Host links are /31 and the leaf has the lower address: gpu1 is 10.0.0.1, endpoint 1 of the lab, and gpu2
 // 10.0.0.3, endpoint 3.
-constexpr const char* kCluster = R"(
+constexpr std::string_view kCluster = R"(
 apiVersion: lockstep.dev/v1alpha1
 kind: DeviceSet
 metadata: {name: first}
@@ -39,11 +40,6 @@ spec:
   interfaces: [{name: h3, platform: connectx-7, rdma: true, speed: 10Gbps}]
 ---
 apiVersion: lockstep.dev/v1alpha1
-kind: DeviceSet
-metadata: {name: leaves}
-spec: {names: leaf0, role: leaf, platform: spectrum-3, drivers: [linux, frr], connect: {local: true}}
----
-apiVersion: lockstep.dev/v1alpha1
 kind: Fabric
 metadata: {name: backend}
 spec:
@@ -56,17 +52,8 @@ spec:
   addressing: {hosts: 10.0.0.0/24, loopbacks: 10.255.0.0/24}
   roceProfile: lossless
 ---
-apiVersion: lockstep.dev/v1alpha1
-kind: RoceProfile
-metadata: {name: lossless}
-spec:
-  trust: dscp
-  congestionControl: dcqcn
-  classes:
-    - {name: rdma, dscp: [26], priority: 3, tc: 3, bandwidth: 60%, lossless: true, ecn: auto}
-    - {name: cnp, dscp: [48], priority: 6, tc: 6, scheduling: strict, maxRate: 5%}
-    - {name: default, dscp: [0], priority: 0, tc: 0, bandwidth: 40%}
----
+)";
+constexpr std::string_view kSuite = R"(---
 apiVersion: lockstep.dev/v1alpha1
 kind: ValidationSuite
 metadata: {name: backend-slo}
@@ -80,7 +67,12 @@ class RdmaSuites : public RxeLab {
 
   // `suite`: what is left of the ValidationSuite.
   void measure(const std::string& suite) {
-    loaded_ = load_text("cluster.yaml", kCluster + suite);
+    loaded_ = load_text("cluster.yaml", std::string(kCluster)
+                                                .append(kRoceLeaf)
+                                                .append(kRoceProfile)
+                                                .append("  congestionControl: dcqcn\n")
+                                                .append(kSuite) +
+                                            suite);
     for (const Diagnostic& one : loaded_.diagnostics) FAIL() << one.message;
     compiled_ = compile(loaded_.catalog);
     auto made = lockstep::measure({loaded_.catalog, compiled_, {}, {}, {}, "hash"}, {}, {}, {});

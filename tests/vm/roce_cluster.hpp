@@ -6,6 +6,25 @@
 
 namespace lockstep {
 
+inline constexpr std::string_view kRoceLeaf = R"(apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {name: leaves}
+spec: {names: leaf0, role: leaf, platform: spectrum-3, drivers: [linux, frr], connect: {local: true}}
+---
+)";
+
+// Lossless, without its end: further lines of the spec may follow, each indented by two.
+inline constexpr std::string_view kRoceProfile = R"(apiVersion: lockstep.dev/v1alpha1
+kind: RoceProfile
+metadata: {name: lossless}
+spec:
+  trust: dscp
+  classes:
+    - {name: rdma, dscp: [26], priority: 3, tc: 3, bandwidth: 60%, lossless: true, ecn: auto}
+    - {name: cnp, dscp: [48], priority: 6, tc: 6, scheduling: strict, maxRate: 5%}
+    - {name: default, dscp: [0], priority: 0, tc: 0, bandwidth: 40%}
+)";
+
 // `more`: further lines of the RoceProfile's spec, each indented by two.
 inline std::string roce_cluster(std::string_view port, std::string_view more) {
   std::string text = R"(
@@ -20,11 +39,6 @@ spec:
   interfaces: [{name: PORT, platform: connectx-7, rdma: true, speed: 400Gbps}]
 ---
 apiVersion: lockstep.dev/v1alpha1
-kind: DeviceSet
-metadata: {name: leaves}
-spec: {names: leaf0, role: leaf, platform: spectrum-3, drivers: [linux, frr], connect: {local: true}}
----
-apiVersion: lockstep.dev/v1alpha1
 kind: Fabric
 metadata: {name: backend}
 spec:
@@ -35,20 +49,11 @@ spec:
   addressing: {hosts: 10.64.0.0/16, loopbacks: 10.255.0.0/24}
   roceProfile: lossless
 ---
-apiVersion: lockstep.dev/v1alpha1
-kind: RoceProfile
-metadata: {name: lossless}
-spec:
-  trust: dscp
-  classes:
-    - {name: rdma, dscp: [26], priority: 3, tc: 3, bandwidth: 60%, lossless: true, ecn: auto}
-    - {name: cnp, dscp: [48], priority: 6, tc: 6, scheduling: strict, maxRate: 5%}
-    - {name: default, dscp: [0], priority: 0, tc: 0, bandwidth: 40%}
 )";
   constexpr std::string_view kPort = "PORT";
   for (std::size_t at = text.find(kPort); at != text.npos; at = text.find(kPort, at))
     text.replace(at, kPort.size(), port);
-  return text.append(more);
+  return text.append(kRoceLeaf).append(kRoceProfile).append(more);
 }
 
 }  // namespace lockstep

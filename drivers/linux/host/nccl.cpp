@@ -33,7 +33,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return out;
 }
 
-bool sets(const std::string& line, std::string_view variable) {
+bool sets(std::string_view line, std::string_view variable) {
   return line.starts_with(variable) && line.substr(variable.size()).starts_with('=');
 }
 
@@ -134,8 +134,7 @@ class Nccl final : public HostSetting {
   }
 
   Result<std::string> devices_of(const std::vector<std::string_view>& wanted, const Call& call) const {
-    if (wanted.size() == 1 && sets(std::string(wanted[0]), kHca))
-      return std::string(wanted[0].substr(kHca.size() + 1));
+    if (wanted.size() == 1 && sets(wanted[0], kHca)) return std::string(wanted[0].substr(kHca.size() + 1));
     TRY(const auto devices, rdma::read_rdma(files_, call));
     std::string out;
     for (const std::string_view interface : wanted) {
