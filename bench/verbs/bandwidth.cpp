@@ -17,8 +17,8 @@ constexpr std::uint32_t list_bytes = 65536;
 // One queue pair's side of a bandwidth run.
 struct Lane {
   SendWindow window;
-  std::uint64_t quota;  // messages; by duration: no bound
-  std::vector<std::uint64_t> posted_at;
+  std::uint64_t quota;                   // messages; by duration: no bound
+  std::vector<std::uint64_t> posted_at;  // ns, by place in the window; of signalled messages
 };
 
 class Sender {
@@ -64,6 +64,11 @@ class Sender {
     return false;
   }
 
+  bool time_is_up() const {
+    return !closed_ && workload_.iterations == 0 && counting_ &&
+           now_ns() - begin_ >= std::uint64_t{workload_.duration_ms} * 1'000'000;
+  }
+
   // Lists as long as `batch`, or what is left of the quota.
   bool post() {
     bool any = false;
@@ -73,15 +78,13 @@ class Sender {
           closed_ ? (lane.window.unsignalled_tail() ? 1 : 0) : lane.quota - lane.window.posted();
       const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(list_, left));
       if (count == 0 || lane.window.room() < count) continue;
-      const std::uint64_t now = now_ns();
-      if (!closed_ && workload_.iterations == 0 && counting_ &&
-          now - begin_ >= std::uint64_t{workload_.duration_ms} * 1'000'000) {
+      if (time_is_up()) {
         closed_ = true;  // from here on only what makes each lane's last message signalled
         return true;
       }
       for (std::uint32_t k = 0; k < count; ++k) {
         const SendWindow::Next next = lane.window.take(k + 1 == left);
-        lane.posted_at[next.message % workload_.depth] = now;
+        if (next.signalled) lane.posted_at[next.message % workload_.depth] = now_ns();
         requests_.add(i, next.message, next.signalled);
       }
       if (auto done = at_.queue->post_send(i, requests_.list()); !done)

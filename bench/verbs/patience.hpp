@@ -1,7 +1,8 @@
 // Patience: when a loop that polls has waited for long enough.
 //
 // Promises: costs a counter while polls come back empty, and a clock reading every 1,024 of them (5 to 50
-// us); looks at the deadline, the stall time and the interruption once a millisecond. Refuses: nothing.
+// us); looks at the deadline, the stall time and the interruption, which is a system call, every 10 ms.
+// Refuses: nothing.
 #pragma once
 
 #include <optional>
@@ -17,11 +18,11 @@ class Patience {
       : at_(at), stall_ns_(std::uint64_t{workload.stall_ms} * 1'000'000), since_(now_ns()), looked_(since_) {}
 
   void progress() { progressed_ = true; }
-  // True once a millisecond: the caller looks at what else may have come.
+  // True every 10 ms: the caller looks at what else may have come.
   bool time_to_look() {
     if (++polls_ % kPolls != 0) return false;
     const std::uint64_t now = now_ns();
-    if (now - looked_ < 1'000'000) return false;
+    if (now - looked_ < kLookEvery) return false;
     looked_ = now;
     if (progressed_) since_ = now;
     progressed_ = false;
@@ -44,6 +45,7 @@ class Patience {
 
  private:
   static constexpr std::uint64_t kPolls = 1024;
+  static constexpr std::uint64_t kLookEvery = 10'000'000;  // ns
   const Surroundings& at_;
   std::uint64_t stall_ns_;
   std::uint64_t since_;   // nothing has come since

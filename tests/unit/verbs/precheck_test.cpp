@@ -159,7 +159,10 @@ TEST_F(Precheck, MtuAndMemlockAreMeasuredAgainstTheWorkload) {
   EXPECT_TRUE(blocked(precheck(bad, Workload{})));
   bad = good_;
   bad.memlock = 65536;
-  EXPECT_EQ(texts(bad),
+  EXPECT_EQ(texts(bad), Texts{});
+  Workload large;
+  large.bytes = 262144;
+  EXPECT_EQ(texts(bad, large),
             Texts{"memlock: this process may lock 65536 bytes of memory (RLIMIT_MEMLOCK), the workload "
                   "needs 262144: raise the limit, or give CAP_IPC_LOCK"});
   Workload datagram;
