@@ -389,9 +389,12 @@ class Application {
     // A port that was reset is another to the kernel, with a number of its own.
     const bool reset = std::ranges::any_of(
         run, [](const Change& one) { return schema_row(one.path.row()).disruption == Disruption::reset; });
-    if (reset) {
-      if (auto anew = Session::open(call_)) session = *std::move(anew);
+    if (!reset) return worst;
+    if (auto anew = Session::open(call_)) {
+      session = *std::move(anew);
       look_for_mqprio(session);
+    } else {
+      fail_rest(wrap("not attempted: the ports can't be read after a reset", anew.error()));
     }
     return worst;
   }

@@ -81,7 +81,8 @@ Result<Answer> decode_answer(const Message& message) {
 
 ErrorKind kind_of_errno(int code) {
   switch (code) {
-    case EOPNOTSUPP: return ErrorKind::unsupported;
+    case EOPNOTSUPP:
+    case EPROTONOSUPPORT: return ErrorKind::unsupported;
     case EPERM:
     case EACCES: return ErrorKind::denied;
     case EAGAIN:

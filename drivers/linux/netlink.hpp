@@ -138,8 +138,8 @@ struct Answer {
 };
 // Decodes an NLMSG_ERROR payload (code, echoed request, extended acknowledgement).
 Result<Answer> decode_answer(const Message& message);
-// `what` names the thing asked for; the errno decides the kind: EOPNOTSUPP unsupported, EPERM and EACCES
-// denied, EAGAIN, EBUSY, EINTR, ENOBUFS and ENOMEM transient, everything else refused.
+// `what` names the thing asked for; the errno decides the kind: EOPNOTSUPP and EPROTONOSUPPORT unsupported,
+// EPERM and EACCES denied, EAGAIN, EBUSY, EINTR, ENOBUFS and ENOMEM transient, everything else refused.
 Error to_error(const Answer& answer, std::string_view what);
 ErrorKind kind_of_errno(int code);
 

@@ -1,5 +1,6 @@
 // RDMA by the linux driver on Soft-RoCE: from leaves to rdma_cm's configfs and back, drift made by another
 // hand, what is refused, and what is found. What is there is asked of the kernel, not of the driver.
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "drivers/linux/driver.hpp"
 #include "drivers/linux/rdma/counters.hpp"
 #include "drivers/linux/rdma/inventory.hpp"
+#include "drivers/linux/rdma/part.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/vm/rxe_lab.hpp"
 
@@ -125,6 +127,20 @@ TEST_F(RdmaDriver, WhatAPortLacksIsSaid) {
             std::string::npos);
   EXPECT_NE(apply("interface[lo]/roce-tos", Value::integer(106)).find("no RDMA device has this port"),
             std::string::npos);
+}
+
+TEST_F(RdmaDriver, WhatCouldNotBeAskedIsNotALack) {
+  const auto part = make_rdma_part({});
+  std::vector<Link> ports(1);
+  ports[0].name = "h1";
+  EXPECT_FALSE(part->incapable(ports, soon()).empty());
+  rlimit files{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+  const rlimit none{0, files.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto unasked = part->incapable(ports, soon());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
+  EXPECT_TRUE(unasked.empty()) << unasked.front().reason;
 }
 
 TEST_F(RdmaDriver, DevicesPortsAndGidsAreFound) {

@@ -44,7 +44,7 @@ Result<std::vector<Device>> read_devices_from(netlink::Socket& socket, const Cal
 Result<netlink::Socket> open_socket() {
   auto socket = netlink::Socket::open(NETLINK_RDMA);
   // EPROTONOSUPPORT: a kernel without RDMA, or whose module ib_core is not to be had.
-  if (!socket) return Error{ErrorKind::unsupported, "RDMA " + socket.error().text()};
+  if (!socket) return wrap("RDMA", socket.error());
   return socket;
 }
 

@@ -63,7 +63,7 @@ std::vector<Incapable> RdmaPart::incapable(const std::vector<Link>& links, const
   }
   const auto known = ports(call);
   if (!known) {
-    all({}, known.error().text());
+    if (known.error().kind == ErrorKind::unsupported) all({}, known.error().text());
     return out;
   }
   for (const Link& link : links) {
