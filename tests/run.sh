@@ -1,25 +1,51 @@
 #!/usr/bin/env bash
-# Passes the tests: installs what is missing, builds with ASan and UBSan, runs the fast suite. `tests/run.sh all` runs
-# the long one too: clang-tidy, the executor under TSan, and, on an optimised build, the twin end to end, 1,000 seeds of a
-# simulated cluster of 200 devices, more hostile specs, and tests under Debian's own kernel in an emulated machine.
+# run.sh [fast|vm|all]: passes the tests; installs what is missing. fast (the default) builds with ASan and UBSan and runs the
+# fast suite; vm runs the tests under Debian's own kernel in an emulated machine; all runs both and, besides, clang-tidy, the
+# executor under TSan, and, on an optimised build, the twin end to end, 1,000 seeds of a simulated cluster of 200 devices, and
+# more hostile specs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+case "$*" in
+  "" | fast | vm | all) suite=${1:-fast} ;;
+  *) echo "usage: tests/run.sh [fast|vm|all]" >&2; exit 2 ;;
+esac
 
-cmake/install-packages.sh test
-cmake --preset asan >/dev/null
-cmake --build --preset asan
-# Two at a time, of which at most one works on a real kernel and real daemons (RESOURCE_LOCK kernel).
-ctest --preset asan --parallel 2 --no-tests=error --label-regex fast
-if [ "${1:-fast}" = all ]; then
+fast() {
+  cmake --preset asan >/dev/null
+  cmake --build --preset asan
+  # Two at a time, of which at most one works on a real kernel and real daemons (RESOURCE_LOCK kernel).
+  ctest --preset asan --parallel 2 --no-tests=error --label-regex fast
+}
+
+under_tsan() {
   cmake --preset tsan >/dev/null
   cmake --build --preset tsan --target unit_runtime
   # TSan of g++ 12 can't place its shadow under the address randomisation of newer kernels (personality(2)).
   setarch "$(uname -m)" -R build/tsan/bin/unit_runtime
-  # What the compiler does not see, in what ships (.clang-tidy says which checks, and why not others).
-  # Its stderr counts warnings of headers that it does not show, thousands of lines: shown when it fails.
+}
+
+# What the compiler does not see, in what ships (.clang-tidy says which checks, and why not others).
+# Its stderr counts warnings of headers that it does not show, thousands of lines: shown when it fails.
+clang_tidy() {
   run-clang-tidy-16 -quiet -p build/asan "^$PWD/(specs|drivers|bench|reconciler|examples)/" \
     2>build/asan/clang-tidy.log || { cat build/asan/clang-tidy.log >&2; exit 1; }
+}
+
+# optimised LABELS TARGET...
+optimised() {
   cmake --preset bench >/dev/null
-  cmake --build --preset bench --target lockstep simulate twin_tests vm_tests unit_compile
-  ctest --preset bench --no-tests=error --label-regex 'long|vm'
-fi
+  cmake --build --preset bench --target "${@:2}"
+  ctest --preset bench --no-tests=error --label-regex "$1"
+}
+
+cmake/install-packages.sh test
+case $suite in
+  fast) fast ;;
+  vm) optimised vm vm_tests ;;
+  all)
+    fast
+    under_tsan
+    clang_tidy
+    optimised 'long|vm' lockstep simulate twin_tests vm_tests unit_compile
+    ;;
+esac
