@@ -1,8 +1,8 @@
 // A RoceProfile on a host whose NIC is our test netdev: from YAML to the port, and what the port can't have.
-#include "reconciler/engine/fleet.hpp"
 #include "specs/compile/compile.hpp"
 #include "specs/language/load.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/vm/compare_device.hpp"
 #include "tests/vm/dcb_driver_lab.hpp"
 #include "tests/vm/roce_cluster.hpp"
 
@@ -28,13 +28,7 @@ class DcbSpecs : public DcbDriver {
       if (is_of_dcb(leaf.path)) intent_.want.set(leaf.path, leaf.value, leaf.origin);
     for (const Claim& claim : all.claims)
       if (claim.collection == row("interface[*]/class[*]")) intent_.claims.push_back(claim);
-    const auto carriers = Carriers::of("gpu1", {driver().traits()});
-    EXPECT_TRUE(carriers) << carriers.error().text();
-    FleetDevice device;
-    device.name = "gpu1";
-    device.intent = &intent_;
-    device.drivers = {&attached_};
-    return compare(device, *carriers, {observed()}, {});
+    return compare_device("gpu1", intent_, attached_, soon());
   }
   static bool is_of_dcb(Path path) {
     const std::string text = path.text();

@@ -5,12 +5,12 @@
 #include "drivers/linux/devlink/client.hpp"
 #include "drivers/linux/discover.hpp"
 #include "drivers/linux/driver.hpp"
-#include "reconciler/engine/fleet.hpp"
 #include "reconciler/engine/plan.hpp"
 #include "specs/compile/compile.hpp"
 #include "specs/compile/wanted_by_name.hpp"
 #include "specs/language/load.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/vm/compare_device.hpp"
 #include "tests/vm/netdevsim_lab.hpp"
 
 namespace lockstep {
@@ -63,18 +63,7 @@ class DevlinkSpecs : public NetdevsimLab {
     target.named = wanted_by_name(intent_);
     attached_ = make_linux_driver(target);
   }
-  DeviceState compared() {
-    auto observed = attached_.driver->observe(Scope{}, "", soon());
-    EXPECT_TRUE(observed) << observed.error().text();
-    const auto carriers = Carriers::of("gpu1", {attached_.driver->traits()});
-    EXPECT_TRUE(carriers && observed);
-    for (const Unread& one : observed->unread) ADD_FAILURE() << one.why.text();
-    FleetDevice device;
-    device.name = "gpu1";
-    device.intent = &intent_;
-    device.drivers = {&attached_};
-    return compare(device, *carriers, {*std::move(observed)}, {});
-  }
+  DeviceState compared() { return compare_device("gpu1", intent_, attached_, soon()); }
   // "host.yaml:18 interface[eth0]/parameter[max_macs]: 32", one each, less the start that all have.
   std::vector<std::string> told(const ChangeSet& changes) const {
     std::vector<std::string> out;

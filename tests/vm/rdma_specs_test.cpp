@@ -8,10 +8,11 @@
 #include <set>
 
 #include "drivers/linux/driver.hpp"
-#include "reconciler/engine/fleet.hpp"
 #include "specs/compile/compile.hpp"
 #include "specs/language/load.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/vm/by_hand.hpp"
+#include "tests/vm/compare_device.hpp"
 #include "tests/vm/roce_cluster.hpp"
 #include "tests/vm/rxe_lab.hpp"
 
@@ -45,17 +46,7 @@ class RdmaSpecs : public RxeLab {
     target.device = "gpu1";
     attached_ = make_linux_driver(target);
   }
-  DeviceState compared() {
-    const auto carriers = Carriers::of("gpu1", {attached_.driver->traits()});
-    auto seen = attached_.driver->observe(Scope{}, "", soon());
-    EXPECT_TRUE(carriers && seen);
-    if (!carriers || !seen) return {};
-    FleetDevice device;
-    device.name = "gpu1";
-    device.intent = &intent_;
-    device.drivers = {&attached_};
-    return compare(device, *carriers, {*std::move(seen)}, {});
-  }
+  DeviceState compared() { return compare_device("gpu1", intent_, attached_, soon()); }
   void apply(const ChangeSet& changes) {
     const auto receipt = attached_.driver->apply(changes, Guard{}, soon());
     ASSERT_TRUE(receipt) << receipt.error().text();
@@ -87,6 +78,25 @@ TEST_F(RdmaSpecs, TheTosOfAProfileConvergesAndDriftIsNamedAndHealed) {
   apply(drift);
   EXPECT_TRUE(compared().difference.changes.empty());
   EXPECT_EQ(::rmdir(entry.c_str()), 0);
+}
+
+TEST_F(RdmaSpecs, ADeviceThatAnotherHandMadeAnewIsNamedAndHealed) {
+  apply(compared().difference.changes);
+  by_hand("rdma link delete rxe1");
+  const std::string tos = "interface[h1]/roce-tos";
+  const DeviceState gone = compared();
+  const auto lacking = std::ranges::find(gone.not_applied, tos, [](auto& one) { return one.path.text(); });
+  ASSERT_NE(lacking, gone.not_applied.end());
+  EXPECT_EQ(lacking->reason, "no RDMA device has this port");
+  EXPECT_EQ(compiled_.origins[lacking->origin].at.line, line_of("dscp: [26]"));
+  by_hand("rdma link add rxe1 type rxe netdev h1");
+  const ChangeSet drift = compared().difference.changes;
+  ASSERT_EQ(drift.size(), 1U);
+  EXPECT_EQ(drift[0].path.text(), tos);
+  EXPECT_EQ(drift[0].was, Value::integer(0));
+  EXPECT_EQ(compiled_.origins[drift[0].origin].at.line, line_of("dscp: [26]"));
+  apply(drift);
+  EXPECT_TRUE(compared().difference.changes.empty());
 }
 
 TEST_F(RdmaSpecs, WhatSoftRoceCannotHaveIsNamedAndIsNotDrift) {

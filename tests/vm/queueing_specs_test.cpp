@@ -1,0 +1,79 @@
+// A RoceProfile on a port whose speed is made by software: from YAML to the port's scheduler; drift by tc is
+// named with its spec line and healed.
+#include <algorithm>
+
+#include "specs/compile/compile.hpp"
+#include "specs/language/load.hpp"
+#include "specs/model/schema_rows.hpp"
+#include "tests/vm/by_hand.hpp"
+#include "tests/vm/compare_device.hpp"
+#include "tests/vm/egress_lab.hpp"
+#include "tests/vm/roce_cluster.hpp"
+
+namespace lockstep {
+namespace {
+
+const std::string kCluster = roce_cluster("rail0", "");
+constexpr std::string_view kPort = "interface[rail0]/";
+constexpr RowId kClass = row("interface[*]/class[*]");
+
+std::string at_line_of(std::string_view words) {
+  const std::string_view all = kCluster;
+  return std::to_string(1 + std::ranges::count(all.substr(0, all.find(words)), '\n')) + " ";
+}
+
+class QueueingSpecs : public EgressLab {
+ protected:
+  void SetUp() override {
+    EgressLab::SetUp();
+    const Loaded loaded = load_text("cluster.yaml", kCluster);
+    ASSERT_TRUE(loaded.diagnostics.empty());
+    compiled_ = compile(loaded.catalog, {.twin = TwinScale{}, .today = {}, .allocation = {}});
+    const Intent& all = compiled_.intents[compiled_.topology.find_device("gpu1")];
+    // Of the port's queueing alone: the rest of the host is not what is tested here.
+    for (const Leaf& leaf : all.want.leaves()) {
+      const std::string text = leaf.path.text();
+      if (text.starts_with(std::string(kPort) + "class[") || text == std::string(kPort) + "rate")
+        intent_.want.set(leaf.path, leaf.value, leaf.origin);
+    }
+    for (const Claim& claim : all.claims)
+      if (claim.collection == kClass) intent_.claims.push_back(claim);
+  }
+  ChangeSet differing() { return compare_device("gpu1", intent_, near_, soon()).difference.changes; }
+  // "LINE class[3]/dscp", one each.
+  std::vector<std::string> drift() {
+    std::vector<std::string> out;
+    for (const Change& one : differing())
+      out.push_back(std::to_string(compiled_.origins[one.origin].at.line) + " " +
+                    one.path.text().substr(kPort.size()));
+    return out;
+  }
+  void converge() {
+    apply(*near_.driver, differing());
+    EXPECT_EQ(drift(), std::vector<std::string>{});
+  }
+  static void tc(const std::string& words) {
+    EXPECT_TRUE(in_namespace("/run/netns/sender", [&] { by_hand("tc " + words); }));
+  }
+
+  Compiled compiled_;
+  Intent intent_;
+};
+
+TEST_F(QueueingSpecs, DriftByTcIsNamedWithItsLineAndHealed) {
+  converge();
+  const std::string rdma = at_line_of("{name: rdma, dscp");
+  const std::string cnp = at_line_of("{name: cnp, dscp");
+  tc("qdisc change dev rail0 root handle 4c53: tbf rate 50mbit burst 64kb limit 512kb");
+  EXPECT_EQ(drift(), std::vector<std::string>{at_line_of("cabling: [") + "rate"});
+  converge();
+  tc("class change dev rail0 classid 4c5c:2 ets quantum 3000");
+  EXPECT_EQ(drift(), std::vector<std::string>{rdma + "class[3]/share"});
+  converge();
+  tc("filter del dev rail0 egress pref 82");
+  EXPECT_EQ(drift(), (std::vector<std::string>{rdma + "class[3]/dscp", cnp + "class[6]/dscp"}));
+  converge();
+}
+
+}  // namespace
+}  // namespace lockstep
