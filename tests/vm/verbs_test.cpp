@@ -66,11 +66,11 @@ class Verbs : public RxeLab {
 
 TEST_F(Verbs, EveryOperationRunsAndItsBytesAreRight) {
   for (const char* operation : {"write", "read", "send"}) {
-    const Ran wide = run({{"operation", operation}, {"bytes", 65536}, {"iterations", 200}});
+    const Ran wide = run({{"operation", operation}, {"bytes", 16384}, {"iterations", 200}});
     expect_good(wide);
     EXPECT_EQ(wide.client["result"].value("completed", 0), 200);
     EXPECT_GT(wide.client["result"].value("bytesPerSecond", 0.0), 0);
-    EXPECT_EQ(wide.client["integrity"].value("checkedBytes", 0), 4 * 65536);
+    EXPECT_EQ(wide.client["integrity"].value("checkedBytes", 0), 4 * 16384);
     const Ran fast =
         run({{"operation", operation}, {"measure", "latency"}, {"bytes", 64}, {"iterations", 300}});
     expect_good(fast);
@@ -222,8 +222,8 @@ TEST_F(Verbs, AMemlockLimitIsNamedBeforeTheKernelRefuses) {
     ASSERT_EQ(getrlimit(RLIMIT_MEMLOCK, &before), 0);
     const rlimit low{65536, before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &low), 0);
-    const Ran checked = run({{"bytes", 65536}});
-    const Ran tried = run({{"bytes", 65536}}, {{"precheck", "skip"}});
+    const Ran checked = run({{"bytes", 131072}});
+    const Ran tried = run({{"bytes", 131072}}, {{"precheck", "skip"}});
     EXPECT_EQ(setrlimit(RLIMIT_MEMLOCK, &before), 0);
     EXPECT_EQ(checked.client.value("trouble", ""), "transport") << checked.client.dump();
     EXPECT_NE(error_of(checked).find("may lock 65536 bytes of memory"), std::string::npos)
