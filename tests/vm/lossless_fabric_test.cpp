@@ -3,7 +3,6 @@
 // with its spec line and healed; a NIC that refuses leaves its cable as it was, at both ends.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -114,10 +113,6 @@ class LosslessFabric : public ::testing::Test {
         out[item.path.text()] = item.origin.line;
     return out;
   }
-  std::uint32_t line_of(std::string_view words) const {
-    const std::string_view all = text_;
-    return 1 + static_cast<std::uint32_t>(std::ranges::count(all.substr(0, all.find(words)), '\n'));
-  }
   std::string read(const std::string& device, const std::string& leaf) {
     const auto path = Path::parse(leaf);
     EXPECT_TRUE(path) << leaf;
@@ -176,12 +171,13 @@ TEST_F(LosslessFabric, WhatAnotherHandDoesIsNamedWithItsLineAndHealed) {
   at("gpu1", "ethtool -G nic0 rx 512");
   at("gpu1", "ethtool -C nic0 rx-usecs 3");
   using Lines = std::map<std::string, std::uint32_t>;
-  EXPECT_EQ(drifted("gpu2"), (Lines{{"interface[nic0]/pfc", line_of("{name: rdma, dscp")}}));
-  EXPECT_EQ(drifted("leaf0"), (Lines{{"interface[swp1]/class[0]/dscp", line_of("{name: default, dscp")},
-                                     {"interface[swp1]/class[3]/dscp", line_of("{name: rdma, dscp")}}));
-  EXPECT_EQ(drifted("gpu1"), (Lines{{"interface[nic0]/coalescing/time[rx]", line_of("coalescing: {")},
-                                    {"interface[nic0]/mtu", line_of("mtu: {host: 9000")},
-                                    {"interface[nic0]/ring[rx]", line_of("rings: {")}}));
+  EXPECT_EQ(drifted("gpu2"), (Lines{{"interface[nic0]/pfc", line_of(text_, "{name: rdma, dscp")}}));
+  EXPECT_EQ(drifted("leaf0"),
+            (Lines{{"interface[swp1]/class[0]/dscp", line_of(text_, "{name: default, dscp")},
+                   {"interface[swp1]/class[3]/dscp", line_of(text_, "{name: rdma, dscp")}}));
+  EXPECT_EQ(drifted("gpu1"), (Lines{{"interface[nic0]/coalescing/time[rx]", line_of(text_, "coalescing: {")},
+                                    {"interface[nic0]/mtu", line_of(text_, "mtu: {host: 9000")},
+                                    {"interface[nic0]/ring[rx]", line_of(text_, "rings: {")}}));
   const ApplyReport healed = converge();
   EXPECT_EQ(healed.verdict, ApplyVerdict::kept) << told(healed);
   EXPECT_EQ(drift().count(DriftState::drifted), 0U);

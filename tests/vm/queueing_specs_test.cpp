@@ -1,7 +1,5 @@
 // A RoceProfile on a port whose speed is made by software: from YAML to the port's scheduler; drift by tc is
 // named with its spec line and healed.
-#include <algorithm>
-
 #include "specs/compile/compile.hpp"
 #include "specs/language/load.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -17,10 +15,7 @@ const std::string kCluster = roce_cluster("rail0", "");
 constexpr std::string_view kPort = "interface[rail0]/";
 constexpr RowId kClass = row("interface[*]/class[*]");
 
-std::string at_line_of(std::string_view words) {
-  const std::string_view all = kCluster;
-  return std::to_string(1 + std::ranges::count(all.substr(0, all.find(words)), '\n')) + " ";
-}
+std::string at_line_of(std::string_view words) { return std::to_string(line_of(kCluster, words)) + " "; }
 
 class QueueingSpecs : public EgressLab {
  protected:

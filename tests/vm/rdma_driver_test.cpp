@@ -1,6 +1,5 @@
 // RDMA by the linux driver on Soft-RoCE: from leaves to rdma_cm's configfs and back, drift made by another
 // hand, what is refused, and what is found. What is there is asked of the kernel, not of the driver.
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "drivers/linux/rdma/inventory.hpp"
 #include "drivers/linux/rdma/part.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/unit/linux/no_descriptors.hpp"
 #include "tests/vm/rxe_lab.hpp"
 
 namespace lockstep {
@@ -134,12 +134,8 @@ TEST_F(RdmaDriver, WhatCouldNotBeAskedIsNotALack) {
   std::vector<Link> ports(1);
   ports[0].name = "h1";
   EXPECT_FALSE(part->incapable(ports, soon()).empty());
-  rlimit files{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
-  const rlimit none{0, files.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const NoDescriptors none;
   const auto unasked = part->incapable(ports, soon());
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
   EXPECT_TRUE(unasked.empty()) << unasked.front().reason;
 }
 

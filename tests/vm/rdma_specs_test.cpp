@@ -22,12 +22,6 @@ namespace {
 const std::string kCluster = roce_cluster("h1", "  congestionControl: dcqcn\n");
 constexpr std::int64_t kTos = 26 << 2 | 2;  // with ECT(0), RFC 3168
 
-// Where the cluster's text has this.
-std::uint32_t line_of(std::string_view text) {
-  const std::string_view all = kCluster;
-  return 1 + static_cast<std::uint32_t>(std::ranges::count(all.substr(0, all.find(text)), '\n'));
-}
-
 Call soon() {
   return Call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30), .stop = {}};
 }
@@ -74,7 +68,7 @@ TEST_F(RdmaSpecs, TheTosOfAProfileConvergesAndDriftIsNamedAndHealed) {
   ASSERT_EQ(drift.size(), 1U);
   EXPECT_EQ(drift[0].path.text(), "interface[h1]/roce-tos");
   EXPECT_EQ(drift[0].was, Value::integer(0));
-  EXPECT_EQ(compiled_.origins[drift[0].origin].at.line, line_of("dscp: [26]"));
+  EXPECT_EQ(compiled_.origins[drift[0].origin].at.line, line_of(kCluster, "dscp: [26]"));
   apply(drift);
   EXPECT_TRUE(compared().difference.changes.empty());
   EXPECT_EQ(::rmdir(entry.c_str()), 0);
@@ -88,13 +82,13 @@ TEST_F(RdmaSpecs, ADeviceThatAnotherHandMadeAnewIsNamedAndHealed) {
   const auto lacking = std::ranges::find(gone.not_applied, tos, [](auto& one) { return one.path.text(); });
   ASSERT_NE(lacking, gone.not_applied.end());
   EXPECT_EQ(lacking->reason, "no RDMA device has this port");
-  EXPECT_EQ(compiled_.origins[lacking->origin].at.line, line_of("dscp: [26]"));
+  EXPECT_EQ(compiled_.origins[lacking->origin].at.line, line_of(kCluster, "dscp: [26]"));
   by_hand("rdma link add rxe1 type rxe netdev h1");
   const ChangeSet drift = compared().difference.changes;
   ASSERT_EQ(drift.size(), 1U);
   EXPECT_EQ(drift[0].path.text(), tos);
   EXPECT_EQ(drift[0].was, Value::integer(0));
-  EXPECT_EQ(compiled_.origins[drift[0].origin].at.line, line_of("dscp: [26]"));
+  EXPECT_EQ(compiled_.origins[drift[0].origin].at.line, line_of(kCluster, "dscp: [26]"));
   apply(drift);
   EXPECT_TRUE(compared().difference.changes.empty());
 }

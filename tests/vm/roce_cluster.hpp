@@ -1,6 +1,8 @@
 // Specs of two hosts with one RoCE port each under one leaf, as text.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -54,6 +56,11 @@ spec:
   for (std::size_t at = text.find(kPort); at != text.npos; at = text.find(kPort, at))
     text.replace(at, kPort.size(), port);
   return text.append(kRoceLeaf).append(kRoceProfile).append(more);
+}
+
+// Where the text has these words, from 1 on.
+inline std::uint32_t line_of(std::string_view text, std::string_view words) {
+  return 1 + static_cast<std::uint32_t>(std::ranges::count(text.substr(0, text.find(words)), '\n'));
 }
 
 }  // namespace lockstep

@@ -42,7 +42,7 @@ const Row kRows[] = {
     {"send_lat_8", {"ib_send_lat"}, "send", "RC", true, 8, 2000},
     {"send_lat_ud_8", {"ib_send_lat", "-c", "UD"}, "send", "UD", true, 8, 2000},
 };
-// Rounds are begun for so long: four rows in a machine that run.sh ends after 240 s.
+// Rounds are begun for so long: four rows in a machine that run.sh ends after 400 s.
 constexpr int kRowSeconds = 45;
 constexpr int kRunSeconds = 10;          // one of them, on a machine that has no CPU for it
 constexpr std::size_t kRoundsLeast = 6;  // fewer have no interval of 95 %: 2 / 2^5

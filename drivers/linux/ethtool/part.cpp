@@ -185,7 +185,8 @@ std::vector<Incapable> EthtoolPart::incapable(const std::vector<Link>& ports, co
   std::vector<Incapable> out;
   auto ethtool = Ethtool::open(call);
   if (!ethtool) {
-    for (const RowId row : ethtool_map::rows()) out.push_back({row, {}, ethtool.error().text()});
+    if (ethtool.error().kind == ErrorKind::unsupported)
+      for (const RowId row : ethtool_map::rows()) out.push_back({row, {}, ethtool.error().text()});
     return out;
   }
   const auto known = names(*ethtool, false, call);
