@@ -1,5 +1,6 @@
 // What carries a port's classes where the kernel can't be asked: nothing is guessed.
 #include <sched.h>
+#include <sys/wait.h>
 
 #include <fstream>
 #include <iostream>
@@ -27,6 +28,13 @@ bool enter_a_full_machine() {
   const std::string uid = std::to_string(::geteuid());
   return ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && write("/proc/self/uid_map", "0 " + uid + " 1") &&
          shell("ip link add rail0 numtxqueues 2 type veth peer name far0") == 0 && let_namespaces_be(0);
+}
+
+bool may_make_user_namespaces() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(::unshare(CLONE_NEWUSER) == 0 ? 0 : 1);
+  int status = 1;
+  return ::waitpid(child, &status, 0) == child && status == 0;
 }
 
 ChangeSet classes() {
@@ -77,6 +85,7 @@ class UnclearCarrier : public ::testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root: makes namespaces";
+    if (!may_make_user_namespaces()) GTEST_SKIP() << "no user namespaces here (unshare(2): none in a chroot)";
     ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   }
 };

@@ -73,6 +73,15 @@ class Lab : public ::testing::Test {
   std::string said(const std::string& tool, const std::string& rest) const {
     return shell_output(tool + " -n " + name_ + " " + rest);
   }
+  // Sets rail0 up and waits for the carrier of both ends: the kernel tells of it late (linkwatch), and until
+  // then an end drops without a word what is sent (its queues have the noop qdisc, dev_activate()).
+  void bring_up() const {
+    ASSERT_EQ(ip("link set rail0 up"), 0);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    for (const std::string& end : {name_ + " link show rail0", name_ + "p link show swp1"})
+      while (shell_output("ip -n " + end).find("state UP") == std::string::npos)
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << end << ": the carrier did not come";
+  }
   Driver& driver() { return *attached_.driver; }
 
   Observation observed() {

@@ -86,7 +86,7 @@ class LldpOnTheWire : public Lab {
   void SetUp() override {
     Lab::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    ASSERT_EQ(ip("link set rail0 up"), 0);
+    bring_up();
   }
 };
 

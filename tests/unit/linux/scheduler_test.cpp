@@ -164,7 +164,7 @@ TEST_F(EgressScheduler, PacketsGoToTheClassOfTheirDscp) {
   applies(kRoce);
   ASSERT_EQ(ip("address add 10.64.0.1/31 dev rail0"), 0);
   ASSERT_EQ(ip("address add 2001:db8::1/64 dev rail0 nodad"), 0);
-  ASSERT_EQ(ip("link set rail0 up"), 0);
+  bring_up();
   ASSERT_EQ(shell("ip -n " + name_ + "p address add 10.64.0.0/31 dev swp1"), 0);
   ASSERT_EQ(shell("ip -n " + name_ + "p address add 2001:db8::2/64 dev swp1 nodad"), 0);
   // Known neighbours: what is sent leaves at once.

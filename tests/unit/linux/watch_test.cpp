@@ -12,13 +12,11 @@ class Watch : public Lab {
   void SetUp() override {
     Lab::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    // What the kernel tells late, it tells before the watch begins: that the carrier came (linkwatch), and
-    // nothing of IPv6, whose duplicate address detection takes up to 2 s (RFC 4862, 5.4.2).
+    // What the kernel tells late, it tells before the watch begins: that the carrier came, and nothing of
+    // IPv6, whose duplicate address detection takes up to 2 s (RFC 4862, 5.4.2).
     ASSERT_EQ(shell("ip netns exec " + name_ + " sysctl -w net.ipv6.conf.all.disable_ipv6=1"), 0);
-    ASSERT_EQ(ip("link set rail0 up"), 0);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (said("ip", "link show rail0").find("state UP") == std::string::npos)
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the link did not come up";
+    bring_up();
+    if (HasFatalFailure()) return;
     auto opened = attached_.watch();
     ASSERT_TRUE(opened);
     watcher_ = *std::move(opened);
