@@ -25,10 +25,7 @@ Result<bool> confirmed(const ApplyCommandOptions& options, const std::string& qu
   if (options.yes) return true;
   if (isatty(STDIN_FILENO) == 0 || !console.is_text())
     return Error{ErrorKind::denied, "nobody is there to ask: pass --yes"};
-  console.print(question + " [y/N] ");
-  std::string answer;
-  for (int c = std::getchar(); c != EOF && c != '\n'; c = std::getchar()) answer += static_cast<char>(c);
-  return answer == "y" || answer == "yes";
+  return console.ask(question);
 }
 
 std::string step_line(const Step& step, const StepResult& result, const Terminal& terminal) {

@@ -139,6 +139,8 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster) {
   bool lldp = false;
   if (cluster.twin) {
     const Result<TwinReport> twin = status(cluster.id);
+    if (!twin && twin.error().kind != ErrorKind::refused)
+      return wrap("the twin of " + cluster.name + " can't be asked", twin.error());
     if (!twin || !twin->alive)
       return Error{ErrorKind::refused, "the twin of " + cluster.name + " is not up; `lockstep twin up " +
                                            cluster.folder + "` brings it up"};

@@ -1,11 +1,16 @@
 #include "reconciler/cli/console.hpp"
 
+#include <poll.h>
+#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "drivers/linux/wait.hpp"
 #include "specs/language/excerpt.hpp"
 
 namespace lockstep {
@@ -56,6 +61,20 @@ void Console::print_document(const nlohmann::json& document) const {
   }
   // A device may answer with bytes that are no UTF-8: they are replaced, never thrown over.
   print(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+Result<bool> Console::ask(const std::string& question) const {
+  print(question + " [y/N] ");
+  if (!wait_for(STDIN_FILENO, POLLIN, Call{.stop = stop, .wake_fd = stop_fd})) {
+    print("\n");
+    return Error{ErrorKind::cancelled, "interrupted at the question"};
+  }
+  // A terminal hands a whole line over (termios(3), canonical mode), or nothing at its end.
+  std::array<char, 256> room{};
+  const ssize_t got = ::read(STDIN_FILENO, room.data(), room.size());
+  std::string_view answer(room.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (answer.ends_with('\n')) answer.remove_suffix(1);
+  return answer == "y" || answer == "yes";
 }
 
 void Console::say(std::string_view line) const {

@@ -43,6 +43,8 @@ class Console {
   void print(std::string_view text) const;
   // One JSON document, as JSON or as YAML.
   void print_document(const nlohmann::json& document) const;
+  // Whether a person at the terminal (standard input) says y or yes; cancelled: the stop came first.
+  Result<bool> ask(const std::string& question) const;
   // A line that stays (a step done) and one that is overwritten by the next (a step under way).
   void say(std::string_view line) const;
   void say_passing(std::string_view line) const;

@@ -14,10 +14,15 @@ namespace {
 // The reconciler's own field beside those of command-line.md ("fields may be added").
 constexpr const char* kAim = "aim";
 
-// Written beside and renamed, so that a plan is there whole or not at all.
-Result<Done> replace_file(const std::string& file, const std::string& text) {
-  const std::string beside = file + ".new";
-  std::FILE* const out = std::fopen(beside.c_str(), "we");
+// A file is written beside and renamed, so that a plan is there whole or not at all. A device, a pipe or a
+// link is written to, and stays what it is.
+Result<Done> write_file(const std::string& file, const std::string& text) {
+  std::error_code ignored;  // of what can't be looked at: opening it tells the reason
+  const std::filesystem::file_type type = std::filesystem::symlink_status(file, ignored).type();
+  const bool replaces =
+      type == std::filesystem::file_type::regular || type == std::filesystem::file_type::not_found;
+  const std::string place = replaces ? file + ".new" : file;
+  std::FILE* const out = std::fopen(place.c_str(), "we");
   bool good = out != nullptr;
   int why = errno;
   if (out != nullptr) {
@@ -25,9 +30,9 @@ Result<Done> replace_file(const std::string& file, const std::string& text) {
     why = errno;
     std::fclose(out);
   }
-  if (good && std::rename(beside.c_str(), file.c_str()) == 0) return Done{};
+  if (good && (!replaces || std::rename(place.c_str(), file.c_str()) == 0)) return Done{};
   if (good) why = errno;
-  if (out != nullptr) std::remove(beside.c_str());
+  if (out != nullptr && replaces) std::remove(place.c_str());
   return Error{ErrorKind::refused,
                "can't write the plan to " + file + ": " + std::generic_category().message(why)};
 }
@@ -73,7 +78,7 @@ Result<Done> write_plan_file(const std::string& file, const Aim& aim, const Plan
     specs.push_back(absolute.empty() ? path : absolute.string());
   }
   document[kAim] = {{"specs", specs}, {"twin", aim.twin}, {"linkRate", aim.link_rate}};
-  return replace_file(file, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  return write_file(file, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace lockstep

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -133,6 +135,20 @@ TEST_F(PlanFileOfTwo, ThatDoesNotFitGivesTheReasonAndLeavesNothing) {
   EXPECT_EQ(written.error().text(), "can't write the plan to " + file + ": File too large");
   EXPECT_FALSE(std::filesystem::exists(file + ".new"));
   EXPECT_EQ(text(), before);
+}
+
+TEST_F(PlanFileOfTwo, GoesThroughALinkAndADeviceThatStayWhatTheyAre) {
+  const std::string link = folder + "/link.json";
+  std::filesystem::create_symlink("behind.json", link);
+  ASSERT_TRUE(write_plan_file(link, Aim{}, Plan{}));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_GT(std::filesystem::file_size(folder + "/behind.json"), 0U);
+  const std::string full = folder + "/full";
+  if (::mknod(full.c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0) GTEST_SKIP() << "needs root: makes a device";
+  const Result<Done> written = write_plan_file(full, Aim{}, Plan{});
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().text(), "can't write the plan to " + full + ": No space left on device");
+  EXPECT_TRUE(std::filesystem::is_character_file(full));
 }
 
 }  // namespace

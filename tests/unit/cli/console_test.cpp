@@ -1,0 +1,69 @@
+// The question at a terminal, on a pseudo-terminal in place of standard input.
+#include "reconciler/cli/console.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+
+namespace lockstep {
+namespace {
+
+class Question : public ::testing::Test {
+ protected:
+  Question() : person_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)), before_(::dup(STDIN_FILENO)) {
+    if (person_ < 0 || ::grantpt(person_) != 0 || ::unlockpt(person_) != 0)
+      throw std::runtime_error("no pseudo-terminal");
+    const int terminal = ::open(::ptsname(person_), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    ::dup2(terminal, STDIN_FILENO);
+    ::close(terminal);
+    console_.stop_fd = ::eventfd(0, EFD_CLOEXEC);
+  }
+  ~Question() override {
+    ::close(console_.stop_fd);
+    ::close(person_);
+    ::dup2(before_, STDIN_FILENO);
+    ::close(before_);
+  }
+  void types(std::string_view keys) const {
+    ASSERT_EQ(::write(person_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+  }
+  Result<bool> answer() const {
+    testing::internal::CaptureStdout();
+    auto out = console_.ask("apply this plan?");
+    EXPECT_TRUE(testing::internal::GetCapturedStdout().starts_with("apply this plan? [y/N] "));
+    return out;
+  }
+
+  int person_;
+  int before_;
+  Console console_;
+};
+
+TEST_F(Question, OnlyYesIsYes) {
+  for (const char* yes : {"y\n", "yes\n"}) {
+    types(yes);
+    const auto said = answer();
+    ASSERT_TRUE(said) << said.error().text();
+    EXPECT_TRUE(*said) << yes;
+  }
+  for (const char* no : {"\n", "n\n", "yeah\n", "\x04"}) {  // the last: the end of input (Ctrl-D)
+    types(no);
+    const auto said = answer();
+    ASSERT_TRUE(said) << said.error().text();
+    EXPECT_FALSE(*said) << no;
+  }
+}
+
+TEST_F(Question, AStopEndsItWithoutAnAnswer) {
+  ASSERT_EQ(::eventfd_write(console_.stop_fd, 1), 0);
+  const auto said = answer();
+  ASSERT_FALSE(said);
+  EXPECT_EQ(said.error().kind, ErrorKind::cancelled);
+}
+
+}  // namespace
+}  // namespace lockstep
