@@ -126,6 +126,17 @@ Result<Done> has_all_devices(const TwinRecord& running, const OpenedCluster& clu
                                         cluster.folder + "`"};
 }
 
+// A twin is reached by its namespaces, whatever its ports do.
+std::map<std::string, std::vector<std::string>> management_ports(const OpenedCluster& cluster) {
+  std::map<std::string, std::vector<std::string>> out;
+  if (cluster.twin) return out;
+  for (const Cluster& one : cluster.catalog.clusters)
+    if (one.management.said && one.management->interface.said)
+      for (const TopologyDevice& device : cluster.compiled.topology.devices)
+        out[device.name] = {*one.management->interface};
+  return out;
+}
+
 }  // namespace
 
 const Policy* AttachedFleet::policy_for(const FleetDevice& device) const {
@@ -161,6 +172,7 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster) {
   }
   Wiring wiring = wiring_of(topology);
   wiring.capacity_left = capacity_of(topology);
+  wiring.management_ports = management_ports(cluster);
   for (const RolloutPolicy& policy : cluster.catalog.rollout_policies)
     out.policies.push_back(policy_of(policy));
   out.policy_of_device = cluster.compiled.rollout;

@@ -27,5 +27,17 @@ TEST(AttachedFleet, RefusesTwoDevicesThatAreThisMachine) {
 
 TEST(AttachedFleet, OneDeviceMayBeThisMachine) { EXPECT_TRUE(attach_fleet(cluster_of(1))); }
 
+TEST(AttachedFleet, TheClustersManagementInterfaceIsTheLastPathToEachDevice) {
+  OpenedCluster cluster = cluster_of(1);
+  Cluster& said = cluster.catalog.clusters.emplace_back();
+  said.management.said = said.management.value.interface.said = true;
+  said.management.value.interface.value = "eth0";
+  const Result<AttachedFleet> attached = attach_fleet(cluster);
+  ASSERT_TRUE(attached) << attached.error().text();
+  const auto& ports = attached->fleet.wiring().management_ports;
+  ASSERT_TRUE(ports.contains("gpu1"));
+  EXPECT_EQ(ports.at("gpu1"), std::vector<std::string>{"eth0"});
+}
+
 }  // namespace
 }  // namespace lockstep
