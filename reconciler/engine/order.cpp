@@ -14,8 +14,9 @@ namespace {
 using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 // Where traffic flows now, as far as the device's own tree tells: members of collections whose removal would
-// disturb traffic (addresses, neighbours, routes) are what makes a port or a device carry any. Where none are
-// wanted (a port that only switches frames), the tree can't tell.
+// disturb traffic (addresses, neighbours, routes) are what makes a port or a device carry any: those that are
+// wanted, or, of a device that none are wanted of, those that are there and are nobody's here. Where there
+// are none (a port that only switches frames), the tree can't tell.
 struct Traffic {
   bool device = false;
   std::set<std::string_view> ports;  // first keys
@@ -36,6 +37,17 @@ Traffic traffic_of(const DeviceInput& device, const Columns& columns) {
       traffic.device = true;
       if (want.path.key_count() > 0) traffic.ports.insert(want.path.key(0));
     }
+  if (traffic.device_told) return traffic;
+  for (const RowId row : columns.traffic_collections()) {
+    const auto is_claimed = [row](const Claim& claim) { return claim.collection == row; };
+    if (std::ranges::any_of(device.intent->claims, is_claimed)) continue;
+    for (const Leaf& have : device.observation->have.of_row(row)) {
+      traffic.device = traffic.device_told = true;
+      if (have.path.key_count() == 0) continue;
+      traffic.ports.insert(have.path.key(0));
+      traffic.ports_told.insert(have.path.key(0));
+    }
+  }
   return traffic;
 }
 

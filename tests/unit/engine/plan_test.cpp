@@ -60,6 +60,20 @@ TEST(Plan, RemovesInReverse) {
             "  route[main:10.0.0.0/8]: via 10.0.0.0 dev swp1 -> (none)\n");
 }
 
+TEST(Plan, AForeignAddressTellsThatAPortCarriesTraffic) {
+  for (const bool there : {true, false}) {
+    Cluster cluster;
+    cluster.add("gpu1");
+    auto& device = *cluster.devices["gpu1"];
+    device.set(leaf("interface[eth0]/mtu"), number(1500));
+    if (there) device.set(leaf("interface[eth0]/address[192.0.2.2/24]"), Value::present());
+    cluster.want("gpu1", "interface[eth0]/mtu", number(576));
+    const Plan plan = cluster.plan();
+    ASSERT_EQ(plan.steps.size(), 1U);
+    EXPECT_EQ(plan.steps[0].live, there);
+  }
+}
+
 TEST(Plan, GrowsMtuOnSwitchesFirstAndShrinksItOnHostsFirst) {
   for (const bool grows : {true, false}) {
     Cluster cluster;
