@@ -27,27 +27,22 @@ struct Traffic {
 Traffic traffic_of(const DeviceInput& device, const Columns& columns) {
   Traffic traffic;
   if (device.intent == nullptr || device.observation == nullptr) return traffic;
+  const auto tell = [&traffic](Path path, bool is_there) {
+    traffic.device_told = true;
+    if (is_there) traffic.device = true;
+    if (path.key_count() == 0) return;
+    traffic.ports_told.insert(path.key(0));
+    if (is_there) traffic.ports.insert(path.key(0));
+  };
+  const Tree& there = device.observation->have;
   for (const RowId row : columns.traffic_collections())
-    for (const Leaf& want : device.intent->want.of_row(row)) {
-      traffic.device_told = true;
-      if (want.path.key_count() > 0) traffic.ports_told.insert(want.path.key(0));
+    for (const Leaf& want : device.intent->want.of_row(row))
       // What could not be read may well be there.
-      if (!device.observation->have.value(want.path) && !is_unread(device.observation->unread, want.path))
-        continue;
-      traffic.device = true;
-      if (want.path.key_count() > 0) traffic.ports.insert(want.path.key(0));
-    }
+      tell(want.path, there.value(want.path) || is_unread(device.observation->unread, want.path));
   if (traffic.device_told) return traffic;
-  for (const RowId row : columns.traffic_collections()) {
-    const auto is_claimed = [row](const Claim& claim) { return claim.collection == row; };
-    if (std::ranges::any_of(device.intent->claims, is_claimed)) continue;
-    for (const Leaf& have : device.observation->have.of_row(row)) {
-      traffic.device = traffic.device_told = true;
-      if (have.path.key_count() == 0) continue;
-      traffic.ports.insert(have.path.key(0));
-      traffic.ports_told.insert(have.path.key(0));
-    }
-  }
+  for (const RowId row : columns.traffic_collections())
+    for (const Leaf& have : there.of_row(row))
+      if (claim_of(*device.intent, have.path) == nullptr) tell(have.path, true);
   return traffic;
 }
 
