@@ -28,10 +28,12 @@ Json measurement_json(const bench::Measurement& one) {
     out["ranks"] = one.ranks;
     out["bytesPerRank"] = one.bytes;
   }
-  if (one.ok())
+  if (one.ok()) {
     out["value"] = one.value;
-  else
+  } else {
     out["error"] = one.error;
+    out["trouble"] = to_string(one.trouble);
+  }
   for (const Statistic statistic : {Statistic::p5, Statistic::p99})
     if (const auto figure = bench::figure(one.seen, statistic); figure.value)
       out[std::string(to_string(statistic))] = *figure.value;

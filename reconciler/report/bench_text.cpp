@@ -35,7 +35,11 @@ std::string ideal_text(const Measurement& one) {
   return balanced == hashed ? balanced : hashed + " .. " + balanced;
 }
 
+// Stopped before it ran, or before it was through: nothing is said of what it would have measured.
+bool not_run(const Measurement& one) { return one.trouble == bench::Trouble::cancelled; }
+
 std::string remark_text(const Measurement& one) {
+  if (not_run(one)) return "not run: " + one.error;
   if (!one.ok()) return one.error;
   if (one.cpu_limited) return "cpu-limited: " + one.cpu_reason;
   return one.note;
@@ -46,10 +50,12 @@ constexpr std::size_t kRowsMax = 8;
 
 // What kept every single measurement from being taken, where it is one and the same thing.
 std::string shared_trouble(const BenchmarkOutcome& outcome) {
-  for (const Measurement& one : outcome.measurements)
-    if (one.trouble != bench::Trouble::transport || one.error != outcome.measurements.front().error)
-      return "";
-  return outcome.measurements.empty() ? "" : outcome.measurements.front().error;
+  const auto as_first = [&outcome](const Measurement& one) {
+    return (one.trouble == bench::Trouble::transport || not_run(one)) &&
+           remark_text(one) == remark_text(outcome.measurements.front());
+  };
+  if (!std::all_of(outcome.measurements.begin(), outcome.measurements.end(), as_first)) return "";
+  return outcome.measurements.empty() ? "" : remark_text(outcome.measurements.front());
 }
 
 std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
@@ -59,6 +65,7 @@ std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& t
   for (const Measurement& one : outcome.measurements) sorted.push_back(&one);
   const bool low_is_good = !sorted.empty() && unit_of(sorted.front()->metric) != Bound::Unit::rate;
   std::stable_sort(sorted.begin(), sorted.end(), [low_is_good](const Measurement* a, const Measurement* b) {
+    if (not_run(*a) != not_run(*b)) return not_run(*b);
     if (a->ok() != b->ok()) return !a->ok();
     return low_is_good ? a->value > b->value : a->value < b->value;
   });
@@ -79,7 +86,7 @@ std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& t
                figure_text(one.seen, Statistic::p5, one.metric),
                figure_text(one.seen, Statistic::p99, one.metric), figure_text(one.nominal, one.metric),
                ideal_text(one), one.accepted ? figure_text(*one.accepted, Statistic::median, one.metric) : "",
-               terminal.paint(one.ok() ? Ink::yellow : Ink::red, remark_text(one))});
+               terminal.paint(one.ok() || not_run(one) ? Ink::yellow : Ink::red, remark_text(one))});
   }
   std::string out = table.render(terminal, "    ");
   if (shown < sorted.size())
@@ -114,6 +121,20 @@ std::string counters_text(const BenchmarkOutcome& outcome, const Terminal& termi
   return out;
 }
 
+// As the judge has it: only what path or result are to blame for has failed.
+HeatCell::State heat_of(const Measurement& one) {
+  switch (one.trouble) {
+    case bench::Trouble::path:
+    case bench::Trouble::wrong: return HeatCell::State::failed;
+    case bench::Trouble::transport:
+    case bench::Trouble::cancelled: return HeatCell::State::not_measured;
+    case bench::Trouble::tool: return HeatCell::State::unknown;
+    case bench::Trouble::none: break;
+  }
+  if (one.cpu_limited) return HeatCell::State::unknown;
+  return one.nominal ? HeatCell::State::measured : HeatCell::State::not_measured;
+}
+
 std::string heat_map_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
   HeatMap map;
   std::map<std::string, std::size_t> index;
@@ -129,10 +150,7 @@ std::string heat_map_text(const BenchmarkOutcome& outcome, const Terminal& termi
   map.cells.assign(map.names.size(), std::vector<HeatCell>(map.names.size()));
   for (const Measurement& one : outcome.measurements) {
     HeatCell& cell = map.cells[index[one.from]][index[one.to]];
-    cell.state = !one.ok()         ? HeatCell::State::failed
-                 : one.cpu_limited ? HeatCell::State::unknown
-                 : !one.nominal    ? HeatCell::State::not_measured
-                                   : HeatCell::State::measured;
+    cell.state = heat_of(one);
     if (one.nominal) cell.share = one.value / *one.nominal;
   }
   std::string out;

@@ -1,7 +1,8 @@
 // A matrix of pairs in the terminal: rows send, columns receive, each cell a percentage of nominal.
 //
-// Colour says how near to nominal; without colour the figures say the same. A pair that was not measured is a
-// dot, one that failed a cross, one whose endpoints were bound by their CPU a question mark.
+// Colour says how near to nominal; without colour the figures say the same. A pair that was not measured (it
+// is in no plan, or the run was stopped before it) is a dot, one that failed a cross, one whose probe failed
+// or was bound by its CPU a question mark.
 #pragma once
 
 #include <optional>

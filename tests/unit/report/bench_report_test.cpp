@@ -64,5 +64,43 @@ TEST_F(BenchReport, JsonHasTheCountersOfEachMeasurement) {
                                                 {"side", "victim"}}}));
 }
 
+class StoppedBench : public BenchReport {
+ protected:
+  StoppedBench() : pairs_(outcomes_[0].benchmarks[0].measurements) { stop(pairs_[1]); }
+  static void stop(bench::Measurement& one) {
+    one.trouble = bench::Trouble::cancelled;
+    one.error = "stopped";
+    one.value = 0;
+  }
+
+  std::vector<bench::Measurement>& pairs_;
+};
+
+TEST_F(StoppedBench, APairThatWasNotRunHasNotFailed) {
+  const std::string text = bench_text(outcomes_, Terminal{});
+  EXPECT_NE(text.find("not run: stopped"), std::string::npos) << text;
+  EXPECT_NE(text.find("gpu2:rail0   2   ·   ·"), std::string::npos) << text;
+  EXPECT_EQ(text.find("failed"), std::string::npos) << text;
+  EXPECT_LT(text.find("gpu1:rail0 -> gpu2:rail0"), text.find("gpu2:rail0 -> gpu1:rail0"))
+      << "what was not run comes last\n"
+      << text;
+
+  const nlohmann::json measured = bench_json(outcomes_, "sha256:0")["benchmarks"][0]["measurements"];
+  EXPECT_FALSE(measured[0].contains("trouble"));
+  EXPECT_EQ(measured[1].value("trouble", ""), "cancelled");
+}
+
+TEST_F(StoppedBench, OneOfWhichNoPairWasRunSaysSoInALine) {
+  stop(pairs_[0]);
+  const std::string text = bench_text(outcomes_, Terminal{});
+  EXPECT_NE(text.find("    not run: stopped\n"), std::string::npos) << text;
+}
+
+TEST_F(StoppedBench, ABrokenPathHasFailed) {
+  pairs_[1].trouble = bench::Trouble::path;
+  const std::string text = bench_text(outcomes_, Terminal{});
+  EXPECT_NE(text.find("gpu2:rail0   2   ×   ·"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace lockstep
