@@ -151,7 +151,9 @@ std::string who_applies() {
 Result<Done> accept(const ApplyReport& report, const Plan& plan, const Gates& gates,
                     const LoopSession& session, const std::vector<WrittenLeaf>& left, Journal& journal) {
   if (report.verdict != ApplyVerdict::kept && report.verdict != ApplyVerdict::waits) return Done{};
-  if (report.gate && report.gate->verdict == GateVerdict::pass)
+  const bool gate_held = report.gate && (report.gate->verdict == GateVerdict::pass ||
+                                         report.gate->verdict == GateVerdict::not_run);
+  if (gate_held)
     for (const std::vector<SuiteOutcome>& measured : gates)
       if (verdict_of(measured) == bench::Verdict::pass) TRY_DONE(accept_baselines(journal, measured));
   TRY_DONE(remember_intents(session, plan, report, journal));
@@ -185,6 +187,19 @@ int carry_out(LoopSession& session, const Plan& plan, std::vector<OwedChange> ow
   else
     console.print_document(report_json(report, plan, gates, config_hash(session.cluster().compiled)));
   return report.exit_code();
+}
+
+// What was asked for beside a plan file and is for `lockstep plan` to answer: the file says what is done, and
+// to what. Empty: nothing.
+std::string not_of_a_plan_file(const ApplyCommandOptions& asked, const Aim& planned) {
+  const std::string& file = asked.aim.specs.front();
+  if (!asked.only.empty())
+    return file + " is carried out whole: `lockstep plan --only " + asked.only +
+           " --out FILE` narrows a plan";
+  if (asked.aim.renumber) return file + " has its numbers: --renumber is for `lockstep plan`";
+  if (asked.aim.twin && !planned.twin)
+    return file + " was not planned for a twin: --twin is for `lockstep plan`";
+  return "";
 }
 
 // The steps of a plan from a file that may still run; those that may not are told.
@@ -231,6 +246,8 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
     Result<PlanFile> read = read_plan_file(options.aim.specs.front());
     if (!read) return console.fail(read.error());
     file = *std::move(read);
+    if (const std::string mistake = not_of_a_plan_file(options, file->aim); !mistake.empty())
+      return console.fail_usage(mistake);
     options.aim = file->aim;
   }
   // Both outlive the session's executor: a measurement that was given up on still reads them.

@@ -53,7 +53,8 @@ int run_bench(const BenchOptions& options, const Console& console) {
     if (Result<Done> done = accept_baselines(**journal, *outcomes); !done) return console.fail(done.error());
     console.say("accepted as the new baseline");
   }
-  return exit_code(verdict, options.strict);
+  // What was stopped is shown as far as it went; it is no answer to whether all SLOs hold.
+  return console.stop.stop_requested() ? kExitError : exit_code(verdict, options.strict);
 }
 
 }  // namespace lockstep

@@ -65,14 +65,19 @@ void Console::print_document(const nlohmann::json& document) const {
 
 Result<bool> Console::ask(const std::string& question) const {
   print(question + " [y/N] ");
-  if (!wait_for(STDIN_FILENO, POLLIN, Call{.stop = stop, .wake_fd = stop_fd})) {
+  if (Result<Done> answered = wait_for(STDIN_FILENO, POLLIN, Call{.stop = stop, .wake_fd = stop_fd});
+      !answered) {
     print("\n");
-    return Error{ErrorKind::cancelled, "interrupted at the question"};
+    if (answered.error().kind == ErrorKind::cancelled)
+      return Error{ErrorKind::cancelled, "interrupted at the question"};
+    return wrap("can't wait for the answer", std::move(answered.error()));
   }
   // A terminal hands a whole line over (termios(3), canonical mode), or nothing at its end.
   std::array<char, 256> room{};
   const ssize_t got = ::read(STDIN_FILENO, room.data(), room.size());
-  std::string_view answer(room.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (got < 0)
+    return Error{ErrorKind::refused, "can't read the answer: " + std::generic_category().message(errno)};
+  std::string_view answer(room.data(), static_cast<std::size_t>(got));
   if (answer.ends_with('\n')) answer.remove_suffix(1);
   return answer == "y" || answer == "yes";
 }
@@ -90,17 +95,19 @@ void Console::say_passing(std::string_view line) const {
   std::fflush(stderr);
 }
 
-int Console::fail(const Error& error) const {
+int Console::fail_as(std::string_view code, const std::string& message) const {
   if (is_text()) {
-    const std::string text = progress_.paint(Ink::red, "error: ") + error.text() + "\n";
+    const std::string text = progress_.paint(Ink::red, "error: ") + message + "\n";
     std::fwrite(text.data(), 1, text.size(), stderr);
   } else {
-    print_document(nlohmann::json{
-        {"kind", "Error"},
-        {"errors", {{{"code", std::string(to_string(error.kind))}, {"message", error.text()}}}}});
+    print_document(nlohmann::json{{"kind", "Error"}, {"errors", {{{"code", code}, {"message", message}}}}});
   }
   return kExitError;
 }
+
+int Console::fail(const Error& error) const { return fail_as(to_string(error.kind), error.text()); }
+
+int Console::fail_usage(const std::string& mistake) const { return fail_as("usage", mistake); }
 
 int Console::fail(const Sources& sources, const Diagnostics& diagnostics) const {
   if (is_text()) {

@@ -43,7 +43,8 @@ class Console {
   void print(std::string_view text) const;
   // One JSON document, as JSON or as YAML.
   void print_document(const nlohmann::json& document) const;
-  // Whether a person at the terminal (standard input) says y or yes; cancelled: the stop came first.
+  // Whether a person at the terminal (standard input) says y or yes; cancelled: the stop came first. Any
+  // other error: nobody's answer can be had.
   Result<bool> ask(const std::string& question) const;
   // A line that stays (a step done) and one that is overwritten by the next (a step under way).
   void say(std::string_view line) const;
@@ -57,12 +58,16 @@ class Console {
   // Prints, and returns kExitError (kExitIncomplete stays the caller's matter).
   int fail(const Error& error) const;
   int fail(const Sources& sources, const Diagnostics& diagnostics) const;
+  // The command line itself is wrong: its code is "usage".
+  int fail_usage(const std::string& mistake) const;
   // How to go on after an error; to standard error, and as text only.
   void note(std::string_view line) const;
   // Warnings: to standard error, as text only.
   void warn(const Sources& sources, const Diagnostics& diagnostics) const;
 
  private:
+  int fail_as(std::string_view code, const std::string& message) const;
+
   Terminal out_;
   Terminal progress_;
   bool shows_progress_;

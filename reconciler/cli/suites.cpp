@@ -24,6 +24,16 @@ std::optional<bench::Baseline> accepted(const Journal& journal, const std::strin
   return *std::move(baseline);
 }
 
+GateVerdict gate_verdict(const std::vector<SuiteOutcome>& outcomes) {
+  if (measurements_in(outcomes) == 0) return GateVerdict::not_run;
+  switch (verdict_of(outcomes)) {
+    case bench::Verdict::pass: return GateVerdict::pass;
+    case bench::Verdict::fail: return GateVerdict::fail;
+    case bench::Verdict::unknown: break;
+  }
+  return GateVerdict::unknown;
+}
+
 }  // namespace
 
 MeasureInput measure_input(const OpenedCluster& cluster, const Journal& journal) {
@@ -105,13 +115,7 @@ Result<GateResult> SuiteGate::measure(const BlastRadius& affected, const BlastRa
       call.stop);
   console_.say_passing("");
   if (!outcomes) return std::move(outcomes.error());
-  GateResult result;
-  switch (verdict_of(*outcomes)) {
-    case bench::Verdict::pass: result.verdict = GateVerdict::pass; break;
-    case bench::Verdict::fail: result.verdict = GateVerdict::fail; break;
-    case bench::Verdict::unknown: result.verdict = GateVerdict::unknown; break;
-  }
-  result.why = verdict_sentence(*outcomes);
+  GateResult result{gate_verdict(*outcomes), verdict_sentence(*outcomes)};
   const std::scoped_lock lock(mutex_);
   gates_.push_back(*std::move(outcomes));
   return result;

@@ -208,6 +208,7 @@ class Application {
     const std::vector<Step> later = pending(runner);
     const std::optional<Answer> answer =
         measure(blast_radius(due(runner), fleet_.wiring()), blast_radius(later, fleet_.wiring()));
+    if (answer) report_.gate = answer->gate;
     if (stop_.stop_requested()) return true;
     if (!answer || answer->judged) {
       ++gates_;
@@ -216,9 +217,8 @@ class Application {
       for (const Step& step : later) left_out_.insert(step.id);
       for (const Step& step : joined(runner.written(), cured)) judged_.insert(step.id);
     }
-    if (!answer) return true;
-    const GateResult& gate = report_.gate.emplace(answer->gate);
-    if (!fails(gate)) return true;
+    if (!answer || !fails(answer->gate)) return true;
+    const GateResult& gate = answer->gate;
     if (options_.on_fail == OnFail::alert) {
       report_.notes.push_back("the gate failed after wave " + std::to_string(wave) + ": " + gate.why);
       return true;

@@ -65,7 +65,8 @@ BlastRadius blast_radius(const std::vector<Step>& steps, const Wiring& wiring);
 // What owed changes wrote, as steps: for their blast radius, and for an undo.
 std::vector<Step> steps_of(const std::vector<OwedChange>& owed);
 
-enum class GateVerdict : std::uint8_t { pass, fail, unknown };
+// not_run: there was nothing to measure, so that nothing can have failed.
+enum class GateVerdict : std::uint8_t { pass, fail, unknown, not_run };
 std::string_view to_string(GateVerdict verdict);
 
 struct GateResult {

@@ -126,7 +126,7 @@ std::string_view to_string(StepState state) {
 }
 
 std::string_view to_string(GateVerdict verdict) {
-  constexpr std::array<std::string_view, 3> kWords{"pass", "fail", "unknown"};
+  constexpr std::array<std::string_view, 4> kWords{"pass", "fail", "unknown", "not run"};
   return kWords[static_cast<std::size_t>(verdict)];
 }
 

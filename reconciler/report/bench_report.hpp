@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace lockstep {
 
 std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal& terminal);
 nlohmann::json bench_json(const std::vector<SuiteOutcome>& outcomes, const std::string& config_hash);
+
+// How many there are, whatever came of them.
+std::size_t measurements_in(std::span<const SuiteOutcome> outcomes);
 
 // One line for a gate: "pairs: bandwidth min 41.0% (want >= 90% of nominal), worst gpu1:rail0 -> gpu2:rail1".
 std::string verdict_sentence(const std::vector<SuiteOutcome>& outcomes);

@@ -204,7 +204,9 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
   std::string out;
   for (const SuiteOutcome& suite : outcomes) {
     out += terminal.paint(Ink::bold, "ValidationSuite/" + suite.suite->metadata.name.value) + "  " +
-           verdict_text(suite.verdict, terminal) + "\n";
+           (measurements_in({&suite, 1}) == 0 ? terminal.paint(Ink::dim, "not run")
+                                              : verdict_text(suite.verdict, terminal)) +
+           "\n";
     for (const BenchmarkOutcome& outcome : suite.benchmarks) {
       out += fmt::format("  {}  {} over {}  {}\n", terminal.paint(Ink::cyan, outcome.benchmark->name.value),
                          to_string(outcome.benchmark->workload.value),
@@ -229,12 +231,19 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
   return out;
 }
 
+std::size_t measurements_in(std::span<const SuiteOutcome> outcomes) {
+  std::size_t all = 0;
+  for (const SuiteOutcome& suite : outcomes)
+    for (const BenchmarkOutcome& outcome : suite.benchmarks) all += outcome.measurements.size();
+  return all;
+}
+
 std::string verdict_sentence(const std::vector<SuiteOutcome>& outcomes) {
+  const std::size_t measured = measurements_in(outcomes);
+  if (measured == 0) return "nothing to measure: no path is affected that could be judged now";
   std::string out;
-  std::size_t measured = 0;
   for (const SuiteOutcome& suite : outcomes) {
     for (const BenchmarkOutcome& outcome : suite.benchmarks) {
-      measured += outcome.measurements.size();
       for (const bench::SloVerdict& slo : outcome.verdict.slo) {
         if (slo.verdict == bench::Verdict::pass || outcome.measurements.empty()) continue;
         if (!out.empty()) out += "; ";
@@ -245,7 +254,6 @@ std::string verdict_sentence(const std::vector<SuiteOutcome>& outcomes) {
       }
     }
   }
-  if (measured == 0) return "nothing to measure: no path is affected that could be judged now";
   return out.empty() ? fmt::format("all SLOs hold over {} measurements", measured) : out;
 }
 

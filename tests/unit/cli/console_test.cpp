@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -63,6 +64,29 @@ TEST_F(Question, AStopEndsItWithoutAnAnswer) {
   const auto said = answer();
   ASSERT_FALSE(said);
   EXPECT_EQ(said.error().kind, ErrorKind::cancelled);
+}
+
+// poll(2) takes no more descriptors than a process may have.
+TEST_F(Question, AWaitThatFailsIsNoInterruption) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  testing::internal::CaptureStdout();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto said = console_.ask("apply this plan?");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  testing::internal::GetCapturedStdout();
+  ASSERT_FALSE(said);
+  EXPECT_EQ(said.error().text(), "can't wait for the answer: poll: Invalid argument");
+}
+
+TEST_F(Question, AnInputThatCanNotBeReadIsNoAnswer) {
+  const int folder = ::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(::dup2(folder, STDIN_FILENO), STDIN_FILENO);
+  ::close(folder);
+  const auto said = answer();
+  ASSERT_FALSE(said);
+  EXPECT_EQ(said.error().text(), "can't read the answer: Is a directory");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "drivers/runtime/simulated_executor.hpp"
 #include "drivers/sim/simulated_device.hpp"
 #include "reconciler/engine/apply.hpp"
+#include "said.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -149,6 +150,22 @@ TEST_F(PlanFileOfTwo, GoesThroughALinkAndADeviceThatStayWhatTheyAre) {
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().text(), "can't write the plan to " + full + ": No space left on device");
   EXPECT_TRUE(std::filesystem::is_character_file(full));
+}
+
+TEST_F(PlanFileOfTwo, IsNotNarrowedOrAimedAnew) {
+  const Said narrowed = say({"apply", "--yes", "--only", "gpu2", file});
+  EXPECT_EQ(narrowed.code, 1);
+  EXPECT_NE(narrowed.err.find("is carried out whole: `lockstep plan --only gpu2 --out FILE` narrows a plan"),
+            std::string::npos)
+      << narrowed.err;
+  EXPECT_NE(say({"apply", "--yes", "--renumber", file}).err.find("--renumber is for `lockstep plan`"),
+            std::string::npos);
+  Aim real;
+  real.specs = {folder};
+  ASSERT_TRUE(write_plan_file(file, real,
+                              *make_plan(input_of(fleet, observe(fleet, executor), origins, sources, {}))));
+  EXPECT_NE(say({"apply", "--yes", "--twin", file}).err.find("was not planned for a twin"),
+            std::string::npos);
 }
 
 }  // namespace

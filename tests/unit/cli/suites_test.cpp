@@ -48,5 +48,22 @@ TEST_F(TurnToMeasure, AWaitThatIsOverNamesWhoMeasures) {
   EXPECT_EQ(second.error().kind, ErrorKind::conflict) << second.error().text();
 }
 
+// A change that no pair's path crosses, as the first switch of a rollout while all others wait.
+TEST_F(TurnToMeasure, AGateWithNothingToMeasureWasNotRun) {
+  Aim aim;
+  aim.specs = {LOCKSTEP_SOURCE_DIR "/examples/rail-pod"};
+  aim.twin = true;
+  const Console console;
+  const std::optional<OpenedCluster> cluster = open_cluster(aim, console);
+  ASSERT_TRUE(cluster);
+  const auto journal = Journal::open(state_directory(*cluster), {.command = "", .read_only = true});
+  ASSERT_TRUE(journal) << journal.error().text();
+  SuiteGate gate(*cluster, **journal, console);
+  const Result<GateResult> result = gate.measure({}, {}, {});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_EQ(result->verdict, GateVerdict::not_run);
+  EXPECT_TRUE(result->why.starts_with("nothing to measure")) << result->why;
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -241,6 +241,32 @@ TEST_F(Gate, EachGateOfWavesMeasuresWhatChangedSinceTheOneBefore) {
   EXPECT_TRUE(measurer.left_out[1].empty());
 }
 
+// Told is the gate that was stopped, not the one before it.
+TEST_F(Gate, AStopWhileTheSecondGateMeasuresIsToldAsItsVerdict) {
+  cluster.policy = Policy{};
+  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(4000));
+  std::stop_source stop;
+  measurer.answer = [this, &stop] {
+    if (measurer.asked.size() == 1) return GateVerdict::not_run;
+    stop.request_stop();
+    return GateVerdict::unknown;
+  };
+  const ApplyReport report = cluster.apply_plan(cluster.plan(), {}, stop.get_token());
+  ASSERT_EQ(measurer.asked.size(), 2U);
+  EXPECT_EQ(report.verdict, ApplyVerdict::stopped);
+  EXPECT_EQ(report.gate->verdict, GateVerdict::unknown);
+}
+
+TEST_F(Gate, OneThatHadNothingToMeasureFailsNothing) {
+  cluster.options.strict = true;
+  cluster.want("gpu1", kMtu, number(4000));
+  measurer.answer = [] { return GateVerdict::not_run; };
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(to_string(report.gate->verdict), "not run");
+}
+
 // The first gate left out paths for the sake of a step that then had nothing to write: nothing else would
 // ever measure them.
 TEST_F(Gate, PathsLeftOutForAStepThatWroteNothingAreMeasuredAtTheEnd) {

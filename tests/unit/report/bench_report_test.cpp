@@ -96,6 +96,11 @@ TEST_F(StoppedBench, OneOfWhichNoPairWasRunSaysSoInALine) {
   EXPECT_NE(text.find("    not run: stopped\n"), std::string::npos) << text;
 }
 
+TEST_F(StoppedBench, ASuiteOfWhichNothingWasToBeMeasuredHasNotPassed) {
+  pairs_.clear();
+  EXPECT_EQ(bench_text(outcomes_, Terminal{}).substr(0, 29), "ValidationSuite/slo  not run\n");
+}
+
 TEST_F(StoppedBench, ABrokenPathHasFailed) {
   pairs_[1].trouble = bench::Trouble::path;
   const std::string text = bench_text(outcomes_, Terminal{});
