@@ -33,6 +33,31 @@ void print(const Json& line) {
   (void)std::fflush(stdout);
 }
 
+bool asks_for_help(int argc, char** argv) {
+  return argc == 2 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h");
+}
+
+constexpr std::string_view help =
+    R"(One end of RDMA traffic between two machines, by hand. ORDER is a JSON object.
+Usage: lockstep verbs-probe ORDER
+
+Example, the server's end first; each prints one line of JSON with its result:
+  b$ lockstep verbs-probe '{"role": "server", "address": "10.0.0.2", "peer": "10.0.0.1", "port": 18515}'
+  a$ lockstep verbs-probe '{"role": "client", "address": "10.0.0.1", "peer": "10.0.0.2", "port": 18515,
+                            "workload": {"operation": "write", "measure": "latency", "bytes": 8}}'
+
+An order has role, address, peer, port, device, precheck (first, only or skip), deadlineMs, histogram and
+workload. Exit codes: 0 measured, and every byte right; 2 it can't be measured, or bytes are wrong; 1 the order
+is wrong. A client's workload, where it says nothing else:
+)";
+
+void print_help() {
+  Json workload = to_json(Workload{});
+  workload.erase("fault");  // for tests
+  (void)std::fwrite(help.data(), 1, help.size(), stdout);
+  print(workload);
+}
+
 void announce(std::uint16_t port) { print({{"event", "listening"}, {"port", port}}); }
 
 }  // namespace
@@ -73,6 +98,10 @@ Result<Order> order_from(const std::string& text) {
 }
 
 int verbs_probe_main(int argc, char** argv) {
+  if (asks_for_help(argc, argv)) {
+    print_help();
+    return 0;
+  }
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   const auto order =
       argc == 2 ? order_from(argv[1]) : Result<Order>(wrong("one argument: the order, in JSON"));

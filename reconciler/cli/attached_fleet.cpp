@@ -145,18 +145,24 @@ const Policy* AttachedFleet::policy_for(const FleetDevice& device) const {
   return &policies[policy_of_device[*index]];
 }
 
+Result<TwinReport> running_twin(const OpenedCluster& cluster) {
+  Result<TwinReport> twin = status(cluster.id);
+  if (!twin && twin.error().kind != ErrorKind::refused)
+    return wrap("the twin of " + cluster.name + " can't be asked", twin.error());
+  if (!twin || !twin->alive)
+    return Error{ErrorKind::refused, "the twin of " + cluster.name + " is not up; `lockstep twin up " +
+                                         cluster.folder + "` brings it up"};
+  TRY_DONE(has_all_devices(twin->record, cluster));
+  return twin;
+}
+
 Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster) {
-  if (!cluster.twin) TRY_DONE(one_is_local(cluster));
   bool lldp = false;
   if (cluster.twin) {
-    const Result<TwinReport> twin = status(cluster.id);
-    if (!twin && twin.error().kind != ErrorKind::refused)
-      return wrap("the twin of " + cluster.name + " can't be asked", twin.error());
-    if (!twin || !twin->alive)
-      return Error{ErrorKind::refused, "the twin of " + cluster.name + " is not up; `lockstep twin up " +
-                                           cluster.folder + "` brings it up"};
-    TRY_DONE(has_all_devices(twin->record, cluster));
-    lldp = twin->record.lldp;
+    TRY(const TwinReport twin, running_twin(cluster));
+    lldp = twin.record.lldp;
+  } else {
+    TRY_DONE(one_is_local(cluster));
   }
   AttachedFleet out;
   const Attacher attacher(cluster, lldp);

@@ -11,6 +11,7 @@
 #include "reconciler/cli/opened_cluster.hpp"
 #include "reconciler/engine/fleet.hpp"
 #include "reconciler/engine/plan.hpp"
+#include "reconciler/twin/twin.hpp"
 
 namespace lockstep {
 
@@ -23,6 +24,9 @@ struct AttachedFleet {
   // The policy that a device is under; null: none.
   const Policy* policy_for(const FleetDevice& device) const;
 };
+
+// The twin of these specs, as it runs; refused: it is not up, can't be asked, or lacks one of their devices.
+Result<TwinReport> running_twin(const OpenedCluster& cluster);
 
 Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster);
 

@@ -172,6 +172,7 @@ void add_looking_commands(CLI::App& app, Arguments& a) {
   CLI::App* command =
       add(app, a, "discover", "What is there: this machine, or with --twin every device of the twin");
   takes_aim(command, a.discover.aim);
+  command->get_option("SPECS")->needs(command->get_option("--twin"));  // a machine is what it is without them
   command->add_flag("--draft", a.discover.draft, "Write a first draft of specs for it");
   runs(command, a, [&a](const Console& c) { return run_discover(a.discover, c); });
 
@@ -338,7 +339,7 @@ int run_command_line(int argc, char** argv) {
     }
     console.output = wanted_output(argc, argv);
     const std::string text = unknown.empty() ? mistake_of(app, words, error) : unknown;
-    return console.end(console.fail(Error{ErrorKind::invalid_spec, text}));
+    return console.end(console.fail_usage(text));
   }
   const Interrupt interrupt;
   Console console;

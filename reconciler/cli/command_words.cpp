@@ -18,7 +18,9 @@ constexpr std::array<Example, 19> kExamples{{
     {"plan", "lockstep plan --twin examples/rail-pod --only 'leaf[0-1]' --out plan.json"},
     {"apply", "lockstep apply --twin --yes examples/rail-pod"},
     {"drift", "lockstep drift --twin examples/rail-pod --format sarif > drift.sarif"},
-    {"watch", "lockstep watch --twin examples/rail-pod --converge"},
+    {"watch",
+     "lockstep watch --twin examples/rail-pod --converge\n"
+     "The specs are read once, as it starts: after an edit start it again."},
     {"bench", "lockstep bench --twin examples/rail-pod --only pairs"},
     {"discover", "lockstep discover --draft > draft.yaml"},
     {"explain", "lockstep explain examples/rail-pod gpu1 'interface[rail0]/mtu'\n  lockstep explain LS1002"},

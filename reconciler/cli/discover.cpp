@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "reconciler/cli/attached_fleet.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/opened_cluster.hpp"
 #include "reconciler/report/discovery.hpp"
@@ -47,10 +48,14 @@ Result<std::vector<DiscoveredDevice>> discover_all(const Console& console,
 }  // namespace
 
 int run_discover(const DiscoverOptions& options, const Console& console) {
+  if (options.draft && console.output == OutputFormat::json)
+    return console.fail_usage("--draft writes specs, which are YAML: it has no -o json");
   std::optional<OpenedCluster> cluster;
   if (options.aim.twin) {
     cluster = open_cluster(options.aim, console);
     if (!cluster) return kExitError;
+    if (Result<Done> any = has_devices(*cluster); !any) return console.fail(any.error());
+    if (Result<TwinReport> twin = running_twin(*cluster); !twin) return console.fail(twin.error());
   }
   const Result<std::vector<DiscoveredDevice>> all = discover_all(console, cluster);
   if (!all) return console.fail(all.error());

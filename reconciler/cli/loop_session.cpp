@@ -23,8 +23,8 @@ std::unique_ptr<LoopSession> LoopSession::open(const Aim& aim, const Console& co
   std::optional<OpenedCluster> cluster = open_cluster(aim, console);
   if (!cluster) return nullptr;
   std::unique_ptr<LoopSession> session(new LoopSession(*std::move(cluster), console));
-  if (session->cluster_.compiled.topology.devices.empty()) {
-    console.fail(Error{ErrorKind::invalid_spec, "the specs name no device: there is no DeviceSet"});
+  if (Result<Done> any = has_devices(session->cluster_); !any) {
+    console.fail(any.error());
     return nullptr;
   }
   if (Result<Done> restored = session->want_restored(); !restored) {

@@ -72,6 +72,13 @@ std::optional<OpenedCluster> open_cluster(const Aim& aim, const Console& console
   return opened;
 }
 
+Result<Done> has_devices(const OpenedCluster& cluster) {
+  if (!cluster.compiled.topology.devices.empty()) return Done{};
+  return Error{ErrorKind::invalid_spec, cluster.catalog.device_sets.empty()
+                                            ? "the specs name no device: there is no DeviceSet"
+                                            : "the specs name no device: each DeviceSet is empty"};
+}
+
 std::string state_directory(const OpenedCluster& cluster) {
   return state_directory(cluster.id, cluster.twin);
 }

@@ -26,6 +26,9 @@ struct OpenedCluster {
 // errors.
 std::optional<OpenedCluster> open_cluster(const Aim& aim, const Console& console, bool strict = false);
 
+// Refused: specs that name no device.
+Result<Done> has_devices(const OpenedCluster& cluster);
+
 // Where the journal of the cluster (or of its twin) is: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root
 // and $XDG_STATE_HOME/lockstep (XDG base directories: ~/.local/state) for others; below it the cluster's id.
 std::string state_directory(const OpenedCluster& cluster);

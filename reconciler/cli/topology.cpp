@@ -9,6 +9,7 @@ int run_topology(const TopologyOptions& options, const Console& console) {
   aim.twin = true;  // so that the scaled speeds stand beside the real ones
   const std::optional<OpenedCluster> opened = open_cluster(aim, console);
   if (!opened) return kExitError;
+  if (Result<Done> any = has_devices(*opened); !any) return console.fail(any.error());
   const Catalog& catalog = opened->catalog;
   const Topology& topology = opened->compiled.topology;
   switch (options.format) {

@@ -97,8 +97,7 @@ int list_faults(const Console& console) {
 int run_twin_up(const TwinUpOptions& options, const Console& console) {
   const std::optional<OpenedCluster> cluster = open_twin(options.aim, console);
   if (!cluster) return kExitError;
-  if (cluster->compiled.topology.devices.empty())
-    return console.fail(Error{ErrorKind::invalid_spec, "the specs name no device: there is no DeviceSet"});
+  if (Result<Done> any = has_devices(*cluster); !any) return console.fail(any.error());
   TwinOptions twin;
   twin.lldp = !options.no_lldp;
   twin.name = cluster->name;

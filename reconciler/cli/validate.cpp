@@ -15,11 +15,15 @@ int run_validate(const ValidateOptions& options, const Console& console) {
   std::size_t leaves = 0;
   for (const Intent& intent : opened->compiled.intents) leaves += intent.want.size();
   if (console.is_text()) {
-    console.print(
-        fmt::format("{}: {}, {}, {} wanted; valid and proved{}\n", opened->name,
-                    counted(topology.devices.size(), "device"), counted(topology.links.size(), "link"),
-                    counted(leaves, "leaf", "leaves"),
-                    opened->warnings.empty() ? "" : ", " + counted(opened->warnings.size(), "warning")));
+    const std::string warnings =
+        opened->warnings.empty() ? "" : ", " + counted(opened->warnings.size(), "warning");
+    if (Result<Done> any = has_devices(*opened); !any)
+      console.print(fmt::format("{}: valid{}; {}\n", opened->name, warnings, any.error().text()));
+    else
+      console.print(fmt::format("{}: {}, {}, {} wanted; valid and proved{}\n", opened->name,
+                                counted(topology.devices.size(), "device"),
+                                counted(topology.links.size(), "link"), counted(leaves, "leaf", "leaves"),
+                                warnings));
   } else {
     console.print_document(nlohmann::json{{"apiVersion", "lockstep.dev/v1alpha1"},
                                           {"kind", "Validation"},

@@ -3,6 +3,8 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "reconciler/cli/command_words.hpp"
 #include "said.hpp"
@@ -35,6 +37,7 @@ TEST(CommandLine, AMistakeIsAnErrorObjectWhereJsonIsAskedFor) {
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.out.find("\"kind\": \"Error\""), std::string::npos) << said.out;
   EXPECT_NE(said.out.find("--bogus"), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("\"code\": \"usage\""), std::string::npos) << said.out;
 }
 
 TEST(CommandLine, AMistakeHasItsPrefixAndWhatWasMeant) {
@@ -53,6 +56,7 @@ TEST(CommandLine, HelpAndVersionAreAnsweredAsPeopleAskForThem) {
   EXPECT_NE(say({"help"}).out.find("Exit codes: 0 in sync"), std::string::npos);
   EXPECT_TRUE(say({"--version"}).out.starts_with("lockstep "));
   EXPECT_NE(say({"drift", "--help"}).out.find("Example:\n  lockstep drift"), std::string::npos);
+  EXPECT_NE(say({"watch", "--help"}).out.find("The specs are read once"), std::string::npos);
   EXPECT_NE(say({"explain", "--help"}).out.find("[SPECS] DEVICE PATH | CODE"), std::string::npos);
 }
 
@@ -75,6 +79,61 @@ TEST(Topology, ListsDevicesInTheirOrderAndNotAsText) {
   const Said said = say({"topology", LOCKSTEP_SOURCE_DIR "/examples/big-pod"});
   EXPECT_NE(said.out.find("  gpu[1-64]  "), std::string::npos) << said.out;
   EXPECT_EQ(said.out.find("gpu[1,10"), std::string::npos) << said.out;
+}
+
+TEST(Discover, LooksAtThisMachineWithoutSpecs) {
+  const Said said = say({"discover", "/nowhere/at/all"});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_NE(said.err.find("SPECS requires --twin"), std::string::npos) << said.err;
+}
+
+TEST(Discover, ADraftIsYaml) {
+  const Said said = say({"discover", "--draft", "-o", "json"});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_NE(said.out.find("\"code\": \"usage\""), std::string::npos) << said.out;
+  EXPECT_EQ(say({"discover", "--draft", "-o", "yaml"}).code, 0);
+}
+
+TEST(Discover, ATwinThatIsNotUpIsToldAsPlanTellsIt) {
+  const std::string pod = LOCKSTEP_SOURCE_DIR "/tests/cases/compile/inventory";
+  const Said said = say({"discover", "--twin", pod});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_NE(said.err.find("the twin of "), std::string::npos) << said.err;
+  EXPECT_EQ(said.err, say({"plan", "--twin", pod}).err);
+}
+
+class NoDevices : public ::testing::Test {
+ protected:
+  NoDevices() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-none-XXXXXX").string();
+    folder = mkdtemp(pattern.data());
+    std::ofstream(folder + "/cluster.yaml")
+        << "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: bare}\nspec: {}\n";
+  }
+  ~NoDevices() override { std::filesystem::remove_all(folder); }
+
+  std::string folder;
+  const std::string none = "the specs name no device: there is no DeviceSet\n";
+};
+
+TEST_F(NoDevices, IsSaidByAllThatLookAtSpecs) {
+  const Said validated = say({"validate", folder});
+  EXPECT_EQ(validated.code, 0);
+  EXPECT_EQ(validated.out, "bare: valid; " + none);
+  for (const char* const picture : {"text", "dot", "svg"}) {
+    const Said drawn = say({"topology", "-o", picture, folder});
+    EXPECT_EQ(drawn.code, 1);
+    EXPECT_EQ(drawn.err, "error: " + none);
+    EXPECT_EQ(drawn.out, "");
+  }
+  EXPECT_EQ(say({"discover", "--twin", folder}).err, "error: " + none);
+  EXPECT_EQ(say({"plan", folder}).err, "error: " + none);
+}
+
+TEST(VerbsProbe, AnswersHelp) {
+  const Said said = say({"verbs-probe", "--help"});
+  EXPECT_EQ(said.code, 0);
+  EXPECT_NE(said.out.find("Usage: lockstep verbs-probe ORDER"), std::string::npos) << said.out;
 }
 
 TEST(TwinDown, WithoutSpecsNamesTheListOfTwins) {
