@@ -21,9 +21,10 @@ constexpr std::pair<std::string_view, PairChoice::Way> pair_words[] = {
 
 Result<Memlock> parse_memlock(std::string_view text) {
   if (text == "unlimited") return Memlock{true, {}};
-  const auto amount = parse_byte_count(text);
-  if (!amount) return wrong(text, Quantity<Memlock>::noun);
-  return Memlock{false, *amount};
+  // What begins with a digit was meant for an amount: what is wrong with it as one is told.
+  if (text.empty() || text.front() < '0' || text.front() > '9') return wrong(text, Quantity<Memlock>::noun);
+  TRY(const ByteCount amount, parse_byte_count(text));
+  return Memlock{false, amount};
 }
 
 Result<VersionRule> parse_version_rule(std::string_view text) {
@@ -70,22 +71,20 @@ Result<Bound> parse_bound(std::string_view text) {
   constexpr std::string_view of = " of ";
   if (const std::size_t at = text.find(of); at != text.npos) {
     const std::string_view reference = text.substr(at + of.size());
-    const auto ratio = parse_ratio(text.substr(0, at));
-    if (!ratio) return wrong(text, Quantity<Bound>::noun);
-    bound.ratio = *ratio;
+    TRY(bound.ratio, parse_ratio(text.substr(0, at)));
     bound.of = reference == "nominal" ? Bound::Of::nominal : Bound::Of::baseline;
     if (reference == "nominal" || reference == "baseline") return bound;
     return reference == "ideal"
                ? wrong(text, "a bound: ideal is for diagnosis, an SLO compares with nominal or baseline")
                : wrong(text, "a bound: it compares with nominal or baseline");
   }
-  if (const auto ratio = parse_ratio(text)) {
-    bound.ratio = *ratio;
+  if (text.ends_with('%')) {
+    TRY(bound.ratio, parse_ratio(text));
     return bound;
   }
-  if (const auto rate = parse_bit_rate(text)) {
+  if (text.ends_with("bps")) {
     bound.unit = Bound::Unit::rate;
-    bound.rate = *rate;
+    TRY(bound.rate, parse_bit_rate(text));
     return bound;
   }
   const auto time = parse_duration(text);

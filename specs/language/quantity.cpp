@@ -14,6 +14,8 @@ struct Unit {
   std::uint64_t scale;
 };
 
+constexpr std::uint64_t most_u64 = ~std::uint64_t{0};
+constexpr std::uint64_t most_i64 = most_u64 >> 1;
 constexpr std::uint64_t kilo = 1000;
 constexpr std::uint64_t kibi = 1024;
 constexpr Unit rate_units[] = {{"bps", 1},
@@ -42,11 +44,17 @@ constexpr Unit time_units[] = {{"ns", 1},
                                {"d", 86400 * nanoseconds_per_second}};
 constexpr Unit ratio_units[] = {{"%", 10'000}};
 
-Error wrong(std::string_view text, std::string_view why) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t most = 60;
-  const std::string cut(text.substr(0, most));
-  return Error{ErrorKind::invalid_spec,
-               "'" + cut + (text.size() > most ? "..." : "") + "' is not " + std::string(why)};
+  return "'" + std::string(text.substr(0, most)) + (text.size() > most ? "..." : "") + "'";
+}
+
+Error wrong(std::string_view text, std::string_view why) {
+  return Error{ErrorKind::invalid_spec, in_quotes(text) + " is not " + std::string(why)};
+}
+
+Error too_large(std::string_view text, const std::string& largest) {
+  return Error{ErrorKind::invalid_spec, in_quotes(text) + " is too large: at most " + largest};
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -54,9 +62,10 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // "12.5" as 125 and one decimal.
 struct Digits {
   std::uint64_t mantissa = 0;
+  std::uint64_t whole = 0;  // before the point; of more than 64 bits: all ones
   unsigned decimals = 0;
   std::size_t length = 0;  // characters taken; 0: there is no number here
-  bool overflow = false;
+  bool overflow = false;   // of mantissa
 };
 Digits read_digits(std::string_view text) {
   Digits read;
@@ -70,14 +79,24 @@ Digits read_digits(std::string_view text) {
     const auto digit = static_cast<std::uint64_t>(text[i] - '0');
     read.overflow |= __builtin_mul_overflow(read.mantissa, std::uint64_t{10}, &read.mantissa) ||
                      __builtin_add_overflow(read.mantissa, digit, &read.mantissa);
-    if (point) ++read.decimals;
+    if (point)
+      ++read.decimals;
+    else
+      read.whole = read.overflow ? most_u64 : read.mantissa;
   }
   if (i > 0 && text[i - 1] != '.') read.length = i;
   return read;
 }
 
-// mantissa * scale / 10^decimals, if that is a whole number of 64 bits.
-std::optional<std::uint64_t> scaled(const Digits& digits, std::uint64_t scale) {
+// mantissa * scale / 10^decimals, if that is a whole number and at most `most`.
+struct Amount {
+  enum class Fit : std::uint8_t { held, too_fine, too_large };
+  Fit fit = Fit::held;
+  std::uint64_t value = 0;
+};
+Amount scaled(const Digits& digits, std::uint64_t scale, std::uint64_t most) {
+  if (digits.overflow)
+    return {digits.whole >= most / scale ? Amount::Fit::too_large : Amount::Fit::too_fine, 0};
   std::uint64_t value = digits.mantissa;
   for (unsigned i = 0; i < digits.decimals; ++i) {
     if (scale % 10 == 0) {
@@ -85,11 +104,11 @@ std::optional<std::uint64_t> scaled(const Digits& digits, std::uint64_t scale) {
     } else if (value % 10 == 0) {
       value /= 10;
     } else {
-      return std::nullopt;
+      return {Amount::Fit::too_fine, 0};
     }
   }
-  if (digits.overflow || __builtin_mul_overflow(value, scale, &value)) return std::nullopt;
-  return value;
+  if (__builtin_mul_overflow(value, scale, &value) || value > most) return {Amount::Fit::too_large, 0};
+  return {Amount::Fit::held, value};
 }
 
 bool same_letters(std::string_view a, std::string_view b) {
@@ -104,10 +123,12 @@ Result<std::uint64_t> parse_scaled(std::string_view text, std::span<const Unit> 
   const std::string_view suffix = text.substr(digits.length);
   for (const Unit& unit : units) {
     if (unit.suffix != suffix) continue;
-    const auto value = scaled(digits, unit.scale);
-    if (!value || *value > most)
-      return wrong(text, std::string(what) + ": too large, or too fine to be held exactly");
-    return *value;
+    const Amount amount = scaled(digits, unit.scale, most);
+    if (amount.fit == Amount::Fit::too_large)
+      return too_large(text, std::to_string(most / unit.scale) + std::string(suffix));
+    if (amount.fit == Amount::Fit::too_fine)
+      return wrong(text, std::string(what) + ": too fine to be held exactly");
+    return amount.value;
   }
   if (suffix.empty()) return wrong(text, std::string(what) + ": the unit is missing");
   for (const Unit& unit : units)
@@ -162,9 +183,6 @@ std::optional<unsigned> day_of(std::string_view name) {
   return std::nullopt;
 }
 
-constexpr std::uint64_t most_u64 = ~std::uint64_t{0};
-constexpr std::uint64_t most_i64 = most_u64 >> 1;
-
 }  // namespace
 
 Result<BitRate> parse_bit_rate(std::string_view text) {
@@ -198,10 +216,13 @@ Result<Decimal> parse_decimal(std::string_view text) {
   const bool negative = text.starts_with('-');
   const Digits digits = read_digits(text.substr(negative ? 1 : 0));
   if (digits.length == 0 || digits.length + (negative ? 1 : 0) != text.size()) return wrong(text, what);
-  const auto value = scaled(digits, 1'000'000);
-  if (!value || *value > most_i64) return wrong(text, std::string(what) + " with at most 6 decimals");
-  const auto amount = static_cast<std::int64_t>(*value);
-  return Decimal{negative ? -amount : amount};
+  const Amount amount = scaled(digits, 1'000'000, most_i64);
+  if (amount.fit == Amount::Fit::too_large)
+    return negative ? wrong(text, std::string(what) + ": at least -" + format(Decimal{most_i64}))
+                    : too_large(text, format(Decimal{most_i64}));
+  if (amount.fit == Amount::Fit::too_fine) return wrong(text, std::string(what) + " with at most 6 decimals");
+  const auto millionths = static_cast<std::int64_t>(amount.value);
+  return Decimal{negative ? -millionths : millionths};
 }
 
 Result<CountOrRatio> parse_count_or_ratio(std::string_view text) {
@@ -213,8 +234,8 @@ Result<CountOrRatio> parse_count_or_ratio(std::string_view text) {
     return both;
   }
   const Digits digits = read_digits(text);
-  if (digits.length == 0 || digits.length != text.size() || digits.decimals > 0 || digits.overflow)
-    return wrong(text, what);
+  if (digits.length == 0 || digits.length != text.size() || digits.decimals > 0) return wrong(text, what);
+  if (digits.overflow) return too_large(text, std::to_string(most_u64));
   both.count = digits.mantissa;
   return both;
 }
@@ -234,22 +255,23 @@ Result<RateOrRatio> parse_rate_or_ratio(std::string_view text) {
 
 Result<AsnRange> parse_asn_range(std::string_view text) {
   constexpr std::string_view what = "an AS number or a range such as 4200000000-4200009999";
-  const auto number = [](std::string_view digits) -> std::optional<std::uint32_t> {
-    std::uint32_t value = 0;
-    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (code != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-    return value;
+  constexpr std::uint64_t most = 4'294'967'294;  // RFC 6793: 32 bits; RFC 7300: the last is reserved
+  const auto number = [](std::string_view digits) -> std::optional<std::uint64_t> {
+    const Digits read = read_digits(digits);
+    if (read.length == 0 || read.length != digits.size() || read.decimals > 0) return std::nullopt;
+    return read.whole;
   };
   const std::size_t dash = text.find('-');
   const auto first = number(text.substr(0, dash));
   const auto last = dash == text.npos ? first : number(text.substr(dash + 1));
   if (!first || !last) return wrong(text, what);
+  if (std::max(*first, *last) > most + 1) return too_large(text, std::to_string(most));
   if (*last < *first) return wrong(text, std::string(what) + ": it falls");
   // RFC 7607 (0), RFC 6793 (23456, AS_TRANS), RFC 7300 (65535 and 4294967295).
   for (const std::uint32_t reserved : {0U, 23456U, 65535U, 4294967295U})
     if (*first <= reserved && reserved <= *last)
       return wrong(text, std::string(what) + ": " + std::to_string(reserved) + " is reserved");
-  return AsnRange{*first, *last};
+  return AsnRange{static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(*last)};
 }
 
 Result<Breakout> parse_breakout(std::string_view text) {
@@ -258,7 +280,8 @@ Result<Breakout> parse_breakout(std::string_view text) {
       text.size() >= 4 && text[0] >= '1' && text[0] <= '8' && text[1] == 'x' && text.ends_with('G');
   if (!shaped) return wrong(text, what);
   const auto rate = parse_bit_rate(std::string(text.substr(2)) + "bps");
-  if (!rate || rate->bits_per_second == 0) return wrong(text, what);
+  if (!rate) return wrong(text, std::string(what) + ": " + rate.error().what);
+  if (rate->bits_per_second == 0) return wrong(text, what);
   return Breakout{static_cast<std::uint8_t>(text[0] - '0'), *rate};
 }
 
@@ -308,7 +331,9 @@ Result<Timestamp> parse_timestamp(std::string_view text) {
   }
   // Instants that 64 bits of nanoseconds hold: 1678 to 2261.
   constexpr std::int32_t most_days = 106'000;
-  if (date.days > most_days || date.days < -most_days) return wrong(text, what);
+  if (date.days > most_days || date.days < -most_days)
+    return wrong(text,
+                 std::string(what) + ": from " + format(Date{-most_days}) + " to " + format(Date{most_days}));
   const std::int64_t seconds = std::int64_t{date.days} * 86400 + (time.minutes - offset) * 60 + *second;
   return Timestamp{seconds * static_cast<std::int64_t>(nanoseconds_per_second) + fraction};
 }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "specs/language/quantities_of_fields.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -36,6 +38,47 @@ TEST(Quantity, SaysWhatIsMissing) {
             "'400gbps' is not a bit rate such as 400Gbps: write 400Gbps");
   EXPECT_EQ(parse_byte_count("150kb").error().what,
             "'150kb' is not an amount such as 150KB or 1MiB: write 150KB");
+}
+
+TEST(Quantity, SaysWhatIsTooLargeAndTheLargest) {
+  EXPECT_EQ(parse_byte_count("99999999999999TiB").error().what,
+            "'99999999999999TiB' is too large: at most 16777215TiB");
+  EXPECT_TRUE(parse_byte_count("16777215TiB"));
+  EXPECT_EQ(parse_memlock("99999999999999TiB").error().what,
+            "'99999999999999TiB' is too large: at most 16777215TiB");
+  EXPECT_EQ(parse_bound("99999999999% of nominal").error().what,
+            "'99999999999%' is too large: at most 429496%");
+  EXPECT_EQ(parse_bound("99999999Tbps").error().what, "'99999999Tbps' is too large: at most 18446744Tbps");
+  EXPECT_EQ(parse_byte_count("99999999999999999999.5B").error().what,
+            "'99999999999999999999.5B' is too large: at most 18446744073709551615B");
+  EXPECT_EQ(parse_bit_rate("18446744073709.6Mbps").error().what,
+            "'18446744073709.6Mbps' is too large: at most 18446744073709Mbps");
+  EXPECT_EQ(parse_length("18446744073710km").error().what,
+            "'18446744073710km' is too large: at most 18446744073709km");
+  EXPECT_EQ(parse_duration("106752d").error().what, "'106752d' is too large: at most 106751d");
+  EXPECT_EQ(parse_ratio("429497%").error().what, "'429497%' is too large: at most 429496%");
+  EXPECT_EQ(parse_decimal("9223372036855").error().what,
+            "'9223372036855' is too large: at most 9223372036854.775807");
+  EXPECT_EQ(parse_count_or_ratio("18446744073709551616").error().what,
+            "'18446744073709551616' is too large: at most 18446744073709551615");
+  EXPECT_EQ(parse_rate_or_ratio("18446745Tbps").error().what,
+            "'18446745Tbps' is too large: at most 18446744Tbps");
+  EXPECT_EQ(parse_asn_range("4200000000-4294967296").error().what,
+            "'4200000000-4294967296' is too large: at most 4294967294");
+  EXPECT_NE(parse_breakout("2x18446744074G").error().what.find("is too large: at most 18446744073Gbps"),
+            std::string::npos);
+  EXPECT_NE(parse_timestamp("2300-01-01T00:00:00Z").error().what.find("from 1679-10-13 to 2260-03-21"),
+            std::string::npos)
+      << parse_timestamp("2300-01-01T00:00:00Z").error().what;
+}
+
+TEST(Quantity, SaysWhatIsTooFine) {
+  EXPECT_EQ(parse_bit_rate("0.1bps").error().what,
+            "'0.1bps' is not a bit rate such as 400Gbps: too fine to be held exactly");
+  EXPECT_EQ(parse_length("1.00000000000000000001m").error().what,
+            "'1.00000000000000000001m' is not a length such as 5m: too fine to be held exactly");
+  EXPECT_EQ(parse_decimal("0.0000001").error().what,
+            "'0.0000001' is not a number such as 2.50 with at most 6 decimals");
 }
 
 TEST(Quantity, RefusesWhatItCannotHoldExactly) {
