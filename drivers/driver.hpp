@@ -29,6 +29,9 @@ struct Incapable {
   RowId row;
   std::vector<std::string> keys;  // leading keys; empty: the whole device
   std::string reason;             // "veth: dcbnl PFC get: Operation not supported"
+  // The device could, and a person has to see to it (a package, a port that is not there): where wanted and
+  // found differ, that is a difference.
+  bool by_hand = false;
   bool covers(Path path) const { return row == path.row() && has_leading_keys(path, keys); }
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "drivers/driver.hpp"
+#include "drivers/linux/kernel_state.hpp"
 #include "drivers/linux/queueing/scheduler.hpp"
 
 namespace lockstep {
@@ -16,6 +17,10 @@ namespace lockstep {
 // In the calling thread's network namespace.
 std::vector<Incapable> probe_capabilities(bool software_rate, const std::set<std::string>& sysctls,
                                           const Call& call);
+
+// Of these rows, those of each port that specs want something of and that is not among `ports`.
+std::vector<Incapable> absent_ports(const std::set<std::string>& wanted, const std::vector<Link>& ports,
+                                    const std::vector<RowId>& rows);
 
 // Why the carrier of a port's traffic classes has no way to give a row of them; empty: it has, or the row is
 // another.

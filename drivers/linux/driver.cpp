@@ -125,7 +125,7 @@ class LinuxDriver : public Driver, public Preview {
   Result<Done> admit(const Guard& guard, const Call& call);
   void drop_foreign_schedulers(HostState& state, const Scope& scope, std::vector<Unread>& unread,
                                const Call& call) const;
-  void probe_parts(Traits& out, const Call& call) const;
+  void probe_parts(Traits& out, const std::vector<Link>& ports, const Call& call) const;
   std::set<std::string> sysctls() const;
 
   const LinuxTarget target_;
@@ -139,19 +139,14 @@ class LinuxDriver : public Driver, public Preview {
   std::set<std::string> sysctls_;                      // grows by those that were applied
 };
 
-void LinuxDriver::probe_parts(Traits& out, const Call& call) const {
-  if (parts_.empty()) return;
-  auto socket = netlink::Socket::open(NETLINK_ROUTE);
-  if (!socket) return;  // observe() tells
-  const auto ports = read_links(*socket, call);
-  if (!ports) return;
+void LinuxDriver::probe_parts(Traits& out, const std::vector<Link>& ports, const Call& call) const {
   for (const auto& part : parts_)
-    for (Incapable& lacks : part->incapable(*ports, call)) out.incapable.push_back(std::move(lacks));
+    for (Incapable& lacks : part->incapable(ports, call)) out.incapable.push_back(std::move(lacks));
   if (target_.software_rate) return;
-  const MqprioPorts carried = mqprio_ports(*ports, target_.root, call);
+  const MqprioPorts carried = mqprio_ports(ports, target_.root, call);
   const std::lock_guard lock(mutex_);
   mqprio_.clear();
-  for (const Link& port : *ports) {
+  for (const Link& port : ports) {
     const auto found = carried.find(port.index);
     if (found == carried.end()) continue;
     std::erase_if(out.incapable, [&](const Incapable& one) {
@@ -180,7 +175,12 @@ Traits LinuxDriver::traits() const {
   call.deadline = std::chrono::steady_clock::now() + kProbe;
   auto entered = in_namespace(target_.netns_path, [&] {
     out.incapable = probe_capabilities(target_.software_rate, named, call);
-    probe_parts(out, call);
+    auto socket = netlink::Socket::open(NETLINK_ROUTE);
+    const auto ports = socket ? read_links(*socket, call) : Result<std::vector<Link>>(socket.error());
+    if (!ports) return;  // observe() tells
+    probe_parts(out, *ports, call);
+    std::vector<Incapable> absent = absent_ports(target_.ports, *ports, out.reads);
+    out.incapable.insert(out.incapable.begin(), absent.begin(), absent.end());
   });
   for (const std::string& name : named)
     if (std::string why = why_not_sysctl(target_, name); !why.empty())

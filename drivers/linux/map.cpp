@@ -163,7 +163,8 @@ void sysctl_leaves(const HostState& state, const std::set<std::string>& named, T
   for (const auto& [name, value] : state.sysctls) {
     if (value)
       tree.add(Path(kSysctl, {name}), Value::text(*value));
-    else if (named.contains(name))  // of the others, this kernel simply has none
+    else if (named.contains(name) &&
+             value.error().kind != ErrorKind::unsupported)  // which is a lack: traits()
       unread.push_back(Unread{kSysctl, {name}, value.error()});
   }
 }

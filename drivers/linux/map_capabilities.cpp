@@ -22,6 +22,7 @@ constexpr RowId kPriority = row("interface[*]/class[*]/priority");
 constexpr RowId kServiceRows[] = {row("interface[*]/class[*]/max-rate"), row("interface[*]/class[*]/share"),
                                   row("interface[*]/class[*]/strict")};
 constexpr RowId kGivenInPart[] = {kPriority, kServiceRows[0], kServiceRows[1], kServiceRows[2]};
+constexpr bool is_of_port(RowId row) { return schema_row(row).pattern.starts_with("interface[*]"); }
 constexpr std::string_view kOwnSpeed =
     "this machine's ports have a speed of their own; none is made by software here";
 constexpr std::string_view kOwnQueues =
@@ -37,6 +38,23 @@ const std::string& marker_reason() {
 }
 
 }  // namespace
+
+std::vector<Incapable> absent_ports(const std::set<std::string>& wanted, const std::vector<Link>& ports,
+                                    const std::vector<RowId>& rows) {
+  std::set<std::string> absent = wanted;
+  std::string there;
+  for (const Link& port : ports) {
+    absent.erase(port.name);
+    there += (there.empty() ? "" : ", ") + port.name;
+  }
+  std::vector<Incapable> out;
+  for (const std::string& name : absent)
+    for (const RowId row : rows)
+      if (is_of_port(row))
+        out.push_back(
+            {row, {name}, "no interface is called " + name + " here (there are " + there + ")", true});
+  return out;
+}
 
 std::string why_not_given(RowId row, Carrier carrier) {
   if (carrier == Carrier::htb && row == kPriority)

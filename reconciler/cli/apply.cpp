@@ -13,6 +13,7 @@
 #include "reconciler/cli/plan_file.hpp"
 #include "reconciler/cli/suites.hpp"
 #include "reconciler/report/bench_report.hpp"
+#include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/plan_text.hpp"
 #include "reconciler/report/table.hpp"
 
@@ -214,10 +215,16 @@ Result<Plan> still_valid(Plan plan, const Fleet& fleet, const std::vector<Device
   return left;
 }
 
-int tell_nothing_to_do(const LoopSession& session, const Plan& plan, int read, const Console& console) {
+int tell_nothing_to_do(const LoopSession& session, const std::vector<DeviceState>& states, const Plan& plan,
+                       int read, const Console& console) {
   const std::string title = session.cluster().title();
+  const DriftReport differs = session.report(states);
   if (!console.is_text())
     console.print_document(to_json(plan));
+  else if (differs.drifted > 0)
+    console.print(open_effects_text(differs, console.out()) + by_hand_text(differs, console.out()) +
+                  console.out().paint(Ink::yellow, "nothing done") + ": no step mends what differs of " +
+                  title + " (lockstep drift)\n");
   else if (read == kExitInSync)
     console.print(console.out().paint(Ink::green, "nothing to do") + ": " + title + " is as its specs say\n");
   else
@@ -274,7 +281,7 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
   if (plan->empty() && owed->empty()) {
     if (Result<Done> noted = note_written(*session, left, *journal); !noted)
       return console.fail(noted.error());
-    return tell_nothing_to_do(*session, *plan, read, console);
+    return tell_nothing_to_do(*session, states, *plan, read, console);
   }
   if (!options.confirm_deletion)
     if (Result<Done> safe = guard_deletion(session->cluster(), *plan, *journal); !safe)

@@ -42,6 +42,7 @@ class Attacher {
                                 .netns_path = at.netns_path,
                                 .software_rate = true,
                                 .named = wanted_by_name(cluster_.compiled.intents[index]),
+                                .ports = wanted_ports(cluster_.compiled.intents[index]),
                                 .lldpd_socket = lldp_ ? at.lldpd_socket : "",
                                 .restart_lldpd = [cluster = cluster_.id, device](const Call&) {
                                   return restart_daemon(cluster, device, "lldpd");
@@ -67,6 +68,7 @@ class Attacher {
                                 .netns_path = "",
                                 .software_rate = false,
                                 .named = wanted_by_name(cluster_.compiled.intents[index]),
+                                .ports = wanted_ports(cluster_.compiled.intents[index]),
                                 .lldpd_socket = kLldpdSocket});
     // Debian's FRR package keeps its sockets and its configuration there (frr.service, /etc/frr/daemons).
     if (driver == DriverName::frr)

@@ -83,6 +83,10 @@ Result<Plan> LoopSession::plan(const std::vector<DeviceState>& states) {
                           !cluster_.catalog.validation_suites.empty(), executor_.wall_time());
 }
 
+DriftReport LoopSession::report(const std::vector<DeviceState>& states) const {
+  return report_of(attached_.fleet, states, only_, origins(), sources(), {});
+}
+
 int LoopSession::tell_unread(const std::vector<DeviceState>& states, const Console& console) const {
   std::vector<std::string> reasons;
   std::map<std::string, std::vector<std::string>> devices;  // by reason: many have one in common

@@ -8,6 +8,7 @@
 #include "drivers/runtime/real_executor.hpp"
 #include "reconciler/cli/attached_fleet.hpp"
 #include "reconciler/engine/journal.hpp"
+#include "reconciler/engine/status.hpp"
 
 namespace lockstep {
 
@@ -28,6 +29,8 @@ class LoopSession {
 
   std::vector<DeviceState> look();
   Result<Plan> plan(const std::vector<DeviceState>& states);
+  // What differs, of the chosen devices.
+  DriftReport report(const std::vector<DeviceState>& states) const;
   // What changes of ours wrote before this session (former_leaves.hpp).
   const std::vector<WrittenLeaf>& written() const { return written_; }
   std::function<const Policy*(const FleetDevice&)> policies() const;

@@ -7,6 +7,7 @@
 #include "reconciler/cli/loop_session.hpp"
 #include "reconciler/cli/owed.hpp"
 #include "reconciler/cli/plan_file.hpp"
+#include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/plan_text.hpp"
 
 namespace lockstep {
@@ -17,9 +18,15 @@ void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const 
                 bool whole) {
   const Terminal& out = console.out();
   std::string text = out.paint(Ink::bold, "plan for " + session.cluster().title()) + "\n";
-  text += plan_text(plan, out) + not_applied_text(states, out) + notes_text(states, out);
-  const std::string nothing = whole ? out.paint(Ink::green, "nothing to do")
-                                    : out.paint(Ink::yellow, "nothing to do in what could be observed");
+  // Where there are steps, effects may yet come with them.
+  const DriftReport differs = session.report(states);
+  if (plan.empty()) text += open_effects_text(differs, out);
+  text += plan_text(plan, out) + by_hand_text(differs, out) + not_applied_text(states, out) +
+          notes_text(states, out);
+  const std::string nothing = !whole ? out.paint(Ink::yellow, "nothing to do in what could be observed")
+                              : differs.drifted > 0
+                                  ? out.paint(Ink::yellow, "nothing to do here, and yet it differs")
+                                  : out.paint(Ink::green, "nothing to do");
   text += (plan.empty() ? nothing : plan_summary(plan)) + "\n";
   if (!plan.empty()) text += out.paint(Ink::dim, plan.digest) + "\n";
   for (const OwedChange& one : owed)

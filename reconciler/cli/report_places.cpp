@@ -30,8 +30,7 @@ void place_in_specs(DriftReport& report, const OpenedCluster& cluster) {
   for (Unobserved& one : report.unobserved) one.origin = place_of(one, cluster);
   for (DriftEntry& item : report.items) {
     const DeviceIndex index = cluster.compiled.topology.find_device(item.device);
-    const bool differs = item.state == DriftState::drifted || item.state == DriftState::effect;
-    if (!differs || !item.origin.file.empty() || index == kNone) continue;
+    if (!item.is_difference() || !item.origin.file.empty() || index == kNone) continue;
     const PlanOrigin device = place_of_device(index, cluster);
     item.origin.file = device.file;
     item.origin.line = device.line;

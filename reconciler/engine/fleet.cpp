@@ -45,20 +45,20 @@ Result<Carriers> Carriers::of(const std::string& device, const std::vector<Trait
   return carriers;
 }
 
-std::string Carriers::why_not(Path path) const {
+std::optional<Carriers::WhyNot> Carriers::why_not(Path path) const {
   const int by = reader(path.row());
   if (by < 0) {
     std::string those;
     for (const Traits& one : traits_) those += (those.empty() ? "" : ", ") + one.driver;
-    return "no driver carries this here: " + (those.empty() ? std::string("there is none") : those);
+    return WhyNot{"no driver carries this here: " + (those.empty() ? std::string("there is none") : those)};
   }
   for (const Traits& one : traits_)
     for (const Incapable& incapable : one.incapable)
-      if (incapable.covers(path)) return incapable.reason;
+      if (incapable.covers(path)) return WhyNot{incapable.reason, incapable.by_hand};
   const Row& row = schema_row(path.row());
-  if (row.facet == Facet::effect || writer(path.row()) >= 0) return "";
-  if (row.takes == Takes::read_only) return "it can't be made, only found";
-  return "driver '" + driver_name(by) + "' reads this here, and does not write it";
+  if (row.facet == Facet::effect || writer(path.row()) >= 0) return std::nullopt;
+  if (row.takes == Takes::read_only) return WhyNot{"it can't be made, only found", true};
+  return WhyNot{"driver '" + driver_name(by) + "' reads this here, and does not write it", true};
 }
 
 Result<Fleet> Fleet::make(std::vector<FleetDevice> devices, Wiring wiring) {

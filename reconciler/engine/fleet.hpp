@@ -41,8 +41,12 @@ class Carriers {
   int writer(RowId row) const { return row < write_.size() ? write_[row] : -1; }
   const std::vector<Traits>& traits() const { return traits_; }
   const std::string& driver_name(int index) const { return traits_[static_cast<std::size_t>(index)].driver; }
-  // Why this leaf can't be carried; empty: it can.
-  std::string why_not(Path path) const;
+  struct WhyNot {
+    std::string reason;
+    bool by_hand = false;  // as Incapable's, or a driver reads it and none writes it
+  };
+  // Why this leaf can't be carried; none: it can.
+  std::optional<WhyNot> why_not(Path path) const;
 
  private:
   std::vector<Traits> traits_;
@@ -70,12 +74,13 @@ class Fleet {
   Wiring wiring_;
 };
 
-// A wanted leaf that can't be there: no driver carries it, or the device lacks it.
+// A wanted leaf that no step can bring: no driver carries it, the device lacks it, or it is a person's work.
 struct NotApplied {
   Path path;
   Value want;
   OriginId origin = 0;
-  std::string reason;  // "no driver carries this here: ..."
+  std::string reason;    // "no driver carries this here: ..."
+  bool by_hand = false;  // it differs all the same
 };
 
 // What is known of one device after one look, compared with its intent.

@@ -120,9 +120,9 @@ Observation merged(const std::string& device, std::vector<Observation> parts) {
 
 void set_apart(ChangeSet& changes, const Carriers& carriers, std::vector<NotApplied>& out) {
   std::erase_if(changes, [&](const Change& change) {
-    std::string why = carriers.why_not(change.path);
-    if (why.empty()) return false;
-    out.push_back({change.path, change.want, change.origin, std::move(why)});
+    auto why = carriers.why_not(change.path);
+    if (!why) return false;
+    out.push_back({change.path, change.want, change.origin, std::move(why->reason), why->by_hand});
     return true;
   });
 }

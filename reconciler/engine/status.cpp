@@ -38,6 +38,7 @@ class Reporter {
       add(device, Change{one.path, state.observation.have.value(one.path), one.want, one.origin},
           DriftState::not_applied);
       report_.items.back().reason = one.reason;
+      report_.items.back().by_hand = one.by_hand;
     }
     if (choice_.overruled)
       for (const Overruled& one : device.intent->overruled) {
@@ -48,8 +49,11 @@ class Reporter {
             "overruled by " + by.object + " at " + by.file + ":" + std::to_string(by.line);
       }
     if (choice_.unmanaged) add_unmanaged(device, state);
-    const bool differs = !state.difference.changes.empty() || !state.difference.effects.empty();
-    const bool drifted = differs && (waits.empty() || !state.difference.effects.empty());
+    const bool stays =
+        !state.difference.effects.empty() ||
+        std::ranges::any_of(state.not_applied, [](const NotApplied& one) { return one.by_hand; });
+    const bool differs = !state.difference.changes.empty() || stays;
+    const bool drifted = differs && (waits.empty() || stays);
     if (drifted) ++report_.drifted;
     if (differs && !drifted) ++report_.waiting;
     if (!differs && state.complete()) ++report_.in_sync;
@@ -114,6 +118,10 @@ std::size_t DriftReport::count(DriftState state) const {
       items.begin(), items.end(), [state](const DriftEntry& one) { return one.state == state; }));
 }
 
+std::size_t DriftReport::differences() const {
+  return static_cast<std::size_t>(std::ranges::count_if(items, &DriftEntry::is_difference));
+}
+
 // Drift outranks incompleteness: a script that heals has something to do. In sync needs everything observed.
 int DriftReport::exit_code() const {
   if (drifted > 0 || waiting > 0) return 2;
@@ -133,6 +141,7 @@ Json to_json(const DriftReport& report) {
                         {"object", entry.origin.object},
                         {"rule", entry.origin.rule}};
     if (!entry.reason.empty()) item["reason"] = entry.reason;
+    if (entry.by_hand) item["byHand"] = true;
     if (entry.flapping) item["flapping"] = true;
     items.push_back(std::move(item));
   }

@@ -24,8 +24,13 @@ struct DriftEntry {
   DriftState state = DriftState::drifted;
   Disruption disruption = Disruption::none;
   PlanOrigin origin;
-  std::string reason;  // of notApplied and overruled
+  std::string reason;    // of notApplied and overruled
+  bool by_hand = false;  // of notApplied: it was read and differs, and a person has to see to it
   bool flapping = false;
+  // Of the device, and not of what specs or drivers can say of it.
+  bool is_difference() const {
+    return state == DriftState::drifted || state == DriftState::effect || by_hand;
+  }
 };
 
 struct Unobserved {
@@ -39,11 +44,12 @@ struct DriftReport {
   std::size_t devices = 0;
   std::size_t observed = 0;  // read whole
   std::size_t in_sync = 0;
-  std::size_t drifted = 0;  // devices with drifted or effect items
+  std::size_t drifted = 0;  // devices with differences, but for those that wait
   std::size_t waiting = 0;  // devices of which all that differs waits for a window
   std::vector<DriftEntry> items;
   std::vector<Unobserved> unobserved;
   std::size_t count(DriftState state) const;
+  std::size_t differences() const;
   int exit_code() const;
 };
 

@@ -186,7 +186,7 @@ class Watch {
     choice.overruled = false;
     std::map<Item, DriftEntry> now;
     for (DriftEntry& entry : device_report(fleet_, device, state, origins_, sources_, choice).items)
-      if (entry.state == DriftState::drifted || entry.state == DriftState::effect)
+      if (entry.is_difference())
         now.emplace(Item{entry.path, entry.state}, std::move(entry));
     auto& known = known_[device];
     for (const auto& [key, entry] : now) {

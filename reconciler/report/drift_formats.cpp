@@ -11,10 +11,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-bool is_failure(const DriftEntry& item) {
-  return item.state == DriftState::drifted || item.state == DriftState::effect;
-}
-
 std::string dump(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -119,7 +115,7 @@ std::string drift_markdown(const DriftReport& report, const std::string& cluster
       fmt::format("### {}: {} of {} devices in sync\n\n", cluster, report.in_sync, report.devices);
   bool any = false;
   for (const DriftEntry& item : report.items) {
-    if (!is_failure(item)) continue;
+    if (!item.is_difference()) continue;
     if (!any)
       out +=
           "| device | leaf | want | have | state | disruption | wanted by |\n|---|---|---|---|---|---|---|\n";
@@ -140,7 +136,7 @@ std::string drift_markdown(const DriftReport& report, const std::string& cluster
 std::string drift_sarif(const DriftReport& report) {
   Json results = Json::array();
   for (const DriftEntry& item : report.items) {
-    if (!is_failure(item)) continue;
+    if (!item.is_difference()) continue;
     results.push_back(
         sarif_result(rule_id(item), "error", drift_sentence(item), fingerprint(item), item.origin));
   }
@@ -151,6 +147,8 @@ std::string drift_sarif(const DriftReport& report) {
       {{{"id", "lockstep/drifted"}, {"shortDescription", {{"text", "A device differs from its spec"}}}},
        {{"id", "lockstep/effect"},
         {"shortDescription", {{"text", "Configured as wanted, and the device does not do it"}}}},
+       {{"id", "lockstep/notApplied"},
+        {"shortDescription", {{"text", "It differs, and a person has to see to it"}}}},
        {{"id", kUnobservedRule}, {"shortDescription", {{"text", "Could not be read"}}}}});
   return dump({{"version", "2.1.0"},
                {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
@@ -163,7 +161,7 @@ std::string drift_junit(const DriftReport& report, const std::string& cluster) {
   std::string cases;
   std::size_t failures = 0;
   for (const DriftEntry& item : report.items) {
-    if (!is_failure(item)) continue;
+    if (!item.is_difference()) continue;
     ++failures;
     cases += fmt::format(
         "    <testcase classname=\"{}\" name=\"{}\">\n      <failure message=\"{}\" "
@@ -190,7 +188,7 @@ std::string drift_junit(const DriftReport& report, const std::string& cluster) {
 std::string drift_gitlab(const DriftReport& report) {
   Json findings = Json::array();
   for (const DriftEntry& item : report.items) {
-    if (!is_failure(item)) continue;
+    if (!item.is_difference()) continue;
     findings.push_back(gitlab_finding(rule_id(item),
                                       item.disruption == Disruption::none ? "major" : "critical",
                                       drift_sentence(item), fingerprint(item), item.origin));
@@ -204,7 +202,7 @@ std::string drift_gitlab(const DriftReport& report) {
 std::string drift_github(const DriftReport& report) {
   std::string out;
   for (const DriftEntry& item : report.items) {
-    if (!is_failure(item)) continue;
+    if (!item.is_difference()) continue;
     out += fmt::format("::error {}title={}::{}\n", github_place(item.origin),
                        escape_github(rule_id(item), true), escape_github(drift_sentence(item), false));
   }

@@ -2,8 +2,7 @@
 // (OASIS), JUnit XML, GitLab code quality JSON and GitHub workflow commands, each down to the line of the
 // spec.
 //
-// What could not be observed is in every form; only drifted and effect items (and what is unobserved) are
-// failures.
+// What could not be observed is in every form; only differences (and what is unobserved) are failures.
 #pragma once
 
 #include <string>
@@ -20,10 +19,15 @@ std::string drift_junit(const DriftReport& report, const std::string& cluster);
 std::string drift_gitlab(const DriftReport& report);
 std::string drift_github(const DriftReport& report);
 
+// What differs and is a person's to mend, a line a reason; empty: nothing.
+std::string by_hand_text(const DriftReport& report, const Terminal& terminal);
+// Effects that are not as wanted; empty: none.
+std::string open_effects_text(const DriftReport& report, const Terminal& terminal);
+
 // Values in their units, "9000"; "(absent)" for none.
 std::string want_text(const DriftEntry& item);
 std::string have_text(const DriftEntry& item);
-// "gpu1 interface[rail0]/mtu: want 9000, have 1500".
+// "gpu1 interface[rail0]/mtu: want 9000, have 1500"; of what is a person's to mend, why as well.
 std::string drift_sentence(const DriftEntry& item);
 // "gpu1 was not observed: connection refused".
 std::string unobserved_sentence(const Unobserved& one);

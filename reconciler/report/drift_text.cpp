@@ -44,28 +44,44 @@ void add_items(const DriftReport& report, DriftState state, const Terminal& term
 }
 
 // Leaves that differ for a reason are many and alike: one line a reason.
-void add_folded(const DriftReport& report, DriftState state, const Terminal& terminal, std::string& out) {
-  struct Line {
-    std::vector<std::string> devices;
-    std::size_t leaves = 0;
-  };
-  std::map<std::string, Line> lines;
-  for (const DriftEntry& item : report.items) {
-    if (item.state != state) continue;
-    Line& line = lines[item.reason.empty() ? item.path.text() : item.reason];
+class Folded {
+ public:
+  void add(const DriftEntry& item) {
+    Line& line = lines_[item.reason.empty() ? item.path.text() : item.reason];
     if (std::find(line.devices.begin(), line.devices.end(), item.device) == line.devices.end())
       line.devices.push_back(item.device);
+    const std::string wants =
+        fmt::format("{}, want {}, have {}", item.path.text(), want_text(item), have_text(item));
+    line.wants = line.leaves == 0 || line.wants == wants ? wants : "";
     ++line.leaves;
   }
-  if (lines.empty()) return;
+  // `in_full`: a leaf that has a line for itself is told whole.
+  std::string text(std::string_view title, Ink ink, bool in_full, const Terminal& terminal) const {
+    if (lines_.empty()) return "";
+    std::string out = terminal.paint(Ink::bold, std::string(title)) + "\n";
+    for (const auto& [reason, line] : lines_)
+      out += fmt::format("  {} ({})  {}\n", terminal.paint(ink, reason),
+                         in_full && !line.wants.empty() ? line.wants : counted(line.leaves, "leaf", "leaves"),
+                         terminal.paint(Ink::cyan, fold_hostlist(line.devices)));
+    return out;
+  }
+
+ private:
+  struct Line {
+    std::vector<std::string> devices;
+    std::string wants;  // empty: of several leaves
+    std::size_t leaves = 0;
+  };
+  std::map<std::string, Line> lines_;
+};
+
+std::string folded(const DriftReport& report, DriftState state, const Terminal& terminal) {
+  Folded lines;
+  for (const DriftEntry& item : report.items)
+    if (item.state == state && !item.by_hand) lines.add(item);
   // As a plan says it.
-  const std::string title =
-      state == DriftState::not_applied ? "can't be applied here" : std::string(to_string(state));
-  out += terminal.paint(Ink::bold, title) + "\n";
-  for (const auto& [reason, line] : lines)
-    out += fmt::format("  {} ({})  {}\n", terminal.paint(ink_of_state(state), reason),
-                       counted(line.leaves, "leaf", "leaves"),
-                       terminal.paint(Ink::cyan, fold_hostlist(line.devices)));
+  return lines.text(state == DriftState::not_applied ? "can't be applied here" : to_string(state),
+                    ink_of_state(state), false, terminal);
 }
 
 // A reason that many devices have in common is one line.
@@ -102,18 +118,32 @@ std::string unobserved_sentence(const Unobserved& one) {
 }
 
 std::string drift_sentence(const DriftEntry& item) {
-  return fmt::format("{} {}: want {}, have {}", item.device, item.path.text(), want_text(item),
-                     have_text(item));
+  return fmt::format("{} {}: want {}, have {}{}", item.device, item.path.text(), want_text(item),
+                     have_text(item), item.by_hand ? "; " + item.reason : "");
+}
+
+std::string by_hand_text(const DriftReport& report, const Terminal& terminal) {
+  Folded lines;
+  for (const DriftEntry& item : report.items)
+    if (item.by_hand) lines.add(item);
+  return lines.text("left to a person", Ink::red, true, terminal);
+}
+
+std::string open_effects_text(const DriftReport& report, const Terminal& terminal) {
+  std::string out;
+  add_items(report, DriftState::effect, terminal, out);
+  return out;
 }
 
 std::string drift_text(const DriftReport& report, const Terminal& terminal) {
   std::string out;
   add_items(report, DriftState::drifted, terminal, out);
   add_items(report, DriftState::effect, terminal, out);
+  out += by_hand_text(report, terminal);
   for (const DriftState state : {DriftState::not_applied, DriftState::overruled, DriftState::unmanaged})
-    add_folded(report, state, terminal, out);
+    out += folded(report, state, terminal);
   add_unobserved(report, terminal, out);
-  const std::size_t items = report.count(DriftState::drifted) + report.count(DriftState::effect);
+  const std::size_t items = report.differences();
   const bool whole = report.observed == report.devices;
   const Ink ink = items > 0 ? Ink::red : whole ? Ink::green : Ink::yellow;
   out += terminal.paint(ink, fmt::format("{} of {} devices in sync", report.in_sync, report.devices));

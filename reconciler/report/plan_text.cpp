@@ -110,6 +110,7 @@ std::string not_applied_text(const std::vector<DeviceState>& states, const Termi
   std::map<std::string, Reason> by_reason;
   for (const DeviceState& state : states) {
     for (const NotApplied& leaf : state.not_applied) {
+      if (leaf.by_hand) continue;  // differences: a DriftReport's
       Reason& reason = by_reason[leaf.reason];
       reason.rows.insert(schema_row(leaf.path.row()).pattern);
       if (reason.devices.empty() || reason.devices.back() != state.device)

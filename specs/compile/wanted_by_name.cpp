@@ -13,4 +13,11 @@ std::vector<Path> wanted_by_name(const Intent& intent) {
   return named;
 }
 
+std::set<std::string> wanted_ports(const Intent& intent) {
+  std::set<std::string> out;
+  for (const Leaf& leaf : intent.want.leaves())
+    if (schema_row(leaf.path.row()).pattern.starts_with("interface[*]")) out.emplace(leaf.path.key(0));
+  return out;
+}
+
 }  // namespace lockstep

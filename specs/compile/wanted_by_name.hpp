@@ -2,6 +2,8 @@
 // parameters, packages, services, offloads. A driver is told of them when it is made.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "specs/model/intent.hpp"
@@ -9,5 +11,8 @@
 namespace lockstep {
 
 std::vector<Path> wanted_by_name(const Intent& intent);
+
+// The ports that it wants something of.
+std::set<std::string> wanted_ports(const Intent& intent);
 
 }  // namespace lockstep

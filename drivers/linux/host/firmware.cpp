@@ -46,7 +46,7 @@ class Firmware final : public HostSetting {
       const std::string have =
           *version ? platform + " runs " + version->to_string() + "; firmware is flashed by hand"
                    : "no NIC here is a " + platform + " with an RDMA device to ask";
-      out.push_back({kFirmware, {platform}, have});
+      out.push_back({kFirmware, {platform}, have, version->kind() != Value::Kind::none});
     }
     return out;
   }

@@ -64,7 +64,9 @@ class Gpus final : public HostSetting {
   std::vector<Incapable> incapable(const Call& call) override {
     const HostGpus gpus = read_gpus(files_, *pci_->functions(), nvml_, call);
     std::vector<Incapable> out;
-    const auto lacks = [&out](RowId row, std::string why) { out.push_back({row, {}, std::move(why)}); };
+    const auto lacks = [&out](RowId row, std::string why, bool by_hand = false) {
+      out.push_back({row, {}, std::move(why), by_hand});
+    };
     if (gpus.all.empty()) {
       for (const RowId row : {kGpuDriver, kGpuEcc, kGpuNicAffinity, kGpuPersistence})
         lacks(row, "no NVIDIA or AMD GPU in /sys/bus/pci/devices");
@@ -72,7 +74,7 @@ class Gpus final : public HostSetting {
     }
     const std::string driver = gpus.driver.empty() ? "no driver that carries a version is loaded"
                                                    : "driver " + gpus.driver + " is loaded";
-    lacks(kGpuDriver, driver + "; another is installed by hand, and takes a reboot");
+    lacks(kGpuDriver, driver + "; another is installed by hand, and takes a reboot", true);
     if (gpus.nics.empty()) lacks(kGpuNicAffinity, "no PCI network controller in /sys/bus/pci/devices");
     if (failed(gpus)) return out;  // read() tells
     const std::string missing = gpus.nvml_missing ? gpus.nvml_missing->text() : "";

@@ -86,12 +86,13 @@ class Kernel final : public HostSetting {
     if (!files_.exists("/proc/modules"))
       out.push_back({kKernelModule, {}, "this kernel loads no modules (no /proc/modules)"});
     for (const std::string& asked : named_->of(kKernelParameter))
-      out.push_back({kKernelParameter, {asked}, asked + " is " + std::string(kByHand)});
-    out.push_back({kKernelParameter, {}, std::string(kByHand)});
+      out.push_back({kKernelParameter, {asked}, asked + " is " + std::string(kByHand), true});
+    out.push_back({kKernelParameter, {}, std::string(kByHand), true});
     if (const auto version = files_.line("/proc/sys/kernel/osrelease"))
       out.push_back({kKernelVersion,
                      {},
-                     "kernel " + *version + " runs; another is installed by hand, and takes a reboot"});
+                     "kernel " + *version + " runs; another is installed by hand, and takes a reboot",
+                     true});
     return out;
   }
 

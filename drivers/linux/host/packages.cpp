@@ -34,7 +34,8 @@ class Packages final : public HostSetting {
       const auto found = versions.find(name);
       const std::string have =
           found == versions.end() ? " is not installed" : " " + found->second + " is installed";
-      out.push_back({kPackage, {name}, name + have + "; packages are installed by hand, not by lockstep"});
+      out.push_back(
+          {kPackage, {name}, name + have + "; packages are installed by hand, not by lockstep", true});
     }
     return out;
   }

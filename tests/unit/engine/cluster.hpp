@@ -16,6 +16,7 @@
 #include "reconciler/engine/fleet.hpp"
 #include "reconciler/engine/ledger.hpp"
 #include "reconciler/engine/plan.hpp"
+#include "reconciler/engine/status.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -129,6 +130,7 @@ class Cluster {
   std::vector<FleetDevice>& list() { return list_; }
   Attached& attached(std::size_t index) { return attached_[index]; }
 
+  DriftReport report() { return drift_report(fleet(), look(), origins, sources); }
   std::vector<DeviceState> look() { return observe(fleet(), executor); }
   Plan plan() {
     states_ = look();

@@ -477,6 +477,30 @@ TEST(Fleet, WhatNoDriverCarriesIsNotAppliedAndNotDrift) {
                    [](const NotApplied& one) { return one.path == leaf("interface[rail0]/pfc"); });
   ASSERT_NE(found, states[0].not_applied.end());
   EXPECT_EQ(found->reason, "veth has no DCB");
+  EXPECT_FALSE(found->by_hand);
+}
+
+TEST(Fleet, WhatAPersonHasToSeeToIsNoStepAndDiffersAllTheSame) {
+  Cluster cluster = bare_host();
+  cluster.devices["gpu1"]->incapable = {
+      {row("interface[*]/mtu"), {"rail7"}, "no interface is called rail7", true},
+      {row("interface[*]/pfc"), {"rail0"}, "veth has no DCB"}};
+  ASSERT_EQ(cluster.converge().exit_code(), 0);
+  EXPECT_EQ(cluster.report().exit_code(), 0);
+  cluster.want("gpu1", "interface[rail0]/pfc", Value::set({"3"}));
+  EXPECT_EQ(cluster.report().exit_code(), 0) << "what the device lacks is no difference";
+  cluster.want("gpu1", "interface[rail7]/mtu", number(9000));
+  EXPECT_TRUE(cluster.plan().empty());
+  const DriftReport report = cluster.report();
+  EXPECT_EQ(report.exit_code(), 2);
+  EXPECT_EQ(report.drifted, 1U);
+  EXPECT_EQ(report.in_sync, 0U);
+  EXPECT_EQ(report.differences(), 1U);
+  const auto found = std::ranges::find_if(report.items, &DriftEntry::is_difference);
+  ASSERT_NE(found, report.items.end());
+  EXPECT_EQ(found->path, leaf("interface[rail7]/mtu"));
+  EXPECT_EQ(found->state, DriftState::not_applied);
+  EXPECT_NE(to_json(report)["items"].dump().find("\"byHand\":true"), std::string::npos);
 }
 
 }  // namespace

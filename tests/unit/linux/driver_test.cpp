@@ -1,5 +1,7 @@
 #include "drivers/linux/driver.hpp"
 
+#include <algorithm>
+
 #include "specs/model/schema_rows.hpp"
 #include "tests/unit/linux/lab.hpp"
 
@@ -7,6 +9,13 @@ namespace lockstep {
 namespace {
 
 using LinuxDriver = Lab;
+
+// The first that covers the leaf, as the engine looks; without a reason: none does.
+Incapable lack(const Traits& traits, Path path) {
+  const auto found =
+      std::ranges::find_if(traits.incapable, [&](const Incapable& one) { return one.covers(path); });
+  return found == traits.incapable.end() ? Incapable{} : *found;
+}
 
 TEST_F(LinuxDriver, ReportsWhatIproute2Made) {
   ASSERT_EQ(ip("address add 10.64.0.1/31 dev rail0"), 0);
@@ -172,10 +181,27 @@ TEST_F(LinuxDriver, SysctlsAreThoseOfTheNamespace) {
                                {"sysctl[net.ipv4.no_such_thing]", Value::text("1")},
                                {"sysctl[net.../../etc/passwd]", Value::text("1")}});
   for (const std::string& one : outcomes) EXPECT_NE(one, "");
-  // Asked for once, so it is read from now on; the kernel has none of that name, which is told.
-  const Observation seen = observed();
-  ASSERT_FALSE(seen.unread.empty());
-  EXPECT_TRUE(is_unread(seen.unread, *Path::parse("sysctl[net.ipv4.no_such_thing]")));
+  // Asked for once, so it is read from now on; that the kernel has none of that name is a lack, and no
+  // failure to read.
+  const Path none = *Path::parse("sysctl[net.ipv4.no_such_thing]");
+  EXPECT_FALSE(is_unread(observed().unread, none));
+  EXPECT_NE(lack(driver().traits(), none).reason.find("has no such parameter"), std::string::npos);
+}
+
+TEST_F(LinuxDriver, APortThatIsNotThereIsAPersonsWorkAndSaysWhichThereAre) {
+  LinuxTarget with_ports = target();
+  with_ports.ports = {"rail0", "rail7"};
+  const Attached attached = make_linux_driver(with_ports);
+  const auto of = [&](const char* leaf) { return lack(attached.driver->traits(), *Path::parse(leaf)); };
+  for (const char* leaf : {"interface[rail7]/mtu", "interface[rail7]/address[10.64.0.1/31]"}) {
+    EXPECT_EQ(of(leaf).reason, "no interface is called rail7 here (there are lo, rail0)");
+    EXPECT_TRUE(of(leaf).by_hand);
+  }
+  // What is of the kernel's is said of the port all the same, before what the machine lacks.
+  EXPECT_EQ(of("interface[rail7]/pfc").reason, "no interface is called rail7 here (there are lo, rail0)");
+  EXPECT_EQ(of("interface[rail0]/mtu").reason, "");
+  ASSERT_EQ(ip("link add rail7 type veth peer name swp7"), 0);
+  EXPECT_EQ(of("interface[rail7]/mtu").reason, "");
 }
 
 TEST_F(LinuxDriver, AnAddressTakesItsRoutesAlongAndThatIsSeen) {

@@ -43,17 +43,19 @@ class HostLab : public ::testing::Test {
     return {};
   }
   // Why this host lacks the leaf; empty: it does not.
-  std::string lacks(const std::string& leaf) {
-    for (const Incapable& one : part->incapable({}, within(std::chrono::seconds(5))))
-      if (one.row == path(leaf).row() && (one.keys.empty() || one.keys[0] == path(leaf).key(0)))
-        return one.reason;
-    return {};
-  }
+  std::string lacks(const std::string& leaf) { return lack(leaf).reason; }
+  bool is_by_hand(const std::string& leaf) { return lack(leaf).by_hand; }
   // What went wrong; empty: done.
   std::string apply(const std::string& leaf, Value want) {
     const auto answers = part->apply({{path(leaf), {}, want, 0}}, {}, within(std::chrono::seconds(5)));
     EXPECT_EQ(answers.size(), 1U);
     return answers[0] ? std::string(to_string(answers[0]->kind)) + ": " + answers[0]->text() : "";
+  }
+
+  Incapable lack(const std::string& leaf) {
+    for (const Incapable& one : part->incapable({}, within(std::chrono::seconds(5))))
+      if (one.row == path(leaf).row() && (one.keys.empty() || one.keys[0] == path(leaf).key(0))) return one;
+    return {};
   }
 
   RecordedHost host;

@@ -76,6 +76,7 @@ TEST_F(KernelTest, WhatRunsIsReadAndIsAPersonsToChange) {
   make({"kernel/version"});
   EXPECT_EQ(value("kernel/version"), "6.1.0-18-amd64");
   EXPECT_NE(lacks("kernel/version").find("6.1.0-18-amd64 runs"), std::string::npos);
+  EXPECT_TRUE(is_by_hand("kernel/version"));
   EXPECT_EQ(apply("kernel/version", Value::text(">=6.8")).substr(0, 11), "unsupported");
   EXPECT_EQ(apply("kernel/parameter[nomodeset]", Value::present()).substr(0, 11), "unsupported");
 }
@@ -137,6 +138,7 @@ TEST_F(PackagesTest, InstalledOnesAreReadByName) {
   EXPECT_EQ(value("package[no-package]"), "(none)");
   EXPECT_NE(lacks("package[rdma-core]").find("rdma-core 44.0-2 is installed"), std::string::npos);
   EXPECT_NE(lacks("package[lldpd]").find("lldpd is not installed"), std::string::npos);
+  EXPECT_TRUE(is_by_hand("package[rdma-core]"));
   EXPECT_EQ(apply("package[rdma-core]", Value::text(">=52")).substr(0, 11), "unsupported");
 }
 
@@ -177,6 +179,7 @@ TEST_F(FirmwareTest, IsWhatTheRdmaDevicesOfThePlatformsNicsTell) {
   EXPECT_EQ(value("firmware[connectx-7]"), "28.39.1002");
   EXPECT_EQ(value("firmware[thor2]"), "(none)");
   EXPECT_NE(lacks("firmware[thor2]").find("no NIC here"), std::string::npos);
+  EXPECT_FALSE(is_by_hand("firmware[thor2]"));
   host.file(RecordedHost::sysfs(RecordedHost::nic(1)) + "/infiniband/mlx5_1/fw_ver", "28.40.1000\n");
   EXPECT_EQ(value("firmware[connectx-7]"), "28.39.1002, 28.40.1000");
 }

@@ -59,6 +59,46 @@ TEST(DriftText, NamesDeviceLeafWantHaveAndLine) {
       << text;
 }
 
+DriftReport with_work_for_a_person() {
+  DriftReport report = sample();
+  for (const char* leaf : {"interface[rail7]/mtu", "interface[rail7]/admin"})
+    report.items.push_back({.device = "gpu1",
+                            .path = *Path::parse(leaf),
+                            .want = Value::integer(1),
+                            .have = Value{},
+                            .state = DriftState::not_applied,
+                            .disruption = Disruption::none,
+                            .origin = {"specs/fabric.yaml", 9, 8, "Fabric/backend", "mtu"},
+                            .reason = "no interface is called rail7 here",
+                            .by_hand = true});
+  report.items.push_back(report.items.back());
+  report.items.back().path = *Path::parse("package[rdma-core]");
+  report.items.back().want = Value::text(">=44");
+  report.items.back().reason = "rdma-core is not installed";
+  return report;
+}
+
+TEST(DriftText, WhatIsAPersonsToMendIsApartAndCounts) {
+  const std::string text = drift_text(with_work_for_a_person(), Terminal{});
+  EXPECT_NE(text.find("left to a person\n"
+                      "  no interface is called rail7 here (2 leaves)  gpu1\n"
+                      "  rdma-core is not installed (package[rdma-core], want >=44, have (absent))  gpu1\n"
+                      "can't be applied here\n"
+                      "  veth has no DCB (1 leaf)  leaf0\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("5 differences"), std::string::npos) << text;
+}
+
+TEST(DriftSarif, HasWhatIsAPersonsToMendWithItsReason) {
+  const nlohmann::json sarif = nlohmann::json::parse(drift_sarif(with_work_for_a_person()));
+  const nlohmann::json& results = sarif["runs"][0]["results"];
+  ASSERT_EQ(results.size(), 6U);
+  EXPECT_EQ(results[4]["ruleId"], "lockstep/notApplied");
+  EXPECT_EQ(results[4]["message"]["text"],
+            "gpu1 package[rdma-core]: want >=44, have (absent); rdma-core is not installed");
+}
+
 TEST(DriftText, FoldsDevicesThatWereNotObservedForOneReason) {
   DriftReport report;
   report.devices = 64;
