@@ -5,7 +5,7 @@
 //   stopped               inactive, and started at boot
 //   disabled              inactive, and not started at boot
 // else systemd's own ActiveState (failed, activating). Each of the four can be asked for, so that what was
-// can be put back. A unit that systemd does not find is absent.
+// can be put back. A unit that systemd does not find runs neither now nor at the next boot: disabled.
 #include <algorithm>
 
 #include "drivers/linux/host/map.hpp"
@@ -19,6 +19,7 @@ namespace {
 using host_map::kService;
 
 constexpr std::string_view kSocket = "/run/dbus/system_bus_socket";  // D-Bus Specification, system bus
+constexpr std::string_view kNotFound = "not-found";                  // LoadState, org.freedesktop.systemd1(5)
 constexpr std::string_view kBooted = "/run/systemd/system";          // sd_booted(3)
 
 // Time to put a unit back, whatever is left of the call. A choice: as for FRR's settings.
@@ -45,7 +46,8 @@ constexpr Word kWords[] = {{true, true, "running"},
 bool is_active(const UnitState& unit) { return unit.active == "active" || unit.active == "reloading"; }
 
 bool is_at_boot(const UnitState& unit) {
-  return unit.file != "disabled" && !unit.file.starts_with("masked") && unit.file != "bad";
+  return unit.load != kNotFound && unit.file != "disabled" && !unit.file.starts_with("masked") &&
+         unit.file != "bad";
 }
 
 std::string word_for(const UnitState& unit) {
@@ -61,23 +63,27 @@ class Services final : public HostSetting {
 
   std::vector<RowId> rows() const override { return {kService}; }
 
-  std::vector<Incapable> incapable(const Call&) override {
-    if (files_.exists(kBooted)) return {};
-    return {{kService, {}, "not booted with systemd (no " + std::string(kBooted) + ")"}};
+  std::vector<Incapable> incapable(const Call& call) override {
+    if (!files_.exists(kBooted))
+      return {{kService, {}, "not booted with systemd (no " + std::string(kBooted) + ")"}};
+    std::vector<Incapable> out;
+    const auto units = named_units(call);
+    if (!units) return out;  // read() tells
+    for (const auto& [name, unit] : *units)
+      if (unit.load == kNotFound)
+        out.push_back(
+            {kService,
+             {name},
+             "systemd has no " + whole_name(name) + "; packages are installed by hand, not by lockstep",
+             true});
+    return out;
   }
 
   void read(HostReading& out, const Call& call) override {
-    const std::vector<std::string> names = named_->of(kService);
-    if (names.empty() || !files_.exists(kBooted)) return;
-    auto systemd = open(call);
-    if (!systemd) return out.fails(kService, systemd.error());
-    std::vector<std::string> whole;
-    for (const std::string& name : names) whole.push_back(whole_name(name));
-    const auto units = systemd->units(whole, call);
+    if (!files_.exists(kBooted)) return;
+    const auto units = named_units(call);
     if (!units) return out.fails(kService, units.error());
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if ((*units)[i].load != "not-found")
-        out.add(Path(kService, {names[i]}), Value::text(word_for((*units)[i])));
+    for (const auto& [name, unit] : *units) out.add(Path(kService, {name}), Value::text(word_for(unit)));
   }
 
   Result<Done> set(const Change& change, const Call& call) override {
@@ -90,7 +96,7 @@ class Services final : public HostSetting {
     const std::string name = whole_name(std::string(change.path.key(0)));
     TRY(Systemd systemd, open(call));
     TRY(const UnitState was, state(systemd, name, call));
-    if (was.load == "not-found") return Error{ErrorKind::refused, "systemd: Unit " + name + " not found."};
+    if (was.load == kNotFound) return Error{ErrorKind::refused, "systemd: Unit " + name + " not found."};
     const Call own{.deadline = std::max(call.deadline, std::chrono::steady_clock::now() + kPutBack),
                    .stop = {}};
     const Share unit{name,
@@ -130,6 +136,19 @@ class Services final : public HostSetting {
 
   Result<Systemd> open(const Call& call) const {
     return Systemd::open("unix:path=" + files_.at(kSocket).string(), call);
+  }
+
+  // By the names that are asked for.
+  Result<std::map<std::string, UnitState>> named_units(const Call& call) const {
+    std::map<std::string, UnitState> out;
+    const std::vector<std::string> names = named_->of(kService);
+    if (names.empty()) return out;
+    TRY(Systemd systemd, open(call));
+    std::vector<std::string> whole;
+    for (const std::string& name : names) whole.push_back(whole_name(name));
+    TRY(const auto units, systemd.units(whole, call));
+    for (std::size_t i = 0; i < names.size(); ++i) out.emplace(names[i], units[i]);
+    return out;
   }
 
   static Result<UnitState> state(Systemd& systemd, const std::string& name, const Call& call) {

@@ -34,7 +34,11 @@ TEST_F(ServicesTest, AreReadInWordsThatSayNowAndAtBoot) {
   EXPECT_EQ(state("service[dbus]"), "stopped");
   EXPECT_EQ(state("service[slurmd]"), "failed");
   EXPECT_EQ(state("service[nfs]"), "disabled");
-  EXPECT_EQ(state("service[none-such]"), "(none)");
+  EXPECT_EQ(state("service[none-such]"), "disabled") << "nothing runs, now or at boot";
+  EXPECT_EQ(lacks("service[none-such]"),
+            "systemd has no none-such.service; packages are installed by hand, not by lockstep");
+  EXPECT_TRUE(is_by_hand("service[none-such]"));
+  EXPECT_EQ(lacks("service[nfs]"), "");
 }
 
 TEST_F(ServicesTest, AreBroughtToAnyOfTheFourStatesAndBack) {
@@ -53,7 +57,9 @@ TEST_F(ServicesTest, WhatSystemdRefusesIsToldInItsWords) {
   EXPECT_EQ(apply("service[nfs]", Value::text("running")),
             "refused: systemd: Unit file nfs.service is masked.");
   EXPECT_EQ(apply("service[none-such]", Value::text("running")),
-            "refused: systemd: Unit none-such.service not found.");
+            "unsupported: systemd has no none-such.service; packages are installed by hand, not by lockstep");
+  EXPECT_EQ(apply("service[not-named]", Value::text("running")),
+            "refused: systemd: Unit not-named.service not found.");
   EXPECT_EQ(apply("service[dbus]", Value::text("disabled")),
             "refused: systemd: dbus.service is stopped all the same (inactive, static)");
   EXPECT_EQ(apply("service[lldpd]", Value::text("on")).substr(0, 12), "invalid spec");
