@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "drivers/linux/descriptor.hpp"
+#include "tests/unit/linux/operational.hpp"
 #include "tests/vm/nic_lab.hpp"
 
 namespace lockstep {
@@ -114,7 +115,7 @@ TEST_F(Dcbnl, FramesAreCountedByPriorityAtBothEnds) {
     up.header(header).put_text(IFLA_IFNAME, port);
     ASSERT_EQ(done(up), 0);
   }
-  await_operational({"nic0", "nic1"});
+  await_operational(*socket_, {"nic0", "nic1"});
   const Counters sent = counters("nic0");
   const Counters received = counters("nic1");
   for (int i = 0; i < 3; ++i) send_frame("nic0", 5);

@@ -2,15 +2,12 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
 #include <fstream>
-#include <set>
 
 #include "drivers/linux/dcb/dcbnl.hpp"
-#include "drivers/linux/kernel_state.hpp"
 #include "drivers/linux/netlink_socket.hpp"
 
 namespace lockstep {
@@ -56,17 +53,6 @@ class NicLab : public ::testing::Test {
     gone.header(ifinfomsg{}).put_text(IFLA_IFNAME, name);
     EXPECT_EQ(done(gone), 0) << name;
     std::erase(made_, name);
-  }
-  // A port's queues take frames from when the kernel has seen to its carrier, which it does in its own time.
-  void await_operational(std::set<std::string> ports) {
-    const Call call = soon();
-    while (!ports.empty() && !call.must_end(std::chrono::steady_clock::now())) {
-      const auto links = read_links(*socket_, call);
-      ASSERT_TRUE(links) << links.error().text();
-      for (const Link& one : *links)
-        if (one.operational == IF_OPER_UP) ports.erase(one.name);
-    }
-    EXPECT_TRUE(ports.empty()) << *ports.begin();
   }
   Reply reply(netlink::Request request) {
     Reply out;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "drivers/linux/driver.hpp"
+#include "tests/unit/linux/operational.hpp"
 
 namespace lockstep {
 
@@ -73,14 +74,11 @@ class Lab : public ::testing::Test {
   std::string said(const std::string& tool, const std::string& rest) const {
     return shell_output(tool + " -n " + name_ + " " + rest);
   }
-  // Sets rail0 up and waits for the carrier of both ends: the kernel tells of it late (linkwatch), and until
-  // then an end drops without a word what is sent (its queues have the noop qdisc, dev_activate()).
+  // Sets rail0 up and waits until both ends take frames.
   void bring_up() const {
     ASSERT_EQ(ip("link set rail0 up"), 0);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    for (const std::string& end : {name_ + " link show rail0", name_ + "p link show swp1"})
-      while (shell_output("ip -n " + end).find("state UP") == std::string::npos)
-        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << end << ": the carrier did not come";
+    await_operational(path(), {"rail0"});
+    await_operational(path() + "p", {"swp1"});
   }
   Driver& driver() { return *attached_.driver; }
 
