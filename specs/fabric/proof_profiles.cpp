@@ -74,11 +74,12 @@ void prove_disjoint(const ProofContext& context, const RoceProfile& profile) {
     }
     if (!one.tc.said) continue;
     const auto [at, fresh] = traffic_classes.try_emplace(*one.tc, one.tc.at, &one);
-    if (!fresh && *at->second.second->lossless != *one.lossless)
-      context.error("LS115", one.tc.at,
-                    "traffic class " + std::to_string(*one.tc) + " would be both lossless and lossy",
-                    "give each class its own tc: one queue is paused or drops, not both",
-                    {{at->second.first, quote(*at->second.second) + " is here"}});
+    if (!fresh)
+      context.error(
+          "LS115", one.tc.at,
+          "traffic class " + std::to_string(*one.tc) + " is already in " + quote(*at->second.second),
+          "give each class its own tc: a queue has one share, one order and one answer to being full",
+          {{at->second.first, "first named here"}});
   }
 }
 

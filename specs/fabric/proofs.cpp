@@ -37,7 +37,7 @@ constexpr ProofRule kRules[] = {
      "headroom, thresholds and limits follow from its constants"},
     {"LS114", "the bandwidth shares of a profile are at most 100 %",
      "an ETS table that does not add up is refused by the device (802.1Qaz 37.3)"},
-    {"LS115", "a DSCP and a priority belong to one class", "a packet is put into exactly one queue"},
+    {"LS115", "a DSCP, a priority and a tc belong to one class", "a packet is put into exactly one queue"},
     {"LS116", "a profile with a lossless class has a PFC watchdog",
      "one faulty NIC that pauses for ever stops the whole fabric (Guo et al., SIGCOMM 2016, 4.3)"},
     {"LS117", "lossless links say their cable length", "headroom follows from it: 300 m is assumed"},

@@ -49,7 +49,7 @@ constexpr CodeRow rows[] = {
      "specs are committed and shown"},
     {code::written_twice, "a list of unique things holds each once",
      "the second would overrule the first silently"},
-    {code::class_overlap, "a DSCP and a priority belong to one traffic class",
+    {code::class_overlap, "a DSCP, a priority and a tc belong to one class",
      "a packet is put into exactly one queue"},
     {code::bandwidth_sum, "the bandwidth shares of the weighted classes sum to 100%",
      "IEEE 802.1Qaz 37.3: an ETS table that does not is refused by the device"},

@@ -118,10 +118,12 @@ void check_bandwidth(const RoceProfile& profile, Reporter& reporter) {
 void check_profile(const RoceProfile& profile, Span, Reporter& reporter) {
   Claims dscps("DSCP", reporter);
   Claims priorities("priority", reporter);
+  Claims traffic_classes("traffic class", reporter);
   std::map<std::string_view, Position> names;
   for (const TrafficClass& one : profile.classes) {
     for (const auto& dscp : one.dscp) dscps.claim(dscp);
     priorities.claim(one.priority);
+    traffic_classes.claim(one.tc);
     if (!one.name.said) continue;
     const auto [at, fresh] = names.emplace(*one.name, one.name.at);
     if (!fresh)
