@@ -14,7 +14,6 @@ constexpr std::size_t kDscps = 64;      // RFC 2474: six bits
 constexpr std::size_t kPriorities = 8;  // 802.1Q: three bits
 constexpr std::uint64_t kEct0 = 2;      // RFC 3168: ECT(0)
 constexpr std::string_view kCnp = "cnp";
-constexpr std::string_view kDefault = "default";
 
 // The class that the unnamed DSCPs and priorities go to: "default", else the one that is not lossless with
 // the lowest number.
@@ -22,7 +21,7 @@ std::size_t default_class(const RoceProfile& profile) {
   std::size_t best = profile.classes.size();
   for (std::size_t i = 0; i < profile.classes.size(); ++i) {
     const TrafficClass& one = profile.classes[i];
-    if (*one.name == kDefault) return i;
+    if (*one.name == default_class_name) return i;
     if (*one.lossless || *one.scheduling == Scheduling::strict) continue;
     if (best == profile.classes.size() || *one.tc < *profile.classes[best].tc) best = i;
   }

@@ -41,8 +41,11 @@ constexpr CodeRow rows[] = {
     {code::fields_conflict, "fields that exclude or need each other are written so",
      "either of two would have to win silently"},
     {code::bad_name,
-     "a name is letters, digits, '-', '_' and '.', at most 253, not starting or ending with these",
-     "names become file names, URLs and Kubernetes object names"},
+     "an object's name is letters, digits, '-', '_' and '.', at most 253, not starting or ending with these; "
+     "a "
+     "device's a host name (RFC 1123); a Linux interface's at most 15 characters without '/'; no name is "
+     "empty",
+     "names become host names, file names, URLs and Kubernetes object names"},
     {code::status_written, "status is written by the reconciler only",
      "what a person writes there has no effect"},
     {code::secret_written, "a secret is named (systemd:, file: or env:), never written",
@@ -53,14 +56,16 @@ constexpr CodeRow rows[] = {
      "a packet is put into exactly one queue"},
     {code::bandwidth_sum, "the bandwidth shares of the weighted classes sum to 100%",
      "IEEE 802.1Qaz 37.3: an ETS table that does not is refused by the device"},
-    {code::slo_mismatch, "an SLO bounds its metric once, in the metric's unit",
-     "a latency in Gbps can neither hold nor fail"},
+    {code::slo_mismatch, "an SLO bounds a metric of its workload once, in the metric's unit",
+     "a latency in Gbps can neither hold nor fail, nor can what is not measured"},
     {code::timers, "hold is 0 or at least 3 s and more than keepalive",
      "RFC 4271 4.2, 4.4; a session would drop between two keepalives"},
     {code::bad_prefix, "a pool is a network address, of the family said, and overlaps no other pool",
      "two devices would be given one address"},
     {code::rollout_incomplete, "waves grow and end at 100%",
      "devices behind the last wave would never change"},
+    {code::no_default_class, "a profile has a class called `default`, for the DSCPs that no class names",
+     "a packet of any DSCP is put into some queue"},
 
     {code::duplicate_object, "a kind and name are used once", "which of two objects holds would be chance"},
     {code::dangling_reference, "an object that is named exists", "it would be taken as not asked for"},
@@ -77,6 +82,8 @@ constexpr CodeRow rows[] = {
      "they would be left out without a word"},
     {code::not_read, "an inventory is one that lockstep can read",
      "its devices would be missing without a word"},
+    {code::two_local, "at most one device is this machine (connect: {local: true})",
+     "what two devices want would go into one kernel"},
 };
 
 }  // namespace

@@ -58,6 +58,7 @@ inline constexpr std::string_view slo_mismatch = "LS1017";
 inline constexpr std::string_view timers = "LS1018";
 inline constexpr std::string_view bad_prefix = "LS1019";
 inline constexpr std::string_view rollout_incomplete = "LS1020";
+inline constexpr std::string_view no_default_class = "LS1021";
 
 inline constexpr std::string_view duplicate_object = "LS1101";
 inline constexpr std::string_view dangling_reference = "LS1102";
@@ -69,6 +70,7 @@ inline constexpr std::string_view second_cluster = "LS1107";
 inline constexpr std::string_view too_many_names = "LS1108";
 inline constexpr std::string_view no_leaves = "LS1109";
 inline constexpr std::string_view not_read = "LS1110";
+inline constexpr std::string_view two_local = "LS1111";
 }  // namespace code
 
 }  // namespace lockstep

@@ -184,6 +184,9 @@ struct TrafficClass {
   Position at;
 };
 
+// The class of the DSCPs and priorities that no class names.
+inline constexpr std::string_view default_class_name = "default";
+
 struct Watchdog {
   Said<Duration> detection_time;
   Said<Duration> restoration_time;

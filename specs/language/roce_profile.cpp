@@ -16,7 +16,8 @@ constexpr Limits priority_limits{
 
 constexpr Field ecn_fields[] = {
     field<&Ecn::kmin>("kmin", "queue length at which marking begins", {.required = true}),
-    field<&Ecn::kmax>("kmax", "queue length at which marking is at pmax", {.required = true}),
+    field<&Ecn::kmax>("kmax", "queue length at which marking is at pmax",
+                      {.required = true, .least = 1, .range = "more than 0B"}),
     field<&Ecn::pmax>("pmax", "share of packets marked at kmax",
                       {.required = true, .most = whole, .range = "0% to 100%"}),
 };
@@ -95,27 +96,89 @@ class Claims {
   std::map<std::uint8_t, Position> first_;
 };
 
+bool is_strict(const TrafficClass& one) { return *one.scheduling == Scheduling::strict; }
+
+void check_class(const TrafficClass& one, Span, Reporter& reporter) {
+  if (one.max_rate.said && one.max_rate->share && one.max_rate->ratio.parts_per_million > whole)
+    reporter.error(code::out_of_range, {one.max_rate.at, 1},
+                   in_quotes(format(*one.max_rate)) + " is more than the whole link",
+                   "at most 100%; leave maxRate out where there is no bound");
+}
+
+// Shares are of the link that weighted classes divide among them: one that has none would get what no rule
+// says.
+bool check_all_have_shares(const RoceProfile& profile, const TrafficClass& first, std::uint64_t sum,
+                           Reporter& reporter) {
+  bool all = true;
+  for (const TrafficClass& one : profile.classes) {
+    if (one.bandwidth.at.line != 0 || is_strict(one)) continue;
+    all = false;
+    reporter.error(code::bandwidth_sum, {one.at, 1},
+                   "class " + in_quotes(*one.name) + " has no bandwidth, and others have",
+                   sum < whole
+                       ? "write bandwidth: " + format(Ratio{static_cast<std::uint32_t>(whole - sum)}) +
+                             ", which the others leave, or scheduling: strict"
+                       : "the others leave nothing of 100%: give it a share of theirs, or "
+                         "scheduling: strict",
+                   {{first.bandwidth.at, "the first share is here"}});
+  }
+  return all;
+}
+
 void check_bandwidth(const RoceProfile& profile, Reporter& reporter) {
   std::uint64_t sum = 0;
+  const TrafficClass* first = nullptr;
   const TrafficClass* last = nullptr;
   for (const TrafficClass& one : profile.classes) {
     if (!one.bandwidth.said) continue;
-    if (one.scheduling.said && *one.scheduling == Scheduling::strict) {
+    if (is_strict(one)) {
       reporter.error(code::fields_conflict, {one.bandwidth.at, 1}, "a strict class has no bandwidth share",
                      "bound it with maxRate", {{one.scheduling.at, "strict is said here"}});
       continue;
     }
     sum += one.bandwidth->parts_per_million;
+    if (first == nullptr) first = &one;
     last = &one;
   }
-  if (last == nullptr || sum == whole) return;
+  if (last == nullptr || !check_all_have_shares(profile, *first, sum, reporter) || sum == whole) return;
   reporter.error(code::bandwidth_sum, {last->bandwidth.at, 1},
                  "the bandwidth shares sum to " +
                      format(Ratio{static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, 0xffffffffU))}),
                  "they must sum to 100%");
 }
 
-void check_profile(const RoceProfile& profile, Span, Reporter& reporter) {
+// A class that nothing is put into: its headroom would be kept for nothing.
+void check_lossless_are_reached(const RoceProfile& profile, Reporter& reporter) {
+  if (*profile.trust != Trust::dscp) return;
+  for (const TrafficClass& one : profile.classes)
+    if (*one.lossless && one.dscp.empty() && *one.name != default_class_name)
+      reporter.error(code::fields_conflict, {one.at, 1},
+                     "no packet is put into the lossless class " + in_quotes(*one.name) + ": it has no DSCP",
+                     "write dscp: [26], or trust: pcp where the priority decides",
+                     profile.trust.said ? std::vector<Related>{{profile.trust.at, "DSCPs decide"}}
+                                        : std::vector<Related>{});
+}
+
+// Compile takes the lossy weighted class with the lowest number where none is called `default`.
+void check_default(const RoceProfile& profile, Span span, Reporter& reporter) {
+  const TrafficClass* taken = nullptr;
+  for (const TrafficClass& one : profile.classes) {
+    if (!one.name.said || *one.name == default_class_name) return;
+    if (*one.lossless || is_strict(one) || (taken != nullptr && *taken->tc <= *one.tc)) continue;
+    taken = &one;
+  }
+  if (profile.classes.empty()) return;  // reported as empty
+  if (taken == nullptr)
+    return reporter.error(code::no_default_class, span,
+                          "no class takes the DSCPs that none names: all are lossless or strict",
+                          "add {name: default, dscp: [0], priority: 0, tc: 0, bandwidth: ...}");
+  reporter.warning(
+      code::no_default_class, {taken->at, 1},
+      "no class is called default: " + in_quotes(*taken->name) + " takes the DSCPs that none names",
+      "call it default, or add a class of that name");
+}
+
+void check_profile(const RoceProfile& profile, Span span, Reporter& reporter) {
   Claims dscps("DSCP", reporter);
   Claims priorities("priority", reporter);
   Claims traffic_classes("traffic class", reporter);
@@ -132,6 +195,8 @@ void check_profile(const RoceProfile& profile, Span, Reporter& reporter) {
                      {{at->second, "first written here"}});
   }
   check_bandwidth(profile, reporter);
+  check_lossless_are_reached(profile, reporter);
+  check_default(profile, span, reporter);
 }
 
 constexpr std::string_view ecn_words[] = {"auto"};
@@ -151,7 +216,8 @@ const Type& TypeOf<Said<Ecn>>::type() {
 }
 template <>
 const Type& struct_type<TrafficClass>() {
-  static constexpr Type type = object_type<TrafficClass>("a class", class_fields);
+  static constexpr Type type =
+      object_type<TrafficClass>("a class", class_fields, checked<TrafficClass, check_class>);
   return type;
 }
 template <>

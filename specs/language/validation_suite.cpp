@@ -1,6 +1,7 @@
 // The field tables of ValidationSuite, and the rules between its fields.
 #include "specs/language/validation_suite.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "specs/language/codes.hpp"
@@ -82,6 +83,23 @@ void check_slo(const Slo& slo, Span span, Reporter& reporter) {
   check_bound(slo, slo.at_most, reporter);
 }
 
+void check_benchmark(const Benchmark& benchmark, Span, Reporter& reporter) {
+  if (!benchmark.workload.said) return;
+  const std::span<const Metric> measured = metrics_of(*benchmark.workload);
+  std::vector<std::string_view> names;
+  for (const Metric one : measured) names.push_back(to_string(one));
+  for (const Slo& slo : benchmark.slo) {
+    if (!slo.metric.said || std::find(measured.begin(), measured.end(), *slo.metric) != measured.end())
+      continue;
+    const std::string_view wanted = to_string(*slo.metric);
+    reporter.error(code::slo_mismatch, {slo.metric.at, static_cast<std::uint32_t>(wanted.size())},
+                   std::string(to_string(*benchmark.workload)) + " does not measure " + std::string(wanted),
+                   names.size() == 1 ? "did you mean '" + std::string(names[0]) + "'?"
+                                     : "write " + std::string(names[0]) + " or " + std::string(names[1]),
+                   {{benchmark.workload.at, "the workload is said here"}});
+  }
+}
+
 void check_suite(const ValidationSuite& suite, Span, Reporter& reporter) {
   std::map<std::string_view, Position> names;
   for (const Benchmark& one : suite.benchmarks) {
@@ -112,6 +130,25 @@ Bound::Unit unit_of(Metric metric) {
   return Bound::Unit::ratio;
 }
 
+std::span<const Metric> metrics_of(Workload workload) {
+  static constexpr Metric pair_bandwidth[] = {Metric::bandwidth};
+  static constexpr Metric pair_latency[] = {Metric::latency};
+  static constexpr Metric collective[] = {Metric::busbw, Metric::step_skew};
+  switch (workload) {
+    case Workload::write_bandwidth:
+    case Workload::read_bandwidth:
+    case Workload::stream: return pair_bandwidth;
+    case Workload::write_latency:
+    case Workload::request_response: return pair_latency;
+    case Workload::ring_allreduce:
+    case Workload::tree_allreduce:
+    case Workload::all_to_all:
+    case Workload::incast:
+    case Workload::barrier: return collective;
+  }
+  return {};
+}
+
 template <>
 const Type& struct_type<Slo>() {
   static constexpr Type type = object_type<Slo>("an SLO", slo_fields, checked<Slo, check_slo>);
@@ -119,7 +156,8 @@ const Type& struct_type<Slo>() {
 }
 template <>
 const Type& struct_type<Benchmark>() {
-  static constexpr Type type = object_type<Benchmark>("a benchmark", benchmark_fields);
+  static constexpr Type type =
+      object_type<Benchmark>("a benchmark", benchmark_fields, checked<Benchmark, check_benchmark>);
   return type;
 }
 template <>

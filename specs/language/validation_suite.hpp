@@ -1,6 +1,8 @@
 // ValidationSuite: the benchmarks and the SLOs that must hold, and when they are run again.
 #pragma once
 
+#include <span>
+
 #include "specs/language/object.hpp"
 
 namespace lockstep {
@@ -61,7 +63,8 @@ struct Bound {
   Duration time{};
   auto operator<=>(const Bound&) const = default;
 };
-Bound::Unit unit_of(Metric metric);  // of an absolute bound on it
+Bound::Unit unit_of(Metric metric);                     // of an absolute bound on it
+std::span<const Metric> metrics_of(Workload workload);  // what a run of it measures
 
 struct Slo {
   Said<Metric> metric;
