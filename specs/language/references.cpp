@@ -123,6 +123,7 @@ class References {
                         {{catalog_.clusters.front().at, "the first one is here"}});
       for (const Maintenance& one : cluster.maintenance) devices_.check(one.names, "maintenance");
     }
+    one_is_local();
     exceptions(catalog_.device_sets);
     exceptions(catalog_.fabrics);
     exceptions(catalog_.roce_profiles);
@@ -151,6 +152,33 @@ class References {
     for (const Object& one : all) {
       for (const Override& exception : one.overrides) devices_.check(exception.names, "an override");
       for (const Raw& raw : one.raw) devices_.check(raw.names, "raw");
+    }
+  }
+
+  // What every device called local wants would go into one kernel: this machine's. A benchmark between ports
+  // of one machine has a use for two, so that it is doubtful and not wrong; `plan` refuses.
+  void one_is_local() {
+    std::string first;
+    const DeviceSet* set_of_first = nullptr;
+    for (const DeviceSet& set : catalog_.device_sets) {
+      if (!*set.connect->local || !set.names.said) continue;
+      for (const std::string& name : devices_.expand(set.names)) {
+        if (set_of_first == nullptr) {
+          first = name;
+          set_of_first = &set;
+          continue;
+        }
+        const Position local = set.connect->local.at;
+        const Related other = set_of_first == &set
+                                  ? Related{set.names.at, "both are named here"}
+                                  : Related{set_of_first->connect->local.at, first + " here"};
+        reporter_.warning(
+            code::two_local, {local, 4},
+            first + " and " + name + " are both `local: true`, which is this machine",
+            "say how each other device is reached; `plan` and `apply` refuse two, and a twin needs none",
+            {other});
+        return;
+      }
     }
   }
 
