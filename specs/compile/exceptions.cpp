@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "specs/compile/leaf_fields.hpp"
 #include "specs/fabric/codes.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/language/reporter.hpp"
@@ -94,21 +95,38 @@ void Exceptions::read_override(ClaimantId who, const Override& said) {
                 "name a leaf as `lockstep explain` shows it");
       continue;
     }
-    const Result<Value> value = value_of(path->row(), *literal);
-    if (!value) {
-      c_.report(fabric_code::override_value, literal.at, value.error().what, "");
-      continue;
-    }
+    const std::optional<Value> value = overriding(*path, *literal);
+    if (!value) continue;
     const std::string why = "override until " + format(*said.until) + ": " + *said.reason;
     set(overrides_, {*path, *value, c_.origins.add(who, literal.at, why), {}}, said.names, nullptr);
   }
 }
 
+// As the leaf's ordinary field reads it; where none says the leaf, any value of its type.
+std::optional<Value> Exceptions::overriding(Path path, const Literal& literal) {
+  const LeafField* const field = field_of_leaf(path.row());
+  if (field == nullptr) {
+    const Result<Value> value = value_of(path.row(), literal);
+    if (value) return *value;
+    c_.report(fabric_code::override_value, literal.at, value.error().what, "");
+    return std::nullopt;
+  }
+  Diagnostics told;
+  Reporter reporter(c_.catalog.sources, told);
+  const std::optional<Value> value = lockstep::read(*field, literal, reporter);
+  for (Diagnostic& one : told) {
+    one.code = fabric_code::override_value;
+    one.message = std::string(schema_row(path.row()).pattern) + ": " + one.message;
+    c_.diagnostics.push_back(std::move(one));
+  }
+  return value;
+}
+
 void Exceptions::read_raw(ClaimantId who, const Raw& said, const std::vector<DeviceIndex>& covered) {
   for (const auto& [key, literal] : said.set)
     set(raws_,
-        {Path(row("raw[*][*]"), {*said.driver, *key}), Value::text(text_of(*literal)),
-         c_.origins.add(who, key.at, "raw"), native_leaves(*said.driver, *key, *literal)},
+        {Path(row("raw[*][*]"), {to_string(*said.driver), *key}), Value::text(text_of(*literal)),
+         c_.origins.add(who, key.at, "raw"), native_leaves(to_string(*said.driver), *key, *literal)},
         said.names, &covered);
 }
 

@@ -3,12 +3,14 @@
 //
 // Promises: an override wins over every object, and what it replaces stays visible as overruled; one whose
 // end date has passed still holds and is reported; of two overrides, or two raw entries, of one leaf the
-// object with the higher priority holds. Refuses, with the lines: paths that are no leaf, effects, values of
-// another type; two of equal priority; a raw entry that says what a typed field says, by the leaf's path or
-// in the driver's own terms (map_native.hpp), or what an object owns whole.
+// object with the higher priority holds. Refuses, with the lines: paths that are no leaf, effects, values
+// that the leaf's ordinary field would refuse (leaf_fields.hpp); two of equal priority; a raw entry
+// that says what a typed field says, by the leaf's path or in the driver's own terms (map_native.hpp), or
+// what an object owns whole.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -39,6 +41,7 @@ class Exceptions {
   void read(const std::vector<ClaimantId>& claimants, const std::vector<Kind>& objects,
             const std::vector<std::vector<DeviceIndex>>& covered);
   void read_override(ClaimantId who, const Override& said);
+  std::optional<Value> overriding(Path path, const Literal& literal);
   void read_raw(ClaimantId who, const Raw& said, const std::vector<DeviceIndex>& covered);
   void set(Settings& settings, const Setting& setting, const Said<std::string>& names,
            const std::vector<DeviceIndex>* covered);

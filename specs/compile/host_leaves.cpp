@@ -8,12 +8,6 @@
 namespace lockstep {
 namespace {
 
-// ">=44", "==550.54": as drivers compare it.
-std::string text_of(const VersionRule& wanted) {
-  static constexpr std::string_view kWords[] = {"==", ">=", "<=", ">", "<"};
-  return std::string(kWords[static_cast<std::size_t>(wanted.compare)]) + wanted.version;
-}
-
 // Adds leaves of one profile under its own name.
 struct Profile {
   Compilation& c;
@@ -30,13 +24,13 @@ struct Profile {
       add(Path(row("kernel/module[*]"), {*module}), module, Value::present(), "kernel.modules");
     for (const Said<std::string>& parameter : kernel.parameters)
       add(Path(row("kernel/parameter[*]"), {*parameter}), parameter, Value::present(), "kernel.parameters");
-    add(Path(row("kernel/version"), {}), kernel.version, std::string_view(text_of(*kernel.version)),
+    add(Path(row("kernel/version"), {}), kernel.version, std::string_view(leaf_text(*kernel.version)),
         "kernel.version");
   }
 
   void add_gpu(const Gpu& gpu) {
     add(Path(row("gpu/count"), {}), gpu.count, std::uint64_t{*gpu.count}, "gpu.count");
-    add(Path(row("gpu/driver"), {}), gpu.driver, std::string_view(text_of(*gpu.driver)), "gpu.driver");
+    add(Path(row("gpu/driver"), {}), gpu.driver, std::string_view(leaf_text(*gpu.driver)), "gpu.driver");
     add(Path(row("gpu/ecc"), {}), gpu.ecc, *gpu.ecc, "gpu.ecc");
     if (*gpu.nic_affinity != NicAffinity::none)  // asks for nothing
       add(Path(row("gpu/nic-affinity"), {}), gpu.nic_affinity, to_string(*gpu.nic_affinity),
@@ -127,16 +121,14 @@ void add_host_leaves(Compilation& c, std::size_t index, ClassLeaves& out) {
   profile.add(Path(row("cpu/irq-affinity"), {}), said.cpu->irq_affinity, to_string(*said.cpu->irq_affinity),
               "cpu.irqAffinity");
   for (const auto& [name, version] : said.firmware)
-    profile.add(Path(row("firmware[*]"), {*name}), version, std::string_view(text_of(*version)), "firmware");
+    profile.add(Path(row("firmware[*]"), {*name}), version, std::string_view(leaf_text(*version)),
+                "firmware");
   profile.add_gpu(*said.gpu);
   profile.add_kernel(*said.kernel);
   profile.add_nics(*said.nic);
-  profile.add(
-      Path(row("memlock"), {}), said.memlock,
-      std::string_view(said.memlock->unlimited ? "unlimited" : std::to_string(said.memlock->limit.bytes)),
-      "memlock");
+  profile.add(Path(row("memlock"), {}), said.memlock, std::string_view(leaf_text(*said.memlock)), "memlock");
   for (const auto& [name, version] : said.packages)
-    profile.add(Path(row("package[*]"), {*name}), version, std::string_view(text_of(*version)), "packages");
+    profile.add(Path(row("package[*]"), {*name}), version, std::string_view(leaf_text(*version)), "packages");
   profile.add(Path(row("pcie/acs"), {}), said.pcie->acs, *said.pcie->acs == OnOff::on, "pcie.acs");
   profile.add(Path(row("pcie/max-read-request"), {}), said.pcie->max_read_request,
               std::uint64_t{*said.pcie->max_read_request}, "pcie.maxReadRequest");

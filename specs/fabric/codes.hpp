@@ -67,7 +67,7 @@ inline constexpr std::array kFabricCodes{
     FabricCode{fabric_code::raw_conflict, "raw says what a typed field says, or what an object owns whole"},
     FabricCode{fabric_code::override_path, "an override sets what is no leaf, or one that nobody can set"},
     FabricCode{fabric_code::override_ended, "an override's end date has passed"},
-    FabricCode{fabric_code::override_value, "an override's value is not of the leaf's type"},
+    FabricCode{fabric_code::override_value, "an override's value is not one that the leaf can have"},
     FabricCode{fabric_code::selects_nothing, "a selector matches no device"},
     FabricCode{fabric_code::no_such_object, "an object is named that does not exist"},
     FabricCode{fabric_code::two_policies, "two RolloutPolicies of equal priority select one device"},

@@ -83,8 +83,8 @@ class ExceptionTable {
           add(entry, {}, native_leaves({}, *entry.key, *entry.value), devices_of(one.names, covers));
     for (const Raw& one : object.raw)
       for (const Entry<Literal>& entry : one.set)
-        add(entry, Path::parse(*entry.key) ? std::string_view() : *one.driver,
-            native_leaves(*one.driver, *entry.key, *entry.value), devices_of(one.names, covers));
+        add(entry, Path::parse(*entry.key) ? std::string_view() : to_string(*one.driver),
+            native_leaves(to_string(*one.driver), *entry.key, *entry.value), devices_of(one.names, covers));
   }
 
   template <class Covers>

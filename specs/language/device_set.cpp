@@ -57,7 +57,7 @@ constexpr Field from_fields[] = {
                          {.form = Form::sentence}),
 };
 constexpr Field fields[] = {
-    field<&DeviceSet::names>("names", "the devices, a hostlist", {.form = Form::hostlist}),
+    field<&DeviceSet::names>("names", "the devices, a hostlist of host names", {.form = Form::hosts}),
     field<&DeviceSet::role>("role", "host, leaf, spine or superspine", {.required = true}),
     field<&DeviceSet::platform>("platform", "the switch or host model, such as spectrum-4",
                                 {.form = Form::name}),
@@ -93,6 +93,28 @@ void check_interface(const Interface& one, Span, Reporter& reporter) {
       "write one address for each name, in the order of the names");
 }
 
+// What the Linux kernel takes as an interface's name (net/core/dev.c, dev_valid_name), of what a hostlist can
+// say.
+bool is_kernel_name(std::string_view name) {
+  constexpr std::size_t longest = 15;  // IFNAMSIZ - 1
+  return name.size() <= longest && name.find('/') == name.npos && name != "." && name != "..";
+}
+
+void check_kernel_names(const Said<std::string>& list, Reporter& reporter) {
+  const auto names = expand_hostlist(*list);
+  if (!list.said || !names) return;
+  const auto wrong = std::find_if_not(names->begin(), names->end(), is_kernel_name);
+  if (wrong == names->end()) return;
+  reporter.error(code::bad_name, {list.at, static_cast<std::uint32_t>(list->size())},
+                 in_quotes(*wrong) + " is no name that Linux can give an interface",
+                 "at most 15 characters, without '/' (the set's drivers are linux)");
+}
+
+bool is_linux(const DeviceSet& set) {
+  return std::any_of(set.drivers.begin(), set.drivers.end(),
+                     [](const auto& one) { return one.said && *one == DriverName::linux_kernel; });
+}
+
 void check_set(const DeviceSet& set, Span span, Reporter& reporter) {
   const bool names = set.names.at.line != 0;  // written, even if it could not be read
   if (names && set.from.said)
@@ -111,6 +133,10 @@ void check_set(const DeviceSet& set, Span span, Reporter& reporter) {
                      {{seen, "first written here"}});
     seen = driver.at;
   }
+  if (!is_linux(set)) return;
+  for (const Interface& one : set.interfaces) check_kernel_names(one.name, reporter);
+  for (const Port& one : set.ports) check_kernel_names(one.name, reporter);
+  for (const Bond& one : set.bonds) check_kernel_names(one.name, reporter);
 }
 
 }  // namespace

@@ -10,11 +10,6 @@ constexpr auto words(DeviceRole) {
   return std::to_array<std::string_view>({"host", "leaf", "spine", "superspine"});
 }
 
-enum class DriverName : std::uint8_t { linux_kernel, frr, sonic, eos, nvue, redfish, sim };
-constexpr auto words(DriverName) {
-  return std::to_array<std::string_view>({"linux", "frr", "sonic", "eos", "nvue", "redfish", "sim"});
-}
-
 enum class Fec : std::uint8_t { automatic, off, rs, baser };
 constexpr auto words(Fec) { return std::to_array<std::string_view>({"auto", "off", "rs", "baser"}); }
 

@@ -9,7 +9,8 @@ namespace {
 
 constexpr Field kernel_fields[] = {
     field<&Kernel::version>("version", "the kernel's version, such as >=6.1"),
-    field<&Kernel::parameters>("parameters", "of the kernel command line; they take effect at the next boot"),
+    field<&Kernel::parameters>("parameters", "of the kernel command line; they take effect at the next boot",
+                               {.form = Form::sentence}),
     field<&Kernel::modules>("modules", "loaded at boot", {.form = Form::name}),
 };
 constexpr Field cpu_fields[] = {
@@ -64,23 +65,28 @@ constexpr Field nic_fields[] = {
     field<&Nic::rings>("rings", "descriptors of queues"),
     field<&Nic::channels>("channels", "queues"),
     field<&Nic::coalescing>("coalescing", "when an interrupt is raised"),
-    field<&Nic::offloads>("offloads", "offloads by ethtool's name, such as tso, gro, lro"),
+    field<&Nic::offloads>("offloads", "offloads by ethtool's name, such as tso, gro, lro",
+                          {.key = Form::word}),
     field<&Nic::virtual_functions>("virtualFunctions", "SR-IOV"),
-    field<&Nic::parameters>("parameters", "devlink parameters by name, such as enable_roce"),
+    field<&Nic::parameters>("parameters", "devlink parameters by name, such as enable_roce",
+                            {.key = Form::word}),
     field<&Nic::health>("health", "true: every devlink health reporter is to be healthy, and is recovered"),
 };
 constexpr Field fields[] = {
     field<&HostProfile::selector>("selector", "the hosts; {} is all", {.required = true}),
     field<&HostProfile::sysctl>("sysctl",
-                                "kernel parameters; what several rails need follows from the Fabric"),
+                                "kernel parameters; what several rails need follows from the Fabric",
+                                {.key = Form::sysctl}),
     field<&HostProfile::memlock>("memlock", "memory that a process may lock"),
     field<&HostProfile::kernel>("kernel", "the kernel, its parameters and modules"),
     field<&HostProfile::cpu>("cpu", "frequency and interrupts"),
     field<&HostProfile::pcie>("pcie", "PCI Express settings"),
-    field<&HostProfile::packages>("packages", "packages and their versions, such as \">=44\""),
-    field<&HostProfile::firmware>("firmware", "firmware versions by platform"),
+    field<&HostProfile::packages>("packages", "packages and their versions, such as \">=44\"",
+                                  {.key = Form::word}),
+    field<&HostProfile::firmware>("firmware", "firmware versions by platform", {.key = Form::word}),
     field<&HostProfile::services>(
-        "services", "services: running (and started at boot), stopped (until the next boot) or disabled"),
+        "services", "services: running (and started at boot), stopped (until the next boot) or disabled",
+        {.key = Form::word}),
     field<&HostProfile::gpu>("gpu", "GPU settings"),
     field<&HostProfile::nic>("nic", "settings of its NICs"),
 };
@@ -94,13 +100,13 @@ void check_pcie(const Pcie& pcie, Span, Reporter& reporter) {
                    "128, 256, 512, 1024, 2048 or 4096");
 }
 
-void check_scalars(const Entries<Literal>& entries, std::string_view noun, Reporter& reporter) {
-  for (const auto& one : entries) {
+void check_nic(const Nic& nic, Span, Reporter& reporter) {
+  for (const auto& one : nic.parameters) {
     const Literal& value = *one.value;
     if (value.shape == Literal::Shape::list || value.shape == Literal::Shape::map ||
         value.shape == Literal::Shape::null)
       reporter.error(code::wrong_type, {one.value.at, 1},
-                     std::string(noun) + " " + in_quotes(*one.key) + " needs one number or text");
+                     "parameter " + in_quotes(*one.key) + " needs one number or text");
   }
 }
 
@@ -127,14 +133,6 @@ void check_virtual_functions(const VirtualFunctions& said, Span, Reporter& repor
     reporter.error(code::missing_field, {said.max_rate.at, 1},
                    "maxRate needs eswitch: switchdev (devlink-rate(8) has no rates in legacy mode)",
                    "eswitch: switchdev");
-}
-
-void check_nic(const Nic& nic, Span, Reporter& reporter) {
-  check_scalars(nic.parameters, "parameter", reporter);
-}
-
-void check_profile(const HostProfile& profile, Span, Reporter& reporter) {
-  check_scalars(profile.sysctl, "sysctl", reporter);
 }
 
 }  // namespace
@@ -188,8 +186,7 @@ const Type& struct_type<Nic>() {
 }
 template <>
 const Type& struct_type<HostProfile>() {
-  static constexpr Type type =
-      object_type<HostProfile>("a HostProfile", fields, checked<HostProfile, check_profile>);
+  static constexpr Type type = object_type<HostProfile>("a HostProfile", fields);
   return type;
 }
 

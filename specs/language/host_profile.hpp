@@ -44,6 +44,12 @@ struct VersionRule {
   auto operator<=>(const VersionRule&) const = default;
 };
 
+// A kernel parameter's value as drivers compare it: words with one blank between them.
+struct SysctlValue {
+  std::string text;
+  auto operator<=>(const SysctlValue&) const = default;
+};
+
 struct Kernel {
   Said<VersionRule> version;
   std::vector<Said<std::string>> parameters;  // of the kernel command line
@@ -108,7 +114,7 @@ struct Nic {
 
 struct HostProfile : Object {
   Said<Selector> selector;
-  Entries<Literal> sysctl;
+  Entries<SysctlValue> sysctl;
   Said<Memlock> memlock;
   Said<Kernel> kernel;
   Said<Cpu> cpu;
@@ -119,5 +125,9 @@ struct HostProfile : Object {
   Said<Gpu> gpu;
   Said<Nic> nic;
 };
+
+// As leaves hold them: "unlimited" or bytes; ">=44", "==550.54".
+std::string leaf_text(const Memlock& value);
+std::string leaf_text(const VersionRule& value);
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include "specs/language/codes.hpp"
 #include "specs/language/csv.hpp"
 #include "specs/language/hostlist.hpp"
+#include "specs/language/scalars.hpp"
 #include "specs/language/text_file.hpp"
 #include "specs/model/near_miss.hpp"
 
@@ -78,6 +79,11 @@ class Inventory {
     if (!names || names->size() != 1 || names->front() != name.text) {
       reporter_.error(code::bad_hostlist, name.at, in_quotes(name.text) + " is not the name of one device",
                       "a row is for one device");
+      return false;
+    }
+    if (!is_host_name(name.text)) {
+      reporter_.error(code::bad_name, name.at, in_quotes(name.text) + " is not a host name",
+                      std::string(host_name_rule));
       return false;
     }
     const auto [first, fresh] = seen_.try_emplace(name.text, name.at.at);

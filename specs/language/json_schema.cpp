@@ -25,6 +25,34 @@ void add_fields(Json& schema, std::span<const Field> fields) {
   }
 }
 
+std::string_view pattern_of(Form form) {
+  switch (form) {
+    case Form::any:
+    case Form::leaf: return {};
+    case Form::name: return "^[0-9A-Za-z]([0-9A-Za-z._-]{0,251}[0-9A-Za-z])?$";
+    case Form::word: return "^\\S+$";
+    case Form::sysctl: return "^[^\\s.]+([.][^\\s.]+)+$";
+    case Form::hostlist: return "^[^\\s:]+$";
+    case Form::hosts: return "^[0-9A-Za-z[]([^\\s:_]*[0-9A-Za-z\\]])?$";
+    case Form::ports: return "^[^\\s:]+:[^\\s:]+$";
+    case Form::sentence: return "\\S";
+  }
+  return {};
+}
+
+// Of a benchmark: an SLO is on a metric that its workload has.
+Json metrics_by_workload() {
+  Json all = Json::array();
+  for (std::size_t i = 0; i < words_of<Workload>.size(); ++i) {
+    Json metrics = Json::array();
+    for (const Metric one : metrics_of(static_cast<Workload>(i))) metrics.push_back(to_string(one));
+    const Json workload{{"properties", {{"workload", {{"const", words_of<Workload>[i]}}}}}};
+    const Json metric{{"properties", {{"metric", {{"enum", std::move(metrics)}}}}}};
+    all.push_back({{"if", workload}, {"then", {{"properties", {{"slo", {{"items", metric}}}}}}}});
+  }
+  return all;
+}
+
 Json object_of(std::span<const Field> fields) {
   Json schema{{"type", "object"}, {"additionalProperties", false}, {"properties", Json::object()}};
   add_fields(schema, fields);
@@ -40,10 +68,7 @@ Json text_of(const Type& type, const Limits& limits) {
     return schema;
   }
   Json schema{{"type", "string"}};
-  if (limits.form == Form::name) schema["pattern"] = "^[0-9A-Za-z]([0-9A-Za-z._-]{0,251}[0-9A-Za-z])?$";
-  if (limits.form == Form::hostlist) schema["pattern"] = "^[^\\s:]+$";
-  if (limits.form == Form::ports) schema["pattern"] = "^[^\\s:]+:[^\\s:]+$";
-  if (limits.form == Form::sentence) schema["pattern"] = "\\S";
+  if (const std::string_view pattern = pattern_of(limits.form); !pattern.empty()) schema["pattern"] = pattern;
   return schema;
 }
 
@@ -62,11 +87,17 @@ Json schema_of(const Type& type, const Limits& limits) {
       Json schema{{"type", "array"}, {"items", schema_of(type.item(), limits)}};
       return schema;
     }
-    case Type::Shape::entries:
-      return {{"type", "object"}, {"additionalProperties", schema_of(type.item(), limits)}};
+    case Type::Shape::entries: {
+      if (limits.key == Form::leaf) return {{"$ref", "#/$defs/leaves"}};
+      Json schema{{"type", "object"}, {"additionalProperties", schema_of(type.item(), limits)}};
+      if (const std::string_view pattern = pattern_of(limits.key); !pattern.empty())
+        schema["propertyNames"] = {{"pattern", pattern}};
+      return schema;
+    }
     case Type::Shape::object: break;
   }
   Json object = object_of(type.fields);
+  if (&type == &struct_type<Benchmark>()) object["allOf"] = metrics_by_workload();
   if (type.words.empty()) return object;
   return {{"oneOf", Json::array({Json{{"type", "string"}, {"enum", type.words}}, std::move(object)})}};
 }
@@ -89,17 +120,23 @@ Json document_of(const KindRow& kind) {
 
 }  // namespace
 
-Json json_schema(const KindRow& kind) {
+Json json_schema_of(const Type& type, const Limits& limits) { return schema_of(type, limits); }
+
+Json json_schema(const KindRow& kind, const Json& leaves) {
   Json schema = document_of(kind);
   schema["$schema"] = draft;
+  schema["$defs"]["leaves"] = leaves;
   return schema;
 }
 
-Json json_schema_of_all() {
+Json json_schema_of_all(const Json& leaves) {
   Json all = Json::array();
   for (const KindRow& kind : kind_rows())
     if (!kind.written_by_reconciler) all.push_back(document_of(kind));
-  return {{"$schema", draft}, {"title", "Lockstep specs"}, {"oneOf", std::move(all)}};
+  return {{"$schema", draft},
+          {"title", "Lockstep specs"},
+          {"$defs", {{"leaves", leaves}}},
+          {"oneOf", std::move(all)}};
 }
 
 }  // namespace lockstep

@@ -8,21 +8,22 @@ namespace {
 constexpr Field metadata_fields[] = {
     field<&Metadata::name>("name", "the object's name, unique in its kind",
                            {.required = true, .form = Form::name}),
-    field<&Metadata::labels>("labels", "what selectors match"),
+    field<&Metadata::labels>("labels", "what selectors match", {.key = Form::word}),
     field<&Metadata::annotations>("annotations", "notes for people and tools; lockstep does not read them"),
 };
 constexpr Field override_fields[] = {
     field<&Override::names>("names", "the devices, a hostlist", {.required = true, .form = Form::hostlist}),
     field<&Override::set>("set", "leaves and their values, such as {\"interface[rail0]/mtu\": 1500}",
-                          {.required = true, .not_empty = true}),
+                          {.required = true, .not_empty = true, .key = Form::leaf}),
     field<&Override::reason>("reason", "why", {.required = true, .form = Form::sentence}),
     field<&Override::until>("until", "the last day; after it the override is reported", {.required = true}),
 };
 constexpr Field raw_fields[] = {
-    field<&Raw::driver>("driver", "whose terms these are", {.required = true, .form = Form::name}),
+    field<&Raw::driver>("driver", "whose terms these are", {.required = true}),
     field<&Raw::names>("names", "the devices, a hostlist; all that the object covers where it is left out",
                        {.form = Form::hostlist}),
-    field<&Raw::set>("set", "native keys and their values", {.required = true, .not_empty = true}),
+    field<&Raw::set>("set", "native keys and their values",
+                     {.required = true, .not_empty = true, .key = Form::sentence}),
 };
 constexpr Field every_kind[] = {
     field<&Object::mode>("mode",

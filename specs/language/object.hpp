@@ -19,6 +19,7 @@ struct Literal {
   Shape shape = Shape::null;
   bool boolean = false;
   std::int64_t integer = 0;
+  bool plain = false;  // a scalar without quotes
   std::string text;
   std::vector<Literal> items;  // of a list
   Entries<Literal> fields;     // of a map, in the order written
@@ -46,9 +47,14 @@ struct Override {
   Said<Date> until;
 };
 
+enum class DriverName : std::uint8_t { linux_kernel, frr, sonic, eos, nvue, redfish, sim };
+constexpr auto words(DriverName) {
+  return std::to_array<std::string_view>({"linux", "frr", "sonic", "eos", "nvue", "redfish", "sim"});
+}
+
 // What the language cannot say yet, in a driver's own terms.
 struct Raw {
-  Said<std::string> driver;
+  Said<DriverName> driver;
   Said<std::string> names;  // devices, a hostlist; unsaid: every device that the object covers
   Entries<Literal> set;
 };

@@ -11,6 +11,18 @@ Error wrong(std::string_view text, std::string_view noun) {
   return Error{ErrorKind::invalid_spec, in_quotes(text) + " is not " + std::string(noun)};
 }
 
+constexpr std::string_view blanks = " \t\n";
+
+// ": 255" for "0xff"; nothing where it is no number.
+std::string decimal_of(std::string_view hexadecimal) {
+  constexpr int base = 16;
+  std::uint64_t value = 0;
+  const std::string_view digits = hexadecimal.substr(2);
+  const auto [end, result] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+  const bool whole = result == std::errc{} && end == digits.data() + digits.size();
+  return whole ? ": " + std::to_string(value) : "";
+}
+
 constexpr std::pair<std::string_view, PairChoice::Way> pair_words[] = {
     {"all", PairChoice::Way::all},
     {"same-rail", PairChoice::Way::same_rail},
@@ -47,10 +59,30 @@ Result<VersionRule> parse_version_rule(std::string_view text) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
            c == '-' || c == '+' || c == '~' || c == ':' || c == '_' || c == '^';
   };
-  if (rest.empty() || !std::all_of(rest.begin(), rest.end(), fits))
+  // deb-version(7): it begins with a digit; those of kernels, drivers and firmware may with a letter.
+  constexpr std::string_view marks = ".-+~:_^";
+  if (rest.empty() || marks.find(rest.front()) != marks.npos || !std::all_of(rest.begin(), rest.end(), fits))
     return wrong(text, Quantity<VersionRule>::noun);
   rule.version = rest;
   return rule;
+}
+
+Result<SysctlValue> parse_sysctl_value(std::string_view text) {
+  for (const std::string_view boolean : {"true", "True", "TRUE", "false", "False", "FALSE"})
+    if (text == boolean)
+      return wrong(text, "a value that a kernel parameter can have: write " +
+                             std::string(boolean[0] == 't' || boolean[0] == 'T' ? "1" : "0"));
+  SysctlValue value;
+  while (!text.empty()) {
+    const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
+    text.remove_prefix(begin);
+    const std::string_view word = text.substr(0, text.find_first_of(blanks));
+    text.remove_prefix(word.size());
+    if (word.starts_with("0x") || word.starts_with("0X"))
+      return wrong(word, "a value as the kernel prints it, which is decimal" + decimal_of(word));
+    if (!word.empty()) value.text += (value.text.empty() ? "" : " ") + std::string(word);
+  }
+  return value;
 }
 
 Result<PairChoice> parse_pair_choice(std::string_view text) {
@@ -113,6 +145,15 @@ Result<IpAddress> parse_ip_address(std::string_view text) {
   const auto address = IpAddress::parse(text);
   if (!address) return wrong(text, Quantity<IpAddress>::noun);
   return *address;
+}
+
+std::string leaf_text(const Memlock& value) {
+  return value.unlimited ? "unlimited" : std::to_string(value.limit.bytes);
+}
+
+std::string leaf_text(const VersionRule& value) {
+  static constexpr std::string_view spellings[] = {"==", ">=", "<=", ">", "<"};
+  return std::string(spellings[static_cast<std::size_t>(value.compare)]) + value.version;
 }
 
 std::string format(const Bound& value) {

@@ -9,6 +9,7 @@ namespace lockstep {
 
 Result<Memlock> parse_memlock(std::string_view text);
 Result<VersionRule> parse_version_rule(std::string_view text);
+Result<SysctlValue> parse_sysctl_value(std::string_view text);
 Result<PairChoice> parse_pair_choice(std::string_view text);
 Result<Bound> parse_bound(std::string_view text);
 Result<SecretName> parse_secret_name(std::string_view text);
@@ -52,8 +53,10 @@ LOCKSTEP_QUANTITY(MacAddress, "an Ethernet address such as 44:38:39:ff:00:01",
                   "^([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}$", parse_mac_address, value.bits)
 LOCKSTEP_QUANTITY(Memlock, "unlimited or an amount such as 64GiB", "^(unlimited|[0-9.]+([KMGT]i?)?B)$",
                   parse_memlock, value.limit.bytes)
-LOCKSTEP_QUANTITY(VersionRule, "a version such as >=44 or 550.54", "^(==|>=|<=|>|<)? *[0-9A-Za-z].*$",
-                  parse_version_rule, 0)
+LOCKSTEP_QUANTITY(VersionRule, "a version such as >=44 or 550.54",
+                  "^(==|>=|<=|>|<)? *[0-9A-Za-z][0-9A-Za-z.+~:_^-]*$", parse_version_rule, 0)
+LOCKSTEP_QUANTITY(SysctlValue, "a value as the kernel prints it, such as 1 or \"4096 87380 6291456\"",
+                  "^(?!([Tt]rue|TRUE|[Ff]alse|FALSE)$)(?!(.*\\s)?0[xX])", parse_sysctl_value, 0)
 LOCKSTEP_QUANTITY(PairChoice, "all, same-rail, cross-leaf, ring or sample(N)",
                   "^(all|same-rail|cross-leaf|ring|sample[(][0-9]+[)])$", parse_pair_choice, value.sample)
 LOCKSTEP_QUANTITY(Bound, "a bound such as 90% of nominal, 40Gbps, 12us or 5%",

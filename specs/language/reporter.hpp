@@ -23,13 +23,14 @@ Span span_of(const Node& node);
 
 class Reporter {
  public:
-  Reporter(Sources& sources, Diagnostics& out) : sources_(sources), out_(out) {}
+  Reporter(const Sources& sources, Diagnostics& out) : sources_(sources), out_(out) {}
 
   void error(std::string_view code, Span span, std::string message, std::string hint = {},
              std::vector<Related> related = {});
   void warning(std::string_view code, Span span, std::string message, std::string hint = {},
                std::vector<Related> related = {});
   const Sources& sources() const { return sources_; }
+  std::size_t count() const { return out_.size(); }
   bool full() const { return out_.size() >= diagnostics_limit; }
   // Says that something was not even looked at, because the report is full.
   void skip() { skipped_ = true; }
@@ -41,7 +42,7 @@ class Reporter {
 
  private:
   void add(Diagnostic one);
-  Sources& sources_;
+  const Sources& sources_;
   Diagnostics& out_;
   bool skipped_ = false;
   bool incomplete_ = false;

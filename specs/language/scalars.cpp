@@ -14,6 +14,12 @@ namespace {
 constexpr std::array null_words = {"null", "Null", "NULL", "~"};
 constexpr std::array boolean_words = {"true", "True", "TRUE", "false", "False", "FALSE"};
 
+constexpr std::string_view blanks = " \t\n";
+
+bool is_letter_or_digit(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 bool is_one_of(std::string_view text, auto& all) {
   return std::find(std::begin(all), std::end(all), text) != std::end(all);
 }
@@ -54,12 +60,9 @@ bool wrong_type(const Node& node, std::string_view noun, std::string hint, Repor
 
 bool is_object_name(std::string_view text) {
   constexpr std::size_t longest = 253;  // RFC 1123 2.1, and Kubernetes object names
-  const auto edge = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  };
-  const auto inside = [&edge](char c) { return edge(c) || c == '-' || c == '_' || c == '.'; };
-  return !text.empty() && text.size() <= longest && edge(text.front()) && edge(text.back()) &&
-         std::all_of(text.begin(), text.end(), inside);
+  const auto inside = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.'; };
+  return !text.empty() && text.size() <= longest && is_letter_or_digit(text.front()) &&
+         is_letter_or_digit(text.back()) && std::all_of(text.begin(), text.end(), inside);
 }
 
 bool check_hostlist(const Node& node, std::string_view text, Reporter& reporter) {
@@ -82,25 +85,72 @@ bool check_ports(const Node& node, Reporter& reporter) {
   return check_hostlist(node, split->devices, reporter) && check_hostlist(node, split->ports, reporter);
 }
 
+bool check_hosts(const Node& node, Reporter& reporter) {
+  const auto names = expand_hostlist(node.text);
+  if (!names) {
+    reporter.error(code::bad_hostlist, span_of(node), names.error().what);
+    return false;
+  }
+  const auto wrong = std::find_if_not(names->begin(), names->end(), is_host_name);
+  if (wrong == names->end()) return true;
+  reporter.error(code::bad_name, span_of(node), in_quotes(*wrong) + " is not a host name",
+                 std::string(host_name_rule));
+  return false;
+}
+
+// Names of /proc/sys, with dots for its slashes (sysctl(8)).
+bool is_sysctl(std::string_view text) {
+  return text.find('.') != text.npos && !text.starts_with('.') && !text.ends_with('.') &&
+         text.find("..") == text.npos && text.find_first_of(blanks) == text.npos;
+}
+
+bool refuse_name(const Node& node, std::string_view noun, std::string_view hint, Reporter& reporter) {
+  reporter.error(code::bad_name, span_of(node), in_quotes(node.text) + " is not " + std::string(noun),
+                 std::string(hint));
+  return false;
+}
+
+}  // namespace
+
+bool is_host_name(std::string_view name) {
+  constexpr std::size_t longest = 253;
+  constexpr std::size_t longest_label = 63;
+  if (name.empty() || name.size() > longest) return false;
+  while (true) {
+    const std::string_view label = name.substr(0, name.find('.'));
+    if (label.empty() || label.size() > longest_label || label.front() == '-' || label.back() == '-' ||
+        !std::all_of(label.begin(), label.end(), [](char c) { return is_letter_or_digit(c) || c == '-'; }))
+      return false;
+    if (label.size() == name.size()) return true;
+    name.remove_prefix(label.size() + 1);
+  }
+}
+
 bool check_form(const Node& node, Form form, Reporter& reporter) {
   switch (form) {
-    case Form::any: return true;
+    case Form::any:
+    case Form::leaf: return true;  // compile knows the leaves
     case Form::hostlist: return check_hostlist(node, node.text, reporter);
+    case Form::hosts: return check_hosts(node, reporter);
     case Form::ports: return check_ports(node, reporter);
     case Form::name:
-      if (is_object_name(node.text)) return true;
-      reporter.error(code::bad_name, span_of(node), in_quotes(node.text) + " is not a name",
-                     "use letters, digits, '-', '_' and '.', beginning and ending with a letter or digit");
-      return false;
+      return is_object_name(node.text) ||
+             refuse_name(node, "a name",
+                         "use letters, digits, '-', '_' and '.', beginning and ending with a letter or digit",
+                         reporter);
+    case Form::word:
+      return (!node.text.empty() && node.text.find_first_of(blanks) == std::string::npos) ||
+             refuse_name(node, "a name", "write it without blanks", reporter);
+    case Form::sysctl:
+      return is_sysctl(node.text) || refuse_name(node, "a sysctl's name",
+                                                 "write dotted names, such as net.ipv4.ip_forward", reporter);
     case Form::sentence:
-      if (node.text.find_first_not_of(" \t\n") != std::string::npos) return true;
+      if (node.text.find_first_not_of(blanks) != std::string::npos) return true;
       reporter.error(code::wrong_type, span_of(node), "an empty text", "say why, in a few words");
       return false;
   }
   return true;
 }
-
-}  // namespace
 
 bool expect_text(const Node& node, std::string_view noun, Reporter& reporter) {
   return node.shape == Node::Shape::scalar || wrong_type(node, noun, "", reporter);
@@ -170,6 +220,7 @@ Literal literal_of(const Node& node) {
   Literal literal;
   literal.at = node.at;
   literal.text = node.text;
+  literal.plain = node.plain;
   switch (node.shape) {
     case Node::Shape::null: break;
     case Node::Shape::list:

@@ -17,8 +17,9 @@ namespace lockstep {
 
 enum class ScalarShape : std::uint8_t { boolean, integer, text, literal };
 
-// What a text must be beyond its type.
-enum class Form : std::uint8_t { any, name, hostlist, ports, sentence };
+// What a text must be beyond its type. word: anything without blanks; hosts: a hostlist of host names (RFC
+// 1123 2.1); sysctl: a dotted name; leaf: the path of one.
+enum class Form : std::uint8_t { any, name, word, sysctl, leaf, hostlist, hosts, ports, sentence };
 
 struct Limits {
   bool required = false;
@@ -29,6 +30,7 @@ struct Limits {
   std::string_view range = {};  // "50ms to 60s", where the numbers are not what a person writes
   std::string_view why = {};    // where the limits come from
   Form form = Form::any;
+  Form key = Form::any;  // of a map that a person may fill freely
 };
 
 template <class T>
@@ -48,6 +50,11 @@ bool load_string(const Node& node, const Limits& limits, std::string& out, Repor
 bool load_word(const Node& node, std::span<const std::string_view> words, std::size_t& out,
                Reporter& reporter);
 Literal literal_of(const Node& node);
+bool check_form(const Node& node, Form form, Reporter& reporter);
+bool is_host_name(std::string_view name);
+inline constexpr std::string_view host_name_rule =
+    "use letters, digits, '-' and '.': parts of at most 63, 253 in all, that begin and end with a letter or "
+    "digit (RFC 1123 2.1)";
 void report_quantity(const Node& node, const Error& error, Reporter& reporter);
 bool check_amount(const Node& node, const Limits& limits, std::uint64_t amount, Reporter& reporter);
 

@@ -135,6 +135,7 @@ struct TypeOf<std::vector<Entry<T>>> {
     if (!expect_map(node, "a map", reporter)) return;
     entries.reserve(node.fields.size());
     for (const auto& [key, value] : node.fields) {
+      if (!check_form(*key, limits.key, reporter)) continue;
       Entry<T>& entry = entries.emplace_back();
       entry.key = {key->text, key->at, true};
       type.item().load(type.item(), limits, *value, &entry.value, reporter);
@@ -150,6 +151,7 @@ template <auto Member>
 struct MemberOf;
 template <class C, class T, T C::*Member>
 struct MemberOf<Member> {
+  using Owner = C;
   using Value = T;
   static void* at(void* object) { return &(static_cast<C*>(object)->*Member); }
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds `lockstep schema` against a JSON Schema validator: the schemas are valid themselves, every spec of the tree
-passes them, and each document of wrong.yaml fails where its annotation says. Usage: check_schemas.py LOCKSTEP SOURCES
+passes them but where its annotation says that it is wrong, and each document of wrong.yaml fails there alone. Usage: check_schemas.py LOCKSTEP SOURCES
 """
 import json
 import pathlib
@@ -57,9 +57,11 @@ passed = 0
 for path in sorted([*sources.glob("examples/**/*.yaml"), *sources.glob("tests/cases/**/*.yaml")]):
     for document in documents(path):
         passed += 1
+        wrong = document["metadata"].get("annotations", {}).get("wrong")
         for error in kind_validator(document["kind"]).iter_errors(document):
-            failures.append(f"{path}: {document['kind']}: {error.json_path}: {error.message}")
-        if not any_kind.is_valid(document):
+            if wrong is None or not error.json_path.startswith(wrong):
+                failures.append(f"{path}: {document['kind']}: {error.json_path}: {error.message}")
+        if wrong is None and not any_kind.is_valid(document):
             failures.append(f"{path}: {document['kind']}: refused by the schema of all kinds")
 
 refused = 0

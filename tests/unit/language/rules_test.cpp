@@ -38,6 +38,12 @@ std::string maintained(std::string_view prefix) {
   return "{names: '" + std::string(prefix) + "[0-599999]', until: 2026-12-01, reason: x},";
 }
 
+// Parts of 63 letters, 255 in all.
+std::string long_name() {
+  const std::string part(63, 'x');
+  return part + "." + part + "." + part + "." + part;
+}
+
 struct Broken {
   std::string_view code;
   std::string text;
@@ -87,7 +93,15 @@ std::vector<Broken> broken() {
       {code::wrong_type, set("names: a, suspend: yes"), "expected true or false"},
       {code::wrong_type, set("names: a, priority: '5'"), "expected a whole number, found a quoted text"},
       {code::wrong_type, set("names: a, priority: 1.5"), "expected a whole number"},
-      {code::wrong_type, document("HostProfile", "{selector: {}, sysctl: {a.b: [1]}}"), "sysctl 'a.b'"},
+      {code::wrong_type, document("HostProfile", "{selector: {}, sysctl: {a.b: [1]}}"),
+       "expected a value as the kernel prints it"},
+      {code::bad_quantity, document("HostProfile", "{selector: {}, sysctl: {net.ipv4.ip_forward: true}}"),
+       "write 1"},
+      {code::bad_quantity, document("HostProfile", "{selector: {}, sysctl: {net.ipv4.ip_forward: 'false'}}"),
+       "write 0"},
+      {code::bad_quantity, document("HostProfile", "{selector: {}, sysctl: {net.ipv4.ip_forward: 0x1f}}"),
+       "decimal: 31"},
+      {code::bad_quantity, document("HostProfile", "{selector: {}, packages: {x: '~44'}}"), "a version"},
       {code::unknown_api_version, "apiVersion: lockstep.dev/v2\nkind: Cluster\n", "'lockstep.dev/v2'"},
       {code::bad_quantity, set("names: a, interfaces: [{name: r, speed: 400}]"), "unit is missing"},
       {code::bad_quantity, set("names: a, ports: [{name: r, breakout: 2x}]"), "a breakout"},
@@ -102,6 +116,11 @@ std::vector<Broken> broken() {
       {code::out_of_range,
        classes("{name: a, dscp: [1], priority: 0, tc: 0, ecn: {kmin: 1KB, kmax: 2KB, pmax: 101%}}"),
        "0% to 100%"},
+      {code::out_of_range,
+       classes("{name: a, dscp: [1], priority: 0, tc: 0, ecn: {kmin: 0B, kmax: 0B, pmax: 1%}}"),
+       "more than 0B"},
+      {code::out_of_range, classes("{name: a, dscp: [1], priority: 0, tc: 0, maxRate: 101%}"),
+       "'101%' is more than the whole link"},
       {code::out_of_range, document("HostProfile", "{selector: {}, nic: {coalescing: {rxTime: 1500ns}}}"),
        "'1500ns' can't be set"},
       {code::out_of_range, document("HostProfile", "{selector: {}, nic: {rings: {rx: 0}}}"),
@@ -123,6 +142,8 @@ std::vector<Broken> broken() {
       {code::unknown_word, document("DeviceSet", "{names: a, role: leef, drivers: [linux]}"), "'leef'"},
       {code::unknown_word, classes("{name: a, dscp: [1], priority: 0, tc: 0, ecn: automatic}"),
        "'automatic'"},
+      {code::unknown_word, set("names: a, raw: [{driver: lunix, set: {a: 1}}]"),
+       "'lunix' is not one of linux"},
       {code::unknown_word, document("Cluster", "{cost: {gpuHour: 1, currency: dollars}}"), "'dollars'"},
       {code::fields_conflict, set("names: a, from: {csv: x}"), "names and from"},
       {code::fields_conflict, set("from: {csv: x, netbox: y}"), "one of csv and netbox"},
@@ -134,6 +155,8 @@ std::vector<Broken> broken() {
       {code::fields_conflict,
        classes("{name: a, dscp: [1], priority: 0, tc: 0, scheduling: strict, bandwidth: 10%}"),
        "strict class"},
+      {code::fields_conflict, classes("{name: a, dscp: [], priority: 0, tc: 0, lossless: true}"),
+       "no packet is put into the lossless class 'a'"},
       {code::fields_conflict, fabric("cabling: [{by: rail, list: [{from: 'a:b', to: 'c:d'}]}]"),
        "by: pairs only"},
       {code::fields_conflict,
@@ -144,6 +167,26 @@ std::vector<Broken> broken() {
                 "{selector: {}, windows: [{from: '09:00', to: '17:00', timezone: Europe/Belrin}]}"),
        "'Europe/Belrin' is not a time zone"},
       {code::bad_name, document("Cluster", "{}", "-x"), "'-x' is not a name"},
+      {code::bad_name, set("names: ..", "x"), "'..' is not a host name"},
+      {code::bad_name, set("names: ../x", "x"), "'../x' is not a host name"},
+      {code::bad_name, set("names: '-x[1-2]'", "x"), "'-x1' is not a host name"},
+      {code::bad_name, set("names: 'x[1-2]-'", "x"), "'x1-' is not a host name"},
+      {code::bad_name, set("names: a_b", "x"), "'a_b' is not a host name"},
+      {code::bad_name, set("names: " + std::string(64, 'x'), "x"), "is not a host name"},
+      {code::bad_name, set("names: " + long_name(), "x"), "is not a host name"},
+      {code::bad_name, set("names: a, interfaces: [{name: Ethernet1/1}]"),
+       "'Ethernet1/1' is no name that Linux"},
+      {code::bad_name, set("names: a, bonds: [{name: a-name-of-16-chars, members: e0}]"),
+       "no name that Linux"},
+      {code::bad_name, document("HostProfile", "{selector: {}, sysctl: {'': 1}}"),
+       "'' is not a sysctl's name"},
+      {code::bad_name, document("HostProfile", "{selector: {}, sysctl: {net..x: 1}}"), "'net..x' is not"},
+      {code::bad_name, document("HostProfile", "{selector: {}, nic: {offloads: {'': true}}}"),
+       "'' is not a name"},
+      {code::bad_name, document("HostProfile", "{selector: {}, nic: {parameters: {'': 1}}}"),
+       "'' is not a name"},
+      {code::bad_name, document("HostProfile", "{selector: {}, services: {'': running}}"),
+       "'' is not a name"},
       {code::status_written, document("Cluster", "{}") + "status: {}\n", "written by the reconciler"},
       {code::secret_written, set("names: a, credentials: {secret: hunter2}"), "not a secret's name"},
       {code::written_twice, document("DeviceSet", "{names: a, role: host, drivers: [linux, linux]}"),
@@ -160,6 +203,15 @@ std::vector<Broken> broken() {
        "traffic class 3 is claimed twice"},
       {code::bandwidth_sum, classes("{name: a, dscp: [1], priority: 0, tc: 0, bandwidth: 60%}"),
        "sum to 60%"},
+      {code::bandwidth_sum,
+       classes("{name: a, dscp: [1], priority: 0, tc: 0, bandwidth: 60%}, {name: b, dscp: [2], priority: 1, "
+               "tc: 1}"),
+       "class 'b' has no bandwidth"},
+      {code::no_default_class, classes("{name: a, dscp: [1], priority: 0, tc: 0}"), "'a' takes the DSCPs"},
+      {code::no_default_class, classes("{name: a, dscp: [1], priority: 0, tc: 0, lossless: true}"),
+       "no class takes the DSCPs"},
+      {code::slo_mismatch, slo("metric: latency, statistic: p99, atMost: 5us"),
+       "stream does not measure latency"},
       {code::slo_mismatch, slo("metric: latency, statistic: p99, atMost: 90% of nominal"),
        "no nominal value"},
       {code::slo_mismatch, slo("metric: latency, statistic: p99, atMost: 40Gbps"), "not a bound for latency"},
@@ -228,6 +280,10 @@ std::vector<Broken> broken() {
       {code::not_read, set("from: {netbox: 'https://netbox/api/dcim/devices/?role=gpu'}"),
        "NetBox is not read: its devices would be missing"},
       {code::unreadable, set("from: {csv: nowhere/hosts.csv}"), "cannot read 'nowhere/hosts.csv'"},
+      {code::two_local, set("names: 'a[1-2]', connect: {local: true}"), "a1 and a2 are both `local: true`"},
+      {code::two_local,
+       set("names: a, connect: {local: true}", "x") + set("names: b, connect: {local: true}", "y"),
+       "a and b are both `local: true`"},
       {code::no_leaves,
        with_devices(
            document("Cluster", "{overrides: [{names: gpu1, set: {a: 1}, until: 2026-12-01, reason: x}]}")),
@@ -289,9 +345,10 @@ TEST(Rules, WhatMoreRealClustersNeedBreaksNone) {
           "minLinks: 1, multihoming: {segment: 1, systemMac: '44:38:39:ff:00:01'}}], credentials: {secret: "
           "'systemd:sw-admin', user: admin}, connect: {redis: 'tcp://{name}:6379', ssh: '{name}'}}",
           "switches") +
-      document("DeviceSet",
-               "{role: host, drivers: [linux, redfish], names: 'gpu[1-2]', connect: {local: true}}",
-               "hosts") +
+      document(
+          "DeviceSet",
+          "{role: host, drivers: [linux, redfish], names: 'gpu[1-2]', connect: {agent: 'https://{name}'}}",
+          "hosts") +
       document(
           "Fabric",
           "{role: frontend, topology: leaf-spine, vrf: front, vlans: [{id: 5, name: v5, subnet: 10.0.0.0/24, "

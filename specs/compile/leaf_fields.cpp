@@ -1,0 +1,320 @@
+#include "specs/compile/leaf_fields.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <nlohmann/json.hpp>
+
+#include "specs/language/codes.hpp"
+#include "specs/language/json_schema.hpp"
+#include "specs/language/kinds.hpp"
+#include "specs/language/struct_types.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+// How a quantity writes the unit of a row.
+struct Unit {
+  std::string_view row;
+  std::string_view suffix;
+};
+constexpr Unit units[] = {{"B", "B"},   {"bit/s", "bps"}, {"Mbit/s", "Mbps"}, {"us", "us"},
+                          {"ms", "ms"}, {"s", "s"},       {"%", "%"}};
+
+std::string_view suffix_of(std::string_view unit) {
+  const auto* const at =
+      std::find_if(std::begin(units), std::end(units), [unit](const Unit& one) { return one.row == unit; });
+  return at == std::end(units) ? std::string_view() : at->suffix;
+}
+
+// In the smallest unit of each type.
+std::uint64_t amount_of(BitRate value) { return value.bits_per_second; }
+std::uint64_t amount_of(ByteCount value) { return value.bytes; }
+std::uint64_t amount_of(Ratio value) { return value.parts_per_million; }
+std::uint64_t amount_of(Duration value) { return static_cast<std::uint64_t>(value.count()); }
+
+template <class T>
+concept Amount = requires(T value) {
+  amount_of(value);
+};
+
+template <class T>
+Value value_of(const T& value) {
+  if constexpr (std::same_as<T, std::string>) {
+    return Value::text(value);
+  } else if constexpr (std::same_as<T, SysctlValue>) {
+    return Value::text(value.text);
+  } else if constexpr (std::integral<T>) {
+    return Value::integer(static_cast<std::int64_t>(value));
+  } else if constexpr (requires { words(value); }) {
+    return Value::text(to_string(value));
+  } else if constexpr (requires { value.text(); }) {
+    return Value::text(value.text());
+  } else if constexpr (requires { leaf_text(value); }) {
+    return Value::text(leaf_text(value));
+  } else {
+    return Value::text(format(value));
+  }
+}
+
+template <Amount T>
+std::optional<Value> whole_in(std::string_view unit, const Node& node, T value, Reporter& reporter) {
+  const Result<T> one = Quantity<T>::parse("1" + std::string(suffix_of(unit)));
+  const std::uint64_t scale = one ? amount_of(*one) : 1;
+  constexpr std::uint64_t most = (std::uint64_t{1} << 59) - 1;  // model/value.hpp: 60 bits, signed
+  if (amount_of(value) % scale == 0 && amount_of(value) / scale <= most)
+    return Value::integer(static_cast<std::int64_t>(amount_of(value) / scale));
+  reporter.error(code::out_of_range, span_of(node), in_quotes(node.text) + " can't be set",
+                 "a whole number of " + std::string(unit));
+  return std::nullopt;
+}
+
+bool is_whole_number(const Node& node) {
+  return node.shape == Node::Shape::scalar && node.plain && !node.text.empty() &&
+         std::all_of(node.text.begin(), node.text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+template <class T>
+std::optional<Value> read_one(const Row& row, const Limits& limits, const Node& node, T& value,
+                              Reporter& reporter) {
+  Node with_unit = node;
+  if (Amount<T> && is_whole_number(node)) with_unit.text += suffix_of(row.unit);
+  if (!load_scalar(with_unit, limits, value, reporter)) return std::nullopt;
+  if constexpr (Amount<T>)
+    return whole_in(row.unit, node, value, reporter);
+  else
+    return value_of(value);
+}
+
+template <class T>
+std::optional<Value> read_list(const Row& row, const Limits& limits, const Node& node, Reporter& reporter) {
+  if (!expect_list(node, reporter)) return std::nullopt;
+  std::vector<std::string> items;
+  for (const Node* const item : node.items) {
+    T value{};
+    const std::optional<Value> one = read_one(row, limits, *item, value, reporter);
+    if (!one) return std::nullopt;
+    items.push_back(one->to_string());
+  }
+  return row.compare == Compare::set ? Value::set(std::move(items)) : Value::list(items);
+}
+
+// What one value of a member is.
+template <class T>
+struct ItemOf;
+template <class T>
+struct ItemOf<Said<T>> {
+  using Type = T;
+};
+template <class T>
+struct ItemOf<std::vector<Said<T>>> {
+  using Type = T;
+};
+template <class T>
+struct ItemOf<Entries<T>> {
+  using Type = T;
+};
+
+template <auto Member>
+const Field& field_of() {
+  const std::span<const Field> all = struct_type<typename MemberOf<Member>::Owner>().fields;
+  return *std::find_if(all.begin(), all.end(),
+                       [](const Field& one) { return one.at == MemberOf<Member>::at; });
+}
+
+// As a field says it, with the rules of the object that the field belongs to.
+template <auto Member>
+struct AsField {
+  using Owner = typename MemberOf<Member>::Owner;
+  using T = typename ItemOf<typename MemberOf<Member>::Value>::Type;
+  static Limits limits() { return field_of<Member>().limits; }
+  static std::optional<Value> read(const Row& row, const Node& node, Reporter& reporter) {
+    if (row.type == LeafType::list) return read_list<T>(row, limits(), node, reporter);
+    Said<T> said{{}, node.at, true};
+    std::optional<Value> value = read_one(row, limits(), node, said.value, reporter);
+    if constexpr (std::same_as<typename MemberOf<Member>::Value, Said<T>>) {
+      const Type& owner = struct_type<Owner>();
+      if (!value || owner.check == nullptr) return value;
+      Owner object{};
+      object.*Member = std::move(said);
+      const std::size_t before = reporter.count();
+      owner.check(&object, span_of(node), reporter);
+      if (reporter.count() != before) return std::nullopt;
+    }
+    return value;
+  }
+};
+
+// As a type says it, where no field does.
+template <class T_, std::int64_t least>
+struct AsType {
+  using T = T_;
+  static Limits limits() { return {.least = least}; }
+  static std::optional<Value> read(const Row& row, const Node& node, Reporter& reporter) {
+    T value{};
+    return read_one(row, limits(), node, value, reporter);
+  }
+};
+
+template <class As>
+constexpr LeafField made(RowId row) {
+  return {row, TypeOf<Said<typename As::T>>::type, As::limits, As::read};
+}
+template <auto Member>
+constexpr LeafField leaf(RowId row) {
+  return made<AsField<Member>>(row);
+}
+template <class T, std::int64_t least = 0>
+constexpr LeafField amount(RowId row) {
+  return made<AsType<T, least>>(row);
+}
+
+constexpr LeafField host_leaves[] = {
+    leaf<&Cpu::governor>(row("cpu/governor")),
+    leaf<&Cpu::irq_affinity>(row("cpu/irq-affinity")),
+    leaf<&HostProfile::firmware>(row("firmware[*]")),
+    leaf<&Gpu::driver>(row("gpu/driver")),
+    leaf<&Kernel::version>(row("kernel/version")),
+    leaf<&HostProfile::memlock>(row("memlock")),
+    amount<std::uint8_t>(row("nccl/traffic-class")),  // a ToS byte
+    leaf<&HostProfile::packages>(row("package[*]")),
+    leaf<&Pcie::max_read_request>(row("pcie/max-read-request")),
+    leaf<&HostProfile::services>(row("service[*]")),
+    leaf<&HostProfile::sysctl>(row("sysctl[*]")),
+};
+
+constexpr LeafField nic_leaves[] = {
+    leaf<&NicChannels::combined>(row("interface[*]/channels[*]")),
+    leaf<&NicCoalescing::rx_frames>(row("interface[*]/coalescing/frames[*]")),
+    leaf<&NicCoalescing::rx_time>(row("interface[*]/coalescing/time[*]")),
+    leaf<&VirtualFunctions::eswitch>(row("interface[*]/eswitch")),
+    leaf<&Nic::fec>(row("interface[*]/fec")),
+    leaf<&NicRings::rx>(row("interface[*]/ring[*]")),
+    amount<BitRate>(row("interface[*]/virtual-function[*]/max-rate")),
+    leaf<&VirtualFunctions::count>(row("interface[*]/virtual-functions")),
+};
+
+constexpr LeafField port_leaves[] = {
+    leaf<&Bond::lacp_rate>(row("bond[*]/lacp-rate")),
+    leaf<&Bond::min_links>(row("bond[*]/min-links")),
+    leaf<&Bond::mode>(row("bond[*]/mode")),
+    leaf<&Multihoming::segment>(row("bond[*]/segment")),
+    leaf<&Multihoming::system_mac>(row("bond[*]/system-mac")),
+    leaf<&Port::breakout>(row("interface[*]/breakout")),
+    leaf<&Mtu::host>(row("interface[*]/mtu")),
+    amount<BitRate, 1>(row("interface[*]/rate")),
+    leaf<&Interface::speed>(row("interface[*]/speed")),
+    leaf<&Vlan::id>(row("interface[*]/vlans")),
+    leaf<&Fabric::vrf>(row("interface[*]/vrf")),
+    amount<IpPrefix>(row("vlan[*]/gateway")),
+    leaf<&Vlan::name>(row("vlan[*]/name")),
+};
+
+constexpr LeafField roce_leaves[] = {
+    amount<ByteCount>(row("interface[*]/buffer[*]/size")),
+    amount<ByteCount>(row("interface[*]/buffer[*]/xoff")),
+    leaf<&TrafficClass::dscp>(row("interface[*]/class[*]/dscp")),
+    leaf<&Ecn::kmax>(row("interface[*]/class[*]/ecn-max")),
+    leaf<&Ecn::kmin>(row("interface[*]/class[*]/ecn-min")),
+    leaf<&Ecn::pmax>(row("interface[*]/class[*]/ecn-probability")),
+    amount<BitRate, 1>(row("interface[*]/class[*]/max-rate")),
+    leaf<&TrafficClass::priority>(row("interface[*]/class[*]/priority")),
+    leaf<&TrafficClass::bandwidth>(row("interface[*]/class[*]/share")),
+    leaf<&TrafficClass::dscp>(row("interface[*]/cnp-dscp")),
+    leaf<&RoceProfile::congestion_control>(row("interface[*]/congestion-control")),
+    amount<ByteCount>(row("interface[*]/ecn-threshold")),
+    leaf<&TrafficClass::priority>(row("interface[*]/pfc")),
+    leaf<&Watchdog::action>(row("interface[*]/pfc-watchdog/action")),
+    leaf<&Watchdog::detection_time>(row("interface[*]/pfc-watchdog/detection-time")),
+    leaf<&Watchdog::restoration_time>(row("interface[*]/pfc-watchdog/restoration-time")),
+    amount<std::uint8_t>(row("interface[*]/roce-tos")),
+    leaf<&RoceProfile::trust>(row("interface[*]/trust")),
+};
+
+constexpr LeafField routing_leaves[] = {
+    leaf<&Bfd::multiplier>(row("bfd-profile[*]/multiplier")),
+    leaf<&Bfd::interval>(row("bfd-profile[*]/receive-interval")),
+    leaf<&Bfd::interval>(row("bfd-profile[*]/transmit-interval")),
+    amount<std::uint32_t, 1>(row("bgp/asn")),
+    leaf<&Ecmp::max_paths>(row("bgp/max-paths")),
+    leaf<&BgpTimers::hold>(row("bgp/neighbor[*]/hold")),
+    leaf<&BgpTimers::keepalive>(row("bgp/neighbor[*]/keepalive")),
+    amount<IpAddress>(row("bgp/router-id")),
+    leaf<&LoadBalancing::hash_fields>(row("load-balancing/hash-fields")),
+    leaf<&LoadBalancing::mode>(row("load-balancing/mode")),
+    leaf<&HashSeeds::leaf>(row("load-balancing/seed")),
+};
+
+// As it was written; items are kept in `store`.
+Node node_of(const Literal& literal, std::deque<Node>& store) {
+  using Shape = Literal::Shape;
+  Node node;
+  node.shape = literal.shape == Shape::null   ? Node::Shape::null
+               : literal.shape == Shape::list ? Node::Shape::list
+               : literal.shape == Shape::map  ? Node::Shape::map
+                                              : Node::Shape::scalar;
+  node.plain = literal.plain;
+  node.at = literal.at;
+  node.text = literal.text;
+  node.length = static_cast<std::uint32_t>(literal.text.size());
+  for (const Literal& item : literal.items) node.items.push_back(&store.emplace_back(node_of(item, store)));
+  return node;
+}
+
+// "interface[*]/mtu" as a regular expression over paths, whose keys may hold brackets that match.
+std::string pattern_of(const Row& row) {
+  std::string out = "^";
+  for (const char c : row.pattern) {
+    if (c == '[' || c == ']')
+      out += std::string("\\") + c;
+    else
+      out += c == '*' ? R"(([^\[\]]|\[[^\[\]]*\])+)" : std::string(1, c);
+  }
+  return out + "$";
+}
+
+nlohmann::json value_schema(RowId id) {
+  const Row& row = schema_row(id);
+  const LeafField* const field = field_of_leaf(id);
+  if (field != nullptr) {
+    nlohmann::json value = json_schema_of(field->type(), field->limits());
+    return row.type == LeafType::list ? nlohmann::json{{"type", "array"}, {"items", std::move(value)}}
+                                      : value;
+  }
+  switch (row.type) {
+    case LeafType::present: return {{"const", true}};
+    case LeafType::boolean: return {{"type", "boolean"}};
+    case LeafType::integer: return {{"type", "integer"}};
+    case LeafType::text: return {{"type", nlohmann::json::array({"string", "number", "boolean"})}};
+    case LeafType::list: return {{"type", "array"}};
+    case LeafType::secret: break;
+  }
+  return false;
+}
+
+}  // namespace
+
+const LeafField* field_of_leaf(RowId id) {
+  for (const std::span<const LeafField> table :
+       {std::span<const LeafField>(host_leaves), std::span<const LeafField>(nic_leaves),
+        std::span<const LeafField>(port_leaves), std::span<const LeafField>(roce_leaves),
+        std::span<const LeafField>(routing_leaves)})
+    for (const LeafField& one : table)
+      if (one.row == id) return &one;
+  return nullptr;
+}
+
+std::optional<Value> read(const LeafField& field, const Literal& literal, Reporter& reporter) {
+  std::deque<Node> store;
+  return field.read(schema_row(field.row), node_of(literal, store), reporter);
+}
+
+// What overrides may set: every leaf that is configuration, as its field says it.
+nlohmann::json leaves_schema() {
+  nlohmann::json patterns = nlohmann::json::object();
+  for (RowId id = 0; id < kSchema.size(); ++id)
+    if (schema_row(id).facet != Facet::effect) patterns[pattern_of(schema_row(id))] = value_schema(id);
+  return {{"type", "object"}, {"patternProperties", std::move(patterns)}, {"additionalProperties", false}};
+}
+
+}  // namespace lockstep
