@@ -218,13 +218,16 @@ Result<Plan> still_valid(Plan plan, const Fleet& fleet, const std::vector<Device
 int tell_nothing_to_do(const LoopSession& session, const std::vector<DeviceState>& states, const Plan& plan,
                        int read, const Console& console) {
   const std::string title = session.cluster().title();
-  const DriftReport differs = session.report(states);
-  if (!console.is_text())
-    console.print_document(to_json(plan));
-  else if (differs.drifted > 0)
-    console.print(open_effects_text(differs, console.out()) + by_hand_text(differs, console.out()) +
-                  console.out().paint(Ink::yellow, "nothing done") + ": no step mends what differs of " +
-                  title + " (lockstep drift)\n");
+  const DriftReport unmended = session.unmended(states, plan);
+  if (!console.is_text()) {
+    nlohmann::json document = to_json(plan);
+    document["leftToAPerson"] = to_json(unmended)["items"];
+    console.print_document(document);
+    return read;
+  }
+  if (unmended.drifted > 0)
+    console.print(unmended_text(unmended, console.out()) + console.out().paint(Ink::yellow, "nothing done") +
+                  ": no step mends what differs of " + title + " (lockstep drift)\n");
   else if (read == kExitInSync)
     console.print(console.out().paint(Ink::green, "nothing to do") + ": " + title + " is as its specs say\n");
   else

@@ -83,8 +83,12 @@ Result<Plan> LoopSession::plan(const std::vector<DeviceState>& states) {
                           !cluster_.catalog.validation_suites.empty(), executor_.wall_time());
 }
 
-DriftReport LoopSession::report(const std::vector<DeviceState>& states) const {
-  return report_of(attached_.fleet, states, only_, origins(), sources(), {});
+DriftReport LoopSession::unmended(const std::vector<DeviceState>& states, const Plan& plan) const {
+  DriftReport out = report_of(attached_.fleet, states, only_, origins(), sources(), {});
+  std::erase_if(out.items, [&](const DriftEntry& one) {
+    return !one.by_hand && (one.state != DriftState::effect || !plan.empty());
+  });
+  return out;
 }
 
 int LoopSession::tell_unread(const std::vector<DeviceState>& states, const Console& console) const {

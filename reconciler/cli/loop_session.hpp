@@ -29,8 +29,9 @@ class LoopSession {
 
   std::vector<DeviceState> look();
   Result<Plan> plan(const std::vector<DeviceState>& states);
-  // What differs, of the chosen devices.
-  DriftReport report(const std::vector<DeviceState>& states) const;
+  // Of the chosen devices, with those items only that no step of the plan mends. Where it has steps, effects
+  // may yet come with them.
+  DriftReport unmended(const std::vector<DeviceState>& states, const Plan& plan) const;
   // What changes of ours wrote before this session (former_leaves.hpp).
   const std::vector<WrittenLeaf>& written() const { return written_; }
   std::function<const Policy*(const FleetDevice&)> policies() const;

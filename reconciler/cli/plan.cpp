@@ -14,17 +14,14 @@ namespace lockstep {
 namespace {
 
 void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const std::vector<OwedChange>& owed,
-                const std::vector<WrittenLeaf>& left, const LoopSession& session, const Console& console,
-                bool whole) {
+                const std::vector<WrittenLeaf>& left, const DriftReport& unmended, const LoopSession& session,
+                const Console& console, bool whole) {
   const Terminal& out = console.out();
   std::string text = out.paint(Ink::bold, "plan for " + session.cluster().title()) + "\n";
-  // Where there are steps, effects may yet come with them.
-  const DriftReport differs = session.report(states);
-  if (plan.empty()) text += open_effects_text(differs, out);
-  text += plan_text(plan, out) + by_hand_text(differs, out) + not_applied_text(states, out) +
+  text += plan_text(plan, out) + unmended_text(unmended, out) + not_applied_text(states, out) +
           notes_text(states, out);
   const std::string nothing = !whole ? out.paint(Ink::yellow, "nothing to do in what could be observed")
-                              : differs.drifted > 0
+                              : unmended.drifted > 0
                                   ? out.paint(Ink::yellow, "nothing to do here, and yet it differs")
                                   : out.paint(Ink::green, "nothing to do");
   text += (plan.empty() ? nothing : plan_summary(plan)) + "\n";
@@ -55,12 +52,14 @@ int run_plan(const PlanOptions& options, const Console& console) {
   if (!owed) return console.fail(owed.error());
   const bool whole = session->tell_unread(states, console) == kExitInSync;
   const std::vector<WrittenLeaf> left = left_behind(*session, states, session->written());
+  const DriftReport unmended = session->unmended(states, *plan);
   if (console.is_text()) {
-    print_plan(*plan, states, *owed, left, *session, console, whole);
+    print_plan(*plan, states, *owed, left, unmended, *session, console, whole);
   } else {
     nlohmann::json document = to_json(*plan);
     document["neverMeasured"] = owed_json(*owed);
     document["leftAsIs"] = left_behind_json(left);
+    document["leftToAPerson"] = to_json(unmended)["items"];
     console.print_document(document);
   }
   return exit_code_of(!plan->empty() || !owed->empty(), whole);

@@ -19,10 +19,8 @@ std::string drift_junit(const DriftReport& report, const std::string& cluster);
 std::string drift_gitlab(const DriftReport& report);
 std::string drift_github(const DriftReport& report);
 
-// What differs and is a person's to mend, a line a reason; empty: nothing.
-std::string by_hand_text(const DriftReport& report, const Terminal& terminal);
-// Effects that are not as wanted; empty: none.
-std::string open_effects_text(const DriftReport& report, const Terminal& terminal);
+// Effects that are not as wanted, and what is a person's to mend, a line a reason; empty: neither.
+std::string unmended_text(const DriftReport& report, const Terminal& terminal);
 
 // Values in their units, "9000"; "(absent)" for none.
 std::string want_text(const DriftEntry& item);

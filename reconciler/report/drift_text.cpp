@@ -122,24 +122,19 @@ std::string drift_sentence(const DriftEntry& item) {
                      have_text(item), item.by_hand ? "; " + item.reason : "");
 }
 
-std::string by_hand_text(const DriftReport& report, const Terminal& terminal) {
-  Folded lines;
-  for (const DriftEntry& item : report.items)
-    if (item.by_hand) lines.add(item);
-  return lines.text("left to a person", Ink::red, true, terminal);
-}
-
-std::string open_effects_text(const DriftReport& report, const Terminal& terminal) {
+std::string unmended_text(const DriftReport& report, const Terminal& terminal) {
   std::string out;
   add_items(report, DriftState::effect, terminal, out);
-  return out;
+  Folded by_hand;
+  for (const DriftEntry& item : report.items)
+    if (item.by_hand) by_hand.add(item);
+  return out + by_hand.text("left to a person", Ink::red, true, terminal);
 }
 
 std::string drift_text(const DriftReport& report, const Terminal& terminal) {
   std::string out;
   add_items(report, DriftState::drifted, terminal, out);
-  add_items(report, DriftState::effect, terminal, out);
-  out += by_hand_text(report, terminal);
+  out += unmended_text(report, terminal);
   for (const DriftState state : {DriftState::not_applied, DriftState::overruled, DriftState::unmanaged})
     out += folded(report, state, terminal);
   add_unobserved(report, terminal, out);

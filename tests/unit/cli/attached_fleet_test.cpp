@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "specs/model/schema_rows.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -37,6 +39,20 @@ TEST(AttachedFleet, TheClustersManagementInterfaceIsTheLastPathToEachDevice) {
   const auto& ports = attached->fleet.wiring().management_ports;
   ASSERT_TRUE(ports.contains("gpu1"));
   EXPECT_EQ(ports.at("gpu1"), std::vector<std::string>{"eth0"});
+}
+
+TEST(AttachedFleet, ThePortsThatSpecsNameAreLookedForOnThisMachine) {
+  OpenedCluster cluster = cluster_of(1);
+  cluster.compiled.topology.devices.front().drivers = {DriverName::linux_kernel};
+  const Path mtu(row("interface[*]/mtu"), {"no-such0"});
+  cluster.compiled.intents.front().want.set(mtu, Value::integer(9000));
+  const Result<AttachedFleet> attached = attach_fleet(cluster);
+  ASSERT_TRUE(attached) << attached.error().text();
+  const auto why = attached->fleet.carriers(0).why_not(mtu);
+  ASSERT_TRUE(why);
+  EXPECT_TRUE(why->by_hand);
+  EXPECT_EQ(why->reason.find("no interface is called no-such0 here (there are "), 0U) << why->reason;
+  EXPECT_FALSE(attached->fleet.carriers(0).why_not(Path(row("interface[*]/mtu"), {"lo"})));
 }
 
 }  // namespace
