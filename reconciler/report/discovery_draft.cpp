@@ -5,11 +5,12 @@
 
 #include "reconciler/report/discovery.hpp"
 #include "specs/language/hostlist.hpp"
+#include "specs/language/scalars.hpp"
 
 namespace lockstep {
 namespace {
 
-// One name, and as a hostlist that name alone: host names, interfaces and LLDP neighbours may be any bytes.
+// One name, and as a hostlist that name alone: interfaces and LLDP neighbours may be any bytes.
 bool is_name(const std::string& text) {
   const auto names = expand_hostlist(text, 1);
   return names && names->front() == text;
@@ -50,7 +51,7 @@ void add_cable(const End& from, const std::string& peer, const std::vector<Disco
                Draft& draft) {
   const std::size_t colon = peer.find(':');
   const End to{peer.substr(0, colon), colon == peer.npos ? "" : peer.substr(colon + 1)};
-  if (!is_name(to.device) || !is_name(to.port))
+  if (!is_host_name(to.device) || !is_name(to.port))
     return draft.leave_out(from.device + ":" + from.port + "'s neighbour", peer);
   if (is_mirror(from, to, all)) return;
   draft.cables += fmt::format("        - {{from: \"{}:{}\", to: \"{}:{}\"}}\n", from.device, from.port,
@@ -58,7 +59,7 @@ void add_cable(const End& from, const std::string& peer, const std::vector<Disco
 }
 
 void add_device(const DiscoveredDevice& found, const std::vector<DiscoveredDevice>& all, Draft& draft) {
-  if (!is_name(found.device)) return draft.leave_out("device", found.device);
+  if (!is_host_name(found.device)) return draft.leave_out("device", found.device);
   std::string interfaces;
   for (const DiscoveredPort& port : found.host.ports) {
     if (!takes_cables(port)) continue;

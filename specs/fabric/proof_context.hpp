@@ -71,6 +71,6 @@ void prove_buffers(const ProofContext& context);    // LS102, LS103, LS117, LS12
 void prove_platforms(const ProofContext& context);  // LS110, LS112, LS113, LS120
 void prove_paths(const ProofContext& context);      // LS105, LS106, LS108, LS109
 void prove_as_paths(const ProofContext& context);   // LS122
-void prove_goals(const ProofContext& context);      // LS111, LS119
+void prove_goals(const ProofContext& context);      // LS111, LS119, LS123
 
 }  // namespace lockstep

@@ -1,4 +1,5 @@
-// Proofs that what is asked of the whole can be met: SLOs by the links, minCapacity by the redundancy.
+// Proofs that what is asked of the whole can be met: SLOs by the links, minCapacity by the redundancy,
+// maximal rates by the links' speeds.
 #include <map>
 
 #include "specs/fabric/capacity.hpp"
@@ -106,10 +107,27 @@ void prove_capacity(const ProofContext& context, const RolloutPolicy& policy, Fa
   }
 }
 
+// The links of all fabrics that have a profile: some may be slower than a bound, and not all.
+void prove_rates(const ProofContext& context, const RoceProfile& profile) {
+  const TopologyLink* fastest = nullptr;
+  for (const TopologyLink& link : context.topology.links)
+    if (context.profiles[link.fabric] == &profile && (fastest == nullptr || link.speed > fastest->speed))
+      fastest = &link;
+  if (fastest == nullptr || fastest->speed == 0) return;  // a speed that no line says is told elsewhere
+  for (const TrafficClass& one : profile.classes)
+    if (one.max_rate.said && !one.max_rate->share && one.max_rate->rate.bits_per_second > fastest->speed)
+      context.warning("LS123", one.max_rate.at,
+                      "class " + *one.name + " may send " + format(*one.max_rate) +
+                          ", and no link is faster than " + format(BitRate{fastest->speed}),
+                      "write a share such as 5%, or a lower rate; leave maxRate out where there is no bound",
+                      {{place(fastest->speed_at, fastest->at), "the fastest is this one"}});
+}
+
 }  // namespace
 
 void prove_goals(const ProofContext& context) {
   const std::size_t fabrics = context.topology.fabrics.size();
+  for (const RoceProfile& profile : context.catalog.roce_profiles) prove_rates(context, profile);
   for (const ValidationSuite& suite : context.catalog.validation_suites)
     for (FabricIndex fabric = 0; fabric < fabrics; ++fabric)
       if (*context.catalog.fabrics[fabric].metadata.name == *suite.fabric)

@@ -51,6 +51,8 @@ constexpr ProofRule kRules[] = {
     {"LS122", "no route passes two switches of one AS number",
      "BGP drops a route that has its own AS number in its path (RFC 4271 9.1.2): the leaf behind is not "
      "reached"},
+    {"LS123", "a maximal rate is below the speed of some link that has the class",
+     "a bound that no link can reach bounds nothing: the unit may be wrong"},
 };
 
 }  // namespace
