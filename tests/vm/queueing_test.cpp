@@ -274,17 +274,18 @@ TEST_F(Ets, RedMarksInItsClassOnly) {
 }
 
 TEST_F(Ets, AMaxRateHoldsItsClassBackAndNoOther) {
-  constexpr int kPackets = 100;
+  constexpr int kPackets = 90;
   Leaves wanted = slow(50, 50);
   wanted["interface[rail0]/rate"] = Value::integer(100'000'000);
-  wanted["interface[rail0]/class[6]/max-rate"] = Value::integer(800'000);
+  wanted["interface[rail0]/class[6]/max-rate"] = Value::integer(80'000);
   converge(wanted);
-  send(48, 0, kPackets);  // beyond its bucket
+  send(48, 0,
+       kPackets);  // beyond its bucket, by 28: 0.1 s each, so that many still wait when the others are sent
   send(0, 0, kPackets);
   const std::vector<Arrival> all = receive(2 * kPackets);
   EXPECT_EQ(all.back().dscp, 48);
   const auto others = std::ranges::find(all.rbegin(), all.rend(), 0, &Arrival::dscp).base();
-  EXPECT_GE(all.end() - others, kPackets / 4);
+  EXPECT_GE(all.end() - others, 10);
 }
 
 TEST_F(Ets, AMaxRateOfAClassWithAShareIsRefusedWithTheReason) {
