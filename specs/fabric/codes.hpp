@@ -46,7 +46,7 @@ inline constexpr std::array kFabricCodes{
     FabricCode{fabric_code::no_such_device, "a device is named that is in no DeviceSet"},
     FabricCode{fabric_code::cabling_counts, "the two sides of a cabling law do not fit together"},
     FabricCode{fabric_code::cabling_meaning,
-               "a cabling law lacks a field, or says one that means nothing there"},
+               "a cabling law says a field that means nothing there, or a number out of its range"},
     FabricCode{fabric_code::cabled_twice, "a port has two cables"},
     FabricCode{fabric_code::no_such_port, "a law cables a port that its DeviceSet does not have"},
     FabricCode{fabric_code::no_speed, "no line says how fast a link is"},
@@ -68,7 +68,8 @@ inline constexpr std::array kFabricCodes{
     FabricCode{fabric_code::override_path, "an override sets what is no leaf, or one that nobody can set"},
     FabricCode{fabric_code::override_ended, "an override's end date has passed"},
     FabricCode{fabric_code::override_value, "an override's value is not one that the leaf can have"},
-    FabricCode{fabric_code::selects_nothing, "a selector matches no device"},
+    FabricCode{fabric_code::selects_nothing,
+               "a selector matches no device that it is for, or a hostlist of ports no interface"},
     FabricCode{fabric_code::no_such_object, "an object is named that does not exist"},
     FabricCode{fabric_code::two_policies, "two RolloutPolicies of equal priority select one device"},
 };

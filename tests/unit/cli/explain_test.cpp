@@ -124,6 +124,10 @@ TEST(Explain, WhatThereIsNotIsAnErrorWithANearMiss) {
 
 TEST(Explain, ACodeIsItsRule) {
   EXPECT_NE(say({"explain", "LS1238"}).out.find("two RolloutPolicies"), std::string::npos);
+  // Raised for selectors of devices and for a NIC's ports.
+  EXPECT_NE(
+      say({"explain", "LS1236"}).out.find("no device that it is for, or a hostlist of ports no interface"),
+      std::string::npos);
   EXPECT_EQ(say({"explain", "LS9999"}).code, 1);
 }
 
