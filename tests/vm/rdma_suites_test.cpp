@@ -26,7 +26,7 @@ spec:
   names: gpu1
   role: host
   drivers: [linux]
-  connect: {local: true}
+  connect: {agent: "https://{name}:7443"}
   interfaces: [{name: h1, platform: connectx-7, rdma: true, speed: 10Gbps}]
 ---
 apiVersion: lockstep.dev/v1alpha1
@@ -36,7 +36,7 @@ spec:
   names: gpu2
   role: host
   drivers: [linux]
-  connect: {local: true}
+  connect: {agent: "https://{name}:7443"}
   interfaces: [{name: h3, platform: connectx-7, rdma: true, speed: 10Gbps}]
 ---
 apiVersion: lockstep.dev/v1alpha1

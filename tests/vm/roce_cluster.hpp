@@ -11,7 +11,7 @@ namespace lockstep {
 inline constexpr std::string_view kRoceLeaf = R"(apiVersion: lockstep.dev/v1alpha1
 kind: DeviceSet
 metadata: {name: leaves}
-spec: {names: leaf0, role: leaf, platform: spectrum-3, drivers: [linux, frr], connect: {local: true}}
+spec: {names: leaf0, role: leaf, platform: spectrum-3, drivers: [linux, frr], connect: {ssh: "{name}"}}
 ---
 )";
 
@@ -37,7 +37,7 @@ spec:
   names: gpu[1-2]
   role: host
   drivers: [linux]
-  connect: {local: true}
+  connect: {ssh: "{name}"}
   interfaces: [{name: PORT, platform: connectx-7, rdma: true, speed: 400Gbps}]
 ---
 apiVersion: lockstep.dev/v1alpha1
