@@ -269,7 +269,7 @@ void add_completion(CLI::App& app, Arguments& a) {
     std::vector<CompletionCommand> commands;
     collect(app, "", a, commands);
     const Result<std::string> script = completion_script(a.shell, commands);
-    if (!script) return console.fail(script.error());
+    if (!script) return console.fail_usage(script.error().text());
     console.print(*script);
     return kExitInSync;
   });

@@ -12,7 +12,7 @@ namespace lockstep {
 
 int run_drift(const DriftOptions& options, const Console& console) {
   if (options.format && !console.is_text())
-    return console.fail(Error{ErrorKind::invalid_spec, "--format and -o both say a form: give one of them"});
+    return console.fail_usage("--format and -o both say a form: give one of them");
   const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, options.only);
   if (!session) return kExitError;
   const Result<std::unique_ptr<Journal>> journal = session->read_journal();

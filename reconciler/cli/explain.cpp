@@ -148,7 +148,7 @@ std::optional<CodeText> text_of_code(std::string_view code) {
 
 int explain_code(const std::string& code, const Console& console) {
   const std::optional<CodeText> text = text_of_code(code);
-  if (!text) return console.fail(Error{ErrorKind::invalid_spec, "no diagnostic has the code '" + code + "'"});
+  if (!text) return console.fail_usage("no diagnostic has the code '" + code + "'");
   if (console.is_text())
     console.print(fmt::format("{}  {}\n{}{}", console.out().paint(Ink::bold, code), text->rule, text->reason,
                               text->reason.empty() ? "" : "\n"));

@@ -39,7 +39,7 @@ std::unique_ptr<LoopSession> LoopSession::open(const Aim& aim, const Console& co
   session->attached_ = *std::move(attached);
   Result<std::vector<std::size_t>> chosen = chosen_devices(session->fleet(), only);
   if (!chosen) {
-    console.fail(chosen.error());
+    console.fail_usage(chosen.error().text());
     return nullptr;
   }
   session->only_ = *std::move(chosen);

@@ -16,8 +16,7 @@ int run_schema(const std::string& kind, const Console& console) {
   if (row == nullptr) {
     std::string known;
     for (const KindRow& one : kind_rows()) known += (known.empty() ? "" : ", ") + std::string(one.name);
-    return console.fail(
-        Error{ErrorKind::invalid_spec, "no kind is called '" + kind + "'; there are " + known});
+    return console.fail_usage("no kind is called '" + kind + "'; there are " + known);
   }
   console.print_document(json_schema(*row, leaves_schema()));
   return kExitInSync;

@@ -150,8 +150,7 @@ int run_twin_exec(const TwinExecOptions& options, const Console& console) {
 int run_twin_break(const TwinBreakOptions& options, const Console& console) {
   if (options.list) return list_faults(console);
   if (options.fault.empty())
-    return console.fail(
-        Error{ErrorKind::invalid_spec, "which fault? `lockstep twin break --list` shows them"});
+    return console.fail_usage("which fault? `lockstep twin break --list` shows them");
   const std::optional<OpenedCluster> cluster = open_twin(Aim{.specs = {options.specs}}, console);
   if (!cluster) return kExitError;
   Call call;

@@ -38,6 +38,16 @@ TEST(CommandLine, AMistakeIsAnErrorObjectWhereJsonIsAskedFor) {
   EXPECT_NE(said.out.find("\"kind\": \"Error\""), std::string::npos) << said.out;
   EXPECT_NE(said.out.find("--bogus"), std::string::npos) << said.out;
   EXPECT_NE(said.out.find("\"code\": \"usage\""), std::string::npos) << said.out;
+  const std::string pod = LOCKSTEP_SOURCE_DIR "/examples/rail-pod";
+  const std::vector<std::vector<std::string>> mistakes{{"plan", pod, "--only", "gpu99"},
+                                                       {"explain", "LS9999"},
+                                                       {"twin", "break", pod},
+                                                       {"drift", pod, "--format", "sarif"}};
+  for (std::vector<std::string> words : mistakes) {
+    words.insert(words.end(), {"-o", "json"});
+    const std::string out = say(words).out;
+    EXPECT_NE(out.find("\"code\": \"usage\""), std::string::npos) << words[0] << out;
+  }
 }
 
 TEST(CommandLine, AMistakeHasItsPrefixAndWhatWasMeant) {
