@@ -204,7 +204,6 @@ constexpr LeafField port_leaves[] = {
     leaf<&Mtu::host>(row("interface[*]/mtu")),
     amount<BitRate, 1>(row("interface[*]/rate")),
     leaf<&Interface::speed>(row("interface[*]/speed")),
-    leaf<&Vlan::id>(row("interface[*]/vlans")),
     leaf<&Fabric::vrf>(row("interface[*]/vrf")),
     amount<IpPrefix>(row("vlan[*]/gateway")),
     leaf<&Vlan::name>(row("vlan[*]/name")),

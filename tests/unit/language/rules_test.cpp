@@ -1,6 +1,7 @@
 // Every numbered rule: a text that breaks it, the code that it must give, and where.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "specs/language/codes.hpp"
@@ -391,6 +392,45 @@ TEST(Rules, AllErrorsAreReportedAtOnceInOrder) {
                       "8:13 LS1009 did you mean 'linux'?",
                       "10:24 LS1006 ",
                   }));
+}
+
+TEST(Rules, AMetricThatIsNotMeasuredIsToldAtItsLineAndTheWorkloads) {
+  const Loaded loaded = load_text("x.yaml", document("ValidationSuite", R"(
+  fabric: f
+  benchmarks:
+    - name: b
+      workload: write-latency
+      slo:
+        - {metric: bandwidth, statistic: min, atLeast: 40Gbps})"));
+  const auto found = std::find_if(loaded.diagnostics.begin(), loaded.diagnostics.end(),
+                                  [](const Diagnostic& one) { return one.code == code::slo_mismatch; });
+  ASSERT_NE(found, loaded.diagnostics.end());
+  EXPECT_EQ(found->message, "write-latency does not measure bandwidth");
+  EXPECT_EQ(found->hint, "did you mean 'latency'?");
+  EXPECT_EQ(std::pair(found->at.line, found->at.column), std::pair(11U, 20U));
+  ASSERT_EQ(found->related.size(), 1U);
+  EXPECT_EQ(found->related[0].at.line, 9U);
+}
+
+TEST(Rules, OfTwoDevicesThatAreThisMachineBothAreNamed) {
+  const Loaded loaded = load_text(
+      "x.yaml", set("names: a, connect: {local: true}", "x") + set("names: b, connect: {local: true}", "y"));
+  ASSERT_EQ(loaded.diagnostics.size(), 1U);
+  EXPECT_EQ(loaded.diagnostics[0].severity, Severity::warning);
+  EXPECT_EQ(loaded.diagnostics[0].at.line, 10U);
+  ASSERT_EQ(loaded.diagnostics[0].related.size(), 1U);
+  EXPECT_EQ(loaded.diagnostics[0].related[0].at.line, 5U);
+}
+
+TEST(Rules, KernelParametersAreOneBlankBetweenWords) {
+  const Loaded loaded = load_text(
+      "x.yaml",
+      document("HostProfile", R"({selector: {}, sysctl: {a.b: " 4096	87380  6 ", a.c: 1, a.d: ""}})"));
+  EXPECT_TRUE(loaded.diagnostics.empty());
+  const Entries<SysctlValue>& all = loaded.catalog.host_profiles.at(0).sysctl;
+  EXPECT_EQ(find_entry(all, "a.b")->value.text, "4096 87380 6");
+  EXPECT_EQ(find_entry(all, "a.c")->value.text, "1");
+  EXPECT_EQ(find_entry(all, "a.d")->value.text, "");
 }
 
 TEST(Rules, ABrokenDocumentHidesNeitherTheNextNorCausesDanglingReferences) {

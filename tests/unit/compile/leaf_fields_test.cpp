@@ -1,0 +1,63 @@
+// What compile makes of the fields of whole clusters, an override may say too, and it means the same there.
+#include "specs/compile/leaf_fields.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "specs/compile/compile.hpp"
+#include "specs/language/load.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+Literal plain(std::string_view text) {
+  Literal literal;
+  literal.shape = Literal::Shape::integer;
+  literal.plain = true;
+  literal.text = text;
+  return literal;
+}
+
+// As a person would write it: an amount that is a text has its unit.
+Literal literal_of(RowId id, Value value) {
+  if (value.kind() == Value::Kind::integer) return plain(value.to_string());
+  Literal literal;
+  literal.shape = Literal::Shape::text;
+  literal.text = value.as_text();
+  if (id == row("memlock") && literal.text != "unlimited") literal.text += "B";
+  if (value.kind() != Value::Kind::list) return literal;
+  literal.shape = Literal::Shape::list;
+  for (const std::string_view item : value.as_list()) literal.items.push_back(plain(item));
+  return literal;
+}
+
+std::vector<Leaf> wanted_by(const std::string& folder) {
+  const Loaded loaded = load({std::string(LOCKSTEP_SOURCE_DIR) + folder});
+  const Compiled compiled = compile(loaded.catalog);
+  std::vector<Leaf> all;
+  for (const Intent& one : compiled.intents)
+    all.insert(all.end(), one.want.leaves().begin(), one.want.leaves().end());
+  return all;
+}
+
+TEST(LeafFields, TakeWhatCompileMakes) {
+  std::set<RowId> seen;
+  const Sources none;
+  for (const char* const folder : {"/tests/cases/compile/every-kind", "/examples/rail-pod"})
+    for (const Leaf& leaf : wanted_by(folder)) {
+      const LeafField* const field = field_of_leaf(leaf.path.row());
+      if (field == nullptr || !seen.insert(leaf.path.row()).second) continue;
+      Diagnostics told;
+      Reporter reporter(none, told);
+      const std::optional<Value> value = read(*field, literal_of(leaf.path.row(), leaf.value), reporter);
+      const std::string text = leaf.path.text() + ": " + leaf.value.to_string();
+      ASSERT_TRUE(value) << text << (told.empty() ? "" : ": " + told[0].message);
+      EXPECT_EQ(*value, leaf.value) << text << " became " << value->to_string();
+    }
+  EXPECT_GT(seen.size(), 30U);
+}
+
+}  // namespace
+}  // namespace lockstep
