@@ -28,6 +28,17 @@ std::string text_of(const Literal& literal) {
   return out;
 }
 
+// Empty: an override may set it.
+std::string why_not_set(Path path) {
+  if (schema_row(path.row()).facet == Facet::effect)
+    return path.text() + " is an effect: it can be observed, not set";
+  const std::span<const std::string_view> keys = keys_of_port_leaf(path.row());
+  if (keys.empty() || std::find(keys.begin(), keys.end(), path.key(1)) != keys.end()) return {};
+  std::string all;
+  for (const std::string_view key : keys) all += (all.empty() ? "" : ", ") + std::string(key);
+  return path.text() + " is no leaf: " + in_quotes(path.key(1)) + " is not one of " + all;
+}
+
 }  // namespace
 
 Result<Value> value_of(RowId id, const Literal& literal) {
@@ -89,10 +100,8 @@ void Exceptions::read_override(ClaimantId who, const Override& said) {
   }
   for (const auto& [key, literal] : said.set) {
     const Result<Path> path = Path::parse(*key);
-    if (!path || schema_row(path->row()).facet == Facet::effect) {
-      c_.report(fabric_code::override_path, key.at,
-                path ? *key + " is an effect: it can be observed, not set" : path.error().what,
-                "name a leaf as `lockstep explain` shows it");
+    if (const std::string why = path ? why_not_set(*path) : path.error().what; !why.empty()) {
+      c_.report(fabric_code::override_path, key.at, why, "name a leaf as `lockstep explain` shows it");
       continue;
     }
     const std::optional<Value> value = overriding(*path, *literal);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "specs/language/codes.hpp"
 #include "specs/language/json_schema.hpp"
@@ -244,6 +245,19 @@ constexpr LeafField routing_leaves[] = {
     leaf<&HashSeeds::leaf>(row("load-balancing/seed")),
 };
 
+struct PortKeys {
+  std::string_view rows;  // the start of their patterns
+  std::span<const std::string_view> keys;
+};
+constexpr std::string_view ways[] = {"rx", "tx"};
+constexpr std::string_view queues[] = {"combined", "rx", "tx"};
+constexpr std::string_view numbers[] = {"0", "1", "2", "3", "4", "5", "6", "7"};  // IEEE 802.1Q
+constexpr PortKeys port_keys[] = {
+    {"interface[*]/buffer[*]", numbers}, {"interface[*]/channels[*]", queues},
+    {"interface[*]/class[*]", numbers},  {"interface[*]/coalescing/", ways},
+    {"interface[*]/ring[*]", ways},
+};
+
 // As it was written; items are kept in `store`.
 Node node_of(const Literal& literal, std::deque<Node>& store) {
   using Shape = Literal::Shape;
@@ -261,13 +275,19 @@ Node node_of(const Literal& literal, std::deque<Node>& store) {
 }
 
 // "interface[*]/mtu" as a regular expression over paths, whose keys may hold brackets that match.
-std::string pattern_of(const Row& row) {
+std::string pattern_of(RowId id) {
+  std::string words;
+  for (const std::string_view key : keys_of_port_leaf(id))
+    words += (words.empty() ? "(" : "|") + std::string(key);
   std::string out = "^";
-  for (const char c : row.pattern) {
+  bool port = true;
+  for (const char c : schema_row(id).pattern) {
     if (c == '[' || c == ']')
       out += std::string("\\") + c;
+    else if (c != '*')
+      out += c;
     else
-      out += c == '*' ? R"(([^\[\]]|\[[^\[\]]*\])+)" : std::string(1, c);
+      out += std::exchange(port, false) || words.empty() ? R"(([^\[\]]|\[[^\[\]]*\])+)" : words + ")";
   }
   return out + "$";
 }
@@ -303,6 +323,12 @@ const LeafField* field_of_leaf(RowId id) {
   return nullptr;
 }
 
+std::span<const std::string_view> keys_of_port_leaf(RowId id) {
+  for (const PortKeys& one : port_keys)
+    if (schema_row(id).pattern.starts_with(one.rows)) return one.keys;
+  return {};
+}
+
 std::optional<Value> read(const LeafField& field, const Literal& literal, Reporter& reporter) {
   std::deque<Node> store;
   return field.read(schema_row(field.row), node_of(literal, store), reporter);
@@ -312,7 +338,7 @@ std::optional<Value> read(const LeafField& field, const Literal& literal, Report
 nlohmann::json leaves_schema() {
   nlohmann::json patterns = nlohmann::json::object();
   for (RowId id = 0; id < kSchema.size(); ++id)
-    if (schema_row(id).facet != Facet::effect) patterns[pattern_of(schema_row(id))] = value_schema(id);
+    if (schema_row(id).facet != Facet::effect) patterns[pattern_of(id)] = value_schema(id);
   return {{"type", "object"}, {"patternProperties", std::move(patterns)}, {"additionalProperties", false}};
 }
 
