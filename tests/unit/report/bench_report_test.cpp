@@ -99,6 +99,7 @@ TEST_F(StoppedBench, OneOfWhichNoPairWasRunSaysSoInALine) {
 TEST_F(StoppedBench, ASuiteOfWhichNothingWasToBeMeasuredHasNotPassed) {
   pairs_.clear();
   EXPECT_EQ(bench_text(outcomes_, Terminal{}).substr(0, 29), "ValidationSuite/slo  not run\n");
+  EXPECT_EQ(bench_json(outcomes_, "sha256:0").value("verdict", ""), "unknown");
 }
 
 TEST_F(StoppedBench, ABrokenPathHasFailed) {
