@@ -324,31 +324,34 @@ class Orderer {
   }
 
   // Nothing is in an earlier wave than what it waits for; what a whole tier waits for shifts its waves, so
-  // that it still begins with one device; ends of a cable stay together. Grows only, so it ends.
-  void settle_waves() {
-    bool moved = true;
-    for (std::size_t round = 0; moved && round < kWaveRoundsMax; ++round) {
-      moved = false;
-      for (const std::uint32_t n : graph_.topological) {
-        const OrderNode& node = graph_.nodes[n];
-        for (const std::uint32_t next : graph_.after[n]) {
-          OrderNode& later = graph_.nodes[next];
-          const std::uint32_t least = node.device == kBarrier ? node.wave - 1 + later.own_wave : node.wave;
-          if (later.wave < least) {
-            later.wave = least;
-            moved = true;
-          }
-        }
-      }
-      for (const auto& [cable, nodes] : ends_) {
-        std::uint32_t latest = 1;
-        for (const std::uint32_t n : nodes) latest = std::max(latest, graph_.nodes[n].wave);
-        for (const std::uint32_t n : nodes) {
-          moved = moved || graph_.nodes[n].wave != latest;
-          graph_.nodes[n].wave = latest;
-        }
+  // that it still begins with one device. True: something moved.
+  bool follow_order() {
+    bool moved = false;
+    for (const std::uint32_t n : graph_.topological) {
+      const OrderNode& node = graph_.nodes[n];
+      for (const std::uint32_t next : graph_.after[n]) {
+        OrderNode& later = graph_.nodes[next];
+        const std::uint32_t least = node.device == kBarrier ? node.wave - 1 + later.own_wave : node.wave;
+        moved = moved || later.wave < least;
+        later.wave = std::max(later.wave, least);
       }
     }
+    return moved;
+  }
+
+  // Ends of a cable stay together, in the latest of their waves.
+  void follow_cables() {
+    for (const auto& [cable, nodes] : ends_) {
+      std::uint32_t latest = 1;
+      for (const std::uint32_t n : nodes) latest = std::max(latest, graph_.nodes[n].wave);
+      for (const std::uint32_t n : nodes) graph_.nodes[n].wave = latest;
+    }
+  }
+
+  // Both, and the order in any case.
+  void settle_waves() {
+    follow_cables();
+    for (std::size_t round = 0; follow_order() && round < kWaveRoundsMax; ++round) follow_cables();
     compress_waves();
   }
 

@@ -217,7 +217,7 @@ TEST_F(Systemd, UnitsAreAsTheyWereAskedToBeNowAndAtBoot) {
   EXPECT_EQ(value("service[probe]"), "disabled");
   EXPECT_EQ(value("service[fixed]"), "stopped");
   EXPECT_EQ(value("service[hidden]"), "disabled");
-  EXPECT_EQ(value("service[none-such]"), "(none)");
+  EXPECT_EQ(value("service[none-such]"), "disabled");
   struct Case {
     const char* word;
     bool now, at_boot;

@@ -359,6 +359,40 @@ TEST(Plan, BringsUpWhatCarriesNothingInOneWave) {
   EXPECT_FALSE(plan.steps[0].live);
 }
 
+// Both ends' classes change together, and what leaf0 has to wait for through gpu1 would push them on for
+// ever.
+TEST(Plan, NothingIsInAnEarlierWaveThanWhatItWaitsFor) {
+  Cluster cluster;
+  cluster.add("gpu1");
+  cluster.add("leaf0", "leaf");
+  cluster.cable("gpu1", "p0", "leaf0", "p0");
+  for (const char* name : {"gpu1", "leaf0"}) {
+    cluster.want(name, "interface[p0]/address[10.0.0.1/31]", there());
+    cluster.want(name, "interface[p0]/admin", yes());
+    cluster.want(name, "interface[p0]/class[1]", there());
+    cluster.want(name, "interface[p0]/class[1]/dscp", Value::set({"26"}));
+    cluster.want(name, "interface[p0]/class[1]/share", number(40));
+  }
+  cluster.devices["gpu1"]->set(leaf("interface[p0]/address[10.0.0.1/31]"), there());
+  cluster.devices["gpu1"]->set(leaf("interface[p0]/admin"), Value::boolean(false));
+  cluster.devices["gpu1"]->set(leaf("interface[p0]/mtu"), number(1500));
+  cluster.claim("gpu1", row("interface[*]/mtu"));
+  cluster.devices["leaf0"]->set(leaf("interface[p0]/admin"), yes());
+  cluster.devices["leaf0"]->set(leaf("interface[p0]/mtu"), number(9000));
+  cluster.want("leaf0", "interface[p0]/mtu", number(1500));
+  cluster.devices["leaf0"]->set(leaf("bgp/neighbor[p0]"), there());
+  cluster.claim("leaf0", row("bgp/neighbor[*]"));
+  cluster.devices["leaf0"]->set(leaf("interface[p0]/address[10.0.0.3/31]"), there());
+  cluster.want("leaf0", "interface[p0]/address[10.0.0.3/31]", there());
+  cluster.policy = Policy{};
+  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  const Plan plan = cluster.plan();
+  for (const Step& step : plan.steps)
+    for (const std::uint32_t before : step.after)
+      EXPECT_LE(plan.steps[before - 1].wave, step.wave) << to_string(plan);
+  EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept) << to_string(plan);
+}
+
 TEST(Plan, KeepsCapacityAndHoldsWhatHasNoRedundancy) {
   Cluster cluster = live_spines();
   cluster.policy->by_group = false;
