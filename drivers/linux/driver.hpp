@@ -10,7 +10,7 @@
 
 #include <filesystem>
 #include <functional>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,8 +27,8 @@ struct LinuxTarget {
   // Leaves to look for by name, those that the intent wants: of kernel parameters, packages, services,
   // offloads there are too many to read them all.
   std::vector<Path> named;
-  // Those that the intent wants something of.
-  std::set<std::string> ports{};
+  // Those that the intent wants something of, and its other leaves that can't be without them.
+  std::map<std::string, std::vector<Path>> ports{};
   // Where /sys, /proc and /etc are found: another folder is a recorded machine, for tests.
   std::filesystem::path root = "/";
   // NVIDIA's management library, as dlopen(3) looks for it; tests name a stub.

@@ -39,20 +39,21 @@ const std::string& marker_reason() {
 
 }  // namespace
 
-std::vector<Incapable> absent_ports(const std::set<std::string>& wanted, const std::vector<Link>& ports,
-                                    const std::vector<RowId>& rows) {
-  std::set<std::string> absent = wanted;
+std::vector<Incapable> absent_ports(const std::map<std::string, std::vector<Path>>& wanted,
+                                    const std::vector<Link>& ports, const std::vector<RowId>& rows) {
+  std::map<std::string, std::vector<Path>> absent = wanted;
   std::string there;
   for (const Link& port : ports) {
     absent.erase(port.name);
     there += (there.empty() ? "" : ", ") + port.name;
   }
   std::vector<Incapable> out;
-  for (const std::string& name : absent)
+  for (const auto& [name, others] : absent) {
+    const std::string why = "no interface is called " + name + " here (there are " + there + ")";
     for (const RowId row : rows)
-      if (is_of_port(row))
-        out.push_back(
-            {row, {name}, "no interface is called " + name + " here (there are " + there + ")", true});
+      if (is_of_port(row)) out.push_back({row, {name}, why, true});
+    for (const Path path : others) out.push_back({path.row(), {std::string(path.key(0))}, why, true});
+  }
   return out;
 }
 

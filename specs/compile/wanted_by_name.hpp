@@ -2,7 +2,7 @@
 // parameters, packages, services, offloads. A driver is told of them when it is made.
 #pragma once
 
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,7 +12,8 @@ namespace lockstep {
 
 std::vector<Path> wanted_by_name(const Intent& intent);
 
-// The ports that it wants something of.
-std::set<std::string> wanted_ports(const Intent& intent);
+// The ports that it wants something of, each with what it wants elsewhere that can't be without the port: a
+// route by it, a kernel parameter of it.
+std::map<std::string, std::vector<Path>> wanted_ports(const Intent& intent);
 
 }  // namespace lockstep

@@ -190,13 +190,16 @@ TEST_F(LinuxDriver, SysctlsAreThoseOfTheNamespace) {
 
 TEST_F(LinuxDriver, APortThatIsNotThereIsAPersonsWorkAndSaysWhichThereAre) {
   LinuxTarget with_ports = target();
-  with_ports.ports = {"rail0", "rail7"};
+  const Path route = *Path::parse("route[1000:0.0.0.0/0]");
+  with_ports.ports = {{"rail0", {}}, {"rail7", {route}}};
   const Attached attached = make_linux_driver(with_ports);
   const auto of = [&](const char* leaf) { return lack(attached.driver->traits(), *Path::parse(leaf)); };
   for (const char* leaf : {"interface[rail7]/mtu", "interface[rail7]/address[10.64.0.1/31]"}) {
     EXPECT_EQ(of(leaf).reason, "no interface is called rail7 here (there are lo, rail0)");
     EXPECT_TRUE(of(leaf).by_hand);
   }
+  EXPECT_TRUE(lack(attached.driver->traits(), route).by_hand) << "what can't be without the port";
+  EXPECT_FALSE(lack(attached.driver->traits(), *Path::parse("route[main:10.0.0.0/8]")).by_hand);
   // What is of the kernel's is said of the port all the same, before what the machine lacks.
   EXPECT_EQ(of("interface[rail7]/pfc").reason, "no interface is called rail7 here (there are lo, rail0)");
   EXPECT_EQ(of("interface[rail0]/mtu").reason, "");
