@@ -36,6 +36,8 @@ constexpr const char* kFooter =
     "declined\n"
     "at the prompt; 3 some devices could not be observed, and nothing seen differs; 1 error, or interrupted.";
 
+constexpr const char* kCommandOfExec = "COMMAND";  // the words of another program: one may well be empty
+
 // Everything the subcommands fill; one lives for the whole parse.
 struct Arguments {
   OutputFormat output = OutputFormat::text;
@@ -228,7 +230,7 @@ void add_twin_commands(CLI::App& app, Arguments& a) {
   command = add(*twin, a, "exec", "Run a command in a device: twin exec SPECS DEVICE ip link");
   command->add_option("SPECS", a.twin_exec.specs, "Folder of specs")->required();
   command->add_option("DEVICE", a.twin_exec.device, "Device")->required();
-  command->add_option("COMMAND", a.twin_exec.command, "Command and its arguments")->required();
+  command->add_option(kCommandOfExec, a.twin_exec.command, "Command and its arguments")->required();
   runs(command, a, [&a](const Console& c) { return run_twin_exec(a.twin_exec, c); });
 
   command =
@@ -273,6 +275,17 @@ void add_completion(CLI::App& app, Arguments& a) {
     console.print(*script);
     return kExitInSync;
   });
+}
+
+// What is empty is most often a shell variable that is not set: taken for "not given" it would widen what the
+// command does to all devices, or to another cluster.
+void refuse_empty_values(CLI::App& app) {
+  const auto refuse = [](std::string& value) -> std::string {
+    return value.empty() ? "the value is empty; leave it out where none is meant" : "";
+  };
+  for (CLI::Option* const option : app.get_options())
+    if (option->get_name() != kCommandOfExec) option->check(CLI::Validator(refuse, ""));
+  for (CLI::App* const command : app.get_subcommands(nullptr)) refuse_empty_values(*command);
 }
 
 // What -o asks for, where the command line is wrong and CLI11 has filled nothing in.
@@ -320,6 +333,7 @@ int run_command_line(int argc, char** argv) {
   add_looking_commands(app, arguments);
   add_twin_commands(app, arguments);
   add_completion(app, arguments);
+  refuse_empty_values(app);
   give_examples(app);
   app.set_version_flag("--version", "lockstep " LOCKSTEP_VERSION);
   const std::vector<std::string> words = command_words(argc, argv);

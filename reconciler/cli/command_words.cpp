@@ -74,6 +74,32 @@ std::string option_meant(const CLI::App& command, const std::vector<std::string>
   return "";
 }
 
+// After the device of `twin exec` come the words of another command.
+void end_options_of_exec(std::vector<std::string>& words) {
+  std::size_t places = 0;
+  for (std::size_t i = 3; i < words.size(); ++i) {
+    if (places == 2) {
+      if (words[i] != "--") words.insert(words.begin() + static_cast<std::ptrdiff_t>(i), "--");
+      return;
+    }
+    if (words[i].starts_with("-")) {
+      if (words[i] == "-o" || words[i] == "--output") ++i;
+    } else {
+      ++places;
+    }
+  }
+}
+
+// "--only=" has an empty value; CLI11 takes the next word for it.
+void split_empty_values(std::vector<std::string>& words) {
+  for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+    if (!words[i].starts_with("--") || !words[i].ends_with("=")) continue;
+    if (words[i].find('=') != words[i].size() - 1) continue;
+    words[i].pop_back();
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, "");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> command_words(int argc, const char* const* argv) {
@@ -82,19 +108,8 @@ std::vector<std::string> command_words(int argc, const char* const* argv) {
     words.erase(words.begin() + 1);
     words.emplace_back("--help");
   }
-  if (words.size() < 3 || words[1] != "twin" || words[2] != "exec") return words;
-  std::size_t places = 0;
-  for (std::size_t i = 3; i < words.size(); ++i) {
-    if (places == 2) {
-      if (words[i] != "--") words.insert(words.begin() + static_cast<std::ptrdiff_t>(i), "--");
-      break;
-    }
-    if (words[i].starts_with("-")) {
-      if (words[i] == "-o" || words[i] == "--output") ++i;
-    } else {
-      ++places;
-    }
-  }
+  if (words.size() >= 3 && words[1] == "twin" && words[2] == "exec") end_options_of_exec(words);
+  split_empty_values(words);
   return words;
 }
 

@@ -76,6 +76,32 @@ TEST(CommandLine, TheSpeedOfATwinNeedsTheTwin) {
   EXPECT_NE(said.err.find("--twin"), std::string::npos) << said.err;
 }
 
+// An unset shell variable must not make a command mean more than it says.
+TEST(CommandLine, AnEmptyValueIsAMistakeAndNotTheSameAsNone) {
+  const std::string pod = "/nowhere/at/all";  // harmless where one is taken all the same
+  const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
+      {{"twin", "down", "--name", ""}, "--name"},
+      {{"twin", "down", "--name=", pod}, "--name"},
+      {{"twin", "down", ""}, "SPECS"},
+      {{"apply", "--only", "", pod}, "--only"},
+      {{"plan", pod, "--only="}, "--only"},
+      {{"plan", pod, "--out", ""}, "--out"},
+      {{"drift", pod, "--only", ""}, "--only"},
+      {{"bench", pod, "--suite", ""}, "--suite"},
+      {{"bench", pod, "--only", ""}, "--only"},
+      {{"explain", pod, "gpu1", ""}, "WORDS"},
+      {{"validate", pod, ""}, "SPECS"},
+      {{"schema", ""}, "KIND"},
+      {{"completion", ""}, "SHELL"},
+      {{"twin", "break", pod, "mtu", "gpu1", "rail0", ""}, "ARGUMENTS"}};
+  for (const auto& [words, name] : mistakes) {
+    const Said said = say(words);
+    EXPECT_EQ(said.code, 1) << said.out;
+    EXPECT_NE(said.err.find(name + ": the value is empty"), std::string::npos) << name << said.err;
+  }
+  EXPECT_NE(say({"schema", "", "-o", "json"}).out.find("\"code\": \"usage\""), std::string::npos);
+}
+
 TEST(CommandLine, WhatFollowsTheDeviceOfTwinExecIsACommandOfItsOwn) {
   const auto words = [](std::vector<const char*> given) {
     return command_words(static_cast<int>(given.size()), given.data());
@@ -83,6 +109,9 @@ TEST(CommandLine, WhatFollowsTheDeviceOfTwinExecIsACommandOfItsOwn) {
   const std::vector<std::string> want{"lockstep", "twin", "exec", ".", "leaf0", "--", "ip", "-br", "link"};
   EXPECT_EQ(words({"lockstep", "twin", "exec", ".", "leaf0", "ip", "-br", "link"}), want);
   EXPECT_EQ(words({"lockstep", "twin", "exec", ".", "leaf0", "--", "ip", "-br", "link"}), want);
+  const std::vector<std::string> emptied{"lockstep", "twin",   "exec", ".",   "leaf0",
+                                         "--",       "printf", "",     "--a="};
+  EXPECT_EQ(words({"lockstep", "twin", "exec", ".", "leaf0", "printf", "", "--a="}), emptied);
 }
 
 TEST(Topology, ListsDevicesInTheirOrderAndNotAsText) {
