@@ -39,6 +39,33 @@ nlohmann::json owed_json(const std::vector<OwedChange>& owed) {
   return out;
 }
 
+Result<Unjudged> unjudged(const std::string& directory, const Journal& journal) {
+  Unjudged out;
+  out.writer = writer_of(directory).value_or("");
+  std::set<std::uint64_t> begun;
+  if (!out.writer.empty()) {
+    TRY(const std::vector<InFlight> in_flight, journal.in_flight());
+    for (const InFlight& one : in_flight) begun.insert(one.change);
+  }
+  TRY(std::vector<OwedChange> owed, journal.owed());
+  for (OwedChange& one : owed)
+    (begun.contains(one.change) ? out.under_way : out.left).push_back(std::move(one));
+  return out;
+}
+
+std::string unjudged_text(const Unjudged& all, const Terminal& terminal) {
+  std::string text;
+  if (!all.writer.empty()) {
+    text += terminal.paint(Ink::yellow, "being changed") + " by " + all.writer;
+    for (const OwedChange& one : all.under_way) text += ": " + owed_sentence(one) + ", not judged yet";
+    text += "; this is how it is meanwhile\n";
+  }
+  for (const OwedChange& one : all.left)
+    text += terminal.paint(Ink::yellow, "never measured") + ": " + owed_sentence(one) +
+            "; the next apply measures what it can have touched, and keeps or undoes it\n";
+  return text;
+}
+
 Result<Done> tell_in_flight(Journal& journal, const Console& console) {
   TRY(const std::vector<InFlight> begun, journal.in_flight());
   for (const InFlight& one : begun) {

@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const std::vector<OwedChange>& owed,
+void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const Unjudged& open,
                 const std::vector<WrittenLeaf>& left, const DriftReport& unmended, const LoopSession& session,
                 const Console& console, bool whole) {
   const Terminal& out = console.out();
@@ -26,10 +26,7 @@ void print_plan(const Plan& plan, const std::vector<DeviceState>& states, const 
                                   : out.paint(Ink::green, "nothing to do");
   text += (plan.empty() ? nothing : plan_summary(plan)) + "\n";
   if (!plan.empty()) text += out.paint(Ink::dim, plan.digest) + "\n";
-  for (const OwedChange& one : owed)
-    text += out.paint(Ink::yellow, "never measured") + ": " + owed_sentence(one) +
-            "; the next apply measures what it can have touched, and keeps or undoes it\n";
-  console.print(text + left_behind_text(left));
+  console.print(text + unjudged_text(open, out) + left_behind_text(left));
 }
 
 }  // namespace
@@ -48,21 +45,23 @@ int run_plan(const PlanOptions& options, const Console& console) {
   }
   const Result<std::unique_ptr<Journal>> journal = session->read_journal();
   if (!journal) return console.fail(journal.error());
-  const Result<std::vector<OwedChange>> owed = (*journal)->owed();
-  if (!owed) return console.fail(owed.error());
+  const Result<Unjudged> open = unjudged(state_directory(session->cluster()), **journal);
+  if (!open) return console.fail(open.error());
   const bool whole = session->tell_unread(states, console) == kExitInSync;
   const std::vector<WrittenLeaf> left = left_behind(*session, states, session->written());
   const DriftReport unmended = session->unmended(states, *plan);
   if (console.is_text()) {
-    print_plan(*plan, states, *owed, left, unmended, *session, console, whole);
+    print_plan(*plan, states, *open, left, unmended, *session, console, whole);
   } else {
     nlohmann::json document = to_json(*plan);
-    document["neverMeasured"] = owed_json(*owed);
+    document["neverMeasured"] = owed_json(open->left);
+    if (!open->writer.empty())
+      document["beingChanged"] = {{"by", open->writer}, {"changes", owed_json(open->under_way)}};
     document["leftAsIs"] = left_behind_json(left);
     document["leftToAPerson"] = to_json(unmended)["items"];
     console.print_document(document);
   }
-  return exit_code_of(!plan->empty() || !owed->empty(), whole);
+  return exit_code_of(!plan->empty() || !open->under_way.empty() || !open->left.empty(), whole);
 }
 
 }  // namespace lockstep

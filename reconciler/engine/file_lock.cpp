@@ -28,6 +28,8 @@ bool is_still(const std::string& file, int descriptor) {
          there.st_ino == held.st_ino && there.st_dev == held.st_dev;
 }
 
+constexpr const char* kWriting = "lock";
+
 Result<FileLock> lock_in(const std::string& directory, const char* name, const std::string& doing,
                          const std::string& command) {
   std::error_code why;
@@ -70,11 +72,24 @@ Result<FileLock> FileLock::take(const std::string& file, const std::string& doin
 }
 
 Result<FileLock> lock_for_writing(const std::string& directory, const std::string& command) {
-  return lock_in(directory, "lock", "changed", command);
+  return lock_in(directory, kWriting, "changed", command);
 }
 
 Result<FileLock> lock_for_measuring(const std::string& directory, const std::string& command) {
   return lock_in(directory, "measuring.lock", "measured", command);
+}
+
+std::optional<std::string> writer_of(const std::string& directory) {
+  const int descriptor = ::open((directory + "/" + kWriting).c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return std::nullopt;
+  // The lock of a file that names nobody is not tried: for as long as that takes it would refuse a writer.
+  struct stat file {};
+  const bool names_one = ::fstat(descriptor, &file) == 0 && file.st_size > 0;
+  const bool held = names_one && ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  std::optional<std::string> writer;
+  if (held) writer = holder_in(descriptor);
+  ::close(descriptor);
+  return writer;
 }
 
 std::string utc_now() {

@@ -6,6 +6,7 @@
 // nobody else. A file that was removed while it was waited for is not mistaken for the one that is there.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "specs/model/result.hpp"
@@ -29,6 +30,10 @@ class FileLock {
 // In a cluster's state directory, which is made: its one writer, and the one that sends it measuring traffic.
 Result<FileLock> lock_for_writing(const std::string& directory, const std::string& command);
 Result<FileLock> lock_for_measuring(const std::string& directory, const std::string& command);
+
+// Who holds the first of the two now: "process 7 since 2026-11-21T10:05:26Z (lockstep apply)". Takes nothing,
+// makes nothing; nobody where the file can't be read.
+std::optional<std::string> writer_of(const std::string& directory);
 
 // "2026-11-21T10:05:26Z".
 std::string utc_now();

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -97,6 +98,22 @@ TEST_F(FileLocks, TheFileNamesItsHolderAndNobodyAfter) {
   EXPECT_GT(std::filesystem::file_size(file), 0U) << "who was refused emptied it";
   held.reset();
   EXPECT_EQ(std::filesystem::file_size(file), 0U);
+}
+
+TEST_F(FileLocks, WhoAsksForTheWriterIsToldAndTakesNothing) {
+  EXPECT_FALSE(writer_of(directory_));
+  EXPECT_FALSE(std::filesystem::exists(directory_)) << "a question makes nothing";
+  {
+    const auto held = lock_for_writing(directory_, "lockstep apply");
+    ASSERT_TRUE(held);
+    const std::optional<std::string> writer = writer_of(directory_);
+    ASSERT_TRUE(writer);
+    EXPECT_TRUE(writer->starts_with("process " + std::to_string(::getpid()) + " since ")) << *writer;
+    EXPECT_TRUE(writer->ends_with("(lockstep apply)")) << *writer;
+  }
+  EXPECT_FALSE(writer_of(directory_));
+  std::ofstream(directory_ + "/lock") << "process 7 since 2026-11-21T10:05:26Z";
+  EXPECT_FALSE(writer_of(directory_)) << "it was killed, and its words stayed";
 }
 
 TEST_F(FileLocks, AnOwnerThatDiesLetsGo) {
