@@ -54,6 +54,7 @@ nlohmann::json report_json(const OpenedCluster& cluster, const TwinReport& repor
                        {"life", to_string(daemon.life)},
                        {"how", daemon.how}});
   document["daemons"] = daemons;
+  document["lostCables"] = report.lost_cables;
   document["leftBehind"] = report.left_behind;
   return document;
 }
@@ -71,6 +72,9 @@ std::string report_text(const OpenedCluster& cluster, const TwinReport& report, 
                daemon.how});
   }
   if (!table.empty()) out += table.render(terminal, "  ");
+  for (const std::string& one : report.lost_cables)
+    out +=
+        "  " + terminal.paint(Ink::red, "lost") + ": " + one + "; a twin that is taken down and up has it\n";
   for (const std::string& one : report.left_behind) out += "  left behind: " + one + "\n";
   return out;
 }

@@ -26,8 +26,9 @@ std::string_view to_string(DaemonLife life) {
 }
 
 bool TwinReport::sound() const {
-  return alive && std::all_of(daemons.begin(), daemons.end(),
-                              [](const DaemonState& one) { return one.life == DaemonLife::running; });
+  return alive && lost_cables.empty() &&
+         std::all_of(daemons.begin(), daemons.end(),
+                     [](const DaemonState& one) { return one.life == DaemonLife::running; });
 }
 
 std::string to_text(const TwinReport& report) {

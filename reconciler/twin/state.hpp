@@ -32,9 +32,10 @@ struct TwinReport {
   std::int64_t since_unix_ms = 0;
   TwinRecord record;
   std::vector<DaemonState> daemons;
+  std::vector<std::string> lost_cables;  // wiring.hpp
   std::vector<std::string> left_behind;
 
-  // Nothing to complain of: alive and every daemon running.
+  // Nothing to complain of: alive, every daemon running, every cable there.
   bool sound() const;
 };
 

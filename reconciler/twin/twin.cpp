@@ -19,6 +19,7 @@ extern "C" {
 #include "reconciler/twin/remains.hpp"
 #include "reconciler/twin/saved_config.hpp"
 #include "reconciler/twin/supervisor.hpp"
+#include "reconciler/twin/wiring.hpp"
 
 namespace lockstep {
 namespace {
@@ -161,7 +162,11 @@ Result<TwinReport> status(const std::string& cluster) {
   const std::vector<std::string> there = remains_of(cluster);
   if (there.empty())
     return Error{ErrorKind::refused, "there is no twin " + cluster + ": `lockstep twin up` makes it"};
-  if (auto line = ask(cluster, {{"op", "status"}})) return report_from_text(*line);
+  if (auto line = ask(cluster, {{"op", "status"}})) {
+    TRY(TwinReport out, report_from_text(*line));
+    out.lost_cables = lost_cables(out.record.layout);
+    return out;
+  }
   // No answer: dead, or not there yet, or stuck. The lock tells the first from the others.
   TRY(std::optional<Descriptor> lock, claim(cluster));
   if (!lock)

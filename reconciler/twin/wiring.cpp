@@ -11,8 +11,12 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <map>
+#include <set>
 
+#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/netlink_socket.hpp"
+#include "reconciler/twin/places.hpp"
 
 namespace lockstep {
 namespace {
@@ -118,6 +122,25 @@ Result<bool> segmentation_offload(int socket, const std::string& interface) {
     if (value.data != 0) return true;
   }
   return false;
+}
+
+std::vector<std::string> lost_cables(const TwinLayout& layout) {
+  std::map<std::string, std::vector<std::string>> wanted;  // by device
+  for (const TwinCable& cable : layout.cables) {
+    wanted[cable.device_a].push_back(cable.port_a);
+    wanted[cable.device_b].push_back(cable.port_b);
+  }
+  std::set<std::pair<std::string, std::string>> there;
+  for (const auto& [device, ports] : wanted)
+    (void)in_namespace(places(layout.cluster, device).netns_path, [&] {
+      for (const std::string& port : ports)
+        if (::if_nametoindex(port.c_str()) != 0) there.emplace(device, port);
+    });
+  std::vector<std::string> out;
+  for (const TwinCable& cable : layout.cables)
+    if (!there.contains({cable.device_a, cable.port_a}) || !there.contains({cable.device_b, cable.port_b}))
+      out.push_back(text_of(cable));
+  return out;
 }
 
 }  // namespace lockstep

@@ -24,6 +24,10 @@ struct CableEnds {
 // `done` is called with the number of cables made so far; false from it cancels.
 Result<Done> wire(std::span<const CableEnds> wirings, const std::function<bool(std::size_t)>& done);
 
+// Of a twin that is up, the cables that have lost an end ("cable gpu1:rail0 -- leaf0:swp1"), and with it the
+// other (veth(4)). A device that can't be entered has lost all of its own.
+std::vector<std::string> lost_cables(const TwinLayout& layout);
+
 // TSO, GSO and GRO of one interface, by the ethtool ioctl (SIOCETHTOOL, linux/ethtool.h). `socket`: any of
 // the interface's namespace.
 Result<Done> set_segmentation_offload(int socket, const std::string& interface, bool on);

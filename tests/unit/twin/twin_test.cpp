@@ -201,6 +201,24 @@ TEST(Twin, UpAfterAKilledSupervisorCleansAndSaysSo) {
   EXPECT_TRUE(report->sound());
 }
 
+TEST(Twin, ACableThatLostAnEndIsNamed) {
+  NEEDS_ROOT;
+  const TwinLayout layout = rail_pod(test_cluster("c"), 1, 1, 0);
+  const DownAtEnd end{layout.cluster};
+  ASSERT_TRUE(up(layout, without_lldp(), {}, {}));
+  ASSERT_FALSE(layout.cables.empty());
+  const TwinCable& first = layout.cables.front();
+  ASSERT_EQ(
+      std::system(
+          ("ip -n " + places(layout.cluster, first.device_a).netns + " link del " + first.port_a).c_str()),
+      0);
+  const auto report = status(layout.cluster);
+  ASSERT_TRUE(report);
+  EXPECT_FALSE(report->sound());
+  EXPECT_EQ(report->lost_cables, std::vector<std::string>{"cable " + first.device_a + ":" + first.port_a +
+                                                          " -- " + first.device_b + ":" + first.port_b});
+}
+
 TEST(Twin, AHungSupervisorIsKilledByDown) {
   NEEDS_ROOT;
   const TwinLayout layout = rail_pod(test_cluster("h"), 1, 1, 0);
