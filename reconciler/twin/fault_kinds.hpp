@@ -32,5 +32,7 @@ Result<FaultLines> in_device(const FaultOrder& order,
                              const std::function<Result<FaultLines>(Session&)>& body);
 // A port by its spec's name; refused with the ports that there are.
 Result<Link> port_of(const FaultOrder& order, const std::string& port);
+// An interface by the kernel's name.
+Result<Link> link_of(const FaultOrder& order, const std::string& name);
 
 }  // namespace lockstep

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 #include "drivers/linux/in_namespace.hpp"
 #include "reconciler/twin/fault_kinds.hpp"
@@ -172,17 +174,17 @@ Result<FaultLines> break_twin(const std::string& cluster, const std::string& fau
   TRY(const Fault* wanted, fault_of(fault));
   if (words.size() < wanted->least + 1 || words.size() > wanted->most + 1)
     return Error{ErrorKind::invalid_spec, fmt::format("{} takes {}", wanted->name, wanted->arguments)};
-  TRY(const TwinReport report, status(cluster));
+  TRY(TwinReport report, status(cluster));
   if (!report.alive)
     return Error{ErrorKind::refused, "twin " + cluster + " is dead: `lockstep twin up` brings it back"};
-  const auto& devices = report.record.layout.devices;
-  const auto has = [&](const std::string& name) {
-    return std::any_of(devices.begin(), devices.end(),
-                       [&](const TwinDevice& one) { return one.name == name; });
-  };
-  FaultOrder order{
-      cluster, words.front(), places(cluster, words.front()), {words.begin() + 1, words.end()}, call};
-  if (!has(order.device))
+  const FaultOrder order{std::move(report),
+                         words.front(),
+                         places(cluster, words.front()),
+                         {words.begin() + 1, words.end()},
+                         call};
+  const auto& devices = order.twin.record.layout.devices;
+  if (std::none_of(devices.begin(), devices.end(),
+                   [&](const TwinDevice& one) { return one.name == order.device; }))
     return Error{ErrorKind::invalid_spec, "the twin has no device '" + order.device + "'"};
   return wanted->make(order);
 }
@@ -203,20 +205,25 @@ Result<FaultLines> in_device(const FaultOrder& order,
 }
 
 Result<Link> port_of(const FaultOrder& order, const std::string& port) {
-  const std::string name = kernel_port_name(port);
-  Result<Link> out = Error{ErrorKind::invalid_spec, ""};
+  std::set<std::string> known;
+  for (const TwinCable& cable : order.twin.record.layout.cables) {
+    if (cable.device_a == order.device) known.insert(cable.port_a);
+    if (cable.device_b == order.device) known.insert(cable.port_b);
+  }
+  if (known.contains(port)) return link_of(order, kernel_port_name(port));
+  return Error{ErrorKind::invalid_spec,
+               fmt::format("{} has no port '{}'; it has {}", order.device, port, fmt::join(known, ", "))};
+}
+
+Result<Link> link_of(const FaultOrder& order, const std::string& name) {
+  Result<Link> out = Error{ErrorKind::refused, fmt::format("{} has lost its {}", order.device, name)};
   TRY_DONE(in_namespace(order.at.netns_path, [&] {
     auto socket = netlink::Socket::open(NETLINK_ROUTE);
     if (!socket) return void(out = std::move(socket.error()));
     auto links = read_links(*socket, order.call);
     if (!links) return void(out = std::move(links.error()));
-    std::string known;
-    for (const Link& one : *links) {
+    for (const Link& one : *links)
       if (one.name == name) return void(out = one);
-      if (!one.loopback) known += (known.empty() ? "" : ", ") + one.name;
-    }
-    out = Error{ErrorKind::invalid_spec,
-                fmt::format("{} has no port '{}'; it has {}", order.device, port, known)};
   }));
   return out;
 }

@@ -4,8 +4,9 @@
 // Promises: made natively (netlink, the daemon's vty, /proc/sys, a signal to our own daemon), only inside the
 // twin's namespaces, and each tells exactly what it did, with what was there before. There is no undo:
 // naming and healing are the reconciler's work (tests/twin holds it to both). Refuses: an unknown fault, a
-// missing or senseless argument, a device that the twin has not, a parameter outside net.* (it would be this
-// machine's), with nothing changed.
+// missing or senseless argument, a device, daemon, port or address that is not there (`lo` is no port: no
+// cable goes there), a rate that slows nothing down, a parameter outside net.* (it would be this machine's),
+// with nothing changed.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,7 @@
 
 #include "drivers/runtime/call.hpp"
 #include "reconciler/twin/places.hpp"
+#include "reconciler/twin/state.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep {
@@ -24,7 +26,7 @@ namespace lockstep {
 using FaultLines = std::vector<std::string>;
 
 struct FaultOrder {
-  std::string cluster;
+  TwinReport twin;  // as it was when the order came
   std::string device;
   DevicePlaces at;
   std::vector<std::string> arguments;  // after the device

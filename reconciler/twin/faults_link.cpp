@@ -17,9 +17,9 @@
 namespace lockstep {
 namespace {
 
-// The first address of global scope (0, rtnetlink(7)), IPv4 before IPv6; none: nothing.
-Result<std::optional<IpPrefix>> first_address(const FaultOrder& order, const Link& link) {
-  std::optional<IpPrefix> found;
+// Those of global scope (0, rtnetlink(7)), IPv4 before IPv6.
+Result<std::vector<IpPrefix>> addresses_of(const FaultOrder& order, const Link& link) {
+  std::vector<IpPrefix> found;
   std::optional<Error> failed;
   TRY_DONE(in_namespace(order.at.netns_path, [&] {
     auto socket = netlink::Socket::open(NETLINK_ROUTE);
@@ -28,19 +28,25 @@ Result<std::optional<IpPrefix>> first_address(const FaultOrder& order, const Lin
     if (!state) return void(failed = std::move(state.error()));
     for (const InterfaceAddress& one : state->addresses) {
       if (one.index != link.index || one.scope != 0 || is_link_local(one.prefix.address)) continue;
-      if (!found || (found->address.v6 && !one.prefix.address.v6)) found = one.prefix;
+      found.push_back(one.prefix);
     }
   }));
   if (failed) return *std::move(failed);
+  std::stable_partition(found.begin(), found.end(), [](const IpPrefix& one) { return !one.address.v6; });
   return found;
 }
 
 Result<IpPrefix> address_to_remove(const FaultOrder& order, const Link& link, const std::string& given) {
-  if (!given.empty()) return parse_prefix(given);
-  TRY(const std::optional<IpPrefix> first, first_address(order, link));
-  if (!first)
+  TRY(const std::vector<IpPrefix> there, addresses_of(order, link));
+  if (there.empty())
     return Error{ErrorKind::refused, fmt::format("{}: {} has no address to take", order.device, link.name)};
-  return *first;
+  if (given.empty()) return there.front();
+  TRY(const IpPrefix wanted, parse_prefix(given));
+  if (std::find(there.begin(), there.end(), wanted) != there.end()) return wanted;
+  std::string known;
+  for (const IpPrefix& one : there) known += (known.empty() ? "" : ", ") + one.text();
+  return Error{ErrorKind::invalid_spec, fmt::format("{}: {} has no address {}; it has {}", order.device,
+                                                    link.name, wanted.text(), known)};
 }
 
 Result<FaultLines> write_parameter(const FaultOrder& order, const std::string& name,
@@ -139,6 +145,9 @@ Result<FaultLines> break_wrong_address(const FaultOrder& order) {
   // Documentation prefixes, which no spec allocates: RFC 5737 and RFC 3849.
   TRY(const IpPrefix wrong,
       parse_prefix(order.argument(1, (right.address.v6 ? "2001:db8::1/" : "192.0.2.1/") + length)));
+  if (wrong == right)
+    return Error{ErrorKind::invalid_spec,
+                 fmt::format("{}: {} is the address of {} as it is", order.device, wrong.text(), link.name)};
   return in_device(order, [&](Session& session) -> Result<FaultLines> {
     TRY_DONE(session.remove_address(link.name, right));
     TRY_DONE(session.add_address(link.name, wrong));
@@ -161,6 +170,7 @@ Result<FaultLines> break_link_flap(const FaultOrder& order) {
   constexpr std::uint64_t kMostFlaps = 1000;
   constexpr int kPauseMs = 100;  // long enough for both ends' daemons to see each change
   TRY(const std::uint64_t times, parse_number(order.argument(1, "1"), kMostFlaps));
+  if (times == 0) return Error{ErrorKind::invalid_spec, "a link that flaps 0 times is as it was"};
   TRY(const Link link, port_of(order, order.argument(0)));
   return in_device(order, [&](Session& session) -> Result<FaultLines> {
     for (std::uint64_t i = 0; i < times; ++i) {
@@ -202,7 +212,7 @@ Result<FaultLines> break_hash_policy(const FaultOrder& order) {
 Result<FaultLines> break_miscabled(const FaultOrder& order) {
   FaultOrder other = order;
   other.device = order.argument(1);
-  other.at = places(order.cluster, other.device);
+  other.at = places(order.twin.cluster, other.device);
   TRY(const Descriptor here, open_netns(order.at.netns));
   TRY(const Descriptor there, open_netns(other.at.netns));
   TRY(const Link one, port_of(order, order.argument(0)));
@@ -214,7 +224,7 @@ Result<FaultLines> break_miscabled(const FaultOrder& order) {
   TRY(const std::uint32_t fresh, fresh_index(order));
   TRY_DONE(relocate(order, one.index, kOnTheWay, same ? Destination{} : Destination{&there, 0}));
   TRY_DONE(relocate(other, two.index, one.name, same ? Destination{} : Destination{&here, fresh}));
-  TRY(const Link moved, port_of(other, kOnTheWay));
+  TRY(const Link moved, link_of(other, kOnTheWay));
   TRY_DONE(relocate(other, moved.index, two.name));
   if (one.admin_up) TRY_DONE(set_up(order, one.name));
   if (two.admin_up) TRY_DONE(set_up(other, two.name));

@@ -100,6 +100,10 @@ Result<FaultLines> break_slow_link(const FaultOrder& order) {
   TRY(const Link link, port_of(order, order.argument(0)));
   return in_device(order, [&](Session& session) -> Result<FaultLines> {
     TRY(PortScheduler scheduler, session.scheduler(link.name));
+    if (scheduler.rate && rate.bits_per_second >= *scheduler.rate)
+      return Error{ErrorKind::invalid_spec,
+                   fmt::format("{} sends at {} bit/s as it is; {} bit/s is no slower", link.name,
+                               *scheduler.rate, rate.bits_per_second)};
     const std::string was = scheduler.rate ? fmt::format("{} bit/s", *scheduler.rate) : "unshaped";
     scheduler.rate = rate.bits_per_second;
     TRY(const Carrier carrier, software_carrier(order.call));

@@ -16,7 +16,17 @@
 namespace lockstep {
 namespace {
 
+Result<DaemonState> daemon_of(const FaultOrder& order, const std::string& name) {
+  for (const DaemonState& one : order.twin.daemons) {
+    if (one.device != order.device || one.name != name) continue;
+    if (one.pid > 0) return one;
+    return Error{ErrorKind::refused, fmt::format("{}: {} does not run: {}", order.device, name, one.how)};
+  }
+  return Error{ErrorKind::invalid_spec, fmt::format("{} has no daemon '{}'", order.device, name)};
+}
+
 Result<FaultLines> configure_bgp(const FaultOrder& order, const std::vector<std::string>& lines) {
+  TRY_DONE(daemon_of(order, "bgpd"));
   TRY(frr::Vty bgpd, frr::Vty::connect(order.at.run_dir, "bgpd", order.call));
   TRY(const frr::RunningConfig config, frr::read_config(bgpd, order.call));
   const frr::ConfigLine* router = config.find("router bgp");
@@ -37,17 +47,11 @@ Result<FaultLines> configure_bgp(const FaultOrder& order, const std::vector<std:
 
 Result<FaultLines> signal_daemon(const FaultOrder& order, int number, const char* name) {
   const std::string daemon = order.argument(0, "bgpd");
-  TRY(const TwinReport report, status(order.cluster));
-  for (const DaemonState& one : report.daemons) {
-    if (one.device != order.device || one.name != daemon) continue;
-    if (one.pid <= 0)
-      return Error{ErrorKind::refused, fmt::format("{}: {} does not run: {}", order.device, daemon, one.how)};
-    // The supervisor, its parent, has just told that it lives, and it alone could free the number.
-    // Its process group is its own (daemons.cpp), and has the child that speaks for lldpd.
-    if (::kill(-one.pid, number) != 0) return errno_error(fmt::format("{}: kill -{}", order.device, one.pid));
-    return FaultLines{fmt::format("{}: kill -{} -{} ({})", order.device, name, one.pid, daemon)};
-  }
-  return Error{ErrorKind::invalid_spec, fmt::format("{} has no daemon '{}'", order.device, daemon)};
+  TRY(const DaemonState one, daemon_of(order, daemon));
+  // The supervisor, its parent, has just told that it lives, and it alone could free the number.
+  // Its process group is its own (daemons.cpp), and has the child that speaks for lldpd.
+  if (::kill(-one.pid, number) != 0) return errno_error(fmt::format("{}: kill -{}", order.device, one.pid));
+  return FaultLines{fmt::format("{}: kill -{} -{} ({})", order.device, name, one.pid, daemon)};
 }
 
 // Routes that share one group of several next hops.

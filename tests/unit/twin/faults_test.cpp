@@ -128,6 +128,15 @@ TEST_F(Faults, ArgumentsAreCheckedBeforeAnythingChanges) {
   const auto port = cause("mtu", {"gpu0", "rail7"});
   ASSERT_FALSE(port);
   EXPECT_EQ(port.error().what, "gpu0 has no port 'rail7'; it has rail0, rail1");
+  for (const char* const fault : {"link-down", "slow-link", "mtu", "address-removed"}) {
+    const auto loopback = cause(fault, {"gpu0", "lo"});
+    ASSERT_FALSE(loopback) << fault;
+    EXPECT_EQ(loopback.error().what, "gpu0 has no port 'lo'; it has rail0, rail1");
+  }
+  EXPECT_FALSE(cause("link-flap", {"gpu0", "rail0", "0"}));
+  const auto neighbor = cause("bgp-neighbor-shutdown", {"gpu0", "x"});
+  ASSERT_FALSE(neighbor);
+  EXPECT_EQ(neighbor.error().what, "gpu0 has no daemon 'bgpd'");
 }
 
 TEST_F(Faults, MtuIsReadBackFromTheKernel) {
@@ -138,6 +147,11 @@ TEST_F(Faults, MtuIsReadBackFromTheKernel) {
 
 TEST_F(Faults, AddressesGoAndChange) {
   give_address("gpu0", "rail0", "10.0.0.1/31");
+  const auto other = cause("address-removed", {"gpu0", "rail0", "9.9.9.9/32"});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().what, "gpu0: rail0 has no address 9.9.9.9/32; it has 10.0.0.1/31");
+  EXPECT_FALSE(cause("wrong-address", {"gpu0", "rail0", "10.0.0.1/31"}));
+  EXPECT_EQ(addresses("gpu0", "rail0"), (std::vector<std::string>{"10.0.0.1/31"}));
   expect_caused("wrong-address", {"gpu0", "rail0"});
   EXPECT_EQ(addresses("gpu0", "rail0"), (std::vector<std::string>{"192.0.2.1/31"}));
   expect_caused("address-removed", {"gpu0", "rail0"});
@@ -176,6 +190,7 @@ TEST_F(Faults, OffloadAndRateAreReadBack) {
     EXPECT_EQ(ethtool::is_on("tso", features, *names), false);
   });
   expect_caused("slow-link", {"gpu1", "rail0", "20Mbps"});
+  EXPECT_FALSE(cause("slow-link", {"gpu1", "rail0", "99Tbps"}));
   inside("gpu1", [](Session& session) {
     const auto scheduler = session.scheduler("rail0");
     ASSERT_TRUE(scheduler);
