@@ -146,14 +146,19 @@ struct AsField {
   }
 };
 
-// As a type says it, where no field does.
-template <class T_, std::int64_t least>
+// As a type says it, where no field does. A kernel that counts bytes takes bit rates in steps of 8.
+template <class T_, std::int64_t least, std::int64_t step>
 struct AsType {
   using T = T_;
   static Limits limits() { return {.least = least}; }
   static std::optional<Value> read(const Row& row, const Node& node, Reporter& reporter) {
+    if (row.type == LeafType::list) return read_list<T>(row, limits(), node, reporter);
     T value{};
-    return read_one(row, limits(), node, value, reporter);
+    const std::optional<Value> out = read_one(row, limits(), node, value, reporter);
+    if (!out || row.type != LeafType::integer || out->as_integer() % step == 0) return out;
+    reporter.error(code::out_of_range, span_of(node), in_quotes(node.text) + " can't be set",
+                   "steps of " + std::to_string(step) + std::string(suffix_of(row.unit)));
+    return std::nullopt;
   }
 };
 
@@ -165,9 +170,9 @@ template <auto Member>
 constexpr LeafField leaf(RowId row) {
   return made<AsField<Member>>(row);
 }
-template <class T, std::int64_t least = 0>
+template <class T, std::int64_t least = 0, std::int64_t step = 1>
 constexpr LeafField amount(RowId row) {
-  return made<AsType<T, least>>(row);
+  return made<AsType<T, least, step>>(row);
 }
 
 constexpr LeafField host_leaves[] = {
@@ -191,7 +196,7 @@ constexpr LeafField nic_leaves[] = {
     leaf<&VirtualFunctions::eswitch>(row("interface[*]/eswitch")),
     leaf<&Nic::fec>(row("interface[*]/fec")),
     leaf<&NicRings::rx>(row("interface[*]/ring[*]")),
-    amount<BitRate>(row("interface[*]/virtual-function[*]/max-rate")),
+    amount<BitRate, 8, 8>(row("interface[*]/virtual-function[*]/max-rate")),
     leaf<&VirtualFunctions::count>(row("interface[*]/virtual-functions")),
 };
 
@@ -203,7 +208,7 @@ constexpr LeafField port_leaves[] = {
     leaf<&Multihoming::system_mac>(row("bond[*]/system-mac")),
     leaf<&Port::breakout>(row("interface[*]/breakout")),
     leaf<&Mtu::host>(row("interface[*]/mtu")),
-    amount<BitRate, 1>(row("interface[*]/rate")),
+    amount<BitRate, 1000, 8>(row("interface[*]/rate")),
     leaf<&Interface::speed>(row("interface[*]/speed")),
     leaf<&Fabric::vrf>(row("interface[*]/vrf")),
     amount<IpPrefix>(row("vlan[*]/gateway")),
@@ -217,7 +222,7 @@ constexpr LeafField roce_leaves[] = {
     leaf<&Ecn::kmax>(row("interface[*]/class[*]/ecn-max")),
     leaf<&Ecn::kmin>(row("interface[*]/class[*]/ecn-min")),
     leaf<&Ecn::pmax>(row("interface[*]/class[*]/ecn-probability")),
-    amount<BitRate, 1>(row("interface[*]/class[*]/max-rate")),
+    amount<BitRate, 1000, 8>(row("interface[*]/class[*]/max-rate")),
     leaf<&TrafficClass::priority>(row("interface[*]/class[*]/priority")),
     leaf<&TrafficClass::bandwidth>(row("interface[*]/class[*]/share")),
     leaf<&TrafficClass::dscp>(row("interface[*]/cnp-dscp")),

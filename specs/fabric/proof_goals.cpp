@@ -27,6 +27,7 @@ struct Goal {
 
   void prove_rate(const Slo& one) const {
     if (!one.at_least.said || one.at_least->of == Bound::Of::baseline) return;
+    if (is_above_all_links(one)) return;
     const bool flows = *one.metric == Metric::bandwidth;
     if (flows && *one.statistic != Statistic::min) return;  // other pairs may do better
     const Fabric& said = context.catalog.fabrics[fabric];
@@ -51,6 +52,25 @@ struct Goal {
                   *benchmark.name + " can't reach " + format(bound) + ": " + best.because +
                       ", so that at best " + percent(best.share) + " of a host's link is to be had",
                   "more or faster uplinks, or a lower SLO", std::move(related));
+  }
+
+  // No pair and no rank is faster than the fastest link of a host. Tells where more is asked.
+  bool is_above_all_links(const Slo& one) const {
+    const TopologyLink* fastest = nullptr;
+    for (const Endpoint& endpoint : context.topology.fabrics[fabric].endpoints) {
+      const TopologyLink& link = context.topology.links[endpoint.link];
+      if (link.speed == 0) return false;  // a speed that no line says is told elsewhere
+      if (fastest == nullptr || link.speed > fastest->speed) fastest = &link;
+    }
+    const Bound& bound = *one.at_least;
+    if (fastest == nullptr || bound.unit != Bound::Unit::rate || bound.rate.bits_per_second <= fastest->speed)
+      return false;
+    context.error("LS111", one.at_least.at,
+                  *benchmark.name + " can't reach " + format(bound) + ": no host's link is faster than " +
+                      format(BitRate{fastest->speed}),
+                  "a lower SLO, or a share such as 90% of nominal",
+                  {{place(fastest->speed_at, fastest->at), "the fastest is this one"}});
+    return true;
   }
 
   void prove_latency(const Slo& one) const {

@@ -32,7 +32,7 @@ constexpr Field window_fields[] = {
     field<&Window::from>("from", "when it opens, such as \"09:00\"", {.required = true}),
     field<&Window::to>("to", "when it closes", {.required = true}),
     field<&Window::timezone>("timezone", "an IANA time zone; UTC where it is left out",
-                             {.form = Form::sentence}),
+                             {.form = Form::filled}),
 };
 constexpr Field drain_fields[] = {
     field<&Drain::host>("host", "scheduler, or none"),
@@ -55,14 +55,13 @@ constexpr Field rollout_fields[] = {
 };
 constexpr Field signature_fields[] = {
     field<&Signatures::policy>("policy", "none or required", {.required = true}),
-    field<&Signatures::keys>("keys", "files with the public keys that are accepted",
-                             {.form = Form::sentence}),
+    field<&Signatures::keys>("keys", "files with the public keys that are accepted", {.form = Form::filled}),
 };
 constexpr Field git_fields[] = {
     field<&GitSource::repository>("repository", "URL or path of the repository",
-                                  {.required = true, .form = Form::sentence}),
-    field<&GitSource::branch>("branch", "the branch", {.form = Form::sentence}),
-    field<&GitSource::path>("path", "the folder in it", {.form = Form::sentence}),
+                                  {.required = true, .form = Form::filled}),
+    field<&GitSource::branch>("branch", "the branch", {.form = Form::filled}),
+    field<&GitSource::path>("path", "the folder in it", {.form = Form::filled}),
     field<&GitSource::interval>("interval", "how often it is looked at",
                                 {.least = second, .most = day, .range = "1s to 1d"}),
     field<&GitSource::signatures>("signatures", "whose signatures a commit needs"),
@@ -75,7 +74,7 @@ constexpr Field management_fields[] = {
 };
 constexpr Field scheduler_fields[] = {
     field<&Scheduler::kind>("kind", "slurm, kubernetes or none", {.required = true}),
-    field<&Scheduler::url>("url", "its API", {.form = Form::sentence}),
+    field<&Scheduler::url>("url", "its API", {.form = Form::filled}),
     field<&Scheduler::credentials>("credentials", "the name of the secret to log in with"),
 };
 constexpr Field maintenance_fields[] = {

@@ -61,12 +61,16 @@ constexpr CodeRow rows[] = {
      "a packet is put into exactly one queue"},
     {code::bandwidth_sum, "the bandwidth shares of the weighted classes sum to 100%",
      "IEEE 802.1Qaz 37.3: an ETS table that does not is refused by the device"},
-    {code::slo_mismatch, "an SLO bounds a metric of its workload once, in the metric's unit",
-     "a latency in Gbps can neither hold nor fail, nor can what is not measured"},
+    {code::slo_mismatch,
+     "an SLO bounds a metric of its workload once, in the metric's unit and direction, by what can be "
+     "reached",
+     "a latency in Gbps can neither hold nor fail, nor can what is not measured; more than 100% of nominal "
+     "never holds, and 0bps always does"},
     {code::timers, "timers are whole seconds; hold is 0 or at least 3 s, and more than keepalive",
      "RFC 4271 4.2, 4.4; a session would drop between two keepalives"},
     {code::bad_prefix,
-     "a pool is a network address, of the family said, and overlaps no other pool; a gateway is in its "
+     "a pool is a network address of single hosts, of the family said, and overlaps no other pool; a gateway "
+     "is in its "
      "subnet",
      "two devices would be given one address, or one that is out of their reach"},
     {code::rollout_incomplete, "waves grow and end at 100%",

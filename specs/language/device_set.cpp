@@ -12,11 +12,11 @@ namespace {
 
 constexpr Field connect_fields[] = {
     field<&Connect::agent>("agent", "URL of a lockstep agent; {name} stands for the device",
-                           {.form = Form::sentence}),
+                           {.form = Form::filled}),
     field<&Connect::local>("local", "this machine"),
-    field<&Connect::redis>("redis", "URL or socket of a SONiC database", {.form = Form::sentence}),
-    field<&Connect::ssh>("ssh", "[user@]host[:port]", {.form = Form::sentence}),
-    field<&Connect::https>("https", "URL of the device's own API", {.form = Form::sentence}),
+    field<&Connect::redis>("redis", "URL or socket of a SONiC database", {.form = Form::filled}),
+    field<&Connect::ssh>("ssh", "[user@]host[:port]", {.form = Form::filled}),
+    field<&Connect::https>("https", "URL of the device's own API", {.form = Form::filled}),
 };
 constexpr Field interface_fields[] = {
     field<&Interface::name>("name", "interfaces, a hostlist", {.required = true, .form = Form::hostlist}),
@@ -52,9 +52,8 @@ constexpr Field from_fields[] = {
     field<&From::csv>(
         "csv",
         "a CSV file, relative to the spec; its first line names the columns: name, platform, and labels",
-        {.form = Form::sentence}),
-    field<&From::netbox>("netbox", "URL of the device query (reported as not read)",
-                         {.form = Form::sentence}),
+        {.form = Form::filled}),
+    field<&From::netbox>("netbox", "URL of the device query (reported as not read)", {.form = Form::filled}),
 };
 constexpr Field fields[] = {
     field<&DeviceSet::names>("names", "the devices, a hostlist of host names", {.form = Form::hosts}),

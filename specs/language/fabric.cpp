@@ -11,6 +11,14 @@ constexpr std::string_view mtu_range = "IPv4 needs 68 (RFC 791); a length field 
 constexpr Limits mtu_limits{.required = true, .least = 68, .most = 65535, .why = mtu_range};
 constexpr std::int64_t second = 1'000'000'000;
 
+// Whose addresses no interface can be given (RFC 6890; RFC 5771; RFC 4291 2.4).
+constexpr std::pair<std::string_view, std::string_view> special_blocks[] = {
+    {"0.0.0.0/8", "\"this network\""}, {"127.0.0.0/8", "the loopback"}, {"224.0.0.0/4", "multicast"},
+    {"240.0.0.0/4", "reserved"},       {"::/127", "the loopback"},      {"fe80::/10", "link-local"},
+    {"ff00::/8", "multicast"}};
+constexpr std::string_view pool_pattern =
+    "^(?!(0|127|22[4-9]|2[3-9][0-9])[.]|[Ff]([Ff]..|[Ee][89AaBb].):|::1?/)";
+
 constexpr Field mtu_fields[] = {
     field<&Mtu::host>("host", "IP MTU of hosts' interfaces, bytes", mtu_limits),
     field<&Mtu::fabric>("fabric", "IP MTU between switches, bytes", mtu_limits),
@@ -35,9 +43,11 @@ constexpr Field cabling_fields[] = {
 };
 constexpr Field addressing_fields[] = {
     field<&Addressing::family>("family", "ipv4 or ipv6; that of `hosts` where it is left out"),
-    field<&Addressing::hosts>("hosts", "the pool of the host links", {.required = true}),
+    field<&Addressing::hosts>("hosts", "the pool of the host links",
+                              {.required = true, .pattern = pool_pattern}),
     field<&Addressing::host_link>("hostLink", "p2p: a small prefix for each link to a host"),
-    field<&Addressing::loopbacks>("loopbacks", "the pool of the switches' loopbacks"),
+    field<&Addressing::loopbacks>("loopbacks", "the pool of the switches' loopbacks",
+                                  {.pattern = pool_pattern}),
 };
 constexpr Field asn_fields[] = {
     field<&Asns::host>("host", "AS numbers of hosts that speak BGP"),
@@ -119,10 +129,17 @@ void check_cabling(const Cabling& law, Span span, Reporter& reporter) {
 }
 
 void check_pool(const Said<IpPrefix>& pool, std::string_view name, Reporter& reporter) {
-  if (!pool.said || pool->is_network()) return;
-  reporter.error(code::bad_prefix, {pool.at, 1},
-                 std::string(name) + " " + pool->text() + " is not a network address",
-                 "did you mean '" + pool->network().text() + "'?");
+  if (!pool.said) return;
+  if (!pool->is_network())
+    return reporter.error(code::bad_prefix, {pool.at, 1},
+                          std::string(name) + " " + pool->text() + " is not a network address",
+                          "did you mean '" + pool->network().text() + "'?");
+  for (const auto& [text, what] : special_blocks)
+    if (const auto block = IpPrefix::parse(text); block && pool->overlaps(*block))
+      return reporter.error(code::bad_prefix, {pool.at, 1},
+                            std::string(name) + " " + pool->text() + " overlaps " + std::string(text) + ", " +
+                                std::string(what),
+                            "take a pool such as 10.64.0.0/16 or fd00:64::/48 (RFC 6890)");
 }
 
 void check_addressing(const Addressing& pools, Span, Reporter& reporter) {

@@ -1,6 +1,8 @@
 // The field tables of HostProfile, and the rules between its fields.
 #include "specs/language/host_profile.hpp"
 
+#include <map>
+
 #include "specs/language/codes.hpp"
 #include "specs/language/kind_rows.hpp"
 
@@ -10,7 +12,7 @@ namespace {
 constexpr Field kernel_fields[] = {
     field<&Kernel::version>("version", "the kernel's version, such as >=6.1"),
     field<&Kernel::parameters>("parameters", "of the kernel command line; they take effect at the next boot",
-                               {.form = Form::sentence}),
+                               {.form = Form::kernel_parameter}),
     field<&Kernel::modules>("modules", "loaded at boot", {.form = Form::name}),
 };
 constexpr Field cpu_fields[] = {
@@ -55,7 +57,11 @@ constexpr Field virtual_functions_fields[] = {
         "count", "how many each port has (SR-IOV); 0: none",
         {.least = 0, .most = 65535, .why = "PCIe Base 9.3.3.6: NumVFs has 16 bits"}),
     field<&VirtualFunctions::eswitch>("eswitch", "what joins them to the port"),
-    field<&VirtualFunctions::max_rate>("maxRate", "upper bound of each, in switchdev mode"),
+    field<&VirtualFunctions::max_rate>("maxRate", "upper bound of each, in switchdev mode",
+                                       {.least = 8,
+                                        .range = "8bps or more",
+                                        .why = "the kernel counts bytes, and 0 is no bound (devlink-rate(8))",
+                                        .pattern = "^(?!0*[0-7]?([.][0-9]*)?bps$)"}),
 };
 constexpr Field nic_fields[] = {
     field<&Nic::ports>("ports", "the interfaces, a hostlist; where not said, all that the DeviceSet lists",
@@ -69,7 +75,7 @@ constexpr Field nic_fields[] = {
                           {.key = Form::word}),
     field<&Nic::virtual_functions>("virtualFunctions", "SR-IOV"),
     field<&Nic::parameters>("parameters", "devlink parameters by name, such as enable_roce",
-                            {.key = Form::word}),
+                            {.form = Form::scalar, .key = Form::word}),
     field<&Nic::health>("health", "true: every devlink health reporter is to be healthy, and is recovered"),
 };
 constexpr Field fields[] = {
@@ -100,16 +106,6 @@ void check_pcie(const Pcie& pcie, Span, Reporter& reporter) {
                    "128, 256, 512, 1024, 2048 or 4096");
 }
 
-void check_nic(const Nic& nic, Span, Reporter& reporter) {
-  for (const auto& one : nic.parameters) {
-    const Literal& value = *one.value;
-    if (value.shape == Literal::Shape::list || value.shape == Literal::Shape::map ||
-        value.shape == Literal::Shape::null)
-      reporter.error(code::wrong_type, {one.value.at, 1},
-                     "parameter " + in_quotes(*one.key) + " needs one number or text");
-  }
-}
-
 // Whole microseconds is what the kernel takes (ETHTOOL_A_COALESCE_RX_USECS).
 void check_microseconds(const Said<Duration>& time, Reporter& reporter) {
   using std::chrono::microseconds;
@@ -126,6 +122,10 @@ void check_coalescing(const NicCoalescing& coalescing, Span, Reporter& reporter)
 
 void check_virtual_functions(const VirtualFunctions& said, Span, Reporter& reporter) {
   if (!said.max_rate.said) return;
+  if (said.max_rate->bits_per_second % 8 != 0)
+    reporter.error(code::out_of_range, {said.max_rate.at, 1},
+                   in_quotes(format(*said.max_rate)) + " can't be set",
+                   "a multiple of 8bps: the kernel counts bytes");
   if (!said.count.said)
     reporter.error(code::missing_field, {said.max_rate.at, 1}, "maxRate without a count of virtual functions",
                    "count: how many");
@@ -133,6 +133,24 @@ void check_virtual_functions(const VirtualFunctions& said, Span, Reporter& repor
     reporter.error(code::missing_field, {said.max_rate.at, 1},
                    "maxRate needs eswitch: switchdev (devlink-rate(8) has no rates in legacy mode)",
                    "eswitch: switchdev");
+}
+
+// systemd.unit(5): a name without a suffix is a service's.
+std::string_view without_suffix(std::string_view unit) {
+  constexpr std::string_view suffix = ".service";
+  if (unit.ends_with(suffix)) unit.remove_suffix(suffix.size());
+  return unit;
+}
+
+void check_profile(const HostProfile& profile, Span, Reporter& reporter) {
+  std::map<std::string_view, Position> first;
+  for (const auto& one : profile.services) {
+    const auto [at, fresh] = first.emplace(without_suffix(*one.key), one.key.at);
+    if (!fresh)
+      reporter.error(code::written_twice, {one.key.at, static_cast<std::uint32_t>(one.key->size())},
+                     "service " + in_quotes(at->first) + " is written twice", "",
+                     {{at->second, "first written here"}});
+  }
 }
 
 }  // namespace
@@ -181,12 +199,13 @@ const Type& struct_type<VirtualFunctions>() {
 }
 template <>
 const Type& struct_type<Nic>() {
-  static constexpr Type type = object_type<Nic>("NIC settings", nic_fields, checked<Nic, check_nic>);
+  static constexpr Type type = object_type<Nic>("NIC settings", nic_fields);
   return type;
 }
 template <>
 const Type& struct_type<HostProfile>() {
-  static constexpr Type type = object_type<HostProfile>("a HostProfile", fields);
+  static constexpr Type type =
+      object_type<HostProfile>("a HostProfile", fields, checked<HostProfile, check_profile>);
   return type;
 }
 

@@ -1,5 +1,6 @@
 #include "specs/language/json_schema.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace lockstep {
@@ -28,6 +29,7 @@ void add_fields(Json& schema, std::span<const Field> fields) {
 std::string_view pattern_of(Form form) {
   switch (form) {
     case Form::any:
+    case Form::scalar:
     case Form::leaf: return {};
     case Form::name: return "^[0-9A-Za-z]([0-9A-Za-z._-]{0,251}[0-9A-Za-z])?$";
     case Form::word: return "^\\S+$";
@@ -35,7 +37,9 @@ std::string_view pattern_of(Form form) {
     case Form::hostlist: return "^[^\\s:]+$";
     case Form::hosts: return "^[0-9A-Za-z[]([^\\s:_]*[0-9A-Za-z\\]])?$";
     case Form::ports: return "^[^\\s:]+:[^\\s:]+$";
-    case Form::sentence: return "\\S";
+    case Form::sentence:
+    case Form::filled:
+    case Form::kernel_parameter: return "\\S";
   }
   return {};
 }
@@ -53,6 +57,23 @@ Json metrics_by_workload() {
   return all;
 }
 
+// Of an SLO: which way its metric is bounded, and by what.
+Json bounds_by_metric() {
+  Json all = Json::array();
+  for (std::size_t i = 0; i < words_of<Metric>.size(); ++i) {
+    const auto one = static_cast<Metric>(i);
+    const Json metric{{"required", Json::array({"metric"})},
+                      {"properties", {{"metric", {{"const", words_of<Metric>[i]}}}}}};
+    const std::string_view right = is_floor(one) ? "atLeast" : "atMost";
+    const std::string_view wrong = is_floor(one) ? "atMost" : "atLeast";
+    const Json bound{{"required", Json::array({right})},
+                     {"not", {{"required", Json::array({wrong})}}},
+                     {"properties", {{right, {{"pattern", bound_pattern_of(one)}}}}}};
+    all.push_back({{"if", metric}, {"then", bound}});
+  }
+  return all;
+}
+
 Json object_of(std::span<const Field> fields) {
   Json schema{{"type", "object"}, {"additionalProperties", false}, {"properties", Json::object()}};
   add_fields(schema, fields);
@@ -65,6 +86,7 @@ Json text_of(const Type& type, const Limits& limits) {
   if (!type.pattern.empty()) {
     Json schema{{"type", Json::array({"string", "number"})}, {"pattern", type.pattern}};
     if (!limits.range.empty()) schema["$comment"] = limits.range;
+    if (!limits.pattern.empty()) schema["allOf"] = Json::array({Json{{"pattern", limits.pattern}}});
     return schema;
   }
   Json schema{{"type", "string"}};
@@ -77,12 +99,16 @@ Json schema_of(const Type& type, const Limits& limits) {
     case Type::Shape::boolean: return {{"type", "boolean"}};
     case Type::Shape::integer: {
       Json schema{{"type", "integer"}};
-      if (limits.least != std::numeric_limits<std::int64_t>::min()) schema["minimum"] = limits.least;
-      if (limits.most != std::numeric_limits<std::int64_t>::max()) schema["maximum"] = limits.most;
+      const std::int64_t least = std::max(limits.least, type.least);
+      const std::int64_t most = std::min(limits.most, type.most);
+      if (least != std::numeric_limits<std::int64_t>::min()) schema["minimum"] = least;
+      if (most != std::numeric_limits<std::int64_t>::max()) schema["maximum"] = most;
       return schema;
     }
     case Type::Shape::text: return text_of(type, limits);
-    case Type::Shape::literal: return Json::object();
+    case Type::Shape::literal:
+      if (limits.form != Form::scalar) return Json::object();
+      return {{"type", Json::array({"string", "number", "boolean"})}};
     case Type::Shape::list: {
       Json schema{{"type", "array"}, {"items", schema_of(type.item(), limits)}};
       return schema;
@@ -98,6 +124,7 @@ Json schema_of(const Type& type, const Limits& limits) {
   }
   Json object = object_of(type.fields);
   if (&type == &struct_type<Benchmark>()) object["allOf"] = metrics_by_workload();
+  if (&type == &struct_type<Slo>()) object["allOf"] = bounds_by_metric();
   if (type.words.empty()) return object;
   return {{"oneOf", Json::array({Json{{"type", "string"}, {"enum", type.words}}, std::move(object)})}};
 }

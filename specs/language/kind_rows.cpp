@@ -23,7 +23,7 @@ constexpr Field raw_fields[] = {
     field<&Raw::names>("names", "the devices, a hostlist; all that the object covers where it is left out",
                        {.form = Form::hostlist}),
     field<&Raw::set>("set", "native keys and their values",
-                     {.required = true, .not_empty = true, .key = Form::sentence}),
+                     {.required = true, .not_empty = true, .key = Form::filled}),
 };
 constexpr Field every_kind[] = {
     field<&Object::mode>("mode",
@@ -42,7 +42,7 @@ constexpr Field selector_fields[] = {
 constexpr Field credentials_fields[] = {
     field<&Credentials::secret>("secret", "where the secret is kept: systemd:NAME, file:PATH or env:NAME",
                                 {.required = true}),
-    field<&Credentials::user>("user", "the account", {.form = Form::sentence}),
+    field<&Credentials::user>("user", "the account", {.form = Form::filled}),
 };
 
 template <auto List>

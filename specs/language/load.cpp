@@ -121,7 +121,8 @@ class Loader {
     } else {
       reporter_.error(code::missing_field, span_of(root), "'spec' is missing in " + std::string(type.noun));
     }
-    if (const Node* status = root.find("status"); status != nullptr && !kind.written_by_reconciler)
+    if (const Node* status = root.find("status");
+        status != nullptr && expect_map(*status, "a status", reporter_) && !kind.written_by_reconciler)
       reporter_.warning(code::status_written, span_of(*status),
                         "status is written by the reconciler; it is left out here", "remove it");
     if (!keep(kind, *slot.object)) kind.drop_last(out_.catalog);

@@ -63,6 +63,9 @@ Result<VersionRule> parse_version_rule(std::string_view text) {
   constexpr std::string_view marks = ".-+~:_^";
   if (rest.empty() || marks.find(rest.front()) != marks.npos || !std::all_of(rest.begin(), rest.end(), fits))
     return wrong(text, Quantity<VersionRule>::noun);
+  if (rest.find_first_of("0123456789") == rest.npos)
+    return wrong(text, std::string(Quantity<VersionRule>::noun) +
+                           ": it has a digit, and lockstep installs and removes nothing");
   rule.version = rest;
   return rule;
 }
@@ -72,6 +75,8 @@ Result<SysctlValue> parse_sysctl_value(std::string_view text) {
     if (text == boolean)
       return wrong(text, "a value that a kernel parameter can have: write " +
                              std::string(boolean[0] == 't' || boolean[0] == 'T' ? "1" : "0"));
+  if (text.find_first_of("\n\r") != text.npos)
+    return wrong(text, "a value that a kernel parameter can have: it is one line");
   SysctlValue value;
   while (!text.empty()) {
     const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
@@ -82,6 +87,7 @@ Result<SysctlValue> parse_sysctl_value(std::string_view text) {
       return wrong(word, "a value as the kernel prints it, which is decimal" + decimal_of(word));
     if (!word.empty()) value.text += (value.text.empty() ? "" : " ") + std::string(word);
   }
+  if (value.text.empty()) return wrong(text, "a value that a kernel parameter can have: it is empty");
   return value;
 }
 

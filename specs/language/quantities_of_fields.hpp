@@ -54,9 +54,10 @@ LOCKSTEP_QUANTITY(MacAddress, "an Ethernet address such as 44:38:39:ff:00:01",
 LOCKSTEP_QUANTITY(Memlock, "unlimited or an amount such as 64GiB", "^(unlimited|[0-9.]+([KMGT]i?)?B)$",
                   parse_memlock, value.limit.bytes)
 LOCKSTEP_QUANTITY(VersionRule, "a version such as >=44 or 550.54",
-                  "^(==|>=|<=|>|<)? *[0-9A-Za-z][0-9A-Za-z.+~:_^-]*$", parse_version_rule, 0)
+                  "^(==|>=|<=|>|<)? *(?=.*[0-9])[0-9A-Za-z][0-9A-Za-z.+~:_^-]*$", parse_version_rule, 0)
 LOCKSTEP_QUANTITY(SysctlValue, "a value as the kernel prints it, such as 1 or \"4096 87380 6291456\"",
-                  "^(?!([Tt]rue|TRUE|[Ff]alse|FALSE)$)(?!(.*\\s)?0[xX])", parse_sysctl_value, 0)
+                  "^(?=[^\\n\\r]*$)(?=.*\\S)(?!([Tt]rue|TRUE|[Ff]alse|FALSE)$)(?!(.*\\s)?0[xX])",
+                  parse_sysctl_value, 0)
 LOCKSTEP_QUANTITY(PairChoice, "all, same-rail, cross-leaf, ring or sample(N)",
                   "^(all|same-rail|cross-leaf|ring|sample[(][0-9]+[)])$", parse_pair_choice, value.sample)
 LOCKSTEP_QUANTITY(Bound, "a bound such as 90% of nominal, 40Gbps, 12us or 5%",

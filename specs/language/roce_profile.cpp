@@ -32,7 +32,9 @@ constexpr Field class_fields[] = {
                                     {.least = 1, .most = whole, .range = "more than 0%, to 100%"}),
     field<&TrafficClass::scheduling>("scheduling", "dwrr (by bandwidth) or strict"),
     field<&TrafficClass::max_rate>("maxRate", "the most that it may send",
-                                   {.least = 1, .range = "more than 0"}),
+                                   {.least = 1,
+                                    .range = "1Kbps or more, or a share above 0%",
+                                    .pattern = "^(?!0*[0-9]{0,3}([.][0-9]*)?bps$)"}),
     field<&TrafficClass::lossless>("lossless", "true if PFC holds senders back rather than drop"),
     field<&TrafficClass::ecn>("ecn", "auto, or thresholds"),
 };
@@ -98,11 +100,24 @@ class Claims {
 
 bool is_strict(const TrafficClass& one) { return *one.scheduling == Scheduling::strict; }
 
+// Linux's shapers count bytes a second, and below 1 kbit/s their buckets are longer than a minute
+// (drivers/linux/queueing/scheduler.cpp).
+void check_shaped_rate(const Said<RateOrRatio>& said, Reporter& reporter) {
+  constexpr std::uint64_t least = 1000;
+  constexpr std::uint64_t step = 8;
+  if (!said.said || said->share) return;
+  const std::uint64_t rate = said->rate.bits_per_second;
+  if (rate < least || rate % step != 0)
+    reporter.error(code::out_of_range, {said.at, 1}, in_quotes(format(*said)) + " can't be set",
+                   "1Kbps or more, in steps of 8bps");
+}
+
 void check_class(const TrafficClass& one, Span, Reporter& reporter) {
   if (one.max_rate.said && one.max_rate->share && one.max_rate->ratio.parts_per_million > whole)
     reporter.error(code::out_of_range, {one.max_rate.at, 1},
                    in_quotes(format(*one.max_rate)) + " is more than the whole link",
                    "at most 100%; leave maxRate out where there is no bound");
+  check_shaped_rate(one.max_rate, reporter);
 }
 
 // Shares are of the link that weighted classes divide among them: one that has none would get what no rule

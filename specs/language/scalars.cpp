@@ -104,6 +104,12 @@ bool is_sysctl(std::string_view text) {
          text.find("..") == text.npos && text.find_first_of(blanks) == text.npos;
 }
 
+bool check_filled(const Node& node, std::string_view hint, Reporter& reporter) {
+  if (node.text.find_first_not_of(blanks) != std::string::npos) return true;
+  reporter.error(code::wrong_type, span_of(node), "an empty text", std::string(hint));
+  return false;
+}
+
 bool refuse_name(const Node& node, std::string_view noun, std::string_view hint, Reporter& reporter) {
   reporter.error(code::bad_name, span_of(node), in_quotes(node.text) + " is not " + std::string(noun),
                  std::string(hint));
@@ -129,6 +135,7 @@ bool is_host_name(std::string_view name) {
 bool check_form(const Node& node, Form form, Reporter& reporter) {
   switch (form) {
     case Form::any:
+    case Form::scalar:
     case Form::leaf: return true;  // compile knows the leaves
     case Form::hostlist: return check_hostlist(node, node.text, reporter);
     case Form::hosts: return check_hosts(node, reporter);
@@ -144,10 +151,9 @@ bool check_form(const Node& node, Form form, Reporter& reporter) {
     case Form::sysctl:
       return is_sysctl(node.text) || refuse_name(node, "a sysctl's name",
                                                  "write dotted names, such as net.ipv4.ip_forward", reporter);
-    case Form::sentence:
-      if (node.text.find_first_not_of(blanks) != std::string::npos) return true;
-      reporter.error(code::wrong_type, span_of(node), "an empty text", "say why, in a few words");
-      return false;
+    case Form::sentence: return check_filled(node, "say why, in a few words", reporter);
+    case Form::filled: return check_filled(node, "write it, or leave it out", reporter);
+    case Form::kernel_parameter: return check_filled(node, "write a parameter, such as iommu=pt", reporter);
   }
   return true;
 }

@@ -18,8 +18,21 @@ namespace lockstep {
 enum class ScalarShape : std::uint8_t { boolean, integer, text, literal };
 
 // What a text must be beyond its type. word: anything without blanks; hosts: a hostlist of host names (RFC
-// 1123 2.1); sysctl: a dotted name; leaf: the path of one.
-enum class Form : std::uint8_t { any, name, word, sysctl, leaf, hostlist, hosts, ports, sentence };
+// 1123 2.1); sysctl: a dotted name; leaf: the path of one; scalar: of a literal; filled: anything but blanks.
+enum class Form : std::uint8_t {
+  any,
+  name,
+  word,
+  sysctl,
+  leaf,
+  hostlist,
+  hosts,
+  ports,
+  sentence,
+  filled,
+  kernel_parameter,
+  scalar
+};
 
 struct Limits {
   bool required = false;
@@ -27,8 +40,9 @@ struct Limits {
   // In the smallest unit of the type: bit/s, bytes, nanoseconds, parts per million.
   std::int64_t least = std::numeric_limits<std::int64_t>::min();
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  std::string_view range = {};  // "50ms to 60s", where the numbers are not what a person writes
-  std::string_view why = {};    // where the limits come from
+  std::string_view range = {};    // "50ms to 60s", where the numbers are not what a person writes
+  std::string_view why = {};      // where the limits come from
+  std::string_view pattern = {};  // what JSON Schema can say of them, of a text
   Form form = Form::any;
   Form key = Form::any;  // of a map that a person may fill freely
 };
@@ -118,7 +132,7 @@ bool load_scalar(const Node& node, const Limits& limits, T& out, Reporter& repor
     return load_string(node, limits, out, reporter);
   } else if constexpr (std::same_as<T, Literal>) {
     out = literal_of(node);
-    return true;
+    return limits.form != Form::scalar || expect_text(node, "a number or a text", reporter);
   } else if constexpr (std::integral<T>) {
     std::int64_t value = 0;
     constexpr std::uint64_t most =

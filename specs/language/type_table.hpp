@@ -5,6 +5,7 @@
 // reported at its place and leaves the member at its default, unsaid.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -39,6 +40,9 @@ struct Type {
   Load load = nullptr;
   // Rules between the fields of an object; called when all of them are loaded.
   void (*check)(const void* object, Span, Reporter&) = nullptr;
+  // What an integer can hold.
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
 // The table of a struct, specialised once beside its fields; declared for all in struct_types.hpp.
@@ -78,6 +82,18 @@ struct TypeOf {
 };
 
 template <class S>
+struct Range {
+  static constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+template <std::integral S>
+struct Range<S> {
+  static constexpr auto least = static_cast<std::int64_t>(std::numeric_limits<S>::min());
+  static constexpr auto most = static_cast<std::int64_t>(
+      std::min<std::uint64_t>(std::numeric_limits<S>::max(), std::numeric_limits<std::int64_t>::max()));
+};
+
+template <class S>
 struct TypeOf<Said<S>> {
   static void load(const Type& type, const Limits& limits, const Node& node, void* out, Reporter& reporter) {
     auto& said = *static_cast<Said<S>*>(out);
@@ -100,7 +116,10 @@ struct TypeOf<Said<S>> {
                                    ScalarOf<S>::spellings,
                                    {},
                                    nullptr,
-                                   load};
+                                   load,
+                                   nullptr,
+                                   Range<S>::least,
+                                   Range<S>::most};
       return scalar;
     } else {
       static const Type object = [] {

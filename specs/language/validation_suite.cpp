@@ -60,8 +60,42 @@ constexpr Field fields[] = {
     field<&ValidationSuite::on_schedule>("onSchedule", "what runs by the clock"),
 };
 
+// What no link can meet, or every link does. 100% of nominal is what links carry; a baseline was measured,
+// and what is as good as it holds.
+void check_extent(const Slo& slo, const Said<Bound>& bound, Reporter& reporter) {
+  constexpr std::uint64_t whole = 1'000'000;
+  const bool floor = is_floor(*slo.metric);
+  const auto wrong = [&](std::string_view why, std::string hint) {
+    reporter.error(code::slo_mismatch, {bound.at, 1}, in_quotes(format(*bound)) + " " + std::string(why),
+                   std::move(hint));
+  };
+  const bool zero = bound->unit == Bound::Unit::rate   ? bound->rate.bits_per_second == 0
+                    : bound->unit == Bound::Unit::time ? bound->time.count() == 0
+                                                       : bound->ratio.parts_per_million == 0;
+  if (zero)
+    return floor ? wrong("bounds nothing: whatever is measured holds", "write what must be reached")
+                 : wrong("is what nothing can meet", "write what must not be exceeded");
+  if (bound->of == Bound::Of::absolute) return;
+  if (floor && bound->ratio.parts_per_million > whole)
+    return wrong("is more than the whole, which nothing can meet", "write 100% or less");
+  if (!floor && bound->ratio.parts_per_million < whole)
+    wrong("is less than the baseline itself, which would not hold", "write 100% or more");
+}
+
+void check_direction(const Slo& slo, Reporter& reporter) {
+  const bool floor = is_floor(*slo.metric);
+  const Said<Bound>& wrong = floor ? slo.at_most : slo.at_least;
+  if (wrong.at.line == 0) return;
+  reporter.error(
+      code::slo_mismatch, {wrong.at, 1},
+      std::string(to_string(*slo.metric)) + (floor ? " has a lowest value that holds, not a highest"
+                                                   : " has a highest value that holds, not a lowest"),
+      floor ? "did you mean 'atLeast'?" : "did you mean 'atMost'?");
+}
+
 void check_bound(const Slo& slo, const Said<Bound>& bound, Reporter& reporter) {
   if (!bound.said || !slo.metric.said) return;
+  const std::size_t before = reporter.count();
   if (bound->of == Bound::Of::nominal && unit_of(*slo.metric) != Bound::Unit::rate)
     reporter.error(code::slo_mismatch, {bound.at, 1},
                    std::string(to_string(*slo.metric)) + " has no nominal value",
@@ -73,12 +107,15 @@ void check_bound(const Slo& slo, const Said<Bound>& bound, Reporter& reporter) {
                        ? "write 90% of nominal, 95% of baseline or 40Gbps"
                    : unit_of(*slo.metric) == Bound::Unit::time ? "write 12us or 110% of baseline"
                                                                : "write 5% or 110% of baseline");
+  const Said<Bound>& right = is_floor(*slo.metric) ? slo.at_least : slo.at_most;
+  if (reporter.count() == before && &bound == &right) check_extent(slo, bound, reporter);
 }
 
 void check_slo(const Slo& slo, Span span, Reporter& reporter) {
   const bool least = slo.at_least.at.line != 0;  // written, even if it could not be read
   const bool most = slo.at_most.at.line != 0;
   if (least == most) reporter.error(code::slo_mismatch, span, "an SLO needs one of atLeast and atMost");
+  if (least != most && slo.metric.said) check_direction(slo, reporter);
   check_bound(slo, slo.at_least, reporter);
   check_bound(slo, slo.at_most, reporter);
 }
@@ -128,6 +165,21 @@ Bound::Unit unit_of(Metric metric) {
     case Metric::step_skew: return Bound::Unit::ratio;
   }
   return Bound::Unit::ratio;
+}
+
+bool is_floor(Metric metric) { return unit_of(metric) == Bound::Unit::rate; }
+
+std::string_view bound_pattern_of(Metric metric) {
+  switch (metric) {
+    case Metric::bandwidth:
+    case Metric::busbw:
+      return "^(?=.*[1-9])((0*[0-9]{0,2}([.][0-9]*)?|0*100([.]0*)?)% of "
+             "(nominal|baseline)|[0-9.]+[KMGT]?bps)$";
+    case Metric::latency:
+      return "^(?=.*[1-9])(0*[1-9][0-9]{2,}([.][0-9]*)?% of baseline|[0-9.]+(ns|us|ms|s|min|m|h|d))$";
+    case Metric::step_skew: return "^(?=.*[1-9])(0*[1-9][0-9]{2,}([.][0-9]*)?% of baseline|[0-9.]+%)$";
+  }
+  return {};
 }
 
 std::span<const Metric> metrics_of(Workload workload) {

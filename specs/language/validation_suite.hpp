@@ -64,6 +64,8 @@ struct Bound {
   auto operator<=>(const Bound&) const = default;
 };
 Bound::Unit unit_of(Metric metric);                     // of an absolute bound on it
+bool is_floor(Metric metric);                           // more is better: atLeast bounds it, else atMost
+std::string_view bound_pattern_of(Metric metric);       // of that bound, for the JSON Schema
 std::span<const Metric> metrics_of(Workload workload);  // what a run of it measures
 
 struct Slo {

@@ -127,7 +127,7 @@ std::vector<Broken> broken() {
       {code::out_of_range, document("HostProfile", "{selector: {}, nic: {rings: {rx: 0}}}"),
        "not in 1..65535"},
       {code::wrong_type, document("HostProfile", "{selector: {}, nic: {parameters: {max_macs: [1]}}}"),
-       "parameter 'max_macs' needs one"},
+       "a number or a text"},
       {code::missing_field,
        document("HostProfile", "{selector: {}, nic: {virtualFunctions: {maxRate: 1Gbps}}}"),
        "without a count"},
@@ -424,13 +424,11 @@ TEST(Rules, OfTwoDevicesThatAreThisMachineBothAreNamed) {
 
 TEST(Rules, KernelParametersAreOneBlankBetweenWords) {
   const Loaded loaded = load_text(
-      "x.yaml",
-      document("HostProfile", R"({selector: {}, sysctl: {a.b: " 4096	87380  6 ", a.c: 1, a.d: ""}})"));
+      "x.yaml", document("HostProfile", R"({selector: {}, sysctl: {a.b: " 4096	87380  6 ", a.c: 1}})"));
   EXPECT_TRUE(loaded.diagnostics.empty());
   const Entries<SysctlValue>& all = loaded.catalog.host_profiles.at(0).sysctl;
   EXPECT_EQ(find_entry(all, "a.b")->value.text, "4096 87380 6");
   EXPECT_EQ(find_entry(all, "a.c")->value.text, "1");
-  EXPECT_EQ(find_entry(all, "a.d")->value.text, "");
 }
 
 TEST(Rules, ABrokenDocumentHidesNeitherTheNextNorCausesDanglingReferences) {
