@@ -99,4 +99,18 @@ std::vector<Suspect> suspects(std::span<const Measurement> measurements, std::sp
   return found;
 }
 
+void join(std::vector<Suspect>& all, const std::vector<Suspect>& more) {
+  for (const Suspect& one : more) {
+    const auto known = std::find_if(all.begin(), all.end(), [&one](const Suspect& seen) {
+      return seen.kind == one.kind && seen.name == one.name;
+    });
+    if (known == all.end())
+      all.push_back(one);
+    else if (one.rank < known->rank)
+      *known = one;
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Suspect& a, const Suspect& b) { return a.rank < b.rank; });
+}
+
 }  // namespace lockstep::bench

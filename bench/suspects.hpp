@@ -36,4 +36,8 @@ constexpr auto words(Suspect::Kind) {
 // `slow` are indices into `measurements` (SloVerdict::violating).
 std::vector<Suspect> suspects(std::span<const Measurement> measurements, std::span<const std::size_t> slow);
 
+// Of two runs over the same fabric: each thing once, as the run has it that suspects it most; most suspect
+// first.
+void join(std::vector<Suspect>& all, const std::vector<Suspect>& more);
+
 }  // namespace lockstep::bench

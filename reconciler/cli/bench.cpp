@@ -49,12 +49,14 @@ int run_bench(const BenchOptions& options, const Console& console) {
   else
     console.print_document(bench_json(*outcomes, input.config_hash));
   const bench::Verdict verdict = verdict_of(*outcomes);
-  if (options.accept && verdict == bench::Verdict::pass) {
+  const bool stopped = cut_short(*outcomes);
+  if (stopped) console.note("stopped while measuring: this is as far as it went");
+  if (options.accept && !stopped && verdict == bench::Verdict::pass) {
     if (Result<Done> done = accept_baselines(**journal, *outcomes); !done) return console.fail(done.error());
     console.say("accepted as the new baseline");
   }
   // What was stopped is shown as far as it went; it is no answer to whether all SLOs hold.
-  return console.stop.stop_requested() ? kExitError : exit_code(verdict, options.strict);
+  return stopped ? kExitError : exit_code(verdict, options.strict);
 }
 
 }  // namespace lockstep

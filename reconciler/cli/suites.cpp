@@ -115,6 +115,7 @@ Result<GateResult> SuiteGate::measure(const BlastRadius& affected, const BlastRa
       call.stop);
   console_.say_passing("");
   if (!outcomes) return std::move(outcomes.error());
+  if (cut_short(*outcomes)) return Error{ErrorKind::cancelled, "stopped while measuring"};
   GateResult result{gate_verdict(*outcomes), verdict_sentence(*outcomes)};
   const std::scoped_lock lock(mutex_);
   gates_.push_back(*std::move(outcomes));

@@ -180,15 +180,13 @@ Result<SuiteOutcome> run_suite(const MeasureInput& input, const ValidationSuite&
   std::vector<bench::Verdict> verdicts;
   for (const Benchmark& benchmark : suite.benchmarks) {
     if (!choice.benchmark.empty() && benchmark.name.value != choice.benchmark) continue;
-    if (stop.stop_requested()) return Error{ErrorKind::cancelled, "stopped while measuring"};
     BenchmarkOutcome outcome;
     outcome.benchmark = &benchmark;
     TRY_DONE(run_benchmark(ground, input, suite, choice, progress, stop, outcome));
     std::vector<std::size_t> slow;
     for (const bench::SloVerdict& slo : outcome.verdict.slo)
       slow.insert(slow.end(), slo.violating.begin(), slo.violating.end());
-    for (bench::Suspect& suspect : bench::suspects(outcome.measurements, slow))
-      result.suspects.push_back(std::move(suspect));
+    bench::join(result.suspects, bench::suspects(outcome.measurements, slow));
     // A benchmark of which nothing was affected says nothing: it has no part in the verdict.
     if (!outcome.measurements.empty()) verdicts.push_back(outcome.verdict.verdict);
     result.benchmarks.push_back(std::move(outcome));
@@ -221,6 +219,14 @@ bench::Verdict verdict_of(const std::vector<SuiteOutcome>& outcomes) {
   std::vector<bench::Verdict> verdicts;
   for (const SuiteOutcome& outcome : outcomes) verdicts.push_back(outcome.verdict);
   return bench::all_of(verdicts);
+}
+
+bool cut_short(const std::vector<SuiteOutcome>& outcomes) {
+  for (const SuiteOutcome& suite : outcomes)
+    for (const BenchmarkOutcome& outcome : suite.benchmarks)
+      for (const bench::Measurement& one : outcome.measurements)
+        if (one.trouble == bench::Trouble::cancelled) return true;
+  return false;
 }
 
 std::string config_hash(const Compiled& compiled) {

@@ -3,7 +3,8 @@
 // Promises: what runs follows from specs and topology alone: endpoints, rounds in which no link can be
 // oversubscribed under any hash outcome, nominal and ideal figures; only pairs that `affected` names, where
 // given; coverage says what was measured of what there is. A benchmark that can't run here is in the outcome
-// with its reason, as unknown. Refuses: suites or benchmarks by a name that does not exist.
+// with its reason, as unknown; so is what was not measured when it was stopped. Refuses: suites or benchmarks
+// by a name that does not exist.
 #pragma once
 
 #include <functional>
@@ -73,6 +74,9 @@ struct MeasureProgress {
 Result<std::vector<SuiteOutcome>> measure(const MeasureInput& input, const MeasureChoice& choice,
                                           const std::function<void(const MeasureProgress&)>& progress,
                                           const std::stop_token& stop);
+
+// Whether it was stopped before all was measured.
+bool cut_short(const std::vector<SuiteOutcome>& outcomes);
 
 bench::Verdict verdict_of(const std::vector<SuiteOutcome>& outcomes);
 

@@ -274,6 +274,20 @@ TEST(Suspects, TwoFaultsAreFoundOneAfterTheOther) {
   EXPECT_FALSE(rank_of("h3:r -> l1:h3"));
 }
 
+TEST(Suspects, WhatTwoRunsSuspectIsNamedOnceByTheOneThatSuspectsItMost) {
+  using Kind = Suspect::Kind;
+  std::vector<Suspect> all{{Kind::cable, "a <-> b", 0, 1, 3}, {Kind::device, "d", 1, 1, 3}};
+  join(all, {{Kind::cable, "a <-> b", 0, 2, 2}, {Kind::device, "b", 0, 2, 4}, {Kind::device, "d", 0, 2, 5}});
+  std::vector<std::string> told;
+  for (const Suspect& one : all) {
+    told.push_back(one.name);
+    EXPECT_EQ(one.rank, 0U) << one.name;
+  }
+  EXPECT_EQ(told, (std::vector<std::string>{"a <-> b", "d", "b"}));
+  EXPECT_EQ(all[0].slow, 1U) << "as it was first told";
+  EXPECT_EQ(all[1].slow, 2U) << "by the run that suspects it more";
+}
+
 TEST(Suspects, NoneWhereAllOrNoneAreSlow) {
   const std::vector<Measurement> all{pair("a", "b", {}), pair("b", "a", {})};
   EXPECT_TRUE(suspects(all, {}).empty());

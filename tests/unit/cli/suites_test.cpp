@@ -65,5 +65,31 @@ TEST_F(TurnToMeasure, AGateWithNothingToMeasureWasNotRun) {
   EXPECT_TRUE(result->why.starts_with("nothing to measure")) << result->why;
 }
 
+// What was measured before is not thrown away: the rest is told as not run.
+TEST_F(TurnToMeasure, WhatIsStoppedIsToldAsFarAsItWent) {
+  Aim aim;
+  aim.specs = {LOCKSTEP_SOURCE_DIR "/examples/rail-pod"};
+  aim.twin = true;
+  const std::optional<OpenedCluster> cluster = open_cluster(aim, Console{});
+  ASSERT_TRUE(cluster);
+  const auto journal = Journal::open(state_directory(*cluster), {.command = "", .read_only = true});
+  ASSERT_TRUE(journal) << journal.error().text();
+  std::stop_source stop;
+  stop.request_stop();
+  const auto outcomes = measure(measure_input(*cluster, **journal), {}, {}, stop.get_token());
+  ASSERT_TRUE(outcomes) << outcomes.error().text();
+  EXPECT_TRUE(cut_short(*outcomes));
+  ASSERT_FALSE(outcomes->empty());
+  for (const SuiteOutcome& suite : *outcomes) {
+    EXPECT_EQ(suite.benchmarks.size(), suite.suite->benchmarks.size());
+    EXPECT_EQ(suite.verdict, bench::Verdict::unknown);
+    for (const BenchmarkOutcome& outcome : suite.benchmarks) {
+      EXPECT_FALSE(outcome.measurements.empty());
+      for (const bench::Measurement& one : outcome.measurements)
+        EXPECT_EQ(one.trouble, bench::Trouble::cancelled) << one.subject() << one.error;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep
