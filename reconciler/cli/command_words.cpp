@@ -20,7 +20,8 @@ constexpr std::array<Example, 19> kExamples{{
     {"drift", "lockstep drift --twin examples/rail-pod --format sarif > drift.sarif"},
     {"watch",
      "lockstep watch --twin examples/rail-pod --converge\n"
-     "The specs are read once, as it starts: after an edit start it again."},
+     "The specs are read once, as it starts: after an edit start it again. Ctrl-C is how it ends: exit code "
+     "0."},
     {"bench", "lockstep bench --twin examples/rail-pod --only pairs"},
     {"discover", "lockstep discover --draft > draft.yaml"},
     {"explain", "lockstep explain examples/rail-pod gpu1 'interface[rail0]/mtu'\n  lockstep explain LS1002"},

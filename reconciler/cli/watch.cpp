@@ -14,31 +14,9 @@
 namespace lockstep {
 namespace {
 
-std::string_view word(WatchEvent::Kind kind) {
-  switch (kind) {
-    case WatchEvent::Kind::appeared: return "drift";
-    case WatchEvent::Kind::cleared: return "cleared";
-    case WatchEvent::Kind::flapping: return "flapping";
-    case WatchEvent::Kind::unreadable: return "unreadable";
-    case WatchEvent::Kind::readable: return "readable";
-  }
-  return "";
-}
-
 void print_event(const WatchEvent& event, const Console& console) {
-  const bool about_leaf =
-      event.kind != WatchEvent::Kind::unreadable && event.kind != WatchEvent::Kind::readable;
   if (!console.is_text()) {
-    nlohmann::json line{{"event", word(event.kind)},
-                        {"device", event.item.device},
-                        {"microseconds", event.since_event.count()}};
-    if (about_leaf) {
-      line["path"] = event.item.path.text();
-      line["want"] = to_json(event.item.want);
-      line["have"] = to_json(event.item.have);
-      line["origin"] = {{"file", event.item.origin.file}, {"line", event.item.origin.line}};
-    }
-    console.print(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    console.print(to_json(event).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return;
   }
   const Terminal& out = console.out();
@@ -46,12 +24,12 @@ void print_event(const WatchEvent& event, const Console& console) {
                       ? Ink::green
                   : event.kind == WatchEvent::Kind::appeared ? Ink::red
                                                              : Ink::yellow;
-  std::string text = pad(out.paint(ink, word(event.kind)), 10) + "  ";
-  if (about_leaf)
+  std::string text = pad(out.paint(ink, to_string(event.kind)), 10) + "  ";
+  if (event.about_leaf())
     text += drift_sentence(event.item);
   else
     text += event.item.device + (event.item.reason.empty() ? "" : ": " + event.item.reason);
-  if (about_leaf && !event.item.origin.file.empty())
+  if (event.about_leaf() && !event.item.origin.file.empty())
     text += out.paint(Ink::dim, fmt::format("  {}:{} {}", event.item.origin.file, event.item.origin.line,
                                             event.item.origin.rule));
   if (event.since_event.count() > 0)

@@ -128,23 +128,25 @@ int DriftReport::exit_code() const {
   return observed < devices || !unobserved.empty() ? 3 : 0;
 }
 
+Json to_json(const DriftEntry& entry) {
+  Json item{{"device", entry.device},          {"path", entry.path.text()},
+            {"want", to_json(entry.want)},     {"have", to_json(entry.have)},
+            {"state", to_string(entry.state)}, {"disruption", to_string(entry.disruption)}};
+  if (!entry.origin.file.empty() || !entry.origin.object.empty())
+    item["origin"] = {{"file", entry.origin.file},
+                      {"line", entry.origin.line},
+                      {"column", entry.origin.column},
+                      {"object", entry.origin.object},
+                      {"rule", entry.origin.rule}};
+  if (!entry.reason.empty()) item["reason"] = entry.reason;
+  if (entry.by_hand) item["byHand"] = true;
+  if (entry.flapping) item["flapping"] = true;
+  return item;
+}
+
 Json to_json(const DriftReport& report) {
   Json items = Json::array();
-  for (const DriftEntry& entry : report.items) {
-    Json item{{"device", entry.device},          {"path", entry.path.text()},
-              {"want", to_json(entry.want)},     {"have", to_json(entry.have)},
-              {"state", to_string(entry.state)}, {"disruption", to_string(entry.disruption)}};
-    if (!entry.origin.file.empty() || !entry.origin.object.empty())
-      item["origin"] = {{"file", entry.origin.file},
-                        {"line", entry.origin.line},
-                        {"column", entry.origin.column},
-                        {"object", entry.origin.object},
-                        {"rule", entry.origin.rule}};
-    if (!entry.reason.empty()) item["reason"] = entry.reason;
-    if (entry.by_hand) item["byHand"] = true;
-    if (entry.flapping) item["flapping"] = true;
-    items.push_back(std::move(item));
-  }
+  for (const DriftEntry& entry : report.items) items.push_back(to_json(entry));
   Json unobserved = Json::array();
   for (const Unobserved& one : report.unobserved) {
     Json item{{"device", one.device}, {"why", one.why}};

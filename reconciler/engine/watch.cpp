@@ -2,11 +2,24 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
+
+nlohmann::json to_json(const WatchEvent& event) {
+  nlohmann::json out;
+  if (event.about_leaf())
+    out = to_json(event.item);
+  else
+    out["device"] = event.item.device;
+  if (!event.item.reason.empty()) out["reason"] = event.item.reason;
+  out["event"] = to_string(event.kind);
+  out["microseconds"] = event.since_event.count();
+  return out;
+}
 
 bool Damping::changed(const std::string& device, Path path, Time now) {
   Leafs& leaf = leaves_[{device, path.id()}];
@@ -186,8 +199,7 @@ class Watch {
     choice.overruled = false;
     std::map<Item, DriftEntry> now;
     for (DriftEntry& entry : device_report(fleet_, device, state, origins_, sources_, choice).items)
-      if (entry.is_difference())
-        now.emplace(Item{entry.path, entry.state}, std::move(entry));
+      if (entry.is_difference()) now.emplace(Item{entry.path, entry.state}, std::move(entry));
     auto& known = known_[device];
     for (const auto& [key, entry] : now) {
       const auto found = known.find(key);

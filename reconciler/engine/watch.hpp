@@ -8,6 +8,7 @@
 // boot and when its ports are other ones. Ends when stop is requested.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -53,7 +54,14 @@ struct WatchEvent {
   Kind kind = Kind::appeared;
   DriftEntry item;                           // for unreadable: device and reason only
   std::chrono::microseconds since_event{0};  // from the wake-up to this report
+
+  bool about_leaf() const { return kind != Kind::unreadable && kind != Kind::readable; }
 };
+constexpr auto words(WatchEvent::Kind) {
+  return std::to_array<std::string_view>({"drift", "cleared", "flapping", "unreadable", "readable"});
+}
+// An item as the report of `drift` has it (as it was, where it cleared), and which event, how fast.
+nlohmann::json to_json(const WatchEvent& event);
 
 struct WatchSettings {
   ObserveOptions observe;
