@@ -101,11 +101,13 @@ CLI::Option* takes_link_rate(CLI::App* command, Aim& aim) {
       ->capture_default_str();
 }
 
+CLI::Option* takes_twin(CLI::App* command, Aim& aim) {
+  return command->add_flag("--twin", aim.twin, "Aim at this cluster's twin on this machine");
+}
+
 void takes_aim(CLI::App* command, Aim& aim) {
   takes_specs(command, aim);
-  CLI::Option* const twin =
-      command->add_flag("--twin", aim.twin, "Aim at this cluster's twin on this machine");
-  takes_link_rate(command, aim)->needs(twin);
+  takes_link_rate(command, aim)->needs(takes_twin(command, aim));
   command->add_flag("--renumber", aim.renumber, "Forget allocations.lock: give out addresses and ASNs anew");
 }
 
@@ -173,8 +175,9 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
 void add_looking_commands(CLI::App& app, Arguments& a) {
   CLI::App* command =
       add(app, a, "discover", "What is there: this machine, or with --twin every device of the twin");
-  takes_aim(command, a.discover.aim);
-  command->get_option("SPECS")->needs(command->get_option("--twin"));  // a machine is what it is without them
+  takes_specs(command, a.discover.aim);
+  // A machine is what it is without specs.
+  command->get_option("SPECS")->needs(takes_twin(command, a.discover.aim));
   command->add_flag("--draft", a.discover.draft, "Write a first draft of specs for it");
   runs(command, a, [&a](const Console& c) { return run_discover(a.discover, c); });
 
@@ -184,7 +187,7 @@ void add_looking_commands(CLI::App& app, Arguments& a) {
       ->required()
       ->expected(1, 3)
       ->option_text("[SPECS] DEVICE PATH | CODE");
-  command->add_flag("--twin", a.explain.aim.twin, "Aim at this cluster's twin on this machine");
+  takes_twin(command, a.explain.aim);
   runs(command, a, [&a](const Console& c) { return run_explain(a.explain, c); });
 
   command = app.add_subcommand("topology", "The fabric as a picture");
@@ -236,10 +239,10 @@ void add_twin_commands(CLI::App& app, Arguments& a) {
   command =
       add(*twin, a, "break", "Make a fault by name: twin break SPECS FAULT [ARGUMENTS]; --list shows all");
   command->add_option("SPECS", a.twin_break.specs, "Folder of specs");
-  const CLI::Option* const fault = command->add_option("FAULT", a.twin_break.fault, "Fault");
+  CLI::Option* const fault = command->add_option("FAULT", a.twin_break.fault, "Fault");
   for (const Fault& one : faults()) a.values[fault].emplace_back(one.name);
   command->add_option("ARGUMENTS", a.twin_break.arguments, "What the fault takes");
-  command->add_flag("--list", a.twin_break.list, "The faults, and what each takes");
+  command->add_flag("--list", a.twin_break.list, "The faults, and what each takes")->excludes(fault);
   runs(command, a, [&a](const Console& c) { return run_twin_break(a.twin_break, c); });
 }
 

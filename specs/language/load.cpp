@@ -200,6 +200,7 @@ class Walk {
 
   void folder(const std::string& name) {
     std::vector<std::string> files;
+    std::string last = name;  // the folder to enter next is what can't be read
     std::error_code failed;
     // Links to folders are not followed, so that a link to a parent cannot loop.
     fs::recursive_directory_iterator at(name, failed);
@@ -210,9 +211,10 @@ class Walk {
       } else if (is_spec_file(at->path()) && !at->is_directory(ignored)) {
         files.push_back(at->path().string());
       }
+      last = at->path().string();
       at.increment(failed);
     }
-    if (failed) unreadable(name, failed.message());
+    if (failed) unreadable(last, failed.message());
     std::sort(files.begin(), files.end());
     for (const std::string& one : files) file(one);
     if (files.empty() && !failed)

@@ -127,6 +127,22 @@ TEST(Discover, LooksAtThisMachineWithoutSpecs) {
   EXPECT_NE(said.err.find("SPECS requires --twin"), std::string::npos) << said.err;
 }
 
+TEST(Discover, TakesNoWordThatMeansNothingToIt) {
+  for (const char* const option : {"--renumber", "--link-rate=5Gbps"}) {
+    const Said said = say({"discover", "--twin", "/nowhere/at/all", option});
+    EXPECT_EQ(said.code, 1);
+    EXPECT_NE(said.err.find("not expected: " + std::string(option)), std::string::npos) << said.err;
+  }
+}
+
+TEST(TwinBreak, ListsFaultsOrMakesOne) {
+  const std::string pod = LOCKSTEP_SOURCE_DIR "/examples/rail-pod";
+  const Said both = say({"twin", "break", "--list", pod, "mtu", "gpu1", "rail0"});
+  EXPECT_EQ(both.code, 1);
+  EXPECT_NE(both.err.find("FAULT excludes --list"), std::string::npos) << both.err;
+  EXPECT_EQ(say({"twin", "break", pod, "--list"}).out, say({"twin", "break", "--list"}).out);
+}
+
 TEST(Discover, ADraftIsYaml) {
   const Said said = say({"discover", "--draft", "-o", "json"});
   EXPECT_EQ(said.code, 1);

@@ -50,6 +50,20 @@ TEST_F(Folder, WithoutSpecsIsAnError) {
   EXPECT_EQ(loaded.catalog.sources.files[loaded.diagnostics[0].at.file].name, root_.string());
 }
 
+TEST_F(Folder, OneInItThatCannotBeReadIsNamed) {
+  write("a/b/c.yaml", set("c"));
+  fs::permissions(root_, fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
+  fs::permissions(root_ / "a" / "b", fs::perms::none);
+  const uid_t own = ::geteuid();  // root reads everything
+  ASSERT_EQ(::seteuid(own == 0 ? 65534 : own), 0);
+  const Loaded loaded = load({root_.string()});
+  ASSERT_EQ(::seteuid(own), 0);
+  fs::permissions(root_ / "a" / "b", fs::perms::owner_all);
+  ASSERT_EQ(loaded.diagnostics.size(), 1U);
+  EXPECT_EQ(loaded.diagnostics[0].message,
+            "cannot read '" + (root_ / "a" / "b").string() + "': Permission denied");
+}
+
 TEST_F(Folder, FilesInWhichNothingIsWrittenAreAnErrorThatNamesThem) {
   write("a.yaml", "# to come\n");
   write("b.yml", "---\n---\n");
