@@ -52,7 +52,7 @@ TEST_F(Folder, WithoutSpecsIsAnError) {
 
 TEST_F(Folder, OneInItThatCannotBeReadIsNamed) {
   write("a/b/c.yaml", set("c"));
-  fs::permissions(root_, fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
+  fs::permissions(root_, fs::perms{0755});
   fs::permissions(root_ / "a" / "b", fs::perms::none);
   const uid_t own = ::geteuid();  // root reads everything
   ASSERT_EQ(::seteuid(own == 0 ? 65534 : own), 0);
