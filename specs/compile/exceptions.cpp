@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "specs/compile/leaf_fields.hpp"
+#include "specs/compile/leaf_keys.hpp"
 #include "specs/fabric/codes.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/language/reporter.hpp"
@@ -32,11 +33,8 @@ std::string text_of(const Literal& literal) {
 std::string why_not_set(Path path) {
   if (schema_row(path.row()).facet == Facet::effect)
     return path.text() + " is an effect: it can be observed, not set";
-  const std::span<const std::string_view> keys = keys_of_port_leaf(path.row());
-  if (keys.empty() || std::find(keys.begin(), keys.end(), path.key(1)) != keys.end()) return {};
-  std::string all;
-  for (const std::string_view key : keys) all += (all.empty() ? "" : ", ") + std::string(key);
-  return path.text() + " is no leaf: " + in_quotes(path.key(1)) + " is not one of " + all;
+  const std::string why = why_no_leaf(path);
+  return why.empty() ? why : path.text() + " is no leaf: " + why;
 }
 
 }  // namespace
@@ -105,10 +103,27 @@ void Exceptions::read_override(ClaimantId who, const Override& said) {
       continue;
     }
     const std::optional<Value> value = overriding(*path, *literal);
-    if (!value) continue;
+    if (!value || !can_be_there(*path, said.names, key.at)) continue;
     const std::string why = "override until " + format(*said.until) + ": " + *said.reason;
     set(overrides_, {*path, *value, c_.origins.add(who, literal.at, why), {}}, said.names, nullptr);
   }
+}
+
+// Whether the devices' kernels can have an interface of the name that the path says; told where one can't.
+bool Exceptions::can_be_there(Path path, const Said<std::string>& names, Position at) {
+  const std::string_view pattern = schema_row(path.row()).pattern;
+  const bool port = pattern.starts_with("interface[*]") || pattern.starts_with("bond[*]");
+  if (!port || is_kernel_name(path.key(0))) return true;
+  const auto expanded = expand_hostlist(*names);
+  const bool there = !expanded || std::none_of(expanded->begin(), expanded->end(), [this](const auto& name) {
+    const DeviceIndex device = c_.topology.find_device(name);
+    return device != kNone && is_linux(c_.catalog.device_sets[c_.topology.devices[device].set]);
+  });
+  if (!there)
+    c_.report(fabric_code::override_path, at,
+              in_quotes(path.key(0)) + " is no name that Linux can give an interface",
+              std::string(kernel_name_rule));
+  return there;
 }
 
 // As the leaf's ordinary field reads it; where none says the leaf, any value of its type.

@@ -41,6 +41,7 @@ class Exceptions {
   void read(const std::vector<ClaimantId>& claimants, const std::vector<Kind>& objects,
             const std::vector<std::vector<DeviceIndex>>& covered);
   void read_override(ClaimantId who, const Override& said);
+  bool can_be_there(Path path, const Said<std::string>& names, Position at);
   std::optional<Value> overriding(Path path, const Literal& literal);
   void read_raw(ClaimantId who, const Raw& said, const std::vector<DeviceIndex>& covered);
   void set(Settings& settings, const Setting& setting, const Said<std::string>& names,

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "specs/compile/leaf_keys.hpp"
+#include "specs/compile/leaf_texts.hpp"
 #include "specs/language/codes.hpp"
 #include "specs/language/json_schema.hpp"
 #include "specs/language/kinds.hpp"
@@ -43,7 +45,7 @@ template <class T>
 Value value_of(const T& value) {
   if constexpr (std::same_as<T, std::string>) {
     return Value::text(value);
-  } else if constexpr (std::same_as<T, SysctlValue>) {
+  } else if constexpr (std::same_as<T, SysctlValue> || LeafText<T>) {
     return Value::text(value.text);
   } else if constexpr (std::integral<T>) {
     return Value::integer(static_cast<std::int64_t>(value));
@@ -95,6 +97,10 @@ std::optional<Value> read_list(const Row& row, const Limits& limits, const Node&
     T value{};
     const std::optional<Value> one = read_one(row, limits, *item, value, reporter);
     if (!one) return std::nullopt;
+    if (std::find(items.begin(), items.end(), one->to_string()) != items.end()) {
+      reporter.error(code::written_twice, span_of(*item), in_quotes(item->text) + " is written twice");
+      return std::nullopt;
+    }
     items.push_back(one->to_string());
   }
   return row.compare == Compare::set ? Value::set(std::move(items)) : Value::list(items);
@@ -147,10 +153,15 @@ struct AsField {
 };
 
 // As a type says it, where no field does. A kernel that counts bytes takes bit rates in steps of 8.
-template <class T_, std::int64_t least, std::int64_t step>
+constexpr Limits no_limits{.least = 0};
+constexpr Limits shaped_rates{
+    .least = 1000, .range = "1Kbps or more", .why = "what Linux's shapers can keep"};
+constexpr Limits function_rates{
+    .least = 8, .range = "8bps or more", .why = "0 is no bound (devlink-rate(8))"};
+template <class T_, const Limits& bounds, std::int64_t step>
 struct AsType {
   using T = T_;
-  static Limits limits() { return {.least = least}; }
+  static Limits limits() { return bounds; }
   static std::optional<Value> read(const Row& row, const Node& node, Reporter& reporter) {
     if (row.type == LeafType::list) return read_list<T>(row, limits(), node, reporter);
     T value{};
@@ -158,6 +169,20 @@ struct AsType {
     if (!out || row.type != LeafType::integer || out->as_integer() % step == 0) return out;
     reporter.error(code::out_of_range, span_of(node), in_quotes(node.text) + " can't be set",
                    "steps of " + std::to_string(step) + std::string(suffix_of(row.unit)));
+    return std::nullopt;
+  }
+};
+
+// One of the numbers that Fabric's ranges may hold.
+struct AsAsn {
+  using T = std::uint32_t;
+  static Limits limits() { return {.least = 1, .most = 4'294'967'294, .why = "RFC 6793, RFC 7300"}; }
+  static std::optional<Value> read(const Row& row, const Node& node, Reporter& reporter) {
+    T value = 0;
+    const std::optional<Value> out = read_one(row, limits(), node, value, reporter);
+    const Result<AsnRange> usable = parse_asn_range(node.text);
+    if (!out || usable) return out;
+    report_quantity(node, usable.error(), reporter);
     return std::nullopt;
   }
 };
@@ -170,9 +195,9 @@ template <auto Member>
 constexpr LeafField leaf(RowId row) {
   return made<AsField<Member>>(row);
 }
-template <class T, std::int64_t least = 0, std::int64_t step = 1>
+template <class T, const Limits& bounds = no_limits, std::int64_t step = 1>
 constexpr LeafField amount(RowId row) {
-  return made<AsType<T, least, step>>(row);
+  return made<AsType<T, bounds, step>>(row);
 }
 
 constexpr LeafField host_leaves[] = {
@@ -196,7 +221,7 @@ constexpr LeafField nic_leaves[] = {
     leaf<&VirtualFunctions::eswitch>(row("interface[*]/eswitch")),
     leaf<&Nic::fec>(row("interface[*]/fec")),
     leaf<&NicRings::rx>(row("interface[*]/ring[*]")),
-    amount<BitRate, 8, 8>(row("interface[*]/virtual-function[*]/max-rate")),
+    amount<BitRate, function_rates, 8>(row("interface[*]/virtual-function[*]/max-rate")),
     leaf<&VirtualFunctions::count>(row("interface[*]/virtual-functions")),
 };
 
@@ -204,12 +229,14 @@ constexpr LeafField port_leaves[] = {
     leaf<&Bond::lacp_rate>(row("bond[*]/lacp-rate")),
     leaf<&Bond::min_links>(row("bond[*]/min-links")),
     leaf<&Bond::mode>(row("bond[*]/mode")),
+    amount<PortName>(row("bond[*]/members")),
     leaf<&Multihoming::segment>(row("bond[*]/segment")),
     leaf<&Multihoming::system_mac>(row("bond[*]/system-mac")),
     leaf<&Port::breakout>(row("interface[*]/breakout")),
     leaf<&Mtu::host>(row("interface[*]/mtu")),
-    amount<BitRate, 1000, 8>(row("interface[*]/rate")),
+    amount<BitRate, shaped_rates, 8>(row("interface[*]/rate")),
     leaf<&Interface::speed>(row("interface[*]/speed")),
+    amount<VlanMember>(row("interface[*]/vlans")),
     leaf<&Fabric::vrf>(row("interface[*]/vrf")),
     amount<IpPrefix>(row("vlan[*]/gateway")),
     leaf<&Vlan::name>(row("vlan[*]/name")),
@@ -222,12 +249,13 @@ constexpr LeafField roce_leaves[] = {
     leaf<&Ecn::kmax>(row("interface[*]/class[*]/ecn-max")),
     leaf<&Ecn::kmin>(row("interface[*]/class[*]/ecn-min")),
     leaf<&Ecn::pmax>(row("interface[*]/class[*]/ecn-probability")),
-    amount<BitRate, 1000, 8>(row("interface[*]/class[*]/max-rate")),
+    amount<BitRate, shaped_rates, 8>(row("interface[*]/class[*]/max-rate")),
     leaf<&TrafficClass::priority>(row("interface[*]/class[*]/priority")),
     leaf<&TrafficClass::bandwidth>(row("interface[*]/class[*]/share")),
     leaf<&TrafficClass::dscp>(row("interface[*]/cnp-dscp")),
     leaf<&RoceProfile::congestion_control>(row("interface[*]/congestion-control")),
     amount<ByteCount>(row("interface[*]/ecn-threshold")),
+    amount<DcbxMode>(row("interface[*]/dcbx")),
     leaf<&TrafficClass::priority>(row("interface[*]/pfc")),
     leaf<&Watchdog::action>(row("interface[*]/pfc-watchdog/action")),
     leaf<&Watchdog::detection_time>(row("interface[*]/pfc-watchdog/detection-time")),
@@ -240,27 +268,16 @@ constexpr LeafField routing_leaves[] = {
     leaf<&Bfd::multiplier>(row("bfd-profile[*]/multiplier")),
     leaf<&Bfd::interval>(row("bfd-profile[*]/receive-interval")),
     leaf<&Bfd::interval>(row("bfd-profile[*]/transmit-interval")),
-    amount<std::uint32_t, 1>(row("bgp/asn")),
+    made<AsAsn>(row("bgp/asn")),
     leaf<&Ecmp::max_paths>(row("bgp/max-paths")),
     leaf<&BgpTimers::hold>(row("bgp/neighbor[*]/hold")),
     leaf<&BgpTimers::keepalive>(row("bgp/neighbor[*]/keepalive")),
-    amount<IpAddress>(row("bgp/router-id")),
+    amount<RemoteAs>(row("bgp/neighbor[*]/remote-as")),
+    amount<RouterId>(row("bgp/router-id")),
     leaf<&LoadBalancing::hash_fields>(row("load-balancing/hash-fields")),
     leaf<&LoadBalancing::mode>(row("load-balancing/mode")),
     leaf<&HashSeeds::leaf>(row("load-balancing/seed")),
-};
-
-struct PortKeys {
-  std::string_view rows;  // the start of their patterns
-  std::span<const std::string_view> keys;
-};
-constexpr std::string_view ways[] = {"rx", "tx"};
-constexpr std::string_view queues[] = {"combined", "rx", "tx"};
-constexpr std::string_view numbers[] = {"0", "1", "2", "3", "4", "5", "6", "7"};  // IEEE 802.1Q
-constexpr PortKeys port_keys[] = {
-    {"interface[*]/buffer[*]", numbers}, {"interface[*]/channels[*]", queues},
-    {"interface[*]/class[*]", numbers},  {"interface[*]/coalescing/", ways},
-    {"interface[*]/ring[*]", ways},
+    amount<NextHop>(row("route[*]")),
 };
 
 // As it was written; items are kept in `store`.
@@ -281,18 +298,18 @@ Node node_of(const Literal& literal, std::deque<Node>& store) {
 
 // "interface[*]/mtu" as a regular expression over paths, whose keys may hold brackets that match.
 std::string pattern_of(RowId id) {
-  std::string words;
-  for (const std::string_view key : keys_of_port_leaf(id))
-    words += (words.empty() ? "(" : "|") + std::string(key);
+  constexpr std::string_view any = R"(([^\[\]]|\[[^\[\]]*\])+)";
   std::string out = "^";
-  bool port = true;
+  std::size_t place = 0;
   for (const char c : schema_row(id).pattern) {
-    if (c == '[' || c == ']')
+    if (c == '[' || c == ']') {
       out += std::string("\\") + c;
-    else if (c != '*')
+    } else if (c != '*') {
       out += c;
-    else
-      out += std::exchange(port, false) || words.empty() ? R"(([^\[\]]|\[[^\[\]]*\])+)" : words + ")";
+    } else {
+      const LeafKey* const rule = leaf_key(id, place++);
+      out += rule == nullptr ? any : rule->pattern;
+    }
   }
   return out + "$";
 }
@@ -302,8 +319,9 @@ nlohmann::json value_schema(RowId id) {
   const LeafField* const field = field_of_leaf(id);
   if (field != nullptr) {
     nlohmann::json value = json_schema_of(field->type(), field->limits());
-    return row.type == LeafType::list ? nlohmann::json{{"type", "array"}, {"items", std::move(value)}}
-                                      : value;
+    return row.type == LeafType::list
+               ? nlohmann::json{{"type", "array"}, {"items", std::move(value)}, {"uniqueItems", true}}
+               : value;
   }
   switch (row.type) {
     case LeafType::present: return {{"const", true}};
@@ -326,12 +344,6 @@ const LeafField* field_of_leaf(RowId id) {
     for (const LeafField& one : table)
       if (one.row == id) return &one;
   return nullptr;
-}
-
-std::span<const std::string_view> keys_of_port_leaf(RowId id) {
-  for (const PortKeys& one : port_keys)
-    if (schema_row(id).pattern.starts_with(one.rows)) return one.keys;
-  return {};
 }
 
 std::optional<Value> read(const LeafField& field, const Literal& literal, Reporter& reporter) {

@@ -8,7 +8,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 
 #include "specs/language/type_table.hpp"
 #include "specs/model/schema.hpp"
@@ -28,9 +27,6 @@ const LeafField* field_of_leaf(RowId row);
 
 // The leaf's value from what was written; none with a diagnostic where the field would not take it.
 std::optional<Value> read(const LeafField& field, const Literal& literal, Reporter& reporter);
-
-// What the key behind a port may be, where it is one of a few: rx or tx of a ring; empty: any.
-std::span<const std::string_view> keys_of_port_leaf(RowId row);
 
 // The JSON Schema of what overrides may set: every leaf that is configuration.
 nlohmann::json leaves_schema();

@@ -103,6 +103,13 @@ bool is_timezone(const std::string& name) {
   }
 }
 
+// The interface is a Linux's, whatever else its switch runs.
+void check_management(const Management& one, Span, Reporter& reporter) {
+  if (one.interface.said)
+    check_kernel_names({*one.interface},
+                       {one.interface.at, static_cast<std::uint32_t>(one.interface->size())}, reporter);
+}
+
 void check_window(const Window& window, Span, Reporter& reporter) {
   if (window.from.said && window.to.said && *window.from == *window.to)
     reporter.error(code::fields_conflict, {window.to.at, 1},
@@ -197,7 +204,8 @@ const Type& struct_type<GitSource>() {
 }
 template <>
 const Type& struct_type<Management>() {
-  static constexpr Type type = object_type<Management>("management", management_fields);
+  static constexpr Type type =
+      object_type<Management>("management", management_fields, checked<Management, check_management>);
   return type;
 }
 template <>

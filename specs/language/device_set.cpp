@@ -2,12 +2,32 @@
 #include "specs/language/device_set.hpp"
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include "specs/language/codes.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/language/kind_rows.hpp"
 
 namespace lockstep {
+
+bool is_kernel_name(std::string_view name) {
+  constexpr std::size_t longest = 15;  // IFNAMSIZ - 1
+  return name.size() <= longest && name.find('/') == name.npos && name != "." && name != "..";
+}
+
+bool is_linux(const DeviceSet& set) {
+  return std::any_of(set.drivers.begin(), set.drivers.end(),
+                     [](const auto& one) { return one.said && *one == DriverName::linux_kernel; });
+}
+
+void check_kernel_names(const std::vector<std::string>& names, Span at, Reporter& reporter) {
+  const auto wrong = std::find_if_not(names.begin(), names.end(), is_kernel_name);
+  if (wrong == names.end()) return;
+  reporter.error(code::bad_name, at, in_quotes(*wrong) + " is no name that Linux can give an interface",
+                 std::string(kernel_name_rule));
+}
+
 namespace {
 
 constexpr Field connect_fields[] = {
@@ -36,7 +56,8 @@ constexpr Field multihoming_fields[] = {
     field<&Multihoming::segment>(
         "segment", "the Ethernet segment's number, the same on every member",
         {.required = true, .least = 1, .most = 16777215, .why = "24 bits (RFC 7432 5, type 3)"}),
-    field<&Multihoming::system_mac>("systemMac", "the LACP system that all members show", {.required = true}),
+    field<&Multihoming::system_mac>("systemMac", "the LACP system that all members show",
+                                    {.required = true, .pattern = "^.[02468ACEace]:"}),
 };
 constexpr Field bond_fields[] = {
     field<&Bond::name>("name", "the bond's name", {.required = true, .form = Form::name}),
@@ -77,6 +98,15 @@ void check_connect(const Connect& connect, Span span, Reporter& reporter) {
   reporter.error(code::missing_field, span, "connect says no way", "write agent, local, redis, ssh or https");
 }
 
+// IEEE 802.1AX 6.2.2: a system is an individual address; the group bit is the lowest of the first octet.
+void check_multihoming(const Multihoming& one, Span, Reporter& reporter) {
+  constexpr std::uint64_t group = std::uint64_t{1} << 40;
+  if (one.system_mac.said && ((one.system_mac->bits & group) != 0 || one.system_mac->bits == 0))
+    reporter.error(code::out_of_range, {one.system_mac.at, 1},
+                   in_quotes(format(*one.system_mac)) + " is not the address of one system",
+                   "an even first octet, such as 44:38:39:ff:00:01");
+}
+
 void check_from(const From& from, Span span, Reporter& reporter) {
   if (from.csv.said != from.netbox.said) return;
   reporter.error(code::fields_conflict, span, "from needs one of csv and netbox");
@@ -92,26 +122,41 @@ void check_interface(const Interface& one, Span, Reporter& reporter) {
       "write one address for each name, in the order of the names");
 }
 
-// What the Linux kernel takes as an interface's name (net/core/dev.c, dev_valid_name), of what a hostlist can
-// say.
-bool is_kernel_name(std::string_view name) {
-  constexpr std::size_t longest = 15;  // IFNAMSIZ - 1
-  return name.size() <= longest && name.find('/') == name.npos && name != "." && name != "..";
-}
+// Names of one kind in a set: each is written once, and one that Linux can give where Linux carries it.
+class Names {
+ public:
+  Names(std::string_view what, bool linux, Reporter& reporter)
+      : what_(what), linux_(linux), reporter_(reporter) {}
+  void add(const Said<std::string>& list) {
+    const auto names = expand_hostlist(*list);
+    if (!list.said || !names) return;
+    const Span at{list.at, static_cast<std::uint32_t>(list->size())};
+    if (linux_) check_kernel_names(*names, at, reporter_);
+    bool told = false;
+    for (const std::string& name : *names) {
+      const auto [first, fresh] = first_.emplace(name, list.at);
+      if (!fresh && !std::exchange(told, true))
+        reporter_.error(code::written_twice, at,
+                        std::string(what_) + " " + in_quotes(name) + " is written twice", "",
+                        {{first->second, "first written here"}});
+    }
+  }
 
-void check_kernel_names(const Said<std::string>& list, Reporter& reporter) {
-  const auto names = expand_hostlist(*list);
-  if (!list.said || !names) return;
-  const auto wrong = std::find_if_not(names->begin(), names->end(), is_kernel_name);
-  if (wrong == names->end()) return;
-  reporter.error(code::bad_name, {list.at, static_cast<std::uint32_t>(list->size())},
-                 in_quotes(*wrong) + " is no name that Linux can give an interface",
-                 "at most 15 characters, without '/' (the set's drivers are linux)");
-}
+ private:
+  std::string_view what_;
+  bool linux_;
+  Reporter& reporter_;
+  std::unordered_map<std::string, Position> first_;
+};
 
-bool is_linux(const DeviceSet& set) {
-  return std::any_of(set.drivers.begin(), set.drivers.end(),
-                     [](const auto& one) { return one.said && *one == DriverName::linux_kernel; });
+void check_names(const DeviceSet& set, Reporter& reporter) {
+  const bool linux = is_linux(set);
+  Names interfaces("interface", linux, reporter);
+  for (const Interface& one : set.interfaces) interfaces.add(one.name);
+  Names ports("port", linux, reporter);
+  for (const Port& one : set.ports) ports.add(one.name);
+  Names bonds("bond", linux, reporter);
+  for (const Bond& one : set.bonds) bonds.add(one.name);
 }
 
 void check_set(const DeviceSet& set, Span span, Reporter& reporter) {
@@ -132,10 +177,7 @@ void check_set(const DeviceSet& set, Span span, Reporter& reporter) {
                      {{seen, "first written here"}});
     seen = driver.at;
   }
-  if (!is_linux(set)) return;
-  for (const Interface& one : set.interfaces) check_kernel_names(one.name, reporter);
-  for (const Port& one : set.ports) check_kernel_names(one.name, reporter);
-  for (const Bond& one : set.bonds) check_kernel_names(one.name, reporter);
+  check_names(set, reporter);
 }
 
 }  // namespace
@@ -196,7 +238,8 @@ const Type& struct_type<Port>() {
 }
 template <>
 const Type& struct_type<Multihoming>() {
-  static constexpr Type type = object_type<Multihoming>("multihoming", multihoming_fields);
+  static constexpr Type type =
+      object_type<Multihoming>("multihoming", multihoming_fields, checked<Multihoming, check_multihoming>);
   return type;
 }
 template <>

@@ -5,6 +5,9 @@
 
 namespace lockstep {
 
+class Reporter;
+struct Span;
+
 enum class DeviceRole : std::uint8_t { host, leaf, spine, superspine };
 constexpr auto words(DeviceRole) {
   return std::to_array<std::string_view>({"host", "leaf", "spine", "superspine"});
@@ -94,6 +97,16 @@ struct DeviceSet : Object {
 bool has_labels(const DeviceSet& set, const Selector& selector);
 // Whether a selector is for the set's device of that name, which is at that place in its names.
 bool selects(const Selector& selector, const DeviceSet& set, std::size_t place, std::string_view device);
+
+// What the Linux kernel takes as an interface's name (net/core/dev.c, dev_valid_name), of what a hostlist can
+// say.
+bool is_kernel_name(std::string_view name);
+inline constexpr std::string_view kernel_name_rule =
+    "at most 15 characters, without '/' (the devices' driver is linux)";
+// Whether Linux carries the set's interfaces.
+bool is_linux(const DeviceSet& set);
+// Tells the first of the names that Linux can't give an interface.
+void check_kernel_names(const std::vector<std::string>& names, Span at, Reporter& reporter);
 
 // Where a device of the set, and its platform, are said.
 Position name_at(const DeviceSet& set, std::size_t place);

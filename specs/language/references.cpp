@@ -229,7 +229,10 @@ class References {
   // Hosts list their interfaces; what a switch has follows from its platform.
   void check_interfaces(const Said<std::string>& list, std::string_view ports, const DeviceSet& set,
                         std::string_view who) {
-    if (set.interfaces.empty()) return;
+    if (set.interfaces.empty()) {
+      if (is_linux(set)) check_kernel_names(devices_.expand(list, ports), span(list), reporter_);
+      return;
+    }
     std::vector<std::string> known;
     for (const Interface& one : set.interfaces)
       if (one.name.said)

@@ -132,6 +132,15 @@ bool is_host_name(std::string_view name) {
   }
 }
 
+bool has_form(std::string_view text, Form form) {
+  switch (form) {
+    case Form::name: return is_object_name(text);
+    case Form::word: return !text.empty() && text.find_first_of(blanks) == text.npos;
+    case Form::sysctl: return is_sysctl(text);
+    default: return true;
+  }
+}
+
 bool check_form(const Node& node, Form form, Reporter& reporter) {
   switch (form) {
     case Form::any:
@@ -141,16 +150,16 @@ bool check_form(const Node& node, Form form, Reporter& reporter) {
     case Form::hosts: return check_hosts(node, reporter);
     case Form::ports: return check_ports(node, reporter);
     case Form::name:
-      return is_object_name(node.text) ||
+      return has_form(node.text, form) ||
              refuse_name(node, "a name",
                          "use letters, digits, '-', '_' and '.', beginning and ending with a letter or digit",
                          reporter);
     case Form::word:
-      return (!node.text.empty() && node.text.find_first_of(blanks) == std::string::npos) ||
-             refuse_name(node, "a name", "write it without blanks", reporter);
+      return has_form(node.text, form) || refuse_name(node, "a name", "write it without blanks", reporter);
     case Form::sysctl:
-      return is_sysctl(node.text) || refuse_name(node, "a sysctl's name",
-                                                 "write dotted names, such as net.ipv4.ip_forward", reporter);
+      return has_form(node.text, form) ||
+             refuse_name(node, "a sysctl's name", "write dotted names, such as net.ipv4.ip_forward",
+                         reporter);
     case Form::sentence: return check_filled(node, "say why, in a few words", reporter);
     case Form::filled: return check_filled(node, "write it, or leave it out", reporter);
     case Form::kernel_parameter: return check_filled(node, "write a parameter, such as iommu=pt", reporter);

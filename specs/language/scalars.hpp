@@ -64,6 +64,8 @@ bool load_string(const Node& node, const Limits& limits, std::string& out, Repor
 bool load_word(const Node& node, std::span<const std::string_view> words, std::size_t& out,
                Reporter& reporter);
 Literal literal_of(const Node& node);
+// Whether a text is of the form name, word or sysctl; of the others: true.
+bool has_form(std::string_view text, Form form);
 bool check_form(const Node& node, Form form, Reporter& reporter);
 bool is_host_name(std::string_view name);
 inline constexpr std::string_view host_name_rule =

@@ -7,9 +7,9 @@
 namespace lockstep {
 namespace {
 
-std::string document(std::string_view kind, std::string_view spec) {
+std::string document(std::string_view kind, std::string_view spec, std::string_view name = "one") {
   return "apiVersion: lockstep.dev/v1alpha1\nkind: " + std::string(kind) +
-         "\nmetadata: {name: one}\nspec: {" + std::string(spec) + "}\n";
+         "\nmetadata: {name: " + std::string(name) + "}\nspec: {" + std::string(spec) + "}\n";
 }
 std::string host(std::string_view more) {
   return document("HostProfile", "selector: {}, " + std::string(more));
@@ -151,6 +151,48 @@ TEST(Values, APoolIsOfAddressesThatInterfacesCanHave) {
       holds(pool("10.64.0.0/16")),
       holds(pool("100.64.0.0/10")),
       holds(pool("fd00:64::/48")),
+  });
+}
+
+TEST(Values, AnInterfaceIsWrittenOnce) {
+  expect({
+      {set("interfaces: [{name: eth0}, {name: eth0}]"), code::written_twice, "interface 'eth0' is written"},
+      {set("interfaces: [{name: 'eth[0-1]'}, {name: eth1}]"), code::written_twice, "interface 'eth1'"},
+      {set("ports: [{name: 'p[1-4]'}, {name: 'p[4-5]'}]"), code::written_twice, "port 'p4' is written"},
+      holds(set("interfaces: [{name: 'eth[0-1]'}, {name: eth2}]")),
+  });
+}
+
+TEST(Values, ALinuxInterfaceHasAKernelsName) {
+  const auto cabled = [](std::string_view port) {
+    return "---\n" + set("interfaces: []") + "---\n" +
+           document("DeviceSet", "names: 'leaf[0-1]', role: leaf, drivers: [linux]", "leaves") + "---\n" +
+           document("Fabric",
+                    "role: backend, topology: rail-only, cabling: [{by: pairs, list: [{from: 'a:e0', "
+                    "to: 'leaf0:" +
+                        std::string(port) + "'}]}]");
+  };
+  expect({
+      {cabled(".."), code::bad_name, "'..' is no name that Linux"},
+      {cabled("s/p1"), code::bad_name, "'s/p1' is no name that Linux"},
+      {cabled("averyveryverylongname"), code::bad_name, "at most 15 characters"},
+      {document("Cluster", "management: {path: out-of-band, interface: averyveryverylongname}"),
+       code::bad_name, "at most 15"},
+      holds(cabled("swp1")),
+      holds(document("Cluster", "management: {path: out-of-band, interface: eth0}")),
+  });
+}
+
+TEST(Values, ASystemsAddressIsOfOne) {
+  const auto shown = [](std::string_view mac) {
+    return set(
+        "interfaces: [{name: e0}], bonds: [{name: b0, members: e0, multihoming: {segment: 1, systemMac: '" +
+        std::string(mac) + "'}}]");
+  };
+  expect({
+      {shown("01:00:5e:00:00:01"), code::out_of_range, "not the address of one system"},
+      {shown("00:00:00:00:00:00"), code::out_of_range, "not the address of one system"},
+      holds(shown("44:38:39:ff:00:01")),
   });
 }
 

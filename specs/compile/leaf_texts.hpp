@@ -1,0 +1,79 @@
+// Texts of leaves that no field of the specs says in the same words: a neighbour's AS, a next hop.
+//
+// Promises: what is taken is what compile writes, or a driver reads back the same. Each is a scalar as those
+// of fields are, with a noun for messages and a pattern for the JSON Schema.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "specs/language/scalars.hpp"
+
+namespace lockstep {
+
+// A port of any system; a Linux kernel's are shorter (DeviceSet).
+inline constexpr std::string_view port_pattern = R"((?![^\]]*\.\.)[^\s\[\]]+)";
+struct PortName {
+  static constexpr std::string_view noun = "a port's name: without blanks, brackets and '..'";
+  static constexpr std::string_view pattern = R"(^(?!.*\.\.)[^\s\[\]]+$)";
+  static bool fits(std::string_view text);
+  std::string text;
+};
+
+struct RemoteAs {
+  static constexpr std::string_view noun = "external, internal or an AS number";
+  static constexpr std::string_view pattern = "^(external|internal|[1-9][0-9]*)$";
+  static bool fits(std::string_view text);
+  std::string text;
+};
+
+struct RouterId {
+  static constexpr std::string_view noun = "an IPv4 address such as 10.255.0.1";
+  static constexpr std::string_view pattern = R"(^(?!0+\.0+\.0+\.0+$)[0-9]+(\.[0-9]+){3}$)";
+  static bool fits(std::string_view text);
+  std::string text;
+};
+
+struct VlanMember {
+  static constexpr std::string_view noun = "a VLAN such as '100 tagged' or '100 untagged'";
+  static constexpr std::string_view pattern = "^[1-9][0-9]{0,3} (tagged|untagged)$";
+  static bool fits(std::string_view text);
+  std::string text;
+};
+
+struct NextHop {
+  static constexpr std::string_view noun = "a next hop such as 'via 10.64.0.1 dev rail0' or 'dev rail0'";
+  static constexpr std::string_view pattern = "^(via [0-9A-Fa-f.:]+ )?dev \\S+$";
+  static bool fits(std::string_view text);
+  std::string text;
+};
+
+// dcb-dcbx(8); drivers read the words back in this order.
+struct DcbxMode {
+  static constexpr std::string_view noun = "a DCBX mode such as 'host ieee'";
+  static constexpr std::string_view pattern =
+      R"(^(?=\S)(host( (?=\S)|$))?(lld-managed( (?=\S)|$))?(cee( (?=\S)|$))?(ieee( (?=\S)|$))?(static)?$)";
+  static bool fits(std::string_view text);
+  std::string text;
+};
+
+template <class T>
+concept LeafText = requires(T value, std::string_view text) {
+  T::noun;
+  T::pattern;
+  { T::fits(text) } -> std::same_as<bool>;
+  value.text = std::string(text);
+};
+
+template <LeafText T>
+struct Quantity<T> {
+  static constexpr std::string_view noun = T::noun;
+  static constexpr std::string_view pattern = T::pattern;
+  static Result<T> parse(std::string_view text) {
+    if (T::fits(text)) return T{std::string(text)};
+    return Error{ErrorKind::invalid_spec, in_quotes(text) + " is not " + std::string(noun)};
+  }
+  static std::uint64_t amount(const T&) { return 0; }
+};
+
+}  // namespace lockstep
