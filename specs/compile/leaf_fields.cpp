@@ -354,8 +354,10 @@ std::optional<Value> read(const LeafField& field, const Literal& literal, Report
 // What overrides may set: every leaf that is configuration, as its field says it.
 nlohmann::json leaves_schema() {
   nlohmann::json patterns = nlohmann::json::object();
-  for (RowId id = 0; id < kSchema.size(); ++id)
-    if (schema_row(id).facet != Facet::effect) patterns[pattern_of(id)] = value_schema(id);
+  for (std::size_t i = 0; i < kSchema.size(); ++i) {
+    const auto id = static_cast<RowId>(i);
+    if (kSchema[i].facet != Facet::effect) patterns[pattern_of(id)] = value_schema(id);
+  }
   return {{"type", "object"}, {"patternProperties", std::move(patterns)}, {"additionalProperties", false}};
 }
 
