@@ -136,7 +136,7 @@ int run_twin_up(const TwinUpOptions& options, const Console& console) {
 int run_twin_status(const Aim& aim, const Console& console) {
   const std::optional<OpenedCluster> cluster = open_twin(aim, console);
   if (!cluster) return kExitError;
-  const Result<TwinReport> report = status(cluster->id);
+  const Result<TwinReport> report = examine(cluster->id);
   if (!report) return console.fail(report.error());
   if (console.is_text())
     console.print(report_text(*cluster, *report, console.out()));

@@ -38,7 +38,7 @@ TwinRecord kept_record(const std::string& id) {
 std::vector<Twin> twins_here() {
   std::vector<Twin> out;
   for (const std::string& id : twin_clusters()) {
-    out.push_back({id, status(id)});
+    out.push_back({id, examine(id)});
     Result<TwinReport>& report = out.back().report;
     if (report && !report->alive) report->record = kept_record(id);
   }

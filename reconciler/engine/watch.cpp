@@ -11,11 +11,12 @@ namespace lockstep {
 
 nlohmann::json to_json(const WatchEvent& event) {
   nlohmann::json out;
-  if (event.about_leaf())
+  if (event.about_leaf()) {
     out = to_json(event.item);
-  else
+  } else {
     out["device"] = event.item.device;
-  if (!event.item.reason.empty()) out["reason"] = event.item.reason;
+    if (!event.item.reason.empty()) out["reason"] = event.item.reason;
+  }
   out["event"] = to_string(event.kind);
   out["microseconds"] = event.since_event.count();
   return out;

@@ -32,7 +32,7 @@ struct TwinReport {
   std::int64_t since_unix_ms = 0;
   TwinRecord record;
   std::vector<DaemonState> daemons;
-  std::vector<std::string> lost_cables;  // wiring.hpp
+  std::vector<std::string> lost_cables;  // as examine() finds them
   std::vector<std::string> left_behind;
 
   // Nothing to complain of: alive, every daemon running, every cable there.

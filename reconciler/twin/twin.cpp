@@ -162,11 +162,7 @@ Result<TwinReport> status(const std::string& cluster) {
   const std::vector<std::string> there = remains_of(cluster);
   if (there.empty())
     return Error{ErrorKind::refused, "there is no twin " + cluster + ": `lockstep twin up` makes it"};
-  if (auto line = ask(cluster, {{"op", "status"}})) {
-    TRY(TwinReport out, report_from_text(*line));
-    out.lost_cables = lost_cables(out.record.layout);
-    return out;
-  }
+  if (auto line = ask(cluster, {{"op", "status"}})) return report_from_text(*line);
   // No answer: dead, or not there yet, or stuck. The lock tells the first from the others.
   TRY(std::optional<Descriptor> lock, claim(cluster));
   if (!lock)
@@ -178,6 +174,12 @@ Result<TwinReport> status(const std::string& cluster) {
   TwinReport out;
   out.cluster = cluster;
   out.left_behind = there;
+  return out;
+}
+
+Result<TwinReport> examine(const std::string& cluster) {
+  TRY(TwinReport out, status(cluster));
+  if (out.alive) out.lost_cables = lost_cables(out.record.layout);
   return out;
 }
 

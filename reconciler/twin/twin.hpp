@@ -60,6 +60,8 @@ Result<TwinHandle> up(const TwinLayout& layout, const TwinOptions& options, cons
                       const std::stop_token& stop);
 // A twin that is not there is `refused`; one whose supervisor has died is a report with alive = false.
 Result<TwinReport> status(const std::string& cluster);
+// The same, with the cables that a twin has lost: every device is entered.
+Result<TwinReport> examine(const std::string& cluster);
 // A supervisor that has not answered within `patience` (busy starting a daemon again, it may take 5 s) is
 // killed.
 Result<TwinGone> down(const std::string& cluster,

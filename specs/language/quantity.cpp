@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "specs/language/reporter.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -43,11 +45,6 @@ constexpr Unit time_units[] = {{"ns", 1},
                                {"h", 3600 * nanoseconds_per_second},
                                {"d", 86400 * nanoseconds_per_second}};
 constexpr Unit ratio_units[] = {{"%", 10'000}};
-
-std::string in_quotes(std::string_view text) {
-  constexpr std::size_t most = 60;
-  return "'" + std::string(text.substr(0, most)) + (text.size() > most ? "..." : "") + "'";
-}
 
 Error wrong(std::string_view text, std::string_view why) {
   return Error{ErrorKind::invalid_spec, in_quotes(text) + " is not " + std::string(why)};

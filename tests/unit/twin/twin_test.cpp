@@ -212,7 +212,7 @@ TEST(Twin, ACableThatLostAnEndIsNamed) {
       std::system(
           ("ip -n " + places(layout.cluster, first.device_a).netns + " link del " + first.port_a).c_str()),
       0);
-  const auto report = status(layout.cluster);
+  const auto report = examine(layout.cluster);
   ASSERT_TRUE(report);
   EXPECT_FALSE(report->sound());
   EXPECT_EQ(report->lost_cables, std::vector<std::string>{"cable " + first.device_a + ":" + first.port_a +
