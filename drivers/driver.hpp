@@ -1,17 +1,19 @@
 // The driver seam: four blocking calls, each tried once. What a device is, and how to change it.
 //
-// Promises asked of every driver (tests/contract holds them): observe never changes the device and says what
-// it could not read; apply does the changes in the order given, those first that would undo others, and
-// answers for each in its place; what is not asked for is left alone; a reply lost after a write is
-// unknown_outcome; nothing is logged (notes travel in observations and receipts). Retry, back-off, order,
-// verification and locking belong to the engine. What is optional is separate (Attached), so that this seam
-// stays at four calls.
+// Promises asked of every driver (tests/contract holds them): each call may wait for a remote device and ends
+// with an error when its Call must end; observe never changes the device and says what it could not read and,
+// of the rows in scope, what the device lacks; apply does the changes in the order given, those first that
+// would undo others, and answers for each in its place; what is not asked for is left alone; a reply lost
+// after a write is unknown_outcome; one transaction at most is armed on a device; nothing is logged (notes
+// travel in observations and receipts). Retry, back-off, order, verification and locking belong to the engine.
+// What is optional is separate (Attached), so that this seam stays at four calls.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,31 +25,28 @@
 
 namespace lockstep {
 
-// A row that the driver knows but this device (or this port: key) can't carry, found out by asking the
-// device.
-struct Incapable {
-  RowId row;
-  std::vector<std::string> keys;  // leading keys; empty: the whole device
-  std::string reason;             // "veth: dcbnl PFC get: Operation not supported"
-  // The device could, and a person has to see to it (a package, a port that is not there): where wanted and
-  // found differ, that is a difference.
-  bool by_hand = false;
-  bool covers(Path path) const { return row == path.row() && has_leading_keys(path, keys); }
-};
-
 struct Traits {
-  std::string driver;                // "linux"
-  std::vector<RowId> reads;          // rows that observe() reports
-  std::vector<RowId> writes;         // rows that apply() takes; a subset of reads
-  std::vector<Incapable> incapable;  // of those, what this device lacks
-  bool atomic = false;               // an apply happens whole or not at all
-  bool undoes_itself = false;        // Guard::undo_after is honoured by the device
-  std::size_t changes_max = 0;       // largest change set of one apply; 0: no limit
+  std::string driver;          // "linux"
+  std::vector<RowId> reads;    // rows that observe() reports
+  std::vector<RowId> writes;   // rows that apply() takes; a subset of reads
+  bool atomic = false;         // an apply happens whole or not at all
+  bool undoes_itself = false;  // Guard::undo_after is honoured by the device
 };
 
-// What to read: these rows; empty means all of traits().reads.
+// What to read. A driver is told of `named` with each observation, as they change while it is attached; what
+// it reads whole needs no names, and what it does not read has none.
 struct Scope {
-  std::vector<RowId> rows;
+  std::vector<RowId> rows;  // empty: all of traits().reads
+  // Leaves to look for by name, of rows of which a device has too many to read them all (kernel parameters,
+  // packages, units); and the ports that are wanted, as interface[NAME].
+  std::vector<Path> named{};
+  // The first keys of those of a row.
+  std::set<std::string> names(RowId row) const {
+    std::set<std::string> out;
+    for (const Path one : named)
+      if (one.row() == row) out.emplace(one.key(0));
+    return out;
+  }
   bool wants(RowId row) const {
     if (rows.empty()) return true;
     for (const RowId one : rows)
@@ -57,10 +56,16 @@ struct Scope {
 };
 
 struct Guard {
-  std::string ticket;       // chosen and journalled by the engine first: a lost reply can still be settled
-  std::string revision;     // refuse (conflict) if the device has moved on; empty: don't check
-  std::uint64_t epoch = 0;  // an older leader than one that was here is denied
-  std::optional<std::chrono::milliseconds> undo_after;  // dead-man: undo unless settled by then
+  std::string ticket;    // this try, chosen and journalled by the engine first: a lost reply can be settled
+  std::string revision;  // refuse (conflict) if the device has moved on; empty: don't check
+  std::uint64_t epoch = 0;                              // an older leader than one that was here is denied
+  std::optional<std::chrono::milliseconds> undo_after;  // arms: the device undoes unless settled by then
+  // What is armed and settled; a second try of one step is of the same transaction. While one is armed, an
+  // apply of any other is a conflict.
+  std::string transaction{};
+  // What an armed device then does, literally and in this order, as the engine planned it. A change whose
+  // `was` does not hold by then is left out: it was not made, or another hand made something else of it.
+  ChangeSet undo{};
 };
 
 struct Receipt {
@@ -78,25 +83,38 @@ enum class Settlement : std::uint8_t { keep, undo, extend };
 class Driver {
  public:
   virtual ~Driver() = default;
-  virtual Traits traits() const = 0;
+  // The same for as long as the driver is attached; asked again only after an error.
+  virtual Result<Traits> traits(const Call& call) = 0;
   // `if_not`: a revision; a driver that can tell cheaply that nothing changed answers with an empty tree and
-  // the same revision. Pass empty to read in any case.
+  // the same revision, and with all else. Pass empty to read in any case. What the device lacks
+  // (Observation::incapable) may be what an earlier observation found, while the device has not booted since
+  // and has the same ports.
   virtual Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) = 0;
   virtual Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) = 0;
-  virtual Result<Done> settle(std::string_view ticket, Settlement settlement, const Call& call) = 0;
+  // Of an armed transaction. A settlement that was done is answered in the same way again, the opposite one
+  // with conflict: what the device has undone by itself can't be kept. `extend`: undo_after anew, from now.
+  virtual Result<Done> settle(std::string_view transaction, Settlement settlement, const Call& call) = 0;
 };
 
-// A pollable descriptor; readable when some device behind it may have changed. Events name devices, never
-// values.
+// Which devices may have changed.
+struct Woken {
+  bool all = false;                  // of those that the watcher stands for: events were lost
+  std::vector<std::string> devices;  // by name; one that nobody knows counts for nothing
+  bool any() const { return all || !devices.empty(); }
+};
+
+// A pollable descriptor; readable when some device behind it may have changed. It may stand for many devices.
+// Events name devices, never values.
 class Watcher {
  public:
   virtual ~Watcher() = default;
   virtual int descriptor() const = 0;
-  // Reads what is there without blocking. True: something changed. An overrun counts as a change.
-  virtual Result<bool> drain() = 0;
+  // Reads what is there without blocking.
+  virtual Result<Woken> drain() = 0;
 };
 
 // The native calls that a change stands for, in the target's own words ("ip link set dev swp1 mtu 9216").
+// Asks the device nothing: what the words depend on is remembered from the last observation.
 class Preview {
  public:
   virtual ~Preview() = default;
@@ -116,7 +134,7 @@ class Remedy {
   };
   virtual ~Remedy() = default;
   // What would cure this effect difference (one that this device's own driver observed or another's); none:
-  // nothing.
+  // nothing. Asks the device nothing, as a Preview.
   virtual std::optional<Offer> offer(const Change& effect) const = 0;
   virtual Result<Done> cure(const Change& effect, const Call& call) = 0;
 };
@@ -127,8 +145,9 @@ struct Attached {
   std::unique_ptr<Driver> driver;
   Preview* preview = nullptr;
   Remedy* remedy = nullptr;
-  // Opens a new watch on the device; null when the driver can't watch.
-  std::function<Result<std::unique_ptr<Watcher>>()> watch;
+  // A watch on the device; null when the driver can't watch. Drivers of several devices may answer with one
+  // watcher, which is then watched once.
+  std::function<Result<std::shared_ptr<Watcher>>()> watch;
 };
 
 }  // namespace lockstep

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/tcp/sockets.hpp"
+#include "specs/files/descriptor.hpp"
 
 namespace lockstep::bench {
 namespace {
@@ -19,8 +19,8 @@ namespace {
 // The unsigned numbers of the first line of a small /proc file.
 std::vector<std::uint64_t> first_line(const char* path) {
   std::array<char, 1024> text{};
-  const Fd fd(open(path, O_RDONLY | O_CLOEXEC));
-  const ssize_t got = fd ? read(fd.get(), text.data(), text.size()) : -1;
+  const Descriptor fd(open(path, O_RDONLY | O_CLOEXEC));
+  const ssize_t got = fd ? read(fd.number(), text.data(), text.size()) : -1;
   std::vector<std::uint64_t> numbers;
   if (got <= 0) return numbers;
   std::string_view line(text.data(), static_cast<std::size_t>(got));
@@ -47,6 +47,12 @@ std::uint64_t now_ns() {
   timespec now{};
   (void)clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+int poll_ms(std::uint64_t until_ns) {
+  const std::uint64_t now = now_ns();
+  if (until_ns <= now) return 0;
+  return static_cast<int>(std::min<std::uint64_t>((until_ns - now) / 1'000'000 + 1, 60'000));
 }
 
 ProcessCpu process_cpu() {

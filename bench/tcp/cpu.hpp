@@ -8,7 +8,8 @@
 
 namespace lockstep::bench {
 
-std::uint64_t now_ns();  // CLOCK_MONOTONIC: one clock for all processes of a machine
+std::uint64_t now_ns();               // CLOCK_MONOTONIC: one clock for all processes of a machine
+int poll_ms(std::uint64_t until_ns);  // for poll(2), until then; a minute at most
 
 // Of this process since its start, in ns: on a CPU (getrusage, which has ticks where schedstat is not to be
 // had), and runnable but waiting for one (/proc/self/schedstat, second field; proc(5)).

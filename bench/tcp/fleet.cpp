@@ -1,7 +1,6 @@
 #include "bench/tcp/fleet.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -21,12 +20,6 @@ constexpr std::uint64_t start_ns = 10 * second;
 constexpr std::uint64_t leave_ns = second / 2;
 constexpr int control_fd = 3;  // in the probe
 
-int poll_ms(std::uint64_t until) {
-  const std::uint64_t now = now_ns();
-  if (until <= now) return 0;
-  return static_cast<int>(std::min<std::uint64_t>((until - now) / 1'000'000 + 1, 60'000));
-}
-
 std::string said(const char* call, int error) {
   return std::string(call) + ": " + std::generic_category().message(error);
 }
@@ -37,11 +30,10 @@ Fleet::Fleet(std::string executable, const std::vector<ProbeEndpoint>& endpoints
     : executable_(std::move(executable)),
       endpoints_(endpoints),
       probes_(endpoints.size()),
-      stop_(std::move(stop)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      stop_(std::move(stop)) {}
 
 Fleet::~Fleet() {
-  for (Probe& probe : probes_) probe.control.reset();  // EOF: all of them leave at the same time
+  for (Probe& probe : probes_) probe.control.close();  // EOF: all of them leave at the same time
   for (Probe& probe : probes_)
     if (probe.pid > 0) (void)reap(probe.pid, leave_ns);
 }
@@ -49,11 +41,11 @@ Fleet::~Fleet() {
 std::string Fleet::spawn(Probe& probe, const std::string& netns) {
   std::array<int, 2> ends{-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return said("socketpair", errno);
-  Fd own(ends[0]);
-  Fd child(ends[1]);
+  Descriptor own(ends[0]);
+  Descriptor child(ends[1]);
   std::vector<std::string> words{"probe", "--control-fd", std::to_string(control_fd)};
   if (!netns.empty()) words.insert(words.end(), {"--netns", netns});
-  const auto pid = spawn_probe(executable_, words, child.get(), control_fd);
+  const auto pid = spawn_probe(executable_, words, child.number(), control_fd);
   if (!pid) return pid.error().text();
   probe = Probe{*pid, std::move(own), false, {}, {}};
   return {};
@@ -89,7 +81,7 @@ void Fleet::ensure(const std::vector<std::size_t>& endpoints, const Started& sta
 
 void Fleet::bury(std::size_t endpoint, const std::string& why, std::vector<Event>& events) {
   Probe& probe = probes_[endpoint];
-  probe.control.reset();
+  probe.control.close();
   const std::string ended = probe.pid > 0 ? reap(probe.pid, leave_ns) : std::string{};
   probe.pid = -1;
   if (probe.trouble.empty()) probe.trouble = "the probe " + (why.empty() ? ended : why + ", " + ended);
@@ -101,14 +93,15 @@ void Fleet::send(std::size_t endpoint, const Json& message) {
   if (!probe.control) return;
   const std::string bytes = framed(message);
   // A socketpair holds 200 KB; orders are under 1 KB, so only a probe that does not run lets it fill.
-  const ssize_t sent = ::send(probe.control.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t sent =
+      ::send(probe.control.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent != static_cast<ssize_t>(bytes.size())) bury(endpoint, "does not take orders", pending_);
 }
 
 void Fleet::read_from(std::size_t endpoint, std::vector<Event>& events) {
   Probe& probe = probes_[endpoint];
   std::array<char, 65536> bytes;  // NOLINT: filled by recv
-  const ssize_t count = recv(probe.control.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  const ssize_t count = recv(probe.control.number(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) return bury(endpoint, {}, events);
   probe.reader.feed(bytes.data(), static_cast<std::size_t>(count));
@@ -124,12 +117,12 @@ std::vector<Fleet::Event> Fleet::wait(std::uint64_t until_ns) {
   std::vector<Event> events = std::move(pending_);
   pending_.clear();
   if (!events.empty() || stopping()) return events;
-  const std::stop_callback wake(stop_, [this] { (void)eventfd_write(wake_.get(), 1); });
-  std::vector<pollfd> waits{{wake_.get(), POLLIN, 0}};
+  const std::stop_callback wake(stop_, [this] { wake_.signal(); });
+  std::vector<pollfd> waits{{wake_.number(), POLLIN, 0}};
   std::vector<std::size_t> owners{0};
   for (std::size_t i = 0; i < probes_.size(); ++i) {
     if (!probes_[i].control) continue;
-    waits.push_back({probes_[i].control.get(), POLLIN, 0});
+    waits.push_back({probes_[i].control.number(), POLLIN, 0});
     owners.push_back(i);
   }
   if (poll(waits.data(), waits.size(), poll_ms(until_ns)) <= 0) return events;

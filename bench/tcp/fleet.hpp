@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "bench/tcp/run.hpp"
-#include "bench/tcp/sockets.hpp"
 #include "bench/tcp/wire.hpp"
+#include "drivers/posix/wake_descriptor.hpp"
 
 namespace lockstep::bench {
 
@@ -46,7 +46,7 @@ class Fleet {
  private:
   struct Probe {
     pid_t pid = -1;
-    Fd control;
+    Descriptor control;
     bool ready = false;
     std::string trouble;
     MessageReader reader;
@@ -60,7 +60,7 @@ class Fleet {
   std::vector<Probe> probes_;
   std::vector<Event> pending_;  // deaths that were noticed while sending
   std::stop_token stop_;
-  Fd wake_;
+  WakeDescriptor wake_;
 };
 
 }  // namespace lockstep::bench

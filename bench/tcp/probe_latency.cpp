@@ -21,13 +21,13 @@ class Echo final : public Task {
   }
 
   void ready(int fd) override {
-    if (fd == listener_.get()) {
+    if (fd == listener_.number()) {
       connection_ = accept_from(fd, peer_);
       if (!connection_) return;
       loop_.forget(fd);
-      listener_.reset();
+      listener_.close();
       wake_at = ~std::uint64_t{0};
-      loop_.watch(connection_.get(), *this, true, false);
+      loop_.watch(connection_.number(), *this, true, false);
       return;
     }
     if (!greeted_) greeted_ = read_hello(fd);
@@ -58,8 +58,8 @@ class Echo final : public Task {
     loop_.watch(fd, *this, pending_.empty(), !pending_.empty());
   }
 
-  Fd listener_;
-  Fd connection_;
+  Descriptor listener_;
+  Descriptor connection_;
   bool greeted_ = false;
   std::string pending_;
 };
@@ -156,7 +156,7 @@ class Ping final : public Task {
     finished = true;
   }
 
-  Fd connection_;
+  Descriptor connection_;
   bool connected_ = false;
   bool reading_ = false;
   std::uint64_t warm_up_;

@@ -49,21 +49,21 @@ std::string Task::hello() const {
   return bytes;
 }
 
-Result<Fd> Task::listen() {
+Result<Descriptor> Task::listen() {
   if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
   forget_path_mtu();
-  TRY(Fd listener, listen_on(own_));
-  loop_.watch(listener.get(), *this, true, false);
+  TRY(Descriptor listener, listen_on(own_));
+  loop_.watch(listener.number(), *this, true, false);
   wake_at = now_ns() + connect_ns_;
-  tell({{"event", "listening"}, {"port", port_of(listener.get())}});
+  tell({{"event", "listening"}, {"port", port_of(listener.number())}});
   return listener;
 }
 
-Result<Fd> Task::dial(const Address& to) {
+Result<Descriptor> Task::dial(const Address& to) {
   if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
   forget_path_mtu();
-  TRY(Fd connection, connect_from(own_, to, congestion_));
-  loop_.watch(connection.get(), *this, false, true);
+  TRY(Descriptor connection, connect_from(own_, to, congestion_));
+  loop_.watch(connection.number(), *this, false, true);
   wake_at = now_ns() + connect_ns_;
   return connection;
 }
@@ -101,7 +101,7 @@ void ProbeLoop::tell(const Json& message) {
   const std::string bytes = framed(message);
   std::size_t sent = 0;
   while (sent < bytes.size()) {
-    const ssize_t got = send(control_.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    const ssize_t got = send(control_.number(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return;  // the controller is gone: the next read sees EOF
     sent += static_cast<std::size_t>(got);
@@ -113,12 +113,12 @@ void ProbeLoop::watch(int fd, Task& task, bool read, bool write) {
   event.events = (read ? EPOLLIN : 0U) | (write ? EPOLLOUT : 0U);
   event.data.fd = fd;
   const bool known = owners_.contains(fd);
-  (void)epoll_ctl(epoll_.get(), known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+  (void)epoll_ctl(epoll_.number(), known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
   owners_[fd] = task.job();
 }
 
 void ProbeLoop::forget(int fd) {
-  if (owners_.erase(fd) != 0) (void)epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  if (owners_.erase(fd) != 0) (void)epoll_ctl(epoll_.number(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
 void ProbeLoop::obey(const Json& order) {
@@ -154,7 +154,7 @@ void ProbeLoop::obey(const Json& order) {
 
 bool ProbeLoop::take_messages() {
   std::array<char, 65536> bytes;  // NOLINT: filled by recv
-  const ssize_t got = recv(control_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  const ssize_t got = recv(control_.number(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (got < 0) return errno == EAGAIN || errno == EINTR;
   if (got == 0) return false;
   reader_.feed(bytes.data(), static_cast<std::size_t>(got));
@@ -200,15 +200,15 @@ int ProbeLoop::wait_ms() const {
 int ProbeLoop::run() {
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.fd = control_.get();
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, control_.get(), &event) != 0) return 1;
+  event.data.fd = control_.number();
+  if (epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, control_.number(), &event) != 0) return 1;
   std::array<epoll_event, 64> events{};
   for (;;) {
-    const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait_ms());
+    const int count = epoll_wait(epoll_.number(), events.data(), static_cast<int>(events.size()), wait_ms());
     if (count < 0 && errno != EINTR) return 1;
     for (int i = 0; i < count; ++i) {
       const int fd = events[static_cast<std::size_t>(i)].data.fd;
-      if (fd != control_.get()) {
+      if (fd != control_.number()) {
         dispatch(fd);
       } else if (!take_messages()) {
         return 0;

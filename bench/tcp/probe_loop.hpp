@@ -38,8 +38,8 @@ class Task {
   // Tells and finishes. `trouble`: path, stall (the path carried bytes, and then none came), wrong, tool.
   void fail(const std::string& text, const char* trouble = "path");
   // Listens at the own address and tells the port.
-  Result<Fd> listen();
-  Result<Fd> dial(const Address& to);
+  Result<Descriptor> listen();
+  Result<Descriptor> dial(const Address& to);
   // A dialled descriptor has an event. True: connected, and the greeting is sent; else not yet, or failed.
   bool finish_connect(int fd);
   bool read_hello(int fd);  // false: not all there yet, or failed
@@ -62,7 +62,7 @@ class Task {
 
 class ProbeLoop {
  public:
-  ProbeLoop(Fd control, Fd epoll) : control_(std::move(control)), epoll_(std::move(epoll)) {}
+  ProbeLoop(Descriptor control, Descriptor epoll) : control_(std::move(control)), epoll_(std::move(epoll)) {}
   int run();  // until the controller closes; 0, or 1 if it spoke nonsense
 
   void tell(const Json& message);
@@ -76,8 +76,8 @@ class ProbeLoop {
   void wake_tasks();
   int wait_ms() const;
 
-  Fd control_;
-  Fd epoll_;
+  Descriptor control_;
+  Descriptor epoll_;
   MessageReader reader_;
   std::map<std::uint64_t, std::unique_ptr<Task>> tasks_;
   std::map<int, std::uint64_t> owners_;  // descriptor -> job

@@ -45,8 +45,8 @@ void close_others(int keep) {
 
 std::string enter(const std::string& netns) {
   if (netns.empty()) return {};
-  const Fd fd(open(netns.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd && setns(fd.get(), CLONE_NEWNET) == 0) return {};
+  const Descriptor fd(open(netns.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd && setns(fd.number(), CLONE_NEWNET) == 0) return {};
   return "cannot enter " + netns + ": " + std::strerror(errno);  // NOLINT(concurrency-mt-unsafe): one thread
 }
 
@@ -63,8 +63,8 @@ int probe_main(int argc, char** argv) {
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   close_others(orders.control);
   const std::string trouble = enter(orders.netns);
-  Fd epoll(epoll_create1(EPOLL_CLOEXEC));
-  ProbeLoop loop(Fd(orders.control), std::move(epoll));
+  Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
+  ProbeLoop loop(Descriptor(orders.control), std::move(epoll));
   if (!trouble.empty()) {
     loop.tell({{"event", "failed"}, {"text", trouble}});
     return 1;

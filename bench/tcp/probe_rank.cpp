@@ -64,12 +64,12 @@ class Rank final : public Task {
   }
 
   void ready(int fd) override {
-    if (fd == listener_.get()) return take_previous();
-    if (fd == next_.get() && !connected_ && !take_connected()) return;
-    if (fd == previous_.get() && !greeted_) greeted_ = read_hello(fd);
+    if (fd == listener_.number()) return take_previous();
+    if (fd == next_.number() && !connected_ && !take_connected()) return;
+    if (fd == previous_.number() && !greeted_) greeted_ = read_hello(fd);
     if (!connected_ || !greeted_ || finished) return;
     if (!joined_) join();
-    if (fd == next_.get())
+    if (fd == next_.number())
       if (const int error = socket_error(fd); error != 0) return lose("the next rank: " + stage_of(error));
     advance();
   }
@@ -109,18 +109,18 @@ class Rank final : public Task {
   }
 
   void take_previous() {
-    previous_ = accept_from(listener_.get(), peer_);
+    previous_ = accept_from(listener_.number(), peer_);
     if (!previous_) return;
-    loop_.forget(listener_.get());
-    listener_.reset();
-    loop_.watch(previous_.get(), *this, true, false);
+    loop_.forget(listener_.number());
+    listener_.close();
+    loop_.watch(previous_.number(), *this, true, false);
   }
 
   bool take_connected() {
-    connected_ = finish_connect(next_.get());
+    connected_ = finish_connect(next_.number());
     if (!connected_) return false;
     moved_at_ = now_ns();
-    loop_.watch(next_.get(), *this, false, false);
+    loop_.watch(next_.number(), *this, false, false);
     return true;
   }
 
@@ -145,9 +145,9 @@ class Rank final : public Task {
       }
     }
     if (finished) return;
-    loop_.watch(next_.get(), *this, false, may_send());
+    loop_.watch(next_.number(), *this, false, may_send());
     // What the previous rank sends ahead waits in the socket: being told of it again and again helps nobody.
-    loop_.watch(previous_.get(), *this, tokens_in_ < 2 || in_ < stream_bytes(), false);
+    loop_.watch(previous_.number(), *this, tokens_in_ < 2 || in_ < stream_bytes(), false);
   }
 
   // --- incoming: token, token, data ---
@@ -164,7 +164,7 @@ class Rank final : public Task {
   bool receive_token() {
     // The first token of the next round may wait for this rank's own readiness, which is now.
     char token = 0;
-    if (!got(recv(previous_.get(), &token, 1, 0))) return false;
+    if (!got(recv(previous_.number(), &token, 1, 0))) return false;
     ++tokens_in_;
     if (token == stop) last_ = true;
     return true;
@@ -172,7 +172,7 @@ class Rank final : public Task {
 
   bool receive_into(char* chunk, std::uint64_t room) {
     const ssize_t count =
-        recv(previous_.get(), chunk + in_ % chunk_, std::min<std::uint64_t>(room, block), 0);
+        recv(previous_.number(), chunk + in_ % chunk_, std::min<std::uint64_t>(room, block), 0);
     if (!got(count)) return false;
     in_ += static_cast<std::uint64_t>(count);
     return true;
@@ -180,7 +180,7 @@ class Rank final : public Task {
 
   bool receive_and_add(std::uint64_t step, std::uint64_t room) {
     const std::uint64_t most = std::min<std::uint64_t>(room, block) - carried_;
-    const ssize_t count = recv(previous_.get(), staging_.data() + carried_, most, 0);
+    const ssize_t count = recv(previous_.number(), staging_.data() + carried_, most, 0);
     if (!got(count)) return false;
     const std::size_t have = carried_ + static_cast<std::size_t>(count);
     const std::size_t whole = have / sizeof(float);
@@ -217,7 +217,7 @@ class Rank final : public Task {
     const std::size_t chunk = (rank_ + 2 * ranks_ - static_cast<std::size_t>(step)) % ranks_;
     const char* from = bytes_of(step == 0 ? input_ : output_, chunk) + out_ % chunk_;
     const std::uint64_t most = std::min({ready, chunk_ - out_ % chunk_, static_cast<std::uint64_t>(block)});
-    const ssize_t count = send(next_.get(), from, most, MSG_NOSIGNAL);
+    const ssize_t count = send(next_.number(), from, most, MSG_NOSIGNAL);
     if (!put(count)) return false;
     out_ += static_cast<std::uint64_t>(count);
     return true;
@@ -227,7 +227,7 @@ class Rank final : public Task {
     if (tokens_sent_ == 1 && rank_ == 0)
       last_ = starts_.size() >= iterations_ || now_ns() > began_at_ + budget_ns_;
     const char token = tokens_sent_ == 1 && last_ ? stop : go;
-    if (!put(send(next_.get(), &token, 1, MSG_NOSIGNAL))) return false;
+    if (!put(send(next_.number(), &token, 1, MSG_NOSIGNAL))) return false;
     ++tokens_sent_;
     if (tokens_sent_ < 2) return true;
     if (last_) {
@@ -298,9 +298,9 @@ class Rank final : public Task {
   bool corrupt_;
   std::uint64_t chunk_ = 0;  // bytes
 
-  Fd listener_;
-  Fd next_;
-  Fd previous_;
+  Descriptor listener_;
+  Descriptor next_;
+  Descriptor previous_;
   bool connected_ = false;
   bool greeted_ = false;
   bool joined_ = false;

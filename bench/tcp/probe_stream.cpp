@@ -38,7 +38,7 @@ class Sink final : public Task {
   }
 
   void ready(int fd) override {
-    if (fd == listener_.get()) return take_connection();
+    if (fd == listener_.number()) return take_connection();
     if (!greeted_) {
       greeted_ = read_hello(fd);
       if (!greeted_) return;
@@ -58,13 +58,13 @@ class Sink final : public Task {
 
  private:
   void take_connection() {
-    connection_ = accept_from(listener_.get(), peer_);
+    connection_ = accept_from(listener_.number(), peer_);
     if (!connection_) return;
-    loop_.forget(listener_.get());
-    listener_.reset();
+    loop_.forget(listener_.number());
+    listener_.close();
     moved_at_ = now_ns();
     wake_at = moved_at_ + stall_ns_;
-    loop_.watch(connection_.get(), *this, true, false);
+    loop_.watch(connection_.number(), *this, true, false);
   }
 
   bool take_block(int fd) {
@@ -115,8 +115,8 @@ class Sink final : public Task {
     return "stalled in mid-stream after " + std::to_string(total_) + " bytes";
   }
 
-  Fd listener_;
-  Fd connection_;
+  Descriptor listener_;
+  Descriptor connection_;
   bool greeted_ = false;
   std::uint64_t warm_up_ns_;
   std::uint64_t window_ns_;
@@ -167,7 +167,7 @@ class Source final : public Task {
   void end() {
     tcp_info info{};
     socklen_t length = sizeof info;
-    (void)getsockopt(connection_.get(), IPPROTO_TCP, TCP_INFO, &info, &length);
+    (void)getsockopt(connection_.number(), IPPROTO_TCP, TCP_INFO, &info, &length);
     tell({{"event", "ended"},
           {"pathMtu", info.tcpi_pmtu},
           {"mss", info.tcpi_snd_mss},
@@ -176,7 +176,7 @@ class Source final : public Task {
     finished = true;
   }
 
-  Fd connection_;
+  Descriptor connection_;
   bool connected_ = false;
   std::uint64_t started_at_ = 0;
   ProcessCpu cpu_;

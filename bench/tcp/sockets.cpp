@@ -22,22 +22,17 @@ void set_flag(int fd, int level, int option) {
   (void)setsockopt(fd, level, option, &on, sizeof on);
 }
 
-Result<Fd> open_socket(const Address& address) {
-  Fd fd(socket(address.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+Result<Descriptor> open_socket(const Address& address) {
+  Descriptor fd(socket(address.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!fd) return failed("socket", errno);
   // Our own messages are small and must not wait for each other; bulk data fills segments anyway.
-  set_flag(fd.get(), IPPROTO_TCP, TCP_NODELAY);
+  set_flag(fd.number(), IPPROTO_TCP, TCP_NODELAY);
   return fd;
 }
 
 const sockaddr* raw(const Address& address) { return reinterpret_cast<const sockaddr*>(&address.bytes); }
 
 }  // namespace
-
-void Fd::reset(int fd) {
-  if (fd_ >= 0) (void)close(fd_);
-  fd_ = fd;
-}
 
 Result<Address> parse_address(const std::string& text, std::uint16_t port) {
   Address address;
@@ -76,10 +71,10 @@ bool same_host(const Address& a, const Address& b) {
   return std::memcmp(&x.sin6_addr, &y.sin6_addr, sizeof x.sin6_addr) == 0;
 }
 
-Result<Fd> listen_on(const Address& address) {
-  TRY(Fd fd, open_socket(address));
-  if (bind(fd.get(), raw(address), address.length) != 0) return failed("bind", errno);
-  if (listen(fd.get(), 8) != 0) return failed("listen", errno);
+Result<Descriptor> listen_on(const Address& address) {
+  TRY(Descriptor fd, open_socket(address));
+  if (bind(fd.number(), raw(address), address.length) != 0) return failed("bind", errno);
+  if (listen(fd.number(), 8) != 0) return failed("listen", errno);
   return fd;
 }
 
@@ -92,31 +87,32 @@ std::uint16_t port_of(int fd) {
   return ntohs(view.sin_port);
 }
 
-Fd accept_from(int listener, const Address& peer) {
+Descriptor accept_from(int listener, const Address& peer) {
   for (;;) {
     Address from;
     from.length = sizeof from.bytes;
-    Fd fd(accept4(listener, reinterpret_cast<sockaddr*>(&from.bytes), &from.length,
-                  SOCK_NONBLOCK | SOCK_CLOEXEC));
+    Descriptor fd(accept4(listener, reinterpret_cast<sockaddr*>(&from.bytes), &from.length,
+                          SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd) {
       if (errno == ECONNABORTED || errno == EINTR) continue;
-      return Fd{};
+      return Descriptor{};
     }
     if (!same_host(from, peer)) continue;
-    set_flag(fd.get(), IPPROTO_TCP, TCP_NODELAY);
+    set_flag(fd.number(), IPPROTO_TCP, TCP_NODELAY);
     return fd;
   }
 }
 
-Result<Fd> connect_from(const Address& source, const Address& peer, const std::string& congestion) {
-  TRY(Fd fd, open_socket(peer));
+Result<Descriptor> connect_from(const Address& source, const Address& peer, const std::string& congestion) {
+  TRY(Descriptor fd, open_socket(peer));
   // The port is chosen at connect, by the whole 4-tuple, so that many connections share the range (ip(7)).
-  set_flag(fd.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT);
-  if (!congestion.empty() && setsockopt(fd.get(), IPPROTO_TCP, TCP_CONGESTION, congestion.data(),
+  set_flag(fd.number(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT);
+  if (!congestion.empty() && setsockopt(fd.number(), IPPROTO_TCP, TCP_CONGESTION, congestion.data(),
                                         static_cast<socklen_t>(congestion.size())) != 0)
     return failed(("congestion control " + congestion).c_str(), errno);
-  if (bind(fd.get(), raw(source), source.length) != 0) return failed("bind", errno);
-  if (connect(fd.get(), raw(peer), peer.length) != 0 && errno != EINPROGRESS) return failed("connect", errno);
+  if (bind(fd.number(), raw(source), source.length) != 0) return failed("bind", errno);
+  if (connect(fd.number(), raw(peer), peer.length) != 0 && errno != EINPROGRESS)
+    return failed("connect", errno);
   return fd;
 }
 
@@ -142,15 +138,15 @@ std::string stage_of(int error) {
 
 void forget_path_mtu() {
   for (const char* path : {"/proc/sys/net/ipv4/route/flush", "/proc/sys/net/ipv6/route/flush"}) {
-    const Fd fd(open(path, O_WRONLY | O_CLOEXEC));
-    if (fd) (void)!write(fd.get(), "1", 1);
+    const Descriptor fd(open(path, O_WRONLY | O_CLOEXEC));
+    if (fd) (void)!write(fd.number(), "1", 1);
   }
 }
 
-void close_hard(Fd& fd) {
+void close_hard(Descriptor& fd) {
   const linger now{1, 0};
-  if (fd) (void)setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
-  fd.reset();
+  if (fd) (void)setsockopt(fd.number(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
+  fd.close();
 }
 
 }  // namespace lockstep::bench

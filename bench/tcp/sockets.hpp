@@ -10,29 +10,11 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
+#include "specs/files/descriptor.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep::bench {
-
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    if (this != &other) reset(std::exchange(other.fd_, -1));
-    return *this;
-  }
-  ~Fd() { reset(); }
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  void reset(int fd = -1);
-
- private:
-  int fd_ = -1;
-};
 
 struct Address {
   sockaddr_storage bytes{};
@@ -41,16 +23,17 @@ struct Address {
 Result<Address> parse_address(const std::string& text, std::uint16_t port);  // IPv4 or IPv6 literal
 bool same_host(const Address& a, const Address& b);
 
-Result<Fd> listen_on(const Address& address);  // port 0: the kernel's
+Result<Descriptor> listen_on(const Address& address);  // port 0: the kernel's
 std::uint16_t port_of(int fd);
-// Nothing yet (no connection waits): an Fd of -1. Connections from other hosts than `peer` are closed.
-Fd accept_from(int listener, const Address& peer);
+// Nothing yet (no connection waits): an Descriptor of -1. Connections from other hosts than `peer` are
+// closed.
+Descriptor accept_from(int listener, const Address& peer);
 // Connected or under way; congestion: empty for the namespace's default.
-Result<Fd> connect_from(const Address& source, const Address& peer, const std::string& congestion);
+Result<Descriptor> connect_from(const Address& source, const Address& peer, const std::string& congestion);
 
 int socket_error(int fd);         // SO_ERROR, cleared by reading
 std::string stage_of(int error);  // ECONNREFUSED: "connect refused"
 void forget_path_mtu();
-void close_hard(Fd& fd);  // RST: what the peer still sends is not waited for
+void close_hard(Descriptor& fd);  // RST: what the peer still sends is not waited for
 
 }  // namespace lockstep::bench

@@ -10,7 +10,7 @@
 #include <csignal>
 #include <system_error>
 
-#include "bench/tcp/sockets.hpp"
+#include "specs/files/descriptor.hpp"
 
 namespace lockstep::bench {
 namespace {
@@ -63,8 +63,8 @@ Result<pid_t> spawn_probe(const std::string& executable, const std::vector<std::
 }
 
 std::string reap(pid_t pid, std::uint64_t grace_ns) {
-  const Fd watch(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  pollfd ended{watch.get(), POLLIN, 0};
+  const Descriptor watch(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  pollfd ended{watch.number(), POLLIN, 0};
   if (!watch || poll(&ended, 1, static_cast<int>(grace_ns / 1'000'000)) <= 0) (void)kill(pid, SIGKILL);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

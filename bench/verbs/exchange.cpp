@@ -9,7 +9,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/wait.hpp"
 
 namespace lockstep::bench::verbs {
 namespace {
@@ -40,18 +40,18 @@ Result<Exchange> Exchange::connect(const std::string& own, const std::string& pe
   auto dialled = connect_from(from, to, {});
   if (!dialled) return wrap("exchange with " + peer, dialled.error());
   Exchange out(*std::move(dialled), peer);
-  if (!wait_for(out.fd_.get(), POLLOUT, call)) return out.wrong("connect timed out");
-  if (const int error = socket_error(out.fd_.get()); error != 0) return out.wrong(stage_of(error));
+  if (!wait_for(out.fd_.number(), POLLOUT, call)) return out.wrong("connect timed out");
+  if (const int error = socket_error(out.fd_.number()); error != 0) return out.wrong(stage_of(error));
   TRY_DONE(out.greet(call));
   return out;
 }
 
-Result<Exchange> Exchange::accept(const Fd& listener, const std::string& peer, const Call& call) {
+Result<Exchange> Exchange::accept(const Descriptor& listener, const std::string& peer, const Call& call) {
   TRY(const Address expected, parse_address(peer, 0));
   for (;;) {
-    if (auto ready = wait_for(listener.get(), POLLIN, call); !ready)
+    if (auto ready = wait_for(listener.number(), POLLIN, call); !ready)
       return Error{ready.error().kind, "nobody connected from " + peer};
-    Fd fd = accept_from(listener.get(), expected);
+    Descriptor fd = accept_from(listener.number(), expected);
     if (!fd) continue;
     Exchange out(std::move(fd), peer);
     TRY_DONE(out.greet(call));
@@ -74,21 +74,21 @@ Result<Done> Exchange::send(std::string_view kind, Json body, const Call& call) 
   const std::string bytes = framed(body);
   for (std::size_t sent = 0; sent < bytes.size();) {
     const ssize_t got =
-        ::send(fd_.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ::send(fd_.number(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (got >= 0) {
       sent += static_cast<std::size_t>(got);
       continue;
     }
     if (errno == EINTR) continue;
     if (errno != EAGAIN) return wrong(stage_of(errno));
-    if (!wait_for(fd_.get(), POLLOUT, call)) return wrong("it does not read");
+    if (!wait_for(fd_.number(), POLLOUT, call)) return wrong("it does not read");
   }
   return Done{};
 }
 
 Result<bool> Exchange::read_some() {
   std::array<char, 4096> bytes{};
-  const ssize_t got = recv(fd_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  const ssize_t got = recv(fd_.number(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (got < 0) return wrong(stage_of(errno));
   if (got == 0) return wrong("closed by the peer: its program ended or died");
@@ -120,7 +120,7 @@ Result<Json> Exchange::receive(std::string_view kind, const Call& call) {
   for (;;) {
     TRY(Json message, take_if_there(kind));
     if (!message.is_null()) return message;
-    if (auto ready = wait_for(fd_.get(), POLLIN, call); !ready)
+    if (auto ready = wait_for(fd_.number(), POLLIN, call); !ready)
       return wrong(ready.error().kind == ErrorKind::cancelled
                        ? "stopped"
                        : "no '" + std::string(kind) + "' came in time");

@@ -26,24 +26,24 @@ class Exchange {
  public:
   static Result<Exchange> connect(const std::string& own, const std::string& peer, std::uint16_t port,
                                   const Call& call);
-  static Result<Exchange> accept(const Fd& listener, const std::string& peer, const Call& call);
+  static Result<Exchange> accept(const Descriptor& listener, const std::string& peer, const Call& call);
 
   Result<Done> send(std::string_view kind, Json body, const Call& call);
   // The next message; one of another kind is an error.
   Result<Json> receive(std::string_view kind, const Call& call);
   // The next message if it is there already; null: none yet.
   Result<Json> take_if_there(std::string_view kind);
-  int descriptor() const { return fd_.get(); }
+  int descriptor() const { return fd_.number(); }
   const std::string& peer() const { return peer_; }
 
  private:
-  Exchange(Fd fd, std::string peer) : fd_(std::move(fd)), peer_(std::move(peer)) {}
+  Exchange(Descriptor fd, std::string peer) : fd_(std::move(fd)), peer_(std::move(peer)) {}
   Result<Done> greet(const Call& call);
   Result<bool> read_some();  // false: nothing there
   Result<Json> taken(std::string_view kind);
   Error wrong(const std::string& what) const;
 
-  Fd fd_;
+  Descriptor fd_;
   std::string peer_;
   MessageReader reader_;
 };

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/wait.hpp"
 
 namespace lockstep::bench::verbs {
 namespace {
@@ -23,9 +23,9 @@ constexpr std::chrono::milliseconds patience{400};
 
 const sockaddr* raw(const Address& address) { return reinterpret_cast<const sockaddr*>(&address.bytes); }
 
-Result<Fd> open_datagram(const std::string& address, const std::string& netdev) {
+Result<Descriptor> open_datagram(const std::string& address, const std::string& netdev) {
   TRY(const Address own, parse_address(address, 0));
-  Fd fd(socket(own.bytes.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Descriptor fd(socket(own.bytes.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const auto failed = [](const char* call) {
     return Error{ErrorKind::refused,
                  "path probe: " + std::string(call) + ": " + std::generic_category().message(errno)};
@@ -35,27 +35,27 @@ Result<Fd> open_datagram(const std::string& address, const std::string& netdev) 
   // Never fragmented, and sent whatever path MTU the kernel believes in (ip(7)).
   static_assert(IP_PMTUDISC_PROBE == IPV6_PMTUDISC_PROBE);
   const int probe = IP_PMTUDISC_PROBE;
-  if (setsockopt(fd.get(), v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &probe,
-                 sizeof probe) != 0)
+  if (setsockopt(fd.number(), v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER,
+                 &probe, sizeof probe) != 0)
     return failed("don't fragment");
-  if (setsockopt(fd.get(), SOL_SOCKET, SO_BINDTODEVICE, netdev.data(),
+  if (setsockopt(fd.number(), SOL_SOCKET, SO_BINDTODEVICE, netdev.data(),
                  static_cast<socklen_t>(netdev.size())) != 0)
     return failed("bind to the interface");
-  if (bind(fd.get(), raw(own), own.length) != 0) return failed("bind");
+  if (bind(fd.number(), raw(own), own.length) != 0) return failed("bind");
   return fd;
 }
 
 // Sends and waits for the same bytes, a few times; the errno of sending is told once.
-bool passes(const Fd& fd, const Address& to, std::span<const char> bytes, const Call& call,
+bool passes(const Descriptor& fd, const Address& to, std::span<const char> bytes, const Call& call,
             std::string& trouble) {
   std::array<char, datagram_most> got{};
   for (int i = 0; i < tries && !call.must_end(std::chrono::steady_clock::now()); ++i) {
-    if (sendto(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL, raw(to), to.length) < 0)
+    if (sendto(fd.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL, raw(to), to.length) < 0)
       trouble = std::generic_category().message(errno);
     Call turn = call;
     turn.deadline = std::min(call.deadline, std::chrono::steady_clock::now() + patience);
-    while (wait_for(fd.get(), POLLIN, turn)) {
-      const ssize_t size = recv(fd.get(), got.data(), got.size(), 0);
+    while (wait_for(fd.number(), POLLIN, turn)) {
+      const ssize_t size = recv(fd.number(), got.data(), got.size(), 0);
       // An error is what ICMP said of an earlier one.
       if (size < 0 && errno != EAGAIN && errno != EINTR) trouble = std::generic_category().message(errno);
       if (size == static_cast<ssize_t>(bytes.size()) && std::equal(bytes.begin(), bytes.end(), got.begin()))
@@ -68,21 +68,21 @@ bool passes(const Fd& fd, const Address& to, std::span<const char> bytes, const 
 }  // namespace
 
 Result<PathEcho> PathEcho::open(const std::string& address, const std::string& netdev) {
-  TRY(Fd fd, open_datagram(address, netdev));
+  TRY(Descriptor fd, open_datagram(address, netdev));
   return PathEcho(std::move(fd));
 }
 
-std::uint16_t PathEcho::port() const { return port_of(fd_.get()); }
+std::uint16_t PathEcho::port() const { return port_of(fd_.number()); }
 
 void PathEcho::answer_all() {
   std::array<char, datagram_most> bytes{};
   for (;;) {
     Address from;
     from.length = sizeof from.bytes;
-    const ssize_t size = recvfrom(fd_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT,
+    const ssize_t size = recvfrom(fd_.number(), bytes.data(), bytes.size(), MSG_DONTWAIT,
                                   reinterpret_cast<sockaddr*>(&from.bytes), &from.length);
     if (size < 0) return;
-    (void)sendto(fd_.get(), bytes.data(), static_cast<std::size_t>(size), MSG_NOSIGNAL, raw(from),
+    (void)sendto(fd_.number(), bytes.data(), static_cast<std::size_t>(size), MSG_NOSIGNAL, raw(from),
                  from.length);
   }
 }
@@ -90,7 +90,7 @@ void PathEcho::answer_all() {
 Result<PathVerdict> probe_path(const std::string& own, const std::string& netdev, const std::string& peer,
                                std::uint16_t port, std::uint32_t bytes, std::uint64_t token,
                                const Call& call) {
-  TRY(const Fd fd, open_datagram(own, netdev));
+  TRY(const Descriptor fd, open_datagram(own, netdev));
   TRY(const Address to, parse_address(peer, port));
   const std::uint32_t headers = to.bytes.ss_family == AF_INET6 ? 48 : 28;  // IP and UDP
   std::vector<char> payload(std::clamp<std::size_t>(bytes - headers, small_bytes, datagram_most));

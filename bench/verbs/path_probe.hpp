@@ -17,12 +17,12 @@ class PathEcho {
  public:
   static Result<PathEcho> open(const std::string& address, const std::string& netdev);
   std::uint16_t port() const;
-  int descriptor() const { return fd_.get(); }
+  int descriptor() const { return fd_.number(); }
   void answer_all();  // what is there
 
  private:
-  explicit PathEcho(Fd fd) : fd_(std::move(fd)) {}
-  Fd fd_;
+  explicit PathEcho(Descriptor fd) : fd_(std::move(fd)) {}
+  Descriptor fd_;
 };
 
 struct PathVerdict {

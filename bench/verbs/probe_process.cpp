@@ -23,12 +23,12 @@ Result<ProbeProcess> ProbeProcess::start(const std::string& executable, const Js
   std::array<int, 2> ends{-1, -1};
   if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0)
     return Error{ErrorKind::refused, "pipe: " + std::generic_category().message(errno)};
-  Fd read_end(ends[0]);
-  const Fd write_end(ends[1]);
+  Descriptor read_end(ends[0]);
+  const Descriptor write_end(ends[1]);
   // The probe writes as other programs do: its own end waits.
-  (void)fcntl(write_end.get(), F_SETFL, 0);
+  (void)fcntl(write_end.number(), F_SETFL, 0);
   TRY(const pid_t pid,
-      spawn_probe(executable, {"verbs-probe", order.dump()}, write_end.get(), STDOUT_FILENO));
+      spawn_probe(executable, {"verbs-probe", order.dump()}, write_end.number(), STDOUT_FILENO));
   return ProbeProcess(pid, std::move(read_end));
 }
 
@@ -46,7 +46,7 @@ std::vector<Json> ProbeProcess::take() {
   std::vector<Json> lines;
   while (out_) {
     std::array<char, 65536> bytes;  // NOLINT: filled by read
-    const ssize_t count = read(out_.get(), bytes.data(), bytes.size());
+    const ssize_t count = read(out_.number(), bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) break;
     if (count <= 0) {
@@ -71,7 +71,7 @@ bool ProbeProcess::split(std::vector<Json>& lines) {
 }
 
 void ProbeProcess::end(const std::string& why) {
-  out_.reset();
+  out_.close();
   ended_ = why + reap(std::exchange(pid_, -1), why.empty() ? leave_ns : 0);
 }
 

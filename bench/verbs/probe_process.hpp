@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "bench/tcp/sockets.hpp"
 #include "bench/tcp/wire.hpp"
+#include "specs/files/descriptor.hpp"
 
 namespace lockstep::bench::verbs {
 
@@ -22,19 +22,19 @@ class ProbeProcess {
   ~ProbeProcess();
 
   int pid() const { return pid_; }
-  int descriptor() const { return out_.get(); }  // -1 once it has ended
+  int descriptor() const { return out_.number(); }  // -1 once it has ended
   // Lines that have come since.
   std::vector<Json> take();
   // How: "was killed by signal 9"; none: it has not.
   const std::optional<std::string>& ended() const { return ended_; }
 
  private:
-  ProbeProcess(int pid, Fd out) : pid_(pid), out_(std::move(out)) {}
+  ProbeProcess(int pid, Descriptor out) : pid_(pid), out_(std::move(out)) {}
   void end(const std::string& why);
   bool split(std::vector<Json>& lines);  // false: not as it should be
 
   int pid_;
-  Fd out_;
+  Descriptor out_;
   std::string pending_;
   std::optional<std::string> ended_;
 };

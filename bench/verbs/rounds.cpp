@@ -1,13 +1,13 @@
 #include "bench/verbs/rounds.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "bench/tcp/cpu.hpp"
 #include "bench/verbs/pair_run.hpp"
+#include "drivers/posix/wake_descriptor.hpp"
 
 namespace lockstep::bench::verbs {
 namespace {
@@ -20,19 +20,10 @@ constexpr std::uint32_t signal_every = 16;  // 1 MiB: a slow path still shows pr
 constexpr std::uint32_t depth = 64;         // 4 MiB in flight: 80 us at 400 Gb/s
 constexpr std::uint64_t warm_up_trips = 50;
 
-int poll_ms(std::uint64_t until) {
-  const std::uint64_t now = now_ns();
-  if (until <= now) return 0;
-  return static_cast<int>(std::min<std::uint64_t>((until - now) / 1'000'000 + 1, 60'000));
-}
-
 class Rounds {
  public:
   Rounds(const RoundsGround& ground, const ProgressSink& progress, std::stop_token stop)
-      : ground_(ground),
-        sink_(progress),
-        stop_(std::move(stop)),
-        wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      : ground_(ground), sink_(progress), stop_(std::move(stop)) {
     at_.rounds = ground.plan.rounds.size();
     for (const auto& round : ground.plan.rounds) at_.total += round.size();
     ground_.started = [this](std::size_t endpoint, int pid) {
@@ -86,8 +77,8 @@ class Rounds {
   }
 
   void wait(const std::vector<std::unique_ptr<PairRun>>& runs) {
-    const std::stop_callback wake(stop_, [this] { (void)eventfd_write(wake_.get(), 1); });
-    std::vector<pollfd> waits{{wake_.get(), POLLIN, 0}};
+    const std::stop_callback wake(stop_, [this] { wake_.signal(); });
+    std::vector<pollfd> waits{{wake_.number(), POLLIN, 0}};
     std::uint64_t until = ~std::uint64_t{0};
     for (const auto& run : runs) {
       if (run->done()) continue;
@@ -100,7 +91,7 @@ class Rounds {
   RoundsGround ground_;
   const ProgressSink& sink_;
   std::stop_token stop_;
-  Fd wake_;
+  WakeDescriptor wake_;
   Progress at_{};
   std::vector<Measurement> made_;
 };

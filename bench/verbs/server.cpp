@@ -7,7 +7,7 @@
 #include "bench/verbs/end.hpp"
 #include "bench/verbs/path_probe.hpp"
 #include "bench/verbs/run.hpp"
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/wait.hpp"
 
 namespace lockstep::bench::verbs {
 namespace {
@@ -43,10 +43,10 @@ class Server {
 
   Result<Done> run(Announce announce, Json& report) {
     TRY(const Address own, parse_address(order_.address, order_.port));
-    TRY(Fd listener, listen_on(own));
-    announce(port_of(listener.get()));
+    TRY(Descriptor listener, listen_on(own));
+    announce(port_of(listener.number()));
     TRY(Exchange exchange, Exchange::accept(listener, order_.peer, call_));
-    listener.reset();
+    listener.close();
     auto done = serve(exchange, report);
     if (!done) (void)exchange.send("failed", {{"text", done.error().text()}}, call_);
     return done;

@@ -74,7 +74,9 @@ class FrrDriver : public Driver, public Preview {
   explicit FrrDriver(FrrTarget target)
       : target_(std::move(target)), remedy_(target_, [this] { return seen(); }) {}
 
-  Traits traits() const override {
+  Result<Traits> traits(const Call& call) override {
+    if (auto ended = call.why_ended(std::chrono::steady_clock::now()))
+      return wrap(target_.device, *std::move(ended));
     Traits traits;
     traits.driver = "frr";
     traits.reads = rows_read();

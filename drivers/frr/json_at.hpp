@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace lockstep::frr {
 
@@ -17,6 +18,8 @@ inline std::string text_at(const nlohmann::json& object, const char* name) {
 inline std::optional<std::int64_t> integer_at(const nlohmann::json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  if (found->is_number_unsigned() && !std::in_range<std::int64_t>(found->get<std::uint64_t>()))
+    return std::nullopt;
   return found->get<std::int64_t>();
 }
 

@@ -1,12 +1,11 @@
 #include "drivers/frr/remedy.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
 
 #include "drivers/frr/json_at.hpp"
 #include "drivers/frr/map.hpp"
 #include "drivers/frr/save.hpp"
+#include "drivers/posix/wait.hpp"
 
 namespace lockstep::frr {
 namespace {
@@ -97,15 +96,6 @@ Result<Knobs> knobs_of(const std::string& run_dir, const Call& call) {
   return knobs;
 }
 
-Result<Done> pause(const Call& call) {
-  const Time now = std::chrono::steady_clock::now();
-  if (call.must_end(now)) return Error{ErrorKind::transient, "the deadline passed"};
-  pollfd wake{call.wake_fd, POLLIN, 0};
-  if (::poll(&wake, call.wake_fd >= 0 ? 1 : 0, static_cast<int>(kLookAgain.count())) > 0)
-    return Error{ErrorKind::cancelled, "asked to stop"};
-  return Done{};
-}
-
 // Asks until `reached` says true.
 template <class Question>
 Result<Done> await(const std::string& what, const Call& call, Question reached) {
@@ -114,7 +104,7 @@ Result<Done> await(const std::string& what, const Call& call, Question reached) 
     TRY(const bool done, reached());
     if (done) return Done{};
     if (std::chrono::steady_clock::now() >= until) return Error{ErrorKind::transient, what};
-    TRY_DONE(pause(call));
+    TRY_DONE(pause(kLookAgain, call));
   }
 }
 

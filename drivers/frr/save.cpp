@@ -14,6 +14,7 @@
 
 #include "drivers/frr/state.hpp"
 #include "drivers/frr/vty.hpp"
+#include "specs/files/replace_file.hpp"
 
 namespace lockstep::frr {
 namespace {
@@ -76,46 +77,12 @@ std::string lines_of_vtysh(std::string_view text) {
   return out;
 }
 
-Result<Done> write_whole(int file, std::string_view text, const std::string& name) {
-  while (!text.empty()) {
-    const ssize_t wrote = ::write(file, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return failed(name);
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  if (::fsync(file) != 0) return failed(name);
-  return Done{};
-}
-
-// Owner and mode of the file that is replaced; of a new one, the folder's owner.
-Result<Done> take_over_owner(int file, const std::string& config_file, const std::string& folder) {
-  struct stat old {};
-  mode_t mode = kNewFileMode;
-  if (::stat(config_file.c_str(), &old) == 0)
-    mode = old.st_mode & 07777;
-  else if (::stat(folder.c_str(), &old) != 0)
-    return failed(folder);
-  if (::fchown(file, old.st_uid, old.st_gid) != 0) return failed("owner of " + config_file);
-  if (::fchmod(file, mode) != 0) return failed("mode of " + config_file);
-  return Done{};
-}
-
 Result<Done> replace(const std::string& config_file, const std::string& text) {
-  const std::size_t slash = config_file.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : config_file.substr(0, slash + 1);
-  std::string temporary = config_file + ".XXXXXX";
-  const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (!file) return failed(temporary);
-  auto done = write_whole(file.number(), text, temporary);
-  if (done) done = take_over_owner(file.number(), config_file, folder);
-  if (done && ::rename(temporary.c_str(), config_file.c_str()) != 0) done = failed(config_file);
-  if (!done) {
-    ::unlink(temporary.c_str());
-    return done;
-  }
-  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory || ::fsync(directory.number()) != 0) return failed(folder);
-  return Done{};
+  const Replacement how{.mode = kNewFileMode, .owner = Replacement::Owner::folder};
+  auto done = replace_file(config_file, text, how);
+  // A full disk may be emptied, and saving again does no harm.
+  if (!done && done.error().kind == ErrorKind::refused) done.error().kind = ErrorKind::transient;
+  return done;
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 // save_running: writes what the daemons run to the integrated frr.conf, so that an FRR restart comes back as
 // it is now.
 //
-// Promises: the file is the old one or the new one, never part of either (temporary file, fsync, rename);
-// owner and mode stay; lines that belong to vtysh itself (`service integrated-vtysh-config`, `username`)
-// stay. Refuses to write when a daemon whose socket is there does not answer: its lines would be lost.
+// Promises: the file is the old one or the new one, never part of either, and keeps its owner and its mode
+// (specs/files/replace_file.hpp); lines that belong to vtysh itself (`service integrated-vtysh-config`,
+// `username`) stay. Refuses to write when a daemon whose socket is there does not answer: its lines would be
+// lost.
 #pragma once
 
 #include <string>

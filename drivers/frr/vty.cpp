@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/wait.hpp"
 
 namespace lockstep::frr {
 namespace {

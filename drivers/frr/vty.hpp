@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-#include "drivers/linux/descriptor.hpp"
 #include "drivers/runtime/call.hpp"
+#include "specs/files/descriptor.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep::frr {

@@ -4,8 +4,6 @@
 // got no answer is no entry.
 #pragma once
 
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -16,13 +14,11 @@
 namespace lockstep {
 
 // In the calling thread's network namespace.
-std::vector<Incapable> probe_capabilities(bool software_rate, const std::set<std::string>& sysctls,
-                                          const Call& call);
+std::vector<Incapable> probe_capabilities(bool software_rate, const Call& call);
 
-// Of each port that specs want something of and that is not among `ports`: its own leaves of these rows, and
-// what else can't be without it.
-std::vector<Incapable> absent_ports(const std::map<std::string, std::vector<Path>>& wanted,
-                                    const std::vector<Link>& ports, const std::vector<RowId>& rows);
+// Of each port that is wanted and that is not among `ports`: its leaves of these rows.
+std::vector<Incapable> absent_ports(const Scope& scope, const std::vector<Link>& ports,
+                                    const std::vector<RowId>& rows);
 
 // Why the carrier of a port's traffic classes has no way to give a row of them; empty: it has, or the row is
 // another.

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "drivers/linux/host_state.hpp"
-#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/kernel_address.hpp"
 #include "drivers/linux/lldp.hpp"
+#include "drivers/posix/in_namespace.hpp"
 
 namespace lockstep {
 namespace {

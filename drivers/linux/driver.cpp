@@ -8,13 +8,14 @@
 
 #include "drivers/linux/apply_order.hpp"
 #include "drivers/linux/capabilities.hpp"
-#include "drivers/linux/in_namespace.hpp"
+#include "drivers/linux/known_lacks.hpp"
 #include "drivers/linux/lldp.hpp"
 #include "drivers/linux/lldp_remedy.hpp"
 #include "drivers/linux/map.hpp"
 #include "drivers/linux/part.hpp"
 #include "drivers/linux/queueing/carrier.hpp"
 #include "drivers/linux/watch.hpp"
+#include "drivers/posix/in_namespace.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -62,11 +63,6 @@ std::string why_not_sysctl(const LinuxTarget& target, std::string_view name) {
   return "host-wide kernel parameter: a network namespace has none of its own";
 }
 
-// A choice: walking links and PCI takes milliseconds, and NVML wakes GPUs that nobody holds open, seconds
-// each (docs.nvidia.com/deploy/driver-persistence). What is not told by then counts as carried: observe()
-// tells.
-constexpr std::chrono::seconds kProbe{5};
-
 using PartOfRow = std::map<RowId, LinuxPart*>;
 
 LinuxPart* part_of(const PartOfRow& parts, const Change& change) {
@@ -78,6 +74,20 @@ LinuxPart* part_of(const PartOfRow& parts, const Change& change) {
 void add_rows(std::vector<RowId>& to, const std::vector<RowId>& rows) {
   for (const RowId one : rows)
     if (std::find(to.begin(), to.end(), one) == to.end()) to.push_back(one);
+}
+
+Traits traits_of(const LinuxTarget& target, const LinuxParts& parts) {
+  Traits out;
+  out.driver = "linux";
+  out.reads = linux_map::rows_read();
+  out.writes = linux_map::rows_written();
+  for (const auto& part : parts) {
+    add_rows(out.reads, part->reads());
+    add_rows(out.writes, part->writes());
+  }
+  if (!target.lldpd_socket.empty())
+    out.reads.insert(out.reads.end(), {linux_map::kPeer, linux_map::kLldpAgent});
+  return out;
 }
 
 // The remedies of all that the driver is made of.
@@ -104,16 +114,18 @@ class Remedies : public Remedy {
 class LinuxDriver : public Driver, public Preview {
  public:
   explicit LinuxDriver(LinuxTarget target)
-      : target_(std::move(target)), parts_(linux_parts(target_)), lldp_remedy_(target_.restart_lldpd) {
+      : target_(std::move(target)),
+        parts_(linux_parts(target_)),
+        traits_(traits_of(target_, parts_)),
+        lacks_(target_, parts_, traits_.reads),
+        lldp_remedy_(target_.restart_lldpd) {
     remedies_.add(&lldp_remedy_);
     for (const auto& part : parts_) remedies_.add(part->remedy());
-    for (const Path one : target_.named)
-      if (one.row() == linux_map::kSysctl) sysctls_.emplace(one.key(0));
     for (const auto& part : parts_)
       for (const RowId row : part->reads()) part_of_.emplace(row, part.get());
   }
 
-  Traits traits() const override;
+  Result<Traits> traits(const Call& call) override;
   Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override;
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override;
   Result<Done> settle(std::string_view ticket, Settlement settlement, const Call& call) override;
@@ -125,70 +137,40 @@ class LinuxDriver : public Driver, public Preview {
   Result<Done> admit(const Guard& guard, const Call& call);
   void drop_foreign_schedulers(HostState& state, const Scope& scope, std::vector<Unread>& unread,
                                const Call& call) const;
-  void probe_parts(Traits& out, const std::vector<Link>& ports, const Call& call) const;
-  std::set<std::string> sysctls() const;
+  std::vector<Incapable> lacks_of(const Scope& scope, const Observation& seen, const HostState& state,
+                                  const Call& call);
 
   const LinuxTarget target_;
-  const std::vector<std::unique_ptr<LinuxPart>> parts_;
+  const LinuxParts parts_;
+  const Traits traits_;
+  KnownLacks lacks_;
   PartOfRow part_of_;
   LldpRemedy lldp_remedy_;
   Remedies remedies_;
   std::atomic<std::uint64_t> epoch_{0};
-  mutable std::mutex mutex_;                           // guards what follows
-  mutable std::set<std::string, std::less<>> mqprio_;  // ports, as last asked
-  std::set<std::string> sysctls_;                      // grows by those that were applied
+  std::mutex mutex_;         // guards what follows
+  std::vector<Path> named_;  // what the last revision was told with
 };
 
-void LinuxDriver::probe_parts(Traits& out, const std::vector<Link>& ports, const Call& call) const {
-  for (const auto& part : parts_)
-    for (Incapable& lacks : part->incapable(ports, call)) out.incapable.push_back(std::move(lacks));
-  if (target_.software_rate) return;
-  const MqprioPorts carried = mqprio_ports(ports, target_.root, call);
-  const std::lock_guard lock(mutex_);
-  mqprio_.clear();
-  for (const Link& port : ports) {
-    const auto found = carried.find(port.index);
-    if (found == carried.end()) continue;
-    std::erase_if(out.incapable, [&](const Incapable& one) {
-      return linux_map::is_class_row(one.row) && one.keys == std::vector{port.name};
-    });
-    if (!found->second) continue;  // observe() and apply() tell
-    mqprio_.insert(port.name);
-    const auto lacks = not_given(Carrier::mqprio, {port.name});
-    out.incapable.insert(out.incapable.end(), lacks.begin(), lacks.end());
-  }
+Result<Traits> LinuxDriver::traits(const Call& call) {
+  if (auto ended = call.why_ended(std::chrono::steady_clock::now()))
+    return wrap(target_.device, *std::move(ended));
+  return traits_;
 }
 
-Traits LinuxDriver::traits() const {
-  Traits out;
-  out.driver = "linux";
-  out.reads = linux_map::rows_read();
-  out.writes = linux_map::rows_written();
-  for (const auto& part : parts_) {
-    add_rows(out.reads, part->reads());
-    add_rows(out.writes, part->writes());
-  }
-  if (!target_.lldpd_socket.empty())
-    out.reads.insert(out.reads.end(), {linux_map::kPeer, linux_map::kLldpAgent});
-  const std::set<std::string> named = sysctls();
-  Call call;
-  call.deadline = std::chrono::steady_clock::now() + kProbe;
-  auto entered = in_namespace(target_.netns_path, [&] {
-    out.incapable = probe_capabilities(target_.software_rate, named, call);
-    auto socket = netlink::Socket::open(NETLINK_ROUTE);
-    const auto ports = socket ? read_links(*socket, call) : Result<std::vector<Link>>(socket.error());
-    if (!ports) return;  // observe() tells
-    probe_parts(out, *ports, call);
-    std::vector<Incapable> absent = absent_ports(target_.ports, *ports, out.reads);
-    out.incapable.insert(out.incapable.begin(), absent.begin(), absent.end());
-  });
-  for (const std::string& name : named)
+// Ports first: what is of the kernel's is said of one that is not there all the same.
+std::vector<Incapable> LinuxDriver::lacks_of(const Scope& scope, const Observation& seen,
+                                             const HostState& state, const Call& call) {
+  std::vector<Incapable> out = absent_ports(scope, state.network.links, traits_.reads);
+  for (Incapable& one : lacks_.of(scope, seen.boot_id, state.network.links, call))
+    out.push_back(std::move(one));
+  if (!scope.wants(linux_map::kSysctl)) return out;
+  for (const std::string& name : scope.names(linux_map::kSysctl)) {
+    const auto read = state.sysctls.find(name);
+    if (read != state.sysctls.end() && !read->second && read->second.error().kind == ErrorKind::unsupported)
+      out.push_back({linux_map::kSysctl, {name}, read->second.error().what});
     if (std::string why = why_not_sysctl(target_, name); !why.empty())
-      out.incapable.push_back({linux_map::kSysctl, {name}, std::move(why)});
-  (void)entered;  // a device that is not there now is told by observe()
-  for (const Incapable& one : out.incapable) {
-    add_rows(out.reads, {one.row});
-    if (schema_row(one.row).facet != Facet::effect) add_rows(out.writes, {one.row});
+      out.push_back({linux_map::kSysctl, {name}, std::move(why)});
   }
   return out;
 }
@@ -207,14 +189,13 @@ void LinuxDriver::drop_foreign_schedulers(HostState& state, const Scope& scope, 
   }
 }
 
-std::set<std::string> LinuxDriver::sysctls() const {
-  const std::lock_guard lock(mutex_);
-  return sysctls_;
-}
-
 Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if_not, const Call& call) {
   if (call.stop.stop_requested()) return Error{ErrorKind::cancelled, target_.device + ": asked to stop"};
-  const std::set<std::string> named = sysctls();
+  {
+    const std::lock_guard lock(mutex_);
+    named_ = scope.named;
+  }
+  const std::set<std::string> named = scope.names(linux_map::kSysctl);
   SysctlNames names;
   if (scope.wants(linux_map::kSysctl))
     names = [&](const NetworkState& network) { return linux_map::sysctl_names(network, named); };
@@ -229,6 +210,7 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
     if (!*state) return;
     if (!target_.software_rate) drop_foreign_schedulers(**state, scope, out.unread, call);
     for (const auto& part : parts_) part->read(scope, (*state)->network.links, tree, out.unread, call);
+    out.incapable = lacks_of(scope, out, **state, call);
   }));
   if (!*state) return wrap(target_.device, state->error());
   linux_map::leaves(**state, scope, named, tree, out.unread);
@@ -253,7 +235,12 @@ Result<Done> LinuxDriver::admit(const Guard& guard, const Call& call) {
   if (guard.undo_after)
     return Error{ErrorKind::unsupported, target_.device + ": the kernel can't undo by itself"};
   if (guard.revision.empty()) return Done{};
-  TRY(const Observation now, observe(Scope{}, {}, call));
+  Scope scope;
+  {
+    const std::lock_guard lock(mutex_);
+    scope.named = named_;
+  }
+  TRY(const Observation now, observe(scope, {}, call));
   if (config_half(now.revision) != config_half(guard.revision))
     return Error{ErrorKind::conflict, target_.device + " has changed since it was read"};
   return Done{};
@@ -431,11 +418,6 @@ class Application {
 
 Result<Receipt> LinuxDriver::apply(const ChangeSet& changes, const Guard& guard, const Call& call) {
   TRY_DONE(admit(guard, call));
-  {
-    const std::lock_guard lock(mutex_);
-    for (const Change& one : changes)
-      if (auto name = linux_map::sysctl_of(one)) sysctls_.insert(*std::move(name));
-  }
   const std::vector<std::size_t> order = apply_order(changes);
   ChangeSet ordered;
   for (const std::size_t at : order) ordered.push_back(changes[at]);
@@ -445,13 +427,11 @@ Result<Receipt> LinuxDriver::apply(const ChangeSet& changes, const Guard& guard,
 }
 
 std::vector<std::string> LinuxDriver::native(const ChangeSet& changes) const {
-  Call call;
-  call.deadline = std::chrono::steady_clock::now() + kProbe;
-  const auto carrier = target_.software_rate ? software_carrier(call) : Result<Carrier>(Carrier::mqprio);
-  const std::lock_guard lock(mutex_);
+  const auto carrier = target_.software_rate ? lacks_.software_carrier() : Result<Carrier>(Carrier::mqprio);
   std::vector<std::string> out;
   for (const Change& one : changes) {
-    const bool by_mqprio = linux_map::is_class_row(one.path.row()) && mqprio_.contains(one.path.key(0));
+    const bool by_mqprio =
+        linux_map::is_class_row(one.path.row()) && lacks_.is_carried_by_mqprio(one.path.key(0));
     const LinuxPart* const part = part_of(part_of_, one);
     if (part != nullptr && !by_mqprio)
       out.push_back(part->native(one));
@@ -476,7 +456,8 @@ Attached make_linux_driver(LinuxTarget target) {
   Attached out;
   out.preview = driver.get();
   out.remedy = driver->remedy();
-  out.watch = [netns = driver->target().netns_path] { return watch_namespace(netns); };
+  const LinuxTarget& at = driver->target();
+  out.watch = [netns = at.netns_path, device = at.device] { return watch_namespace(netns, device); };
   out.driver = std::move(driver);
   return out;
 }

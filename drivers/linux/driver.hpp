@@ -10,9 +10,7 @@
 
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "drivers/driver.hpp"
 
@@ -24,11 +22,6 @@ struct LinuxTarget {
   // The ports' speeds are made by software (veth), and so are their classes and ECN marks. False: the ports
   // have speeds of their own. What carries their classes, queueing/carrier.hpp says.
   bool software_rate = true;
-  // Leaves to look for by name, those that the intent wants: of kernel parameters, packages, services,
-  // offloads there are too many to read them all.
-  std::vector<Path> named;
-  // Those that the intent wants something of, and its other leaves that can't be without them.
-  std::map<std::string, std::vector<Path>> ports{};
   // Where /sys, /proc and /etc are found: another folder is a recorded machine, for tests.
   std::filesystem::path root = "/";
   // NVIDIA's management library, as dlopen(3) looks for it; tests name a stub.

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "drivers/linux/descriptor.hpp"
+#include "specs/files/descriptor.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep {

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "drivers/linux/descriptor.hpp"
 #include "drivers/linux/netlink.hpp"
 #include "drivers/runtime/call.hpp"
+#include "specs/files/descriptor.hpp"
 
 namespace lockstep {
 

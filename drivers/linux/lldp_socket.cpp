@@ -9,7 +9,7 @@
 
 #include "drivers/linux/kernel_state.hpp"
 #include "drivers/linux/lldp.hpp"
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/wait.hpp"
 
 namespace lockstep {
 namespace {

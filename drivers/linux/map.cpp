@@ -47,21 +47,20 @@ bool any_wanted(const Scope& scope, std::span<const RowId> rows) {
   return std::any_of(rows.begin(), rows.end(), [&](RowId one) { return scope.wants(one); });
 }
 
-Value integer(std::uint64_t number) { return Value::integer(static_cast<std::int64_t>(number)); }
-
 void port_leaves(const Link& link, const HostState& state, const Scope& scope, TreeBuilder& tree) {
   if (scope.wants(kPort)) tree.add(Path(kPort, {link.name}), Value::present());
   if (scope.wants(kAdmin)) tree.add(Path(kAdmin, {link.name}), Value::boolean(link.admin_up));
-  if (scope.wants(kMtu)) tree.add(Path(kMtu, {link.name}), integer(link.mtu));
+  if (scope.wants(kMtu)) tree.add(Path(kMtu, {link.name}), Value::integer(link.mtu));
   if (scope.wants(kCarrier)) tree.add(Path(kCarrier, {link.name}), Value::boolean(link.carrier));
   const auto ecn = state.ecn_thresholds.find(link.index);
   if (scope.wants(kEcnThreshold) && ecn != state.ecn_thresholds.end())
-    tree.add(Path(kEcnThreshold, {link.name}), integer(ecn->second));
+    tree.add(Path(kEcnThreshold, {link.name}), Value::integer(ecn->second));
 }
 
 void scheduler_leaves(const Link& link, const PortScheduler& scheduler, const Scope& scope,
                       TreeBuilder& tree) {
-  if (scope.wants(kRate) && scheduler.rate) tree.add(Path(kRate, {link.name}), integer(*scheduler.rate));
+  if (scope.wants(kRate) && scheduler.rate)
+    tree.add(Path(kRate, {link.name}), Value::integer(*scheduler.rate));
   for (const auto& [number, one] : scheduler.classes) {
     const std::string key = std::to_string(number);
     if (scope.wants(kClass)) tree.add(Path(kClass, {link.name, key}), Value::present());
@@ -73,7 +72,7 @@ void scheduler_leaves(const Link& link, const PortScheduler& scheduler, const Sc
         {kClassMaxRate, one.max_rate},
         {kClassShare, one.share}};
     for (const auto& [leaf, value] : numbers)
-      if (scope.wants(leaf) && value) tree.add(Path(leaf, {link.name, key}), integer(*value));
+      if (scope.wants(leaf) && value) tree.add(Path(leaf, {link.name, key}), Value::integer(*value));
     for (const auto& [leaf, set] :
          {std::pair(kClassDscp, one.dscp), std::pair(kClassPriority, one.priority)}) {
       if (!scope.wants(leaf) || set.empty()) continue;
@@ -135,8 +134,7 @@ void fib_leaves(const NetworkState& network, const Scope& scope, TreeBuilder& tr
   }
   for (auto& [prefix, one] : best) {
     const std::string key = prefix.text();
-    if (scope.wants(kFibPaths))
-      tree.add(Path(kFibPaths, {key}), Value::integer(static_cast<std::int64_t>(one.ports.size())));
+    if (scope.wants(kFibPaths)) tree.add(Path(kFibPaths, {key}), Value::integer(one.ports.size()));
     if (scope.wants(kFib)) tree.add(Path(kFib, {key}), Value::set(std::move(one.ports)));
   }
 }
@@ -164,7 +162,7 @@ void sysctl_leaves(const HostState& state, const std::set<std::string>& named, T
     if (value)
       tree.add(Path(kSysctl, {name}), Value::text(*value));
     else if (named.contains(name) &&
-             value.error().kind != ErrorKind::unsupported)  // which is a lack: traits()
+             value.error().kind != ErrorKind::unsupported)  // which is a lack: observe()
       unread.push_back(Unread{kSysctl, {name}, value.error()});
   }
 }

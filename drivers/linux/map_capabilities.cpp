@@ -1,12 +1,12 @@
 #include <linux/rtnetlink.h>
 
 #include <algorithm>
+#include <set>
 
 #include "drivers/linux/capabilities.hpp"
 #include "drivers/linux/ecn_marker.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "drivers/linux/queueing/carrier.hpp"
-#include "drivers/linux/sysctl.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -15,6 +15,7 @@ namespace {
 // Rows behind one question to the kernel.
 constexpr RowId kEcnRows[] = {row("interface[*]/class[*]/ecn-max"), row("interface[*]/class[*]/ecn-min"),
                               row("interface[*]/class[*]/ecn-probability")};
+constexpr RowId kPort = row("interface[*]");
 constexpr RowId kRate = row("interface[*]/rate");
 constexpr RowId kEcnThreshold = row("interface[*]/ecn-threshold");
 constexpr RowId kPriority = row("interface[*]/class[*]/priority");
@@ -22,7 +23,6 @@ constexpr RowId kPriority = row("interface[*]/class[*]/priority");
 constexpr RowId kServiceRows[] = {row("interface[*]/class[*]/max-rate"), row("interface[*]/class[*]/share"),
                                   row("interface[*]/class[*]/strict")};
 constexpr RowId kGivenInPart[] = {kPriority, kServiceRows[0], kServiceRows[1], kServiceRows[2]};
-constexpr bool is_of_port(RowId row) { return schema_row(row).pattern.starts_with("interface[*]"); }
 constexpr std::string_view kOwnSpeed =
     "this machine's ports have a speed of their own; none is made by software here";
 constexpr std::string_view kOwnQueues =
@@ -39,20 +39,19 @@ const std::string& marker_reason() {
 
 }  // namespace
 
-std::vector<Incapable> absent_ports(const std::map<std::string, std::vector<Path>>& wanted,
-                                    const std::vector<Link>& ports, const std::vector<RowId>& rows) {
-  std::map<std::string, std::vector<Path>> absent = wanted;
+std::vector<Incapable> absent_ports(const Scope& scope, const std::vector<Link>& ports,
+                                    const std::vector<RowId>& rows) {
+  std::set<std::string> absent = scope.names(kPort);
   std::string there;
   for (const Link& port : ports) {
     absent.erase(port.name);
     there += (there.empty() ? "" : ", ") + port.name;
   }
   std::vector<Incapable> out;
-  for (const auto& [name, others] : absent) {
+  for (const std::string& name : absent) {
     const std::string why = "no interface is called " + name + " here (there are " + there + ")";
     for (const RowId row : rows)
-      if (is_of_port(row)) out.push_back({row, {name}, why, true});
-    for (const Path path : others) out.push_back({path.row(), {std::string(path.key(0))}, why, true});
+      if (schema_row(row).is_of_port() && scope.wants(row)) out.push_back({row, {name}, why, true});
   }
   return out;
 }
@@ -82,8 +81,7 @@ Result<std::string> why_no_marking(RowId row, bool software_rate, const Call& ca
   return no_red.empty() ? std::string("RED marks here, each class by its own thresholds") : marker_reason();
 }
 
-std::vector<Incapable> probe_capabilities(bool software_rate, const std::set<std::string>& sysctls,
-                                          const Call& call) {
+std::vector<Incapable> probe_capabilities(bool software_rate, const Call& call) {
   std::vector<Incapable> out;
   if (!software_rate)
     out.push_back({kRate, {}, std::string(kOwnSpeed)});
@@ -92,11 +90,6 @@ std::vector<Incapable> probe_capabilities(bool software_rate, const std::set<std
   for (const RowId one : {kEcnRows[0], kEcnRows[1], kEcnRows[2], kEcnThreshold})
     if (const auto why = why_no_marking(one, software_rate, call); why && !why->empty())
       out.push_back(Incapable{one, {}, *why});
-  for (const std::string& name : sysctls) {
-    auto value = read_sysctl(name);
-    if (!value && value.error().kind == ErrorKind::unsupported)
-      out.push_back(Incapable{row("sysctl[*]"), {name}, value.error().what});
-  }
   return out;
 }
 

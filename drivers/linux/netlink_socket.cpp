@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/wait.hpp"
 
 namespace lockstep::netlink {
 namespace {

@@ -14,9 +14,9 @@
 #include <span>
 #include <vector>
 
-#include "drivers/linux/descriptor.hpp"
 #include "drivers/linux/netlink.hpp"
 #include "drivers/runtime/call.hpp"
+#include "specs/files/descriptor.hpp"
 
 namespace lockstep::netlink {
 

@@ -24,9 +24,11 @@ class LinuxPart {
   virtual ~LinuxPart() = default;
   virtual std::vector<RowId> reads() const = 0;
   virtual std::vector<RowId> writes() const = 0;  // a subset of reads()
-  // What this machine or a port of it lacks of those rows, in the kernel's own words. Asks, changes nothing.
-  // What could not be asked is left out, and the rest is complete: read() says why.
-  virtual std::vector<Incapable> incapable(const std::vector<Link>& ports, const Call& call) = 0;
+  // What this machine or a port of it lacks of those of the rows that the scope wants (and perhaps of
+  // others), in the kernel's own words. Asks, changes nothing. What could not be asked is left out, and the
+  // rest is complete: read() says why.
+  virtual std::vector<Incapable> incapable(const Scope& scope, const std::vector<Link>& ports,
+                                           const Call& call) = 0;
   // The leaves of the rows that the scope wants.
   virtual void read(const Scope& scope, const std::vector<Link>& ports, TreeBuilder& tree,
                     std::vector<Unread>& unread, const Call& call) = 0;
@@ -42,6 +44,7 @@ class LinuxPart {
 };
 
 // All parts, for one target.
-std::vector<std::unique_ptr<LinuxPart>> linux_parts(const LinuxTarget& target);
+using LinuxParts = std::vector<std::unique_ptr<LinuxPart>>;
+LinuxParts linux_parts(const LinuxTarget& target);
 
 }  // namespace lockstep

@@ -6,11 +6,11 @@
 
 namespace lockstep {
 
-std::vector<std::unique_ptr<LinuxPart>> linux_parts(const LinuxTarget& target) {
-  std::vector<std::unique_ptr<LinuxPart>> out;
+LinuxParts linux_parts(const LinuxTarget& target) {
+  LinuxParts out;
   out.push_back(make_dcb_part(target.root, !target.software_rate));
   out.push_back(make_devlink_part(target));
-  out.push_back(make_ethtool_part(target.named));
+  out.push_back(make_ethtool_part());
   out.push_back(make_rdma_part(target));
   out.push_back(host_part(target));
   return out;

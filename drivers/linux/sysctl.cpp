@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "drivers/linux/descriptor.hpp"
+#include "specs/files/descriptor.hpp"
 
 namespace lockstep {
 namespace {

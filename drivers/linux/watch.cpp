@@ -9,10 +9,10 @@
 #include <cstring>
 #include <optional>
 
-#include "drivers/linux/descriptor.hpp"
 #include "drivers/linux/generic_netlink.hpp"
-#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/netlink_socket.hpp"
+#include "drivers/posix/in_namespace.hpp"
+#include "specs/files/descriptor.hpp"
 
 namespace lockstep {
 namespace {
@@ -30,7 +30,7 @@ constexpr std::chrono::seconds kResolve{5};
 
 class NamespaceWatch : public Watcher {
  public:
-  static Result<std::unique_ptr<Watcher>> over(std::vector<Socket> sockets) {
+  static Result<std::shared_ptr<Watcher>> over(std::vector<Socket> sockets, std::string device) {
     Descriptor any(::epoll_create1(EPOLL_CLOEXEC));
     for (const Socket& one : sockets) {
       epoll_event event{};
@@ -38,34 +38,35 @@ class NamespaceWatch : public Watcher {
       if (!any || ::epoll_ctl(any.number(), EPOLL_CTL_ADD, one.descriptor(), &event) != 0)
         return Error{ErrorKind::transient, std::string("watching: ") + std::strerror(errno)};
     }
-    return std::unique_ptr<Watcher>(new NamespaceWatch(std::move(sockets), std::move(any)));
+    return std::shared_ptr<Watcher>(
+        new NamespaceWatch(std::move(sockets), std::move(any), std::move(device)));
   }
   int descriptor() const override { return any_.number(); }
 
-  Result<bool> drain() override {
+  Result<Woken> drain() override {
+    Woken out;
     bool changed = false;
-    for (Socket& one : sockets_) {
-      TRY(const bool this_one, drain(one));
-      changed = changed || this_one;
-    }
-    return changed;
+    for (Socket& one : sockets_) TRY_DONE(drain(one, changed, out.all));
+    if (changed) out.devices.push_back(device_);
+    return out;
   }
 
  private:
-  NamespaceWatch(std::vector<Socket> sockets, Descriptor any)
-      : sockets_(std::move(sockets)), any_(std::move(any)) {}
+  NamespaceWatch(std::vector<Socket> sockets, Descriptor any, std::string device)
+      : sockets_(std::move(sockets)), any_(std::move(any)), device_(std::move(device)) {}
 
-  static Result<bool> drain(Socket& socket) {
-    bool changed = false;
+  static Result<Done> drain(Socket& socket, bool& changed, bool& overrun) {
     for (;;) {
       TRY(const Socket::Event event, socket.next_event());
-      if (!event.overrun && event.bytes.empty()) return changed;
+      if (!event.overrun && event.bytes.empty()) return Done{};
       changed = true;
+      overrun = overrun || event.overrun;
     }
   }
 
   std::vector<Socket> sockets_;
   Descriptor any_;  // readable when one of them is
+  std::string device_;
 };
 
 Result<Socket> open_network() {
@@ -98,11 +99,11 @@ Result<std::vector<Socket>> open_all() {
 
 }  // namespace
 
-Result<std::unique_ptr<Watcher>> watch_namespace(const std::string& netns_path) {
+Result<std::shared_ptr<Watcher>> watch_namespace(const std::string& netns_path, const std::string& device) {
   std::optional<Result<std::vector<Socket>>> sockets;
   TRY_DONE(in_namespace(netns_path, [&] { sockets.emplace(open_all()); }));
   if (!*sockets) return sockets->error();
-  return NamespaceWatch::over(**std::move(sockets));
+  return NamespaceWatch::over(**std::move(sockets), device);
 }
 
 }  // namespace lockstep

@@ -2,10 +2,11 @@
 // devlink tell (where the kernel has them; ethtool netlink since 5.6) and the interface parameters that have
 // notifications, by netlink multicast.
 //
-// Promises: descriptor() is readable once something may have changed; drain() never blocks; an overrun of the
-// socket's buffer counts as a change. What it can't see: sysctls other than those of RTNLGRP_IPV4_NETCONF and
-// RTNLGRP_IPV6_NETCONF (forwarding, rp_filter, proxy_arp, ignore_routes_with_linkdown), found at the next
-// full observation. Neighbour states are not watched: they move all the time and no leaf is made of them.
+// Promises: descriptor() is readable once something may have changed; drain() never blocks, and names the
+// device, or says "all" after an overrun of a socket's buffer. What it can't see: sysctls other than those of
+// RTNLGRP_IPV4_NETCONF and RTNLGRP_IPV6_NETCONF (forwarding, rp_filter, proxy_arp,
+// ignore_routes_with_linkdown), found at the next full observation. Neighbour states are not watched: they
+// move all the time and no leaf is made of them.
 #pragma once
 
 #include <memory>
@@ -15,6 +16,7 @@
 
 namespace lockstep {
 
-Result<std::unique_ptr<Watcher>> watch_namespace(const std::string& netns_path);
+// `device`: the name that the namespace goes by.
+Result<std::shared_ptr<Watcher>> watch_namespace(const std::string& netns_path, const std::string& device);
 
 }  // namespace lockstep

@@ -126,7 +126,9 @@ class MappedDriver : public Driver, public Preview {
         map_(checked(map)),
         store_(std::move(store)) {}
 
-  Traits traits() const override {
+  Result<Traits> traits(const Call& call) override {
+    if (auto ended = call.why_ended(std::chrono::steady_clock::now()))
+      return wrap(device_, *std::move(ended));
     Traits out;
     out.driver = driver_;
     for (const MapRow& one : map_) out.reads.push_back(one.row);

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <stop_token>
+
+#include "specs/model/result.hpp"
 
 namespace lockstep {
 
@@ -15,6 +18,12 @@ struct Call {
   int wake_fd = -1;  // readable when the call must end early; every wait polls it too; -1: none
 
   bool must_end(Time now) const { return stop.stop_requested() || now >= deadline; }
+  // As an error; none: it may go on.
+  std::optional<Error> why_ended(Time now) const {
+    if (stop.stop_requested()) return Error{ErrorKind::cancelled, "asked to stop"};
+    if (now >= deadline) return Error{ErrorKind::transient, "the deadline passed"};
+    return std::nullopt;
+  }
 };
 
 }  // namespace lockstep

@@ -6,30 +6,49 @@
 
 #include <algorithm>
 #include <atomic>
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
+#include <cerrno>
 #include <deque>
+#include <exception>
 #include <limits>
+#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
+#include <string>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
+
+#include "drivers/runtime/deferred.hpp"
+#include "drivers/runtime/workers.hpp"
 
 namespace lockstep {
 namespace {
 
-// An eventfd (eventfd(2)): written to once, readable from then on.
+std::string text_of(int error) { return std::generic_category().message(error); }
+
+std::string text_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "of an unknown type";
+  }
+}
+
+// An eventfd (eventfd(2)): written to once, readable from then on. Without one, error() says why.
 class WakeDescriptor {
  public:
-  WakeDescriptor() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    if (descriptor_ < 0) throw std::runtime_error("eventfd: no descriptors left");
+  WakeDescriptor()
+      : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), error_(descriptor_ < 0 ? errno : 0) {}
+  ~WakeDescriptor() {
+    if (descriptor_ >= 0) close(descriptor_);
   }
-  ~WakeDescriptor() { close(descriptor_); }
   WakeDescriptor(const WakeDescriptor&) = delete;
   WakeDescriptor& operator=(const WakeDescriptor&) = delete;
   int get() const { return descriptor_; }
+  int error() const { return error_; }
   void signal() const {
     const std::uint64_t one = 1;
     // Fails only when the counter is full, and then it is readable already.
@@ -42,37 +61,61 @@ class WakeDescriptor {
 
  private:
   int descriptor_;
+  int error_;
 };
 
-enum class BodyState : std::uint8_t { queued, running, dropped };
+// A device that misses so many deadlines in a row is suspect.
+constexpr int kMissesMax = 2;
 
+// waiting: for its key or its lane. overdue: given up on, and still running.
+enum class BodyState : std::uint8_t { waiting, running, overdue, dropped };
+
+// The engine thread's, but for what the worker is given and hands back.
 struct Live {
   std::uint64_t id = 0;
   Job job;
   std::stop_source stop;
-  std::atomic<BodyState> state{BodyState::queued};
-  std::uint64_t deadline_timer = 0;  // 0: none
+  BodyState state = BodyState::waiting;
+  Lane lane = Lane::local;  // that it runs in
+  Time deadline = Time::max();
+  std::uint64_t timer = 0;  // 0: none
   bool answered = false;
   // A descriptor exists only while the body runs, so that a long queue costs none.
   std::mutex wake_mutex;
   std::optional<WakeDescriptor> wake;
+  // Written by the worker, read once the body is over.
+  int no_wake = 0;  // errno
+  std::exception_ptr thrown;
+  std::string not_begun;  // why no thread took it
 
   void ask_to_stop() {
     stop.request_stop();
     const std::scoped_lock lock(wake_mutex);
     if (wake) wake->signal();
   }
-  void run_body() {
+  void run_body() noexcept {
     int descriptor = -1;
     {
       const std::scoped_lock lock(wake_mutex);
-      wake.emplace();
+      no_wake = wake.emplace().error();
+      if (no_wake != 0) return wake.reset();
       if (stop.stop_requested()) wake->signal();
       descriptor = wake->get();
     }
-    job.run(Call{job.deadline, stop.get_token(), descriptor});
+    try {
+      job.run(Call{deadline, stop.get_token(), descriptor});
+    } catch (...) {
+      thrown = std::current_exception();
+    }
     const std::scoped_lock lock(wake_mutex);
     wake.reset();
+  }
+  Outcome outcome() const {
+    if (!not_begun.empty()) return {Outcome::never_started, "the call was not started: " + not_begun};
+    if (no_wake != 0)
+      return {Outcome::never_started, "the call was not started: eventfd: " + text_of(no_wake)};
+    if (thrown) return {Outcome::threw, "the call ended with an exception: " + text_of(thrown)};
+    return Outcome::returned;
   }
 };
 
@@ -85,33 +128,29 @@ struct Slot {
 }  // namespace
 
 struct RealExecutor::Inside {
-  explicit Inside(LaneWidths lane_widths) : widths(lane_widths), epoll(epoll_create1(EPOLL_CLOEXEC)) {
-    if (epoll < 0) throw std::runtime_error("epoll_create1: no descriptors left");
-    add_descriptor(events.get());
+  explicit Inside(LaneWidths widths) : epoll(epoll_create1(EPOLL_CLOEXEC)) {
+    const std::array<std::size_t, 4> width{widths.local, widths.remote, widths.suspect, widths.bench};
+    for (std::size_t i = 0; i < width.size(); ++i) rooms[i].width = std::max<std::size_t>(1, width[i]);
+    if (epoll < 0) throw std::system_error(errno, std::generic_category(), "epoll_create1");
+    if (events.error() != 0) throw std::system_error(events.error(), std::generic_category(), "eventfd");
+    if (const int error = add_descriptor(events.get()); error != 0)
+      throw std::system_error(error, std::generic_category(), "epoll_ctl");
   }
   ~Inside() {
     for (auto& [key, queue] : keys)
-      for (const auto& live : queue) live->ask_to_stop();
-    for (auto& pool : pools)
-      if (pool) pool->join();
+      for (const auto& live : queue.calls) live->ask_to_stop();
+    workers.reset();
     close(epoll);
   }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
 
-  void add_descriptor(int descriptor) const {
+  // 0, or errno.
+  int add_descriptor(int descriptor) const {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.fd = descriptor;
-    epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
-  }
-
-  boost::asio::thread_pool& pool(Lane lane) {
-    const std::array<std::size_t, 4> width{widths.local, widths.remote, widths.suspect, widths.bench};
-    const auto index = static_cast<std::size_t>(lane);
-    if (!pools[index])
-      pools[index] = std::make_unique<boost::asio::thread_pool>(std::max<std::size_t>(1, width[index]));
-    return *pools[index];
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 ? 0 : errno;
   }
 
   std::uint64_t push_timer(Time when, std::function<void()> fire) {
@@ -127,51 +166,114 @@ struct RealExecutor::Inside {
     timer_slots.erase(found);
   }
 
-  void launch(const std::shared_ptr<Live>& live) {
-    boost::asio::post(pool(live->job.lane), [this, live] {
-      BodyState expected = BodyState::queued;
-      if (live->state.compare_exchange_strong(expected, BodyState::running)) live->run_body();
+  // The calls of one key, the one under way first.
+  struct Queue {
+    std::deque<std::shared_ptr<Live>> calls;
+    int missed = 0;  // in a row
+  };
+  struct Room {
+    std::size_t width = 1;
+    std::size_t used = 0;  // by bodies that are not overdue
+    std::deque<std::shared_ptr<Live>> waiting;
+  };
+
+  Room& room(Lane lane) { return rooms[static_cast<std::size_t>(lane)]; }
+
+  // Its key is free: it begins as soon as its lane has room.
+  void enter_lane(const std::shared_ptr<Live>& live) {
+    const bool suspect = keys[live->job.key].missed >= kMissesMax && live->job.lane != Lane::bench;
+    live->lane = suspect ? Lane::suspect : live->job.lane;
+    room(live->lane).waiting.push_back(live);
+    fill(live->lane);
+  }
+
+  void fill(Lane lane) {
+    Room& its = room(lane);
+    while (its.used < its.width && !its.waiting.empty()) {
+      const std::shared_ptr<Live> live = std::move(its.waiting.front());
+      its.waiting.pop_front();
+      ++its.used;
+      begin(live);
+    }
+  }
+
+  void begin(const std::shared_ptr<Live>& live) {
+    live->state = BodyState::running;
+    if (live->job.timeout != kNoTimeout) {
+      live->deadline = std::chrono::steady_clock::now() + live->job.timeout;
+      live->timer = push_timer(live->deadline, [this, live] { overdue(live); });
+    }
+    // What the worker hands back is made here, so that it has nothing left to do that could fail.
+    const auto over = std::make_shared<std::list<std::shared_ptr<Live>>>(1, live);
+    const Result<Done> begun = workers->run([this, over] {
+      over->front()->run_body();
       {
         const std::scoped_lock lock(mutex);
-        finished.push_back(live);
+        finished.splice(finished.end(), *over);
       }
       events.signal();
     });
+    if (begun) return;
+    live->not_begun = begun.error().text();
+    completed.push_back(live);
   }
 
-  void answer(const std::shared_ptr<Live>& live, Outcome outcome) {
+  void answer(const std::shared_ptr<Live>& live, const Outcome& outcome) {
     if (std::exchange(live->answered, true)) return;
-    if (live->deadline_timer != 0) erase_timer(live->deadline_timer);
+    if (live->timer != 0) erase_timer(std::exchange(live->timer, 0));
     unanswered.erase(live->id);
     live->job.done(outcome);
   }
 
-  void deadline_passed(const std::shared_ptr<Live>& live) {
-    live->deadline_timer = 0;
-    BodyState expected = BodyState::queued;
-    const bool dropped = live->state.compare_exchange_strong(expected, BodyState::dropped);
+  // Its place in the lane is another's from here on; its key stays busy until it returns.
+  void overdue(const std::shared_ptr<Live>& live) {
+    live->timer = 0;
+    live->state = BodyState::overdue;
     live->ask_to_stop();
-    answer(live, dropped ? Outcome::never_started : Outcome::abandoned);
+    Queue& queue = keys[live->job.key];
+    ++queue.missed;
+    for (const auto& behind : queue.calls)
+      if (behind->state == BodyState::waiting) be_patient(behind);
+    --room(live->lane).used;
+    fill(live->lane);
+    answer(live, Outcome::abandoned);
   }
 
-  // The body has returned (or was dropped): its key is free for the next of its queue.
+  // Behind a body that may never return.
+  void be_patient(const std::shared_ptr<Live>& live) {
+    if (live->job.timeout == kNoTimeout || live->timer != 0) return;
+    live->timer = push_timer(std::chrono::steady_clock::now() + live->job.timeout, [this, live] {
+      live->timer = 0;
+      live->state = BodyState::dropped;
+      answer(live, Outcome::never_started);
+    });
+  }
+
+  // The body has returned: its key is free for the next of its queue.
   void body_over(const std::shared_ptr<Live>& live) {
-    const auto queue = keys.find(live->job.key);
-    queue->second.pop_front();
-    // A call that ran out of time while it waited has been answered already.
-    while (!queue->second.empty() && queue->second.front()->answered) queue->second.pop_front();
-    if (queue->second.empty())
-      keys.erase(queue);
-    else
-      launch(queue->second.front());
-    answer(live, Outcome::returned);
+    const auto at = keys.find(live->job.key);
+    Queue& queue = at->second;
+    queue.calls.pop_front();
+    if (live->state == BodyState::running) {
+      queue.missed = 0;
+      --room(live->lane).used;
+      fill(live->lane);
+    }
+    while (!queue.calls.empty() && queue.calls.front()->state == BodyState::dropped) queue.calls.pop_front();
+    if (!queue.calls.empty()) {
+      const std::shared_ptr<Live> next = queue.calls.front();
+      if (next->timer != 0) erase_timer(std::exchange(next->timer, 0));
+      enter_lane(next);
+    } else if (queue.missed == 0) {
+      keys.erase(at);
+    }
+    answer(live, live->outcome());
   }
 
   void collect_finished() {
     events.clear();
     const std::scoped_lock lock(mutex);
-    for (auto& live : finished) completed.push_back(std::move(live));
-    finished.clear();
+    completed.splice(completed.end(), finished);
   }
 
   // Milliseconds to wait, rounded up so that a timer is never looked at too early; -1: no limit.
@@ -186,6 +288,8 @@ struct RealExecutor::Inside {
   void wait() {
     std::array<epoll_event, 64> ready{};
     const int count = epoll_wait(epoll, ready.data(), static_cast<int>(ready.size()), wait_limit());
+    // Any other error is a descriptor that is no longer ours (epoll_wait(2)): a bug, which would spin here.
+    if (count < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "epoll_wait");
     for (int i = 0; i < count; ++i) {
       const int descriptor = ready[static_cast<std::size_t>(i)].data.fd;
       if (descriptor == events.get())
@@ -221,20 +325,21 @@ struct RealExecutor::Inside {
     return false;
   }
 
-  LaneWidths widths;
   int epoll;
   WakeDescriptor events;  // something is in `finished`
   std::mutex mutex;
-  std::deque<std::shared_ptr<Live>> finished;  // under mutex; all else is the engine thread's
-  std::deque<std::shared_ptr<Live>> completed;
+  std::list<std::shared_ptr<Live>> finished;  // under mutex; all else is the engine thread's
+  std::list<std::shared_ptr<Live>> completed;
   std::map<Slot, std::function<void()>> timers;
   std::unordered_map<std::uint64_t, Slot> timer_slots;
-  std::unordered_map<std::string, std::deque<std::shared_ptr<Live>>> keys;
+  std::unordered_map<std::string, Queue> keys;
   std::map<std::uint64_t, std::shared_ptr<Live>> unanswered;
   std::map<int, std::shared_ptr<std::function<void()>>> watched;
   std::deque<int> readable;
+  Deferred deferred;
   std::uint64_t orders = 0;
-  std::array<std::unique_ptr<boost::asio::thread_pool>, 4> pools;
+  std::array<Room, 4> rooms;  // by Lane
+  std::unique_ptr<Workers> workers = std::make_unique<Workers>();
 };
 
 RealExecutor::RealExecutor(LaneWidths widths) : inside_(std::make_unique<Inside>(widths)) {}
@@ -249,12 +354,12 @@ std::uint64_t RealExecutor::start(Job job) {
   live->id = ++inside_->orders;
   live->job = std::move(job);
   inside_->unanswered.emplace(live->id, live);
-  if (live->job.deadline != Time::max())
-    live->deadline_timer = inside_->push_timer(
-        live->job.deadline, [inside = inside_.get(), live] { inside->deadline_passed(live); });
-  auto& queue = inside_->keys[live->job.key];
-  queue.push_back(live);
-  if (queue.size() == 1) inside_->launch(live);
+  Inside::Queue& queue = inside_->keys[live->job.key];
+  queue.calls.push_back(live);
+  if (queue.calls.size() == 1)
+    inside_->enter_lane(live);
+  else if (queue.calls.front()->state == BodyState::overdue)
+    inside_->be_patient(live);
   return live->id;
 }
 
@@ -271,17 +376,26 @@ void RealExecutor::cancel(std::uint64_t id) {
 
 bool RealExecutor::step() {
   Inside& inside = *inside_;
+  if (inside.deferred.run()) return true;
   while (true) {
-    if (inside.deliver()) return true;
+    if (inside.deliver()) {
+      inside.deferred.run();
+      return true;
+    }
     if (inside.timers.empty() && inside.unanswered.empty() && inside.watched.empty()) return false;
     inside.wait();
   }
 }
 
-void RealExecutor::watch(int descriptor, std::function<void()> readable) {
-  const bool is_new = !inside_->watched.contains(descriptor);
+void RealExecutor::defer(std::function<void()> act) { inside_->deferred.add(std::move(act)); }
+
+Result<Done> RealExecutor::watch(int descriptor, std::function<void()> readable) {
+  if (!inside_->watched.contains(descriptor))
+    if (const int error = inside_->add_descriptor(descriptor); error != 0)
+      return Error{error == EPERM ? ErrorKind::unsupported : ErrorKind::refused,
+                   "can't watch descriptor " + std::to_string(descriptor) + ": epoll_ctl: " + text_of(error)};
   inside_->watched[descriptor] = std::make_shared<std::function<void()>>(std::move(readable));
-  if (is_new) inside_->add_descriptor(descriptor);
+  return Done{};
 }
 
 void RealExecutor::forget(int descriptor) {

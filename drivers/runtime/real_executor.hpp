@@ -1,8 +1,9 @@
 // RealExecutor: threads, the steady clock and descriptors behind the Executor seam.
 //
-// Promises: those of executor.hpp. Each lane has threads of its own, made when the lane is first used. A
-// job's wake descriptor is readable from its cancellation or deadline on. The destructor asks all bodies to
-// stop and waits for them.
+// Promises: those of executor.hpp. Threads are made as they are needed: as many as the lanes are wide, and
+// one more for each body that was given up on and has not returned. A job's wake descriptor is readable from
+// its cancellation or deadline on; where none is left to open, the body is not begun. No exception leaves a
+// worker thread. The destructor asks all bodies to stop and waits for them.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <memory>
 
 #include "drivers/runtime/executor.hpp"
+#include "specs/model/result.hpp"
 
 namespace lockstep {
 
@@ -32,12 +34,10 @@ class RealExecutor final : public Executor {
   std::uint64_t start(Job job) override;
   std::uint64_t at(Time when, std::function<void()> fire) override;
   void cancel(std::uint64_t id) override;
+  void defer(std::function<void()> act) override;
+  Result<Done> watch(int descriptor, std::function<void()> readable) override;
+  void forget(int descriptor) override;
   bool step() override;
-
-  // Calls `readable` in step() whenever the descriptor is readable (level-triggered). A watched descriptor
-  // alone keeps step() waiting. forget() before closing it.
-  void watch(int descriptor, std::function<void()> readable);
-  void forget(int descriptor);
 
  private:
   struct Inside;

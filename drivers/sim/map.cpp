@@ -10,10 +10,7 @@ constexpr RowId kAdmin = row("interface[*]/admin");
 constexpr RowId kRoute = row("route[*]");
 
 bool is_part_of(Path part, Path whole) {
-  const std::string_view pattern = schema_row(whole.row()).pattern;
-  const std::string_view longer = schema_row(part.row()).pattern;
-  if (longer.size() <= pattern.size() || longer.substr(0, pattern.size()) != pattern) return false;
-  if (longer[pattern.size()] != '/') return false;
+  if (!schema_row(part.row()).is_part_of(schema_row(whole.row()).pattern)) return false;
   for (std::size_t i = 0; i < whole.key_count(); ++i)
     if (part.key_id(i) != whole.key_id(i)) return false;
   return true;

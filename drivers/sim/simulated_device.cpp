@@ -1,9 +1,8 @@
 #include "drivers/sim/simulated_device.hpp"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "drivers/sim/map.hpp"
@@ -23,18 +22,22 @@ Error error(ErrorKind kind, const std::string& device, const char* what) {
 SimulatedDevice::SimulatedDevice(std::string name, std::uint64_t seed)
     : name_(std::move(name)), random_(seed) {}
 
-Traits SimulatedDevice::traits() const {
+std::vector<RowId> SimulatedDevice::rows_read() const {
+  if (!rows.empty()) return rows;
+  std::vector<RowId> all(kSchema.size());
+  std::iota(all.begin(), all.end(), RowId{0});
+  return all;
+}
+
+Result<Traits> SimulatedDevice::traits(const Call& call) {
+  if (auto ended = call.why_ended(clock ? clock() : Time::min())) return wrap(name_, *std::move(ended));
+  if (unreachable) return error(ErrorKind::transient, name_, "no route to the device");
   Traits traits;
   traits.driver = driver_name;
-  traits.incapable = incapable;
   traits.undoes_itself = undoes_itself;
-  const auto add = [&traits](RowId row) {
-    traits.reads.push_back(row);
-    if (is_writable(schema_row(row))) traits.writes.push_back(row);
-  };
-  if (rows.empty())
-    for (std::size_t row = 0; row < kSchema.size(); ++row) add(static_cast<RowId>(row));
-  for (const RowId row : rows) add(row);
+  traits.reads = rows_read();
+  std::copy_if(traits.reads.begin(), traits.reads.end(), std::back_inserter(traits.writes),
+               [](RowId row) { return is_writable(schema_row(row)); });
   return traits;
 }
 
@@ -47,13 +50,16 @@ Result<Observation> SimulatedDevice::observe(const Scope& scope, std::string_vie
     Observation seen_now;
     seen_now.device = name_;
     seen_now.boot_id = "boot" + std::to_string(boots_);
+    if (armed_) seen_now.armed = armed_->transaction;
     const bool stale = random_.chance(faults.stale_read);
     seen_now.revision = stale ? std::to_string(revision_ - 1) : revision();
+    for (const Incapable& one : incapable)
+      if (scope.wants(one.row)) seen_now.incapable.push_back(one);
     if (!if_not.empty() && if_not == seen_now.revision) return seen_now;
     const Tree& source = stale ? before_last_write_ : tree_;
     std::optional<RowId> hidden;
     if (random_.chance(faults.unread)) {
-      const std::vector<RowId> reads = traits().reads;
+      const std::vector<RowId> reads = rows_read();
       hidden = reads[random_.below(reads.size())];
       if (scope.wants(*hidden))
         seen_now.unread.push_back(
@@ -96,6 +102,8 @@ Result<Receipt> SimulatedDevice::apply_all(const ChangeSet& changes, const Guard
   if (guard.epoch < epoch_seen_) return error(ErrorKind::denied, name_, "a newer leader has written here");
   if (guard.undo_after && !undoes_itself)
     return error(ErrorKind::unsupported, name_, "it can't undo by itself");
+  if (armed_ && armed_->transaction != guard.transaction)
+    return error(ErrorKind::conflict, name_, "another transaction is armed");
   if (random_.chance(faults.transient)) return error(ErrorKind::transient, name_, "busy");
   if (random_.chance(faults.conflict))
     return error(ErrorKind::conflict, name_, "the configuration is locked");
@@ -104,7 +112,10 @@ Result<Receipt> SimulatedDevice::apply_all(const ChangeSet& changes, const Guard
   epoch_seen_ = guard.epoch;
   before_last_write_ = tree_;
   ++revision_;
-  if (guard.undo_after && clock) pending_ = Pending{guard.ticket, tree_, clock() + *guard.undo_after};
+  if (guard.undo_after && clock) {
+    armed_ = Armed{guard.transaction, guard.undo, *guard.undo_after, clock() + *guard.undo_after};
+    settled_.erase(guard.transaction);  // a try after one that was undone
+  }
   const std::size_t refused_at =
       random_.chance(faults.refused) ? random_.below(changes.size()) : changes.size();
   const std::size_t boot_at =
@@ -145,26 +156,28 @@ bool SimulatedDevice::write(const Change& change) {
   return true;
 }
 
-Result<Done> SimulatedDevice::settle(std::string_view ticket, Settlement settlement, const Call&) {
+Result<Done> SimulatedDevice::settle(std::string_view transaction, Settlement settlement, const Call&) {
   undo_overdue();
   const auto answer = [&]() -> Result<Done> {
     if (unreachable) return error(ErrorKind::transient, name_, "no route to the device");
     if (random_.chance(faults.transient)) return error(ErrorKind::transient, name_, "busy");
-    if (settlement == Settlement::keep && ticket == taken_back_)
-      return error(ErrorKind::conflict, name_, "it was undone, as nobody settled it in time");
-    if (!pending_ || pending_->ticket != ticket) {
+    if (const auto settled = settled_.find(transaction); settled != settled_.end()) {
+      if (settled->second == settlement) return Done{};
+      return error(ErrorKind::conflict, name_,
+                   settled->second == Settlement::keep ? "it was kept" : "it was undone");
+    }
+    if (!armed_ || armed_->transaction != transaction) {
       if (settlement == Settlement::keep) return Done{};
-      return error(ErrorKind::unsupported, name_, "nothing is waiting to be settled");
+      return error(ErrorKind::unsupported, name_, "nothing is armed");
     }
-    if (settlement == Settlement::undo) {
-      tree_ = pending_->before;
-      ++revision_;
-      settle_effects();
+    if (settlement == Settlement::extend) {
+      armed_->until = clock() + armed_->undo_after;
+    } else if (settlement == Settlement::undo) {
+      undo_armed();
+    } else {
+      settled_.insert_or_assign(armed_->transaction, Settlement::keep);
+      armed_.reset();
     }
-    if (settlement == Settlement::extend)
-      pending_->until += std::chrono::seconds(30);
-    else
-      pending_.reset();
     return Done{};
   };
   Result<Done> result = answer();
@@ -190,7 +203,7 @@ void SimulatedDevice::set(Path path, Value value) {
 void SimulatedDevice::reboot() {
   ++boots_;
   ++revision_;
-  pending_.reset();
+  armed_.reset();
   std::vector<Path> lost;
   for (const Leaf& leaf : tree_.leaves())
     if (schema_row(leaf.path.row()).takes == Takes::lost_at_boot) lost.push_back(leaf.path);
@@ -204,50 +217,53 @@ void SimulatedDevice::settle_effects() {
 }
 
 void SimulatedDevice::undo_overdue() {
-  if (!pending_ || !clock || clock() < pending_->until) return;
-  tree_ = pending_->before;
+  if (armed_ && clock && clock() >= armed_->until) undo_armed();
+}
+
+void SimulatedDevice::undo_armed() {
+  const Armed undone = *std::exchange(armed_, std::nullopt);
+  for (const Change& change : undone.undo)
+    if (tree_.value(change.path) == change.was) write(change);
   ++revision_;
-  taken_back_ = pending_->ticket;
-  pending_.reset();
+  settled_.insert_or_assign(undone.transaction, Settlement::undo);
   settle_effects();
 }
 
-// An eventfd that the device raises.
 class SimulatedDevice::EventWatch final : public Watcher {
  public:
-  EventWatch(int descriptor, std::shared_ptr<Listeners> listeners)
-      : descriptor_(descriptor), listeners_(std::move(listeners)) {}
+  EventWatch(std::shared_ptr<Listeners> listeners, std::string device)
+      : listeners_(std::move(listeners)), device_(std::move(device)) {
+    const std::scoped_lock lock(listeners_->mutex);
+    listeners_->watches.push_back(&wake_);
+  }
   ~EventWatch() override {
-    {
-      const std::scoped_lock lock(listeners_->mutex);
-      std::erase(listeners_->descriptors, descriptor_);
-    }
-    close(descriptor_);
+    const std::scoped_lock lock(listeners_->mutex);
+    std::erase(listeners_->watches, &wake_);
   }
   EventWatch(const EventWatch&) = delete;
   EventWatch& operator=(const EventWatch&) = delete;
-  int descriptor() const override { return descriptor_; }
-  Result<bool> drain() override {
-    eventfd_t count = 0;
-    return eventfd_read(descriptor_, &count) == 0;
+  int descriptor() const override { return wake_.number(); }
+  Result<Woken> drain() override {
+    Woken out;
+    if (wake_.clear()) out.devices.push_back(device_);
+    return out;
   }
 
  private:
-  int descriptor_;
+  WakeDescriptor wake_;
   std::shared_ptr<Listeners> listeners_;
+  std::string device_;
 };
 
-Result<std::unique_ptr<Watcher>> SimulatedDevice::watch() {
-  const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (descriptor < 0) return error(ErrorKind::transient, name_, "no descriptor is left");
-  const std::scoped_lock lock(listeners_->mutex);
-  listeners_->descriptors.push_back(descriptor);
-  return std::unique_ptr<Watcher>(std::make_unique<EventWatch>(descriptor, listeners_));
+Result<std::shared_ptr<Watcher>> SimulatedDevice::watch() {
+  auto watch = std::make_shared<EventWatch>(listeners_, name_);
+  if (watch->descriptor() < 0) return error(ErrorKind::transient, name_, "no descriptor is left");
+  return std::shared_ptr<Watcher>(std::move(watch));
 }
 
 void SimulatedDevice::wake_watches() {
   const std::scoped_lock lock(listeners_->mutex);
-  for (const int descriptor : listeners_->descriptors) eventfd_write(descriptor, 1);
+  for (const WakeDescriptor* const watch : listeners_->watches) watch->signal();
 }
 
 Attached attach_simulated(std::unique_ptr<SimulatedDevice> device) {

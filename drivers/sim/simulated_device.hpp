@@ -3,9 +3,9 @@
 // misbehaves as told by a seed.
 //
 // Promises: observe never changes it; an apply is done change by change and answered for each; it honours
-// Guard::epoch (an older leader is denied) and, when asked, Guard::undo_after. Lost requests and replies are
-// mostly the executor's matter; `lost_reply` here is a device that writes and then answers unknown_outcome.
-// Its watches wake for every change, whoever made it.
+// Guard::epoch (an older leader is denied) and, when asked, Guard::undo_after with one armed transaction.
+// Lost requests and replies are mostly the executor's matter; `lost_reply` here is a device that writes and
+// then answers unknown_outcome. Its watches wake for every change, whoever made it.
 #pragma once
 
 #include <functional>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "drivers/driver.hpp"
+#include "drivers/posix/wake_descriptor.hpp"
 #include "drivers/runtime/random.hpp"
 
 namespace lockstep {
@@ -48,10 +49,10 @@ class SimulatedDevice final : public Driver {
  public:
   SimulatedDevice(std::string name, std::uint64_t seed);
 
-  Traits traits() const override;
+  Result<Traits> traits(const Call& call) override;
   Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override;
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override;
-  Result<Done> settle(std::string_view ticket, Settlement settlement, const Call& call) override;
+  Result<Done> settle(std::string_view transaction, Settlement settlement, const Call& call) override;
 
   const std::string& name() const { return name_; }
   // The truth, and a hand other than the engine's on it (drift by another operator): references are kept.
@@ -62,7 +63,7 @@ class SimulatedDevice final : public Driver {
   std::function<void(Tree&)> effects;
   // Called at the end of every call.
   std::function<void(const SimulatedCall&)> seen;
-  // The device's own clock, for undo_after. Without it the dead-man never fires.
+  // The device's own clock, for undo_after and deadlines. Without it the dead-man never fires.
   std::function<Time()> clock;
 
   SimulatedFaults faults;
@@ -73,24 +74,27 @@ class SimulatedDevice final : public Driver {
   bool unreachable = false;  // every call is transient
   std::string driver_name = "sim";
   std::uint64_t writes() const { return writes_; }
-  Result<std::unique_ptr<Watcher>> watch();
+  Result<std::shared_ptr<Watcher>> watch();
 
  private:
   // The descriptors of open watches; shared with them, as either may go first.
   struct Listeners {
     std::mutex mutex;
-    std::vector<int> descriptors;
+    std::vector<const WakeDescriptor*> watches;
   };
   class EventWatch;
-  struct Pending {  // undone unless settled
-    std::string ticket;
-    Tree before;
+  struct Armed {  // undone unless settled
+    std::string transaction;
+    ChangeSet undo;
+    std::chrono::milliseconds undo_after;
     Time until;
   };
+  std::vector<RowId> rows_read() const;
   bool write(const Change& change);
   void wake_watches();
   void settle_effects();
   void undo_overdue();
+  void undo_armed();
   Result<Receipt> apply_all(const ChangeSet& changes, const Guard& guard);
   std::string revision() const { return std::to_string(revision_); }
 
@@ -102,8 +106,8 @@ class SimulatedDevice final : public Driver {
   std::uint64_t boots_ = 1;
   std::uint64_t epoch_seen_ = 0;
   std::uint64_t writes_ = 0;
-  std::optional<Pending> pending_;
-  std::string taken_back_;  // the ticket that nobody settled in time
+  std::optional<Armed> armed_;
+  std::map<std::string, Settlement, std::less<>> settled_;  // by transaction
   std::shared_ptr<Listeners> listeners_ = std::make_shared<Listeners>();
 };
 

@@ -1,10 +1,10 @@
 #include "examples/driver/driver.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 
 #include "drivers/mapped/mapped_driver.hpp"
+#include "specs/files/replace_file.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -61,15 +61,10 @@ class ConfigFile : public NativeStore {
     return lines;
   }
 
-  // Beside the file and then in its place, as rename(2) is whole or not at all.
   Result<Done> write_lines(const std::vector<std::string>& lines) const {
-    std::ofstream out(name_ + ".new", std::ios::trunc);
-    for (const std::string& line : lines) out << line << "\n";
-    out.close();
-    std::error_code error;
-    if (out) std::filesystem::rename(name_ + ".new", name_, error);
-    if (!out || error) return Error{ErrorKind::refused, "can't write " + name_};
-    return Done{};
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    return replace_file(name_, text);
   }
 
   const std::string name_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <functional>
 #include <map>
 #include <sstream>
@@ -52,7 +53,7 @@ struct Arguments {
   TopologyOptions topology;
   TwinUpOptions twin_up;
   TwinDownOptions twin_down;
-  Aim twin_status;
+  ClusterSource twin_status;
   TwinExecOptions twin_exec;
   TwinBreakOptions twin_break;
   std::string schema_kind;
@@ -90,25 +91,27 @@ void takes_one_of(CLI::App* command, Arguments& arguments, const std::string& na
   for (const auto& [word, form] : forms) arguments.values[option].push_back(word);
 }
 
-void takes_specs(CLI::App* command, Aim& aim) {
-  command->add_option("SPECS", aim.specs,
+void takes_specs(CLI::App* command, ClusterSource& source) {
+  command->add_option("SPECS", source.specs,
                       "Folder or files of specs (default: the current folder; -: standard input)");
 }
 
-CLI::Option* takes_link_rate(CLI::App* command, Aim& aim) {
+CLI::Option* takes_link_rate(CLI::App* command, ClusterSource& source) {
   return command
-      ->add_option("--link-rate", aim.link_rate, "Speed of the twin's fastest link; the others in proportion")
+      ->add_option("--link-rate", source.link_rate,
+                   "Speed of the twin's fastest link; the others in proportion")
       ->capture_default_str();
 }
 
-CLI::Option* takes_twin(CLI::App* command, Aim& aim) {
-  return command->add_flag("--twin", aim.twin, "Aim at this cluster's twin on this machine");
+CLI::Option* takes_twin(CLI::App* command, ClusterSource& source) {
+  return command->add_flag("--twin", source.twin, "Aim at this cluster's twin on this machine");
 }
 
-void takes_aim(CLI::App* command, Aim& aim) {
-  takes_specs(command, aim);
-  takes_link_rate(command, aim)->needs(takes_twin(command, aim));
-  command->add_flag("--renumber", aim.renumber, "Forget allocations.lock: give out addresses and ASNs anew");
+void takes_source(CLI::App* command, ClusterSource& source) {
+  takes_specs(command, source);
+  takes_link_rate(command, source)->needs(takes_twin(command, source));
+  command->add_flag("--renumber", source.renumber,
+                    "Forget allocations.lock: give out addresses and ASNs anew");
 }
 
 void takes_output(CLI::App* command, Arguments& arguments) {
@@ -126,18 +129,18 @@ CLI::App* add(CLI::App& app, Arguments& arguments, const char* name, const char*
 
 void add_loop_commands(CLI::App& app, Arguments& a) {
   CLI::App* command = add(app, a, "validate", "Load, validate, compile and prove specs; touches nothing");
-  takes_specs(command, a.validate.aim);
+  takes_specs(command, a.validate.source);
   command->add_flag("--strict", a.validate.strict, "Warnings are errors");
   runs(command, a, [&a](const Console& c) { return run_validate(a.validate, c); });
 
   command = add(app, a, "plan", "What would change, in order, with disruption and origin");
-  takes_aim(command, a.plan.aim);
+  takes_source(command, a.plan.source);
   command->add_option("--out", a.plan.out, "Write the plan to this file, for `lockstep apply FILE`");
   command->add_option("--only", a.plan.only, "Only these devices (a hostlist)");
   runs(command, a, [&a](const Console& c) { return run_plan(a.plan, c); });
 
   command = add(app, a, "apply", "Converge: apply, verify, measure, keep or undo. SPECS may be a plan.json");
-  takes_aim(command, a.apply.aim);
+  takes_source(command, a.apply.source);
   command->add_flag("-y,--yes", a.apply.yes, "Don't ask");
   command->add_flag("--no-measure", a.apply.no_measure, "Verify only; no benchmark gate");
   command->add_flag("--confirm-deletion", a.apply.confirm_deletion,
@@ -147,7 +150,7 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   runs(command, a, [&a](const Console& c) { return run_apply(a.apply, c); });
 
   command = add(app, a, "drift", "What differs from the specs now");
-  takes_aim(command, a.drift.aim);
+  takes_source(command, a.drift.source);
   const std::map<std::string, DriftFormat> forms{
       {"text", DriftFormat::text},    {"json", DriftFormat::json},   {"markdown", DriftFormat::markdown},
       {"sarif", DriftFormat::sarif},  {"junit", DriftFormat::junit}, {"gitlab", DriftFormat::gitlab},
@@ -159,12 +162,12 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   runs(command, a, [&a](const Console& c) { return run_drift(a.drift, c); });
 
   command = add(app, a, "watch", "Drift, live, event by event, until Ctrl-C");
-  takes_aim(command, a.watch.aim);
+  takes_source(command, a.watch.source);
   command->add_flag("--converge", a.watch.converge, "Heal what drifts under `mode: converge`");
   runs(command, a, [&a](const Console& c) { return run_watch(a.watch, c); });
 
   command = add(app, a, "bench", "Run the validation suites and judge them");
-  takes_aim(command, a.bench.aim);
+  takes_source(command, a.bench.source);
   command->add_option("--suite", a.bench.suite, "Only this ValidationSuite");
   command->add_option("--only", a.bench.only, "Only this benchmark");
   command->add_flag("--strict", a.bench.strict, "`unknown` fails");
@@ -175,9 +178,9 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
 void add_looking_commands(CLI::App& app, Arguments& a) {
   CLI::App* command =
       add(app, a, "discover", "What is there: this machine, or with --twin every device of the twin");
-  takes_specs(command, a.discover.aim);
+  takes_specs(command, a.discover.source);
   // A machine is what it is without specs.
-  command->get_option("SPECS")->needs(takes_twin(command, a.discover.aim));
+  command->get_option("SPECS")->needs(takes_twin(command, a.discover.source));
   command->add_flag("--draft", a.discover.draft, "Write a first draft of specs for it");
   runs(command, a, [&a](const Console& c) { return run_discover(a.discover, c); });
 
@@ -187,11 +190,11 @@ void add_looking_commands(CLI::App& app, Arguments& a) {
       ->required()
       ->expected(1, 3)
       ->option_text("[SPECS] DEVICE PATH | CODE");
-  takes_twin(command, a.explain.aim);
+  takes_twin(command, a.explain.source);
   runs(command, a, [&a](const Console& c) { return run_explain(a.explain, c); });
 
   command = app.add_subcommand("topology", "The fabric as a picture");
-  takes_specs(command, a.topology.aim);
+  takes_specs(command, a.topology.source);
   const std::map<std::string, PictureFormat> forms{
       {"text", PictureFormat::text}, {"dot", PictureFormat::dot}, {"svg", PictureFormat::svg}};
   takes_one_of(command, a, "-o,--output", a.topology.format, forms, "text, dot or svg", "FORM");
@@ -212,12 +215,12 @@ void add_twin_commands(CLI::App& app, Arguments& a) {
   twin->require_subcommand(1);
 
   CLI::App* command = add(*twin, a, "up", "Bring it up, bare: `apply --twin` converges it");
-  takes_specs(command, a.twin_up.aim);
+  takes_specs(command, a.twin_up.source);
   command->add_flag("--no-lldp", a.twin_up.no_lldp, "Without lldpd: cabling is not checked by LLDP");
   runs(command, a, [&a](const Console& c) { return run_twin_up(a.twin_up, c); });
 
   command = add(*twin, a, "down", "Tear it down; nothing stays");
-  takes_specs(command, a.twin_down.aim);
+  takes_specs(command, a.twin_down.source);
   command->add_option("--name", a.twin_down.name,
                       "The twin of this name, as `twin list` has it; reads no specs");
   command->add_flag("--force", a.twin_down.force, "Even while a command changes or measures it");
@@ -323,6 +326,8 @@ void hold_standard_descriptors() {
 
 int run_command_line(int argc, char** argv) {
   hold_standard_descriptors();
+  // A reader that closes its end must not end an apply half-way: the write fails instead (EPIPE, write(2)).
+  std::signal(SIGPIPE, SIG_IGN);
   // The traffic end points: started by a benchmark, one process an endpoint; no command for people.
   if (argc > 1 && std::string_view(argv[1]) == "probe") return bench::probe_main(argc - 1, argv + 1);
   if (argc > 1 && std::string_view(argv[1]) == "verbs-probe")

@@ -8,32 +8,25 @@
 #include <vector>
 
 #include "reconciler/cli/console.hpp"
+#include "reconciler/session/opened_cluster.hpp"
 
 namespace lockstep {
 
-// What every command about a cluster takes.
-struct Aim {
-  std::vector<std::string> specs{"."};
-  bool twin = false;
-  std::string link_rate = "1Gbps";  // of the twin's fastest link
-  bool renumber = false;            // forget allocations.lock
-};
-
 struct ValidateOptions {
-  Aim aim;
+  ClusterSource source;
   bool strict = false;
 };
 int run_validate(const ValidateOptions& options, const Console& console);
 
 struct PlanOptions {
-  Aim aim;
+  ClusterSource source;
   std::string out;   // file to write the plan to
   std::string only;  // devices, a hostlist
 };
 int run_plan(const PlanOptions& options, const Console& console);
 
 struct ApplyCommandOptions {
-  Aim aim;
+  ClusterSource source;
   bool yes = false;
   bool no_measure = false;
   bool strict = false;
@@ -44,7 +37,7 @@ int run_apply(const ApplyCommandOptions& options, const Console& console);
 
 enum class DriftFormat : std::uint8_t { text, json, markdown, sarif, junit, gitlab, github };
 struct DriftOptions {
-  Aim aim;
+  ClusterSource source;
   std::optional<DriftFormat> format;
   std::string only;
   bool unmanaged = false;
@@ -52,13 +45,13 @@ struct DriftOptions {
 int run_drift(const DriftOptions& options, const Console& console);
 
 struct WatchOptions {
-  Aim aim;
+  ClusterSource source;
   bool converge = false;
 };
 int run_watch(const WatchOptions& options, const Console& console);
 
 struct BenchOptions {
-  Aim aim;
+  ClusterSource source;
   std::string suite;
   std::string only;
   bool strict = false;
@@ -67,30 +60,30 @@ struct BenchOptions {
 int run_bench(const BenchOptions& options, const Console& console);
 
 struct DiscoverOptions {
-  Aim aim;
+  ClusterSource source;
   bool draft = false;
 };
 int run_discover(const DiscoverOptions& options, const Console& console);
 
 struct ExplainOptions {
-  Aim aim;
+  ClusterSource source;
   std::vector<std::string> words;  // DEVICE PATH, or a code such as LS1004
 };
 int run_explain(const ExplainOptions& options, const Console& console);
 
 enum class PictureFormat : std::uint8_t { text, dot, svg };
 struct TopologyOptions {
-  Aim aim;
+  ClusterSource source;
   PictureFormat format = PictureFormat::text;
 };
 int run_topology(const TopologyOptions& options, const Console& console);
 
 struct TwinUpOptions {
-  Aim aim;
+  ClusterSource source;
   bool no_lldp = false;
 };
 struct TwinDownOptions {
-  Aim aim;
+  ClusterSource source;
   bool force = false;
   std::string name{};  // as `twin list` has it; then no specs are read
 };
@@ -108,7 +101,7 @@ struct TwinExecOptions {
 int run_twin_up(const TwinUpOptions& options, const Console& console);
 int run_twin_down(const TwinDownOptions& options, const Console& console);
 int run_twin_list(const Console& console);
-int run_twin_status(const Aim& aim, const Console& console);
+int run_twin_status(const ClusterSource& source, const Console& console);
 int run_twin_exec(const TwinExecOptions& options, const Console& console);
 int run_twin_break(const TwinBreakOptions& options, const Console& console);
 

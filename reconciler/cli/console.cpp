@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/wait.hpp"
 #include "specs/language/excerpt.hpp"
 
 namespace lockstep {
@@ -45,7 +45,7 @@ void Console::print(std::string_view text) const {
 }
 
 int Console::end(int code) const {
-  if (write_error_ == 0 || write_error_ == EPIPE) return code;
+  if (write_error_ == 0) return code;
   const std::string text = progress_.paint(Ink::red, "error: ") +
                            "can't write the output: " + std::generic_category().message(write_error_) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);

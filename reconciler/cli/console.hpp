@@ -3,6 +3,7 @@
 // standard output).
 #pragma once
 
+#include <cerrno>
 #include <cstdio>
 #include <nlohmann/json_fwd.hpp>
 #include <stop_token>
@@ -51,9 +52,10 @@ class Console {
   void say_passing(std::string_view line) const;
 
   // The exit code of a command that ends with `code`: kExitError, and why on standard error, if something
-  // that was printed could not be written (a full disk: an empty report must not pass). A reader that had
-  // enough (EPIPE, `| head`) is no error.
+  // that was printed could not be written (a full disk, a reader that is gone: a cut report must not pass).
   int end(int code) const;
+  // Whoever read the output has closed it (`| head`): what is printed from here on reaches nobody.
+  bool reader_is_gone() const { return write_error_ == EPIPE; }
 
   // Prints, and returns kExitError (kExitIncomplete stays the caller's matter).
   int fail(const Error& error) const;

@@ -2,11 +2,11 @@
 
 #include <array>
 
-#include "reconciler/cli/attached_fleet.hpp"
+#include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
-#include "reconciler/cli/opened_cluster.hpp"
+#include "reconciler/cli/wiring.hpp"
 #include "reconciler/report/discovery.hpp"
-#include "reconciler/twin/places.hpp"
+#include "reconciler/session/cluster_twin.hpp"
 
 namespace lockstep {
 namespace {
@@ -29,15 +29,12 @@ Result<std::vector<DiscoveredDevice>> discover_all(const Console& console,
                                                    const std::optional<OpenedCluster>& cluster) {
   std::vector<DiscoveredDevice> all;
   if (!cluster) {
-    TRY(DiscoveredHost host,
-        discover_host({.netns_path = "", .lldpd_socket = "/run/lldpd.socket"}, discovery_call(console)));
+    TRY(DiscoveredHost host, discover_here(discovery_call(console)));
     all.push_back({host_name(), "host", std::move(host)});
     return all;
   }
   for (const TopologyDevice& device : cluster->compiled.topology.devices) {
-    const DevicePlaces at = places(cluster->id, device.name);
-    Result<DiscoveredHost> host = discover_host(
-        {.netns_path = at.netns_path, .lldpd_socket = at.lldpd_socket}, discovery_call(console));
+    Result<DiscoveredHost> host = discover_in_twin(cluster->id, device.name, discovery_call(console));
     if (!host) return wrap(device.name, std::move(host.error()));
     // GPUs and RDMA devices are this machine's, and none of a namespace's.
     all.push_back({device.name, std::string(to_string(device.role)), *std::move(host)});
@@ -51,8 +48,8 @@ int run_discover(const DiscoverOptions& options, const Console& console) {
   if (options.draft && console.output == OutputFormat::json)
     return console.fail_usage("--draft writes specs, which are YAML: it has no -o json");
   std::optional<OpenedCluster> cluster;
-  if (options.aim.twin) {
-    cluster = open_cluster(options.aim, console);
+  if (options.source.twin) {
+    cluster = open_cluster(options.source, console);
     if (!cluster) return kExitError;
     if (Result<Done> any = has_devices(*cluster); !any) return console.fail(any.error());
     if (Result<TwinReport> twin = running_twin(*cluster); !twin) return console.fail(twin.error());
@@ -60,7 +57,7 @@ int run_discover(const DiscoverOptions& options, const Console& console) {
   const Result<std::vector<DiscoveredDevice>> all = discover_all(console, cluster);
   if (!all) return console.fail(all.error());
   if (options.draft)
-    console.print(discovery_draft(*all, options.aim.twin));
+    console.print(discovery_draft(*all, options.source.twin));
   else if (console.is_text())
     console.print(discovery_text(*all, console.out()));
   else

@@ -1,41 +1,31 @@
 #include <nlohmann/json.hpp>
 
-#include "reconciler/cli/accepted.hpp"
+#include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
-#include "reconciler/cli/loop_session.hpp"
-#include "reconciler/cli/reach.hpp"
-#include "reconciler/cli/report_places.hpp"
 #include "reconciler/report/drift_report.hpp"
-#include "reconciler/report/plan_text.hpp"
+#include "reconciler/report/report_places.hpp"
 
 namespace lockstep {
 
 int run_drift(const DriftOptions& options, const Console& console) {
   if (options.format && !console.is_text())
     return console.fail_usage("--format and -o both say a form: give one of them");
-  const std::unique_ptr<LoopSession> session = LoopSession::open(options.aim, console, options.only);
-  if (!session) return kExitError;
-  const Result<std::unique_ptr<Journal>> journal = session->read_journal();
-  if (!journal) return console.fail(journal.error());
-  const auto waits = waits_for_window(*session, **journal);
-  if (!waits) return console.fail(waits.error());
-  const std::vector<DeviceState> states = session->look();
-  DriftReport report =
-      report_of(session->fleet(), states, session->only(), session->origins(), session->sources(),
-                {.unmanaged = options.unmanaged, .overruled = true, .waits = *waits});
-  const std::string title = session->cluster().title();
+  const std::unique_ptr<CommandSession> command = CommandSession::open(options.source, console, options.only);
+  if (!command) return kExitError;
+  ClusterSession& session = **command;
+  Result<ObservedDrift> look = session.drift(options.unmanaged);
+  if (!look) return console.fail(look.error());
+  DriftReport& report = look->report;
+  const std::string title = session.cluster().title();
   if (!options.format && !console.is_text()) {
     console.print_document(to_json(report));
     return report.exit_code();
   }
   const DriftFormat format = options.format.value_or(DriftFormat::text);
-  place_in_specs(report, session->cluster());
+  place_in_specs(report, session.cluster());
   if (format != DriftFormat::text && format != DriftFormat::json) place_in_repository(report);
   switch (format) {
-    case DriftFormat::text:
-      console.print(console.out().paint(Ink::bold, "drift of " + title) + "\n" +
-                    drift_text(report, console.out()) + notes_text(states, console.out()));
-      break;
+    case DriftFormat::text: console.print(drift_of_text(title, report, look->states, console.out())); break;
     case DriftFormat::json: console.print_document(to_json(report)); break;
     case DriftFormat::markdown: console.print(drift_markdown(report, title)); break;
     case DriftFormat::sarif: console.print(drift_sarif(report)); break;

@@ -7,6 +7,8 @@
 #include <stop_token>
 #include <thread>
 
+#include "drivers/posix/wake_descriptor.hpp"
+
 namespace lockstep {
 
 class Interrupt {
@@ -17,14 +19,14 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
 
   std::stop_token token() const { return source_.get_token(); }
-  int descriptor() const { return event_fd_; }
+  int descriptor() const { return asked_.number(); }
 
  private:
-  void wait_for_signals(int signal_fd);
+  void wait_for_signals(const Descriptor& signals);
 
   std::stop_source source_;
-  int event_fd_;
-  int quit_fd_;
+  WakeDescriptor asked_;
+  WakeDescriptor quit_;
   std::thread thread_;
 };
 

@@ -1,13 +1,13 @@
+#include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
-#include "reconciler/cli/opened_cluster.hpp"
 #include "reconciler/report/topology_picture.hpp"
 
 namespace lockstep {
 
 int run_topology(const TopologyOptions& options, const Console& console) {
-  Aim aim = options.aim;
-  aim.twin = true;  // so that the scaled speeds stand beside the real ones
-  const std::optional<OpenedCluster> opened = open_cluster(aim, console);
+  ClusterSource source = options.source;
+  source.twin = true;  // so that the scaled speeds stand beside the real ones
+  const std::optional<OpenedCluster> opened = open_cluster(source, console);
   if (!opened) return kExitError;
   if (Result<Done> any = has_devices(*opened); !any) return console.fail(any.error());
   const Catalog& catalog = opened->catalog;

@@ -1,21 +1,10 @@
-// apply(): carries a Plan out, wave by wave: observe, write under a journalled ticket, verify, keep; then
-// measure, and keep or undo.
-//
-// Promises: nothing is written without a fresh observation that still shows what the plan was made on; a lost
-// reply is settled by observing, never by guessing; nothing counts as done until observed again, effect
-// included; a failure leaves its dependants undone and says so, and what must be alike at both ends of a
-// cable is taken back at the end that did its part (link_ends.hpp); on stop no new step begins, those under
-// way are finished, and the journal is consistent. What was written under a gate is owed to it until it was
-// judged or taken back, however this run ends; what could not be measured was not judged: the ledger says so,
-// and a later run's gate answers for it (`owed`). Single-threaded over the executor: same seams, same
-// history. Refuses: held steps that `approved` does not name, and to begin a change outside its windows
-// (windows.hpp).
+// What an apply is asked for and what it answers: options, progress, the gate's question, the report, as
+// plain data; and what changes touch (BlastRadius). Application (application.hpp) carries it out.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <set>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -152,10 +141,6 @@ struct ApplyReport {
   int exit_code() const;  // 0 kept or nothing to do; 2 undone, effects open, quarantined, waits; 1 partly,
                           // stopped, undo failed
 };
-
-// The ledger must hold the cluster's lock (journal.hpp).
-ApplyReport apply(Fleet& fleet, Executor& executor, Ledger& ledger, const Plan& plan,
-                  const ApplyOptions& options, const Progress& progress = {}, std::stop_token stop = {});
 
 // The steps of a plan that was made earlier which may not run any more: the ground of their device has moved,
 // or they come after such a step. By id, with the reason.

@@ -72,10 +72,7 @@ bool Columns::is_written(RowId id) const {
 }
 
 bool Columns::is_part_of(Path part, Path whole) const {
-  const std::string_view longer = row_(part.row()).pattern;
-  const std::string_view pattern = row_(whole.row()).pattern;
-  return longer.size() > pattern.size() && longer.starts_with(pattern) && longer[pattern.size()] == '/' &&
-         same_keys(part, whole, whole.key_count());
+  return row_(part.row()).is_part_of(row_(whole.row()).pattern) && same_keys(part, whole, whole.key_count());
 }
 
 const Columns& schema_columns() {

@@ -1,10 +1,8 @@
 #include "reconciler/engine/effects.hpp"
 
 #include <algorithm>
-#include <map>
-#include <memory>
 
-#include "reconciler/engine/runner.hpp"
+#include "reconciler/engine/step_run.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -30,9 +28,12 @@ std::size_t not_shown(const std::vector<const Step*>& steps, const DeviceState& 
 
 }  // namespace
 
-Effects::Effects(Fleet& fleet, Executor& executor, Ledger& ledger, const ApplyOptions& options,
-                 std::stop_token stop)
-    : fleet_(fleet), executor_(executor), ledger_(ledger), options_(options), stop_(std::move(stop)) {}
+Effects::Effects(Fleet& fleet, Executor& executor, Ledger& ledger, const ApplyOptions& options)
+    : fleet_(fleet), executor_(executor), ledger_(ledger), options_(options) {}
+
+Effects::~Effects() {
+  if (timer_) executor_.cancel(*timer_);
+}
 
 // The devices of some steps and those at the other ends of their cables.
 std::vector<std::size_t> Effects::around(const std::vector<Step>& steps) const {
@@ -50,66 +51,98 @@ std::vector<std::size_t> Effects::around(const std::vector<Step>& steps) const {
   return {devices.begin(), devices.end()};
 }
 
-std::vector<DeviceState> Effects::look_at(std::vector<std::size_t> devices) {
-  ObserveOptions look;
-  look.timeout = options_.observe_timeout;
-  look.only = std::move(devices);
-  return observe(fleet_, executor_, look, stop_);
+void Effects::observe(std::vector<std::size_t> devices, std::function<void(States)> done) {
+  ObserveOptions options;
+  options.timeout = options_.observe_timeout;
+  options.only = std::move(devices);
+  round_.emplace(fleet_, executor_, std::move(options));
+  round_->start(std::move(done));
+  if (must_stop_) round_->stop();
 }
 
-// Less when asked to stop.
-void Effects::wait(std::chrono::milliseconds how_long) {
-  bool over = false;
-  const std::uint64_t timer = executor_.at(executor_.now() + how_long, [&over] { over = true; });
-  while (!over && !must_stop() && executor_.step()) {
+void Effects::wait(std::chrono::milliseconds how_long, std::function<void()> then) {
+  after_wait_ = std::move(then);
+  if (must_stop_) return wait_over();
+  timer_ = executor_.at(executor_.now() + how_long, callbacks_.bind([this] { wait_over(); }));
+}
+
+void Effects::wait_over() {
+  timer_.reset();
+  executor_.defer(callbacks_.bind([then = std::exchange(after_wait_, {})] { then(); }));
+}
+
+void Effects::stop() {
+  if (holds_out_ || std::exchange(must_stop_, true)) return;
+  if (round_) round_->stop();
+  if (!timer_) return;
+  executor_.cancel(*timer_);
+  wait_over();
+}
+
+void Effects::remember(const std::vector<Step>& steps, std::function<void()> done) {
+  std::vector<std::size_t> devices = around(steps);
+  observe(devices, [this, devices, done = std::move(done)](const States& states) {
+    for (const std::size_t device : devices)
+      for (const Leaf& want : fleet_[device].intent->want.leaves())
+        if (schema_row(want.path.row()).facet == Facet::effect &&
+            satisfies(want.path.row(), want.value, states[device].observation.have.value(want.path)))
+          held_.emplace(device, want.path);
+    done();
+  });
+}
+
+void Effects::settle(std::vector<Step> touched, bool all, std::function<void(OpenEffects)> done) {
+  settling_.emplace();
+  settling_->touched = std::move(touched);
+  settling_->all = all;
+  settling_->done = std::move(done);
+  begin_round();
+}
+
+void Effects::begin_round() {
+  settling_->devices = around(settling_->touched);
+  settling_->until = executor_.now() + options_.settle_time;
+  settling_->pause = options_.poll_min;
+  observe_open();
+}
+
+void Effects::observe_open() {
+  observe(settling_->devices, [this](const States& states) { observed_open(states); });
+}
+
+void Effects::observed_open(const States& states) {
+  OpenEffects open;
+  std::vector<std::size_t> again;
+  for (const std::size_t device : settling_->devices) {
+    const std::size_t before = open.size();
+    add_open(device, states[device], open);
+    if (open.size() > before) again.push_back(device);
   }
-  if (!over) executor_.cancel(timer);
+  if (again.empty() || executor_.now() >= settling_->until || must_stop_) return round_over(std::move(open));
+  settling_->devices = std::move(again);
+  const auto pause = settling_->pause;
+  settling_->pause = std::min(pause * 2, options_.poll_max);
+  wait(pause, [this] { observe_open(); });
 }
 
-void Effects::remember(const std::vector<Step>& steps) {
-  const std::vector<std::size_t> devices = around(steps);
-  const std::vector<DeviceState> states = look_at(devices);
-  for (const std::size_t device : devices)
-    for (const Leaf& want : fleet_[device].intent->want.leaves())
-      if (schema_row(want.path.row()).facet == Facet::effect &&
-          satisfies(want.path.row(), want.value, states[device].observation.have.value(want.path)))
-        held_.emplace(device, want.path);
-}
-
-std::vector<OpenEffect> Effects::settle(const std::vector<Step>& touched, bool all) {
-  for (int round = 0;; ++round) {
-    std::vector<OpenEffect> open = wait_for(touched, all);
-    if (open.empty() || !all || round == kCureRounds || must_stop() || !cure(open)) return open;
+void Effects::round_over(OpenEffects open) {
+  const bool last = !settling_->all || settling_->round == kRemedyRounds || must_stop_;
+  if (open.empty() || last || !try_remedies(open)) {
+    const auto done = std::move(settling_->done);
+    settling_.reset();
+    return done(std::move(open));
   }
-}
-
-std::vector<OpenEffect> Effects::wait_for(const std::vector<Step>& touched, bool all) {
-  std::vector<std::size_t> devices = around(touched);
-  const Time until = executor_.now() + options_.settle_time;
-  std::chrono::milliseconds pause = options_.poll_min;
-  while (true) {
-    std::vector<OpenEffect> open;
-    std::vector<std::size_t> again;
-    const std::vector<DeviceState> states = look_at(devices);
-    for (const std::size_t device : devices) {
-      const std::size_t before = open.size();
-      add_open(device, states[device], all, touched, open);
-      if (open.size() > before) again.push_back(device);
-    }
-    if (again.empty() || executor_.now() >= until || must_stop()) return open;
-    devices = std::move(again);
-    wait(pause);
-    pause = std::min(pause * 2, options_.poll_max);
-  }
+  ++settling_->round;
 }
 
 // What could not be read counts where it was there before, or where we wrote; what a neighbour does not
 // tell now and did not tell before is none of this change's.
-void Effects::add_open(std::size_t device, const DeviceState& state, bool all,
-                       const std::vector<Step>& touched, std::vector<OpenEffect>& open) const {
+void Effects::add_open(std::size_t device, const DeviceState& state, OpenEffects& open) const {
   const std::string& name = fleet_[device].name;
+  const bool all = settling_->all;
   for (const Change& effect : state.difference.effects)
     if (all || held_.contains({device, effect.path})) open.push_back({name, effect, ""});
+  const std::vector<Step>& touched = settling_->touched;
   const bool ours = all && std::any_of(touched.begin(), touched.end(),
                                        [&name](const Step& step) { return step.device == name; });
   for (const Leaf& want : state.difference.unobserved) {
@@ -130,65 +163,90 @@ bool Effects::is_approved(std::size_t device, const Remedy::Offer& offer) const 
   return manual == policy->needs_approval.end() || !manual->second;
 }
 
-// False: nothing to try.
-bool Effects::cure(const std::vector<OpenEffect>& effects) {
-  bool tried = false;
-  std::size_t running = 0;
-  for (const OpenEffect& open : effects) {
-    if (!may_cure(open)) continue;
-    const std::size_t device = *fleet_.find(open.device);
-    for (Attached* const attached : fleet_[device].drivers) {
-      if (attached->remedy == nullptr) continue;
-      const auto offer = attached->remedy->offer(open.change);
-      if (!offer) continue;
-      if (!is_approved(device, *offer)) {
-        notes_.push_back(open.device + ": remedy '" + offer->name + "' needs a person's word");
-        break;
-      }
-      const auto counted =
-          count_cure(ledger_, open.device, *offer, executor_.wall_time(), options_.choice.person);
-      if (!counted) {
-        notes_.push_back(counted.error().what);
-        break;
-      }
-      tried = true;
-      ++running;
-      if (offer->disruption != Disruption::none) cures_.push_back(step_of(open, *offer));
-      notes_.push_back(open.device + ": remedy '" + offer->name + "' for " + open.change.path.text());
-      Remedy* const remedy = attached->remedy;
-      executor_.start(
-          Job{.key = open.device,
-              .lane = fleet_[device].lane,
-              .deadline = executor_.now() + options_.apply_timeout,
-              .run = [remedy, change = open.change](
-                         const Call& call) { [[maybe_unused]] const auto done = remedy->cure(change, call); },
-              .done = [&running](Outcome) { --running; }});
-      break;
-    }
+// False: there is none to try.
+bool Effects::try_remedies(const OpenEffects& open) {
+  for (const OpenEffect& one : open) {
+    if (!may_cure(one)) continue;
+    const std::size_t device = *fleet_.find(one.device);
+    for (Attached* const attached : fleet_[device].drivers)
+      if (attached->remedy != nullptr && try_remedy(one, device, *attached)) break;
   }
-  while (running > 0 && executor_.step()) {
-  }
-  return tried;
+  return settling_->remedies_running > 0;
 }
 
-std::vector<DeviceState> Effects::look_well(const std::vector<Step>& steps) {
-  std::map<std::size_t, std::vector<const Step*>> of;
-  for (const Step& step : steps)
-    if (const auto device = fleet_.find(step.device)) of[*device].push_back(&step);
-  std::vector<DeviceState> best = look_at(around(steps));
-  std::chrono::milliseconds pause = options_.poll_min;
-  for (int look = 1; look < kLooksMax; ++look, pause *= 2) {
-    std::vector<std::size_t> again;
-    for (const auto& [device, those] : of)
-      if (not_shown(those, best[device]) > 0) again.push_back(device);
-    if (again.empty()) break;
-    wait(pause);
-    std::vector<DeviceState> states = look_at(again);
-    for (const std::size_t device : again)
-      if (not_shown(of[device], states[device]) < not_shown(of[device], best[device]))
-        best[device] = std::move(states[device]);
+// True: this driver has a remedy for it, begun or not.
+bool Effects::try_remedy(const OpenEffect& open, std::size_t device, Attached& attached) {
+  const auto offer = attached.remedy->offer(open.change);
+  if (!offer) return false;
+  if (!is_approved(device, *offer)) {
+    notes_.push_back(open.device + ": remedy '" + offer->name + "' needs a person's word");
+    return true;
   }
-  return best;
+  const auto counted =
+      count_cure(ledger_, open.device, *offer, executor_.wall_time(), options_.choice.person);
+  if (!counted) {
+    notes_.push_back(counted.error().what);
+    return true;
+  }
+  ++settling_->remedies_running;
+  if (offer->disruption != Disruption::none) cures_.push_back(step_of(open, *offer));
+  notes_.push_back(open.device + ": remedy '" + offer->name + "' for " + open.change.path.text());
+  const std::string about = open.device + ": remedy '" + offer->name + "': ";
+  executor_.start(
+      Job{.key = open.device,
+          .lane = fleet_[device].lane,
+          .timeout = options_.apply_timeout,
+          .run = [remedy = attached.remedy, change = open.change](
+                     const Call& call) { [[maybe_unused]] const auto done = remedy->cure(change, call); },
+          .done = callbacks_.bind([this, about](const Outcome& outcome) {
+            if (!outcome.reason.empty()) notes_.push_back(about + outcome.reason);
+            remedy_over();
+          })});
+  return true;
+}
+
+void Effects::remedy_over() {
+  if (--settling_->remedies_running == 0) executor_.defer(callbacks_.bind([this] { begin_round(); }));
+}
+
+void Effects::observe_written(std::vector<Step> steps, std::function<void(States)> done) {
+  reading_.emplace();
+  reading_->steps = std::move(steps);
+  for (const Step& step : reading_->steps)
+    if (const auto device = fleet_.find(step.device)) reading_->steps_of[*device].push_back(&step);
+  reading_->pause = options_.poll_min;
+  reading_->done = std::move(done);
+  observe(around(reading_->steps), [this](States states) {
+    reading_->best = std::move(states);
+    reading_->observations = 1;
+    read_again();
+  });
+}
+
+void Effects::read_again() {
+  std::vector<std::size_t> again;
+  for (const auto& [device, those] : reading_->steps_of)
+    if (not_shown(those, reading_->best[device]) > 0) again.push_back(device);
+  if (again.empty() || reading_->observations == kReadsMax) return reading_over();
+  wait(reading_->pause, [this, again] {
+    observe(again, [this, again](States states) {
+      for (const std::size_t device : again) {
+        const auto& those = reading_->steps_of[device];
+        if (not_shown(those, states[device]) < not_shown(those, reading_->best[device]))
+          reading_->best[device] = std::move(states[device]);
+      }
+      ++reading_->observations;
+      reading_->pause *= 2;
+      read_again();
+    });
+  });
+}
+
+void Effects::reading_over() {
+  const auto done = std::move(reading_->done);
+  States best = std::move(reading_->best);
+  reading_.reset();
+  done(std::move(best));
 }
 
 }  // namespace lockstep

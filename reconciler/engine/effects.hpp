@@ -1,67 +1,114 @@
 // Effects: whether what is wanted of a cluster also happens, before, while and after an apply writes to it,
-// and the cures of what does not.
+// and the remedies for what does not.
 //
 // Promises: what held before must hold again; what could not be read does not count as there; each open
-// effect that some driver offers a remedy for is cured kCureRounds times at most in a run, no more often by
-// itself than its driver allows, and only where a change may go: a device that the run may touch, a
-// disruption that needs no person's word or has it.
+// effect that some driver offers a remedy for is treated kRemedyRounds times at most in a run, no more often
+// by itself than its driver allows, and only where a change may go: a device that the run may touch, a
+// disruption that needs no approval or has it. One question at a time; each is answered once, never from
+// within its call. Single-threaded over the executor.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <optional>
 #include <set>
-#include <stop_token>
 #include <utility>
 #include <vector>
 
+#include "drivers/runtime/callback_scope.hpp"
 #include "reconciler/engine/apply.hpp"
+#include "reconciler/engine/observe.hpp"
 
 namespace lockstep {
 
-// One cure can be what another waits for: a daemon that has to run again, then a next hop that it lost.
-inline constexpr int kCureRounds = 2;
+// One remedy can be what another waits for: a daemon that has to run again, then a next hop that it lost.
+inline constexpr int kRemedyRounds = 2;
 
 class Effects {
  public:
-  Effects(Fleet& fleet, Executor& executor, Ledger& ledger, const ApplyOptions& options,
-          std::stop_token stop);
+  using OpenEffects = std::vector<OpenEffect>;
+  using States = std::vector<DeviceState>;
 
-  // Looks at what the steps can touch, before they are begun.
-  void remember(const std::vector<Step>& steps);
+  Effects(Fleet& fleet, Executor& executor, Ledger& ledger, const ApplyOptions& options);
+  ~Effects();
+  Effects(const Effects&) = delete;
+  Effects& operator=(const Effects&) = delete;
+
+  // Observes what the steps can touch, before they are begun.
+  void remember(const std::vector<Step>& steps, std::function<void()> done);
 
   // Effects that must be there, of the devices of some steps and their neighbours: all that are wanted (at
-  // the end), or those that were there before (in between, and after an undo). Looks again and again until
+  // the end), or those that were there before (in between, and after an undo). Observes again and again until
   // they are, or the settling time is over; then, at the end, remedies.
-  std::vector<OpenEffect> settle(const std::vector<Step>& touched, bool all);
-  // The cures that were tried and can have changed how traffic goes, as steps; and what there is to say.
+  void settle(std::vector<Step> touched, bool all, std::function<void(OpenEffects)> done);
+  // The remedies that were tried and can have changed how traffic goes, as steps; and what there is to say.
   const std::vector<Step>& cures() const { return cures_; }
   std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
 
   // The devices of some steps and their neighbours: again where something that was written could not be read,
-  // or is found as it was before, as reads may lag behind writes; of those looks the one that shows most.
-  std::vector<DeviceState> look_well(const std::vector<Step>& steps);
+  // or is found as it was before, as reads may lag behind writes; of those observations the one that shows
+  // most.
+  void observe_written(std::vector<Step> steps, std::function<void(States)> done);
 
+  // Waits end early, and what is being read is answered for as far as it went.
+  void stop();
   // From now on nothing is cut short: an undo is carried through.
-  void hold_out() { stop_ = {}; }
-  bool must_stop() const { return stop_.stop_requested(); }
+  void hold_out() { must_stop_ = false, holds_out_ = true; }
 
  private:
+  struct Settling {
+    std::vector<Step> touched;
+    bool all = false;
+    int round = 0;
+    std::vector<std::size_t> devices;  // of which something is open
+    Time until{};
+    std::chrono::milliseconds pause{0};
+    std::size_t remedies_running = 0;
+    std::function<void(OpenEffects)> done;
+  };
+  struct Reading {
+    std::map<std::size_t, std::vector<const Step*>> steps_of;  // by device
+    std::vector<Step> steps;
+    States best;
+    int observations = 0;
+    std::chrono::milliseconds pause{0};
+    std::function<void(States)> done;
+  };
+
   std::vector<std::size_t> around(const std::vector<Step>& steps) const;
-  std::vector<DeviceState> look_at(std::vector<std::size_t> devices);
-  void wait(std::chrono::milliseconds how_long);
-  std::vector<OpenEffect> wait_for(const std::vector<Step>& touched, bool all);
-  void add_open(std::size_t device, const DeviceState& state, bool all, const std::vector<Step>& touched,
-                std::vector<OpenEffect>& open) const;
+  void observe(std::vector<std::size_t> devices, std::function<void(States)> done);
+  void wait(std::chrono::milliseconds how_long, std::function<void()> then);
+  void wait_over();
+
+  void begin_round();
+  void observe_open();
+  void observed_open(const States& states);
+  void round_over(OpenEffects open);
+  void add_open(std::size_t device, const DeviceState& state, OpenEffects& open) const;
   bool may_cure(const OpenEffect& open) const;
   bool is_approved(std::size_t device, const Remedy::Offer& offer) const;
-  bool cure(const std::vector<OpenEffect>& open);
+  bool try_remedies(const OpenEffects& open);
+  bool try_remedy(const OpenEffect& open, std::size_t device, Attached& attached);
+  void remedy_over();
+
+  void read_again();
+  void reading_over();
 
   Fleet& fleet_;
   Executor& executor_;
   Ledger& ledger_;
   const ApplyOptions& options_;
-  std::stop_token stop_;
+  bool must_stop_ = false;
+  bool holds_out_ = false;
   std::set<std::pair<std::size_t, Path>> held_;
   std::vector<Step> cures_;
   std::vector<std::string> notes_;
+  std::optional<ObserveRound> round_;
+  std::optional<std::uint64_t> timer_;
+  std::function<void()> after_wait_;
+  std::optional<Settling> settling_;
+  std::optional<Reading> reading_;
+  CallbackScope callbacks_;
 };
 
 }  // namespace lockstep

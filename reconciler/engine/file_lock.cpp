@@ -40,28 +40,23 @@ Result<FileLock> lock_in(const std::string& directory, const char* name, const s
 
 }  // namespace
 
-FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
 FileLock::~FileLock() {
-  if (descriptor_ < 0) return;
-  (void)::ftruncate(descriptor_, 0);  // nobody holds it from here on
-  ::close(descriptor_);
+  if (held_) (void)::ftruncate(held_.number(), 0);  // nobody holds it from here on
 }
 
 Result<FileLock> FileLock::take(const std::string& file, const std::string& doing,
                                 const std::string& command) {
   for (;;) {
-    const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (descriptor < 0) return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
+    Descriptor opened(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!opened) return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
+    const int descriptor = opened.number();
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
       const int why = errno;
-      const std::string holder = holder_in(descriptor);
-      ::close(descriptor);
       if (why == EWOULDBLOCK)
-        return Error{ErrorKind::conflict, "this cluster is being " + doing + " by " + holder};
+        return Error{ErrorKind::conflict, "this cluster is being " + doing + " by " + holder_in(descriptor)};
       return Error{ErrorKind::denied, file + ": flock: " + std::strerror(why)};
     }
-    FileLock lock(descriptor);
+    FileLock lock(std::move(opened));
     if (!is_still(file, descriptor)) continue;
     const std::string who = "process " + std::to_string(::getpid()) + " since " + utc_now() +
                             (command.empty() ? "" : " (" + command + ")");
@@ -80,16 +75,14 @@ Result<FileLock> lock_for_measuring(const std::string& directory, const std::str
 }
 
 std::optional<std::string> writer_of(const std::string& directory) {
-  const int descriptor = ::open((directory + "/" + kWriting).c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return std::nullopt;
+  const Descriptor opened(::open((directory + "/" + kWriting).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!opened) return std::nullopt;
+  const int descriptor = opened.number();
   // The lock of a file that names nobody is not tried: for as long as that takes it would refuse a writer.
   struct stat file {};
   const bool names_one = ::fstat(descriptor, &file) == 0 && file.st_size > 0;
   const bool held = names_one && ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  std::optional<std::string> writer;
-  if (held) writer = holder_in(descriptor);
-  ::close(descriptor);
-  return writer;
+  return held ? std::optional(holder_in(descriptor)) : std::nullopt;
 }
 
 std::string utc_now() {

@@ -8,14 +8,16 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "specs/files/descriptor.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep {
 
 class FileLock {
  public:
-  FileLock(FileLock&& other) noexcept;
+  FileLock(FileLock&&) = default;
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();
 
@@ -23,8 +25,8 @@ class FileLock {
   static Result<FileLock> take(const std::string& file, const std::string& doing, const std::string& command);
 
  private:
-  explicit FileLock(int held) : descriptor_(held) {}
-  int descriptor_ = -1;
+  explicit FileLock(Descriptor held) : held_(std::move(held)) {}
+  Descriptor held_;
 };
 
 // In a cluster's state directory, which is made: its one writer, and the one that sends it measuring traffic.

@@ -1,17 +1,19 @@
 // Fleet: the devices that the engine works on, each with its intent and its drivers, and what was observed of
 // them.
 //
-// Promises: each schema row of a device is carried by at most one driver (two that claim one row fail at
-// start-up, both named); wanted leaves that no driver carries, or that the device says it can't carry, come
-// back as NotApplied with the reason and are never mixed up with drift. A device of which something could not
-// be read is never in sync. Refuses: devices without a name, or twice.
+// Promises: making a fleet asks no device; what its drivers carry is learned with the first observation. Each
+// schema row of a device is carried by at most one driver (two that claim one row are an error of the device,
+// both named); wanted leaves that no driver carries, or that the device says it can't carry, come back as
+// NotApplied with the reason and are never mixed up with drift. A device of which something could not be read
+// is never in sync. Refuses: devices without a name, or twice.
 #pragma once
 
 #include <functional>
 #include <optional>
-#include <stop_token>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "drivers/driver.hpp"
@@ -31,27 +33,45 @@ struct FleetDevice {
   bool is_host() const { return role == "host"; }
 };
 
-// Which driver carries which row of one device.
+// Which driver carries which row of one device, as far as its drivers have said. A driver is named by its
+// index into FleetDevice::drivers.
 class Carriers {
  public:
-  static Result<Carriers> of(const std::string& device, const std::vector<Traits>& traits);
+  Carriers(std::string device, std::size_t drivers);
 
-  // Index into FleetDevice::drivers; -1: none.
+  // What a driver answered when it was asked; an error takes nothing back. Of two that claim one row the
+  // later in the list stays unknown.
+  void learn(std::size_t driver, Result<Traits> answer);
+
+  // Null: not known; why_unknown() tells.
+  const Traits* traits(std::size_t driver) const { return traits_[driver] ? &*traits_[driver] : nullptr; }
+  const Error& why_unknown(std::size_t driver) const { return traits_[driver].error(); }
+  std::optional<std::size_t> find(std::string_view name) const;
+  // Index of a driver; -1: none.
   int reader(RowId row) const { return row < read_.size() ? read_[row] : -1; }
   int writer(RowId row) const { return row < write_.size() ? write_[row] : -1; }
-  const std::vector<Traits>& traits() const { return traits_; }
-  const std::string& driver_name(int index) const { return traits_[static_cast<std::size_t>(index)].driver; }
   struct WhyNot {
     std::string reason;
     bool by_hand = false;  // as Incapable's, or a driver reads it and none writes it
   };
-  // Why this leaf can't be carried; none: it can.
-  std::optional<WhyNot> why_not(Path path) const;
+  // Why this can't be done by a device that lacks `incapable` of itself, or of a port that it needs; none: it
+  // can.
+  std::optional<WhyNot> why_not(const Change& change, const std::vector<Incapable>& incapable) const;
+  // What is unread in `scope` where a driver gave no answer: its rows, or, where those are not known, all
+  // that no known driver reads.
+  void add_unread(std::size_t driver, const Scope& scope, const Error& why,
+                  std::vector<Unread>& unread) const;
 
  private:
-  std::vector<Traits> traits_;
-  std::vector<std::int16_t> read_;
-  std::vector<std::int16_t> write_;
+  using Claims = std::vector<std::int16_t>;  // by row: the driver
+  void claim_anew();
+  Result<Done> claim(std::size_t driver);
+  Result<Done> claim(std::size_t driver, const std::vector<RowId>& rows, Claims& claims) const;
+
+  std::string device_;
+  std::vector<Result<Traits>> traits_;
+  Claims read_;
+  Claims write_;
 };
 
 class Fleet {
@@ -62,10 +82,11 @@ class Fleet {
   std::size_t size() const { return devices_.size(); }
   const FleetDevice& operator[](std::size_t index) const { return devices_[index]; }
   const Carriers& carriers(std::size_t index) const { return carriers_[index]; }
+  void learn(std::size_t index, std::size_t driver, Result<Traits> answer) {
+    carriers_[index].learn(driver, std::move(answer));
+  }
   std::optional<std::size_t> find(const std::string& name) const;
   const Wiring& wiring() const { return wiring_; }
-  // After a device changed what it can carry (a port came, a reboot): asks its drivers again.
-  Result<Done> refresh(std::size_t index);
 
  private:
   std::vector<FleetDevice> devices_;
@@ -82,6 +103,9 @@ struct NotApplied {
   std::string reason;    // "no driver carries this here: ..."
   bool by_hand = false;  // it differs all the same
 };
+
+// All rows, and by name what the intent names.
+Scope scope_of(const Intent& intent);
 
 // What is known of one device after one look, compared with its intent.
 struct DeviceState {
@@ -100,20 +124,5 @@ struct DeviceState {
   // Of a leaf whose scope could not be read.
   std::string why_unread(Path path) const;
 };
-
-struct ObserveOptions {
-  std::chrono::milliseconds timeout{10'000};  // for each driver
-  int tries = 2;                              // of transient errors
-  std::vector<std::size_t> only;              // indices into the fleet; empty: all
-};
-
-// All at once, each device on its own lane; the answer is in fleet order. On stop: what was read so far, the
-// rest unreachable with ErrorKind::cancelled.
-std::vector<DeviceState> observe(const Fleet& fleet, Executor& executor, const ObserveOptions& options = {},
-                                 std::stop_token stop = {});
-
-// Merges what several drivers read of one device, compares, and sets apart what can't be there.
-DeviceState compare(const FleetDevice& device, const Carriers& carriers, std::vector<Observation> parts,
-                    std::vector<Error> errors);
 
 }  // namespace lockstep

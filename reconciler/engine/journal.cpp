@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "reconciler/engine/plan.hpp"
 
@@ -36,10 +37,22 @@ CREATE TABLE epochs (epoch INTEGER PRIMARY KEY AUTOINCREMENT, begun TEXT NOT NUL
     "CREATE INDEX cures_of ON cures(device, remedy, at);",
     "CREATE TABLE written (device TEXT NOT NULL, path TEXT NOT NULL, found TEXT NOT NULL, wrote TEXT NOT "
     "NULL,"
-    " restore INTEGER NOT NULL DEFAULT 0, object TEXT NOT NULL DEFAULT '', PRIMARY KEY (device, path));"};
+    " restore INTEGER NOT NULL DEFAULT 0, object TEXT NOT NULL DEFAULT '', PRIMARY KEY (device, path));",
+    "ALTER TABLE written ADD COLUMN tried TEXT;"};
 constexpr int kLayout = static_cast<int>(kLayouts.size());
 constexpr int kLayoutOfGates = 2;
 constexpr int kLayoutOfWrites = 4;
+constexpr int kLayoutOfTries = 5;
+
+// Of a verified write: its value is there, whatever was tried before.
+constexpr const char* kRememberVerified =
+    "INSERT INTO written(device, path, found, wrote) VALUES(?1, ?2, ?3, ?4) "
+    "ON CONFLICT(device, path) DO UPDATE SET wrote = excluded.wrote, tried = NULL";
+// Of one that is not known to hold. ?5: what was seen there before it, which an earlier try may have left.
+constexpr const char* kRememberTried =
+    "INSERT INTO written(device, path, found, wrote, tried) VALUES(?1, ?2, ?3, ?3, ?4) "
+    "ON CONFLICT(device, path) DO UPDATE SET wrote = CASE WHEN tried = ?5 THEN tried ELSE wrote END, "
+    "tried = excluded.tried";
 
 std::uint64_t milliseconds_of(WallTime at) {
   return static_cast<std::uint64_t>(
@@ -171,6 +184,12 @@ Result<int> prepare_layout(sqlite3* database, bool read_only) {
   return layout;
 }
 
+Result<Done> forget_unwritten(sqlite3* database, const std::string& device) {
+  return Statement(database, "DELETE FROM written WHERE device = ? AND found = wrote AND tried IS NULL")
+      .bind(device)
+      .run();
+}
+
 // The tickets of a change, in the order of the writes, with their state.
 Result<std::vector<std::pair<LedgerTicket, TicketState>>> tickets_of(sqlite3* database,
                                                                      std::uint64_t change) {
@@ -250,8 +269,7 @@ Result<Done> Journal::ticket(std::uint64_t change, const LedgerTicket& ticket) {
 
 Result<Done> Journal::receipt(const std::string& ticket, TicketState state, const std::string& note) {
   const Transaction whole(database_.get());
-  // What is known not to hold whole may hold in part.
-  if (state != TicketState::undone) TRY_DONE(remember_writes(ticket));
+  if (state != TicketState::undone) TRY_DONE(remember_writes(ticket, state == TicketState::kept));
   TRY_DONE(Statement(database_.get(), "UPDATE tickets SET state = ?, settled = ?, note = ? WHERE ticket = ?")
                .bind(static_cast<std::uint64_t>(state))
                .bind(utc_now())
@@ -262,7 +280,7 @@ Result<Done> Journal::receipt(const std::string& ticket, TicketState state, cons
 }
 
 // Once what was found is back, nothing of ours is left.
-Result<Done> Journal::remember_writes(const std::string& ticket) {
+Result<Done> Journal::remember_writes(const std::string& ticket, bool verified) {
   std::string device;
   ChangeSet changes;
   TRY_DONE(Statement(database_.get(), "SELECT device, writes FROM tickets WHERE ticket = ?")
@@ -271,46 +289,54 @@ Result<Done> Journal::remember_writes(const std::string& ticket) {
                  device = row.text(0);
                  changes = writes_of(row.text(1));
                }));
-  for (const Change& change : changes)
-    TRY_DONE(Statement(database_.get(),
-                       "INSERT INTO written(device, path, found, wrote) VALUES(?, ?, ?, ?) "
-                       "ON CONFLICT(device, path) DO UPDATE SET wrote = excluded.wrote")
-                 .bind(device)
-                 .bind(change.path.text())
-                 .bind(text_of(to_json(change.was)))
-                 .bind(text_of(to_json(change.want)))
-                 .run());
-  return Statement(database_.get(), "DELETE FROM written WHERE device = ? AND found = wrote")
-      .bind(device)
-      .run();
+  std::set<Path> begun;  // a guard is written twice in one ticket: only the first `was` is an observation
+  for (const Change& change : changes) {
+    const std::string was = text_of(to_json(change.was));
+    Statement remember(database_.get(), verified ? kRememberVerified : kRememberTried);
+    remember.bind(device).bind(change.path.text()).bind(was).bind(text_of(to_json(change.want)));
+    if (!verified) remember.bind(begun.insert(change.path).second ? was : "");
+    TRY_DONE(remember.run());
+  }
+  return forget_unwritten(database_.get(), device);
 }
 
 Result<std::vector<WrittenLeaf>> Journal::written() const {
   std::vector<WrittenLeaf> all;
   if (layout_ < kLayoutOfWrites) return all;
-  TRY_DONE(Statement(database_.get(),
-                     "SELECT device, path, found, wrote, restore, object FROM written ORDER BY device, path")
-               .each([&all](Statement& row) {
-                 const auto path = Path::parse(row.text(1));
-                 if (!path) return;  // of another version
-                 const auto found = value_from_json(path->row(), Json::parse(row.text(2), nullptr, false));
-                 const auto wrote = value_from_json(path->row(), Json::parse(row.text(3), nullptr, false));
-                 if (found && wrote)
-                   all.push_back({row.text(0), *path, *found, *wrote, row.number(4) != 0, row.text(5)});
-               }));
+  const std::string text = std::string("SELECT device, path, found, wrote, restore, object, ") +
+                           (layout_ < kLayoutOfTries ? "NULL" : "tried") +
+                           " FROM written ORDER BY device, path";
+  TRY_DONE(Statement(database_.get(), text.c_str()).each([&all](Statement& row) {
+    const auto path = Path::parse(row.text(1));
+    if (!path) return;  // of another version
+    const auto value = [&](int column) {
+      return value_from_json(path->row(), Json::parse(row.text(column), nullptr, false));
+    };
+    const auto found = value(2);
+    const auto wrote = value(3);
+    if (!found || !wrote) return;
+    all.push_back({row.text(0), *path, *found, *wrote, {}, row.number(4) != 0, row.text(5)});
+    if (row.text(6).empty()) return;
+    if (const auto tried = value(6)) all.back().tried = *tried;
+  }));
   return all;
 }
 
-Result<Done> Journal::note_kept(const std::vector<WrittenLeaf>& leaves) {
+Result<Done> Journal::note(const std::vector<WrittenLeaf>& leaves) {
   const Transaction whole(database_.get());
-  for (const WrittenLeaf& one : leaves)
-    TRY_DONE(
-        Statement(database_.get(), "UPDATE written SET restore = ?, object = ? WHERE device = ? AND path = ?")
-            .bind(std::uint64_t{one.restore})
-            .bind(one.object)
-            .bind(one.device)
-            .bind(one.path.text())
-            .run());
+  for (const WrittenLeaf& one : leaves) {
+    TRY_DONE(Statement(database_.get(),
+                       "UPDATE written SET wrote = ?, tried = NULLIF(?, ''), restore = ?, object = ? "
+                       "WHERE device = ? AND path = ?")
+                 .bind(text_of(to_json(one.wrote)))
+                 .bind(one.tried ? text_of(to_json(*one.tried)) : "")
+                 .bind(std::uint64_t{one.restore})
+                 .bind(one.object)
+                 .bind(one.device)
+                 .bind(one.path.text())
+                 .run());
+    TRY_DONE(forget_unwritten(database_.get(), one.device));
+  }
   return whole.commit();
 }
 

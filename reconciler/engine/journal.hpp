@@ -40,7 +40,9 @@ struct WrittenLeaf {
   std::string device;
   Path path;
   Value found;
-  Value wrote;
+  Value wrote;  // last, as far as it was verified; `found`: nothing was
+  // What a write that failed or was interrupted may have left there; none: no such write since.
+  std::optional<Value> tried;
   bool restore = false;  // as the object that last said it was kept: onDelete: restore
   std::string object;    // "Fabric/backend"
 };
@@ -81,8 +83,9 @@ class Journal final : public Ledger {
 
   // By device and path.
   Result<std::vector<WrittenLeaf>> written() const;
-  // Notes `restore` and `object` of leaves that are there; others are left alone.
-  Result<Done> note_kept(const std::vector<WrittenLeaf>& leaves);
+  // Makes leaves that are there as these are, but for `found`; others are left alone. One that holds nothing
+  // of ours (`found` is `wrote`, nothing was tried) is forgotten.
+  Result<Done> note(const std::vector<WrittenLeaf>& leaves);
   Result<Done> forget(const std::vector<WrittenLeaf>& leaves);
 
   // Blobs by key: accepted baselines, the last accepted set of devices. Empty optional: never written.
@@ -91,7 +94,7 @@ class Journal final : public Ledger {
 
  private:
   Journal();
-  Result<Done> remember_writes(const std::string& ticket);
+  Result<Done> remember_writes(const std::string& ticket, bool verified);
   struct Closer {
     void operator()(sqlite3* database) const;
   };

@@ -170,6 +170,9 @@ struct UndoInput {
 UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now,
                   const std::function<const Policy*(const FleetDevice&)>& policy_for = {});
 
+// What a device has to do, in this order, to be as it was before one step of a plan; it was `before` then.
+Result<ChangeSet> undo_of_step(const Step& step, const Fleet& fleet, std::size_t device, const Tree& before);
+
 // The digest of one device: what ties a plan to the ground it was made on.
 std::string device_digest(const Intent& intent, const Observation& observation,
                           const std::vector<std::pair<Path, Value>>& read);

@@ -20,19 +20,19 @@ DeviceInput device_input(const Fleet& fleet, std::size_t index, const DeviceStat
   input.not_applied = state.not_applied.size();
   input.carrier = [carriers](RowId row) {
     const int writer = carriers->writer(row);
-    return writer < 0 ? std::string() : carriers->driver_name(writer);
+    return writer < 0 ? std::string() : carriers->traits(static_cast<std::size_t>(writer))->driver;
   };
   input.undoes_itself = [carriers](const std::string& driver) {
-    return std::any_of(carriers->traits().begin(), carriers->traits().end(),
-                       [&driver](const Traits& one) { return one.driver == driver && one.undoes_itself; });
+    const auto known = carriers->find(driver);
+    return known && carriers->traits(*known)->undoes_itself;
   };
   const std::vector<Attached*> drivers = device.drivers;
   input.remedy = [carriers,
                   drivers](const Change& effect) -> std::optional<std::pair<std::string, Remedy::Offer>> {
     for (std::size_t d = 0; d < drivers.size(); ++d) {
-      if (drivers[d]->remedy == nullptr) continue;
-      if (auto offer = drivers[d]->remedy->offer(effect))
-        return std::pair{carriers->driver_name(static_cast<int>(d)), std::move(*offer)};
+      const Traits* const known = carriers->traits(d);
+      if (drivers[d]->remedy == nullptr || known == nullptr) continue;
+      if (auto offer = drivers[d]->remedy->offer(effect)) return std::pair{known->driver, std::move(*offer)};
     }
     return std::nullopt;
   };
@@ -102,6 +102,26 @@ UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
     }
     out.input.devices.push_back(std::move(one));
   }
+  return out;
+}
+
+Result<ChangeSet> undo_of_step(const Step& step, const Fleet& fleet, std::size_t device, const Tree& before) {
+  std::vector<DeviceState> states(fleet.size());
+  Tree& after = states[device].observation.have;
+  after = before;
+  for (const PlannedChange& change : step.changes) {
+    if (change.want)
+      after.set(change.path, change.want);
+    else
+      after.erase(change.path);
+  }
+  Plan forward;
+  forward.steps = {step};
+  const UndoInput back = undo_of(forward, fleet, states);
+  TRY(const Plan plan, make_plan(back.input));
+  ChangeSet out;
+  for (const Step& one : plan.steps)
+    for (const PlannedChange& change : one.changes) out.push_back({change.path, change.was, change.want, 0});
   return out;
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/plan.hpp"
@@ -193,6 +194,9 @@ Result<Value> value_from_json(RowId row, const Json& json) {
     if (schema_row(row).type == LeafType::present && json.get<bool>()) return Value::present();
     return Value::boolean(json.get<bool>());
   }
+  // nlohmann: what has a sign fits, what has none may be of 64 bits.
+  if (json.is_number_unsigned() && !std::in_range<std::int64_t>(json.get<std::uint64_t>()))
+    return broken(json.dump() + " is more than a number may be");
   if (json.is_number_integer()) return Value::integer(json.get<std::int64_t>());
   if (json.is_string()) return Value::text(json.get<std::string>());
   if (json.is_array()) {

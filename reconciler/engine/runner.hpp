@@ -1,33 +1,30 @@
-// Runner: carries out the steps of one wave, as many at once as their order allows, one at a time for each
-// device.
+// Runner: carries out the steps of one wave after the other, as many at once as their order allows, one at a
+// time for each device.
 //
-// Promises: each step is look, write (under a ticket that was journalled first), look again, keep; at most
-// `tries` writes, none of them begun after step_timeout; every way out of a step ends in a StepResult.
-// Single-threaded over the executor.
+// Promises: no step begins before those that it comes after have succeeded, nor after a stop was requested;
+// every step ends in a StepResult; of the steps at the ends of one link (Step::together), those that arm
+// their device are kept once all of them work, and undone where one does not. What one step does is
+// StepRun's. Single-threaded over the executor.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
-#include <stop_token>
 #include <string>
 #include <vector>
 
-#include "reconciler/engine/apply.hpp"
+#include "reconciler/engine/step_run.hpp"
 
 namespace lockstep {
 
-// Looks after a write that was acknowledged, before it is called not done: reads may lag behind writes.
-inline constexpr int kLooksMax = 5;
-
 class Runner {
  public:
-  Runner(const Fleet& fleet, Executor& executor, Ledger& ledger, const Plan& plan, std::uint64_t change,
-         const ApplyOptions& options, const Progress& progress, std::stop_token stop);
+  // `plan`, `progress` and what `context` refers to outlive it.
+  Runner(RunContext context, const Plan& plan, const Progress& progress);
 
-  void run_wave(std::uint32_t wave);
+  // `done`: every step of the wave has ended, or never begins.
+  void run_wave(std::uint32_t wave, std::function<void()> done);
   // Marks what has not begun in waves from `wave` on.
   void skip_from(std::uint32_t wave, StepState state, const std::string& why);
 
@@ -35,57 +32,45 @@ class Runner {
   bool wave_failed(std::uint32_t wave) const;
   // The steps that wrote anything: what an undo starts from.
   std::vector<Step> written() const;
-  std::string next_ticket(std::uint32_t step);
 
  private:
-  struct Look;
-  struct Missing;
-  struct Work;
-  using Shared = std::shared_ptr<Work>;
+  // The steps of a wave at the ends of one link.
+  struct Group {
+    std::set<std::uint32_t> open;  // not known to work yet
+    std::set<std::uint32_t> held;  // work, and wait for the others
+    bool failed = false;
+  };
 
+  bool may_begin() const { return !context_.stop.stop_requested(); }
+  StepRun::Together holds(std::uint32_t id);
+  void leave_group(std::uint32_t id, bool works);
+  void decide(Group& group, StepRun::Together decision);
+  bool only_holds() const;
+  void release_dependants(std::uint32_t id, bool of_group);
   void consider(std::uint32_t id);
   void start_ready();
   void begin(std::uint32_t id);
-  void look(const Shared& work, void (Runner::*then)(const Shared&));
-  void before_write(const Shared& work);
-  void confirm_met(const Shared& work);
-  void remember_effects(const Shared& work);
-  void write(const Shared& work, ChangeSet changes);
-  void after_write(const Shared& work);
-  void keep(const Shared& work);
-  std::optional<Missing> not_regained(const Shared& work) const;
-  void regain(const Shared& work);
-  void fail(const Shared& work, StepState state, const std::string& why);
-  void cure(const Shared& work);
-  void react(const Shared& work, const Error& error, bool may_have_happened);
-  void again(const Shared& work, std::chrono::milliseconds wait, void (Runner::*next)(const Shared&));
-  void give_up(const Shared& work, const std::string& why);
-  void put_back(const Shared& work, const std::string& why);
-  void finish(const Shared& work, StepState state, const std::string& why);
+  void over(std::uint32_t id, const StepRun::End& end);
+  void advance_soon();
+  void advance();
   void skip_dependants(std::uint32_t id);
   void set(std::uint32_t id, StepState state, const std::string& why);
-  bool is_late(const Shared& work, std::chrono::milliseconds wait) const;
-  void look_again(const Shared& work);
-  void look_after(const Shared& work);
-  void look_for_effects(const Shared& work);
-  void start_job(const Shared& work, std::chrono::milliseconds timeout, std::function<void(const Call&)> run,
-                 std::function<void(Outcome)> done);
 
-  const Fleet& fleet_;
-  Executor& executor_;
-  Ledger& ledger_;
+  RunContext context_;
   const Plan& plan_;
-  std::uint64_t change_;
-  const ApplyOptions& options_;
   const Progress& progress_;
-  std::stop_token stop_;
+  std::function<void()> wave_over_;
   std::vector<StepResult> results_;
-  std::vector<std::vector<std::uint32_t>> next_;          // by id: steps that come after it
-  std::vector<std::size_t> waits_;                        // by id
-  std::map<std::string, std::set<std::uint32_t>> ready_;  // by device
-  std::set<std::string> busy_;
-  std::size_t open_ = 0;
+  std::vector<std::vector<std::uint32_t>> next_;             // by id: steps that come after it
+  std::vector<std::size_t> waits_;                           // by id
+  std::map<std::string, std::set<std::uint32_t>> ready_;     // by device
+  std::map<std::string, std::unique_ptr<StepRun>> running_;  // by device
+  std::map<std::uint32_t, Group> groups_;                    // by Step::together, of the wave under way
+  std::set<std::uint32_t> released_;             // steps whose group was released before they ended
+  std::vector<std::unique_ptr<StepRun>> ended_;  // since the last advance()
+  bool advances_ = false;                        // advance() was asked for
   std::uint64_t tickets_ = 0;
+  CallbackScope callbacks_;
 };
 
 }  // namespace lockstep

@@ -1,11 +1,8 @@
 #include "reconciler/engine/watch.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
-
-#include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 
@@ -53,224 +50,204 @@ void Damping::healed(const std::string& device, Path path, Time now) {
   ++leaf.heals;
 }
 
-namespace {
+Watch::Watch(Fleet& fleet, Executor& executor, const Origins& origins, const Sources& sources,
+             WatchSettings settings, std::function<void(const WatchEvent&)> report)
+    : fleet_(fleet),
+      executor_(executor),
+      origins_(origins),
+      sources_(sources),
+      settings_(std::move(settings)),
+      report_(std::move(report)),
+      damping_(settings_.damping) {}
 
-class Watch {
- public:
-  Watch(Fleet& fleet, RealExecutor& executor, const Origins& origins, const Sources& sources,
-        const WatchSettings& settings, const std::function<void(const WatchEvent&)>& report,
-        std::stop_token stop)
-      : fleet_(fleet),
-        executor_(executor),
-        origins_(origins),
-        sources_(sources),
-        settings_(settings),
-        report_(report),
-        stop_(std::move(stop)),
-        damping_(settings.damping) {}
-  ~Watch() {
-    for (const auto& watcher : watchers_) executor_.forget(watcher->descriptor());
-    if (poll_timer_ != 0) executor_.cancel(poll_timer_);
-    if (heal_timer_ != 0) executor_.cancel(heal_timer_);
-    if (gather_timer_ != 0) executor_.cancel(gather_timer_);
-  }
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
+Watch::~Watch() {
+  for (const Watched& one : watched_) executor_.forget(one.watcher->descriptor());
+  for (const std::uint64_t timer : {poll_timer_, heal_timer_, gather_timer_})
+    if (timer != 0) executor_.cancel(timer);
+}
 
-  Result<Done> run() {
-    known_.resize(fleet_.size());
-    ground_.resize(fleet_.size());
-    readable_.assign(fleet_.size(), true);
-    for (std::size_t i = 0; i < fleet_.size(); ++i) TRY_DONE(open(i));
-    for (std::size_t i = 0; i < fleet_.size(); ++i) wake(i);
-    schedule_poll();
-    while (!stop_.stop_requested()) {
-      if (look_now_) look();
-      if (!stop_.stop_requested() && !executor_.step()) break;
-    }
-    return Done{};
-  }
+void Watch::start(std::function<void(Answer)> done) {
+  done_ = std::move(done);
+  known_.resize(fleet_.size());
+  readable_.assign(fleet_.size(), true);
+  if (const Result<Done> opened = open(); !opened) return end(opened.error());
+  for (std::size_t i = 0; i < fleet_.size(); ++i) wake(i);
+  schedule_poll();
+}
 
- private:
-  using Item = std::pair<Path, DriftState>;
+void Watch::stop() {
+  if (std::exchange(stopping_, true)) return;
+  if (round_) round_->stop();
+  if (!busy_) end(Done{});
+}
 
-  // Opens the watches before the first look, so that nothing falls in between.
-  Result<Done> open(std::size_t device) {
+void Watch::end(Answer answer) {
+  busy_ = stopping_ = true;
+  executor_.defer(callbacks_.bind([this, answer = std::move(answer)] {
+    const auto done = std::move(done_);  // which may end this watch
+    if (done) done(answer);
+  }));
+}
+
+// Opens the watches before the first observation, so that nothing falls in between.
+Result<Done> Watch::open() {
+  for (std::size_t device = 0; device < fleet_.size(); ++device)
     for (const Attached* attached : fleet_[device].drivers) {
       if (!attached->watch) continue;
-      TRY(std::unique_ptr<Watcher> watcher, attached->watch());
-      Watcher* const raw = watcher.get();
-      watchers_.push_back(std::move(watcher));
-      executor_.watch(raw->descriptor(), [this, raw, device] {
-        const auto changed = raw->drain();
-        // A watch that broke counts as a change.
-        if (!changed) executor_.forget(raw->descriptor());
-        if (!changed || *changed) wake(device);
-      });
+      TRY(std::shared_ptr<Watcher> watcher, attached->watch());
+      const auto same = std::ranges::find(watched_, watcher, &Watched::watcher);
+      if (same == watched_.end())
+        watched_.push_back({std::move(watcher), {device}});
+      else
+        same->devices.push_back(device);
     }
-    return Done{};
-  }
+  for (std::size_t i = 0; i < watched_.size(); ++i)
+    if (Result<Done> watched =
+            executor_.watch(watched_[i].watcher->descriptor(), [this, i] { drain(watched_[i]); });
+        !watched)
+      return wrap(fleet_[watched_[i].devices.front()].name, std::move(watched.error()));
+  return Done{};
+}
 
-  void wake(std::size_t device) {
-    woken_.try_emplace(device, executor_.now());
-    if (gather_timer_ != 0) return;
-    gather_timer_ = executor_.at(executor_.now() + settings_.gather, [this] {
-      gather_timer_ = 0;
-      look_now_ = true;
+void Watch::drain(const Watched& watched) {
+  const Result<Woken> woken = watched.watcher->drain();
+  if (!woken) executor_.forget(watched.watcher->descriptor());
+  // Of a watch that broke, too, any may have changed.
+  if (!woken || woken->all)
+    for (const std::size_t device : watched.devices) wake(device);
+  if (!woken) return;
+  for (const std::string& name : woken->devices)
+    if (const auto device = fleet_.find(name)) wake(*device);
+}
+
+void Watch::wake(std::size_t device) {
+  woken_.try_emplace(device, executor_.now());
+  if (gather_timer_ != 0) return;
+  gather_timer_ = executor_.at(executor_.now() + settings_.gather, [this] {
+    gather_timer_ = 0;
+    gathered();
+  });
+}
+
+void Watch::schedule_poll() {
+  poll_timer_ = executor_.at(executor_.now() + settings_.poll_every, [this] {
+    for (std::size_t device = 0; device < fleet_.size(); ++device) wake(device);
+    schedule_poll();
+  });
+}
+
+void Watch::gathered() {
+  due_ = true;
+  if (!busy_) observe();
+}
+
+void Watch::observe() {
+  due_ = false;
+  observing_ = std::exchange(woken_, {});
+  ObserveOptions options = settings_.observe;
+  options.only.clear();
+  for (const auto& [device, since] : observing_) options.only.push_back(device);
+  if (options.only.empty()) return;
+  busy_ = true;
+  round_.emplace(fleet_, executor_, std::move(options));
+  round_->start([this](const std::vector<DeviceState>& states) { observed(states); });
+}
+
+void Watch::observed(const std::vector<DeviceState>& states) {
+  if (stopping_) return at_rest();
+  for (const auto& [device, since] : observing_) compare_with_known(device, states[device], since);
+  heal();
+}
+
+// Nothing is under way: what came meanwhile is next.
+void Watch::at_rest() {
+  busy_ = false;
+  if (stopping_) return end(Done{});
+  if (due_) observe();
+}
+
+void Watch::report_item(WatchEvent::Kind kind, DriftEntry item, Time since) {
+  item.flapping = damping_.flaps(item.device, item.path, executor_.now());
+  report_(WatchEvent{kind, std::move(item),
+                     std::chrono::duration_cast<std::chrono::microseconds>(executor_.now() - since)});
+}
+
+void Watch::report_readable(std::size_t device, const DeviceState& state, Time since) {
+  const bool readable = state.complete();
+  if (readable_[device] == readable) return;
+  readable_[device] = readable;
+  DriftEntry item;
+  item.device = fleet_[device].name;
+  if (!readable) item.reason = state.why_incomplete();
+  if (!readable && item.reason.empty()) item.reason = "some of it could not be read";
+  report_(WatchEvent{readable ? WatchEvent::Kind::readable : WatchEvent::Kind::unreadable, std::move(item),
+                     std::chrono::duration_cast<std::chrono::microseconds>(executor_.now() - since)});
+}
+
+void Watch::note_change(const DriftEntry& item, WatchEvent::Kind kind, Time since) {
+  const bool before = damping_.flaps(item.device, item.path, executor_.now());
+  const bool flaps = damping_.changed(item.device, item.path, executor_.now());
+  if (flaps && !before) report_item(WatchEvent::Kind::flapping, item, since);
+  if (!flaps) report_item(kind, item, since);
+}
+
+void Watch::compare_with_known(std::size_t device, const DeviceState& state, Time since) {
+  report_readable(device, state, since);
+  if (!state.reachable) return;
+  ReportChoice choice;
+  choice.overruled = false;
+  std::map<Item, DriftEntry> now;
+  for (DriftEntry& entry : device_report(fleet_, device, state, origins_, sources_, choice).items)
+    if (entry.is_difference()) now.emplace(Item{entry.path, entry.state}, std::move(entry));
+  auto& known = known_[device];
+  for (const auto& [key, entry] : now) {
+    const auto found = known.find(key);
+    if (found == known.end() || found->second.have != entry.have)
+      note_change(entry, WatchEvent::Kind::appeared, since);
+  }
+  for (const auto& [key, entry] : known)
+    if (!now.contains(key) && !is_unread(state.observation.unread, key.first))
+      note_change(entry, WatchEvent::Kind::cleared, since);
+    else if (!now.contains(key))
+      now.emplace(key, entry);
+  known = std::move(now);
+}
+
+// Devices of which some item may be healed now; the others get their turn when their wait is over.
+std::vector<std::size_t> Watch::due_for_healing() {
+  const Time now = executor_.now();
+  Time next = Time::max();
+  std::vector<std::size_t> due;
+  for (std::size_t device = 0; device < known_.size(); ++device) {
+    if (known_[device].empty()) continue;
+    Time latest = now;
+    for (const auto& [key, entry] : known_[device])
+      latest = std::max(latest, damping_.may_heal_at(entry.device, entry.path, now));
+    if (latest > now) {
+      next = std::min(next, latest);
+      continue;
+    }
+    due.push_back(device);
+    for (const auto& [key, entry] : known_[device]) damping_.healed(entry.device, entry.path, now);
+  }
+  if (heal_timer_ != 0) executor_.cancel(std::exchange(heal_timer_, 0));
+  if (next != Time::max())
+    heal_timer_ = executor_.at(next, [this] {
+      heal_timer_ = 0;
+      for (std::size_t device = 0; device < known_.size(); ++device)
+        if (!known_[device].empty()) wake(device);
     });
-  }
+  return due;
+}
 
-  void schedule_poll() {
-    poll_timer_ = executor_.at(executor_.now() + settings_.poll_every, [this] {
-      for (std::size_t device = 0; device < fleet_.size(); ++device) wake(device);
-      schedule_poll();
-    });
-  }
-
-  void look() {
-    look_now_ = false;
-    const std::map<std::size_t, Time> woken = std::exchange(woken_, {});
-    ObserveOptions options = settings_.observe;
-    options.only.clear();
-    for (const auto& [device, since] : woken) options.only.push_back(device);
-    if (options.only.empty()) return;
-    const std::vector<DeviceState> states = observe(fleet_, executor_, options, stop_);
-    if (stop_.stop_requested()) return;
-    for (const auto& [device, since] : woken) {
-      if (has_moved(device, states[device])) {
-        ask_again(device);
-        wake(device);
-      }
-      compare_with_known(device, states[device], since);
-    }
-    heal();
-  }
-
-  // Another boot, or other ports (what can only be found there): what the device can do may be another thing.
-  bool has_moved(std::size_t device, const DeviceState& state) {
-    if (!state.reachable || !state.errors.empty()) return false;
-    std::string ground = state.observation.boot_id;
-    for (const Leaf& leaf : state.observation.have.leaves()) {
-      const Row& row = schema_row(leaf.path.row());
-      if (row.type == LeafType::present && row.takes == Takes::read_only) ground += " " + leaf.path.text();
-    }
-    const bool moved = !ground_[device].empty() && ground_[device] != ground;
-    ground_[device] = std::move(ground);
-    return moved;
-  }
-
-  void ask_again(std::size_t device) {
-    const auto asked = fleet_.refresh(device);
-    if (asked) return;
-    DriftEntry item;
-    item.device = fleet_[device].name;
-    item.reason = asked.error().text();
-    report_(WatchEvent{WatchEvent::Kind::unreadable, std::move(item), {}});
-  }
-
-  void tell(WatchEvent::Kind kind, DriftEntry item, Time since) {
-    item.flapping = damping_.flaps(item.device, item.path, executor_.now());
-    report_(WatchEvent{kind, std::move(item),
-                       std::chrono::duration_cast<std::chrono::microseconds>(executor_.now() - since)});
-  }
-
-  void tell_readable(std::size_t device, const DeviceState& state, Time since) {
-    const bool readable = state.complete();
-    if (readable_[device] == readable) return;
-    readable_[device] = readable;
-    DriftEntry item;
-    item.device = fleet_[device].name;
-    if (!readable) item.reason = state.why_incomplete();
-    if (!readable && item.reason.empty()) item.reason = "some of it could not be read";
-    report_(WatchEvent{readable ? WatchEvent::Kind::readable : WatchEvent::Kind::unreadable, std::move(item),
-                       std::chrono::duration_cast<std::chrono::microseconds>(executor_.now() - since)});
-  }
-
-  void note_change(const DriftEntry& item, WatchEvent::Kind kind, Time since) {
-    const bool before = damping_.flaps(item.device, item.path, executor_.now());
-    const bool flaps = damping_.changed(item.device, item.path, executor_.now());
-    if (flaps && !before) tell(WatchEvent::Kind::flapping, item, since);
-    if (!flaps) tell(kind, item, since);
-  }
-
-  void compare_with_known(std::size_t device, const DeviceState& state, Time since) {
-    tell_readable(device, state, since);
-    if (!state.reachable) return;
-    ReportChoice choice;
-    choice.overruled = false;
-    std::map<Item, DriftEntry> now;
-    for (DriftEntry& entry : device_report(fleet_, device, state, origins_, sources_, choice).items)
-      if (entry.is_difference()) now.emplace(Item{entry.path, entry.state}, std::move(entry));
-    auto& known = known_[device];
-    for (const auto& [key, entry] : now) {
-      const auto found = known.find(key);
-      if (found == known.end() || found->second.have != entry.have)
-        note_change(entry, WatchEvent::Kind::appeared, since);
-    }
-    for (const auto& [key, entry] : known)
-      if (!now.contains(key) && !is_unread(state.observation.unread, key.first))
-        note_change(entry, WatchEvent::Kind::cleared, since);
-      else if (!now.contains(key))
-        now.emplace(key, entry);
-    known = std::move(now);
-  }
-
-  // Devices of which some item may be healed now; the others get their turn when their wait is over.
-  void heal() {
-    if (!settings_.heal) return;
-    const Time now = executor_.now();
-    Time next = Time::max();
-    std::vector<std::size_t> due;
-    for (std::size_t device = 0; device < known_.size(); ++device) {
-      if (known_[device].empty()) continue;
-      Time latest = now;
-      for (const auto& [key, entry] : known_[device])
-        latest = std::max(latest, damping_.may_heal_at(entry.device, entry.path, now));
-      if (latest > now) {
-        next = std::min(next, latest);
-        continue;
-      }
-      due.push_back(device);
-      for (const auto& [key, entry] : known_[device]) damping_.healed(entry.device, entry.path, now);
-    }
-    if (!due.empty()) {
-      settings_.heal(due);
-      for (const std::size_t device : due) wake(device);
-    }
-    if (heal_timer_ != 0) executor_.cancel(std::exchange(heal_timer_, 0));
-    if (next != Time::max())
-      heal_timer_ = executor_.at(next, [this] {
-        heal_timer_ = 0;
-        for (std::size_t device = 0; device < known_.size(); ++device)
-          if (!known_[device].empty()) wake(device);
-      });
-  }
-
-  Fleet& fleet_;
-  RealExecutor& executor_;
-  const Origins& origins_;
-  const Sources& sources_;
-  const WatchSettings& settings_;
-  const std::function<void(const WatchEvent&)>& report_;
-  std::stop_token stop_;
-  Damping damping_;
-  std::vector<std::unique_ptr<Watcher>> watchers_;
-  std::vector<std::map<Item, DriftEntry>> known_;
-  std::vector<bool> readable_;
-  std::vector<std::string> ground_;  // by device
-  std::map<std::size_t, Time> woken_;
-  std::uint64_t gather_timer_ = 0;
-  std::uint64_t poll_timer_ = 0;
-  std::uint64_t heal_timer_ = 0;
-  bool look_now_ = false;
-};
-
-}  // namespace
-
-Result<Done> watch(Fleet& fleet, RealExecutor& executor, const Origins& origins, const Sources& sources,
-                   const WatchSettings& settings, const std::function<void(const WatchEvent&)>& report,
-                   std::stop_token stop) {
-  return Watch(fleet, executor, origins, sources, settings, report, std::move(stop)).run();
+void Watch::heal() {
+  if (!settings_.heal) return at_rest();
+  const std::vector<std::size_t> due = due_for_healing();
+  if (due.empty()) return at_rest();
+  settings_.heal(due, callbacks_.bind([this, due] {
+    for (const std::size_t device : due) wake(device);
+    at_rest();
+  }));
 }
 
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -79,6 +80,12 @@ Result<std::vector<SuiteOutcome>> measure(const MeasureInput& input, const Measu
 bool cut_short(const std::vector<SuiteOutcome>& outcomes);
 
 bench::Verdict verdict_of(const std::vector<SuiteOutcome>& outcomes);
+
+// How many there are, whatever came of them.
+std::size_t measurements_in(std::span<const SuiteOutcome> outcomes);
+
+// One line for a gate: "pairs: bandwidth min 41.0% (want >= 90% of nominal), worst gpu1:rail0 -> gpu2:rail1".
+std::string verdict_sentence(const std::vector<SuiteOutcome>& outcomes);
 
 // SHA-256 over everything wanted: what a measurement was taken under.
 std::string config_hash(const Compiled& compiled);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,12 +12,13 @@
 namespace lockstep {
 
 std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal& terminal);
+// The same under the cluster's title.
+std::string bench_of_text(const std::string& title, const std::vector<SuiteOutcome>& outcomes,
+                          const Terminal& terminal);
 nlohmann::json bench_json(const std::vector<SuiteOutcome>& outcomes, const std::string& config_hash);
 
-// How many there are, whatever came of them.
-std::size_t measurements_in(std::span<const SuiteOutcome> outcomes);
-
-// One line for a gate: "pairs: bandwidth min 41.0% (want >= 90% of nominal), worst gpu1:rail0 -> gpu2:rail1".
-std::string verdict_sentence(const std::vector<SuiteOutcome>& outcomes);
+// While it runs, a line each, without its end.
+std::string measuring_line(const MeasureProgress& at);
+std::string waiting_line(const Error& taken);
 
 }  // namespace lockstep

@@ -231,30 +231,15 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
   return out;
 }
 
-std::size_t measurements_in(std::span<const SuiteOutcome> outcomes) {
-  std::size_t all = 0;
-  for (const SuiteOutcome& suite : outcomes)
-    for (const BenchmarkOutcome& outcome : suite.benchmarks) all += outcome.measurements.size();
-  return all;
+std::string bench_of_text(const std::string& title, const std::vector<SuiteOutcome>& outcomes,
+                          const Terminal& terminal) {
+  return terminal.paint(Ink::bold, "bench of " + title) + "\n" + bench_text(outcomes, terminal);
 }
 
-std::string verdict_sentence(const std::vector<SuiteOutcome>& outcomes) {
-  const std::size_t measured = measurements_in(outcomes);
-  if (measured == 0) return "nothing to measure: no path is affected that could be judged now";
-  std::string out;
-  for (const SuiteOutcome& suite : outcomes) {
-    for (const BenchmarkOutcome& outcome : suite.benchmarks) {
-      for (const bench::SloVerdict& slo : outcome.verdict.slo) {
-        if (slo.verdict == bench::Verdict::pass || outcome.measurements.empty()) continue;
-        if (!out.empty()) out += "; ";
-        out += fmt::format("{}: {} {} {}, want {}", outcome.benchmark->name.value, to_string(slo.metric),
-                           to_string(slo.statistic), slo.have.empty() ? "has no figure" : slo.have, slo.want);
-        if (!slo.worst.empty()) out += ", worst " + slo.worst;
-        if (slo.have.empty() && !slo.reason.empty()) out += " (" + slo.reason + ")";
-      }
-    }
-  }
-  return out.empty() ? fmt::format("all SLOs hold over {} measurements", measured) : out;
+std::string measuring_line(const MeasureProgress& at) {
+  return fmt::format("{} {}/{}  {}", at.benchmark, at.done, at.total, at.last);
 }
+
+std::string waiting_line(const Error& taken) { return "waiting: " + taken.text(); }
 
 }  // namespace lockstep

@@ -6,13 +6,18 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "reconciler/engine/status.hpp"
 #include "reconciler/report/terminal.hpp"
+#include "reconciler/session/reach.hpp"
 
 namespace lockstep {
 
 std::string drift_text(const DriftReport& report, const Terminal& terminal);
+// The same under the cluster's title, and with what drivers noticed.
+std::string drift_of_text(const std::string& title, const DriftReport& report,
+                          const std::vector<DeviceState>& states, const Terminal& terminal);
 std::string drift_markdown(const DriftReport& report, const std::string& cluster);
 std::string drift_sarif(const DriftReport& report);
 std::string drift_junit(const DriftReport& report, const std::string& cluster);
@@ -29,5 +34,7 @@ std::string have_text(const DriftEntry& item);
 std::string drift_sentence(const DriftEntry& item);
 // "gpu1 was not observed: connection refused".
 std::string unobserved_sentence(const Unobserved& one);
+// "not observed: gpu[1-2]: connection refused".
+std::string not_observed_line(const NotObserved& some, const Terminal& terminal);
 
 }  // namespace lockstep

@@ -148,4 +148,14 @@ std::string drift_text(const DriftReport& report, const Terminal& terminal) {
   return out + "\n";
 }
 
+std::string drift_of_text(const std::string& title, const DriftReport& report,
+                          const std::vector<DeviceState>& states, const Terminal& terminal) {
+  return terminal.paint(Ink::bold, "drift of " + title) + "\n" + drift_text(report, terminal) +
+         notes_text(states, terminal);
+}
+
+std::string not_observed_line(const NotObserved& some, const Terminal& terminal) {
+  return terminal.paint(Ink::yellow, "not observed: ") + fold_hostlist(some.devices) + ": " + some.why;
+}
+
 }  // namespace lockstep

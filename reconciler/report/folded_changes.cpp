@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <map>
 
 #include "specs/language/hostlist.hpp"
@@ -100,7 +101,9 @@ std::string value_text(RowId row, Value value) {
   const std::string_view unit = schema_row(row).unit;
   const auto number = static_cast<std::uint64_t>(value.as_integer());
   if (unit == "bit/s") return format(BitRate{number});
-  if (unit == "Mbit/s") return format(BitRate{number * 1'000'000});
+  constexpr std::uint64_t kMega = 1'000'000;
+  if (unit == "Mbit/s" && number <= std::numeric_limits<std::uint64_t>::max() / kMega)
+    return format(BitRate{number * kMega});
   if (unit == "B" && number >= 10'000) return format(ByteCount{number});
   return unit.empty() || unit == "B" ? value.to_string()
                                      : value.to_string() + (unit == "%" ? "" : " ") + std::string(unit);

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/wait.hpp"
 #include "reconciler/twin/namespace.hpp"
 
 namespace lockstep {

@@ -25,6 +25,7 @@
 
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
+#include "specs/files/replace_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -178,10 +179,7 @@ Result<Done> prepare_run_dir(const TwinRecord& record, const TwinDevice& device)
   if (record.lldp) {
     // A frame that is sent before the other end listens is lost, and the next would come after 30 s
     // (lldpcli(8)).
-    std::ofstream out(at.config_file("lldpd"));
-    out << "configure lldp tx-interval 1\n";
-    out.close();
-    if (!out) return Error{ErrorKind::refused, "can't write " + at.config_file("lldpd")};
+    TRY_DONE(replace_file(at.config_file("lldpd"), "configure lldp tx-interval 1\n"));
   }
   if (!device.routing) return Done{};
   const passwd* user = ::getpwnam(kFrrUser);
@@ -208,7 +206,7 @@ Result<Spawned> spawn(const DaemonPlan& plan, const std::string& cluster) {
   const pid_t pid = ::fork();
   if (pid < 0) return errno_error("fork");
   if (pid == 0) become(plan, at, netns.number(), writer.number());
-  { const Descriptor closed = std::move(writer); }
+  writer.close();
   const std::string said = read_all(reader.number());
   Spawned out;
   out.pid = pid;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 
 #include "reconciler/twin/namespace.hpp"
@@ -41,6 +42,14 @@ Result<Done> enter(const std::string& cluster, const std::string& device) {
   return arrange_mounts(at);
 }
 
+// What this process ignores and blocks for itself would hold for the command too (signal(7)).
+void give_signals_back() {
+  ::signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
 }  // namespace
 
 Error exec(const std::string& cluster, const std::string& device, const std::vector<std::string>& argv) {
@@ -49,6 +58,7 @@ Error exec(const std::string& cluster, const std::string& device, const std::vec
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
+  give_signals_back();
   ::execvp(words.front(), words.data());
   return errno_error(device + ": " + argv.front());
 }

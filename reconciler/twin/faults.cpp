@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "drivers/linux/in_namespace.hpp"
+#include "drivers/posix/in_namespace.hpp"
 #include "reconciler/twin/fault_kinds.hpp"
 #include "reconciler/twin/twin.hpp"
 #include "specs/model/near_miss.hpp"

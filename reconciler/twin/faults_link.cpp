@@ -9,8 +9,8 @@
 
 #include "drivers/linux/ethtool/map.hpp"
 #include "drivers/linux/ethtool/part.hpp"
-#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/sysctl.hpp"
+#include "drivers/posix/in_namespace.hpp"
 #include "reconciler/twin/fault_kinds.hpp"
 #include "reconciler/twin/namespace.hpp"
 
@@ -194,7 +194,7 @@ Result<FaultLines> break_offload(const FaultOrder& order) {
   TRY(const Link link, port_of(order, order.argument(0)));
   return in_device(order, [&](Session& session) -> Result<FaultLines> {
     const Path leaf(ethtool_map::kOffload, {link.name, order.argument(1)});
-    const auto failed = make_ethtool_part({})->apply({{leaf, {}, Value::boolean(state == "on"), 0}},
+    const auto failed = make_ethtool_part()->apply({{leaf, {}, Value::boolean(state == "on"), 0}},
                                                      session.links(), order.call);
     if (failed.front()) return *failed.front();
     return FaultLines{fmt::format("ethtool -K {} {} {}", link.name, order.argument(1), state)};

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <net/if.h>
-#include <sched.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -11,9 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+
+#include "drivers/posix/in_namespace.hpp"
 
 namespace lockstep {
 namespace {
@@ -77,19 +77,15 @@ Result<MadeNetns> create_netns(const std::string& name) {
     if (auto gone = delete_netns(name); !gone) error.what += "; and " + gone.error().what;
     return error;
   };
-  Descriptor back(::open(kOwnNetns, O_RDONLY | O_CLOEXEC));
-  if (!back) return fail(errno_error("open the own network namespace"));
-  if (::unshare(CLONE_NEWNET) != 0) return fail(errno_error("create network namespace " + name));
-  Result<MadeNetns> made = [&]() -> Result<MadeNetns> {
+  MadeNetns made;
+  auto done = inside_new_namespace(name, [&]() -> Result<Done> {
     if (::mount(kOwnNetns, path.c_str(), "none", MS_BIND, nullptr) != 0) return errno_error("bind " + path);
-    TRY(Descriptor socket, raise_loopback());
-    Descriptor netns(::open(kOwnNetns, O_RDONLY | O_CLOEXEC));
-    if (!netns) return errno_error("open " + path);
-    return MadeNetns{std::move(netns), std::move(socket)};
-  }();
-  if (::setns(back.number(), CLONE_NEWNET) != 0)
-    std::abort();  // all further work would be in a wrong network
-  if (!made) return fail(std::move(made.error()));
+    TRY(made.socket, raise_loopback());
+    made.netns = Descriptor(::open(kOwnNetns, O_RDONLY | O_CLOEXEC));
+    if (!made.netns) return errno_error("open " + path);
+    return Done{};
+  });
+  if (!done) return fail(std::move(done.error()));
   return made;
 }
 
@@ -117,15 +113,6 @@ std::vector<std::string> netns_with_prefix(std::string_view prefix) {
     if (std::string name = entry.path().filename().string(); name.starts_with(prefix))
       out.push_back(std::move(name));
   std::sort(out.begin(), out.end());
-  return out;
-}
-
-Result<Done> inside_netns(int netns_fd, const std::function<Result<Done>()>& body) {
-  const Descriptor back(::open(kOwnNetns, O_RDONLY | O_CLOEXEC));
-  if (!back) return errno_error("open the own network namespace");
-  if (::setns(netns_fd, CLONE_NEWNET) != 0) return errno_error("enter a network namespace");
-  auto out = body();
-  if (::setns(back.number(), CLONE_NEWNET) != 0) std::abort();
   return out;
 }
 

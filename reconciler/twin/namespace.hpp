@@ -5,12 +5,11 @@
 // supervisor with a single thread can fork freely. Refuses: names with a '/'.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "drivers/linux/descriptor.hpp"
+#include "specs/files/descriptor.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep {
@@ -27,11 +26,6 @@ Result<Done> delete_netns(const std::string& name);
 Result<Descriptor> open_netns(const std::string& name);
 // Sorted.
 std::vector<std::string> netns_with_prefix(std::string_view prefix);
-
-// Runs `body` on the calling thread inside a namespace and comes back. Only the calling thread moves; one
-// that couldn't come back would do its next work in a wrong network, so that aborts. (For code on other
-// threads' behalf there is drivers/linux/in_namespace.hpp, which starts a thread.)
-Result<Done> inside_netns(int netns_fd, const std::function<Result<Done>()>& body);
 
 // An Error of the running thread's errno.
 Error errno_error(std::string what);

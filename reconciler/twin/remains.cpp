@@ -13,6 +13,7 @@
 #include "reconciler/twin/daemons.hpp"
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
+#include "specs/files/replace_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -119,11 +120,8 @@ std::optional<ProcessIdentity> identity_of(pid_t pid) {
 Result<Done> record_supervisor(const std::string& cluster) {
   const auto self = identity_of(outer_pid_of_self());
   if (!self) return Error{ErrorKind::refused, "/proc is not that of this machine's processes"};
-  std::ofstream out(identity_file(cluster), std::ios::trunc);
-  out << self->pid << ' ' << self->started << '\n';
-  out.close();
-  if (!out) return Error{ErrorKind::refused, "can't write " + identity_file(cluster)};
-  return Done{};
+  const std::string text = fmt::format("{} {}\n", self->pid, self->started);
+  return replace_file(identity_file(cluster), text);
 }
 
 std::optional<ProcessIdentity> recorded_supervisor(const std::string& cluster) {

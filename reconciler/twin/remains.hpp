@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "drivers/linux/descriptor.hpp"
+#include "specs/files/descriptor.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep {

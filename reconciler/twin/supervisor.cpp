@@ -17,7 +17,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -28,6 +27,7 @@
 #include "reconciler/twin/remains.hpp"
 #include "reconciler/twin/state.hpp"
 #include "reconciler/twin/wiring.hpp"
+#include "specs/files/replace_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -109,11 +109,7 @@ Result<Done> Supervisor::prepare() {
   if (!signals_) return errno_error("signalfd");
   TRY_DONE(record_supervisor(cluster_));
   // The record is there before anything that it describes.
-  std::ofstream out(twin_places(cluster_).record, std::ios::trunc);
-  out << to_text(record_) << '\n';
-  out.close();
-  if (!out) return Error{ErrorKind::refused, "can't write " + twin_places(cluster_).record};
-  return Done{};
+  return replace_file(twin_places(cluster_).record, to_text(record_) + "\n");
 }
 
 Result<Done> Supervisor::build() {

@@ -9,8 +9,8 @@
 // "status" | "stop" | "restart", ...}), one line out, one pair a connection.
 #pragma once
 
-#include "drivers/linux/descriptor.hpp"
 #include "reconciler/twin/layout.hpp"
+#include "specs/files/descriptor.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep {

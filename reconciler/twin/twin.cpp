@@ -12,7 +12,7 @@ extern "C" {
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/wait.hpp"
 #include "reconciler/twin/channel.hpp"
 #include "reconciler/twin/daemons.hpp"
 #include "reconciler/twin/namespace.hpp"

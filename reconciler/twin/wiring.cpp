@@ -14,8 +14,8 @@
 #include <map>
 #include <set>
 
-#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/netlink_socket.hpp"
+#include "drivers/posix/in_namespace.hpp"
 #include "reconciler/twin/places.hpp"
 
 namespace lockstep {
@@ -69,7 +69,7 @@ Result<Done> set_altname(const MadeNetns& place, const std::string& port) {
   const auto list = request.open_nest(IFLA_PROP_LIST);
   request.put_text(IFLA_ALT_IFNAME, port);
   request.close_nest(list);
-  return inside_netns(place.netns.number(), [&]() -> Result<Done> {
+  return inside_namespace(place.netns.number(), [&]() -> Result<Done> {
     TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
     TRY(const netlink::Answer answer, socket.change(request, bounded()));
     if (answer.code != 0) return netlink::to_error(answer, "altname " + port);

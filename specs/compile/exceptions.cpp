@@ -111,9 +111,9 @@ void Exceptions::read_override(ClaimantId who, const Override& said) {
 
 // Whether the devices' kernels can have an interface of the name that the path says; told where one can't.
 bool Exceptions::can_be_there(Path path, const Said<std::string>& names, Position at) {
-  const std::string_view pattern = schema_row(path.row()).pattern;
-  const bool port = pattern.starts_with("interface[*]") || pattern.starts_with("bond[*]");
-  if (!port || is_kernel_name(path.key(0))) return true;
+  const Row& of = schema_row(path.row());
+  const bool names_interface = of.is_of_port() || of.is_of_bond();
+  if (!names_interface || is_kernel_name(path.key(0))) return true;
   const auto expanded = expand_hostlist(*names);
   const bool there = !expanded || std::none_of(expanded->begin(), expanded->end(), [this](const auto& name) {
     const DeviceIndex device = c_.topology.find_device(name);

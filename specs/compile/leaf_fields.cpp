@@ -48,7 +48,7 @@ Value value_of(const T& value) {
   } else if constexpr (std::same_as<T, SysctlValue> || LeafText<T>) {
     return Value::text(value.text);
   } else if constexpr (std::integral<T>) {
-    return Value::integer(static_cast<std::int64_t>(value));
+    return Value::integer(value);
   } else if constexpr (requires { words(value); }) {
     return Value::text(to_string(value));
   } else if constexpr (requires { value.text(); }) {
@@ -64,9 +64,7 @@ template <Amount T>
 std::optional<Value> whole_in(std::string_view unit, const Node& node, T value, Reporter& reporter) {
   const Result<T> one = Quantity<T>::parse("1" + std::string(suffix_of(unit)));
   const std::uint64_t scale = one ? amount_of(*one) : 1;
-  constexpr std::uint64_t most = (std::uint64_t{1} << 59) - 1;  // model/value.hpp: 60 bits, signed
-  if (amount_of(value) % scale == 0 && amount_of(value) / scale <= most)
-    return Value::integer(static_cast<std::int64_t>(amount_of(value) / scale));
+  if (amount_of(value) % scale == 0) return Value::integer(amount_of(value) / scale);
   reporter.error(code::out_of_range, span_of(node), in_quotes(node.text) + " can't be set",
                  "a whole number of " + std::string(unit));
   return std::nullopt;

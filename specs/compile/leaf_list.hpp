@@ -17,9 +17,7 @@ class LeafList {
  public:
   void add(Path path, Value value, OriginId origin) { leaves_.push_back({path, origin, value}); }
   void add(Path path, bool value, OriginId origin) { add(path, Value::boolean(value), origin); }
-  void add(Path path, std::uint64_t value, OriginId origin) {
-    add(path, Value::integer(static_cast<std::int64_t>(value)), origin);
-  }
+  void add(Path path, std::uint64_t value, OriginId origin) { add(path, Value::integer(value), origin); }
   void add(Path path, std::string_view value, OriginId origin) { add(path, Value::text(value), origin); }
   void add(Path path, const char* value, OriginId origin) { add(path, std::string_view(value), origin); }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace lockstep {
 namespace {
@@ -10,11 +11,14 @@ namespace {
 constexpr std::uint64_t kSoftwareBytes = 65'536;
 constexpr std::uint64_t kSoftwareRate = 1'000'000'000;
 
+// At most what a Value's integer holds, which is more than any port takes.
 std::uint64_t in_proportion(std::uint64_t value, std::uint64_t numerator, std::uint64_t denominator) {
   if (denominator == 0) return value;
-  return static_cast<std::uint64_t>(
-      std::llround(static_cast<long double>(value) * static_cast<long double>(numerator) /
-                   static_cast<long double>(denominator)));
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const long double whole = std::round(static_cast<long double>(value) * static_cast<long double>(numerator) /
+                                       static_cast<long double>(denominator));
+  return static_cast<std::uint64_t>(whole < static_cast<long double>(kMost) ? static_cast<std::int64_t>(whole)
+                                                                            : kMost);
 }
 
 }  // namespace

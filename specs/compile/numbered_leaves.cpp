@@ -133,8 +133,7 @@ void NumberedLeaves::add_routes(DeviceIndex device, FabricIndex index) {
     if (const Value ports = numbers.group_ports[group])
       fib.push_back({one.ports, numbers.ecmp, ports});
     else
-      paths.push_back(
-          {one.paths, numbers.paths, Value::integer(static_cast<std::int64_t>(numbers.max_paths))});
+      paths.push_back({one.paths, numbers.paths, Value::integer(numbers.max_paths)});
   }
 }
 

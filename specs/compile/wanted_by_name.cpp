@@ -2,16 +2,29 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
 
+constexpr RowId kPort = row("interface[*]");
+constexpr RowId kRoute = row("route[*]");
+constexpr RowId kSysctl = row("sysctl[*]");
+constexpr RowId kByName[] = {row("firmware[*]"),
+                             row("interface[*]/offload[*]"),
+                             row("interface[*]/parameter[*]"),
+                             row("kernel/module[*]"),
+                             row("kernel/parameter[*]"),
+                             row("package[*]"),
+                             row("service[*]"),
+                             kSysctl};
+
 // Of "via 10.64.0.0 dev rail0" next hops, each port once.
-std::set<std::string> ports_of_route(Value value) {
+std::set<std::string, std::less<>> ports_of_route(Value value) {
   constexpr std::string_view kDev = " dev ";
-  std::set<std::string> out;
+  std::set<std::string, std::less<>> out;
   if (value.kind() != Value::Kind::list) return out;
   for (const std::string_view hop : value.as_list())
     if (const std::size_t at = hop.rfind(kDev); at != hop.npos) out.emplace(hop.substr(at + kDev.size()));
@@ -32,24 +45,30 @@ std::string port_of_sysctl(std::string_view name) {
 
 }  // namespace
 
+bool is_looked_for_by_name(RowId row) {
+  return std::find(std::begin(kByName), std::end(kByName), row) != std::end(kByName);
+}
+
 std::vector<Path> wanted_by_name(const Intent& intent) {
   std::vector<Path> named;
-  for (const RowId one : {row("firmware[*]"), row("interface[*]/offload[*]"),
-                          row("interface[*]/parameter[*]"), row("kernel/module[*]"),
-                          row("kernel/parameter[*]"), row("package[*]"), row("service[*]"), row("sysctl[*]")})
+  for (const RowId one : kByName)
     for (const Leaf& leaf : intent.want.of_row(one)) named.push_back(leaf.path);
+  std::set<std::string, std::less<>> ports;
+  for (const Leaf& leaf : intent.want.leaves())
+    if (schema_row(leaf.path.row()).pattern.starts_with("interface[*]") && !ports.contains(leaf.path.key(0)))
+      ports.emplace(leaf.path.key(0));
+  for (const Leaf& leaf : intent.want.of_row(kRoute)) ports.merge(ports_of_route(leaf.value));
+  for (const std::string& port : ports) named.push_back(Path(kPort, {port}));
   return named;
 }
 
-std::map<std::string, std::vector<Path>> wanted_ports(const Intent& intent) {
-  std::map<std::string, std::vector<Path>> out;
-  for (const Leaf& leaf : intent.want.leaves())
-    if (schema_row(leaf.path.row()).pattern.starts_with("interface[*]")) out[std::string(leaf.path.key(0))];
-  for (const Leaf& leaf : intent.want.of_row(row("route[*]")))
-    for (const std::string& port : ports_of_route(leaf.value)) out[port].push_back(leaf.path);
-  for (const Leaf& leaf : intent.want.of_row(row("sysctl[*]")))
-    if (const std::string port = port_of_sysctl(leaf.path.key(0)); out.contains(port))
-      out[port].push_back(leaf.path);
+std::vector<Path> ports_needed(Path leaf, Value want) {
+  std::vector<Path> out;
+  if (leaf.row() == kRoute)
+    for (const std::string& port : ports_of_route(want)) out.push_back(Path(kPort, {port}));
+  if (leaf.row() == kSysctl)
+    if (const std::string port = port_of_sysctl(leaf.key(0)); !port.empty())
+      out.push_back(Path(kPort, {port}));
   return out;
 }
 

@@ -1,19 +1,22 @@
-// The leaves that an intent names of kinds of which a device has too many to read them all: kernel
-// parameters, packages, services, offloads. A driver is told of them when it is made.
+// What an intent names for drivers to look for (Scope::named).
 #pragma once
 
-#include <map>
-#include <string>
 #include <vector>
 
 #include "specs/model/intent.hpp"
 
 namespace lockstep {
 
+// Rows of which a device has too many leaves to read them all: kernel parameters, packages, services,
+// offloads.
+bool is_looked_for_by_name(RowId row);
+
+// The leaves of such rows that the intent names, and the ports that it wants something of, as
+// interface[NAME].
 std::vector<Path> wanted_by_name(const Intent& intent);
 
-// The ports that it wants something of, each with what it wants elsewhere that can't be without the port: a
-// route by it, a kernel parameter of it.
-std::map<std::string, std::vector<Path>> wanted_ports(const Intent& intent);
+// The ports that a leaf elsewhere can't be without: those of a route's next hops, that of a kernel parameter
+// of one. What is no port may be among them ("all" of net.ipv4.conf.all).
+std::vector<Path> ports_needed(Path leaf, Value want);
 
 }  // namespace lockstep

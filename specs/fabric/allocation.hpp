@@ -33,7 +33,7 @@ Result<AllocationLock> parse_allocation_lock(std::string name, std::string text)
 std::string to_text(const AllocationLock& lock);
 // None: the folder has no lock yet.
 Result<std::optional<AllocationLock>> read_allocation_lock(const std::string& directory);
-// Replaces the file in one step (rename(2)), so that a reader sees the old one or the new one.
+// Whole or not at all (replace_file.hpp).
 Result<Done> write_allocation_lock(const std::string& directory, const AllocationLock& lock);
 
 struct Allocation {

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -8,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "specs/fabric/allocation.hpp"
+#include "specs/files/replace_file.hpp"
 #include "specs/language/node.hpp"
 #include "specs/language/text_index.hpp"
 
@@ -90,8 +89,8 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-Error refused(const std::string& file, const char* what) {
-  return Error{ErrorKind::refused, file + ": " + what + ": " + std::strerror(errno)};
+Error unreadable(const std::string& file) {
+  return Error{ErrorKind::refused, file + ": can't be read: " + std::strerror(errno)};
 }
 
 }  // namespace
@@ -112,7 +111,7 @@ Result<std::optional<AllocationLock>> read_allocation_lock(const std::string& di
   const File file(std::fopen(name.c_str(), "re"));
   if (!file) {
     if (errno == ENOENT || errno == ENOTDIR) return std::optional<AllocationLock>{};
-    return refused(name, "can't be read");
+    return unreadable(name);
   }
   std::string text;
   char block[1U << 14];
@@ -120,23 +119,14 @@ Result<std::optional<AllocationLock>> read_allocation_lock(const std::string& di
     text.append(block, got);
     if (text.size() > file_size_limit) break;  // refused below, and not read to its end
   }
-  if (std::ferror(file.get()) != 0) return refused(name, "can't be read");
+  if (std::ferror(file.get()) != 0) return unreadable(name);
   TRY(AllocationLock lock, parse_allocation_lock(name, std::move(text)));
   return std::optional<AllocationLock>(std::move(lock));
 }
 
 Result<Done> write_allocation_lock(const std::string& directory, const AllocationLock& lock) {
-  const std::string name = directory + "/" + std::string(kAllocationLockFile);
-  const std::string fresh = name + ".new";
-  const std::string text = to_text(lock);
-  {
-    File file(std::fopen(fresh.c_str(), "we"));
-    if (!file) return refused(fresh, "can't be written");
-    const bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
-                         std::fflush(file.get()) == 0 && ::fsync(::fileno(file.get())) == 0;
-    if (!written) return refused(fresh, "can't be written");
-  }
-  if (std::rename(fresh.c_str(), name.c_str()) != 0) return refused(name, "can't be replaced");
+  const auto done = replace_file(directory + "/" + std::string(kAllocationLockFile), to_text(lock));
+  if (!done) return Error{done.error().kind, "can't write " + done.error().what};
   return Done{};
 }
 

@@ -17,7 +17,7 @@ struct Unit {
 };
 
 constexpr std::uint64_t most_u64 = ~std::uint64_t{0};
-constexpr std::uint64_t most_i64 = most_u64 >> 1;
+constexpr std::uint64_t most_i64 = most_u64 >> 1;  // of every amount: a Value's integer holds it
 constexpr std::uint64_t kilo = 1000;
 constexpr std::uint64_t kibi = 1024;
 constexpr Unit rate_units[] = {{"bps", 1},
@@ -183,17 +183,17 @@ std::optional<unsigned> day_of(std::string_view name) {
 }  // namespace
 
 Result<BitRate> parse_bit_rate(std::string_view text) {
-  TRY(const std::uint64_t value, parse_scaled(text, rate_units, "a bit rate such as 400Gbps", most_u64));
+  TRY(const std::uint64_t value, parse_scaled(text, rate_units, "a bit rate such as 400Gbps", most_i64));
   return BitRate{value};
 }
 
 Result<ByteCount> parse_byte_count(std::string_view text) {
-  TRY(const std::uint64_t value, parse_scaled(text, byte_units, "an amount such as 150KB or 1MiB", most_u64));
+  TRY(const std::uint64_t value, parse_scaled(text, byte_units, "an amount such as 150KB or 1MiB", most_i64));
   return ByteCount{value};
 }
 
 Result<Length> parse_length(std::string_view text) {
-  TRY(const std::uint64_t value, parse_scaled(text, length_units, "a length such as 5m", most_u64));
+  TRY(const std::uint64_t value, parse_scaled(text, length_units, "a length such as 5m", most_i64));
   return Length{value};
 }
 
@@ -232,7 +232,7 @@ Result<CountOrRatio> parse_count_or_ratio(std::string_view text) {
   }
   const Digits digits = read_digits(text);
   if (digits.length == 0 || digits.length != text.size() || digits.decimals > 0) return wrong(text, what);
-  if (digits.overflow) return too_large(text, std::to_string(most_u64));
+  if (digits.overflow || digits.mantissa > most_i64) return too_large(text, std::to_string(most_i64));
   both.count = digits.mantissa;
   return both;
 }
@@ -245,7 +245,7 @@ Result<RateOrRatio> parse_rate_or_ratio(std::string_view text) {
     return both;
   }
   TRY(const std::uint64_t value,
-      parse_scaled(text, rate_units, "a bit rate such as 40Gbps or a share such as 5%", most_u64));
+      parse_scaled(text, rate_units, "a bit rate such as 40Gbps or a share such as 5%", most_i64));
   both.rate = {value};
   return both;
 }

@@ -1,10 +1,10 @@
 // Quantities with a unit, as specs write them: `400Gbps`, `150KB`, `200ms`, `90%`, `5m` (a cable or minutes,
 // by the field's type), and the other small scalars of the spec language.
 //
-// Promises: integers inside (no rounding: what cannot be held exactly is refused), format(parse(x)) is the
-// shortest spelling of the same value, and parse(format(v)) == v. Refuses: a number without its unit, a
-// negative amount, an overflow. Decimal prefixes (K, M, G) are powers of 1000, binary ones (Ki, Mi, Gi) of
-// 1024.
+// Promises: integers inside (no rounding: what cannot be held exactly is refused), at most 2^63 - 1 of the
+// smallest unit, so that a Value holds each; format(parse(x)) is the shortest spelling of the same value, and
+// parse(format(v)) == v. Refuses: a number without its unit, a negative amount, an overflow. Decimal prefixes
+// (K, M, G) are powers of 1000, binary ones (Ki, Mi, Gi) of 1024.
 #pragma once
 
 #include <chrono>

@@ -47,6 +47,13 @@ bool versions_meet(Value have, Value constraint) {
                      [&](std::string_view one) { return version_meets(one, constraint.as_text()); });
 }
 
+template <class Scope>
+const Scope* first_of(const std::vector<Scope>& scopes, Path path) {
+  for (const Scope& one : scopes)
+    if (one.row == path.row() && has_leading_keys(path, one.keys)) return &one;
+  return nullptr;
+}
+
 }  // namespace
 
 bool satisfies(RowId row, Value want, Value have) {
@@ -57,8 +64,11 @@ bool satisfies(RowId row, Value want, Value have) {
   if (compare == Compare::version) return want.kind() == Value::Kind::text && versions_meet(have, want);
   if (want.kind() != Value::Kind::integer || have.kind() != Value::Kind::integer) return false;
   if (compare != Compare::at_least && compare != Compare::quantised) return false;
-  const std::int64_t above = have.as_integer() - want.as_integer();
-  return above >= 0 && (compare == Compare::at_least || above < kQuantum);
+  if (have.as_integer() < want.as_integer()) return false;
+  // Two numbers of different sign can be further apart than a signed one holds.
+  const auto above =
+      static_cast<std::uint64_t>(have.as_integer()) - static_cast<std::uint64_t>(want.as_integer());
+  return compare == Compare::at_least || above < static_cast<std::uint64_t>(kQuantum);
 }
 
 bool has_leading_keys(Path path, const std::vector<std::string>& keys) {
@@ -74,13 +84,13 @@ const Claim* claim_of(const Intent& intent, Path path) {
   return nullptr;
 }
 
-const Unread* unread_of(const std::vector<Unread>& unread, Path path) {
-  for (const Unread& scope : unread)
-    if (scope.row == path.row() && has_leading_keys(path, scope.keys)) return &scope;
-  return nullptr;
-}
+const Unread* unread_of(const std::vector<Unread>& unread, Path path) { return first_of(unread, path); }
 
 bool is_unread(const std::vector<Unread>& unread, Path path) { return unread_of(unread, path) != nullptr; }
+
+const Incapable* incapable_of(const std::vector<Incapable>& incapable, Path path) {
+  return first_of(incapable, path);
+}
 
 Difference diff(const Intent& intent, const Observation& observation) {
   Difference out;

@@ -44,4 +44,7 @@ const Claim* claim_of(const Intent& intent, Path path);
 const Unread* unread_of(const std::vector<Unread>& unread, Path path);
 bool is_unread(const std::vector<Unread>& unread, Path path);
 
+// The first entry of `incapable` that covers `path`; null: none does.
+const Incapable* incapable_of(const std::vector<Incapable>& incapable, Path path);
+
 }  // namespace lockstep

@@ -1,5 +1,5 @@
-// Intent: what one device should be, each leaf with its origin; Observation: what it is, and what could not
-// be read.
+// Intent: what one device should be, each leaf with its origin; Observation: what it is, what could not be
+// read, and what the device can't carry.
 #pragma once
 
 #include <chrono>
@@ -74,6 +74,17 @@ struct Unread {
   Error why;
 };
 
+// A row that the driver knows but this device (or this port: keys) can't carry, found out by asking the
+// device.
+struct Incapable {
+  RowId row;
+  std::vector<std::string> keys;  // leading keys; empty: the whole device
+  std::string reason;             // "veth: dcbnl PFC get: Operation not supported"
+  // The device could, and a person has to see to it (a package, a port that is not there): where wanted and
+  // found differ, that is a difference.
+  bool by_hand = false;
+};
+
 struct Observation {
   std::string device;
   Tree have;
@@ -82,7 +93,9 @@ struct Observation {
   std::string
       revision;  // changes whenever anything the driver reads changes; empty: the device has no such token
   std::vector<Unread> unread;
+  std::vector<Incapable> incapable;
   std::vector<std::string> notes;
+  std::string armed{};  // the transaction that the device undoes unless it is settled; empty: none
 };
 
 }  // namespace lockstep

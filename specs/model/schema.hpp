@@ -52,6 +52,14 @@ struct Row {
   PeerOrder peer_order = PeerOrder::any;
   bool collection = false;  // a member of a collection: a claim may own it whole
   std::uint16_t since = 1;  // protocol version that first knew the row; an older agent answers "unsupported"
+
+  // interface[*]/mtu is a part of interface[*]: its first keys are those of the whole.
+  constexpr bool is_part_of(std::string_view whole) const {
+    return pattern.size() > whole.size() && pattern.starts_with(whole) && pattern[whole.size()] == '/';
+  }
+  // A port itself or a part of one; its first key is the port's name. So with bonds.
+  constexpr bool is_of_port() const { return pattern == "interface[*]" || is_part_of("interface[*]"); }
+  constexpr bool is_of_bond() const { return pattern == "bond[*]" || is_part_of("bond[*]"); }
 };
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #include "specs/model/value.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "specs/model/interned.hpp"
 
@@ -9,6 +10,19 @@ namespace lockstep {
 Value Value::text(std::string_view value) { return Value(Kind::text, intern(value)); }
 Value Value::secret(std::string_view place) { return Value(Kind::secret, intern(place)); }
 Value Value::reference(std::string_view target) { return Value(Kind::reference, intern(target)); }
+
+Value Value::wide_integer(std::int64_t value) {
+  Value out(Kind::integer, intern(std::to_string(value)));
+  out.bits_ |= kWide;
+  return out;
+}
+
+std::int64_t Value::as_wide_integer() const {
+  const std::string_view digits = interned_text(static_cast<TextId>(bits_ >> 4));
+  std::int64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
 
 Value Value::list(const std::vector<std::string>& elements) {
   std::string joined;

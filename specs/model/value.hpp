@@ -1,14 +1,16 @@
 // Value: what one leaf holds, in eight bytes.
 //
-// none (absent), present, bool, integer (60 bits, signed), text, list of texts, secret reference, reference
-// to another device's leaf. Equality is one compare, because texts are interned. Lists keep their order; rows
-// compared as sets are built with Value::set, which sorts and removes doubles. A list element holds no
-// newline.
+// none (absent), present, bool, integer (64 bits, signed), text, list of texts, secret reference, reference
+// to another device's leaf. Equality is one compare, because texts, and integers of more than 60 bits, are
+// interned. Lists keep their order; rows compared as sets are built with Value::set, which sorts and removes
+// doubles. A list element holds no newline.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
@@ -20,7 +22,16 @@ class Value {
   constexpr Value() = default;
   static Value present() { return Value(Kind::present, 0); }
   static Value boolean(bool value) { return Value(Kind::boolean, value ? 1 : 0); }
-  static Value integer(std::int64_t value) { return Value(Kind::integer, static_cast<std::uint64_t>(value)); }
+  // Exact. An unsigned number that no signed one of 64 bits holds is the text of its digits: it is shown as
+  // it is, and differs from every integer.
+  template <std::integral Number>
+  requires(!std::same_as<Number, bool>) static Value integer(Number number) {
+    if (!std::in_range<std::int64_t>(number)) return text(std::to_string(number));
+    const auto value = static_cast<std::int64_t>(number);
+    return value >= -kInPlaceEnd && value < kInPlaceEnd
+               ? Value(Kind::integer, static_cast<std::uint64_t>(value))
+               : wide_integer(value);
+  }
   static Value text(std::string_view value);
   static Value list(const std::vector<std::string>& elements);
   static Value set(std::vector<std::string> elements);
@@ -29,10 +40,12 @@ class Value {
   // `target` is "device path"; unresolved, so pending rather than drifted.
   static Value reference(std::string_view target);
 
-  Kind kind() const { return static_cast<Kind>(bits_ & 0xF); }
+  Kind kind() const { return static_cast<Kind>(bits_ & 0x7); }
   explicit operator bool() const { return kind() != Kind::none; }
   bool as_boolean() const { return (bits_ >> 4) != 0; }
-  std::int64_t as_integer() const { return static_cast<std::int64_t>(bits_) >> 4; }
+  std::int64_t as_integer() const {
+    return (bits_ & kWide) == 0 ? static_cast<std::int64_t>(bits_) >> 4 : as_wide_integer();
+  }
   std::string_view as_text() const;  // text, secret, reference, and a list's elements joined by newlines
   std::vector<std::string_view> as_list() const;  // a list's elements
   // For people and for JSON-free places: "1500", "true", "present", "a, b", "(none)", "(secret file:x)".
@@ -43,6 +56,12 @@ class Value {
  private:
   constexpr Value(Kind kind, std::uint64_t payload)
       : bits_((payload << 4) | static_cast<std::uint64_t>(kind)) {}
+  static Value wide_integer(std::int64_t value);
+  std::int64_t as_wide_integer() const;
+
+  // Three bits of kind; one that says whether an integer's payload is its interned text; 60 of payload.
+  static constexpr std::uint64_t kWide = 0x8;
+  static constexpr std::int64_t kInPlaceEnd = std::int64_t{1} << 59;
   std::uint64_t bits_ = 0;
 };
 

@@ -6,9 +6,10 @@
 #include <cstdio>
 #include <thread>
 
-#include "drivers/linux/descriptor.hpp"
+#include "specs/files/descriptor.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/contract/contract.hpp"
+#include "tests/needs.hpp"
 
 namespace lockstep::contract {
 namespace {
@@ -139,9 +140,9 @@ TEST_P(Calls, AtWhateverMomentItsTimeIsOverAnObservationIsWholeOrToldOrNone) {
     SCOPED_TRACE(moment.count());
     Call call;
     call.deadline = std::chrono::steady_clock::now() + moment;
-    expect_whole_or_told(driver().observe(Scope{}, "", call), truth);
+    expect_whole_or_told(driver().observe(whole(), "", call), truth);
     StoppedLater later(moment);
-    expect_whole_or_told(driver().observe(Scope{}, "", later.call), truth);
+    expect_whole_or_told(driver().observe(whole(), "", later.call), truth);
   }
 }
 
@@ -149,7 +150,7 @@ TEST_P(Calls, WhatWasStoppedBeforeItBeganIsCancelledAndChangesNothing) {
   const std::string before = config();
   StoppedLater later{std::chrono::seconds(1)};
   later.stop();
-  const auto seen = driver().observe(Scope{}, "", later.call);
+  const auto seen = driver().observe(whole(), "", later.call);
   ASSERT_FALSE(seen);
   EXPECT_EQ(kind_of(seen.error()), to_string(ErrorKind::cancelled));
   const auto answer = driver().apply(change(), guard("t"), later.call);
@@ -165,13 +166,13 @@ TEST_P(Calls, WhatWasStoppedBeforeItBeganIsCancelledAndChangesNothing) {
 
 TEST_P(Calls, ADeviceThatHangsHoldsNobodyBeyondADeadlineOrAStop) {
   const Observation truth = observed();
-  if (!subject_->hang(true)) GTEST_SKIP() << GetParam() << " always answers";
+  if (!subject_->hang(true)) LOCKSTEP_NOT_TESTED(GetParam() + " always answers");
   Call call;
   call.deadline = std::chrono::steady_clock::now() + milliseconds(300);
-  expect_whole_or_told(driver().observe(Scope{}, "", call), truth);
+  expect_whole_or_told(driver().observe(whole(), "", call), truth);
   // Its own deadline is a minute away: to end before that is all that a stop can do here.
   StoppedLater look(milliseconds(50));
-  const auto seen = driver().observe(Scope{}, "", look.call);
+  const auto seen = driver().observe(whole(), "", look.call);
   EXPECT_LT(std::chrono::steady_clock::now(), look.call.deadline);
   if (!seen) {
     EXPECT_EQ(kind_of(seen.error()), to_string(ErrorKind::cancelled));
@@ -195,7 +196,7 @@ TEST_P(Calls, AnOlderLeaderIsDenied) {
 
 TEST_P(Calls, ARevisionThatMovedIsAConflict) {
   const std::string known = observed().revision;
-  if (known.empty()) GTEST_SKIP() << GetParam() << " has no revisions";
+  if (known.empty()) LOCKSTEP_NOT_TESTED(GetParam() + " has no revisions");
   const auto never = driver().apply(change(), guard("t1", 0, "nobody-was-here"), soon());
   ASSERT_FALSE(never);
   EXPECT_EQ(kind_of(never.error()), to_string(ErrorKind::conflict));
@@ -209,7 +210,7 @@ TEST_P(Calls, ARevisionThatMovedIsAConflict) {
 }
 
 TEST_P(Calls, ALostReplyIsAnUnknownOutcomeAndALookTells) {
-  if (!subject_->lose_replies(true)) GTEST_SKIP() << GetParam() << " can't lose one";
+  if (!subject_->lose_replies(true)) LOCKSTEP_NOT_TESTED(GetParam() + " can't lose one");
   const auto answer = driver().apply(change(), guard("t"), soon());
   std::optional<Error> error;
   if (!answer)
@@ -224,93 +225,37 @@ TEST_P(Calls, ALostReplyIsAnUnknownOutcomeAndALookTells) {
   EXPECT_EQ(have(), first_);
 }
 
-TEST_P(Calls, WithoutADeadManProvisionalWritesAreRefusedAndNothingIsUndone) {
-  if (driver().traits().undoes_itself) return;
-  const std::string before = config();
-  const auto answer = driver().apply(change(), guard("t", 0, "", std::chrono::seconds(30)), soon());
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(kind_of(answer.error()), to_string(ErrorKind::unsupported));
-  expect_config(before, "after a refusal");
-  done(change());
-  const std::string after = config();
-  EXPECT_TRUE(driver().settle("t1", Settlement::keep, soon()));
-  const auto undo = driver().settle("t1", Settlement::undo, soon());
-  ASSERT_FALSE(undo);
-  EXPECT_EQ(kind_of(undo.error()), to_string(ErrorKind::unsupported));
-  expect_config(after, "after settlements");
-}
-
-// Writes provisionally; the ticket is "t" and a number.
-#define PROVISIONALLY()                                       \
-  if (!driver().traits().undoes_itself) return;               \
-  const Value was = have();                                   \
-  done(change(), guard("", 0, "", std::chrono::seconds(30))); \
-  const std::string ticket = "t" + std::to_string(tickets_);  \
-  ASSERT_EQ(have(), first_)
-
-TEST_P(Calls, WhatIsKeptStaysBeyondTheDeadMansTime) {
-  PROVISIONALLY();
-  ASSERT_TRUE(driver().settle(ticket, Settlement::keep, soon()));
-  EXPECT_TRUE(driver().settle(ticket, Settlement::keep, soon())) << "the first answer may have been lost";
-  subject_->pass(std::chrono::seconds(60));
-  EXPECT_EQ(have(), first_);
-  EXPECT_NE(have(), was);
-}
-
-TEST_P(Calls, WhatIsUndoneIsAsItWas) {
-  PROVISIONALLY();
-  ASSERT_TRUE(driver().settle(ticket, Settlement::undo, soon()));
-  EXPECT_EQ(have(), was);
-}
-
-TEST_P(Calls, WhatNobodySettlesIsUndoneAndCanNotBeKeptAnyMore) {
-  PROVISIONALLY();
-  subject_->pass(std::chrono::seconds(29));
-  EXPECT_EQ(have(), first_);
-  subject_->pass(std::chrono::seconds(2));
-  EXPECT_EQ(have(), was);
-  EXPECT_FALSE(driver().settle(ticket, Settlement::keep, soon())) << "it is not there";
-}
-
-TEST_P(Calls, WhatIsExtendedIsUndoneLater) {
-  PROVISIONALLY();
-  subject_->pass(std::chrono::seconds(29));
-  ASSERT_TRUE(driver().settle(ticket, Settlement::extend, soon()));
-  subject_->pass(std::chrono::seconds(29));
-  EXPECT_EQ(have(), first_);
-  subject_->pass(std::chrono::minutes(10));
-  EXPECT_EQ(have(), was);
-}
-
 TEST_P(Calls, AWatchWakesForWhatAnotherHandDoesAndNotForALook) {
-  if (!subject_->attached.watch) GTEST_SKIP() << GetParam() << " can't be watched";
+  if (!subject_->attached.watch) LOCKSTEP_NOT_TESTED(GetParam() + " can't be watched");
   auto opened = subject_->attached.watch();
   ASSERT_TRUE(opened) << opened.error().text();
   Watcher& watcher = **opened;
-  observed();
+  const std::string device = observed().device;
   ASSERT_TRUE(watcher.drain());
   EXPECT_FALSE(is_readable(watcher.descriptor(), milliseconds(0))) << "a look changes nothing";
   const auto quiet = watcher.drain();
   ASSERT_TRUE(quiet);
-  EXPECT_FALSE(*quiet);
+  EXPECT_FALSE(quiet->any());
   for (int round = 0; round < 3; ++round) {
     const std::string before = config();
     subject_->touch();
     ASSERT_TRUE(is_readable(watcher.descriptor(), std::chrono::seconds(5)));
     const auto woken = watcher.drain();
     ASSERT_TRUE(woken);
-    EXPECT_TRUE(*woken);
+    EXPECT_EQ(woken->devices, std::vector<std::string>{device});
     EXPECT_NE(config(), before);
   }
   // One that is behind with its reading is told all the same.
   for (int i = 0; i < 50; ++i) subject_->touch();
   ASSERT_TRUE(is_readable(watcher.descriptor(), std::chrono::seconds(5)));
-  EXPECT_TRUE(*watcher.drain());
+  const auto behind = watcher.drain();
+  ASSERT_TRUE(behind);
+  EXPECT_TRUE(behind->all || behind->devices == std::vector<std::string>{device});
 }
 
 TEST_P(Calls, ARemedyIsNamedAndBoundedAndLeavesTheConfigurationAsItIs) {
   Remedy* const remedy = subject_->attached.remedy;
-  if (remedy == nullptr) GTEST_SKIP() << GetParam() << " has no remedy";
+  if (remedy == nullptr) LOCKSTEP_NOT_TESTED(GetParam() + " has no remedy");
   EXPECT_FALSE(remedy->offer(change().front())) << "a difference of configuration is no effect";
   const std::vector<Change> broken = subject_->break_effects();
   ASSERT_FALSE(broken.empty());

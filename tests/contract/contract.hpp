@@ -17,8 +17,8 @@ Call soon();
 Path path(std::string_view text);
 std::string pattern_of(Path leaf);
 const Sample* sample_of(RowId row);
-// Null: the device has what this leaf needs.
-const Incapable* incapable(const Traits& traits, Path leaf);
+// All rows, and every sample by name.
+Scope whole();
 bool contains(const std::vector<RowId>& rows, RowId row);
 // The configuration of a tree, without what follows from a write of `but`.
 Tree config_of(const Tree& tree, Path but = Path{});
@@ -29,6 +29,7 @@ class Contract : public ::testing::TestWithParam<std::string> {
   static void TearDownTestSuite() { end_subjects(); }
 
   Driver& driver() { return subject_->driver(); }
+  Traits traits();
   // All of it, and every unread row is a failure.
   Observation observed();
   std::string config() { return config_of(observed().have).to_string(); }

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "drivers/linux/descriptor.hpp"
+#include "specs/files/descriptor.hpp"
 
 namespace lockstep::contract {
 

@@ -7,7 +7,7 @@
 # all ports in one shell loop; no BGP or BFD state, no LLDP, no offloads. Ansible: no facts, local connection, 8 forks.
 . "$(dirname "$0")/twin_of_perf.sh"
 rounds=${1:-5}
-command -v ansible-playbook >/dev/null || { echo "needs ansible-playbook (Debian: ansible-core)" >&2; exit 77; }
+command -v ansible-playbook >/dev/null || not_tested "beside ansible-playbook, which is not installed (Debian: ansible-core)"
 copy_example rail-pod
 bring_up
 echo "twin up in $up_seconds s, converged in $apply_seconds s more"

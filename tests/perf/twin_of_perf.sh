@@ -3,10 +3,9 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 lockstep=${LOCKSTEP_BINARY:-$root/build/release/bin/lockstep}
-if [ "$(id -u)" -ne 0 ] || [ ! -x /usr/lib/frr/bgpd ] || [ ! -x "$lockstep" ]; then
-  echo "needs root, FRR and $lockstep" >&2
-  exit 77
-fi
+. "$root/tests/needs.sh"
+needs_twin
+[ -x "$lockstep" ] || { echo "$lockstep is not built" >&2; exit 1; }
 work=$(mktemp -d /tmp/lockstep-perf.XXXXXX)
 export LOCKSTEP_STATE_DIR=$work/state
 twin_down() {

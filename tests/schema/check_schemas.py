@@ -8,12 +8,8 @@ import re
 import subprocess
 import sys
 
-try:
-    import jsonschema
-    import yaml
-except ImportError as missing:
-    print(f"skipped: {missing.name} is not installed (Debian: python3-jsonschema, python3-yaml)")
-    sys.exit(77)
+import jsonschema
+import yaml
 
 
 class Loader(yaml.SafeLoader):

@@ -335,6 +335,13 @@ void World::note_traffic() {
   }
 }
 
+std::vector<DeviceState> World::observe(std::chrono::milliseconds timeout) {
+  ObserveOptions options;
+  options.timeout = timeout;
+  ObserveRound round(*fleet_, *executor_, options);
+  return pump(*executor_, round);
+}
+
 Result<Plan> World::plan(const std::vector<DeviceState>& states) {
   Result<Plan> made = make_plan(
       input_of(*fleet_, states, origins_, sources_, [this](const FleetDevice&) { return &policy_; }));
@@ -364,9 +371,7 @@ void World::restart() {
 }
 
 void World::round(bool with_faults) {
-  ObserveOptions look;
-  look.timeout = std::chrono::seconds(5);
-  const std::vector<DeviceState> states = observe(*fleet_, *executor_, look);
+  const std::vector<DeviceState> states = observe(std::chrono::seconds(5));
   check_states(states);
   const Result<Plan> planned = plan(states);
   if (!planned) return;
@@ -388,7 +393,8 @@ void World::round(bool with_faults) {
     if (with_faults && random_.chance(kill_chance_)) throw Killed{};
   };
   try {
-    const ApplyReport report = apply(*fleet_, *executor_, *this, *planned, how, progress);
+    Application application(*fleet_, *executor_, *this, *planned, how, progress);
+    const ApplyReport report = pump(*executor_, application);
     record("verdict " + std::string(to_string(report.verdict)));
     for (auto& [name, place] : places_) place.in_hand = {};
     settle_specs(report, how.owed);
@@ -412,7 +418,7 @@ bool World::converge_quietly() {
   const Time until = executor_->now() + std::chrono::minutes(30) - waited_;
   const auto waited_most = waited_ + std::chrono::hours(48);
   while (executor_->now() < until + waited_ && waited_ < waited_most) {
-    const std::vector<DeviceState> states = observe(*fleet_, *executor_);
+    const std::vector<DeviceState> states = observe(std::chrono::seconds(10));
     check_states(states);
     if (std::all_of(states.begin(), states.end(),
                     [](const DeviceState& one) { return one.complete() && one.difference.in_sync(); }) &&

@@ -24,10 +24,10 @@
 #include <string>
 #include <vector>
 
-#include "drivers/runtime/simulated_executor.hpp"
+#include "drivers/runtime/pump.hpp"
 #include "drivers/sim/simulated_device.hpp"
-#include "reconciler/engine/apply.hpp"
-#include "reconciler/engine/fleet.hpp"
+#include "drivers/sim/simulated_executor.hpp"
+#include "reconciler/engine/application.hpp"
 #include "reconciler/engine/ledger.hpp"
 #include "reconciler/engine/plan.hpp"
 
@@ -132,6 +132,7 @@ class World final : public Ledger, public Measurer {
   void flap(Place& place, const Disturbance& disturbed);
   void lift(Place& place);
   void note_traffic();
+  std::vector<DeviceState> observe(std::chrono::milliseconds timeout);
   Result<Plan> plan(const std::vector<DeviceState>& states);
   void restart();
   void violation(const std::string& what);

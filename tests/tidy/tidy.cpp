@@ -80,17 +80,19 @@ bool any(const SourceText&) { return true; }
 bool product(const SourceText& source) { return source.product(); }
 
 // Folders in the order in which they may include: only what stands before.
-constexpr std::array<std::string_view, 18> kOrder{
-    "specs/model",       "specs/language",  "specs/platforms",
-    "specs/fabric",      "specs/compile",   "drivers/runtime",
-    "drivers/mapped",    "drivers/linux",   "drivers/frr",
-    "drivers/sim",       "bench",           "reconciler/measure",
-    "reconciler/engine", "reconciler/twin", "reconciler/report",
-    "reconciler/cli",    "examples",        "tests"};
+constexpr std::array<std::string_view, 21> kOrder{
+    "specs/model",     "specs/files",        "specs/language",
+    "specs/platforms", "specs/fabric",       "specs/compile",
+    "drivers/posix",   "drivers/runtime",    "drivers/mapped",
+    "drivers/linux",   "drivers/frr",        "drivers/sim",
+    "bench",           "reconciler/measure", "reconciler/engine",
+    "reconciler/twin", "reconciler/session", "reconciler/report",
+    "reconciler/cli",  "examples",           "tests"};
 
-// bench and bench/tcp include each other's headers, and so do the drivers with the seam.
+// bench and bench/tcp include each other's headers, and so do the drivers with the seam. A wait takes a Call.
 int rank(std::string_view path) {
-  if (path.starts_with("drivers/driver.hpp")) return 5;
+  if (path.starts_with("drivers/runtime/call.hpp")) return rank("drivers/posix");
+  if (path.starts_with("drivers/driver.hpp")) return rank("drivers/runtime");
   for (std::size_t i = 0; i < kOrder.size(); ++i)
     if (path.starts_with(kOrder[i])) return static_cast<int>(i);
   return static_cast<int>(kOrder.size());
@@ -107,6 +109,48 @@ TEST(Tidy, IncludesGoOneWay) {
     if (rank(included) > rank(source.path)) return "includes against the direction: \"" + included + "\"";
     return {};
   });
+}
+
+// Devices that are made up and time that is virtual are for tests: no product library links them.
+TEST(Tidy, OnlyTestsSimulate) {
+  every_line(product, [](const SourceText& source, const std::string& line) -> std::string {
+    return !source.path.starts_with("drivers/sim/") && line.starts_with("#include \"drivers/sim/")
+               ? "the product includes a simulation"
+               : "";
+  });
+  std::ifstream links(fs::path(LOCKSTEP_SOURCE_DIR) / "reconciler" / "CMakeLists.txt");
+  ASSERT_TRUE(links);
+  for (std::string line; std::getline(links, line);)
+    EXPECT_EQ((" " + line + " ").find(" sim "), std::string::npos) << "links a simulation: " << line;
+}
+
+// Who calls it may have no console: a service, a simulation.
+TEST(Tidy, TheSessionPrintsNothing) {
+  constexpr std::array<std::string_view, 7> kBanned{"stdout", "stderr",  "isatty",  "printf",
+                                                    "fputs",  "Console", "Terminal"};
+  every_line([](const SourceText& source) { return source.path.starts_with("reconciler/session/"); },
+             [&](const SourceText&, const std::string& line) -> std::string {
+               const std::string code = code_of(line);
+               for (const std::string_view word : kBanned)
+                 if (code.find(word) != std::string::npos) return "a console: " + std::string(word);
+               return {};
+             });
+}
+
+TEST(Tidy, OnlyTheWiringAttachesDrivers) {
+  every_line(
+      [](const SourceText& source) {
+        return source.path.starts_with("reconciler/") && source.path != "reconciler/cli/wiring.cpp";
+      },
+      [](const SourceText& source, const std::string& line) -> std::string {
+        if (!line.starts_with("#include \"drivers/") || line.starts_with("#include \"drivers/driver.hpp\"") ||
+            line.starts_with("#include \"drivers/runtime/") || line.starts_with("#include \"drivers/posix/"))
+          return {};
+        const bool attaches = line.find("/driver.hpp\"") != std::string::npos;
+        return attaches || source.path.starts_with("reconciler/session/")
+                   ? "names a driver: the driver table has it"
+                   : "";
+      });
 }
 
 TEST(Tidy, FilesAreShort) {
@@ -235,6 +279,26 @@ TEST(Tidy, NoWorkIsLeftAsAWord) {
       if (line.find(word) != std::string::npos) return std::string(word) + " is not a plan: an issue is";
     return {};
   });
+}
+
+TEST(Tidy, NoTestSkipsByItself) {
+  const auto owner = [](const std::string& path) {
+    return path.starts_with("tests/needs.") || path.starts_with("tests/tidy/");
+  };
+  every_line(any, [&](const SourceText& source, const std::string& line) -> std::string {
+    return !owner(source.path) && line.find("GTEST_SKIP") != std::string::npos
+               ? "tests/needs.hpp says when a test may be skipped"
+               : "";
+  });
+  const fs::path root = LOCKSTEP_SOURCE_DIR;
+  for (const auto& entry : fs::recursive_directory_iterator(root / "tests")) {
+    const std::string path = fs::relative(entry.path(), root).string();
+    if (owner(path) || (!path.ends_with(".sh") && !path.ends_with(".py"))) continue;
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);)
+      EXPECT_TRUE(line.find("exit 77") == std::string::npos && line.find("exit(77") == std::string::npos)
+          << path << ": tests/needs.sh says when a test may be skipped: " << line;
+  }
 }
 
 TEST(Tidy, TheDriverSeamStaysSmall) {

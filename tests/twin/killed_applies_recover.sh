@@ -3,10 +3,8 @@
 # there, and the last one ends with every device in sync. The seed of the delays is printed; SEED=N replays them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-if [ "$(id -u)" -ne 0 ] || [ ! -x /usr/lib/frr/bgpd ]; then
-  echo "skipped: a twin needs root and FRR"
-  exit 77
-fi
+. tests/needs.sh
+needs_twin
 lockstep=${LOCKSTEP_BINARY:?the program under test}
 SEED=${SEED:-$RANDOM}
 RANDOM=$SEED

@@ -3,10 +3,8 @@
 # interrupted at several points, and leaves nothing either. LOCKSTEP_BINARY: the program under test.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-if [ "$(id -u)" -ne 0 ] || [ ! -x /usr/lib/frr/bgpd ]; then
-  echo "skipped: a twin needs root and FRR"
-  exit 77
-fi
+. tests/needs.sh
+needs_twin
 
 remains() {
   ls /run/netns 2>/dev/null | grep '^ls-' || true

@@ -4,10 +4,8 @@
 # change that does not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-if [ "$(id -u)" -ne 0 ] || [ ! -x /usr/lib/frr/bgpd ]; then
-  echo "skipped: a twin needs root and FRR"
-  exit 77
-fi
+. tests/needs.sh
+needs_twin
 lockstep=${LOCKSTEP_BINARY:?the program under test}
 
 work=$(mktemp -d)

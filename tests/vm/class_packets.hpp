@@ -15,8 +15,8 @@
 #include <map>
 #include <set>
 
-#include "drivers/linux/descriptor.hpp"
 #include "drivers/linux/netlink_socket.hpp"
+#include "specs/files/descriptor.hpp"
 
 namespace lockstep {
 

@@ -3,24 +3,24 @@
 
 #include <gtest/gtest.h>
 
-#include "reconciler/engine/fleet.hpp"
+#include "reconciler/engine/observe.hpp"
 
 namespace lockstep {
 
 // The test fails where not all of it can be read.
 inline DeviceState compare_device(const std::string& name, const Intent& intent, Attached& attached,
                                   const Call& call) {
-  auto seen = attached.driver->observe(Scope{}, "", call);
-  const auto carriers = Carriers::of(name, {attached.driver->traits()});
+  auto seen = attached.driver->observe(scope_of(intent), "", call);
   EXPECT_TRUE(seen) << seen.error().text();
-  EXPECT_TRUE(carriers) << carriers.error().text();
-  if (!seen || !carriers) return {};
+  if (!seen) return {};
   for (const Unread& one : seen->unread) ADD_FAILURE() << one.why.text();
+  Carriers carriers(name, 1);
+  carriers.learn(0, attached.driver->traits(call));
   FleetDevice device;
   device.name = name;
   device.intent = &intent;
   device.drivers = {&attached};
-  return compare(device, *carriers, {*std::move(seen)}, {});
+  return compare(device, carriers, {std::move(seen)});
 }
 
 }  // namespace lockstep

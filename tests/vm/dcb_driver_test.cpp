@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "drivers/linux/descriptor.hpp"
+#include "specs/files/descriptor.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/vm/dcb_driver_lab.hpp"
 

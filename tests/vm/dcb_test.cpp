@@ -11,7 +11,7 @@
 #include <array>
 #include <cerrno>
 
-#include "drivers/linux/descriptor.hpp"
+#include "specs/files/descriptor.hpp"
 #include "tests/unit/linux/operational.hpp"
 #include "tests/vm/nic_lab.hpp"
 

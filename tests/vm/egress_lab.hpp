@@ -11,8 +11,8 @@
 #include <map>
 
 #include "drivers/linux/driver.hpp"
-#include "drivers/linux/in_namespace.hpp"
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/in_namespace.hpp"
+#include "drivers/posix/wait.hpp"
 #include "reconciler/twin/wiring.hpp"
 
 namespace lockstep {

@@ -160,10 +160,10 @@ TEST_F(EthtoolDriver, WhatAPortOrTheKernelLacksIsUnsupported) {
   EXPECT_EQ(why_incapable(row("interface[*]/ring[*]"), "plain0"),
             "dummy: ethtool rings get: Operation not supported");
   EXPECT_EQ(why_incapable(row("interface[*]/ring[*]"), "nic0"), "");
-  std::string channels;
-  for (const Incapable& one : driver().traits().incapable)
-    if (one.covers(path("interface[nic0]/channels[rx]"))) channels = one.reason;
-  EXPECT_EQ(channels, "test_nic: ethtool -l tells no rx");
+  const std::vector<Incapable> all = lacks();
+  const Incapable* const channels = incapable_of(all, path("interface[nic0]/channels[rx]"));
+  ASSERT_NE(channels, nullptr);
+  EXPECT_EQ(channels->reason, "test_nic: ethtool -l tells no rx");
   std::string errors;
   for (const Error& one : apply(differing({{"interface[plain0]/fec", Value::text("rs")},
                                            {"interface[nic0]/channels[rx]", Value::integer(1)},

@@ -33,7 +33,7 @@ class OnTheMachine : public ::testing::Test {
   std::string value(const std::string& leaf) {
     TreeBuilder tree;
     std::vector<Unread> unread;
-    part->read(Scope{{path(leaf).row()}}, {}, tree, unread, within(std::chrono::seconds(20)));
+    part->read(Scope{{path(leaf).row()}, {path(leaf)}}, {}, tree, unread, within(std::chrono::seconds(20)));
     for (const Unread& one : unread) ADD_FAILURE() << one.why.text();
     return tree.build().value(path(leaf)).to_string();
   }
@@ -119,10 +119,6 @@ TEST_F(OnTheMachine, TheKernelIsTheOneThatRuns) {
   EXPECT_EQ(value("kernel/version") + "\n", shell_output("busybox uname -r"));
   EXPECT_EQ(value("kernel/parameter[console=ttyS0]"), "present");
   EXPECT_EQ(value("kernel/parameter[mitigations=auto]"), "(none)");
-  LinuxTarget named;
-  named.named = {path("kernel/parameter[workqueue.power_efficient=0]"),
-                 path("kernel/parameter[workqueue.power_efficient=1]")};
-  target(named);
   EXPECT_EQ(value("kernel/parameter[workqueue.power_efficient=0]"), "present");
   EXPECT_EQ(value("kernel/parameter[workqueue.power_efficient=1]"), "(none)");
   EXPECT_EQ(apply("kernel/module[e1000e]", Value::present()), "");
@@ -163,8 +159,6 @@ class Systemd : public OnTheMachine {
     fs::create_symlink(fs::path(kRuntime) / "bus", "/tmp/root/run/dbus/system_bus_socket");
     LinuxTarget here;
     here.root = "/tmp/root";
-    for (const char* name : {"probe", "fixed", "broken", "hidden", "none-such"})
-      here.named.push_back(path("service[" + std::string(name) + "]"));
     target(here);
     wait_for_manager();
   }
@@ -192,7 +186,8 @@ class Systemd : public OnTheMachine {
     do {
       TreeBuilder tree;
       unread.clear();
-      part->read(Scope{{path("service[probe]").row()}}, {}, tree, unread, within(std::chrono::seconds(20)));
+      const Path probe = path("service[probe]");
+      part->read(Scope{{probe.row()}, {probe}}, {}, tree, unread, within(std::chrono::seconds(20)));
       std::this_thread::yield();
     } while (!unread.empty() && !patience.must_end(std::chrono::steady_clock::now()));
     ASSERT_TRUE(unread.empty()) << unread.front().why.text();

@@ -5,10 +5,10 @@
 set -euo pipefail
 folder=$(realpath -m "$1") metapackage=${2:-linux-image-amd64}
 cd "$(dirname "$0")/../.."
-skip() { echo "skipped: $*"; exit 77; }
+. tests/needs.sh
 
-[ "$(uname -m)" = x86_64 ] || skip "the VM lab is for x86_64"
-cmake/install-packages.sh vm >&2 || skip "QEMU can't be installed here"
+[ "$(uname -m)" = x86_64 ] || not_tested "anything in the VM lab, which is for x86_64"
+cmake/install-packages.sh vm >&2 || not_tested_but_on_ci "the VM lab needs QEMU, which can't be installed here"
 
 mkdir -p "$folder"
 exec {lock}>"$folder/lock"
@@ -24,7 +24,7 @@ offer() {
 download() { apt-get -qq -o APT::Sandbox::User=root download "$package=$version"; }
 use_older_or_skip() {
   [ ! -e made-of ] || exit 0
-  skip "$1"
+  not_tested "anything under Debian's kernel: $1"
 }
 
 offer || { apt-get -qq update && offer; } || use_older_or_skip "apt offers no $metapackage"

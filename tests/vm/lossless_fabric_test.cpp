@@ -7,12 +7,12 @@
 #include <fstream>
 
 #include "drivers/linux/driver.hpp"
+#include "drivers/runtime/pump.hpp"
 #include "drivers/runtime/real_executor.hpp"
-#include "reconciler/engine/apply.hpp"
+#include "reconciler/engine/application.hpp"
 #include "reconciler/engine/journal.hpp"
 #include "reconciler/engine/status.hpp"
 #include "specs/compile/compile.hpp"
-#include "specs/compile/wanted_by_name.hpp"
 #include "specs/language/load.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/vm/by_hand.hpp"
@@ -24,7 +24,7 @@ namespace {
 // Of the ports, what specs configure: no routing daemon is here, and no LLDP.
 bool is_of_a_port(Path path) {
   const Row& row = schema_row(path.row());
-  return row.facet == Facet::config && row.pattern.starts_with("interface[*]");
+  return row.facet == Facet::config && row.is_of_port();
 }
 
 class LosslessFabric : public ::testing::Test {
@@ -74,12 +74,11 @@ class LosslessFabric : public ::testing::Test {
       for (const Leaf& leaf : all.want.leaves())
         if (is_of_a_port(leaf.path)) intent.want.set(leaf.path, leaf.value, leaf.origin);
       for (const Claim& claim : all.claims)
-        if (schema_row(claim.collection).pattern.starts_with("interface[*]")) intent.claims.push_back(claim);
+        if (schema_row(claim.collection).is_of_port()) intent.claims.push_back(claim);
       LinuxTarget target;
       target.device = name;
       target.netns_path = std::string("/run/netns/") + name;
       target.software_rate = false;
-      target.named = wanted_by_name(intent);
       attached_.push_back(std::make_unique<Attached>(make_linux_driver(target)));
       devices.push_back(
           {name, name[0] == 'g' ? "host" : "leaf", &intent, {attached_.back().get()}, Lane::local});
@@ -89,14 +88,19 @@ class LosslessFabric : public ::testing::Test {
     fleet_ = std::make_unique<Fleet>(*std::move(fleet));
   }
 
-  std::vector<DeviceState> look() { return observe(*fleet_, executor_); }
+  std::vector<DeviceState> look() {
+    ObserveRound round(*fleet_, executor_);
+    return pump(executor_, round);
+  }
   DriftReport drift() { return drift_report(*fleet_, look(), compiled_.origins, loaded_.catalog.sources); }
   ApplyReport converge() {
     const auto states = look();
     const auto plan = make_plan(input_of(*fleet_, states, compiled_.origins, loaded_.catalog.sources,
                                          [](const FleetDevice&) -> const Policy* { return nullptr; }));
     EXPECT_TRUE(plan) << plan.error().text();
-    return plan ? apply(*fleet_, executor_, *journal_, *plan, {}, {}, {}) : ApplyReport{};
+    if (!plan) return {};
+    Application application(*fleet_, executor_, *journal_, *plan, {});
+    return pump(executor_, application);
   }
   static std::string told(const ApplyReport& report) {
     std::string out(to_string(report.verdict));

@@ -145,10 +145,10 @@ TEST_F(Mqprio, WhatAnotherHandChangedIsDriftAndIsHealed) {
 }
 
 TEST_F(Mqprio, WhatItCantGiveIsSaidAndRefused) {
-  const Traits traits = attached_.driver->traits();
+  const Observation seen = observed();
   const auto why = [&](RowId one) {
     std::string out;
-    for (const Incapable& each : traits.incapable)
+    for (const Incapable& each : seen.incapable)
       if (each.row == one && (each.keys.empty() || each.keys == std::vector<std::string>{"rail0"}))
         out += each.reason;
     return out;

@@ -24,10 +24,13 @@ class NicDriver : public NicLab {
  protected:
   void SetUp() override {
     NicLab::SetUp();
-    LinuxTarget target;
-    target.device = "gpu1";
-    target.software_rate = false;
-    attached_ = make_linux_driver(target);
+    attached_ = make_linux_driver(target());
+  }
+  static LinuxTarget target() {
+    LinuxTarget out;
+    out.device = "gpu1";
+    out.software_rate = false;
+    return out;
   }
   Driver& driver() { return *attached_.driver; }
   Observation observed() {
@@ -57,8 +60,15 @@ class NicDriver : public NicLab {
     EXPECT_EQ(to_string(errors[0].kind), to_string(ErrorKind::refused));
     return errors[0].text();
   }
-  std::string why_incapable(RowId row, const std::string& port) {
-    for (const Incapable& one : driver().traits().incapable)
+  // By a driver that has asked nothing yet: answers are kept for a boot.
+  static std::vector<Incapable> lacks() {
+    const Attached fresh = make_linux_driver(target());
+    const auto seen = fresh.driver->observe(Scope{}, "", soon());
+    EXPECT_TRUE(seen) << seen.error().text();
+    return seen ? seen->incapable : std::vector<Incapable>{};
+  }
+  static std::string why_incapable(RowId row, const std::string& port) {
+    for (const Incapable& one : lacks())
       if (one.row == row && one.keys == std::vector{port}) return one.reason;
     return {};
   }

@@ -5,10 +5,10 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 
-#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/netlink_socket.hpp"
 #include "drivers/linux/session.hpp"
 #include "drivers/linux/traffic_control.hpp"
+#include "drivers/posix/in_namespace.hpp"
 
 namespace lockstep {
 namespace {

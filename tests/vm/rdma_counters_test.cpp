@@ -4,9 +4,9 @@
 #include <net/ethernet.h>
 #include <sys/socket.h>
 
-#include "drivers/linux/descriptor.hpp"
 #include "drivers/linux/rdma/counters.hpp"
 #include "drivers/linux/session.hpp"
+#include "specs/files/descriptor.hpp"
 #include "tests/vm/nic_lab.hpp"
 #include "tests/vm/rxe_lab.hpp"
 

@@ -72,7 +72,10 @@ class RdmaDriver : public RxeLab {
     return receipt->outcomes[0].error ? receipt->outcomes[0].error->text() : "";
   }
   std::string why_incapable(RowId row, const std::string& port) {
-    for (const Incapable& one : driver().traits().incapable)
+    const auto seen = driver().observe({}, "", soon());
+    EXPECT_TRUE(seen) << seen.error().text();
+    if (!seen) return {};
+    for (const Incapable& one : seen->incapable)
       if (one.row == row && one.keys == std::vector{port}) return one.reason;
     return {};
   }
@@ -133,9 +136,9 @@ TEST_F(RdmaDriver, WhatCouldNotBeAskedIsNotALack) {
   const auto part = make_rdma_part({});
   std::vector<Link> ports(1);
   ports[0].name = "h1";
-  EXPECT_FALSE(part->incapable(ports, soon()).empty());
+  EXPECT_FALSE(part->incapable({}, ports, soon()).empty());
   const NoDescriptors none;
-  const auto unasked = part->incapable(ports, soon());
+  const auto unasked = part->incapable({}, ports, soon());
   EXPECT_TRUE(unasked.empty()) << unasked.front().reason;
 }
 

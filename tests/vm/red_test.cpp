@@ -30,10 +30,10 @@ class Red : public EgressLab {
  protected:
   void SetUp() override {
     EgressLab::SetUp();
+    const Observation seen = observed(*near_.driver);
     for (const RowId one : {row("interface[*]/class[*]/ecn-max"), row("interface[*]/class[*]/ecn-min"),
                             row("interface[*]/class[*]/ecn-probability")})
-      for (const Incapable& cannot : near_.driver->traits().incapable)
-        ASSERT_NE(cannot.row, one) << cannot.reason;
+      for (const Incapable& cannot : seen.incapable) ASSERT_NE(cannot.row, one) << cannot.reason;
   }
 
   // As another hand would: a red qdisc of any shape at class 3.

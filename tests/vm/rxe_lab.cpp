@@ -12,10 +12,10 @@
 #include <chrono>
 #include <fstream>
 
-#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/netlink_socket.hpp"
 #include "drivers/linux/rdma/nldev.hpp"
 #include "drivers/linux/session.hpp"
+#include "drivers/posix/in_namespace.hpp"
 #include "reconciler/twin/namespace.hpp"
 
 namespace lockstep {

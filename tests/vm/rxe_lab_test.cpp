@@ -9,10 +9,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "drivers/linux/descriptor.hpp"
-#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "drivers/linux/rdma/nldev.hpp"
+#include "drivers/posix/in_namespace.hpp"
+#include "specs/files/descriptor.hpp"
 
 namespace lockstep {
 namespace {

@@ -13,11 +13,11 @@ namespace lockstep {
 Process::Process(std::vector<std::string> words) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return;
-  out_.reset(ends[0]);
-  const bench::Fd write_end(ends[1]);
+  out_ = Descriptor(ends[0]);
+  const Descriptor write_end(ends[1]);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, write_end.get(), 1);
+  posix_spawn_file_actions_adddup2(&files, write_end.number(), 1);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -40,10 +40,10 @@ void Process::kill() {
 
 bool Process::read_more(Time deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  pollfd wait{out_.get(), POLLIN, 0};
+  pollfd wait{out_.number(), POLLIN, 0};
   if (left.count() <= 0 || poll(&wait, 1, static_cast<int>(left.count())) <= 0) return false;
   char bytes[4096];
-  const ssize_t got = read(out_.get(), bytes, sizeof bytes);
+  const ssize_t got = read(out_.number(), bytes, sizeof bytes);
   if (got > 0) pending_.append(bytes, static_cast<std::size_t>(got));
   return got > 0;
 }

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "bench/tcp/sockets.hpp"
+#include "specs/files/descriptor.hpp"
 #include "tests/vm/rxe_lab.hpp"
 
 namespace lockstep {
@@ -31,7 +31,7 @@ class Process {
  private:
   bool read_more(Time deadline);
   int pid_ = -1;
-  bench::Fd out_;
+  Descriptor out_;
   std::string pending_;
 };
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "drivers/linux/bit_rate.hpp"
+
 namespace lockstep::dcb_map {
 namespace {
 
@@ -12,7 +14,7 @@ using dcb::PortState;
 constexpr std::size_t kPriorities = 8;  // 802.1Q: three bits
 constexpr std::size_t kDscps = 64;      // RFC 2474: six bits
 constexpr std::int64_t kSizeMax = UINT32_MAX;
-constexpr std::int64_t kBitsOfRate = 1000;                // dcbnl counts kbit/s
+constexpr std::int64_t kBitsOfRate = kBitsPerKilobit;     // dcbnl counts kbit/s
 constexpr std::int64_t kRateMax = std::int64_t{1} << 50;  // bit/s; a petabit a second: no port has it
 
 constexpr RowId kClass = row("interface[*]/class[*]");
@@ -238,8 +240,7 @@ Value class_value(Path leaf, const dcb::PortClasses& classes) {
     case kClassDscp: return numbers(one.dscp);
     case kClassStrict: return Value::boolean(one.strict);
     case kClassShare: return one.share ? Value::integer(*one.share) : Value{};
-    default:
-      return one.max_rate ? Value::integer(static_cast<std::int64_t>(*one.max_rate) * kBitsOfRate) : Value{};
+    default: return one.max_rate ? Value::integer(bit_rate(*one.max_rate, kBitsPerKilobit)) : Value{};
   }
 }
 

@@ -52,7 +52,8 @@ class DcbPart final : public LinuxPart {
   std::vector<RowId> reads() const override { return rows_; }
   std::vector<RowId> writes() const override { return rows_; }
   std::string native(const Change& change) const override { return dcb_map::native(change); }
-  std::vector<Incapable> incapable(const std::vector<Link>& ports, const Call& call) override;
+  std::vector<Incapable> incapable(const Scope& scope, const std::vector<Link>& ports,
+                                   const Call& call) override;
   void read(const Scope& scope, const std::vector<Link>& ports, TreeBuilder& tree,
             std::vector<Unread>& unread, const Call& call) override;
   std::vector<std::string> notes() const override { return notes_; }
@@ -64,7 +65,7 @@ class DcbPart final : public LinuxPart {
   std::vector<std::string> notes_;
 };
 
-std::vector<Incapable> DcbPart::incapable(const std::vector<Link>& links, const Call& call) {
+std::vector<Incapable> DcbPart::incapable(const Scope&, const std::vector<Link>& links, const Call& call) {
   std::vector<Incapable> out;
   const std::string lldpad = why_lldpad(root_);
   auto ports = Ports::open(call);

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <thread>
 
+#include "drivers/linux/bit_rate.hpp"
 #include "drivers/linux/devlink/attempts.hpp"
+#include "drivers/posix/wait.hpp"
 
 namespace lockstep::devlink_map {
 namespace {
@@ -15,7 +16,6 @@ using devlink::Parameter;
 using devlink::Port;
 using devlink::Rate;
 
-constexpr std::int64_t kBitsPerByte = 8;
 // Choices: udev gives a new port its name within milliseconds; a NIC's firmware comes up in seconds.
 constexpr std::chrono::seconds kBack{20};
 constexpr std::chrono::milliseconds kLook{20};
@@ -85,10 +85,9 @@ Result<bool> DeviceChange::await(const std::vector<Port>& before) {
         anew = anew || now->netdev != port.netdev;
     }
     if (missing.empty()) return anew;
-    if (call_.stop.stop_requested() || std::chrono::steady_clock::now() >= until)
+    if (std::chrono::steady_clock::now() >= until || !pause(kLook, call_))
       return Error{ErrorKind::refused,
                    device_.text() + " made its ports anew, and not all are back by name: " + missing};
-    std::this_thread::sleep_for(kLook);
   }
 }
 
@@ -225,17 +224,18 @@ Result<Done> DeviceChange::set_max_rate(const Change& change) {
   if (code != std::errc() || end != key.data() + key.size())
     return Error{ErrorKind::invalid_spec, change.path.text() + ": no number of a virtual function"};
   const bool none = change.want == Value{};
-  const std::int64_t bits = none ? 0 : change.want.as_integer();
-  if (bits < 0 || bits % kBitsPerByte != 0)
+  const bool whole = none || (change.want.kind() == Value::Kind::integer && change.want.as_integer() >= 0);
+  const std::uint64_t bits = none || !whole ? 0 : static_cast<std::uint64_t>(change.want.as_integer());
+  if (!whole || bits % kBitsPerByte != 0)
     return Error{ErrorKind::invalid_spec, change.path.text() + ": devlink has whole bytes a second, and " +
                                               change.want.to_string() + " bit/s is none"};
-  const auto wanted = static_cast<std::uint64_t>(bits / kBitsPerByte);
+  const std::uint64_t wanted = bits / kBitsPerByte;
   TRY_DONE(set_rate(function, wanted));
   TRY(const auto now, rates());
   const auto found = now.find(function);
   const std::uint64_t have = found == now.end() ? 0 : found->second;
   if (have == wanted) return Done{};
-  return differs(change, std::to_string(have * kBitsPerByte));
+  return differs(change, std::to_string(bit_rate(have, kBitsPerByte)));
 }
 
 Result<Done> DeviceChange::set_virtual_functions(std::uint32_t count) {

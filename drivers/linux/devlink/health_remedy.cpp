@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "drivers/linux/devlink/map.hpp"
-#include "drivers/linux/in_namespace.hpp"
+#include "drivers/posix/in_namespace.hpp"
 
 namespace lockstep {
 namespace {

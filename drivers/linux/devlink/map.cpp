@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "drivers/linux/bit_rate.hpp"
 #include "specs/model/near_miss.hpp"
 
 namespace lockstep::devlink_map {
@@ -14,8 +15,6 @@ using devlink::Parameter;
 using devlink::Port;
 using devlink::Rate;
 using devlink::Reporter;
-
-constexpr std::uint64_t kBitsPerByte = 8;
 
 // Old drivers do not tell a flavour; they have no ports but physical ones.
 bool is_own(const Port& port) {
@@ -45,7 +44,7 @@ std::vector<Leaf> rate_leaves(const std::string& name, const Devices& devices, c
     for (const Port& port : devices.ports)
       if (port.device == rate.device && port.index == *rate.port && port.virtual_function)
         out.push_back({Path(kMaxRate, {name, std::to_string(*port.virtual_function)}), 0,
-                       Value::integer(static_cast<std::int64_t>(rate.max * kBitsPerByte))});
+                       Value::integer(bit_rate(rate.max, kBitsPerByte))});
   }
   return out;
 }

@@ -22,10 +22,7 @@ using devlink_map::kVirtualFunctions;
 
 class DevlinkPart final : public LinuxPart {
  public:
-  explicit DevlinkPart(const LinuxTarget& target) : files_(target.root), remedy_(target.netns_path) {
-    for (const Path one : target.named)
-      if (one.row() == kParameter) named_.push_back(one);
-  }
+  explicit DevlinkPart(const LinuxTarget& target) : files_(target.root), remedy_(target.netns_path) {}
 
   std::vector<RowId> reads() const override {
     std::vector<RowId> out(std::begin(kDevlinkRows), std::end(kDevlinkRows));
@@ -37,7 +34,8 @@ class DevlinkPart final : public LinuxPart {
     std::erase(out, kHealth);
     return out;
   }
-  std::vector<Incapable> incapable(const std::vector<Link>& links, const Call& call) override;
+  std::vector<Incapable> incapable(const Scope& scope, const std::vector<Link>& links,
+                                   const Call& call) override;
   void read(const Scope& scope, const std::vector<Link>& links, TreeBuilder& tree,
             std::vector<Unread>& unread, const Call& call) override;
   Answers apply(const ChangeSet& changes, const std::vector<Link>& links, const Call& call) override;
@@ -54,7 +52,8 @@ class DevlinkPart final : public LinuxPart {
   std::optional<Handle> remembered(std::string_view port) const;
   std::optional<VirtualFunctions> functions_of(const Link& link) const;
   std::string why_no_functions(const Devices& devices, const Link& link) const;
-  void incapable_of(const Link& link, const Devices& devices, std::vector<Incapable>& out) const;
+  void incapable_of(const Link& link, const Devices& devices, const std::vector<Path>& named,
+                    std::vector<Incapable>& out) const;
   void read_devlink(const Scope& scope, const std::vector<Link>& links, Devices& devices, TreeBuilder& tree,
                     std::vector<Unread>& unread, const Call& call);
   Result<Handle> device_of(std::string_view port, const std::vector<Link>& links, Client& client,
@@ -66,7 +65,6 @@ class DevlinkPart final : public LinuxPart {
 
   const HostFiles files_;
   HealthRemedy remedy_;
-  std::vector<Path> named_;  // parameters that the intent wants
   mutable std::mutex mutex_;
   Known known_;
 };
@@ -119,7 +117,8 @@ std::string DevlinkPart::why_no_functions(const Devices& devices, const Link& li
   return functions_of(link) ? "" : "its device has no virtual functions (SR-IOV)";
 }
 
-void DevlinkPart::incapable_of(const Link& link, const Devices& devices, std::vector<Incapable>& out) const {
+void DevlinkPart::incapable_of(const Link& link, const Devices& devices, const std::vector<Path>& named,
+                               std::vector<Incapable>& out) const {
   if (std::string why = why_no_functions(devices, link); !why.empty())
     out.push_back({kVirtualFunctions, {link.name}, std::move(why)});
   const devlink::Port* const port = devlink_map::port_of(devices, link);
@@ -129,14 +128,15 @@ void DevlinkPart::incapable_of(const Link& link, const Devices& devices, std::ve
     if (!why.empty()) out.push_back({row, {link.name}, std::move(why)});
   }
   if (port == nullptr || !devlink_map::lacking(kParameter, devices, *port).empty()) return;
-  for (const Path& one : named_) {
-    if (one.key(0) != link.name) continue;
+  for (const Path& one : named) {
+    if (one.row() != kParameter || one.key(0) != link.name) continue;
     if (std::string why = devlink_map::why_no_parameter(devices, port->device, one.key(1)); !why.empty())
       out.push_back({kParameter, {link.name, std::string(one.key(1))}, std::move(why)});
   }
 }
 
-std::vector<Incapable> DevlinkPart::incapable(const std::vector<Link>& links, const Call& call) {
+std::vector<Incapable> DevlinkPart::incapable(const Scope& scope, const std::vector<Link>& links,
+                                              const Call& call) {
   std::vector<Incapable> out;
   Devices devices;
   auto client = Client::open(call);
@@ -147,7 +147,7 @@ std::vector<Incapable> DevlinkPart::incapable(const std::vector<Link>& links, co
       out);
   remember(devices, links);
   std::vector<Incapable> by_port;
-  for (const Link& link : links) incapable_of(link, devices, by_port);
+  for (const Link& link : links) incapable_of(link, devices, scope.named, by_port);
   for (Incapable& one : by_port)
     if (!unread.contains(one.row)) out.push_back(std::move(one));
   return out;

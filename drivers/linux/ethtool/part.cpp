@@ -25,6 +25,12 @@ Error error_of(const Answer& answer, const Link& port, Kind kind, std::string_vi
   return netlink::to_error(answer, what);
 }
 
+std::vector<RowId> rows_in(const Scope& scope) {
+  std::vector<RowId> out = ethtool_map::rows();
+  std::erase_if(out, [&](RowId row) { return !scope.wants(row); });
+  return out;
+}
+
 std::vector<Kind> kinds_of(const std::vector<RowId>& rows) {
   std::vector<Kind> out;
   for (const RowId one : rows)
@@ -119,49 +125,38 @@ class KindChange {
 // What it keeps from call to call is shared, as a call that was given up on may still be at work.
 class EthtoolPart final : public LinuxPart {
  public:
-  explicit EthtoolPart(const std::vector<Path>& named) { look_for(named); }
-
   std::vector<RowId> reads() const override { return ethtool_map::rows(); }
   std::vector<RowId> writes() const override { return ethtool_map::rows(); }
   std::string native(const Change& change) const override { return ethtool_map::native(change); }
-  std::vector<Incapable> incapable(const std::vector<Link>& ports, const Call& call) override;
+  std::vector<Incapable> incapable(const Scope& scope, const std::vector<Link>& ports,
+                                   const Call& call) override;
   void read(const Scope& scope, const std::vector<Link>& ports, TreeBuilder& tree,
             std::vector<Unread>& unread, const Call& call) override;
   Answers apply(const ChangeSet& changes, const std::vector<Link>& ports, const Call& call) override;
 
  private:
-  using SharedNames = std::shared_ptr<const ethtool_map::Names>;
-
-  void look_for(const std::vector<Path>& leaves);
-  // With the kernel's own lists, which are asked for once: they stay as they are while it runs.
-  Result<SharedNames> names(Ethtool& ethtool, bool link_modes, const Call& call);
+  // The kernel's own lists, which are asked for once, as they stay as they are while it runs; and the
+  // offloads among `leaves`.
+  Result<ethtool_map::Names> names(Ethtool& ethtool, bool link_modes, const std::vector<Path>& leaves,
+                                   const Call& call);
 
   std::mutex mutex_;  // guards names_
-  SharedNames names_ = std::make_shared<const ethtool_map::Names>();
+  ethtool_map::Names names_;
 };
 
-void EthtoolPart::look_for(const std::vector<Path>& leaves) {
+Result<ethtool_map::Names> EthtoolPart::names(Ethtool& ethtool, bool link_modes,
+                                              const std::vector<Path>& leaves, const Call& call) {
   const std::lock_guard lock(mutex_);
-  auto more = std::make_shared<ethtool_map::Names>(*names_);
+  if (names_.features.empty()) {
+    TRY(names_.features, ethtool.names(ETH_SS_FEATURES, call));
+  }
+  if (link_modes && names_.link_modes.empty()) {
+    TRY(names_.link_modes, ethtool.names(ETH_SS_LINK_MODES, call));
+  }
+  ethtool_map::Names out = names_;
   for (const Path one : leaves)
-    if (one.row() == ethtool_map::kOffload) more->offloads.emplace(one.key(1));
-  names_ = std::move(more);
-}
-
-Result<EthtoolPart::SharedNames> EthtoolPart::names(Ethtool& ethtool, bool link_modes, const Call& call) {
-  const std::lock_guard lock(mutex_);
-  const bool features = names_->features.empty();
-  link_modes = link_modes && names_->link_modes.empty();
-  if (!features && !link_modes) return names_;
-  auto more = std::make_shared<ethtool_map::Names>(*names_);
-  if (features) {
-    TRY(more->features, ethtool.names(ETH_SS_FEATURES, call));
-  }
-  if (link_modes) {
-    TRY(more->link_modes, ethtool.names(ETH_SS_LINK_MODES, call));
-  }
-  names_ = std::move(more);
-  return names_;
+    if (one.row() == ethtool_map::kOffload) out.offloads.emplace(one.key(1));
+  return out;
 }
 
 // Why a port has not the kind, or can't have it set; empty: it can.
@@ -181,7 +176,8 @@ Result<std::string> why_not(Ethtool& ethtool, Kind kind, const Link& port, bool 
   return lack(answer, "set");
 }
 
-std::vector<Incapable> EthtoolPart::incapable(const std::vector<Link>& ports, const Call& call) {
+std::vector<Incapable> EthtoolPart::incapable(const Scope& scope, const std::vector<Link>& ports,
+                                              const Call& call) {
   std::vector<Incapable> out;
   auto ethtool = Ethtool::open(call);
   if (!ethtool) {
@@ -189,9 +185,9 @@ std::vector<Incapable> EthtoolPart::incapable(const std::vector<Link>& ports, co
       for (const RowId row : ethtool_map::rows()) out.push_back({row, {}, ethtool.error().text()});
     return out;
   }
-  const auto known = names(*ethtool, false, call);
-  const ethtool_map::Names& by_name = known ? **known : ethtool_map::Names();
-  for (const Kind kind : kinds_of(ethtool_map::rows())) {
+  const auto known = names(*ethtool, false, scope.named, call);
+  const ethtool_map::Names by_name = known ? *known : ethtool_map::Names();
+  for (const Kind kind : kinds_of(rows_in(scope))) {
     if (kind == Kind::features && !known) continue;
     const FactsByPort all = read_kind(*ethtool, kind, ports, call, [](const Link*, const Error&) {});
     const auto why = [&](const Link& port, bool has) { return why_not(*ethtool, kind, port, has, call); };
@@ -203,8 +199,7 @@ std::vector<Incapable> EthtoolPart::incapable(const std::vector<Link>& ports, co
 
 void EthtoolPart::read(const Scope& scope, const std::vector<Link>& ports, TreeBuilder& tree,
                        std::vector<Unread>& unread, const Call& call) {
-  std::vector<RowId> wanted = ethtool_map::rows();
-  std::erase_if(wanted, [&](RowId row) { return !scope.wants(row); });
+  const std::vector<RowId> wanted = rows_in(scope);
   if (wanted.empty()) return;
   const auto failed = [&](std::optional<Kind> kind, const Link* port, const Error& why) {
     std::vector<std::string> keys;
@@ -214,14 +209,14 @@ void EthtoolPart::read(const Scope& scope, const std::vector<Link>& ports, TreeB
   };
   auto ethtool = Ethtool::open(call);
   if (!ethtool) return failed({}, nullptr, ethtool.error());
-  const auto known = names(*ethtool, false, call);
+  const auto known = names(*ethtool, false, scope.named, call);
   if (!known) return failed({}, nullptr, known.error());
   for (const Kind kind : kinds_of(wanted)) {
     const FactsByPort all = read_kind(*ethtool, kind, ports, call,
                                       [&](const Link* port, const Error& why) { failed(kind, port, why); });
     for (const Link& port : ports)
       if (const auto facts = all.find(port.index); facts != all.end())
-        for (const Leaf& leaf : ethtool_map::leaves(port.name, kind, facts->second, **known))
+        for (const Leaf& leaf : ethtool_map::leaves(port.name, kind, facts->second, *known))
           if (scope.wants(leaf.path.row())) tree.add(leaf.path, leaf.value);
   }
 }
@@ -236,13 +231,12 @@ Answers EthtoolPart::apply(const ChangeSet& changes, const std::vector<Link>& li
     if (group == groups.end()) group = groups.insert(groups.end(), {of, {}});
     group->second.push_back(at);
   }
-  look_for(leaves);
   auto ethtool = Ethtool::open(call);
   if (!ethtool) return Answers(changes.size(), ethtool.error());
-  const auto known = names(*ethtool, true, call);
+  const auto known = names(*ethtool, true, leaves, call);
   if (!known) return Answers(changes.size(), known.error());
   Answers out(changes.size());
-  KindChange change(*ethtool, **known, changes, out, call);
+  KindChange change(*ethtool, *known, changes, out, call);
   for (const auto& [of, which] : groups) {
     const auto port = std::ranges::find(links, of.first, &Link::name);
     if (port != links.end()) {
@@ -257,8 +251,6 @@ Answers EthtoolPart::apply(const ChangeSet& changes, const std::vector<Link>& li
 
 }  // namespace
 
-std::unique_ptr<LinuxPart> make_ethtool_part(const std::vector<Path>& named) {
-  return std::make_unique<EthtoolPart>(named);
-}
+std::unique_ptr<LinuxPart> make_ethtool_part() { return std::make_unique<EthtoolPart>(); }
 
 }  // namespace lockstep

@@ -7,14 +7,14 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace lockstep {
 
 // Version by name, of those named that are installed. Of several architectures of one package, the first.
 std::map<std::string, std::string> installed_versions(std::string_view status,
-                                                      const std::vector<std::string>& names);
+                                                      const std::set<std::string>& names);
 
 }  // namespace lockstep

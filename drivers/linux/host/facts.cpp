@@ -22,7 +22,7 @@ std::vector<HostFact> host_facts(const LinuxTarget& target, const Call& call) {
   }
   for (const Unread& one : unread)
     if (by_row[one.row].value.empty()) by_row[one.row].missing = one.why.text();
-  for (const Incapable& one : part->incapable({}, call))
+  for (const Incapable& one : part->incapable({}, {}, call))
     if (by_row[one.row].value.empty()) by_row[one.row].missing = one.reason;
   for (const RowId row : part->reads())
     if (schema_row(row).pattern.find('[') == std::string_view::npos && by_row[row].value.empty() &&

@@ -1,8 +1,8 @@
 // What a host is set to, as facts to print: every leaf of host readiness that can be read, and why the others
 // can't.
 //
-// Promises: changes nothing. Leaves that are looked for by name (packages, services, firmware) are only those
-// that the target names. Refuses nothing.
+// Promises: changes nothing. What is only looked for by name (packages, services, firmware) is not among
+// them. Refuses nothing.
 #pragma once
 
 #include <string>

@@ -8,28 +8,22 @@
 #include <cerrno>
 #include <cstring>
 
-#include "drivers/linux/descriptor.hpp"
+#include "specs/files/descriptor.hpp"
+#include "specs/files/replace_file.hpp"
 
 namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
 
+// Settings that every user's jobs and logins read.
+constexpr mode_t kOwnFileMode = 0644;
+
 Error failed(std::string_view path, int code) {
   const std::string what = std::string(path) + ": " + std::strerror(code);
   if (code == ENOENT || code == ENOTDIR) return Error{ErrorKind::unsupported, what};
   if (code == EPERM || code == EACCES || code == EROFS) return Error{ErrorKind::denied, what};
   return Error{ErrorKind::refused, what};
-}
-
-Result<Done> write_all(int file, std::string_view path, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(file, text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return failed(path, errno);
-    text.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return Done{};
 }
 
 }  // namespace
@@ -99,17 +93,7 @@ Result<Done> HostFiles::replace(std::string_view path, std::string_view text) co
   std::error_code code;
   fs::create_directories(target.parent_path(), code);
   if (code) return failed(path, code.value());
-  const std::string beside = target.string() + ".lockstep-new";
-  {
-    const Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!file) return failed(path, errno);
-    TRY_DONE(write_all(file.number(), path, text));
-    if (::fsync(file.number()) != 0) return failed(path, errno);
-  }
-  if (::rename(beside.c_str(), target.c_str()) != 0) return failed(path, errno);
-  const Descriptor folder(::open(target.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder || ::fsync(folder.number()) != 0) return failed(path, errno);
-  return Done{};
+  return replace_file(target.string(), text, {.mode = kOwnFileMode});
 }
 
 Result<Done> HostFiles::remove(std::string_view path) const {

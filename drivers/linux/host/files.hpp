@@ -2,9 +2,8 @@
 // are given as on the machine itself ("/proc/cmdline"); another root is a recorded machine.
 //
 // Promises: a file that is not there (unsupported) and one that may not be read (denied) are told apart, in
-// the kernel's words and with the path. A file of our own is replaced whole (written beside, synced, renamed:
-// rename(2)), so that no reader sees half of it. Refuses nothing: what a file says is for the caller to
-// check.
+// the kernel's words and with the path. A file of our own is replaced whole (specs/files/replace_file.hpp).
+// Refuses nothing: what a file says is for the caller to check.
 #pragma once
 
 #include <filesystem>

@@ -32,15 +32,14 @@ bool is_of(const PciFunction& nic, std::string_view platform) {
 
 class Firmware final : public HostSetting {
  public:
-  Firmware(HostFiles files, SharedPci pci, SharedNames named)
-      : files_(std::move(files)), pci_(std::move(pci)), named_(std::move(named)) {}
+  Firmware(HostFiles files, SharedPci pci) : files_(std::move(files)), pci_(std::move(pci)) {}
 
   std::vector<RowId> rows() const override { return {kFirmware}; }
   std::vector<RowId> written() const override { return {}; }
 
-  std::vector<Incapable> incapable(const Call&) override {
+  std::vector<Incapable> incapable(const Scope& scope, const Call&) override {
     std::vector<Incapable> out;
-    for (const std::string& platform : named_->of(kFirmware)) {
+    for (const std::string& platform : scope.names(kFirmware)) {
       const auto version = version_of(platform);
       if (!version) continue;  // read() tells
       const std::string have =
@@ -52,7 +51,7 @@ class Firmware final : public HostSetting {
   }
 
   void read(HostReading& out, const Call&) override {
-    for (const std::string& platform : named_->of(kFirmware)) {
+    for (const std::string& platform : out.scope.names(kFirmware)) {
       const auto version = version_of(platform);
       if (version)
         out.add(Path(kFirmware, {platform}), *version);
@@ -83,13 +82,12 @@ class Firmware final : public HostSetting {
 
   HostFiles files_;
   SharedPci pci_;
-  SharedNames named_;
 };
 
 }  // namespace
 
-OneSetting firmware_setting(HostFiles files, SharedPci pci, SharedNames named) {
-  return std::make_unique<Firmware>(std::move(files), std::move(pci), std::move(named));
+OneSetting firmware_setting(HostFiles files, SharedPci pci) {
+  return std::make_unique<Firmware>(std::move(files), std::move(pci));
 }
 
 }  // namespace lockstep

@@ -20,7 +20,7 @@ class Governor final : public HostSetting {
 
   std::vector<RowId> rows() const override { return {kGovernor}; }
 
-  std::vector<Incapable> incapable(const Call&) override {
+  std::vector<Incapable> incapable(const Scope&, const Call&) override {
     if (!policies().empty()) return {};
     return {{kGovernor, {}, "no CPU here has a cpufreq policy (" + std::string(kCpufreq) + ")"}};
   }

@@ -61,7 +61,7 @@ class Gpus final : public HostSetting {
   }
   std::vector<RowId> written() const override { return {kGpuEcc, kGpuPersistence}; }
 
-  std::vector<Incapable> incapable(const Call& call) override {
+  std::vector<Incapable> incapable(const Scope&, const Call& call) override {
     const HostGpus gpus = read_gpus(files_, *pci_->functions(), nvml_, call);
     std::vector<Incapable> out;
     const auto lacks = [&out](RowId row, std::string why, bool by_hand = false) {
@@ -102,7 +102,7 @@ class Gpus final : public HostSetting {
       const bool asked = one.pci.vendor == kPciVendorNvidia && !gpus.nvml_missing;
       if (!asked || (one.nvml && one.nvml->lost.empty())) ++answering;
     }
-    out.add(kGpuCount, Value::integer(static_cast<std::int64_t>(answering)));
+    out.add(kGpuCount, Value::integer(answering));
     out.add(kGpuEcc, ecc_in_common(gpus));
     out.add(kGpuPersistence, persistence_in_common(gpus));
   }

@@ -7,8 +7,7 @@
 namespace lockstep {
 namespace {
 
-std::vector<OneSetting> settings_of(const LinuxTarget& target, const SharedNames& named,
-                                    const SharedPci& pci) {
+std::vector<OneSetting> settings_of(const LinuxTarget& target, const SharedPci& pci) {
   const HostFiles files(target.root);
   std::vector<OneSetting> out;
   out.push_back(governor_setting(files));
@@ -16,20 +15,23 @@ std::vector<OneSetting> settings_of(const LinuxTarget& target, const SharedNames
   out.push_back(pcie_setting(files, pci));
   out.push_back(memlock_setting(files));
   out.push_back(nccl_setting(files));
-  out.push_back(kernel_setting(files, named));
-  out.push_back(packages_setting(files, named));
-  out.push_back(services_setting(files, named));
-  out.push_back(firmware_setting(files, pci, named));
+  out.push_back(kernel_setting(files));
+  out.push_back(packages_setting(files));
+  out.push_back(services_setting(files));
+  out.push_back(firmware_setting(files, pci));
   out.push_back(gpu_setting(target, pci));
   return out;
+}
+
+bool is_wanted(const HostSetting& setting, const Scope& scope) {
+  const std::vector<RowId> rows = setting.rows();
+  return std::any_of(rows.begin(), rows.end(), [&](RowId row) { return scope.wants(row); });
 }
 
 class HostPart final : public LinuxPart {
  public:
   explicit HostPart(const LinuxTarget& target)
-      : named_(std::make_shared<NamedLeaves>(target.named)),
-        pci_(std::make_shared<PciScan>(HostFiles(target.root))),
-        settings_(settings_of(target, named_, pci_)) {
+      : pci_(std::make_shared<PciScan>(HostFiles(target.root))), settings_(settings_of(target, pci_)) {
     if (!target.netns_path.empty() && target.root == "/")
       elsewhere_ = "host-wide: a network namespace shares its machine's";
   }
@@ -48,7 +50,7 @@ class HostPart final : public LinuxPart {
     return out;
   }
 
-  std::vector<Incapable> incapable(const std::vector<Link>&, const Call& call) override {
+  std::vector<Incapable> incapable(const Scope& scope, const std::vector<Link>&, const Call& call) override {
     std::vector<Incapable> out;
     if (!elsewhere_.empty()) {
       for (const RowId row : reads()) out.push_back({row, {}, elsewhere_});
@@ -56,7 +58,8 @@ class HostPart final : public LinuxPart {
     }
     pci_->forget();
     for (const OneSetting& one : settings_)
-      for (Incapable& lacks : one->incapable(call)) out.push_back(std::move(lacks));
+      if (is_wanted(*one, scope))
+        for (Incapable& lacks : one->incapable(scope, call)) out.push_back(std::move(lacks));
     return out;
   }
 
@@ -66,13 +69,13 @@ class HostPart final : public LinuxPart {
     pci_->forget();
     HostReading out{scope, tree, unread};
     for (const OneSetting& one : settings_) {
-      const std::vector<RowId> rows = one->rows();
-      if (std::none_of(rows.begin(), rows.end(), [&](RowId row) { return scope.wants(row); })) continue;
+      if (!is_wanted(*one, scope)) continue;
       if (!call.must_end(std::chrono::steady_clock::now())) {
         one->read(out, call);
         continue;
       }
-      for (const RowId row : rows) out.fails(row, {ErrorKind::transient, "not read: the deadline passed"});
+      for (const RowId row : one->rows())
+        out.fails(row, {ErrorKind::transient, "not read: the deadline passed"});
     }
   }
 
@@ -111,16 +114,15 @@ class HostPart final : public LinuxPart {
     }
     HostSetting* const one = carrier(change.path.row());
     if (one == nullptr) return Error{ErrorKind::unsupported, "no setting of a host is " + leaf};
-    for (const Incapable& lacks : one->incapable(call))
-      if (lacks.covers(change.path)) return Error{ErrorKind::unsupported, lacks.reason};
+    const std::vector<Incapable> lacks = one->incapable(Scope{{change.path.row()}, {change.path}}, call);
+    if (const Incapable* const why = incapable_of(lacks, change.path))
+      return Error{ErrorKind::unsupported, why->reason};
     const std::vector<RowId> written = one->written();
     if (std::find(written.begin(), written.end(), change.path.row()) == written.end())
       return Error{ErrorKind::unsupported, leaf + " is read here, and not written"};
-    named_->add(change.path);
     return one->set(change, call);
   }
 
-  SharedNames named_;
   SharedPci pci_;
   std::vector<OneSetting> settings_;
   std::string elsewhere_;  // why none of it is this target's; empty: all is

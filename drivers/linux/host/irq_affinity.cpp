@@ -88,14 +88,14 @@ class IrqAffinity final : public HostSetting {
 
   std::vector<RowId> rows() const override { return {kIrqAffinity}; }
 
-  std::vector<Incapable> incapable(const Call&) override {
+  std::vector<Incapable> incapable(const Scope&, const Call&) override {
     for (const PciFunction& nic : nics())
       if (!files_.names(pci_path(nic.address) + "/msi_irqs").empty()) return {};
     return {{kIrqAffinity, {}, "no PCI network controller here has message-signalled interrupts (msi_irqs)"}};
   }
 
   void read(HostReading& out, const Call&) override {
-    if (!incapable({}).empty()) return;
+    if (!incapable({}, {}).empty()) return;
     const auto found = placement();
     if (!found) return out.fails(kIrqAffinity, found.error());
     const std::string word = word_for(*found);

@@ -76,16 +76,16 @@ bool is_true(std::string_view value) { return value == "1" || value == "Y" || va
 
 class Kernel final : public HostSetting {
  public:
-  Kernel(HostFiles files, SharedNames named) : files_(std::move(files)), named_(std::move(named)) {}
+  explicit Kernel(HostFiles files) : files_(std::move(files)) {}
 
   std::vector<RowId> rows() const override { return {kKernelModule, kKernelParameter, kKernelVersion}; }
   std::vector<RowId> written() const override { return {kKernelModule}; }
 
-  std::vector<Incapable> incapable(const Call&) override {
+  std::vector<Incapable> incapable(const Scope& scope, const Call&) override {
     std::vector<Incapable> out;
     if (!files_.exists("/proc/modules"))
       out.push_back({kKernelModule, {}, "this kernel loads no modules (no /proc/modules)"});
-    for (const std::string& asked : named_->of(kKernelParameter))
+    for (const std::string& asked : scope.names(kKernelParameter))
       out.push_back({kKernelParameter, {asked}, asked + " is " + std::string(kByHand), true});
     out.push_back({kKernelParameter, {}, std::string(kByHand), true});
     if (const auto version = files_.line("/proc/sys/kernel/osrelease"))
@@ -142,7 +142,7 @@ class Kernel final : public HostSetting {
  private:
   // Each under the spelling that is asked for, where one is.
   void report(HostReading& out, RowId row, std::set<std::string> found) {
-    for (const std::string& asked : named_->of(row))
+    for (const std::string& asked : out.scope.names(row))
       if (found.erase(normal_name(asked)) > 0) out.add(Path(row, {asked}), Value::present());
     for (const std::string& one : found) out.add(Path(row, {one}), Value::present());
   }
@@ -153,7 +153,7 @@ class Kernel final : public HostSetting {
     if (!line) return out.fails(kKernelParameter, line.error());
     std::set<std::string> found;
     for (const std::string& one : parameters_of(*line)) found.insert(normal_name(one));
-    for (const std::string& asked : named_->of(kKernelParameter))
+    for (const std::string& asked : out.scope.names(kKernelParameter))
       if (module_has(asked)) found.insert(normal_name(asked));
     report(out, kKernelParameter, std::move(found));
   }
@@ -197,13 +197,10 @@ class Kernel final : public HostSetting {
   }
 
   HostFiles files_;
-  SharedNames named_;
 };
 
 }  // namespace
 
-OneSetting kernel_setting(HostFiles files, SharedNames named) {
-  return std::make_unique<Kernel>(std::move(files), std::move(named));
-}
+OneSetting kernel_setting(HostFiles files) { return std::make_unique<Kernel>(std::move(files)); }
 
 }  // namespace lockstep

@@ -49,7 +49,7 @@ class Nccl final : public HostSetting {
 
   std::vector<RowId> rows() const override { return {kNcclHca, kNcclTrafficClass}; }
 
-  std::vector<Incapable> incapable(const Call& call) override {
+  std::vector<Incapable> incapable(const Scope&, const Call& call) override {
     const auto devices = rdma::read_rdma(files_, call);
     if (!devices) return {{kNcclHca, {}, devices.error().text()}};
     if (devices->empty()) return {{kNcclHca, {}, "no RDMA device is here"}};

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 
 #include <array>
 #include <atomic>
@@ -11,9 +10,9 @@
 #include <functional>
 #include <thread>
 
-#include "drivers/linux/descriptor.hpp"
 #include "drivers/linux/host/shares.hpp"
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/wait.hpp"
+#include "drivers/posix/wake_descriptor.hpp"
 
 namespace lockstep {
 namespace {
@@ -298,7 +297,7 @@ Result<T> Nvml::ask(Result<T> (*question)(Library&, bool), bool argument, bool c
   if (lane_->busy.exchange(true))
     return Error{ErrorKind::transient, "NVML has not answered an earlier question yet"};
   struct Answer {
-    Descriptor ready{::eventfd(0, EFD_CLOEXEC)};
+    WakeDescriptor ready;
     std::optional<Result<T>> result;
   };
   auto answer = std::make_shared<Answer>();
@@ -309,16 +308,13 @@ Result<T> Nvml::ask(Result<T> (*question)(Library&, bool), bool argument, bool c
   std::thread([lane = lane_, answer, question, argument] {
     answer->result.emplace(question(lane->library, argument));
     lane->busy = false;
-    const std::uint64_t one = 1;
-    // Can only fail when the counter is full, which one write does not make it.
-    [[maybe_unused]] const ssize_t put = ::write(answer->ready.number(), &one, sizeof(one));
+    answer->ready.signal();
   }).detach();
   const auto waited = wait_for(answer->ready.number(), POLLIN, call);
   if (!waited)
     return Error{changes ? ErrorKind::unknown_outcome : waited.error().kind,
                  "NVML did not answer: " + waited.error().what};
-  std::uint64_t count = 0;
-  if (::read(answer->ready.number(), &count, sizeof(count)) != sizeof(count))
+  if (!answer->ready.clear())
     return Error{ErrorKind::transient, std::string("eventfd: ") + std::strerror(errno)};
   return *std::move(answer->result);
 }

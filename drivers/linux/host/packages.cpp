@@ -17,15 +17,15 @@ constexpr std::string_view kStatus = "/var/lib/dpkg/status";
 
 class Packages final : public HostSetting {
  public:
-  Packages(HostFiles files, SharedNames named) : files_(std::move(files)), named_(std::move(named)) {}
+  explicit Packages(HostFiles files) : files_(std::move(files)) {}
 
   std::vector<RowId> rows() const override { return {kPackage}; }
   std::vector<RowId> written() const override { return {}; }
 
-  std::vector<Incapable> incapable(const Call&) override {
+  std::vector<Incapable> incapable(const Scope& scope, const Call&) override {
     if (!files_.exists(kStatus))
       return {{kPackage, {}, "this machine's packages are not dpkg's (no " + std::string(kStatus) + ")"}};
-    const std::vector<std::string> names = named_->of(kPackage);
+    const std::set<std::string> names = scope.names(kPackage);
     const auto status = names.empty() ? Result<std::string>("") : files_.read(kStatus);
     if (!status) return {};  // read() tells
     const auto versions = installed_versions(*status, names);
@@ -41,7 +41,7 @@ class Packages final : public HostSetting {
   }
 
   void read(HostReading& out, const Call&) override {
-    const std::vector<std::string> names = named_->of(kPackage);
+    const std::set<std::string> names = out.scope.names(kPackage);
     if (names.empty() || !files_.exists(kStatus)) return;
     const auto status = files_.read(kStatus);
     if (!status) return out.fails(kPackage, status.error());
@@ -55,7 +55,6 @@ class Packages final : public HostSetting {
 
  private:
   HostFiles files_;
-  SharedNames named_;
 };
 
 std::string_view line_from(std::string_view text, std::size_t at) {
@@ -76,22 +75,20 @@ std::string_view field(std::string_view paragraph, std::string_view name) {
 }  // namespace
 
 std::map<std::string, std::string> installed_versions(std::string_view status,
-                                                      const std::vector<std::string>& names) {
+                                                      const std::set<std::string>& names) {
   std::map<std::string, std::string> out;
   for (std::size_t at = 0; at < status.size();) {
     const std::size_t blank = status.find("\n\n", at);
     const std::string_view paragraph = status.substr(at, blank - at);
     at = blank == std::string_view::npos ? status.size() : blank + 2;
     const std::string_view name = field(paragraph, "Package:");
-    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    if (!names.contains(std::string(name))) continue;
     const std::string_view version = field(paragraph, "Version:");
     if (!version.empty() && field(paragraph, "Status:").ends_with(" installed")) out.emplace(name, version);
   }
   return out;
 }
 
-OneSetting packages_setting(HostFiles files, SharedNames named) {
-  return std::make_unique<Packages>(std::move(files), std::move(named));
-}
+OneSetting packages_setting(HostFiles files) { return std::make_unique<Packages>(std::move(files)); }
 
 }  // namespace lockstep

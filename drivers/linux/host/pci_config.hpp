@@ -13,8 +13,8 @@
 #include <optional>
 #include <string>
 
-#include "drivers/linux/descriptor.hpp"
 #include "drivers/linux/host/files.hpp"
+#include "specs/files/descriptor.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep {

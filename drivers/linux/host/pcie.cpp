@@ -31,7 +31,7 @@ class Pcie final : public HostSetting {
 
   std::vector<RowId> rows() const final { return {kAcs, kMaxReadRequest}; }
 
-  std::vector<Incapable> incapable(const Call&) override {
+  std::vector<Incapable> incapable(const Scope&, const Call&) override {
     std::vector<Incapable> out;
     const auto functions = pci_->functions();
     const std::vector<PciFunction>& all = *functions;

@@ -59,15 +59,15 @@ std::string word_for(const UnitState& unit) {
 
 class Services final : public HostSetting {
  public:
-  Services(HostFiles files, SharedNames named) : files_(std::move(files)), named_(std::move(named)) {}
+  explicit Services(HostFiles files) : files_(std::move(files)) {}
 
   std::vector<RowId> rows() const override { return {kService}; }
 
-  std::vector<Incapable> incapable(const Call& call) override {
+  std::vector<Incapable> incapable(const Scope& scope, const Call& call) override {
     if (!files_.exists(kBooted))
       return {{kService, {}, "not booted with systemd (no " + std::string(kBooted) + ")"}};
     std::vector<Incapable> out;
-    const auto units = named_units(call);
+    const auto units = units_of(scope.names(kService), call);
     if (!units) return out;  // read() tells
     for (const auto& [name, unit] : *units)
       if (unit.load == kNotFound)
@@ -81,7 +81,7 @@ class Services final : public HostSetting {
 
   void read(HostReading& out, const Call& call) override {
     if (!files_.exists(kBooted)) return;
-    const auto units = named_units(call);
+    const auto units = units_of(out.scope.names(kService), call);
     if (!units) return out.fails(kService, units.error());
     for (const auto& [name, unit] : *units) out.add(Path(kService, {name}), Value::text(word_for(unit)));
   }
@@ -138,16 +138,17 @@ class Services final : public HostSetting {
     return Systemd::open("unix:path=" + files_.at(kSocket).string(), call);
   }
 
-  // By the names that are asked for.
-  Result<std::map<std::string, UnitState>> named_units(const Call& call) const {
+  // By these names.
+  Result<std::map<std::string, UnitState>> units_of(const std::set<std::string>& names,
+                                                    const Call& call) const {
     std::map<std::string, UnitState> out;
-    const std::vector<std::string> names = named_->of(kService);
     if (names.empty()) return out;
     TRY(Systemd systemd, open(call));
     std::vector<std::string> whole;
     for (const std::string& name : names) whole.push_back(whole_name(name));
     TRY(const auto units, systemd.units(whole, call));
-    for (std::size_t i = 0; i < names.size(); ++i) out.emplace(names[i], units[i]);
+    auto unit = units.begin();
+    for (const std::string& name : names) out.emplace(name, *unit++);
     return out;
   }
 
@@ -157,13 +158,10 @@ class Services final : public HostSetting {
   }
 
   HostFiles files_;
-  SharedNames named_;
 };
 
 }  // namespace
 
-OneSetting services_setting(HostFiles files, SharedNames named) {
-  return std::make_unique<Services>(std::move(files), std::move(named));
-}
+OneSetting services_setting(HostFiles files) { return std::make_unique<Services>(std::move(files)); }
 
 }  // namespace lockstep

@@ -35,8 +35,9 @@ class HostSetting {
   virtual std::vector<RowId> rows() const = 0;
   // Of rows(), those that set() takes.
   virtual std::vector<RowId> written() const { return rows(); }
-  // What this machine lacks of them, or what is not lockstep's to do here, with the reason.
-  virtual std::vector<Incapable> incapable(const Call&) { return {}; }
+  // What this machine lacks of them, or what is not lockstep's to do here, with the reason; of leaves that
+  // are looked for by name, those that the scope names.
+  virtual std::vector<Incapable> incapable(const Scope&, const Call&) { return {}; }
   virtual void read(HostReading& out, const Call& call) = 0;
   virtual Result<Done> set(const Change& change, const Call& call) = 0;
   virtual std::string native(const Change&) const { return {}; }

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <optional>
 
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/wait.hpp"
 
 namespace lockstep {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "drivers/linux/lldp.hpp"
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/wait.hpp"
 
 namespace lockstep {
 namespace {

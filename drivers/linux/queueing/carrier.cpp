@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "drivers/linux/dcb/port_state.hpp"
-#include "drivers/linux/in_namespace.hpp"
+#include "drivers/posix/in_namespace.hpp"
 
 namespace lockstep {
 namespace {

@@ -2,6 +2,7 @@
 // what makes it as wanted. No I/O.
 #pragma once
 
+#include "drivers/linux/bit_rate.hpp"
 #include "drivers/linux/queueing/scheduler.hpp"
 
 namespace lockstep::queueing {
@@ -17,8 +18,8 @@ inline constexpr unsigned kDscps = 64;      // RFC 2474
 inline constexpr std::uint32_t kTbfBurst = 65536;
 inline constexpr std::uint32_t kQueueLimit = 524288;
 
-constexpr std::uint64_t bytes_of_bits(std::uint64_t bits) { return bits / 8; }
-constexpr std::uint64_t bits_of_bytes(std::uint64_t bytes) { return bytes * 8; }
+constexpr std::uint64_t bytes_of_bits(std::uint64_t bits) { return bits / kBitsPerByte; }
+constexpr std::uint64_t bits_of_bytes(std::uint64_t bytes) { return bit_rate(bytes, kBitsPerByte); }
 // The handle of a class's queue: 4c54: for class 0 and so on.
 constexpr std::uint32_t queue_handle(unsigned number) { return (kOwnMajor + 1 + number) << 16; }
 

@@ -10,8 +10,8 @@
 #include <charconv>
 #include <cstring>
 
-#include "drivers/linux/descriptor.hpp"
 #include "drivers/linux/rdma/counter_names.hpp"
+#include "specs/files/descriptor.hpp"
 
 namespace lockstep::rdma {
 namespace {

@@ -22,7 +22,8 @@ class RdmaPart final : public LinuxPart {
   }
   std::vector<RowId> writes() const override { return reads(); }
   std::string native(const Change& change) const override { return rdma_map::native(change); }
-  std::vector<Incapable> incapable(const std::vector<Link>& links, const Call& call) override;
+  std::vector<Incapable> incapable(const Scope& scope, const std::vector<Link>& links,
+                                   const Call& call) override;
   void read(const Scope& scope, const std::vector<Link>& links, TreeBuilder& tree,
             std::vector<Unread>& unread, const Call& call) override;
   std::vector<std::optional<Error>> apply(const ChangeSet& changes, const std::vector<Link>& links,
@@ -52,7 +53,7 @@ Result<std::vector<RocePort>> RdmaPart::ports(const Call& call) const {
   return out;
 }
 
-std::vector<Incapable> RdmaPart::incapable(const std::vector<Link>& links, const Call& call) {
+std::vector<Incapable> RdmaPart::incapable(const Scope&, const std::vector<Link>& links, const Call& call) {
   std::vector<Incapable> out;
   const auto all = [&](const std::vector<std::string>& keys, const std::string& why) {
     for (const RowId row : rdma_map::kRows) out.push_back({row, keys, why});

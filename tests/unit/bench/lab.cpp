@@ -34,8 +34,6 @@ Lab::~Lab() {
   for (const std::string& node : nodes_) (void)run_program({"ip", "netns", "del", prefix_ + node});
 }
 
-bool Lab::available() { return geteuid() == 0 && access("/run/netns", W_OK) == 0; }
-
 std::string Lab::add(const std::string& node) {
   EXPECT_EQ(run_program({"ip", "netns", "add", prefix_ + node}), 0);
   nodes_.push_back(node);

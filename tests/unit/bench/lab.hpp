@@ -1,5 +1,4 @@
-// Namespaces for the tests, removed at the end whatever happens. Needs root; available() says whether it is
-// so.
+// Namespaces for the tests, removed at the end whatever happens. Needs root.
 #pragma once
 
 #include <string>
@@ -19,7 +18,6 @@ class Lab {
   Lab(const Lab&) = delete;
   Lab& operator=(const Lab&) = delete;
 
-  static bool available();
   std::string add(const std::string& node);  // the namespace's name
   std::string netns(const std::string& node) const { return "/run/netns/" + prefix_ + node; }
   void ip(const std::string& node, const std::string& words);  // "addr add 10.9.0.1/24 dev eth0"

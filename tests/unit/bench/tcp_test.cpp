@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "tests/needs.hpp"
 #include "tests/unit/bench/lab.hpp"
 
 namespace lockstep::bench {
@@ -16,7 +17,7 @@ using std::chrono::milliseconds;
 class Tcp : public testing::Test {
  protected:
   void SetUp() override {
-    if (!Lab::available()) GTEST_SKIP() << "needs root: network namespaces cannot be made here";
+    LOCKSTEP_NEEDS_ROOT("makes network namespaces");
     plan_.benchmark = "test";
     plan_.timing.connect = milliseconds(400);
     plan_.timing.warm_up = milliseconds(20);

@@ -13,19 +13,19 @@ namespace lockstep {
 namespace {
 
 TEST(CommandLine, NamesTheWordsThatAnOptionTakes) {
-  const Said said = say({"topology", ".", "-o", "xml"});
+  const Answer said = say({"topology", ".", "-o", "xml"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find("'xml' is not one of dot, svg, text"), std::string::npos) << said.err;
 }
 
 TEST(CommandLine, NamesAMisspeltCommand) {
-  const Said said = say({"aply"});
+  const Answer said = say({"aply"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find("there is no command 'aply'"), std::string::npos) << said.err;
 }
 
 TEST(CommandLine, NamesAMisspeltCommandOfACommand) {
-  const Said said = say({"twin", "frob"});
+  const Answer said = say({"twin", "frob"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find("there is no command 'twin frob'; there are twin up, twin down, "),
             std::string::npos)
@@ -33,7 +33,7 @@ TEST(CommandLine, NamesAMisspeltCommandOfACommand) {
 }
 
 TEST(CommandLine, AMistakeIsAnErrorObjectWhereJsonIsAskedFor) {
-  const Said said = say({"validate", "-o", "json", "--bogus"});
+  const Answer said = say({"validate", "-o", "json", "--bogus"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.out.find("\"kind\": \"Error\""), std::string::npos) << said.out;
   EXPECT_NE(said.out.find("--bogus"), std::string::npos) << said.out;
@@ -51,11 +51,11 @@ TEST(CommandLine, AMistakeIsAnErrorObjectWhereJsonIsAskedFor) {
 }
 
 TEST(CommandLine, AMistakeHasItsPrefixAndWhatWasMeant) {
-  const Said option = say({"validate", "--strct"});
+  const Answer option = say({"validate", "--strct"});
   EXPECT_EQ(option.code, 1);
   EXPECT_TRUE(option.err.starts_with("error: ")) << option.err;
   EXPECT_NE(option.err.find("did you mean --strict?"), std::string::npos) << option.err;
-  const Said command = say({"aply", "--help"});
+  const Answer command = say({"aply", "--help"});
   EXPECT_EQ(command.code, 1) << "the help of another command is no answer";
   EXPECT_NE(command.err.find("did you mean 'apply'?"), std::string::npos) << command.err;
   EXPECT_EQ(say({"agent", "--help"}).code, 1);
@@ -72,7 +72,7 @@ TEST(CommandLine, HelpAndVersionAreAnsweredAsPeopleAskForThem) {
 }
 
 TEST(CommandLine, TheSpeedOfATwinNeedsTheTwin) {
-  const Said said = say({"plan", "--link-rate", "5Gbps"});
+  const Answer said = say({"plan", "--link-rate", "5Gbps"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find("--twin"), std::string::npos) << said.err;
 }
@@ -96,7 +96,7 @@ TEST(CommandLine, AnEmptyValueIsAMistakeAndNotTheSameAsNone) {
       {{"completion", ""}, "SHELL"},
       {{"twin", "break", pod, "mtu", "gpu1", "rail0", ""}, "ARGUMENTS"}};
   for (const auto& [words, name] : mistakes) {
-    const Said said = say(words);
+    const Answer said = say(words);
     EXPECT_EQ(said.code, 1) << said.out;
     EXPECT_NE(said.err.find(name + ": the value is empty"), std::string::npos) << name << said.err;
   }
@@ -116,20 +116,20 @@ TEST(CommandLine, WhatFollowsTheDeviceOfTwinExecIsACommandOfItsOwn) {
 }
 
 TEST(Topology, ListsDevicesInTheirOrderAndNotAsText) {
-  const Said said = say({"topology", LOCKSTEP_SOURCE_DIR "/examples/big-pod"});
+  const Answer said = say({"topology", LOCKSTEP_SOURCE_DIR "/examples/big-pod"});
   EXPECT_NE(said.out.find("  gpu[1-64]  "), std::string::npos) << said.out;
   EXPECT_EQ(said.out.find("gpu[1,10"), std::string::npos) << said.out;
 }
 
 TEST(Discover, LooksAtThisMachineWithoutSpecs) {
-  const Said said = say({"discover", "/nowhere/at/all"});
+  const Answer said = say({"discover", "/nowhere/at/all"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find("SPECS requires --twin"), std::string::npos) << said.err;
 }
 
 TEST(Discover, TakesNoWordThatMeansNothingToIt) {
   for (const char* const option : {"--renumber", "--link-rate=5Gbps"}) {
-    const Said said = say({"discover", "--twin", "/nowhere/at/all", option});
+    const Answer said = say({"discover", "--twin", "/nowhere/at/all", option});
     EXPECT_EQ(said.code, 1);
     EXPECT_NE(said.err.find("not expected: " + std::string(option)), std::string::npos) << said.err;
   }
@@ -137,14 +137,14 @@ TEST(Discover, TakesNoWordThatMeansNothingToIt) {
 
 TEST(TwinBreak, ListsFaultsOrMakesOne) {
   const std::string pod = LOCKSTEP_SOURCE_DIR "/examples/rail-pod";
-  const Said both = say({"twin", "break", "--list", pod, "mtu", "gpu1", "rail0"});
+  const Answer both = say({"twin", "break", "--list", pod, "mtu", "gpu1", "rail0"});
   EXPECT_EQ(both.code, 1);
   EXPECT_NE(both.err.find("FAULT excludes --list"), std::string::npos) << both.err;
   EXPECT_EQ(say({"twin", "break", pod, "--list"}).out, say({"twin", "break", "--list"}).out);
 }
 
 TEST(Discover, ADraftIsYaml) {
-  const Said said = say({"discover", "--draft", "-o", "json"});
+  const Answer said = say({"discover", "--draft", "-o", "json"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.out.find("\"code\": \"usage\""), std::string::npos) << said.out;
   EXPECT_EQ(say({"discover", "--draft", "-o", "yaml"}).code, 0);
@@ -152,7 +152,7 @@ TEST(Discover, ADraftIsYaml) {
 
 TEST(Discover, ATwinThatIsNotUpIsToldAsPlanTellsIt) {
   const std::string pod = LOCKSTEP_SOURCE_DIR "/tests/cases/compile/inventory";
-  const Said said = say({"discover", "--twin", pod});
+  const Answer said = say({"discover", "--twin", pod});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find("the twin of "), std::string::npos) << said.err;
   EXPECT_EQ(said.err, say({"plan", "--twin", pod}).err);
@@ -173,11 +173,11 @@ class NoDevices : public ::testing::Test {
 };
 
 TEST_F(NoDevices, IsSaidByAllThatLookAtSpecs) {
-  const Said validated = say({"validate", folder});
+  const Answer validated = say({"validate", folder});
   EXPECT_EQ(validated.code, 0);
   EXPECT_EQ(validated.out, "bare: valid; " + none);
   for (const char* const picture : {"text", "dot", "svg"}) {
-    const Said drawn = say({"topology", "-o", picture, folder});
+    const Answer drawn = say({"topology", "-o", picture, folder});
     EXPECT_EQ(drawn.code, 1);
     EXPECT_EQ(drawn.err, "error: " + none);
     EXPECT_EQ(drawn.out, "");
@@ -187,19 +187,19 @@ TEST_F(NoDevices, IsSaidByAllThatLookAtSpecs) {
 }
 
 TEST(VerbsProbe, AnswersHelp) {
-  const Said said = say({"verbs-probe", "--help"});
+  const Answer said = say({"verbs-probe", "--help"});
   EXPECT_EQ(said.code, 0);
   EXPECT_NE(said.out.find("Usage: lockstep verbs-probe ORDER"), std::string::npos) << said.out;
 }
 
 TEST(TwinDown, WithoutSpecsNamesTheListOfTwins) {
-  const Said said = say({"twin", "down", "/nowhere/at/all"});
+  const Answer said = say({"twin", "down", "/nowhere/at/all"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find("`lockstep twin list` names the twins"), std::string::npos) << said.err;
 }
 
 TEST(TwinDown, ANameThatNoTwinHasIsAnError) {
-  const Said said = say({"twin", "down", "--name", "nosuchtwin000000"});
+  const Answer said = say({"twin", "down", "--name", "nosuchtwin000000"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find(geteuid() == 0 ? "no twin is called nosuchtwin000000" : "by root"),
             std::string::npos)
@@ -228,15 +228,27 @@ TEST(CommandLineDeathTest, WhatCanNotBeWrittenIsAnError) {
   EXPECT_EXIT(run_with_output(nullptr, {"validate", pod}), failed, "error: can't write the output: Bad file");
 }
 
-TEST(CommandLineDeathTest, AReaderThatHadEnoughIsNoError) {
-  const auto run = [] {
-    int ends[2];
-    if (pipe(ends) != 0) std::abort();
-    close(ends[0]);
-    signal(SIGPIPE, SIG_IGN);
-    run_with_output(("/proc/self/fd/" + std::to_string(ends[1])).c_str(), {"schema"});
-  };
-  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "^$");
+// As behind `| head -1`, once that has its line.
+[[noreturn]] void run_without_reader(std::vector<std::string> words) {
+  int ends[2];
+  if (pipe(ends) != 0) std::abort();
+  close(ends[0]);
+  run_with_output(("/proc/self/fd/" + std::to_string(ends[1])).c_str(), std::move(words));
+}
+
+TEST(CommandLineDeathTest, AReaderThatIsGoneIsOneErrorAndKillsNothing) {
+  const std::string pod = LOCKSTEP_SOURCE_DIR "/examples/rail-pod";
+  const char* const once = "^error: can't write the output: Broken pipe\n$";
+  EXPECT_EXIT(run_without_reader({"schema"}), testing::ExitedWithCode(1), once);
+  EXPECT_EXIT(run_without_reader({"topology", pod}), testing::ExitedWithCode(1), once);
+  EXPECT_EXIT(run_without_reader({"twin", "break", "--list"}), testing::ExitedWithCode(1), once);
+}
+
+TEST(CommandLineDeathTest, AWatchWhoseReaderIsGoneEnds) {
+  const std::string host = LOCKSTEP_SOURCE_DIR "/examples/one-host";
+  const char* const error = "error: can't write the output: Broken pipe";
+  EXPECT_EXIT(run_without_reader({"watch", host}), testing::ExitedWithCode(1), error);
+  EXPECT_EXIT(run_without_reader({"watch", "-o", "json", host}), testing::ExitedWithCode(1), error);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The question at a terminal, on a pseudo-terminal in place of standard input.
+// The question at a terminal, on a pseudo-terminal in place of standard input; and exit codes.
 #include "reconciler/cli/console.hpp"
 
 #include <fcntl.h>
@@ -87,6 +87,14 @@ TEST_F(Question, AnInputThatCanNotBeReadIsNoAnswer) {
   const auto said = answer();
   ASSERT_FALSE(said);
   EXPECT_EQ(said.error().text(), "can't read the answer: Is a directory");
+}
+
+// plan and drift answer alike: what differs outranks what could not be read.
+TEST(ExitCode, WhatDiffersOutranksWhatCouldNotBeRead) {
+  EXPECT_EQ(exit_code_of(true, false), 2);
+  EXPECT_EQ(exit_code_of(true, true), 2);
+  EXPECT_EQ(exit_code_of(false, false), 3);
+  EXPECT_EQ(exit_code_of(false, true), 0);
 }
 
 }  // namespace

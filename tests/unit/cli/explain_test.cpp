@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 const std::string kPod = LOCKSTEP_SOURCE_DIR "/examples/rail-pod";
 
 Json explained(const std::string& device, const std::string& path) {
-  const Said said = say({"explain", "-o", "json", kPod, device, path});
+  const Answer said = say({"explain", "-o", "json", kPod, device, path});
   EXPECT_EQ(said.code, 0) << said.out << said.err;
   return Json::parse(said.out, nullptr, false);
 }
@@ -107,7 +107,7 @@ TEST(Explain, AnEffectHasItsNeighboursAndNoNativeCall) {
 }
 
 TEST(Explain, TextSaysTheSame) {
-  const Said said = say({"explain", kPod, "leaf0", "interface[swp1]/class[3]/ecn-min"});
+  const Answer said = say({"explain", kPod, "leaf0", "interface[swp1]/class[3]/ecn-min"});
   EXPECT_EQ(said.code, 0);
   for (const char* const words :
        {"roce.yaml:9:92  RoceProfile/lossless", "ecn-auto: thresholds in proportion",
@@ -116,7 +116,7 @@ TEST(Explain, TextSaysTheSame) {
 }
 
 TEST(Explain, WhatThereIsNotIsAnErrorWithANearMiss) {
-  const Said device = say({"explain", kPod, "gpu9x", "interface[rail0]/mtu"});
+  const Answer device = say({"explain", kPod, "gpu9x", "interface[rail0]/mtu"});
   EXPECT_EQ(device.code, 1);
   EXPECT_NE(device.err.find("no device called 'gpu9x'"), std::string::npos) << device.err;
   EXPECT_EQ(say({"explain", kPod, "gpu1", "interface[rail7]/mtu"}).code, 1);

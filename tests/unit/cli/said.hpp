@@ -10,17 +10,17 @@
 
 namespace lockstep {
 
-struct Said {
+struct Answer {
   int code = 0;
   std::string out;
   std::string err;
 };
 
-inline Said say(std::vector<std::string> words) {
+inline Answer say(std::vector<std::string> words) {
   words.insert(words.begin(), "lockstep");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
-  Said said;
+  Answer said;
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   said.code = run_command_line(static_cast<int>(argv.size()), argv.data());

@@ -2,12 +2,17 @@
 #include "specs/compile/leaf_fields.hpp"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <limits>
 #include <set>
 
 #include "specs/compile/compile.hpp"
+#include "specs/compile/exceptions.hpp"
 #include "specs/language/load.hpp"
+#include "specs/language/node.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/unit/any_integer.hpp"
 
 namespace lockstep {
 namespace {
@@ -57,6 +62,43 @@ TEST(LeafFields, TakeWhatCompileMakes) {
       EXPECT_EQ(*value, leaf.value) << text << " became " << value->to_string();
     }
   EXPECT_GT(seen.size(), 30U);
+}
+
+// As an override's value in YAML, of a leaf that no field bounds.
+std::optional<Value> written(const std::string& yaml) {
+  Sources sources;
+  const std::uint32_t file = sources.add("test.yaml", yaml);
+  Diagnostics told;
+  Reporter reporter(sources, told);
+  std::optional<Value> out;
+  read_documents(file, reporter, [&](const Node& document) {
+    if (const auto value = value_of(row("bond[*]/min-links"), lockstep::literal_of(document))) out = *value;
+  });
+  return out;
+}
+
+RC_GTEST_PROP(ValueYaml, KeepsEveryInteger, ()) {
+  const std::int64_t number = *any_integer();
+  RC_ASSERT(written(std::to_string(number)) == Value::integer(number));
+}
+
+TEST(ValueYaml, RefusesANumberThatIsNoInteger) {
+  for (const char* const text :
+       {"9223372036854775808", "-9223372036854775809", "18446744073709551616", "1.5"})
+    EXPECT_FALSE(written(text)) << text;
+}
+
+TEST(ValueYaml, KeepsEveryAmountThatAFieldTakes) {
+  const LeafField* const field = field_of_leaf(row("interface[*]/ecn-threshold"));
+  ASSERT_NE(field, nullptr);
+  const auto read_amount = [field](const std::string& text) {
+    const Sources none;
+    Diagnostics told;
+    Reporter reporter(none, told);
+    return read(*field, plain(text), reporter);
+  };
+  EXPECT_EQ(read_amount("9223372036854775807"), Value::integer(std::numeric_limits<std::int64_t>::max()));
+  EXPECT_FALSE(read_amount("9223372036854775808"));
 }
 
 }  // namespace

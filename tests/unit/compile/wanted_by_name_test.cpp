@@ -9,22 +9,33 @@ namespace {
 
 Path path(const char* text) { return *Path::parse(text); }
 
-TEST(WantedPorts, HaveTheRoutesAndParametersThatNeedThem) {
+TEST(WantedByName, AreTheLeavesOfRowsWithTooManyAndEveryPortThatSomethingIsWantedOf) {
   Intent intent;
   intent.want.set(path("interface[rail0]/mtu"), Value::integer(9000));
-  intent.want.set(path("interface[eth0.100]/admin"), Value::boolean(true));
-  const Path both = path("route[main:10.64.0.0/16]");
-  intent.want.set(both, Value::set({"via 10.64.0.0 dev rail0", "via 10.64.0.128 dev rail1"}));
-  const Path one = path("route[1000:0.0.0.0/0]");
-  intent.want.set(one, Value::set({"via 10.64.0.0 dev rail0"}));
-  const Path filter = path("sysctl[net.ipv4.conf.rail0.rp_filter]");
-  const Path of_vlan = path("sysctl[net.ipv4.conf.eth0/100.rp_filter]");
-  for (const Path name :
-       {filter, of_vlan, path("sysctl[net.ipv4.conf.all.rp_filter]"), path("sysctl[net.ipv4.ip_forward]")})
-    intent.want.set(name, Value::text("1"));
-  const std::map<std::string, std::vector<Path>> expected{
-      {"eth0.100", {of_vlan}}, {"rail0", {one, both, filter}}, {"rail1", {both}}};
-  EXPECT_EQ(wanted_ports(intent), expected);
+  intent.want.set(path("interface[rail0]/admin"), Value::boolean(true));
+  intent.want.set(path("interface[eth0.100]/offload[tso]"), Value::boolean(true));
+  intent.want.set(path("route[main:10.64.0.0/16]"),
+                  Value::set({"via 10.64.0.0 dev rail0", "via 10.64.0.128 dev rail1"}));
+  intent.want.set(path("sysctl[net.ipv4.conf.rail7.rp_filter]"), Value::text("1"));
+  intent.want.set(path("memlock"), Value::text("unlimited"));
+  const std::vector<Path> expected{path("interface[eth0.100]/offload[tso]"),
+                                   path("sysctl[net.ipv4.conf.rail7.rp_filter]"), path("interface[eth0.100]"),
+                                   path("interface[rail0]"), path("interface[rail1]")};
+  EXPECT_EQ(wanted_by_name(intent), expected);
+  EXPECT_TRUE(is_looked_for_by_name(row("sysctl[*]")));
+  EXPECT_FALSE(is_looked_for_by_name(row("interface[*]/mtu")));
+}
+
+TEST(PortsNeeded, AreThoseOfARoutesNextHopsAndOfAPortsKernelParameter) {
+  using Paths = std::vector<Path>;
+  EXPECT_EQ(ports_needed(path("route[main:10.64.0.0/16]"),
+                         Value::set({"via 10.64.0.0 dev rail0", "via 10.64.0.128 dev rail1"})),
+            (Paths{path("interface[rail0]"), path("interface[rail1]")}));
+  EXPECT_EQ(ports_needed(path("sysctl[net.ipv4.conf.eth0/100.rp_filter]"), Value::text("1")),
+            Paths{path("interface[eth0.100]")});
+  EXPECT_EQ(ports_needed(path("sysctl[net.ipv4.ip_forward]"), Value::text("1")), Paths{});
+  EXPECT_EQ(ports_needed(path("interface[rail0]/mtu"), Value::integer(9000)), Paths{});
+  EXPECT_EQ(ports_needed(path("route[main:10.64.0.0/16]"), Value{}), Paths{}) << "one that is to go";
 }
 
 }  // namespace

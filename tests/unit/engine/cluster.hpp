@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "drivers/runtime/simulated_executor.hpp"
+#include "drivers/runtime/pump.hpp"
 #include "drivers/sim/simulated_device.hpp"
-#include "reconciler/engine/apply.hpp"
+#include "drivers/sim/simulated_executor.hpp"
+#include "reconciler/engine/application.hpp"
 #include "reconciler/engine/fleet.hpp"
 #include "reconciler/engine/ledger.hpp"
 #include "reconciler/engine/plan.hpp"
@@ -131,7 +132,10 @@ class Cluster {
   Attached& attached(std::size_t index) { return attached_[index]; }
 
   DriftReport report() { return drift_report(fleet(), look(), origins, sources); }
-  std::vector<DeviceState> look() { return observe(fleet(), executor); }
+  std::vector<DeviceState> look() {
+    ObserveRound round(fleet(), executor);
+    return pump(executor, round);
+  }
   Plan plan() {
     states_ = look();
     auto made = make_plan(input_of(fleet(), states_, origins, sources, policies()));
@@ -147,7 +151,9 @@ class Cluster {
   }
   ApplyReport apply_plan(const Plan& what, const Progress& progress = {}, std::stop_token stop = {}) {
     options.policy_for = policies();
-    return apply(fleet(), executor, ledger, what, options, progress, std::move(stop));
+    Application application(fleet(), executor, ledger, what, options, progress);
+    const std::stop_callback at_once(std::move(stop), [&application] { application.stop(); });
+    return pump(executor, application);
   }
   ApplyReport converge() { return apply_plan(plan()); }
 

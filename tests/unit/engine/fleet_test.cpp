@@ -16,13 +16,148 @@ Cluster host() {
   return cluster;
 }
 
-TEST(Fleet, TwoDriversThatClaimOneRowFailAtStart) {
-  Traits a{.driver = "linux", .reads = {row("interface[*]/mtu")}, .writes = {}, .incapable = {}};
-  Traits b{.driver = "sonic", .reads = {row("interface[*]/mtu")}, .writes = {}, .incapable = {}};
-  const auto carriers = Carriers::of("leaf0", {a, b});
-  ASSERT_FALSE(carriers);
-  EXPECT_NE(carriers.error().what.find("linux"), std::string::npos);
-  EXPECT_NE(carriers.error().what.find("sonic"), std::string::npos);
+// Passes every call on.
+class Passing : public Driver {
+ public:
+  explicit Passing(std::unique_ptr<Driver> driver) : driver_(std::move(driver)) {}
+  Result<Traits> traits(const Call& call) override { return driver_->traits(call); }
+  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
+    return driver_->observe(scope, if_not, call);
+  }
+  Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override {
+    return driver_->apply(changes, guard, call);
+  }
+  Result<Done> settle(std::string_view ticket, Settlement settlement, const Call& call) override {
+    return driver_->settle(ticket, settlement, call);
+  }
+
+ private:
+  const std::unique_ptr<Driver> driver_;
+};
+
+// Traits are counted, and refused the first few times.
+class Counted final : public Passing {
+ public:
+  Counted(std::unique_ptr<Driver> driver, int refusals) : Passing(std::move(driver)), refusals_(refusals) {}
+  Result<Traits> traits(const Call& call) override {
+    if (++asked > refusals_) return Passing::traits(call);
+    return Error{ErrorKind::transient, "gpu1: no route to the device"};
+  }
+  int asked = 0;
+
+ private:
+  const int refusals_;
+};
+
+// What each observation was told to look for.
+class Listening final : public Passing {
+ public:
+  using Passing::Passing;
+  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
+    scopes.push_back(scope);
+    return Passing::observe(scope, if_not, call);
+  }
+  std::vector<Scope> scopes;
+};
+
+Counted& count_traits(Cluster& cluster, int refusals = 0) {
+  auto counted = std::make_unique<Counted>(std::move(cluster.attached(0).driver), refusals);
+  Counted& out = *counted;
+  cluster.attached(0).driver = std::move(counted);
+  return out;
+}
+
+// A second driver of gpu1, which carries these rows.
+struct Second {
+  Second(Cluster& cluster, std::vector<RowId> rows) {
+    auto simulated = std::make_unique<SimulatedDevice>("gpu1", 7);
+    device = simulated.get();
+    device->driver_name = "sonic";
+    device->rows = std::move(rows);
+    attached.driver = std::move(simulated);
+    cluster.list()[0].drivers.push_back(&attached);
+  }
+  SimulatedDevice* device;
+  Attached attached;
+};
+
+TEST(Fleet, AsksADriverForItsTraitsOnceAndNotWhenItIsMade) {
+  Cluster cluster = host();
+  const Counted& driver = count_traits(cluster);
+  cluster.fleet();
+  EXPECT_EQ(driver.asked, 0);
+  EXPECT_TRUE(cluster.look()[0].complete());
+  EXPECT_TRUE(cluster.look()[0].complete());
+  EXPECT_EQ(driver.asked, 1);
+}
+
+TEST(Fleet, ADeviceWhoseTraitsAreNotKnownIsUnreadAndIsAskedAgain) {
+  Cluster cluster = host();
+  cluster.devices["gpu1"]->rows = {row("interface[*]/mtu")};
+  const Counted& driver = count_traits(cluster, 2);  // as often as one look asks
+  const DeviceState unknown = cluster.look()[0];
+  EXPECT_EQ(driver.asked, 2);
+  EXPECT_FALSE(unknown.reachable);
+  ASSERT_EQ(unknown.errors.size(), 1U);
+  EXPECT_EQ(unknown.errors[0].what, "gpu1: no route to the device");
+  EXPECT_TRUE(unknown.difference.changes.empty());
+  EXPECT_TRUE(unknown.not_applied.empty()) << "whether a driver carries it is not known";
+  EXPECT_EQ(unknown.difference.unobserved.size(), 3U);
+  const DeviceState known = cluster.look()[0];
+  EXPECT_EQ(driver.asked, 3);
+  EXPECT_TRUE(known.complete());
+  EXPECT_EQ(known.not_applied.size(), 2U);
+}
+
+TEST(Fleet, OfADeviceWithOneUnknownDriverTheRowsOfTheOtherAreCompared) {
+  Cluster cluster = host();
+  cluster.devices["gpu1"]->rows = {row("interface[*]/mtu")};
+  const Second second(cluster, {row("rule[*]")});
+  second.device->unreachable = true;
+  const DeviceState state = cluster.look()[0];
+  EXPECT_TRUE(state.reachable);
+  EXPECT_FALSE(state.complete());
+  ASSERT_EQ(state.difference.changes.size(), 1U);
+  EXPECT_EQ(state.difference.changes[0].path, leaf("interface[rail0]/mtu"));
+  EXPECT_EQ(state.difference.unobserved.size(), 2U);
+  EXPECT_TRUE(state.not_applied.empty());
+}
+
+TEST(Fleet, TwoDriversThatClaimOneRowAreAnErrorOfTheDevice) {
+  Cluster cluster = host();
+  cluster.devices["gpu1"]->rows = {row("interface[*]/mtu"), row("rule[*]")};
+  cluster.devices["gpu1"]->driver_name = "linux";
+  const Second second(cluster, {row("rule[*]"), row("interface[*]/admin")});
+  second.device->set(leaf("rule[100]"), Value::text("of another"));
+  const DeviceState state = cluster.look()[0];
+  ASSERT_EQ(state.errors.size(), 1U);
+  EXPECT_EQ(state.errors[0].what, "gpu1: drivers 'linux' and 'sonic' both claim 'rule[*]'");
+  EXPECT_FALSE(state.complete());
+  EXPECT_EQ(state.observation.have.value(leaf("rule[100]")), Value{}) << "the first in the list reads it";
+  ASSERT_EQ(state.difference.unobserved.size(), 1U);
+  EXPECT_EQ(state.difference.unobserved[0].path, leaf("interface[rail0]/admin"));
+}
+
+// As in a process that carries out a plan of another's.
+TEST(Fleet, AStepWhoseDriverIsNotKnownYetAsksForIt) {
+  Cluster planned = host();
+  const Plan plan = planned.plan();
+  Cluster cluster = host();
+  const Counted& driver = count_traits(cluster, 2);
+  EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
+  EXPECT_EQ(driver.asked, 3);
+  EXPECT_EQ(cluster.devices["gpu1"]->truth().value(leaf("interface[rail0]/mtu")), number(9000));
+}
+
+TEST(Fleet, AStepOfADriverThatIsNotThereFails) {
+  Cluster planned = host();
+  planned.devices["gpu1"]->driver_name = "sonic";
+  const Plan plan = planned.plan();
+  Cluster cluster = host();
+  const ApplyReport report = cluster.apply_plan(plan);
+  ASSERT_FALSE(report.steps.empty());
+  EXPECT_EQ(report.steps[0].state, StepState::failed);
+  EXPECT_EQ(report.steps[0].why, "no driver 'sonic' is attached to gpu1");
 }
 
 TEST(Fleet, WhatNoDriverCarriesIsNotAppliedAndNotDrift) {
@@ -39,6 +174,44 @@ TEST(Fleet, WhatNoDriverCarriesIsNotAppliedAndNotDrift) {
   ASSERT_NE(found, states[0].not_applied.end());
   EXPECT_EQ(found->reason, "veth has no DCB");
   EXPECT_FALSE(found->by_hand);
+}
+
+TEST(Fleet, ADriverIsToldWhatTheIntentNamesNow) {
+  Cluster cluster = host();
+  auto listening = std::make_unique<Listening>(std::move(cluster.attached(0).driver));
+  const Listening& driver = *listening;
+  cluster.attached(0).driver = std::move(listening);
+  const Path port = leaf("interface[rail0]");
+  cluster.look();
+  EXPECT_EQ(driver.scopes.back().named, std::vector<Path>{port});
+  cluster.want("gpu1", "service[lldpd]", Value::text("running"));
+  const Plan plan = cluster.plan();
+  const std::vector<Path> both{leaf("service[lldpd]"), port};
+  EXPECT_EQ(driver.scopes.back().named, both);
+  EXPECT_TRUE(driver.scopes.back().rows.empty());
+  cluster.intents["gpu1"]->want.erase(leaf("service[lldpd]"));
+  cluster.apply_plan(plan);
+  const auto step = std::ranges::find_if(driver.scopes, [](const Scope& one) { return !one.rows.empty(); });
+  ASSERT_NE(step, driver.scopes.end());
+  EXPECT_EQ(step->named, (std::vector<Path>{port, leaf("service[lldpd]")}))
+      << "a step looks for what it writes";
+}
+
+TEST(Fleet, WhatNeedsAPortThatIsNotThereIsAPersonsWorkWithThePort) {
+  Cluster cluster = host();
+  cluster.want("gpu1", "route[main:10.0.0.0/8]", Value::set({"via 10.64.0.0 dev rail7"}));
+  cluster.want("gpu1", "sysctl[net.ipv4.conf.rail7.rp_filter]", Value::text("2"));
+  cluster.want("gpu1", "route[main:10.1.0.0/16]", Value::set({"via 10.64.0.0 dev rail0"}));
+  cluster.devices["gpu1"]->incapable = {
+      {row("interface[*]"), {"rail7"}, "no interface is called rail7", true},
+      {row("sysctl[*]"), {"net.ipv4.conf.rail7.rp_filter"}, "has no such parameter"}};
+  const DeviceState state = cluster.look()[0];
+  ASSERT_EQ(state.not_applied.size(), 2U);
+  for (const NotApplied& one : state.not_applied) {
+    EXPECT_EQ(one.reason, "no interface is called rail7") << one.path.text();
+    EXPECT_TRUE(one.by_hand);
+  }
+  EXPECT_EQ(state.difference.changes.size(), 4U);
 }
 
 TEST(Fleet, WhatAPersonHasToSeeToIsNoStepAndDiffersAllTheSame) {

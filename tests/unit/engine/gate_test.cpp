@@ -312,7 +312,8 @@ TEST_F(Gate, AKillWhileMeasuringIsMadeGoodByTheNextProcess) {
       kill(getpid(), SIGKILL);
       return GateVerdict::unknown;
     };
-    apply(cluster.fleet(), cluster.executor, **journal, plan, cluster.options);
+    Application application(cluster.fleet(), cluster.executor, **journal, plan, cluster.options);
+    pump(cluster.executor, application);
     _exit(1);
   }
   int status = 0;
@@ -326,8 +327,8 @@ TEST_F(Gate, AKillWhileMeasuringIsMadeGoodByTheNextProcess) {
     cluster.options.owed = *(*journal)->owed();
     ASSERT_EQ(cluster.options.owed.size(), 1U);
     measurer.answer = [this] { return measurer.asked.size() < 2 ? GateVerdict::fail : GateVerdict::pass; };
-    const ApplyReport report =
-        apply(cluster.fleet(), cluster.executor, **journal, cluster.plan(), cluster.options);
+    Application application(cluster.fleet(), cluster.executor, **journal, cluster.plan(), cluster.options);
+    const ApplyReport report = pump(cluster.executor, application);
     EXPECT_EQ(report.verdict, ApplyVerdict::undone);
     EXPECT_TRUE((*journal)->owed()->empty());
   }

@@ -191,36 +191,88 @@ TEST_F(JournalFile, CountsCuresOverAllRunsByDeviceRemedyAndTime) {
   EXPECT_EQ(*journal->cures("leaf1", "restart-daemon", now - std::chrono::seconds(61)), 0U);
 }
 
-TEST_F(JournalFile, KeepsWhatWasFoundBeforeTheFirstWriteUntilItIsBack) {
-  const auto journal = open();
-  const Path mtu = leaf("interface[rail0]/mtu");
-  const std::uint64_t change = *journal->begin(Plan{}, "ann", "why");
-  const auto write = [&](const std::string& name, Value was, Value want, TicketState end) {
+class WrittenLeaves : public JournalFile {
+ protected:
+  void write(const std::string& name, Value was, Value want, TicketState end) {
     LedgerTicket one = ticket(name);
     one.changes = {{mtu, was, want, 0}};
     ASSERT_TRUE(journal->ticket(change, one));
     ASSERT_TRUE(journal->receipt(name, end, ""));
-  };
+  }
+  WrittenLeaf only() const {
+    const auto all = journal->written();
+    EXPECT_TRUE(all && all->size() == 1);
+    return all && all->size() == 1 ? all->front() : WrittenLeaf{};
+  }
+  const Path mtu = leaf("interface[rail0]/mtu");
+  std::unique_ptr<Journal> journal = open();
+  std::uint64_t change = *journal->begin(Plan{}, "ann", "why");
+};
+
+TEST_F(WrittenLeaves, KeepWhatWasFoundBeforeTheFirstWriteUntilItIsBack) {
   write("t1", number(1500), number(9000), TicketState::undone);
   EXPECT_TRUE(journal->written()->empty());
   write("t2", number(1500), number(9000), TicketState::kept);
-  write("t3", number(9000), number(4000), TicketState::failed);
-  auto written = *journal->written();
-  ASSERT_EQ(written.size(), 1U);
-  EXPECT_EQ(written[0].path, mtu);
-  EXPECT_EQ(written[0].found, number(1500));
-  EXPECT_EQ(written[0].wrote, number(4000));
-  EXPECT_FALSE(written[0].restore);
-  written[0].restore = true;
-  written[0].object = "Fabric/backend";
-  ASSERT_TRUE(journal->note_kept(written));
-  EXPECT_TRUE((*journal->written())[0].restore);
-  EXPECT_EQ((*journal->written())[0].object, "Fabric/backend");
+  write("t3", number(9000), number(4000), TicketState::kept);
+  EXPECT_EQ(only().path, mtu);
+  EXPECT_EQ(only().found, number(1500));
+  EXPECT_EQ(only().wrote, number(4000));
+  EXPECT_FALSE(only().tried);
+  EXPECT_FALSE(only().restore);
+  WrittenLeaf noted = only();
+  noted.restore = true;
+  noted.object = "Fabric/backend";
+  ASSERT_TRUE(journal->note({noted}));
+  EXPECT_TRUE(only().restore);
+  EXPECT_EQ(only().object, "Fabric/backend");
   write("t4", number(4000), number(1500), TicketState::kept);
   EXPECT_TRUE(journal->written()->empty());
   write("t5", {}, number(9000), TicketState::kept);
   ASSERT_TRUE(journal->forget(*journal->written()));
   EXPECT_TRUE(journal->written()->empty());
+}
+
+TEST_F(WrittenLeaves, AFailedWriteIsNotOursUntilItWasSeen) {
+  write("t1", number(1500), number(9000), TicketState::failed);
+  EXPECT_EQ(only().found, number(1500));
+  EXPECT_EQ(only().wrote, number(1500)) << "nothing of ours was verified";
+  EXPECT_EQ(only().tried, number(9000));
+  // The next write saw it before it wrote.
+  write("t2", number(9000), number(4000), TicketState::failed);
+  EXPECT_EQ(only().wrote, number(9000));
+  EXPECT_EQ(only().tried, number(4000));
+  // A look finds 9000: the second write never took effect.
+  WrittenLeaf seen = only();
+  seen.tried.reset();
+  ASSERT_TRUE(journal->note({seen}));
+  EXPECT_FALSE(only().tried);
+  // A look finds what was there before.
+  seen.wrote = seen.found;
+  ASSERT_TRUE(journal->note({seen}));
+  EXPECT_TRUE(journal->written()->empty());
+}
+
+TEST_F(WrittenLeaves, AVerifiedWriteSettlesAFailedOneBeforeIt) {
+  write("t1", number(1500), number(9000), TicketState::failed);
+  write("t2", number(1500), number(9000), TicketState::kept);
+  EXPECT_EQ(only().wrote, number(9000));
+  EXPECT_FALSE(only().tried);
+  write("t3", number(9000), number(1500), TicketState::failed);
+  EXPECT_EQ(only().wrote, number(9000)) << "it may not be back";
+  EXPECT_EQ(only().tried, number(1500));
+}
+
+TEST_F(WrittenLeaves, OfAGuardThatFailedWhatWasFoundStays) {
+  const Path admin = leaf("interface[rail0]/admin");
+  LedgerTicket guarded = ticket("t1");
+  guarded.changes = {{admin, yes(), no(), 0}, {admin, no(), yes(), 0}};
+  ASSERT_TRUE(journal->ticket(change, guarded));
+  ASSERT_TRUE(journal->receipt("t1", TicketState::failed, ""));
+  guarded.ticket = "t2";
+  guarded.changes = {{admin, no(), yes(), 0}};
+  ASSERT_TRUE(journal->ticket(change, guarded));
+  ASSERT_TRUE(journal->receipt("t2", TicketState::failed, ""));
+  EXPECT_EQ(only().found, yes());
 }
 
 TEST_F(JournalFile, KeepsBlobsByKey) {

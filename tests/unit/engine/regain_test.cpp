@@ -80,5 +80,62 @@ TEST_F(Regain, ASessionThatDoesNotComeBackFailsTheStep) {
             "written, but what worked before did not come back: bgp/neighbor[swp1]/session is Idle");
 }
 
+// A device of which one driver carries the configuration and another the session.
+class RegainOverTwoDrivers : public ::testing::Test {
+ protected:
+  RegainOverTwoDrivers() : config(cluster.add("leaf0", "leaf")) {
+    config.rows = {row("bgp/max-paths")};
+    auto device = std::make_unique<SimulatedDevice>("leaf0", 7);
+    sessions = device.get();
+    sessions->driver_name = "sessions";
+    sessions->rows = {row("bgp/neighbor[*]"), row("bgp/neighbor[*]/session")};
+    second.driver = std::move(device);
+    cluster.list().front().drivers.push_back(&second);
+    cluster.want("leaf0", "bgp/neighbor[swp1]", there());
+    cluster.want("leaf0", "bgp/neighbor[swp1]/session", kUp);
+    cluster.want("leaf0", "bgp/max-paths", number(64));
+    sessions->set(leaf("bgp/neighbor[swp1]"), there());
+    sessions->set(session, kUp);
+    config.effects = [this](Tree& tree) {
+      if (tree.value(leaf("bgp/max-paths")) != number(64) || std::exchange(flapped, true)) return;
+      sessions->set(session, kDown);
+      sessions->unreachable = unreachable_after_write;
+      const Time now = cluster.executor.now();
+      cluster.executor.at(now + std::chrono::seconds(5), [this] { sessions->unreachable = false; });
+      cluster.executor.at(now + std::chrono::seconds(15), [this] { sessions->set(session, kUp); });
+    };
+    progress.step = [this](const Step&, const StepResult& result) {
+      if (result.state != StepState::running) session_at_end = sessions->truth().value(session);
+    };
+  }
+
+  const Path session = leaf("bgp/neighbor[swp1]/session");
+  Cluster cluster;
+  SimulatedDevice& config;
+  SimulatedDevice* sessions = nullptr;
+  Attached second;
+  Progress progress;
+  Value session_at_end;
+  bool flapped = false;
+  bool unreachable_after_write = false;
+};
+
+TEST_F(RegainOverTwoDrivers, StepWaitsForTheSessionThatTheOtherDriverCannotReadAfterTheWrite) {
+  unreachable_after_write = true;
+  const ApplyReport report = cluster.apply_plan(cluster.plan(), progress);
+  EXPECT_EQ(report.steps.at(0).state, StepState::done);
+  EXPECT_EQ(session_at_end, kUp);
+}
+
+TEST_F(RegainOverTwoDrivers, StepWaitsForTheSessionThatTheOtherDriverCouldNotReadBeforeTheWrite) {
+  const Plan plan = cluster.plan();
+  sessions->unreachable = true;
+  cluster.executor.at(cluster.executor.now() + std::chrono::seconds(3),
+                      [this] { sessions->unreachable = false; });
+  const ApplyReport report = cluster.apply_plan(plan, progress);
+  EXPECT_EQ(report.steps.at(0).state, StepState::done);
+  EXPECT_EQ(session_at_end, kUp);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cluster.hpp"
+#include "drivers/runtime/real_executor.hpp"
 
 namespace lockstep {
 namespace {
@@ -79,36 +81,45 @@ TEST(WatchEvents, OfADeviceSayItsReason) {
                                    {"microseconds", 0}}));
 }
 
-// An eventfd that a test signals in place of netlink.
+// An eventfd that a test signals in place of netlink, and what it then tells.
 class TestWatcher final : public Watcher {
  public:
-  explicit TestWatcher(int descriptor) : descriptor_(descriptor) {}
-  int descriptor() const override { return descriptor_; }
-  Result<bool> drain() override {
+  explicit TestWatcher(Woken tells = {})
+      : tells_(std::move(tells)), event_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+  TestWatcher(const TestWatcher&) = delete;
+  TestWatcher& operator=(const TestWatcher&) = delete;
+  ~TestWatcher() override { close(event_); }
+  int descriptor() const override { return event_; }
+  Result<Woken> drain() override {
     eventfd_t count = 0;
-    return eventfd_read(descriptor_, &count) == 0;
+    const bool woken = eventfd_read(event_, &count) == 0;
+    if (breaks) return Error{ErrorKind::transient, "the connection was reset"};
+    return woken ? tells_ : Woken{};
   }
+  void signal() const { eventfd_write(event_, 1); }
+  bool breaks = false;
 
  private:
-  int descriptor_;
+  const Woken tells_;
+  const int event_;
 };
+
+void watch_with(Attached& attached, std::shared_ptr<Watcher> watcher) {
+  attached.watch = [watcher]() -> Result<std::shared_ptr<Watcher>> { return watcher; };
+}
 
 TEST(Watch, ReportsWhatComesAndGoesAndReadsOnlyTheDeviceThatChanged) {
   Cluster cluster;
   auto& gpu1 = cluster.add("gpu1");
   auto& gpu2 = cluster.add("gpu2");
   const Path mtu = leaf("interface[rail0]/mtu");
-  std::vector<int> events;
   for (const auto* name : {"gpu1", "gpu2"}) {
     cluster.want(name, mtu.text(), number(9000));
     cluster.devices[name]->set(mtu, number(9000));
   }
-  for (std::size_t i = 0; i < 2; ++i) {
-    events.push_back(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-    cluster.attached(i).watch = [descriptor = events[i]]() -> Result<std::unique_ptr<Watcher>> {
-      return std::unique_ptr<Watcher>(std::make_unique<TestWatcher>(descriptor));
-    };
-  }
+  const auto watcher = std::make_shared<TestWatcher>(Woken{.all = false, .devices = {"gpu1"}});
+  watch_with(cluster.attached(0), watcher);
+  watch_with(cluster.attached(1), std::make_shared<TestWatcher>());
   int looks_at_gpu2 = 0;
   gpu2.seen = [&looks_at_gpu2](const SimulatedCall&) { ++looks_at_gpu2; };
   RealExecutor executor;
@@ -116,24 +127,23 @@ TEST(Watch, ReportsWhatComesAndGoesAndReadsOnlyTheDeviceThatChanged) {
   // The other operator: breaks it once the first look is over, mends it when that was reported.
   executor.at(executor.now() + milliseconds(100), [&] {
     gpu1.set(mtu, number(1500));
-    eventfd_write(events[0], 1);
+    watcher->signal();
   });
   std::vector<WatchEvent> seen;
   const auto report = [&](const WatchEvent& event) {
     seen.push_back(event);
     if (event.kind == WatchEvent::Kind::cleared) return stop.request_stop(), void();
     gpu1.set(mtu, number(9000));
-    eventfd_write(events[0], 1);
+    watcher->signal();
   };
-  ASSERT_TRUE(
-      watch(cluster.fleet(), executor, cluster.origins, cluster.sources, {}, report, stop.get_token()));
+  Watch watch(cluster.fleet(), executor, cluster.origins, cluster.sources, {}, report);
+  ASSERT_TRUE(pump(executor, watch, stop.get_token()));
   ASSERT_EQ(seen.size(), 2U);
   EXPECT_EQ(seen[0].kind, WatchEvent::Kind::appeared);
   EXPECT_EQ(seen[0].item.device, "gpu1");
   EXPECT_EQ(seen[0].item.have, number(1500));
   EXPECT_EQ(seen[1].kind, WatchEvent::Kind::cleared);
   EXPECT_EQ(looks_at_gpu2, 1);
-  for (const int descriptor : events) close(descriptor);
 }
 
 TEST(Watch, ConvergeHealsWhatAppears) {
@@ -145,15 +155,60 @@ TEST(Watch, ConvergeHealsWhatAppears) {
   RealExecutor executor;
   std::stop_source stop;
   WatchSettings settings;
-  settings.heal = [&](const std::vector<std::size_t>&) { gpu1.set(mtu, number(9000)); };
+  settings.heal = [&](const std::vector<std::size_t>&, const std::function<void()>& healed) {
+    gpu1.set(mtu, number(9000));
+    healed();
+  };
   std::vector<WatchEvent::Kind> kinds;
   const auto report = [&](const WatchEvent& event) {
     kinds.push_back(event.kind);
     if (event.kind == WatchEvent::Kind::cleared) stop.request_stop();
   };
-  ASSERT_TRUE(
-      watch(cluster.fleet(), executor, cluster.origins, cluster.sources, settings, report, stop.get_token()));
+  Watch watch(cluster.fleet(), executor, cluster.origins, cluster.sources, settings, report);
+  ASSERT_TRUE(pump(executor, watch, stop.get_token()));
   EXPECT_EQ(kinds, (std::vector<WatchEvent::Kind>{WatchEvent::Kind::appeared, WatchEvent::Kind::cleared}));
+}
+
+// Three devices whose drivers answer with one watcher, and a fourth that has none. Which of them are read
+// once more after an event.
+std::set<std::string> read_after(const std::shared_ptr<TestWatcher>& watcher) {
+  Cluster cluster;
+  std::map<std::string, int> looks;
+  for (const std::string name : {"gpu1", "gpu2", "gpu3", "gpu4"}) {
+    cluster.add(name).seen = [&looks, name](const SimulatedCall&) { ++looks[name]; };
+    if (name != "gpu4") watch_with(cluster.attached(looks.size()), watcher);
+    looks[name] = 0;
+  }
+  std::stop_source stop;
+  const Time begin = cluster.executor.now();
+  cluster.executor.at(begin + seconds(1), [&] {
+    for (const auto& [name, count] : looks) EXPECT_EQ(count, 1) << name;
+    watcher->signal();
+  });
+  cluster.executor.at(begin + seconds(2), [&] { stop.request_stop(); });
+  Watch watch(cluster.fleet(), cluster.executor, cluster.origins, cluster.sources, {},
+              [](const WatchEvent&) {});
+  EXPECT_TRUE(pump(cluster.executor, watch, stop.get_token()));
+  std::set<std::string> out;
+  for (const auto& [name, count] : looks)
+    if (count > 1) out.insert(name);
+  return out;
+}
+
+using Names = std::set<std::string>;
+
+TEST(Watch, OfAWatcherForManyDevicesReadsThoseThatItNamesAndTheFleetHas) {
+  EXPECT_EQ(read_after(std::make_shared<TestWatcher>(Woken{.all = false, .devices = {"gpu2", "nobody"}})),
+            Names{"gpu2"});
+  EXPECT_EQ(read_after(std::make_shared<TestWatcher>(Woken{})), Names{});
+}
+
+TEST(Watch, ReadsAllDevicesOfAWatcherThatLostEventsOrBroke) {
+  EXPECT_EQ(read_after(std::make_shared<TestWatcher>(Woken{.all = true, .devices = {}})),
+            (Names{"gpu1", "gpu2", "gpu3"}));
+  const auto broken = std::make_shared<TestWatcher>();
+  broken->breaks = true;
+  EXPECT_EQ(read_after(broken), (Names{"gpu1", "gpu2", "gpu3"}));
 }
 
 // The first thing that a watch tells when another hand moves between two of its looks.
@@ -168,8 +223,8 @@ std::vector<WatchEvent> watched(Cluster& cluster, const std::function<void()>& o
     seen.push_back(event);
     stop.request_stop();
   };
-  EXPECT_TRUE(
-      watch(cluster.fleet(), executor, cluster.origins, cluster.sources, settings, report, stop.get_token()));
+  Watch watch(cluster.fleet(), executor, cluster.origins, cluster.sources, settings, report);
+  EXPECT_TRUE(pump(executor, watch, stop.get_token()));
   return seen;
 }
 
@@ -180,14 +235,10 @@ TEST(Watch, ReadsEveryDeviceNowAndThen) {
   const Path governor = leaf("cpu/governor");
   cluster.want("gpu1", governor.text(), Value::text("performance"));
   gpu1.set(governor, Value::text("performance"));
-  const int silent = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  cluster.attached(0).watch = [silent]() -> Result<std::unique_ptr<Watcher>> {
-    return std::unique_ptr<Watcher>(std::make_unique<TestWatcher>(silent));
-  };
+  watch_with(cluster.attached(0), std::make_shared<TestWatcher>());
   const auto seen = watched(cluster, [&] { gpu1.set(governor, Value::text("powersave")); });
   ASSERT_EQ(seen.size(), 1U);
   EXPECT_EQ(seen[0].item.have, Value::text("powersave"));
-  close(silent);
 }
 
 // A module was loaded, and the device booted: it can what it could not.

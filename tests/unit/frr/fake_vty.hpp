@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "drivers/linux/descriptor.hpp"
+#include "specs/files/descriptor.hpp"
 
 namespace lockstep::frr {
 

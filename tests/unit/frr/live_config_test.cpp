@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tests/needs.hpp"
 #include "tests/unit/frr/live.hpp"
 
 namespace lockstep::frr {
@@ -19,7 +20,7 @@ class LiveConfig : public ::testing::Test {
   }
   static void TearDownTestSuite() { lab_.reset(); }
   void SetUp() override {
-    if (const auto why = lab_impossible()) GTEST_SKIP() << *why;
+    if (const auto why = lab_impossible()) LOCKSTEP_NOT_TESTED_BUT_ON_CI(*why);
     frr_ = make_frr_driver(lab_->target("solo"));
     // From nothing, whatever the test before has left.
     const Observation have = observed(*frr_.driver);

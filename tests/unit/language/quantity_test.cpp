@@ -42,30 +42,30 @@ TEST(Quantity, SaysWhatIsMissing) {
 
 TEST(Quantity, SaysWhatIsTooLargeAndTheLargest) {
   EXPECT_EQ(parse_byte_count("99999999999999TiB").error().what,
-            "'99999999999999TiB' is too large: at most 16777215TiB");
-  EXPECT_TRUE(parse_byte_count("16777215TiB"));
+            "'99999999999999TiB' is too large: at most 8388607TiB");
+  EXPECT_TRUE(parse_byte_count("8388607TiB"));
   EXPECT_EQ(parse_memlock("99999999999999TiB").error().what,
-            "'99999999999999TiB' is too large: at most 16777215TiB");
+            "'99999999999999TiB' is too large: at most 8388607TiB");
   EXPECT_EQ(parse_bound("99999999999% of nominal").error().what,
             "'99999999999%' is too large: at most 429496%");
-  EXPECT_EQ(parse_bound("99999999Tbps").error().what, "'99999999Tbps' is too large: at most 18446744Tbps");
+  EXPECT_EQ(parse_bound("99999999Tbps").error().what, "'99999999Tbps' is too large: at most 9223372Tbps");
   EXPECT_EQ(parse_byte_count("99999999999999999999.5B").error().what,
-            "'99999999999999999999.5B' is too large: at most 18446744073709551615B");
-  EXPECT_EQ(parse_bit_rate("18446744073709.6Mbps").error().what,
-            "'18446744073709.6Mbps' is too large: at most 18446744073709Mbps");
-  EXPECT_EQ(parse_length("18446744073710km").error().what,
-            "'18446744073710km' is too large: at most 18446744073709km");
+            "'99999999999999999999.5B' is too large: at most 9223372036854775807B");
+  EXPECT_EQ(parse_bit_rate("9223372036854.8Mbps").error().what,
+            "'9223372036854.8Mbps' is too large: at most 9223372036854Mbps");
+  EXPECT_EQ(parse_length("9223372036855km").error().what,
+            "'9223372036855km' is too large: at most 9223372036854km");
   EXPECT_EQ(parse_duration("106752d").error().what, "'106752d' is too large: at most 106751d");
   EXPECT_EQ(parse_ratio("429497%").error().what, "'429497%' is too large: at most 429496%");
   EXPECT_EQ(parse_decimal("9223372036855").error().what,
             "'9223372036855' is too large: at most 9223372036854.775807");
-  EXPECT_EQ(parse_count_or_ratio("18446744073709551616").error().what,
-            "'18446744073709551616' is too large: at most 18446744073709551615");
-  EXPECT_EQ(parse_rate_or_ratio("18446745Tbps").error().what,
-            "'18446745Tbps' is too large: at most 18446744Tbps");
+  EXPECT_EQ(parse_count_or_ratio("9223372036854775808").error().what,
+            "'9223372036854775808' is too large: at most 9223372036854775807");
+  EXPECT_EQ(parse_rate_or_ratio("9223373Tbps").error().what,
+            "'9223373Tbps' is too large: at most 9223372Tbps");
   EXPECT_EQ(parse_asn_range("4200000000-4294967296").error().what,
             "'4200000000-4294967296' is too large: at most 4294967294");
-  EXPECT_NE(parse_breakout("2x18446744074G").error().what.find("is too large: at most 18446744073Gbps"),
+  EXPECT_NE(parse_breakout("2x18446744074G").error().what.find("is too large: at most 9223372036Gbps"),
             std::string::npos);
   EXPECT_NE(parse_timestamp("2300-01-01T00:00:00Z").error().what.find("from 1679-10-13 to 2260-03-21"),
             std::string::npos)
@@ -119,20 +119,21 @@ void round_trips(const T& value, Parse parse) {
 }
 
 TEST(Quantity, ParsingAFormattedValueGivesItBack) {
-  EXPECT_TRUE(rc::check([](std::uint64_t n, std::uint32_t m, std::int64_t i) {
+  EXPECT_TRUE(rc::check([](std::uint64_t any, std::uint32_t m, std::int64_t i) {
+    const std::uint64_t n = any >> 1;
     round_trips(BitRate{n}, parse_bit_rate);
     round_trips(BitRate{n % 1000 * 1'000'000'000}, parse_bit_rate);
     round_trips(ByteCount{n}, parse_byte_count);
     round_trips(ByteCount{n % 1000 << 20}, parse_byte_count);
     round_trips(Length{n}, parse_length);
-    round_trips(Duration(static_cast<std::int64_t>(n >> 1)), parse_duration);
+    round_trips(Duration(static_cast<std::int64_t>(n)), parse_duration);
     round_trips(Ratio{m}, parse_ratio);
     if (i != std::numeric_limits<std::int64_t>::min()) round_trips(Decimal{i}, parse_decimal);
     round_trips(Date{static_cast<std::int32_t>(m % 100'000)}, parse_date);
     round_trips(Timestamp{i / 2}, parse_timestamp);
     round_trips(TimeOfDay{static_cast<std::uint16_t>(m % 1440)}, parse_time_of_day);
     round_trips(Weekdays{static_cast<std::uint8_t>(1 + m % 127)}, parse_weekdays);
-    round_trips(MacAddress{n >> 16}, parse_mac_address);
+    round_trips(MacAddress{any >> 16}, parse_mac_address);
     round_trips(Breakout{static_cast<std::uint8_t>(1 + m % 8), BitRate{1 + n % 1'000'000'000'000}},
                 parse_breakout);
     round_trips(CountOrRatio{m % 2 == 0, m % 2 == 0 ? 0 : n, Ratio{m % 2 == 0 ? m : 0}},

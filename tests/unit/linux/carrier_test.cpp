@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "tests/needs.hpp"
 #include "tests/unit/linux/host_tree.hpp"
 #include "tests/unit/linux/lab.hpp"
 
@@ -84,8 +85,11 @@ int classes_of_hardware() {
 class UnclearCarrier : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "needs root: makes namespaces";
-    if (!may_make_user_namespaces()) GTEST_SKIP() << "no user namespaces here (unshare(2): none in a chroot)";
+    LOCKSTEP_NEEDS_ROOT("makes namespaces");
+    if (!may_make_user_namespaces())
+      LOCKSTEP_NOT_TESTED(
+          "what is put off on a machine that is full: no user namespaces here (unshare(2): none in a "
+          "chroot)");
     ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   }
 };

@@ -8,10 +8,10 @@
 #include <random>
 
 #include "drivers/linux/ethtool/ethtool.hpp"
-#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "drivers/linux/lldp.hpp"
 #include "drivers/linux/traffic_control.hpp"
+#include "drivers/posix/in_namespace.hpp"
 #include "tests/unit/linux/lab.hpp"
 
 namespace lockstep {

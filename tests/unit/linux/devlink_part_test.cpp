@@ -105,6 +105,10 @@ TEST(DevlinkMap, AFunctionsRateIsInBitsAndNoneWithoutABound) {
   EXPECT_EQ(
       leaves(devlink_map::kMaxRate, all),
       (std::map<std::string, std::string>{{"interface[rail0]/virtual-function[0]/max-rate", "1000000000"}}));
+  all.rates[0].max = ~std::uint64_t{0};
+  EXPECT_EQ(leaves(devlink_map::kMaxRate, all).at("interface[rail0]/virtual-function[0]/max-rate"),
+            "18446744073709551615")
+      << "more than 64 bits of bit/s: the most that they hold";
 }
 
 TEST(DevlinkMap, ARowThatCannotBeReadIsOneReasonAndTheOthersAreReadAllTheSame) {
@@ -175,7 +179,7 @@ TEST_F(RecordedFunctions, ACountThatIsNoneIsUnreadAndAPortWithoutThemIsIncapable
   ASSERT_EQ(unread.size(), 1U);
   EXPECT_NE(unread[0].why.text().find("holds no number: 'many'"), std::string::npos);
   links_[0].parent_device.clear();
-  const auto lacks = part_->incapable(links_, Call{});
+  const auto lacks = part_->incapable({}, links_, Call{});
   EXPECT_TRUE(std::ranges::any_of(lacks, [](const Incapable& one) {
     return one.row == devlink_map::kVirtualFunctions &&
            one.reason == "its device has no virtual functions (SR-IOV)";

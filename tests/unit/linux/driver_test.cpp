@@ -4,6 +4,7 @@
 
 #include "specs/model/schema_rows.hpp"
 #include "tests/unit/linux/lab.hpp"
+#include "tests/unit/linux/no_descriptors.hpp"
 
 namespace lockstep {
 namespace {
@@ -11,10 +12,9 @@ namespace {
 using LinuxDriver = Lab;
 
 // The first that covers the leaf, as the engine looks; without a reason: none does.
-Incapable lack(const Traits& traits, Path path) {
-  const auto found =
-      std::ranges::find_if(traits.incapable, [&](const Incapable& one) { return one.covers(path); });
-  return found == traits.incapable.end() ? Incapable{} : *found;
+Incapable lack(const Observation& seen, Path path) {
+  const Incapable* const found = incapable_of(seen.incapable, path);
+  return found == nullptr ? Incapable{} : *found;
 }
 
 TEST_F(LinuxDriver, ReportsWhatIproute2Made) {
@@ -181,25 +181,45 @@ TEST_F(LinuxDriver, SysctlsAreThoseOfTheNamespace) {
                                {"sysctl[net.ipv4.no_such_thing]", Value::text("1")},
                                {"sysctl[net.../../etc/passwd]", Value::text("1")}});
   for (const std::string& one : outcomes) EXPECT_NE(one, "");
-  // Asked for once, so it is read from now on; that the kernel has none of that name is a lack, and no
-  // failure to read.
+  // That the kernel has none of that name is a lack, and no failure to read.
   const Path none = *Path::parse("sysctl[net.ipv4.no_such_thing]");
-  EXPECT_FALSE(is_unread(observed().unread, none));
-  EXPECT_NE(lack(driver().traits(), none).reason.find("has no such parameter"), std::string::npos);
+  const Observation seen = observed({none});
+  EXPECT_FALSE(is_unread(seen.unread, none));
+  EXPECT_NE(lack(seen, none).reason.find("has no such parameter"), std::string::npos);
+}
+
+TEST_F(LinuxDriver, WhatIsLookedForByNameIsWhatEachObservationNames) {
+  const Path buffer = *Path::parse("sysctl[net.ipv4.tcp_rmem]");
+  const Path scatter = *Path::parse("interface[rail0]/offload[sg]");
+  for (const auto& [asked, other] : {std::pair(buffer, scatter), std::pair(scatter, buffer)}) {
+    const Observation seen = observed({asked});
+    EXPECT_TRUE(seen.have.value(asked)) << asked.text();
+    EXPECT_FALSE(seen.have.value(other)) << other.text();
+  }
+  // A guard's revision is of the names that it was told with.
+  const std::string revision = observed({buffer}).revision;
+  EXPECT_TRUE(driver().apply({}, guarded("t", revision), within(std::chrono::seconds(5))));
+}
+
+TEST_F(LinuxDriver, AskedForWordsItAsksTheKernelNothing) {
+  const ChangeSet share{{*Path::parse("interface[rail0]/class[3]/share"), {}, Value::integer(30), 0}};
+  const auto words = [&] { return attached_.preview->native(share).front(); };
+  EXPECT_EQ(words(), "# what carries the port's classes is not known: the device has not been observed");
+  observed();
+  const std::string known = words();
+  EXPECT_TRUE(known.starts_with("tc ")) << known;
+  const NoDescriptors none;
+  EXPECT_EQ(words(), known);
 }
 
 TEST_F(LinuxDriver, APortThatIsNotThereIsAPersonsWorkAndSaysWhichThereAre) {
-  LinuxTarget with_ports = target();
-  const Path route = *Path::parse("route[1000:0.0.0.0/0]");
-  with_ports.ports = {{"rail0", {}}, {"rail7", {route}}};
-  const Attached attached = make_linux_driver(with_ports);
-  const auto of = [&](const char* leaf) { return lack(attached.driver->traits(), *Path::parse(leaf)); };
-  for (const char* leaf : {"interface[rail7]/mtu", "interface[rail7]/address[10.64.0.1/31]"}) {
+  const std::vector<Path> ports{*Path::parse("interface[rail0]"), *Path::parse("interface[rail7]")};
+  const auto of = [&](const char* leaf) { return lack(observed(ports), *Path::parse(leaf)); };
+  for (const char* leaf :
+       {"interface[rail7]", "interface[rail7]/mtu", "interface[rail7]/address[10.64.0.1/31]"}) {
     EXPECT_EQ(of(leaf).reason, "no interface is called rail7 here (there are lo, rail0)");
     EXPECT_TRUE(of(leaf).by_hand);
   }
-  EXPECT_TRUE(lack(attached.driver->traits(), route).by_hand) << "what can't be without the port";
-  EXPECT_FALSE(lack(attached.driver->traits(), *Path::parse("route[main:10.0.0.0/8]")).by_hand);
   // What is of the kernel's is said of the port all the same, before what the machine lacks.
   EXPECT_EQ(of("interface[rail7]/pfc").reason, "no interface is called rail7 here (there are lo, rail0)");
   EXPECT_EQ(of("interface[rail0]/mtu").reason, "");
@@ -247,9 +267,9 @@ TEST_F(LinuxDriver, AnOlderEpochIsRefused) {
 }
 
 TEST_F(LinuxDriver, WhatAVethCantCarryIsToldWithTheKernelsReason) {
-  const Traits traits = driver().traits();
+  const Observation seen = observed();
   const auto reason = [&](RowId id) {
-    for (const Incapable& one : traits.incapable)
+    for (const Incapable& one : seen.incapable)
       if (one.row == id && (one.keys.empty() || one.keys.front() == "rail0")) return one.reason;
     return std::string();
   };

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <linux/pkt_sched.h>
 
-#include "drivers/linux/driver.hpp"
+#include "drivers/linux/map.hpp"
 #include "drivers/linux/traffic_control.hpp"
 
 namespace lockstep {
@@ -74,9 +74,8 @@ TEST(EcnRed, CutBytesAreAnErrorOrNoMarker) {
 }
 
 TEST(EcnRed, ThePreviewIsInTheWordsOfTc) {
-  const Attached attached = make_linux_driver(LinuxTarget{});
   const auto words = [&](const char* leaf, Value want) {
-    return attached.preview->native({{*Path::parse(leaf), {}, want, 0}}).front();
+    return linux_map::native({*Path::parse(leaf), {}, want, 0}, Carrier::htb);
   };
   const std::string place = "tc qdisc replace dev rail0 parent 4c53:13 red ecn nodrop ";
   EXPECT_TRUE(

@@ -5,10 +5,10 @@ namespace lockstep {
 namespace {
 
 TEST(EthtoolPart, WhatCouldNotBeAskedIsNotALack) {
-  const auto part = make_ethtool_part({});
+  const auto part = make_ethtool_part();
   const NoDescriptors none;
   const auto unasked = part->incapable(
-      {}, Call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10), .stop = {}});
+      {}, {}, Call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10), .stop = {}});
   EXPECT_TRUE(unasked.empty()) << unasked.front().reason;
 }
 

@@ -13,13 +13,14 @@ class HostLab : public ::testing::Test {
  protected:
   void SetUp() override { make({}); }
 
-  void make(std::vector<std::string> named, std::string nvml = "/nonexistent/libnvidia-ml.so.1") {
+  void make(const std::vector<std::string>& named, std::string nvml = "/nonexistent/libnvidia-ml.so.1") {
     LinuxTarget target;
     target.device = "gpu1";
     target.root = host.root();
     target.nvml_library = std::move(nvml);
-    for (const std::string& leaf : named) target.named.push_back(path(leaf));
     part = host_part(target);
+    scope.named.clear();
+    for (const std::string& leaf : named) scope.named.push_back(path(leaf));
   }
 
   static Path path(const std::string& leaf) {
@@ -31,7 +32,7 @@ class HostLab : public ::testing::Test {
   Tree read() {
     TreeBuilder tree;
     unread.clear();
-    part->read(Scope{}, {}, tree, unread, within(std::chrono::seconds(5)));
+    part->read(scope, {}, tree, unread, within(std::chrono::seconds(5)));
     return tree.build();
   }
   std::string value(const std::string& leaf) { return read().value(path(leaf)).to_string(); }
@@ -53,13 +54,14 @@ class HostLab : public ::testing::Test {
   }
 
   Incapable lack(const std::string& leaf) {
-    for (const Incapable& one : part->incapable({}, within(std::chrono::seconds(5))))
-      if (one.row == path(leaf).row() && (one.keys.empty() || one.keys[0] == path(leaf).key(0))) return one;
-    return {};
+    const auto lacks = part->incapable(scope, {}, within(std::chrono::seconds(5)));
+    const Incapable* const found = incapable_of(lacks, path(leaf));
+    return found == nullptr ? Incapable{} : *found;
   }
 
   RecordedHost host;
   std::unique_ptr<LinuxPart> part;
+  Scope scope;
   std::vector<Unread> unread;
 };
 

@@ -28,12 +28,13 @@ TEST(HostPart, ReadsAWholeServer) {
   LinuxTarget target;
   target.root = host.root();
   target.nvml_library = "/nonexistent";
+  Scope scope;
   for (const char* leaf : {"package[rdma-core]", "firmware[connectx-7]"})
-    target.named.push_back(*Path::parse(leaf));
+    scope.named.push_back(*Path::parse(leaf));
   const auto part = host_part(target);
   TreeBuilder tree;
   std::vector<Unread> unread;
-  part->read(Scope{}, {}, tree, unread, within(std::chrono::seconds(5)));
+  part->read(scope, {}, tree, unread, within(std::chrono::seconds(5)));
   EXPECT_TRUE(unread.empty()) << unread.front().why.text();
   EXPECT_EQ(tree.build().to_string(), kWholeHost);
 }
@@ -80,7 +81,7 @@ TEST_F(HostPartTest, ATwinHasNoneOfItAndSaysWhy) {
   LinuxTarget target;
   target.netns_path = "/run/netns/any";
   part = host_part(target);
-  const auto lacks = part->incapable({}, within(std::chrono::seconds(5)));
+  const auto lacks = part->incapable({}, {}, within(std::chrono::seconds(5)));
   EXPECT_EQ(lacks.size(), part->reads().size());
   for (const Incapable& one : lacks) EXPECT_TRUE(one.reason.starts_with("host-wide: "));
   EXPECT_TRUE(read().leaves().empty());
@@ -89,19 +90,18 @@ TEST_F(HostPartTest, ATwinHasNoneOfItAndSaysWhy) {
 }
 
 TEST(HostPartOfThisMachine, ReadsWhatItHasAndNamesTheRest) {
-  LinuxTarget target;
-  target.named.push_back(*Path::parse("package[libc6]"));
-  const auto part = host_part(target);
+  const Scope scope{{}, {*Path::parse("package[libc6]")}};
+  const auto part = host_part(LinuxTarget{});
   TreeBuilder builder;
   std::vector<Unread> unread;
-  part->read(Scope{}, {}, builder, unread, within(std::chrono::seconds(5)));
+  part->read(scope, {}, builder, unread, within(std::chrono::seconds(5)));
   const Tree tree = builder.build();
   std::string release = shell_output("uname -r");
   release.pop_back();
   EXPECT_EQ(tree.value(*Path::parse("kernel/version")).to_string(), release);
   EXPECT_EQ(tree.value(*Path::parse("package[libc6]")).to_string(),
             shell_output("dpkg-query -W -f='${Version}' libc6"));
-  const auto lacks = part->incapable({}, within(std::chrono::seconds(5)));
+  const auto lacks = part->incapable(scope, {}, within(std::chrono::seconds(5)));
   for (const Incapable& one : lacks) EXPECT_FALSE(one.reason.empty());
 }
 

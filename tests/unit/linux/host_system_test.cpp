@@ -1,5 +1,6 @@
 #include "drivers/linux/host/dpkg_status.hpp"
 #include "drivers/linux/host/files.hpp"
+#include "tests/needs.hpp"
 #include "tests/unit/linux/host_lab.hpp"
 
 namespace lockstep {
@@ -105,6 +106,7 @@ TEST_F(KernelTest, ModulesAreListedInAFileOfOurOwn) {
   EXPECT_EQ(apply("kernel/module[rdma-ucm]", Value::present()), "");
   EXPECT_EQ(apply("kernel/module[ib_umad]", Value::present()), "");
   EXPECT_EQ(host.text(kOwnModules), "# Written by lockstep: replaced whole.\nib_umad\nrdma_ucm\n");
+  scope.named.push_back(path("kernel/module[rdma-ucm]"));  // as a step names what it writes
   EXPECT_EQ(value("kernel/module[rdma-ucm]"), "present") << "in the spelling that was asked for";
   EXPECT_EQ(apply("kernel/module[ib_umad]", Value{}), "");
   EXPECT_EQ(apply("kernel/module[rdma-ucm]", Value{}), "");
@@ -164,7 +166,8 @@ TEST(DpkgStatus, OfNoPrefixAndNoFlippedByteMoreIsToldThanItSays) {
 }
 
 TEST(DpkgStatus, ThisMachinesOwnIsAsDpkgQuerySays) {
-  if (!std::filesystem::exists("/var/lib/dpkg/status")) GTEST_SKIP() << "not a Debian machine";
+  if (!std::filesystem::exists("/var/lib/dpkg/status"))
+    LOCKSTEP_NOT_TESTED_BUT_ON_CI("the packages of this machine: it is no Debian machine");
   const auto status = HostFiles("/").read("/var/lib/dpkg/status");
   ASSERT_TRUE(status);
   const auto versions = installed_versions(*status, {"libc6", "no-such-package"});

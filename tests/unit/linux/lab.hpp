@@ -10,6 +10,7 @@
 #include <string>
 
 #include "drivers/linux/driver.hpp"
+#include "tests/needs.hpp"
 #include "tests/unit/linux/operational.hpp"
 
 namespace lockstep {
@@ -43,7 +44,7 @@ inline Guard guarded(std::string ticket, std::string revision = {}, std::uint64_
 class Lab : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "needs root: makes network namespaces";
+    LOCKSTEP_NEEDS_ROOT("makes network namespaces");
     static int count = 0;
     name_ = "lslinux-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
     // One batch: both ends made in place.
@@ -82,15 +83,15 @@ class Lab : public ::testing::Test {
   }
   Driver& driver() { return *attached_.driver; }
 
-  Observation observed() {
-    auto seen = driver().observe(Scope{}, {}, within(std::chrono::seconds(5)));
+  Observation observed(std::vector<Path> named = {}) {
+    auto seen = driver().observe(Scope{{}, std::move(named)}, {}, within(std::chrono::seconds(5)));
     EXPECT_TRUE(seen) << (seen ? "" : seen.error().text());
     return seen ? *std::move(seen) : Observation{};
   }
   Value value(const std::string& leaf) {
     const auto parsed = Path::parse(leaf);
     EXPECT_TRUE(parsed) << leaf;
-    return parsed ? observed().have.value(*parsed) : Value{};
+    return parsed ? observed({*parsed}).have.value(*parsed) : Value{};
   }
   // Applies; every outcome's text ("" is done), in order.
   std::vector<std::string> apply(const std::vector<std::pair<std::string, Value>>& wanted) {

@@ -9,8 +9,9 @@
 #include <stdexcept>
 #include <thread>
 
-#include "drivers/linux/in_namespace.hpp"
-#include "drivers/linux/wait.hpp"
+#include "drivers/posix/in_namespace.hpp"
+#include "drivers/posix/wait.hpp"
+#include "tests/needs.hpp"
 #include "tests/unit/linux/lab.hpp"
 
 namespace lockstep {
@@ -136,7 +137,7 @@ class RealLldpd : public LldpOnTheWire {
 };
 
 TEST_F(RealLldpd, IsAskedForThePeersOfEachPort) {
-  if (::access("/usr/sbin/lldpd", X_OK) != 0) GTEST_SKIP() << "needs lldpd";
+  if (::access("/usr/sbin/lldpd", X_OK) != 0) LOCKSTEP_NOT_TESTED_BUT_ON_CI("needs lldpd");
   const std::string folder = "/tmp/" + name_;
   ASSERT_EQ(shell("mkdir -p " + folder), 0);
   start(name_, "gpu1", folder + "/a");
@@ -151,7 +152,7 @@ TEST_F(RealLldpd, IsAskedForThePeersOfEachPort) {
     seen = observed();
   } while (!seen.have.value(peer) && std::chrono::steady_clock::now() < deadline);
   if (is_unread(seen.unread, peer) && seen.unread.front().why.kind == ErrorKind::unsupported)
-    GTEST_SKIP() << "built without liblldpctl";
+    LOCKSTEP_NOT_TESTED_BUT_ON_CI("lldpd: built without liblldpctl");
   EXPECT_EQ(seen.have.value(peer), Value::text("leaf0:swp1"));
   shell("rm -r " + folder);
 }
@@ -183,7 +184,7 @@ class HungLldpd : public ::testing::Test {
 
 TEST_F(HungLldpd, AStopEndsTheWaitForItsTurn) {
   if (ask_lldpd("/tmp/lslinux-none", within(std::chrono::seconds(1))).why->kind == ErrorKind::unsupported)
-    GTEST_SKIP() << "built without liblldpctl";
+    LOCKSTEP_NOT_TESTED_BUT_ON_CI("lldpd: built without liblldpctl");
   const Descriptor let_go(::eventfd(0, EFD_CLOEXEC));
   std::thread first([&] {
     Call call = within(std::chrono::seconds(20));

@@ -8,9 +8,9 @@
 #include <set>
 #include <string>
 
-#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "drivers/linux/netlink_socket.hpp"
+#include "drivers/posix/in_namespace.hpp"
 
 namespace lockstep {
 

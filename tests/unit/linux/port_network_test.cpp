@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "drivers/linux/devlink/attempts.hpp"
-#include "drivers/linux/in_namespace.hpp"
+#include "drivers/posix/in_namespace.hpp"
 #include "tests/unit/linux/lab.hpp"
 
 namespace lockstep {

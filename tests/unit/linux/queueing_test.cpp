@@ -273,6 +273,9 @@ TEST(QueueingOnEts, WhatAnotherHandDidToAPartIsSeen) {
             }).classes.count(3),
             0U);
   EXPECT_EQ(seen([](PortQueueing& have) { have.root->tbf_rate = 5; }).rate, 40U);
+  EXPECT_EQ(seen([](PortQueueing& have) { have.root->tbf_rate = std::uint64_t{1} << 61; }).rate,
+            ~std::uint64_t{0})
+      << "more than 64 bits of bit/s: the most that they hold";
 }
 
 TEST(QueueingOnEts, WhatItCantGiveIsRefused) {

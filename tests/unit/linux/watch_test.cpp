@@ -30,7 +30,7 @@ class Watch : public Lab {
     while (wakes(0)) ASSERT_TRUE(watcher_->drain());
   }
 
-  std::unique_ptr<Watcher> watcher_;
+  std::shared_ptr<Watcher> watcher_;
 };
 
 TEST_F(Watch, WakesForEachKindOfChangeMadeByHand) {
@@ -43,7 +43,8 @@ TEST_F(Watch, WakesForEachKindOfChangeMadeByHand) {
     EXPECT_TRUE(wakes(kLimit)) << line;
     const auto drained = watcher_->drain();
     ASSERT_TRUE(drained);
-    EXPECT_TRUE(*drained) << line;
+    EXPECT_EQ(drained->devices, std::vector<std::string>{"gpu1"}) << line;
+    EXPECT_FALSE(drained->all) << line;
     settle();
   }
   ASSERT_EQ(tc("qdisc add dev rail0 root tbf rate 100mbit burst 64k limit 512k"), 0);
@@ -62,14 +63,14 @@ TEST_F(Watch, WakesForEachKindOfChangeMadeByHand) {
 TEST_F(Watch, IsQuietWhenNothingHappensAndAboutOtherNamespaces) {
   const auto idle = watcher_->drain();
   ASSERT_TRUE(idle);
-  EXPECT_FALSE(*idle);
+  EXPECT_FALSE(idle->any());
   ASSERT_EQ(shell("ip -n " + name_ + "p address add 192.0.2.1/32 dev lo"), 0);
   EXPECT_FALSE(wakes(0));
 }
 
 TEST(WatchNamespace, RefusesAPathThatIsNoNamespace) {
-  EXPECT_FALSE(watch_namespace("/run/netns/lslinux-no-such"));
-  EXPECT_FALSE(watch_namespace("/etc/passwd"));
+  EXPECT_FALSE(watch_namespace("/run/netns/lslinux-no-such", "gpu1"));
+  EXPECT_FALSE(watch_namespace("/etc/passwd", "gpu1"));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <limits>
+
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -180,6 +182,8 @@ TEST(Diff, ABufferMayBeACellLargerAndNoByteSmaller) {
   EXPECT_TRUE(is_enough(248192));
   EXPECT_FALSE(is_enough(248064));
   EXPECT_FALSE(is_enough(248115 + kQuantum));
+  EXPECT_FALSE(is_enough(std::numeric_limits<std::int64_t>::min()));
+  EXPECT_FALSE(is_enough(std::numeric_limits<std::int64_t>::max()));
 }
 
 RC_GTEST_PROP(Diff, IsInPathOrderAndSaysWhatWas, ()) {

@@ -150,6 +150,25 @@ TEST(Schema, ReferencesNameRows) {
   }
 }
 
+TEST(Schema, TellsPortsAndTheirPartsFromOtherRows) {
+  const auto is_of_port = [](RowId id) { return schema_row(id).is_of_port(); };
+  EXPECT_TRUE(is_of_port(row("interface[*]")));
+  EXPECT_TRUE(is_of_port(row("interface[*]/mtu")));
+  EXPECT_TRUE(is_of_port(row("interface[*]/class[*]/dscp")));
+  for (const RowId other : {row("bond[*]"), row("bond[*]/mode"), row("route[*]"), row("sysctl[*]")})
+    EXPECT_FALSE(is_of_port(other)) << schema_row(other).pattern;
+  EXPECT_TRUE(schema_row(row("bond[*]")).is_of_bond());
+  EXPECT_TRUE(schema_row(row("bond[*]/mode")).is_of_bond());
+  EXPECT_FALSE(schema_row(row("interface[*]")).is_of_bond());
+}
+
+TEST(Schema, APartIsNotAWholeWithALongerName) {
+  const Row& class_row = schema_row(row("interface[*]/class[*]"));
+  EXPECT_TRUE(class_row.is_part_of("interface[*]"));
+  EXPECT_FALSE(class_row.is_part_of("interface[*]/class[*]")) << "it is the whole";
+  EXPECT_FALSE(schema_row(row("interface[*]/virtual-functions")).is_part_of("interface[*]/virtual-function"));
+}
+
 TEST(Schema, EffectsAreNeverWritten) {
   for (const Row& one : kSchema) {
     if (one.facet == Facet::effect) {

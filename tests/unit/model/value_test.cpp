@@ -4,11 +4,14 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <limits>
+
+#include "tests/unit/any_integer.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t kMax = (std::int64_t{1} << 59) - 1;
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 TEST(Value, IsNothingByDefault) {
   EXPECT_FALSE(Value());
@@ -26,15 +29,32 @@ TEST(Value, TellsKindsApart) {
   EXPECT_NE(Value::text(""), Value());
 }
 
-RC_GTEST_PROP(Value, KeepsIntegersOfSixtyBits, ()) {
-  const std::int64_t number = *rc::gen::inRange<std::int64_t>(-kMax, kMax);
-  RC_ASSERT(Value::integer(number).as_integer() == number);
-  RC_ASSERT(Value::integer(number).to_string() == std::to_string(number));
+RC_GTEST_PROP(Value, KeepsEveryInteger, ()) {
+  const std::int64_t number = *any_integer();
+  const Value value = Value::integer(number);
+  RC_ASSERT(value.kind() == Value::Kind::integer);
+  RC_ASSERT(value.as_integer() == number);
+  RC_ASSERT(value.to_string() == std::to_string(number));
 }
 
-TEST(Value, KeepsTheLargestIntegers) {
-  EXPECT_EQ(Value::integer(kMax).as_integer(), kMax);
-  EXPECT_EQ(Value::integer(-kMax - 1).as_integer(), -kMax - 1);
+RC_GTEST_PROP(Value, IntegersAreEqualWhereTheirNumbersAre, ()) {
+  const std::int64_t one = *any_integer();
+  const std::int64_t other = *rc::gen::oneOf(any_integer(), rc::gen::just(one));
+  RC_ASSERT((Value::integer(one) == Value::integer(other)) == (one == other));
+  RC_ASSERT(Value::integer(one) != Value::text(std::to_string(one)));
+}
+
+TEST(Value, KeepsIntegersAtTheEdges) {
+  constexpr std::int64_t kInPlace = std::int64_t{1} << 59;  // from here on interned
+  for (const std::int64_t number : {kMax, kMax - 1, -kMax, -kMax - 1, kInPlace, kInPlace - 1, kInPlace + 1,
+                                    -kInPlace, -kInPlace - 1, -kInPlace + 1, std::int64_t{0}})
+    EXPECT_EQ(Value::integer(number).as_integer(), number);
+}
+
+TEST(Value, ShowsAnUnsignedNumberThatIsNoIntegerAsText) {
+  EXPECT_EQ(Value::integer(static_cast<std::uint64_t>(kMax)).as_integer(), kMax);
+  EXPECT_EQ(Value::integer(static_cast<std::uint64_t>(kMax) + 1), Value::text("9223372036854775808"));
+  EXPECT_EQ(Value::integer(~std::uint64_t{0}), Value::text("18446744073709551615"));
 }
 
 RC_GTEST_PROP(Value, SetsForgetOrderAndDoubles, (std::vector<std::string> elements)) {

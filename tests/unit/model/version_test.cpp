@@ -7,6 +7,7 @@
 
 #include "specs/model/diff.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/needs.hpp"
 
 namespace lockstep {
 namespace {
@@ -29,7 +30,8 @@ TEST(Versions, AreInDebiansOrder) {
 
 // The other opinion, where there is one: dpkg's own.
 TEST(Versions, DpkgAgrees) {
-  if (std::system("dpkg --compare-versions 1 lt 2 2>/dev/null") != 0) GTEST_SKIP() << "no dpkg here";
+  if (std::system("dpkg --compare-versions 1 lt 2 2>/dev/null") != 0)
+    LOCKSTEP_NOT_TESTED_BUT_ON_CI("versions as dpkg orders them: no dpkg here");
   constexpr std::string_view kTexts[] = {"1.0~~", "1.0~",   "1.0~a", "1.0",    "1.0a",    "1.0.",
                                          "1.0+",  "1.00-0", "1.0-a", "1.0-0a", "0:1.0-1", "1:1.0~",
                                          "10.0",  "1a9",    "1a10",  "1.0a~-1"};

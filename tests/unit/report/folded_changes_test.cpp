@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -31,6 +33,8 @@ TEST(ValueText, TellsQuantitiesInTheirUnit) {
   EXPECT_EQ(value_text(row("interface[*]/rate"), Value::integer(1'000'000'000)), "1Gbps");
   EXPECT_EQ(value_text(row("interface[*]/speed"), Value::integer(400'000)), "400Gbps");
   EXPECT_EQ(value_text(row("interface[*]/mtu"), Value::integer(9216)), "9216");
+  EXPECT_EQ(value_text(row("interface[*]/speed"), Value::integer(std::numeric_limits<std::int64_t>::max())),
+            "9223372036854775807 Mbit/s");
   EXPECT_EQ(value_text(row("bgp/neighbor[*]/hold"), Value::integer(9)), "9 s");
   EXPECT_EQ(value_text(row("interface[*]/class[*]/dscp"), Value::set({"10", "9", "8", "26"})), "8-10, 26");
   EXPECT_EQ(value_text(row("fib[*]"), Value::set({"up0", "up1"})), "up0, up1");

@@ -78,7 +78,12 @@ TEST(SimulatedDevice, UndoesWhatNobodySettledInTime) {
   device.undoes_itself = true;
   device.clock = [&now] { return now; };
   device.set(kMtu, Value::integer(1500));
-  const Guard guard{.ticket = "a", .revision = {}, .epoch = 1, .undo_after = std::chrono::seconds(30)};
+  const Guard guard{.ticket = "a",
+                    .revision = {},
+                    .epoch = 1,
+                    .undo_after = std::chrono::seconds(30),
+                    .transaction = "t",
+                    .undo = {{kMtu, Value::integer(9000), Value::integer(1500), 0}}};
   ASSERT_TRUE(device.apply({{kMtu, Value::integer(1500), Value::integer(9000), 0}}, guard, Call{}));
   EXPECT_EQ(device.truth().value(kMtu), Value::integer(9000));
   now += std::chrono::seconds(31);
@@ -91,9 +96,10 @@ TEST(SimulatedDevice, KeepsWhatWasSettled) {
   SimulatedDevice device("gpu1", 1);
   device.clock = [&now] { return now; };
   device.undoes_itself = true;
-  const Guard guard{.ticket = "a", .revision = {}, .epoch = 1, .undo_after = std::chrono::seconds(30)};
+  const Guard guard{
+      .ticket = "a", .revision = {}, .epoch = 1, .undo_after = std::chrono::seconds(30), .transaction = "t"};
   ASSERT_TRUE(device.apply({{kMtu, {}, Value::integer(9000), 0}}, guard, Call{}));
-  ASSERT_TRUE(device.settle("a", Settlement::keep, Call{}));
+  ASSERT_TRUE(device.settle("t", Settlement::keep, Call{}));
   now += std::chrono::seconds(31);
   ASSERT_TRUE(device.observe({}, "", Call{}));
   EXPECT_EQ(device.truth().value(kMtu), Value::integer(9000));

@@ -12,9 +12,9 @@
 
 #include "drivers/frr/state.hpp"
 #include "drivers/linux/ethtool/features.hpp"
-#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/session.hpp"
 #include "drivers/linux/sysctl.hpp"
+#include "drivers/posix/in_namespace.hpp"
 #include "tests/unit/twin/live.hpp"
 
 namespace lockstep {

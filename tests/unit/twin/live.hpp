@@ -15,11 +15,11 @@
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/remains.hpp"
 #include "reconciler/twin/twin.hpp"
+#include "tests/needs.hpp"
 
 namespace lockstep {
 
-#define NEEDS_ROOT \
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root: makes network namespaces"
+#define NEEDS_ROOT LOCKSTEP_NEEDS_ROOT("makes network namespaces")
 
 inline std::string test_cluster(const std::string& suffix) {
   return "lstwin" + std::to_string(::getpid()) + suffix;

@@ -10,8 +10,8 @@
 #include <csignal>
 
 #include "drivers/linux/driver.hpp"
-#include "drivers/linux/in_namespace.hpp"
 #include "drivers/linux/session.hpp"
+#include "drivers/posix/in_namespace.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/unit/twin/live.hpp"
 
@@ -75,7 +75,7 @@ class LiveLldp : public testing::Test {
   }
   LinuxTarget target() const {
     const DevicePlaces at = places(cluster_, "gpu0");
-    return {.device = "gpu0", .netns_path = at.netns_path, .named = {}, .lldpd_socket = at.lldpd_socket};
+    return {.device = "gpu0", .netns_path = at.netns_path, .lldpd_socket = at.lldpd_socket};
   }
   LldpdAnswer ask() { return ask_lldpd(places(cluster_, "gpu0").lldpd_socket, soon()); }
   std::map<std::string, LldpNeighbour> heard() { return ask().heard; }

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "drivers/linux/in_namespace.hpp"
+#include "drivers/posix/in_namespace.hpp"
 #include "reconciler/twin/wiring.hpp"
 #include "tests/unit/twin/live.hpp"
 
@@ -93,6 +93,31 @@ TEST(Twin, EveryDeviceHasItsOwnHostNameAndVtysh) {
   EXPECT_NE(output_of(layout.cluster, "spine0", {"ls", "/sys/class/net"}).find("swp0"), std::string::npos);
   EXPECT_NE(output_of(layout.cluster, "nowhere", {"true"}).find("has no device 'nowhere'"),
             std::string::npos);
+}
+
+// The bits of a line such as "SigBlk:\t0000000000004002" (proc(5)).
+std::uint64_t signals_in(const std::string& status, const std::string& name) {
+  const auto at = status.find(name + ":\t");
+  EXPECT_NE(at, std::string::npos) << status;
+  return at == std::string::npos ? 0 : std::stoull(status.substr(at + name.size() + 2), nullptr, 16);
+}
+
+TEST(Twin, ACommandInADeviceHasItsSignalsAsFromAShell) {
+  NEEDS_ROOT;
+  const TwinLayout layout = rail_pod(test_cluster("g"), 1, 1, 0);
+  const DownAtEnd end{layout.cluster};
+  ASSERT_TRUE(up(layout, without_lldp(), {}, {}));
+  const auto before = ::signal(SIGPIPE, SIG_IGN);
+  sigset_t ours;
+  sigset_t mask;
+  ::sigemptyset(&ours);
+  ::sigaddset(&ours, SIGINT);
+  ::sigprocmask(SIG_BLOCK, &ours, &mask);
+  const std::string status = output_of(layout.cluster, "leaf0", {"cat", "/proc/self/status"});
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  ::signal(SIGPIPE, before);
+  EXPECT_EQ(signals_in(status, "SigBlk"), 0U);
+  EXPECT_EQ(signals_in(status, "SigIgn") & (1U << (SIGPIPE - 1)), 0U);
 }
 
 TEST(Twin, NeighboursSeeEachOtherByLldpUnderTheirOwnNames) {

@@ -20,13 +20,13 @@ Result<Json> meet(const std::string& bytes, bool closes, int deadline_ms = 5000)
   const auto own = parse_address("127.0.0.1", 0);
   auto listener = listen_on(*own);
   EXPECT_TRUE(listener);
-  const auto to = parse_address("127.0.0.1", port_of(listener->get()));
+  const auto to = parse_address("127.0.0.1", port_of(listener->number()));
   auto peer = connect_from(*own, *to, {});
   EXPECT_TRUE(peer);
-  EXPECT_EQ(::send(peer->get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+  EXPECT_EQ(::send(peer->number(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(bytes.size()));
   if (closes) {
-    EXPECT_EQ(shutdown(peer->get(), SHUT_WR), 0);
+    EXPECT_EQ(shutdown(peer->number(), SHUT_WR), 0);
   }
   auto exchange = Exchange::accept(*listener, "127.0.0.1", within_ms(deadline_ms));
   if (!exchange) return exchange.error();
@@ -48,7 +48,7 @@ TEST(Exchange, TwoEndsGreetAndTalk) {
     got = exchange->receive("order", within_ms(5000));
     EXPECT_TRUE(exchange->send("failed", {{"text", "no such device"}}, within_ms(5000)));
   });
-  auto client = Exchange::connect("127.0.0.1", "127.0.0.1", port_of(listener->get()), within_ms(5000));
+  auto client = Exchange::connect("127.0.0.1", "127.0.0.1", port_of(listener->number()), within_ms(5000));
   ASSERT_TRUE(client) << client.error().text();
   EXPECT_TRUE(client->send("order", {{"x", 1}}, within_ms(5000)));
   const auto answer = client->receive("facts", within_ms(5000));

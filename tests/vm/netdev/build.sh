@@ -7,7 +7,8 @@ set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 folder=$(realpath -m "$1")
 module=$2
-skip() { echo "skipped: $module: $*"; exit 77; }
+. "$here/../../needs.sh"
+without_module() { not_tested "anything with $module: $*"; }
 download() { (cd "$1" && shift && apt-get -qq -o APT::Sandbox::User=root download "$@"); }
 
 exec {lock}>"$folder/lock"
@@ -24,9 +25,9 @@ of="$release $version $source"
 if [ "$(cat headers/made-of 2>/dev/null)" != "$release $version" ]; then
   rm -rf headers && mkdir headers
   kbuild=$(apt-cache depends "linux-headers-$release" 2>/dev/null | awk '/Depends: linux-kbuild-/ {print $2}') ||
-    skip "apt offers no headers of $release"
+    without_module "apt offers no headers of $release"
   packages=("linux-headers-$release" "linux-headers-${release%-amd64}-common" "$kbuild")
-  download headers "${packages[@]/%/=$version}" || skip "the kernel's headers can't be downloaded"
+  download headers "${packages[@]/%/=$version}" || without_module "the kernel's headers can't be downloaded"
   for package in headers/*.deb; do dpkg -x "$package" headers; done
   rm headers/*.deb
   echo "$release $version" >headers/made-of
@@ -43,7 +44,7 @@ case $module in
   netdevsim)
     # linux-source-6.1 of 6.1.0-NN: 140 MB to download and 15 s to read through, of which one folder is kept.
     source=linux-source-$(cut -d. -f1-2 <<<"$release")
-    download module "$source=$version" || skip "the kernel's source can't be downloaded"
+    download module "$source=$version" || without_module "the kernel's source can't be downloaded"
     dpkg --fsys-tarfile module/*.deb | tar -xO "./usr/src/$source.tar.xz" |
       tar -xJ -C module --strip-components=4 "$source/drivers/net/netdevsim"
     rm module/*.deb

@@ -1,0 +1,127 @@
+#include "drivers/linux/known_lacks.hpp"
+
+#include <algorithm>
+
+#include "drivers/linux/capabilities.hpp"
+#include "drivers/linux/map.hpp"
+#include "drivers/linux/queueing/carrier.hpp"
+
+namespace lockstep {
+namespace {
+
+// A choice: more than any machine without sleeping GPUs takes.
+constexpr std::chrono::seconds kAsk{5};
+
+bool wants_any(const Scope& scope, const std::vector<RowId>& rows) {
+  return std::ranges::any_of(rows, [&](RowId row) { return scope.wants(row); });
+}
+
+void append(const std::vector<Incapable>& lacks, const Scope& scope, std::vector<Incapable>& out) {
+  std::ranges::copy_if(lacks, std::back_inserter(out), [&](const auto& one) { return scope.wants(one.row); });
+}
+
+// A port that was made anew has another number.
+std::string ground_of(const std::string& boot_id, const std::vector<Link>& ports,
+                      const std::vector<Path>& named) {
+  std::string out = boot_id;
+  for (const Link& port : ports) out += " " + port.name + "#" + std::to_string(port.index);
+  std::set<std::uint32_t> names;
+  for (const Path one : named) names.insert(one.id());
+  for (const std::uint32_t one : names) out += " " + std::to_string(one);
+  return out;
+}
+
+// Of the call's time, so much that an observation is still told.
+Call share_of(const Call& call, Time now) {
+  Call out = call;
+  out.deadline = now + std::min<Time::duration>(kAsk, (call.deadline - now) / 2);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Incapable> KnownLacks::of(const Scope& scope, const std::string& boot_id,
+                                      const std::vector<Link>& ports, const Call& call) {
+  const Time now = std::chrono::steady_clock::now();
+  const std::string ground = ground_of(boot_id, ports, scope.named);
+  const Scope missing = not_asked_for(scope, ground, now);
+  Answer fresh;
+  if (!missing.rows.empty() && !call.must_end(now)) {
+    const Call asking = share_of(call, now);
+    fresh = ask(missing, ports, asking);
+    const bool cut_short = asking.must_end(std::chrono::steady_clock::now());
+    if (!cut_short && keep(ground, missing, fresh)) fresh = {};
+  }
+  std::vector<Incapable> out;
+  const std::lock_guard lock(mutex_);
+  if (known_.ground == ground) append(known_.answer.lacks, scope, out);
+  append(fresh.lacks, scope, out);
+  return out;
+}
+
+Scope KnownLacks::not_asked_for(const Scope& scope, const std::string& ground, Time now) {
+  Scope out = scope;
+  out.rows.clear();
+  const std::lock_guard lock(mutex_);
+  if (known_.ground != ground || now - known_.since > kKept) known_ = Known{ground, now, {}, {}};
+  std::ranges::copy_if(rows_, std::back_inserter(out.rows),
+                       [&](RowId row) { return scope.wants(row) && !known_.rows.contains(row); });
+  return out;
+}
+
+KnownLacks::Answer KnownLacks::ask(const Scope& missing, const std::vector<Link>& ports, const Call& call) {
+  Answer out;
+  const bool classes = std::ranges::any_of(missing.rows, linux_map::is_class_row);
+  if (classes && target_.software_rate) {
+    Result<Carrier> carrier = lockstep::software_carrier(call);
+    const std::lock_guard lock(mutex_);
+    carrier_ = std::move(carrier);
+  }
+  append(probe_capabilities(target_.software_rate, call), missing, out.lacks);
+  for (const auto& part : parts_)
+    if (wants_any(missing, part->reads())) append(part->incapable(missing, ports, call), missing, out.lacks);
+  if (classes && !target_.software_rate) ask_for_mqprio(missing, ports, call, out);
+  return out;
+}
+
+void KnownLacks::ask_for_mqprio(const Scope& missing, const std::vector<Link>& ports, const Call& call,
+                                Answer& out) const {
+  const MqprioPorts carried = mqprio_ports(ports, target_.root, call);
+  for (const Link& port : ports) {
+    const auto found = carried.find(port.index);
+    if (found == carried.end()) continue;
+    std::erase_if(out.lacks, [&](const Incapable& one) {
+      return linux_map::is_class_row(one.row) && one.keys == std::vector{port.name};
+    });
+    if (!found->second) continue;  // observe() and apply() tell
+    out.mqprio.insert(port.name);
+    append(not_given(Carrier::mqprio, {port.name}), missing, out.lacks);
+  }
+}
+
+// False: the ground has moved meanwhile.
+bool KnownLacks::keep(const std::string& ground, const Scope& asked, const Answer& answer) {
+  const std::lock_guard lock(mutex_);
+  if (known_.ground != ground) return false;
+  // What carries the classes is asked for until there is an answer.
+  const bool no_carrier = target_.software_rate && !carrier_;
+  Scope fresh;
+  for (const RowId row : asked.rows)
+    if (!(no_carrier && linux_map::is_class_row(row)) && known_.rows.insert(row).second)
+      fresh.rows.push_back(row);
+  if (!fresh.rows.empty()) append(answer.lacks, fresh, known_.answer.lacks);
+  known_.answer.mqprio.insert(answer.mqprio.begin(), answer.mqprio.end());
+  return true;
+}
+
+Result<Carrier> KnownLacks::software_carrier() const {
+  const std::lock_guard lock(mutex_);
+  return carrier_;
+}
+
+bool KnownLacks::is_carried_by_mqprio(std::string_view port) const {
+  const std::lock_guard lock(mutex_);
+  return known_.answer.mqprio.contains(port);
+}
+
+}  // namespace lockstep

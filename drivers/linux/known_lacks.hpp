@@ -1,0 +1,66 @@
+// What a device lacks of the driver's rows, and what carries its traffic classes, as the kernel last said.
+//
+// Asking is many questions (walking links and PCI takes milliseconds; NVML wakes GPUs that nobody holds open,
+// seconds each: docs.nvidia.com/deploy/driver-persistence), and the answers last. Promises: each row is asked
+// for once, and again when the device has booted, its ports or the names to look for are other ones, or kKept
+// has passed; asking takes
+// at most half of what a call has left, and what had no answer by then is no lack and is asked for again.
+// Safe in several threads at once, as a call that was given up on may still be at work.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "drivers/linux/part.hpp"
+#include "drivers/linux/queueing/scheduler.hpp"
+
+namespace lockstep {
+
+class KnownLacks {
+ public:
+  // A choice: what comes without a boot and without a port (a module, a daemon that takes DCB) is found by
+  // then.
+  static constexpr std::chrono::minutes kKept{10};
+
+  // All outlive it. `rows`: those that the driver reads.
+  KnownLacks(const LinuxTarget& target, const LinuxParts& parts, const std::vector<RowId>& rows)
+      : target_(target), parts_(parts), rows_(rows) {}
+
+  // Of the rows in scope, in the target's network namespace, whose ports are `ports`.
+  std::vector<Incapable> of(const Scope& scope, const std::string& boot_id, const std::vector<Link>& ports,
+                            const Call& call);
+
+  // What carries the traffic classes of ports whose speed is made by software; an error: not known.
+  Result<Carrier> software_carrier() const;
+  bool is_carried_by_mqprio(std::string_view port) const;
+
+ private:
+  struct Answer {
+    std::vector<Incapable> lacks;
+    std::set<std::string, std::less<>> mqprio;  // ports whose classes it carries
+  };
+  struct Known {
+    std::string ground;  // this boot, these ports and names
+    Time since{};
+    std::set<RowId> rows;  // that were asked for
+    Answer answer;
+  };
+  Scope not_asked_for(const Scope& scope, const std::string& ground, Time now);
+  Answer ask(const Scope& missing, const std::vector<Link>& ports, const Call& call);
+  void ask_for_mqprio(const Scope& missing, const std::vector<Link>& ports, const Call& call,
+                      Answer& out) const;
+  bool keep(const std::string& ground, const Scope& asked, const Answer& answer);
+
+  const LinuxTarget& target_;
+  const LinuxParts& parts_;
+  const std::vector<RowId>& rows_;
+  mutable std::mutex mutex_;  // guards what follows
+  Known known_;
+  Result<Carrier> carrier_ = Error{ErrorKind::transient, "the device has not been observed"};
+};
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+// The waits of blocking code: for a descriptor, or for a while, and no longer than its call may last.
+//
+// Promises: ends as soon as what was waited for is there, the call's deadline has passed (transient), or a
+// stop was asked for (cancelled: its wake descriptor is readable). A stop token without a wake descriptor is
+// looked at every kStopPoll.
+#pragma once
+
+#include <chrono>
+
+#include "drivers/runtime/call.hpp"
+#include "specs/model/result.hpp"
+
+namespace lockstep {
+
+inline constexpr std::chrono::milliseconds kStopPoll{50};
+
+// `events` as in poll(2).
+Result<Done> wait_for(int descriptor, short events, const Call& call);
+// Between two looks at what has no descriptor.
+Result<Done> pause(std::chrono::milliseconds length, const Call& call);
+
+}  // namespace lockstep

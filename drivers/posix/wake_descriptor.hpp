@@ -1,0 +1,33 @@
+// WakeDescriptor: ends another thread's poll: readable from when it is signalled until it is cleared
+// (eventfd(2)).
+//
+// Promises: signal() and clear() never block and may be called in any thread; what was written before
+// signal() is seen after clear(). Where no descriptor is left, it is none (as a Descriptor is), and signals
+// nobody.
+#pragma once
+
+#include <sys/eventfd.h>
+
+#include "specs/files/descriptor.hpp"
+
+namespace lockstep {
+
+class WakeDescriptor {
+ public:
+  WakeDescriptor() : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+  explicit operator bool() const { return static_cast<bool>(event_); }
+  int number() const { return event_.number(); }
+
+  // Can fail only when the counter is full, and then it is readable already.
+  void signal() const { (void)::eventfd_write(number(), 1); }
+  // Whether it had been signalled.
+  bool clear() const {
+    eventfd_t count = 0;
+    return ::eventfd_read(number(), &count) == 0;
+  }
+
+ private:
+  Descriptor event_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,29 @@
+// Workers: threads that run bodies, made as they are needed and used again.
+//
+// Promises: a body that was handed over is run at once, on a thread of its own; the destructor waits for all.
+// Refuses (transient) where no thread can be made. Called by one thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "specs/model/result.hpp"
+
+namespace lockstep {
+
+class Workers {
+ public:
+  Workers();
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  // `body` must not throw.
+  Result<Done> run(std::function<void()> body);
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,68 @@
+#include "reconciler/cli/command_session.hpp"
+
+#include "reconciler/cli/wiring.hpp"
+#include "reconciler/report/bench_report.hpp"
+#include "reconciler/report/drift_report.hpp"
+
+namespace lockstep {
+
+std::optional<OpenedCluster> open_cluster(const ClusterSource& source, const Console& console, bool strict) {
+  Result<OpenedCluster> cluster = load_cluster(source);
+  if (!cluster) {
+    console.fail(cluster.error());
+    return std::nullopt;
+  }
+  if (!cluster->valid() || (strict && !cluster->diagnostics.empty())) {
+    console.fail(cluster->catalog.sources, cluster->diagnostics);
+    return std::nullopt;
+  }
+  console.warn(cluster->catalog.sources, cluster->diagnostics);
+  return *std::move(cluster);
+}
+
+// Ctrl-C wakes the loop once, so that it sees at once that it was asked to stop; what is under way is
+// finished.
+Result<Done> CommandSession::watch_for_stop(int descriptor) {
+  if (descriptor < 0) return Done{};
+  return executor_.watch(descriptor, [this, descriptor] { executor_.forget(descriptor); });
+}
+
+std::unique_ptr<CommandSession> CommandSession::open(const ClusterSource& source, const Console& console,
+                                                     const std::string& only) {
+  std::optional<OpenedCluster> cluster = open_cluster(source, console);
+  if (!cluster) return nullptr;
+  std::unique_ptr<CommandSession> command(new CommandSession());
+  if (Result<Done> watched = command->watch_for_stop(console.stop_fd); !watched) {
+    console.fail(wrap("can't wait for Ctrl-C", std::move(watched.error())));
+    return nullptr;
+  }
+  const DriverTable drivers = driver_table();
+  const std::string directory = state_directory(*cluster);
+  Result<std::unique_ptr<ClusterSession>> opened =
+      ClusterSession::open(*std::move(cluster), {drivers, command->executor_, directory, console.stop});
+  if (!opened) {
+    console.fail(opened.error());
+    return nullptr;
+  }
+  command->session_ = *std::move(opened);
+  if (Result<Done> chosen = command->session_->choose(only); !chosen) {
+    console.fail_usage(chosen.error().text());
+    return nullptr;
+  }
+  return command;
+}
+
+int tell_not_observed(const std::vector<NotObserved>& all, const Console& console) {
+  for (const NotObserved& some : all) console.note(not_observed_line(some, console.progress()));
+  return all.empty() ? kExitInSync : kExitIncomplete;
+}
+
+MeasureHooks measure_hooks(const Console& console, const std::string& indent) {
+  // Whatever the form of the output: the command seems to hang without it.
+  return {.waiting = [](const Error& taken) { std::fputs((waiting_line(taken) + "\n").c_str(), stderr); },
+          .progress = [&console, indent](
+                          const MeasureProgress& at) { console.say_passing(indent + measuring_line(at)); },
+          .ended = [&console] { console.say_passing(""); }};
+}
+
+}  // namespace lockstep

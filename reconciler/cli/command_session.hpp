@@ -1,0 +1,43 @@
+// What commands share: they load specs and open sessions with it, and it prints what goes wrong.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drivers/runtime/real_executor.hpp"
+#include "reconciler/cli/console.hpp"
+#include "reconciler/session/cluster_session.hpp"
+
+namespace lockstep {
+
+// Prints all errors (on success: warnings); returns nothing if there are errors. `strict`: warnings are
+// errors.
+std::optional<OpenedCluster> open_cluster(const ClusterSource& source, const Console& console,
+                                          bool strict = false);
+
+// A session with its own executor, which Ctrl-C interrupts.
+class CommandSession {
+ public:
+  // Prints the error and returns null if the session can't be opened. `only`: devices, a hostlist.
+  static std::unique_ptr<CommandSession> open(const ClusterSource& source, const Console& console,
+                                              const std::string& only);
+  ClusterSession* operator->() const { return session_.get(); }
+  ClusterSession& operator*() const { return *session_; }
+  RealExecutor& executor() { return executor_; }
+
+ private:
+  CommandSession() = default;
+  Result<Done> watch_for_stop(int descriptor);
+  std::unique_ptr<ClusterSession> session_;  // declared first: the executor must be destroyed before it
+  RealExecutor executor_;
+};
+
+// Prints to standard error what could not be observed; then the answer is kExitIncomplete.
+int tell_not_observed(const std::vector<NotObserved>& all, const Console& console);
+
+// Shows a measurement as progress; `indent` precedes each line.
+MeasureHooks measure_hooks(const Console& console, const std::string& indent);
+
+}  // namespace lockstep

@@ -1,0 +1,82 @@
+#include "reconciler/cli/wiring.hpp"
+
+#include "drivers/frr/driver.hpp"
+#include "drivers/linux/driver.hpp"
+#include "reconciler/twin/places.hpp"
+#include "reconciler/twin/twin.hpp"
+
+namespace lockstep {
+namespace {
+
+// Where Debian's lldpd listens (lldpd(8), -u).
+constexpr const char* kLldpdSocket = "/run/lldpd.socket";
+
+Result<std::optional<Attached>> attach_linux(const DriverTarget& target) {
+  LinuxTarget out{
+      .device = target.device, .netns_path = "", .software_rate = false, .lldpd_socket = kLldpdSocket};
+  if (target.twin) {
+    const DevicePlaces at = places(target.twin->cluster, target.device);
+    out.netns_path = at.netns_path;
+    out.software_rate = true;
+    out.lldpd_socket = target.twin->lldp ? at.lldpd_socket : "";
+    out.restart_lldpd = [cluster = target.twin->cluster, device = target.device](const Call&) {
+      return restart_daemon(cluster, device, "lldpd");
+    };
+  } else if (!target.connect.local.value) {
+    return std::optional<Attached>{};
+  }
+  return std::optional<Attached>{make_linux_driver(std::move(out))};
+}
+
+Result<std::optional<Attached>> attach_frr(const DriverTarget& target) {
+  // Debian's FRR package keeps its sockets and its configuration there (frr.service, /etc/frr/daemons).
+  FrrTarget out{
+      .device = target.device, .run_dir = "/run/frr", .config_file = "/etc/frr/frr.conf", .netns_path = ""};
+  if (target.twin) {
+    const DevicePlaces at = places(target.twin->cluster, target.device);
+    out.run_dir = at.run_dir;
+    out.config_file = at.frr_config;
+    out.netns_path = at.netns_path;
+    out.restart = [cluster = target.twin->cluster, device = target.device](const std::string& daemon,
+                                                                           const Call&) {
+      return restart_daemon(cluster, device, daemon);
+    };
+  } else if (!target.connect.local.value) {
+    return std::optional<Attached>{};
+  }
+  return std::optional<Attached>{make_frr_driver(std::move(out))};
+}
+
+Attached unattached_linux(const std::string& device) {
+  LinuxTarget target;
+  target.device = device;
+  return make_linux_driver(std::move(target));
+}
+
+Attached unattached_frr(const std::string& device) {
+  FrrTarget target;
+  target.device = device;
+  return make_frr_driver(std::move(target));
+}
+
+}  // namespace
+
+DriverTable driver_table() {
+  DriverTable table;
+  table[DriverName::linux_kernel] = {
+      .attach = attach_linux, .unattached = unattached_linux, .previews_after_observing = true};
+  table[DriverName::frr] = {.attach = attach_frr, .unattached = unattached_frr, .previews_collections = true};
+  return table;
+}
+
+Result<DiscoveredHost> discover_here(const Call& call) {
+  return discover_host({.netns_path = "", .lldpd_socket = kLldpdSocket}, call);
+}
+
+Result<DiscoveredHost> discover_in_twin(const std::string& cluster, const std::string& device,
+                                        const Call& call) {
+  const DevicePlaces at = places(cluster, device);
+  return discover_host({.netns_path = at.netns_path, .lldpd_socket = at.lldpd_socket}, call);
+}
+
+}  // namespace lockstep

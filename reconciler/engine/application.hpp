@@ -1,0 +1,132 @@
+// Application: carries a Plan out, wave by wave: observe, write under a ticket that the ledger has, verify,
+// keep; then measure, and keep or undo.
+//
+//   remember ──► write ──► even_out ──► verify ──► measure ──► (next wave) ──► over
+//                            failed                    └ fails: undo ──► verify ──► measure ──► over
+//
+// Promises: nothing is written without a fresh observation that still shows what the plan was made on; a lost
+// reply is settled by observing, never by guessing; nothing counts as done until observed again, effect
+// included; a failure leaves its dependants undone and says so, and what must be alike at both ends of a
+// cable is taken back at the end that did its part (link_ends.hpp); after stop() no new step begins, those
+// under way are finished, and the ledger is consistent. What was written under a gate is owed to it until it
+// was judged or taken back, however this run ends; what could not be measured was not judged: the ledger says
+// so, and a later run's gate answers for it (`owed`). Single-threaded over the executor: same seams, same
+// history. Refuses: held steps that `approved` does not name, and to begin a change outside its windows
+// (windows.hpp).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "drivers/runtime/callback_scope.hpp"
+#include "reconciler/engine/apply.hpp"
+#include "reconciler/engine/effects.hpp"
+#include "reconciler/engine/runner.hpp"
+
+namespace lockstep {
+
+class Application {
+ public:
+  using Answer = ApplyReport;
+  enum class Phase : std::uint8_t { waiting, remember, write, even_out, verify, measure, undo, over };
+
+  // The ledger must hold the cluster's lock (journal.hpp). Fleet, executor, ledger and what the options point
+  // to outlive it; the measurer outlives the executor.
+  Application(Fleet& fleet, Executor& executor, Ledger& ledger, Plan plan, ApplyOptions options,
+              Progress progress = {});
+  ~Application();
+  Application(const Application&) = delete;
+  Application& operator=(const Application&) = delete;
+
+  void start(std::function<void(ApplyReport)> done);
+  void stop();
+  Phase phase() const { return phase_; }
+  // The plan as it is carried out: held where a window is closed.
+  const Plan& plan() const { return plan_; }
+
+ private:
+  // What the benchmarks said, `judged` if they said anything; none: there was nothing to ask.
+  struct Verdict {
+    GateResult gate;
+    bool judged = false;
+  };
+  // A plan from what is to what was before some steps, under the same rules, carried through.
+  struct Reverse {
+    Plan plan;
+    std::uint64_t change = 0;  // of the ledger; 0: it was not begun
+    std::vector<StepResult> steps;
+    bool nothing_left_out = false;
+    bool whole = false;
+    std::optional<Runner> runner{};
+    std::function<void()> done{};
+  };
+
+  Result<Done> begin();
+  void refuse_all(const std::string& why);
+  void enter(Phase phase);
+  void note(const Result<Done>& journalled);
+
+  void next_wave();
+  void wave_over();
+  void verify_wave();
+  void judge_wave();
+  void waves_over();
+  void conclude();
+  void finish();
+
+  void settle(std::vector<Step> touched, bool all, std::function<void()> then);
+  void measure(const BlastRadius& affected, const BlastRadius& pending,
+               std::function<void(std::optional<Verdict>)> then);
+  void pass_gate(std::function<void(bool)> then);
+  void gate_answered(const std::vector<Step>& later, const std::optional<Verdict>& verdict,
+                     const std::function<void(bool)>& then);
+  void reverse(std::vector<Step> written, const std::vector<DeviceState>& now, const std::string& reason,
+               std::function<void()> done);
+  void reverse_wave(std::uint32_t wave);
+  void even_out(std::function<void()> then);
+  void even_out_ends(const std::vector<Step>& short_of, const std::vector<DeviceState>& now,
+                     const std::function<void()>& then);
+  void undo(std::vector<Step> not_done, std::function<void(bool)> then);
+  void undone(const std::vector<Step>& not_done, std::function<void(bool)> then);
+
+  std::vector<Step> written() const;
+  std::vector<Step> with_remedies(std::uint32_t wave) const;
+  std::vector<Step> cures() const;
+  std::vector<Step> due() const;
+  std::vector<Step> pending() const;
+  bool is_live(std::uint32_t wave) const;
+  bool fails(const std::optional<GateResult>& gate) const;
+  bool must_stop() const { return stop_.stop_requested(); }
+  std::string changes_text() const;
+  ApplyVerdict judge() const;
+
+  Fleet& fleet_;
+  Executor& executor_;
+  Ledger& ledger_;
+  const ApplyOptions options_;
+  const Progress progress_;
+  const Plan plan_;
+  const std::vector<Step> owed_;  // what earlier runs wrote
+  std::stop_source stop_;
+  std::function<void(ApplyReport)> done_;
+  Phase phase_ = Phase::waiting;
+  ApplyReport report_;
+  std::uint32_t wave_ = 0;
+  bool wave_failed_ = false;
+  bool answered_ = false;             // all that was written was judged, or taken back
+  std::size_t gates_ = 0;             // that judged some of it
+  std::set<std::uint32_t> judged_;    // steps that wrote before the last of them
+  std::set<std::uint32_t> left_out_;  // steps whose paths it did not measure
+  bool only_cured_ = false;           // the gate failed, and there is nothing to take back
+  std::optional<std::uint64_t> measuring_;
+  Effects effects_;
+  std::optional<Runner> runner_;
+  std::optional<Reverse> reverse_;
+  CallbackScope callbacks_;
+};
+
+}  // namespace lockstep

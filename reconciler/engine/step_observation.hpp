@@ -1,0 +1,48 @@
+// StepObservation: one observation of a step's device: its own driver, the others where all of the device is
+// read or where it is not known yet what they are, and what they told as one.
+//
+// Promises: what a driver did not answer for is unread, never absent; where the step's own driver did not
+// answer there is nothing but its error. ask() is for a worker thread, all else for the engine's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/observe.hpp"
+
+namespace lockstep {
+
+struct StepSeen {
+  Tree have;
+  std::string revision;  // of the step's driver
+  std::vector<Unread> unread;
+  std::string armed;  // of the step's driver
+  std::optional<Error> error;
+};
+
+class StepObservation {
+ public:
+  // `own`: the step's driver; null: not known yet. `scope`: the step's rows; none: all of the device.
+  StepObservation(const Fleet& fleet, std::size_t device, const Attached* own, Scope scope);
+
+  void ask(const Call& call);
+  // What was learned of drivers.
+  void teach(Fleet& fleet);
+  // After teach(): `own` may be known by then.
+  StepSeen merged(const Fleet& fleet, const Attached* own);
+
+ private:
+  struct Asked {
+    std::size_t index = 0;  // into FleetDevice::drivers
+    Attached* attached = nullptr;
+    bool is_known = false;  // what it is
+    DriverReply reply{};
+  };
+  const std::size_t device_;
+  const Attached* const own_;
+  const Scope scope_;
+  std::vector<Asked> asked_;
+};
+
+}  // namespace lockstep

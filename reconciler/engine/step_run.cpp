@@ -1,0 +1,494 @@
+#include "reconciler/engine/step_run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "reconciler/engine/met.hpp"
+#include "reconciler/engine/observe.hpp"
+#include "specs/compile/wanted_by_name.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+bool shows_at_once(RowId row) {
+  const Takes takes = schema_row(row).takes;
+  return takes != Takes::next_boot && takes != Takes::cold_power;
+}
+
+// What each leaf of a step shall be in the end.
+std::map<Path, Value> ends_of(const Step& step) {
+  std::map<Path, Value> ends;
+  for (const PlannedChange& change : step.changes) ends[change.path] = change.want;
+  return ends;
+}
+
+}  // namespace
+
+StepRun::StepRun(const RunContext& context, const Step& step, StepResult& result,
+                 std::function<Together()> holds, std::function<void(End)> over)
+    : context_(context), step_(step), result_(result), holds_(std::move(holds)), over_(std::move(over)) {}
+
+StepRun::~StepRun() {
+  if (pending_) context_.executor.cancel(*pending_);
+}
+
+void StepRun::start() {
+  started_ = context_.executor.now();
+  std::optional<Error> missing = no_driver();
+  if (const auto device = context_.fleet.find(step_.device)) {
+    device_ = *device;
+    missing = find_driver();
+  }
+  const bool may_be_found = missing && missing->kind != ErrorKind::unsupported && step_.remedy.empty();
+  if (missing && !may_be_found) return end(StepState::failed, missing->text());
+  if (!step_.remedy.empty()) return remedy();
+  observe(Phase::ground);
+}
+
+// None: it is known. What a driver is can be unknown until it is asked with the first observation.
+std::optional<Error> StepRun::find_driver() {
+  const Carriers& carriers = context_.fleet.carriers(device_);
+  const std::vector<Attached*>& drivers = context_.fleet[device_].drivers;
+  if (const auto found = carriers.find(step_.driver)) {
+    attached_ = drivers[*found];
+    undoes_itself_ = carriers.traits(*found)->undoes_itself;
+    return std::nullopt;
+  }
+  for (std::size_t d = 0; d < drivers.size(); ++d)
+    if (carriers.traits(d) == nullptr) return carriers.why_unknown(d);
+  return no_driver();
+}
+
+Error StepRun::no_driver() const {
+  return Error{ErrorKind::unsupported, "no driver '" + step_.driver + "' is attached to " + step_.device};
+}
+
+void StepRun::start_job(std::chrono::milliseconds timeout, std::function<void(const Call&)> run,
+                        std::function<void(const Outcome&)> done) {
+  pending_ = context_.executor.start(
+      Job{.key = step_.device,
+          .lane = context_.fleet[device_].lane,
+          .timeout = timeout,
+          .run = std::move(run),
+          .done = callbacks_.bind([this, done = std::move(done)](const Outcome& outcome) {
+            pending_.reset();
+            done(outcome);
+          })});
+}
+
+// The rows of the step; all of the device where effects must be seen to come back. What it writes is looked
+// for though the intent may not name it.
+Scope StepRun::scope() const {
+  Scope out = scope_of(*context_.fleet[device_].intent);
+  for (const PlannedChange& change : step_.changes) {
+    const RowId row = change.path.row();
+    if (!step_.live && !is_armed() && (out.rows.empty() || !out.wants(row))) out.rows.push_back(row);
+    if (is_looked_for_by_name(row) && std::ranges::find(out.named, change.path) == out.named.end())
+      out.named.push_back(change.path);
+  }
+  return out;
+}
+
+void StepRun::observe(Phase phase) {
+  phase_ = phase;
+  auto asked = std::make_shared<StepObservation>(context_.fleet, device_, attached_, scope());
+  start_job(
+      context_.options.observe_timeout, [asked](const Call& call) { asked->ask(call); },
+      [this, asked](const Outcome& outcome) { observed(*asked, outcome); });
+}
+
+void StepRun::observed(StepObservation& asked, const Outcome& outcome) {
+  seen_ = {};
+  if (outcome == Outcome::returned) {
+    asked.teach(context_.fleet);
+    if (attached_ == nullptr) seen_.error = find_driver();
+    if (!seen_.error) seen_ = asked.merged(context_.fleet, attached_);
+  } else {
+    seen_.error = Error{ErrorKind::transient, step_.device + ": " + outcome.reason_or("no answer in time")};
+  }
+  switch (phase_) {
+    case Phase::ground: return check_ground();
+    case Phase::read_back: return check_written();
+    default: return check_regained();
+  }
+}
+
+void StepRun::observe_after(std::chrono::milliseconds wait, Phase phase) {
+  phase_ = phase;
+  pending_ = context_.executor.at(context_.executor.now() + wait, callbacks_.bind([this, phase] {
+    pending_.reset();
+    observe(phase);
+  }));
+}
+
+// Nothing new is begun after a step's time; what is under way is let run to its own deadline.
+bool StepRun::is_late(std::chrono::milliseconds wait) const {
+  return context_.executor.now() + wait >= started_ + context_.options.step_timeout;
+}
+
+// The ground is as planned, or as we left it: then what is missing is written, in the planned order.
+void StepRun::check_ground() {
+  const StepSeen& now = seen_;
+  if (now.error) return react(*now.error, false);
+  if (!now.armed.empty() && now.armed != transaction()) return settle_earlier();
+  std::map<Path, std::vector<Value>> known;
+  for (const PlannedChange& change : step_.changes) {
+    if (is_unread(now.unread, change.path))
+      return react(Error{ErrorKind::transient, change.path.text() + " could not be read"}, false);
+    auto& values = known[change.path];
+    if (values.empty()) values.push_back(change.was);
+    values.push_back(change.want);
+  }
+  bool all_met = true;
+  for (const auto& [path, wanted] : ends_of(step_)) {
+    const Value have = now.have.value(path);
+    all_met = all_met && is_met(path, wanted, have);
+    auto& values = known[path];
+    const auto last = tries_ == 0 ? values.begin() + 1 : values.end();
+    if (is_met(path, wanted, have) || std::find(values.begin(), last, have) != last) continue;
+    return give_up("the ground has moved: " + path.text() + " is " + have.to_string() + ", and was " +
+                   values.front().to_string() + " when this was planned; plan again");
+  }
+  if (all_met) return found_as_wanted();
+  if (step_.live) remember_effects();
+  std::map<Path, Value> state;
+  ChangeSet changes;
+  for (const PlannedChange& change : step_.changes) {
+    const auto [at, is_new] = state.try_emplace(change.path, now.have.value(change.path));
+    if (at->second == change.want) continue;
+    changes.push_back({change.path, at->second, change.want, 0});
+    at->second = change.want;
+  }
+  write(std::move(changes));
+}
+
+// Another hand made it, or a write that was not acknowledged did; or what was read is older than what this
+// was planned on: reads may lag.
+void StepRun::found_as_wanted() {
+  const std::chrono::milliseconds pause = context_.options.poll_min * (1 << met_);
+  if (++met_ < kReadsMax && !context_.stop.stop_requested() && !is_late(pause))
+    return observe_after(pause, Phase::ground);
+  if (tries_ > 0) return keep();
+  end(StepState::nothing_to_do, "found as wanted");
+}
+
+// Before every write: one that was refused as a whole, or read from an older state, tells less than the next.
+void StepRun::remember_effects() {
+  for (const Leaf& want : context_.fleet[device_].intent->want.leaves()) {
+    if (schema_row(want.path.row()).facet != Facet::effect) continue;
+    const bool unread = is_unread(seen_.unread, want.path);
+    if (!unread && !satisfies(want.path.row(), want.value, seen_.have.value(want.path))) continue;
+    if (held_before_.insert(want.path).second && unread) unread_before_.insert(want.path);
+    if (!unread) unread_before_.erase(want.path);
+  }
+}
+
+void StepRun::write(ChangeSet changes) {
+  phase_ = Phase::write;
+  Guard guard{.ticket = context_.next_ticket(transaction()),
+              .revision = blind_ ? std::string() : seen_.revision,
+              .epoch = context_.ledger.epoch(),
+              .undo_after = step_.undo_after,
+              .transaction = transaction()};
+  if (is_armed()) {
+    Result<ChangeSet> undo = undo_of_step(step_, context_.fleet, device_, seen_.have);
+    if (!undo) return give_up("not begun: its undo can't be planned: " + undo.error().text());
+    guard.undo = *std::move(undo);
+    armed_until_ = context_.executor.now() + *step_.undo_after;
+  }
+  const auto journalled = context_.ledger.ticket(
+      context_.change, LedgerTicket{guard.ticket, step_.id, step_.device, step_.driver, changes});
+  if (!journalled) return give_up("not begun: " + journalled.error().text());
+  tickets_.push_back(guard.ticket);
+  ++tries_;
+  ++result_.writes;
+  reads_ = 0;
+  met_ = 0;
+  refusal_.reset();
+  auto answer = std::make_shared<std::optional<Result<Receipt>>>();
+  Driver* const driver = attached_->driver.get();
+  start_job(
+      context_.options.apply_timeout,
+      [answer, driver, changes = std::move(changes), guard](const Call& call) {
+        *answer = driver->apply(changes, guard, call);
+      },
+      [this, answer](const Outcome& outcome) { wrote(outcome, *answer); });
+}
+
+void StepRun::wrote(const Outcome& outcome, std::optional<Result<Receipt>>& answer) {
+  if (outcome == Outcome::never_started)
+    return react(
+        Error{ErrorKind::transient, step_.device + ": " + outcome.reason_or("the write was never begun")},
+        false);
+  if (outcome != Outcome::returned || !answer)
+    return react(
+        Error{ErrorKind::unknown_outcome, step_.device + ": " + outcome.reason_or("no answer to a write")},
+        true);
+  const Result<Receipt>& receipt = *answer;
+  if (!receipt) return react(receipt.error(), true);
+  result_.notes.insert(result_.notes.end(), receipt->notes.begin(), receipt->notes.end());
+  // What was not tried because of another's refusal is not the reason.
+  for (const Receipt::Outcome& one : receipt->outcomes)
+    if (one.error && (!refusal_ || refusal_->kind == ErrorKind::cancelled))
+      refusal_ = wrap(one.path.text(), *one.error);
+  observe(Phase::read_back);
+}
+
+// Nothing counts as done until it was read back.
+void StepRun::check_written() {
+  const StepSeen& now = seen_;
+  if (now.error) return react(*now.error, true);
+  std::string missing;
+  bool unread = false;
+  for (const auto& [path, wanted] : ends_of(step_)) {
+    if (!shows_at_once(path.row())) continue;
+    unread = unread || is_unread(now.unread, path);
+    if (!is_met(path, wanted, now.have.value(path)) && missing.empty())
+      missing = path.text() + " is " + now.have.value(path).to_string() + " instead of " + wanted.to_string();
+  }
+  if (missing.empty() && !unread) return is_armed() ? await_effects() : keep();
+  if (putting_back_) return put_guard_back(why_);
+  if (refusal_ && reaction_to(refusal_->kind) == Reaction::give_up) return give_up(refusal_->text());
+  const std::chrono::milliseconds pause = context_.options.poll_min * (2 << reads_);
+  if (++reads_ < kReadsMax && !is_late(pause)) return observe_after(pause, Phase::read_back);
+  if (unread) return give_up("it could not be read back");
+  react(Error{ErrorKind::transient, "written, but " + missing}, false);
+}
+
+void StepRun::react(const Error& error, bool may_have_happened) {
+  if (putting_back_) return fail(StepState::failed, why_);
+  const Reaction reaction = reaction_to(error.kind);
+  if (reaction == Reaction::stop || reaction == Reaction::give_up) return give_up(error.text());
+  const ApplyOptions& options = context_.options;
+  if (!may_have_happened || tries_ < options.tries) ++reads_;
+  const std::chrono::milliseconds wait = reaction == Reaction::retry_later
+                                             ? options.back_off * (1 << std::min(tries_ + reads_, 6))
+                                             : options.poll_min;
+  if (tries_ >= options.tries || reads_ > options.tries + kReadsMax || is_late(wait))
+    return give_up(error.text() + " (after " + std::to_string(tries_) + " writes)");
+  if (reaction == Reaction::plan_again) blind_ = true;
+  observe_after(wait, Phase::ground);
+}
+
+std::string StepRun::transaction() const {
+  return "e" + std::to_string(context_.ledger.epoch()) + "-c" + std::to_string(context_.change) + "-s" +
+         std::to_string(step_.id);
+}
+
+// `then`: the device's answer; where it gave none, unknown_outcome.
+void StepRun::settle(Phase phase, const std::string& transaction, Settlement settlement,
+                     std::function<void(const Result<Done>&)> then) {
+  phase_ = phase;
+  auto answer = std::make_shared<std::optional<Result<Done>>>();
+  Driver* const driver = attached_->driver.get();
+  start_job(
+      context_.options.apply_timeout,
+      [answer, driver, transaction, settlement](const Call& call) {
+        *answer = driver->settle(transaction, settlement, call);
+      },
+      [this, answer, then = std::move(then)](const Outcome& outcome) {
+        const Error none{ErrorKind::unknown_outcome,
+                         step_.device + ": " + outcome.reason_or("no answer to a settlement")};
+        then(outcome == Outcome::returned && *answer ? **answer : Result<Done>(none));
+      });
+}
+
+// A run that was killed left it armed: what it wrote is undone before anything else is written.
+void StepRun::settle_earlier() {
+  settle(Phase::settle_earlier, seen_.armed, Settlement::undo, [this](const Result<Done>& answer) {
+    if (answer) result_.notes.push_back(step_.device + ": what an earlier run had left armed is undone");
+    if (answer && ++reads_ <= kReadsMax) return observe(Phase::ground);
+    const Error armed{ErrorKind::transient, step_.device + ": an earlier transaction stays armed"};
+    react(answer ? armed : answer.error(), false);
+  });
+}
+
+void StepRun::keep() {
+  if (!is_armed()) {
+    phase_ = Phase::keep;
+    return kept();
+  }
+  settle(Phase::keep, transaction(), Settlement::keep, [this](const Result<Done>& answer) {
+    if (answer) return kept();
+    // The device may have undone it: observe, and write again if it did.
+    react(answer.error(), true);
+  });
+}
+
+// Nothing is kept before what worked works again.
+void StepRun::await_effects() {
+  effects_until_ = context_.executor.now() + context_.options.settle_time;
+  reads_ = 0;
+  check_regained();
+}
+
+// The device waits as long as we do.
+void StepRun::extend_if_due(std::chrono::milliseconds pause) {
+  const Time now = context_.executor.now();
+  if (!is_armed() || failed_as_ || now + *step_.undo_after / 2 < armed_until_)
+    return observe_after(pause, Phase::regain);
+  armed_until_ = now + *step_.undo_after;
+  settle(Phase::regain, transaction(), Settlement::extend,
+         [this](const Result<Done>&) { observe(Phase::regain); });
+}
+
+void StepRun::kept() {
+  for (const std::string& ticket : tickets_)
+    if (const auto noted = context_.ledger.receipt(ticket, TicketState::kept, ""); !noted)
+      result_.notes.push_back(noted.error().text());
+  if (held_before_.empty() || is_armed()) return end(StepState::done, "");
+  await_effects();
+}
+
+// What does not work again yet, as far as the last observation tells; none: all does.
+std::optional<StepRun::Missing> StepRun::not_regained() const {
+  if (seen_.error) return Missing{seen_.error->text()};
+  const Tree& have = seen_.have;
+  // An observation that does not show what was written is older than the write: it tells nothing about what
+  // came after.
+  if (!failed_as_)
+    for (const auto& [path, wanted] : ends_of(step_))
+      if (shows_at_once(path.row()) && !is_met(path, wanted, have.value(path)))
+        return Missing{path.text() + " is " + have.value(path).to_string()};
+  const Tree& want = context_.fleet[device_].intent->want;
+  std::optional<Missing> unread;
+  for (const Path path : held_before_)
+    if (is_unread(seen_.unread, path)) {
+      const bool as_before = unread_before_.contains(path);
+      if (!unread || !as_before) unread = Missing{path.text() + " could not be read", as_before};
+    } else if (!satisfies(path.row(), want.value(path), have.value(path))) {
+      return Missing{path.text() + " is " + have.value(path).to_string()};
+    }
+  return unread;
+}
+
+// What worked before must work again before the next thing is disturbed, whether the step succeeded or not.
+void StepRun::check_regained() {
+  const std::optional<Missing> missing = not_regained();
+  const ApplyOptions& options = context_.options;
+  if (missing && context_.executor.now() < effects_until_ && !context_.stop.stop_requested())
+    return extend_if_due(std::min(options.poll_min * (1 << std::min(reads_++, 8)), options.poll_max));
+  if (failed_as_) return end(*failed_as_, why_);
+  if (missing && !missing->unread_before) {
+    const std::string why = "written, but what worked before did not come back: " + missing->text;
+    return is_armed() ? give_up(why) : end(StepState::failed, why);
+  }
+  if (missing) result_.notes.push_back(missing->text + ", neither before nor after");
+  if (is_armed()) return decided(holds_());
+  end(StepState::done, "");
+}
+
+// Works, and waits for the other ends: the device waits as long as they take.
+void StepRun::hold() {
+  phase_ = Phase::hold;
+  pending_ = context_.executor.at(armed_until_ - *step_.undo_after / 2, callbacks_.bind([this] {
+    pending_.reset();
+    armed_until_ = context_.executor.now() + *step_.undo_after;
+    asking_ = true;
+    settle(Phase::hold, transaction(), Settlement::extend, [this](const Result<Done>&) {
+      asking_ = false;
+      decision_ ? decided(*decision_) : hold();
+    });
+  }));
+}
+
+void StepRun::go_on(Together decision) {
+  if (phase_ != Phase::hold) return;
+  if (asking_) {
+    decision_ = decision;
+    return;
+  }
+  if (pending_) context_.executor.cancel(*pending_);
+  pending_.reset();
+  decided(decision);
+}
+
+void StepRun::decided(Together decision) {
+  switch (decision) {
+    case Together::keep: return keep();
+    case Together::wait: return hold();
+    case Together::undo: return give_up("another end of its links did not succeed");
+  }
+}
+
+// The end of a step that did not succeed.
+void StepRun::fail(StepState state, const std::string& why) {
+  if (held_before_.empty()) return end(state, why);
+  failed_as_ = state;
+  why_ = why;
+  effects_until_ = context_.executor.now() + context_.options.settle_time;
+  reads_ = 0;
+  observe(Phase::regain);
+}
+
+// Ends a step that did not succeed: the device takes it back where it can; a guard is never left in place.
+void StepRun::give_up(const std::string& why) {
+  why_ = why;
+  if (tickets_.empty() || putting_back_) return fail(StepState::failed, why);
+  if (!is_armed()) return put_guard_back(why);
+  settle(Phase::settle_undo, transaction(), Settlement::undo, [this](const Result<Done>& answer) {
+    if (!answer) result_.notes.push_back("not undone by the device: " + answer.error().text());
+    fail(answer ? StepState::undone : StepState::failed, why_);
+  });
+}
+
+// Transient values (a port that is down for a change) that are still there are taken back, once.
+void StepRun::put_guard_back(const std::string& why) {
+  ChangeSet changes;
+  const std::map<Path, Value> ends = ends_of(step_);
+  std::map<Path, std::pair<Value, Value>> transients;  // value it may have been left at, value it must have
+  for (const PlannedChange& change : step_.changes)
+    if (change.transient) transients.try_emplace(change.path, change.want, ends.at(change.path));
+  for (const auto& [path, values] : transients)
+    if (values.second && seen_.have.value(path) == values.first && values.first != values.second)
+      changes.push_back({path, values.first, values.second, 0});
+  if (changes.empty() || putting_back_) return fail(StepState::failed, why);
+  putting_back_ = true;
+  result_.notes.push_back("a guard was put back");
+  write(std::move(changes));
+}
+
+void StepRun::remedy() {
+  phase_ = Phase::remedy;
+  Remedy* const remedy = attached_->remedy;
+  if (remedy == nullptr) return end(StepState::failed, "the driver has no remedy '" + step_.remedy + "'");
+  auto answer = std::make_shared<std::optional<Result<Done>>>();
+  std::vector<Change> effects;
+  for (const PlannedChange& change : step_.changes)
+    effects.push_back({change.path, change.was, change.want, 0});
+  const auto offer = remedy->offer(effects.front());
+  if (!offer) return end(StepState::failed, "the driver no longer offers it");
+  const auto counted = count_cure(context_.ledger, step_.device, *offer, context_.executor.wall_time(),
+                                  context_.options.choice.person);
+  if (!counted) return end(StepState::failed, counted.error().what);
+  start_job(
+      context_.options.apply_timeout,
+      [answer, remedy, effects = std::move(effects)](const Call& call) {
+        for (const Change& effect : effects) {
+          *answer = remedy->cure(effect, call);
+          if (!**answer) return;
+        }
+      },
+      [this, answer](const Outcome& outcome) {
+        ++result_.writes;
+        if (outcome == Outcome::returned && *answer && **answer) return end(StepState::done, "");
+        end(StepState::failed, outcome == Outcome::returned && *answer
+                                   ? (*answer)->error().text()
+                                   : outcome.reason_or("no answer to the cure"));
+      });
+}
+
+void StepRun::end(StepState state, const std::string& why) {
+  phase_ = Phase::over;
+  if (state == StepState::failed || state == StepState::undone)
+    for (const std::string& ticket : tickets_) {
+      const auto settled = state == StepState::undone ? TicketState::undone : TicketState::failed;
+      if (const auto noted = context_.ledger.receipt(ticket, settled, why); !noted)
+        result_.notes.push_back(noted.error().text());
+    }
+  result_.took = std::chrono::duration_cast<std::chrono::milliseconds>(context_.executor.now() - started_);
+  over_({state, why});
+}
+
+}  // namespace lockstep

@@ -1,0 +1,155 @@
+// StepRun: one step of a plan under way, as a state machine over the executor.
+//
+//            ┌──────── retry ────────┐
+//            ▼                       │
+//   ┌──► ground ──► write ──► read_back ──► keep ──► regain ──► over
+//   │        └─ found as wanted ─────────────┘          ▲
+//   └─ lost reply ──┘                     failed: settle_undo or the guard put back
+//
+//   armed:  ground ──► write ──► read_back ──► regain ──► hold ──► keep ──► over, extended meanwhile
+//           ground ──► settle_earlier ──► ground, where an earlier run left a transaction armed
+//   remedy ──► over
+//
+// Promises: nothing is written but on ground that was read since and is as planned; a ticket is in the ledger
+// before its write; at most `tries` writes, none of them begun after step_timeout; nothing is done before it
+// was read back; what worked before works again, or the step says what does not; every way out ends in one
+// call of `over`. A step that arms the device gives it the undo that the engine planned, keeps only what
+// works again at all ends of its links (`holds`), and extends meanwhile. Single-threaded over the executor.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "drivers/runtime/callback_scope.hpp"
+#include "reconciler/engine/apply.hpp"
+#include "reconciler/engine/step_observation.hpp"
+
+namespace lockstep {
+
+// Reads after a write that was acknowledged, before it is called not done: reads may lag behind writes.
+inline constexpr int kReadsMax = 5;
+
+// What a step needs of the run that it is part of. All outlive it.
+struct RunContext {
+  Fleet& fleet;
+  Executor& executor;
+  Ledger& ledger;
+  const ApplyOptions& options;
+  std::stop_token stop;
+  std::uint64_t change = 0;                                                  // of the ledger
+  std::function<std::string(const std::string& transaction)> next_ticket{};  // never the same twice
+};
+
+class StepRun {
+ public:
+  enum class Phase : std::uint8_t {
+    ground,          // reads what the step is about to change
+    write,           // an apply is on its way
+    read_back,       // reads whether it holds
+    keep,            // has the device keep it
+    regain,          // waits for what worked before
+    hold,            // armed, and works: waits for the other ends of its links
+    settle_undo,     // has the device undo it
+    settle_earlier,  // has the device undo what an earlier run left armed
+    remedy,
+    over,
+  };
+  struct End {
+    StepState state = StepState::failed;
+    std::string why;
+  };
+
+  // Whether what an armed step wrote, which works, may be kept already.
+  enum class Together : std::uint8_t { keep, wait, undo };
+
+  // `result` gets the writes and notes as they come. `holds` is asked once; where it says wait, go_on()
+  // comes. `over` may destroy this.
+  StepRun(const RunContext& context, const Step& step, StepResult& result, std::function<Together()> holds,
+          std::function<void(End)> over);
+  ~StepRun();
+  StepRun(const StepRun&) = delete;
+  StepRun& operator=(const StepRun&) = delete;
+
+  void start();
+  void go_on(Together decision);
+  Phase phase() const { return phase_; }
+
+ private:
+  struct Missing {
+    std::string text;
+    bool unread_before = false;  // and still: nothing was lost that could be seen
+  };
+
+  std::optional<Error> find_driver();
+  Error no_driver() const;
+  // Into a phase that reads; after `wait`, where there is one.
+  void observe(Phase phase);
+  Scope scope() const;
+  void observe_after(std::chrono::milliseconds wait, Phase phase);
+  void observed(StepObservation& asked, const Outcome& outcome);
+  void check_ground();
+  void found_as_wanted();
+  void remember_effects();
+  void write(ChangeSet changes);
+  void wrote(const Outcome& outcome, std::optional<Result<Receipt>>& answer);
+  void check_written();
+  void await_effects();
+  void extend_if_due(std::chrono::milliseconds pause);
+  void hold();
+  void decided(Together decision);
+  void keep();
+  void kept();
+  std::optional<Missing> not_regained() const;
+  void check_regained();
+  void react(const Error& error, bool may_have_happened);
+  void give_up(const std::string& why);
+  void settle(Phase phase, const std::string& transaction, Settlement settlement,
+              std::function<void(const Result<Done>&)> then);
+  void settle_earlier();
+  void put_guard_back(const std::string& why);
+  void fail(StepState state, const std::string& why);
+  void remedy();
+  void end(StepState state, const std::string& why);
+  bool is_late(std::chrono::milliseconds wait) const;
+  bool is_armed() const { return undoes_itself_ && step_.undo_after.has_value(); }
+  std::string transaction() const;
+  void start_job(std::chrono::milliseconds timeout, std::function<void(const Call&)> run,
+                 std::function<void(const Outcome&)> done);
+
+  const RunContext& context_;
+  const Step& step_;
+  StepResult& result_;
+  std::function<Together()> holds_;
+  std::function<void(End)> over_;
+  bool asking_ = false;               // the device, to extend
+  std::optional<Together> decision_;  // that came meanwhile
+  Phase phase_ = Phase::ground;
+  std::size_t device_ = 0;
+  Attached* attached_ = nullptr;  // null: no driver of the device is known to be the step's
+  bool undoes_itself_ = false;
+  int tries_ = 0;
+  int reads_ = 0;
+  int met_ = 0;         // reads in which there was nothing left to do
+  bool blind_ = false;  // the next write does not name a revision: the last one moved, the ground did not
+  bool putting_back_ = false;
+  std::string why_;  // of the failure under way
+  std::vector<std::string> tickets_;
+  std::optional<Error> refusal_;        // that a receipt told
+  std::set<Path> held_before_;          // effects that were there before we wrote, or may have been: unread
+  std::set<Path> unread_before_;        // of those
+  std::optional<StepState> failed_as_;  // it only waits for what worked before
+  Time effects_until_{};
+  Time armed_until_{};
+  Time started_{};
+  StepSeen seen_;
+  std::optional<std::uint64_t> pending_;  // the job or timer under way
+  CallbackScope callbacks_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,138 @@
+#include "reconciler/report/apply_report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "reconciler/report/bench_report.hpp"
+#include "reconciler/report/drift_report.hpp"
+#include "reconciler/report/plan_text.hpp"
+#include "reconciler/report/table.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string verdict_text(const GateResult& gate, const Terminal& terminal) {
+  const Ink ink = gate.verdict == GateVerdict::pass   ? Ink::green
+                  : gate.verdict == GateVerdict::fail ? Ink::red
+                                                      : Ink::yellow;
+  return terminal.paint(ink, to_string(gate.verdict)) + "  " + gate.why;
+}
+
+nlohmann::json gate_json(const std::optional<GateResult>& gate) {
+  if (!gate) return nullptr;
+  return {{"verdict", to_string(gate->verdict)}, {"why", gate->why}};
+}
+
+}  // namespace
+
+std::string wave_line(std::uint32_t wave, std::uint32_t of, const Terminal& terminal) {
+  return terminal.paint(Ink::bold, fmt::format("wave {} of {}", wave, of));
+}
+
+std::string step_line(const Step& step, const StepResult& result, const Terminal& terminal) {
+  const bool good = result.state == StepState::done || result.state == StepState::nothing_to_do;
+  std::string line = fmt::format("  {} {} {}", terminal.paint(good ? Ink::green : Ink::red, good ? "✓" : "×"),
+                                 terminal.paint(Ink::cyan, step.device), step.driver);
+  line += step.remedy.empty() ? "  " + counted(step.changes.size(), "change") : "  remedy " + step.remedy;
+  line += terminal.paint(Ink::dim, fmt::format("  {} ms", result.took.count()));
+  if (!good) line += fmt::format("  {}: {}", to_string(result.state), result.why);
+  return line;
+}
+
+std::string step_begun_line(const Step& step) { return fmt::format("  … {} {}", step.device, step.driver); }
+
+std::string phase_line(std::string_view what) { return "  … " + std::string(what); }
+
+std::string gate_line(const GateResult& gate, const Terminal& terminal) {
+  return "  gate: " + verdict_text(gate, terminal);
+}
+
+std::string refused_step_line(std::uint32_t step, const std::string& why) {
+  return fmt::format("step {} is refused: {}", step, why);
+}
+
+std::string apply_text(const Applied& applied, const Plan& plan, const Terminal& terminal) {
+  const ApplyReport& report = applied.report;
+  std::string out;
+  for (const std::vector<SuiteOutcome>& measured : applied.gates) out += bench_text(measured, terminal);
+  for (std::size_t i = 0; i < report.steps.size(); ++i) {
+    const StepResult& step = report.steps[i];
+    if (step.state != StepState::done && step.state != StepState::nothing_to_do)
+      out += step_line(plan.steps[i], step, terminal) + "\n";
+  }
+  for (const OpenEffect& open : report.effects)
+    out += fmt::format(
+        "  {} {} {}: want {}, {}\n", terminal.paint(Ink::red, "effect"), open.device, open.change.path.text(),
+        open.change.want.to_string(),
+        open.unread.empty() ? "have " + open.change.was.to_string() : "could not be read: " + open.unread);
+  for (const std::string& note : report.notes) out += terminal.paint(Ink::dim, "  " + note) + "\n";
+  if (report.gate) out += "gate: " + verdict_text(*report.gate, terminal) + "\n";
+  if (report.undo) {
+    out +=
+        terminal.paint(Ink::bold, "undone by a planned reverse") + "\n" + plan_text(*report.undo, terminal);
+    if (report.gate_after_undo)
+      out += "measured again: " + verdict_text(*report.gate_after_undo, terminal) + "\n";
+  }
+  const bool good = report.exit_code() == 0;
+  out += terminal.paint(good ? Ink::green : Ink::red, std::string(to_string(report.verdict)));
+  if (plan.empty()) return out + "  what earlier runs wrote\n";
+  std::set<std::string> touched;
+  for (std::size_t i = 0; i < report.steps.size(); ++i)
+    if (report.steps[i].writes > 0) touched.insert(plan.steps[i].device);
+  out += fmt::format(
+      "  {} of {} done, {}\n", report.count(StepState::done), counted(report.steps.size(), "step"),
+      touched.empty() ? "nothing was written" : counted(touched.size(), "device") + " touched");
+  return out;
+}
+
+nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::string& config_hash) {
+  const ApplyReport& report = applied.report;
+  nlohmann::json measured = nlohmann::json::array();
+  for (const std::vector<SuiteOutcome>& one : applied.gates) measured.push_back(bench_json(one, config_hash));
+  nlohmann::json steps = nlohmann::json::array();
+  for (const StepResult& step : report.steps)
+    steps.push_back({{"id", step.id},
+                     {"state", to_string(step.state)},
+                     {"why", step.why},
+                     {"milliseconds", step.took.count()}});
+  nlohmann::json effects = nlohmann::json::array();
+  for (const OpenEffect& open : report.effects)
+    effects.push_back({{"device", open.device},
+                       {"path", open.change.path.text()},
+                       {"want", to_json(open.change.want)},
+                       {"have", to_json(open.change.was)},
+                       {"unread", open.unread}});
+  return {{"apiVersion", "lockstep.dev/v1alpha1"},
+          {"kind", "ApplyReport"},
+          {"change", report.change_id},
+          {"verdict", to_string(report.verdict)},
+          {"planDigest", plan.digest},
+          {"steps", steps},
+          {"openEffects", effects},
+          {"affected", report.blast.devices},
+          {"gate", gate_json(report.gate)},
+          {"gateAfterUndo", gate_json(report.gate_after_undo)},
+          {"owes", report.owes},
+          {"benchmarks", measured.empty() ? bench_json({}, config_hash) : measured.back()},
+          {"measurements", measured},
+          {"notes", report.notes}};
+}
+
+std::string nothing_to_do_text(const DriftReport& unmended, const std::string& title, bool whole,
+                               const Terminal& terminal) {
+  if (unmended.drifted > 0)
+    return unmended_text(unmended, terminal) + terminal.paint(Ink::yellow, "nothing done") +
+           ": no step mends what differs of " + title + " (lockstep drift)\n";
+  if (whole) return terminal.paint(Ink::green, "nothing to do") + ": " + title + " is as its specs say\n";
+  return terminal.paint(Ink::yellow, "nothing done") + ": not all of " + title + " could be observed\n";
+}
+
+nlohmann::json nothing_to_do_json(const Plan& plan, const DriftReport& unmended) {
+  nlohmann::json document = to_json(plan);
+  document["leftToAPerson"] = to_json(unmended)["items"];
+  return document;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,106 @@
+#include "reconciler/report/explanation.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reconciler/engine/plan.hpp"
+#include "reconciler/report/folded_changes.hpp"
+#include "reconciler/report/table.hpp"
+#include "specs/fabric/codes.hpp"
+#include "specs/fabric/proofs.hpp"
+#include "specs/language/codes.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string place_text(const Sources& sources, Position at) {
+  return at.file == 0 ? "" : fmt::format("{}:{}:{}", sources.files[at.file].name, at.line, at.column);
+}
+
+}  // namespace
+
+std::string explanation_text(const OpenedCluster& cluster, const Explanation& e,
+                             const std::vector<std::string>& calls, const Terminal& terminal) {
+  const Sources& sources = cluster.catalog.sources;
+  std::string out = terminal.paint(Ink::bold, e.device + " " + e.path.text()) + " = " +
+                    terminal.paint(Ink::green, value_text(e.path.row(), e.value)) + "\n";
+  out += fmt::format("  leaf    {}{}\n", e.doc, e.unit.empty() ? "" : fmt::format(" ({})", e.unit));
+  out += fmt::format("  spec    {}  {}\n", place_text(sources, e.origin.at), e.origin.object);
+  out += fmt::format("  rule    {}{}\n", e.origin.rule, e.sentence.empty() ? "" : ": " + e.sentence);
+  Table terms({{""}, {""}, {""}, {""}});
+  for (const ExplainTerm& term : e.terms)
+    terms.add({term.name, term.value, terminal.paint(Ink::dim, term.source),
+               terminal.paint(Ink::dim, place_text(sources, term.at))});
+  if (!terms.empty()) {
+    const std::string table = terms.render(Terminal{}, "          ");
+    out += table.substr(table.find('\n') + 1);
+  }
+  for (const Overruled& one : e.overruled) {
+    const Origin& from = cluster.compiled.origins[one.origin];
+    out += fmt::format("  overruled  {} of {} ({})\n", value_text(e.path.row(), one.want), from.object,
+                       place_text(sources, from.at));
+  }
+  for (const std::string& call : calls) out += "  native  " + terminal.paint(Ink::cyan, call) + "\n";
+  if (calls.empty())
+    out += terminal.paint(Ink::dim, "  native  no call: read only, or no driver here carries it") + "\n";
+  return out;
+}
+
+nlohmann::json explanation_json(const OpenedCluster& cluster, const Explanation& e,
+                                const std::vector<std::string>& calls) {
+  const Sources& sources = cluster.catalog.sources;
+  nlohmann::json terms = nlohmann::json::array();
+  for (const ExplainTerm& term : e.terms) {
+    terms.push_back({{"name", term.name},
+                     {"value", term.value},
+                     {"source", term.source},
+                     {"at", place_text(sources, term.at)}});
+    if (term.number) {
+      terms.back()["value"] = *term.number;
+      terms.back()["unit"] = term.unit;
+    }
+  }
+  nlohmann::json overruled = nlohmann::json::array();
+  for (const Overruled& one : e.overruled) {
+    const Origin& from = cluster.compiled.origins[one.origin];
+    overruled.push_back(
+        {{"want", to_json(one.want)}, {"object", from.object}, {"at", place_text(sources, from.at)}});
+  }
+  return {{"apiVersion", "lockstep.dev/v1alpha1"},
+          {"kind", "Explanation"},
+          {"device", e.device},
+          {"path", e.path.text()},
+          {"value", to_json(e.value)},
+          {"unit", e.unit},
+          {"doc", e.doc},
+          {"origin",
+           {{"file", sources.files[e.origin.at.file].name},
+            {"line", e.origin.at.line},
+            {"column", e.origin.at.column},
+            {"object", e.origin.object},
+            {"rule", e.origin.rule}}},
+          {"sentence", e.sentence},
+          {"terms", terms},
+          {"overruled", overruled},
+          {"native", calls}};
+}
+
+std::optional<CodeText> text_of_code(std::string_view code) {
+  if (const CodeRow* const row = find_code(code)) return CodeText{row->rule, row->reason};
+  if (const ProofRule* const rule = find_proof_rule(code)) return CodeText{rule->title, rule->reason};
+  for (const FabricCode& one : kFabricCodes)
+    if (one.code == code) return CodeText{one.reason, ""};
+  return std::nullopt;
+}
+
+std::string code_text(const std::string& code, const CodeText& text, const Terminal& terminal) {
+  return fmt::format("{}  {}\n{}{}", terminal.paint(Ink::bold, code), text.rule, text.reason,
+                     text.reason.empty() ? "" : "\n");
+}
+
+nlohmann::json code_json(const std::string& code, const CodeText& text) {
+  return {{"code", code}, {"rule", text.rule}, {"reason", text.reason}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,36 @@
+#include "reconciler/report/plan_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "reconciler/report/drift_report.hpp"
+#include "reconciler/report/earlier_runs.hpp"
+#include "reconciler/report/plan_text.hpp"
+
+namespace lockstep {
+
+std::string plan_report_text(const PlanReport& report, const Terminal& terminal) {
+  const Plan& plan = report.plan;
+  std::string text = terminal.paint(Ink::bold, "plan for " + report.title) + "\n";
+  text += plan_text(plan, terminal) + unmended_text(report.unmended, terminal) +
+          not_applied_text(report.states, terminal) + notes_text(report.states, terminal);
+  const std::string nothing =
+      !report.whole                 ? terminal.paint(Ink::yellow, "nothing to do in what could be observed")
+      : report.unmended.drifted > 0 ? terminal.paint(Ink::yellow, "nothing to do here, and yet it differs")
+                                    : terminal.paint(Ink::green, "nothing to do");
+  text += (plan.empty() ? nothing : plan_summary(plan)) + "\n";
+  if (!plan.empty()) text += terminal.paint(Ink::dim, plan.digest) + "\n";
+  return text + unjudged_text(report.unjudged, terminal) + left_behind_text(report.left);
+}
+
+nlohmann::json plan_report_json(const PlanReport& report) {
+  nlohmann::json document = to_json(report.plan);
+  const Unjudged& unjudged = report.unjudged;
+  document["neverMeasured"] = owed_json(unjudged.left);
+  if (!unjudged.writer.empty())
+    document["beingChanged"] = {{"by", unjudged.writer}, {"changes", owed_json(unjudged.under_way)}};
+  document["leftAsIs"] = left_behind_json(report.left);
+  document["leftToAPerson"] = to_json(report.unmended)["items"];
+  return document;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,160 @@
+#include "reconciler/report/twin_report.hpp"
+
+#include <date/date.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "reconciler/report/table.hpp"
+
+namespace lockstep {
+namespace {
+
+nlohmann::json twin_json(const std::string& cluster, const std::string& id, std::string_view state) {
+  return {{"apiVersion", "lockstep.dev/v1alpha1"},
+          {"kind", "Twin"},
+          {"cluster", cluster},
+          {"id", id},
+          {"state", state}};
+}
+
+std::string state_of(const TwinHere& twin) {
+  if (!twin.report) return twin.report.error().text();
+  return twin.report->sound() ? "sound" : twin.report->alive ? "degraded" : "dead";
+}
+
+std::string since_of(const TwinReport& report) {
+  if (!report.alive) return "";
+  const std::chrono::sys_time<std::chrono::milliseconds> at{std::chrono::milliseconds(report.since_unix_ms)};
+  return date::format("%FT%TZ", std::chrono::floor<std::chrono::seconds>(at));
+}
+
+}  // namespace
+
+std::string twin_progress_line(const TwinProgress& at) {
+  return at.text.empty() ? fmt::format("{} {}/{}", at.step, at.done, at.of) : at.step + " " + at.text;
+}
+
+std::string twin_up_text(const OpenedCluster& cluster, const TwinHandle& handle) {
+  std::string out;
+  for (const std::string& one : handle.cleaned) out += "cleaned what a dead twin had left: " + one + "\n";
+  if (handle.was_up) return out + fmt::format("the twin of {} is up already\n", cluster.name);
+  const Topology& topology = cluster.compiled.topology;
+  return out +
+         fmt::format(
+             "the twin of {} is up in {} ms: {} network namespaces, {} cables, FRR in every switch; bare, "
+             "until `lockstep apply --twin`\n",
+             cluster.name, handle.took.count(), topology.devices.size(), topology.links.size());
+}
+
+nlohmann::json twin_up_json(const OpenedCluster& cluster, const TwinHandle& handle) {
+  nlohmann::json document = twin_json(cluster.name, cluster.id, handle.was_up ? "was up" : "up");
+  document["milliseconds"] = handle.took.count();
+  return document;
+}
+
+nlohmann::json twin_status_json(const OpenedCluster& cluster, const TwinReport& report) {
+  nlohmann::json document = twin_json(cluster.name, cluster.id,
+                                      report.sound() ? "sound"
+                                      : report.alive ? "degraded"
+                                                     : "dead");
+  document["supervisor"] = report.supervisor;
+  nlohmann::json daemons = nlohmann::json::array();
+  for (const DaemonState& daemon : report.daemons)
+    daemons.push_back({{"device", daemon.device},
+                       {"name", daemon.name},
+                       {"pid", daemon.pid},
+                       {"life", to_string(daemon.life)},
+                       {"how", daemon.how}});
+  document["daemons"] = daemons;
+  document["lostCables"] = report.lost_cables;
+  document["leftBehind"] = report.left_behind;
+  return document;
+}
+
+std::string twin_status_text(const OpenedCluster& cluster, const TwinReport& report,
+                             const Terminal& terminal) {
+  std::string out = terminal.paint(Ink::bold, "twin of " + cluster.name) +
+                    fmt::format(" ({}): supervisor {}, {} devices, {} cables\n", cluster.id,
+                                report.alive ? std::to_string(report.supervisor) : "has died",
+                                report.record.layout.devices.size(), report.record.layout.cables.size());
+  Table table({{"device"}, {"daemon"}, {"pid", true}, {"state"}, {""}});
+  for (const DaemonState& daemon : report.daemons) {
+    const Ink ink = daemon.life == DaemonLife::running ? Ink::green : Ink::red;
+    table.add({terminal.paint(Ink::cyan, daemon.device), daemon.name,
+               daemon.pid > 0 ? std::to_string(daemon.pid) : "-", terminal.paint(ink, to_string(daemon.life)),
+               daemon.how});
+  }
+  if (!table.empty()) out += table.render(terminal, "  ");
+  for (const std::string& one : report.lost_cables)
+    out +=
+        "  " + terminal.paint(Ink::red, "lost") + ": " + one + "; a twin that is taken down and up has it\n";
+  for (const std::string& one : report.left_behind) out += "  left behind: " + one + "\n";
+  return out;
+}
+
+std::string faults_text(const Terminal& terminal) {
+  std::string out;
+  for (const Fault& fault : faults())
+    out += fmt::format("{} {}\n  {}\n  {}\n", terminal.paint(Ink::cyan, std::string(fault.name)),
+                       fault.arguments, fault.what,
+                       terminal.paint(Ink::dim, fmt::format("shown by: {}", fault.shown_by)));
+  return out;
+}
+
+nlohmann::json faults_json() {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Fault& fault : faults())
+    all.push_back({{"name", fault.name},
+                   {"arguments", fault.arguments},
+                   {"what", fault.what},
+                   {"shownBy", fault.shown_by}});
+  return all;
+}
+
+nlohmann::json twin_broken_json(const OpenedCluster& cluster, const std::string& fault,
+                                const std::vector<std::string>& done) {
+  nlohmann::json document = twin_json(cluster.name, cluster.id, "broken");
+  document["fault"] = fault;
+  document["what"] = done;
+  return document;
+}
+
+std::string twin_down_text(const std::string& cluster, const TwinGone& gone) {
+  std::string out;
+  for (const std::string& one : gone.cleaned) out += "took away " + one + "\n";
+  return out +
+         fmt::format("the twin of {} {}\n", cluster, gone.was_up ? "is down; nothing stays" : "was not up");
+}
+
+nlohmann::json twin_down_json(const std::string& cluster, const std::string& id, const TwinGone& gone) {
+  return twin_json(cluster, id, gone.was_up ? "down" : "was down");
+}
+
+std::string twins_text(const std::vector<TwinHere>& twins, const Terminal& terminal) {
+  Table table({{"name"}, {"cluster"}, {"folder"}, {"pid", true}, {"since"}, {"state"}});
+  for (const TwinHere& twin : twins) {
+    const TwinReport report = twin.report ? *twin.report : TwinReport{};
+    const std::string pid = report.alive ? std::to_string(report.supervisor) : "";
+    table.add({terminal.paint(Ink::cyan, twin.id), report.record.name, report.record.folder, pid,
+               since_of(report), state_of(twin)});
+  }
+  return table.empty() ? "no twin is on this machine\n" : table.render(terminal, "");
+}
+
+nlohmann::json twins_json(const std::vector<TwinHere>& twins) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const TwinHere& twin : twins) {
+    const TwinReport report = twin.report ? *twin.report : TwinReport{};
+    all.push_back({{"name", twin.id},
+                   {"cluster", report.record.name},
+                   {"folder", report.record.folder},
+                   {"supervisor", report.alive ? report.supervisor : -1},
+                   {"since", since_of(report)},
+                   {"state", state_of(twin)}});
+  }
+  return {{"apiVersion", "lockstep.dev/v1alpha1"}, {"kind", "TwinList"}, {"twins", all}};
+}
+
+}  // namespace lockstep

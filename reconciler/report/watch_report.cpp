@@ -1,0 +1,67 @@
+#include "reconciler/report/watch_report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reconciler/report/drift_report.hpp"
+#include "specs/language/hostlist.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string line(std::string_view word, const std::string& what) {
+  return fmt::format("{:<10}  {}\n", word, what);
+}
+
+}  // namespace
+
+std::string watching_text(const std::string& title, const Terminal& terminal) {
+  return terminal.paint(Ink::bold, "watching " + title) + "; Ctrl-C ends it\n";
+}
+
+std::string watch_event_json(const WatchEvent& event) {
+  return to_json(event).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string watch_event_text(const WatchEvent& event, const Terminal& terminal) {
+  const Ink ink = event.kind == WatchEvent::Kind::cleared || event.kind == WatchEvent::Kind::readable
+                      ? Ink::green
+                  : event.kind == WatchEvent::Kind::appeared ? Ink::red
+                                                             : Ink::yellow;
+  std::string text = pad(terminal.paint(ink, to_string(event.kind)), 10) + "  ";
+  if (event.about_leaf())
+    text += drift_sentence(event.item);
+  else
+    text += event.item.device + (event.item.reason.empty() ? "" : ": " + event.item.reason);
+  if (event.about_leaf() && !event.item.origin.file.empty())
+    text += terminal.paint(Ink::dim, fmt::format("  {}:{} {}", event.item.origin.file, event.item.origin.line,
+                                                 event.item.origin.rule));
+  if (event.since_event.count() > 0)
+    text += terminal.paint(
+        Ink::dim, fmt::format("  {:.1f} ms", static_cast<double>(event.since_event.count()) / 1000.0));
+  return text + "\n";
+}
+
+std::string healing_text(const Healing& healing) {
+  if (healing.locked) return line("not healed", healing.locked->text());
+  const ApplyReport& report = healing.report;
+  std::string text = line("healed", fmt::format("{} of {} steps: {}", report.count(StepState::done),
+                                                report.steps.size(), to_string(report.verdict)));
+  for (std::size_t i = 0; i < report.steps.size(); ++i)
+    if (!report.steps[i].why.empty())
+      text += line("", fmt::format("{}: {}, {}", healing.plan.steps[i].device,
+                                   to_string(report.steps[i].state), report.steps[i].why));
+  return text;
+}
+
+std::string not_converging_text(const std::vector<std::string>& left, std::size_t devices) {
+  if (left.empty()) return "";
+  return line(
+      "not healed",
+      (left.size() == devices ? "all of it" : fold_hostlist(left)) +
+          ": not under `mode: converge`. Its drift is told, and `lockstep apply` heals it; what may heal by "
+          "itself has `mode: converge` in its spec, or in the Cluster's for all");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,24 @@
+// The output of `lockstep watch`: events, and the outcome of healing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reconciler/report/terminal.hpp"
+#include "reconciler/session/cluster_session.hpp"
+
+namespace lockstep {
+
+std::string watching_text(const std::string& title, const Terminal& terminal);
+
+// One line per event; as JSON: one document per line (JSON Lines).
+std::string watch_event_text(const WatchEvent& event, const Terminal& terminal);
+std::string watch_event_json(const WatchEvent& event);
+
+// Not for a healing without a plan: that is an error.
+std::string healing_text(const Healing& healing);
+
+// Which devices --converge does not heal; empty: it heals all. `devices`: how many there are.
+std::string not_converging_text(const std::vector<std::string>& left, std::size_t devices);
+
+}  // namespace lockstep

@@ -1,0 +1,132 @@
+#include "reconciler/session/accepted.hpp"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "reconciler/engine/digest.hpp"
+#include "reconciler/engine/windows.hpp"
+#include "specs/compile/deletion_guard.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kCensusPlace = "census";
+constexpr const char* kIntentsPlace = "intents";
+
+nlohmann::json census_json(const Census& census) {
+  return {{"devices", census.devices}, {"objects", census.objects}};
+}
+
+Error not_of_ours(const char* place) {
+  return Error{ErrorKind::refused, "journal: what is kept under '" + std::string(place) +
+                                       "' is not of the form that lockstep writes"};
+}
+
+Result<std::vector<std::string>> names_at(const nlohmann::json& blob, const char* key) {
+  const auto found = blob.find(key);
+  if (found == blob.end() || !found->is_array()) return not_of_ours(kCensusPlace);
+  std::vector<std::string> names;
+  for (const nlohmann::json& name : *found) {
+    if (!name.is_string()) return not_of_ours(kCensusPlace);
+    names.push_back(name.get<std::string>());
+  }
+  return names;
+}
+
+// What was there when a change was last accepted; nothing before the first. One that can't be read is an
+// error: taken for nothing, it would let every deletion through.
+Result<Census> accepted_census(const Journal& journal) {
+  TRY(const std::optional<nlohmann::json> blob, journal.kept(kCensusPlace));
+  Census census;
+  if (!blob) return census;
+  if (!blob->is_object()) return not_of_ours(kCensusPlace);
+  TRY(census.devices, names_at(*blob, "devices"));
+  TRY(census.objects, names_at(*blob, "objects"));
+  return census;
+}
+
+std::string digest_of(const Intent& intent) {
+  Digest digest;
+  for (const Leaf& leaf : intent.want.leaves()) {
+    digest.add(leaf.path);
+    digest.add(leaf.value);
+  }
+  return digest.finish();
+}
+
+Result<nlohmann::json> accepted_intents(const Journal& journal) {
+  TRY(std::optional<nlohmann::json> blob, journal.kept(kIntentsPlace));
+  if (!blob) return nlohmann::json::object();
+  if (!blob->is_object()) return not_of_ours(kIntentsPlace);
+  return *std::move(blob);
+}
+
+bool was_accepted(const nlohmann::json& accepted, const FleetDevice& device) {
+  const auto found = accepted.find(device.name);
+  return found != accepted.end() && *found == digest_of(*device.intent);
+}
+
+// Only where a window may be closed does anybody ask.
+bool has_windows(const OpenedCluster& cluster) {
+  const std::vector<RolloutPolicy>& all = cluster.catalog.rollout_policies;
+  return std::any_of(all.begin(), all.end(), [](const RolloutPolicy& one) { return !one.windows.empty(); });
+}
+
+}  // namespace
+
+Result<Done> guard_deletion(const OpenedCluster& cluster, const Plan& plan, const Journal& journal) {
+  TRY(const Census before, accepted_census(journal));
+  const DeletionVerdict verdict = judge_deletion(
+      before, census_of(cluster.catalog, cluster.compiled.topology), max_delete_of(cluster.catalog));
+  std::string why = verdict.refused ? verdict.reason : "";
+  for (const std::string& refusal : plan.refusals) why += (why.empty() ? "" : "; ") + refusal;
+  if (why.empty()) return Done{};
+  return Error{ErrorKind::denied, why + "; --confirm-deletion applies it all the same"};
+}
+
+Result<Done> remember(const OpenedCluster& cluster, Journal& journal) {
+  TRY_DONE(journal.keep(kCensusPlace, census_json(census_of(cluster.catalog, cluster.compiled.topology))));
+  if (!cluster.twin) TRY_DONE(write_allocation_lock(cluster.folder, cluster.compiled.allocation.lock));
+  return Done{};
+}
+
+Result<Done> remember_intents(const ClusterSession& session, const Plan& plan, const ApplyReport& report,
+                              Journal& journal) {
+  if (!has_windows(session.cluster())) return Done{};
+  std::set<std::string> left_out;
+  for (std::size_t i = 0; i < report.steps.size(); ++i)
+    if (report.steps[i].state != StepState::done && report.steps[i].state != StepState::nothing_to_do)
+      left_out.insert(plan.steps[i].device);
+  const std::vector<std::string> only = session.choice().only;
+  TRY(nlohmann::json accepted, accepted_intents(journal));
+  for (const FleetDevice& device : session.fleet().devices()) {
+    const bool chosen = only.empty() || std::find(only.begin(), only.end(), device.name) != only.end();
+    if (chosen && !left_out.contains(device.name)) accepted[device.name] = digest_of(*device.intent);
+  }
+  return journal.keep(kIntentsPlace, accepted);
+}
+
+Result<std::function<std::string(const FleetDevice&)>> waits_for_window(const ClusterSession& session,
+                                                                        const Journal& journal) {
+  using Answer = std::function<std::string(const FleetDevice&)>;
+  if (!has_windows(session.cluster())) return Answer();
+  TRY(const nlohmann::json accepted, accepted_intents(journal));
+  std::map<const Policy*, std::string> reasons;
+  std::map<std::string, std::string> waiting;
+  const auto policies = session.policies();
+  const WallTime now = session.executor().wall_time();
+  for (const FleetDevice& device : session.fleet().devices()) {
+    const Policy* const policy = policies(device);
+    if (policy == nullptr) continue;
+    const auto [reason, is_new] = reasons.try_emplace(policy);
+    if (is_new) reason->second = why_wait(*policy, now, std::chrono::milliseconds(0));
+    if (!reason->second.empty() && !was_accepted(accepted, device)) waiting[device.name] = reason->second;
+  }
+  return Answer([waiting = std::move(waiting)](const FleetDevice& device) {
+    const auto found = waiting.find(device.name);
+    return found == waiting.end() ? std::string() : found->second;
+  });
+}
+
+}  // namespace lockstep

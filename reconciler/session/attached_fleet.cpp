@@ -1,0 +1,128 @@
+#include "reconciler/session/attached_fleet.hpp"
+
+#include <algorithm>
+
+#include "reconciler/session/cluster_twin.hpp"
+#include "specs/fabric/capacity.hpp"
+#include "specs/language/hostlist.hpp"
+
+namespace lockstep {
+namespace {
+
+// All of a device's drivers or none: one that is reached in part would seem to lack the rest.
+Result<std::vector<Attached>> drivers_of(const OpenedCluster& cluster, DeviceIndex index,
+                                         const DriverTable& table,
+                                         const std::optional<DriverTarget::Twin>& twin) {
+  const TopologyDevice& device = cluster.compiled.topology.devices[index];
+  const DriverTarget target{device.name, cluster.catalog.device_sets[device.set].connect.value,
+                            cluster.compiled.intents[index], twin};
+  std::vector<Attached> all;
+  for (const DriverName driver : device.drivers) {
+    const auto row = table.find(driver);
+    if (row == table.end()) continue;
+    TRY(std::optional<Attached> attached, row->second.attach(target));
+    if (attached) all.push_back(*std::move(attached));
+  }
+  return all;
+}
+
+// What an outage leaves of the worst fabric, for the worst pair or host. The topology must outlive the
+// answer.
+std::function<double(const Outage&)> capacity_of(const Topology& topology) {
+  std::vector<FabricCapacity> fabrics;
+  for (FabricIndex i = 0; i < topology.fabrics.size(); ++i) fabrics.emplace_back(topology, i);
+  return [&topology, fabrics = std::move(fabrics)](const Outage& outage) {
+    Down down;
+    for (const std::string& name : outage.devices) down.devices.push_back(topology.find_device(name));
+    down.links = outage.cables;
+    double least = 1;
+    for (const FabricCapacity& fabric : fabrics)
+      for (const double share : fabric.without(down).smallest) least = std::min(least, share);
+    return least;
+  };
+}
+
+// What every device called local wants would go into one kernel: this machine's.
+Result<Done> one_is_local(const OpenedCluster& cluster) {
+  std::string local;
+  for (const TopologyDevice& device : cluster.compiled.topology.devices) {
+    if (!cluster.catalog.device_sets[device.set].connect.value.local.value) continue;
+    if (!local.empty())
+      return Error{ErrorKind::refused,
+                   local + " and " + device.name +
+                       " are both `connect: {local: true}`: only one device is this machine"};
+    local = device.name;
+  }
+  return Done{};
+}
+
+// A twin is reached by its namespaces, whatever its ports do.
+std::map<std::string, std::vector<std::string>> management_ports(const OpenedCluster& cluster) {
+  std::map<std::string, std::vector<std::string>> out;
+  if (cluster.twin) return out;
+  for (const Cluster& one : cluster.catalog.clusters)
+    if (one.management.said && one.management->interface.said)
+      for (const TopologyDevice& device : cluster.compiled.topology.devices)
+        out[device.name] = {*one.management->interface};
+  return out;
+}
+
+}  // namespace
+
+const Policy* AttachedFleet::policy_for(const FleetDevice& device) const {
+  const std::optional<std::size_t> index = fleet.find(device.name);
+  if (!index || *index >= policy_of_device.size() || policy_of_device[*index] == kNone) return nullptr;
+  return &policies[policy_of_device[*index]];
+}
+
+Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTable& table) {
+  std::optional<DriverTarget::Twin> twin;
+  if (cluster.twin) {
+    TRY(const TwinReport running, running_twin(cluster));
+    twin = {cluster.id, running.record.lldp};
+  } else {
+    TRY_DONE(one_is_local(cluster));
+  }
+  AttachedFleet out;
+  std::vector<FleetDevice> devices;
+  const Topology& topology = cluster.compiled.topology;
+  for (DeviceIndex i = 0; i < topology.devices.size(); ++i) {
+    FleetDevice device;
+    device.name = topology.devices[i].name;
+    device.role = std::string(to_string(topology.devices[i].role));
+    device.intent = &cluster.compiled.intents[i];
+    if (Result<std::vector<Attached>> attached = drivers_of(cluster, i, table, twin); !attached) {
+      out.unattached.emplace(i, std::move(attached.error()));
+    } else {
+      for (Attached& one : *attached) {
+        out.drivers.push_back(std::make_unique<Attached>(std::move(one)));
+        device.drivers.push_back(out.drivers.back().get());
+      }
+    }
+    devices.push_back(std::move(device));
+  }
+  Wiring wiring = wiring_of(topology);
+  wiring.capacity_left = capacity_of(topology);
+  wiring.management_ports = management_ports(cluster);
+  for (const RolloutPolicy& policy : cluster.catalog.rollout_policies)
+    out.policies.push_back(policy_of(policy));
+  out.policy_of_device = cluster.compiled.rollout;
+  Result<Fleet> fleet = Fleet::make(std::move(devices), std::move(wiring));
+  if (!fleet) return std::move(fleet.error());
+  out.fleet = *std::move(fleet);
+  return out;
+}
+
+Result<std::vector<std::size_t>> chosen_devices(const Fleet& fleet, const std::string& only) {
+  std::vector<std::size_t> chosen;
+  if (only.empty()) return chosen;
+  TRY(const std::vector<std::string> names, expand_hostlist(only));
+  for (const std::string& name : names) {
+    const std::optional<std::size_t> index = fleet.find(name);
+    if (!index) return Error{ErrorKind::invalid_spec, "--only: no device is called '" + name + "'"};
+    if (std::find(chosen.begin(), chosen.end(), *index) == chosen.end()) chosen.push_back(*index);
+  }
+  return chosen;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,36 @@
+// The devices of an opened cluster with their drivers attached: in the twin, or as their `connect` says.
+//
+// Promises: every device of the specs is in the fleet. A device that is unreachable from this machine, or
+// that one of its drivers can't be attached to, has no driver and is reported as unobserved with the reason
+// (reach.hpp). Refuses: a twin that is not up; two devices that are both this machine.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "reconciler/engine/fleet.hpp"
+#include "reconciler/engine/plan.hpp"
+#include "reconciler/session/driver_table.hpp"
+#include "reconciler/session/opened_cluster.hpp"
+
+namespace lockstep {
+
+struct AttachedFleet {
+  std::vector<std::unique_ptr<Attached>> drivers;  // own what the fleet points to
+  Fleet fleet;
+  std::map<std::size_t, Error> unattached;      // by index into the fleet: why it has no driver
+  std::vector<Policy> policies;                 // of Catalog::rollout_policies, in order
+  std::vector<std::uint32_t> policy_of_device;  // by index into the fleet; kNone: under none
+
+  // The policy that a device is under; null: none.
+  const Policy* policy_for(const FleetDevice& device) const;
+};
+
+// The fleet points into the cluster, which must outlive it.
+Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTable& table);
+
+// `only`: a hostlist; the answer: indices into the fleet; empty for an empty hostlist.
+Result<std::vector<std::size_t>> chosen_devices(const Fleet& fleet, const std::string& only);
+
+}  // namespace lockstep

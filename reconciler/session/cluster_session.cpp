@@ -1,0 +1,111 @@
+#include "reconciler/session/cluster_session.hpp"
+
+#include "reconciler/engine/windows.hpp"
+#include "reconciler/session/accepted.hpp"
+#include "reconciler/session/former_leaves.hpp"
+
+namespace lockstep {
+
+ClusterSession::ClusterSession(OpenedCluster cluster, const SessionSeams& seams)
+    : cluster_(std::move(cluster)),
+      executor_(seams.executor),
+      directory_(seams.directory),
+      stop_(seams.stop),
+      measurer_(seams.measurer) {}
+
+Result<std::unique_ptr<ClusterSession>> ClusterSession::open(OpenedCluster cluster,
+                                                             const SessionSeams& seams) {
+  if (!cluster.valid()) return Error{ErrorKind::invalid_spec, "the specs have errors"};
+  TRY_DONE(has_devices(cluster));
+  std::unique_ptr<ClusterSession> session(new ClusterSession(std::move(cluster), seams));
+  TRY_DONE(session->want_restored());
+  TRY(session->attached_, attach_fleet(session->cluster_, seams.drivers));
+  return session;
+}
+
+Result<Done> ClusterSession::choose(const std::string& hostlist) {
+  TRY(only_, chosen_devices(fleet(), hostlist));
+  return Done{};
+}
+
+Result<std::unique_ptr<Journal>> ClusterSession::read_journal() const {
+  return Journal::open(directory_, {.command = "", .read_only = true});
+}
+
+Result<Unjudged> ClusterSession::unjudged() const {
+  TRY(const std::unique_ptr<Journal> journal, read_journal());
+  return lockstep::unjudged(directory_, *journal);
+}
+
+Result<Done> ClusterSession::want_restored() {
+  TRY(const std::unique_ptr<Journal> journal, read_journal());
+  TRY(written_, journal->written());
+  lockstep::want_restored(cluster_.compiled, written_);
+  return Done{};
+}
+
+std::vector<DeviceState> ClusterSession::observe() {
+  ObserveOptions options;
+  options.only = only_;
+  std::vector<DeviceState> states = observe_now(options);
+  mark_unreached(attached_, states);
+  return states;
+}
+
+PlanChoice ClusterSession::choice() const {
+  PlanChoice choice;
+  for (const std::size_t index : only_) choice.only.push_back(fleet()[index].name);
+  return choice;
+}
+
+std::function<const Policy*(const FleetDevice&)> ClusterSession::policies() const {
+  return [this](const FleetDevice& device) { return attached_.policy_for(device); };
+}
+
+std::vector<std::string> ClusterSession::not_converging() const {
+  std::vector<std::string> left;
+  for (const FleetDevice& device : fleet().devices())
+    if (device.intent->conduct != Conduct::converge) left.push_back(device.name);
+  return left;
+}
+
+Result<Plan> ClusterSession::plan(const std::vector<DeviceState>& states) const {
+  TRY(Plan plan, make_plan(input_of(fleet(), states, origins(), sources(), policies(), choice())));
+  ApplyOptions rules;
+  rules.policy_for = policies();
+  return hold_for_windows(std::move(plan), fleet(), rules, !cluster_.catalog.validation_suites.empty(),
+                          executor_.wall_time());
+}
+
+CheckedPlan ClusterSession::still_valid(Plan plan, const std::vector<DeviceState>& states) const {
+  std::map<std::uint32_t, std::string> moved = moved_ground(plan, fleet(), states);
+  if (moved.empty()) return {{}, std::move(plan)};
+  Plan left = without(plan, moved);
+  if (left.empty())
+    return {std::move(moved),
+            Error{ErrorKind::conflict, "nothing of this plan can run any more: plan again"}};
+  return {std::move(moved), std::move(left)};
+}
+
+DriftReport ClusterSession::unmended(const std::vector<DeviceState>& states, const Plan& plan) const {
+  DriftReport out = report_of(fleet(), states, only_, origins(), sources(), {});
+  std::erase_if(out.items, [&](const DriftEntry& one) {
+    return !one.by_hand && (one.state != DriftState::effect || !plan.empty());
+  });
+  return out;
+}
+
+std::vector<NotObserved> ClusterSession::not_observed(const std::vector<DeviceState>& states) const {
+  return lockstep::not_observed(states, only_);
+}
+
+Result<ObservedDrift> ClusterSession::drift(bool unmanaged) {
+  TRY(const std::unique_ptr<Journal> journal, read_journal());
+  TRY(const auto waits, waits_for_window(*this, *journal));
+  ObservedDrift look{observe(), {}};
+  look.report = report_of(fleet(), look.states, only_, origins(), sources(),
+                          {.unmanaged = unmanaged, .overruled = true, .waits = waits});
+  return look;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,181 @@
+// ClusterSession: the workflow of one cluster without a console: its devices attached, observed, planned for
+// and changed, the change judged by benchmarks, and what was accepted remembered.
+//
+// Promises: prints nothing and asks nobody: what a caller shows is returned, or passed to a callback while it
+// happens. Only apply() and, under `mode: converge`, watch() write to devices, and both hold the cluster's
+// lock while they do. apply() starts only after the changes of interrupted runs are settled or taken on.
+// Calls that act on devices block and run the executor until they are done (blocking.cpp has all of them).
+// Refuses: specs with errors or without devices; a twin that is not up.
+//
+// Destroy the executor first: until its destructor returns, a call that missed its deadline may still use the
+// session's drivers, journal and gate.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/journal.hpp"
+#include "reconciler/engine/status.hpp"
+#include "reconciler/session/attached_fleet.hpp"
+#include "reconciler/session/cluster_watch.hpp"
+#include "reconciler/session/owed.hpp"
+#include "reconciler/session/reach.hpp"
+#include "reconciler/session/suites.hpp"
+
+namespace lockstep {
+
+// What the program, a simulation or a test gives a session to work with.
+struct SessionSeams {
+  const DriverTable& drivers;  // used by open() only
+  Executor& executor;
+  std::string directory;   // of the journal and the locks: state_directory()
+  std::stop_token stop{};  // once requested, nothing new begins
+  Measurer* measurer =
+      nullptr;  // replaces the suites' own traffic as the gate's judge; null: it is not replaced
+};
+
+// A plan that was made earlier, compared with what is observed now.
+struct CheckedPlan {
+  std::map<std::uint32_t, std::string> refused;  // by id of the step, with the reason
+  Result<Plan> plan;                             // what can still run; conflict: nothing can
+};
+
+struct ObservedDrift {
+  std::vector<DeviceState> states;
+  DriftReport report;
+};
+
+struct ApplyRequest {
+  std::string command;  // "lockstep apply": in the ledger, and shown to whoever finds the cluster locked
+  std::string author;
+  bool measures = true;             // where the specs have suites, there is a gate
+  bool strict = false;              // an unknown verdict fails it
+  std::set<Hold::Kind> approved{};  // by a person
+  bool deletion_confirmed = false;
+};
+
+// Changes that earlier runs did not end or validate, and what this run does about them.
+struct EarlierRuns {
+  std::vector<InFlight> in_flight;
+  std::vector<OwedDecision> owed;
+  bool to_judge() const;  // this run's gate validates some of them
+};
+
+// Called on the thread that owns the executor, except `measure` (suites.hpp).
+struct ApplyHooks {
+  Progress progress{};
+  MeasureHooks measure{};
+};
+
+struct Applied {
+  ApplyReport report;
+  std::vector<std::vector<SuiteOutcome>> gates;  // what was measured, gate by gate
+  Result<Done> accepted;                         // an error: the outcome could not be stored
+};
+
+// What could not be observed before an apply, observed after it.
+struct Rest {
+  std::vector<NotObserved> not_observed;
+  bool differs = false;
+};
+
+struct BenchRequest {
+  std::string command;
+  std::string suite{};      // empty: all
+  std::string benchmark{};  // empty: all
+  bool accept = false;      // the result becomes the baseline if all SLOs hold
+};
+
+struct BenchRun {
+  std::vector<SuiteOutcome> outcomes;
+  std::string config_hash;
+  bool stopped = false;                                 // before all was measured
+  std::optional<Result<Done>> accepted = std::nullopt;  // none: not requested, or not all SLOs held
+};
+
+class ClusterSession {
+ public:
+  static Result<std::unique_ptr<ClusterSession>> open(OpenedCluster cluster, const SessionSeams& seams);
+  ClusterSession(const ClusterSession&) = delete;
+  ClusterSession& operator=(const ClusterSession&) = delete;
+
+  const OpenedCluster& cluster() const { return cluster_; }
+  const Fleet& fleet() const { return attached_.fleet; }
+  const Executor& executor() const { return executor_; }
+  const Sources& sources() const { return cluster_.catalog.sources; }
+  const Origins& origins() const { return cluster_.compiled.origins; }
+  std::function<const Policy*(const FleetDevice&)> policies() const;
+  // What changes of ours wrote before this session (former_leaves.hpp).
+  const std::vector<WrittenLeaf>& written() const { return written_; }
+  // Devices that watch() does not heal.
+  std::vector<std::string> not_converging() const;
+
+  // Limits the calls below to these devices: a hostlist; empty: all.
+  Result<Done> choose(const std::string& hostlist);
+  const std::vector<std::size_t>& only() const { return only_; }
+  PlanChoice choice() const;  // of an apply that a person runs on them
+
+  std::vector<DeviceState> observe();
+  // Of the chosen devices.
+  std::vector<NotObserved> not_observed(const std::vector<DeviceState>& states) const;
+  Result<Plan> plan(const std::vector<DeviceState>& states) const;
+  CheckedPlan still_valid(Plan plan, const std::vector<DeviceState>& states) const;
+  // Of the chosen devices, only items that no step of the plan corrects. If the plan has steps, open effects
+  // are left out: they may follow from the steps.
+  DriftReport unmended(const std::vector<DeviceState>& states, const Plan& plan) const;
+  Result<ObservedDrift> drift(bool unmanaged);
+
+  // Changes that are not validated yet.
+  Result<Unjudged> unjudged() const;
+  // The cluster's journal, read-only.
+  Result<std::unique_ptr<Journal>> read_journal() const;
+
+  // Takes the cluster's lock until the session ends, settles the changes of interrupted runs, and takes on
+  // those to validate. Conflict: another process has the lock.
+  Result<EarlierRuns> prepare_apply(const ApplyRequest& request);
+  // These need prepare_apply(). What failed and interrupted changes may have written is settled by what was
+  // observed now (former_leaves.hpp); returns all that changes of ours wrote.
+  Result<std::vector<WrittenLeaf>> settle_written(const std::vector<DeviceState>& states);
+  // `left`: the result of left_behind() before anything is written.
+  Result<Done> guard_deletion(const Plan& plan) const;
+  Applied apply(const Plan& plan, const std::vector<WrittenLeaf>& left, const ApplyRequest& request,
+                const ApplyHooks& hooks);
+  // Instead of apply(), when there is nothing to do.
+  Result<Done> leave_as_is(const std::vector<WrittenLeaf>& left);
+  Result<Rest> observe_rest();
+
+  // Waits until no other process measures the cluster, then measures on the calling thread.
+  Result<BenchRun> bench(const BenchRequest& request, const MeasureHooks& hooks, const Call& call);
+
+  // Runs until stop is requested.
+  Result<Done> watch(const WatchRequest& request);
+
+ private:
+  ClusterSession(OpenedCluster cluster, const SessionSeams& seams);
+  Result<Done> want_restored();
+  Journal& journal() const;
+  Result<Done> accept(const Plan& plan, const std::vector<WrittenLeaf>& left, const Applied& applied);
+
+  // The engine's calls, each run until it is done (blocking.cpp).
+  std::vector<DeviceState> observe_now(const ObserveOptions& options);
+  ApplyReport apply_now(Journal& journal, const Plan& plan, const ApplyOptions& options,
+                        const Progress& progress);
+
+  OpenedCluster cluster_;
+  AttachedFleet attached_;
+  Executor& executor_;
+  std::string directory_;
+  std::stop_token stop_;
+  Measurer* measurer_;
+  std::vector<std::size_t> only_;
+  std::vector<WrittenLeaf> written_;
+  std::vector<OwedChange> owed_;                   // taken on by prepare_apply
+  std::unique_ptr<Journal> journal_;               // holds the cluster's lock; null before prepare_apply()
+  std::vector<std::unique_ptr<SuiteGate>> gates_;  // one an apply: a measurement may outlive its deadline
+};
+
+}  // namespace lockstep

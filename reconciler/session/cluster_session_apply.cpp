@@ -1,0 +1,111 @@
+// How a session changes devices: apply from taking the lock to accepting the result, bench, and healing.
+#include <algorithm>
+#include <stdexcept>
+
+#include "reconciler/session/accepted.hpp"
+#include "reconciler/session/cluster_session.hpp"
+#include "reconciler/session/former_leaves.hpp"
+
+namespace lockstep {
+
+bool EarlierRuns::to_judge() const {
+  return std::any_of(owed.begin(), owed.end(),
+                     [](const OwedDecision& one) { return one.fate == OwedDecision::Fate::taken; });
+}
+
+Journal& ClusterSession::journal() const {
+  if (!journal_) throw std::logic_error("a change without prepare_apply()");
+  return *journal_;
+}
+
+Result<EarlierRuns> ClusterSession::prepare_apply(const ApplyRequest& request) {
+  if (!journal_) {
+    TRY(journal_, Journal::open(directory_, {.command = request.command}));
+  }
+  EarlierRuns earlier;
+  TRY(earlier.in_flight, recover_in_flight(*journal_));
+  TRY(earlier.owed, take_owed(cluster_, *journal_, {.measures = request.measures, .only = choice().only}));
+  owed_.clear();
+  for (const OwedDecision& one : earlier.owed)
+    if (one.fate == OwedDecision::Fate::taken) owed_.push_back(one.owed);
+  return earlier;
+}
+
+Result<std::vector<WrittenLeaf>> ClusterSession::settle_written(const std::vector<DeviceState>& states) {
+  return lockstep::settle_written(fleet(), states, journal());
+}
+
+Result<Done> ClusterSession::guard_deletion(const Plan& plan) const {
+  return lockstep::guard_deletion(cluster_, plan, journal());
+}
+
+Result<Done> ClusterSession::leave_as_is(const std::vector<WrittenLeaf>& left) {
+  return note_written(*this, left, journal());
+}
+
+Applied ClusterSession::apply(const Plan& plan, const std::vector<WrittenLeaf>& left,
+                              const ApplyRequest& request, const ApplyHooks& hooks) {
+  gates_.push_back(std::make_unique<SuiteGate>(cluster_, journal(), directory_, hooks.measure));
+  SuiteGate& gate = *gates_.back();
+  ApplyOptions options;
+  options.approved = request.approved;
+  options.refusals_approved = request.deletion_confirmed;
+  options.strict = request.strict;
+  options.author = request.author;
+  options.reason = request.command;
+  options.owed = std::move(owed_);
+  options.choice = choice();
+  options.policy_for = policies();
+  if (request.measures && !cluster_.catalog.validation_suites.empty())
+    options.measurer = measurer_ != nullptr ? measurer_ : &gate;
+  options.on_fail = on_violation(cluster_.catalog);
+  Applied applied{apply_now(journal(), plan, options, hooks.progress), {}, Done{}};
+  applied.gates = gate.gates();
+  applied.accepted = accept(plan, left, applied);
+  return applied;
+}
+
+// Only a change whose every gate passed moves the baselines.
+Result<Done> ClusterSession::accept(const Plan& plan, const std::vector<WrittenLeaf>& left,
+                                    const Applied& applied) {
+  const ApplyReport& report = applied.report;
+  if (report.verdict != ApplyVerdict::kept && report.verdict != ApplyVerdict::waits) return Done{};
+  const bool gate_held = report.gate && (report.gate->verdict == GateVerdict::pass ||
+                                         report.gate->verdict == GateVerdict::not_run);
+  if (gate_held)
+    for (const std::vector<SuiteOutcome>& measured : applied.gates)
+      if (verdict_of(measured) == bench::Verdict::pass) TRY_DONE(accept_baselines(journal(), measured));
+  TRY_DONE(remember_intents(*this, plan, report, journal()));
+  TRY_DONE(note_written(*this, left, journal()));
+  return report.verdict == ApplyVerdict::kept ? remember(cluster_, journal()) : Done{};
+}
+
+Result<Rest> ClusterSession::observe_rest() {
+  const std::vector<DeviceState> states = observe();
+  Rest rest{not_observed(states), false};
+  if (!rest.not_observed.empty()) return rest;
+  TRY(const Plan left, plan(states));
+  rest.differs = !left.empty();
+  return rest;
+}
+
+Result<BenchRun> ClusterSession::bench(const BenchRequest& request, const MeasureHooks& hooks,
+                                       const Call& call) {
+  TRY(const std::unique_ptr<Journal> journal,
+      Journal::open(directory_, {.command = request.command, .read_only = !request.accept}));
+  TRY(const FileLock turn, turn_to_measure(directory_, request.command, call, hooks.waiting));
+  MeasureChoice choice;
+  choice.suite = request.suite;
+  choice.benchmark = request.benchmark;
+  const MeasureInput input = measure_input(cluster_, *journal);
+  Result<std::vector<SuiteOutcome>> outcomes = measure(input, choice, hooks.progress, call.stop);
+  if (hooks.ended) hooks.ended();
+  if (!outcomes) return std::move(outcomes.error());
+  BenchRun run{*std::move(outcomes), input.config_hash};
+  run.stopped = cut_short(run.outcomes);
+  if (request.accept && !run.stopped && verdict_of(run.outcomes) == bench::Verdict::pass)
+    run.accepted = accept_baselines(*journal, run.outcomes);
+  return run;
+}
+
+}  // namespace lockstep

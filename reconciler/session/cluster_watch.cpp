@@ -1,0 +1,78 @@
+#include "reconciler/session/cluster_watch.hpp"
+
+#include <utility>
+
+namespace lockstep {
+
+ClusterWatch::ClusterWatch(WatchGround ground, WatchRequest request)
+    : ground_(std::move(ground)),
+      request_(std::move(request)),
+      watch_(ground_.fleet, ground_.executor, ground_.origins, ground_.sources, settings(), request_.event) {}
+
+WatchSettings ClusterWatch::settings() {
+  WatchSettings settings;
+  if (request_.converge)
+    settings.heal = [this](const std::vector<std::size_t>& devices, std::function<void()> healed) {
+      heal(devices, std::move(healed));
+    };
+  return settings;
+}
+
+void ClusterWatch::start(std::function<void(Answer)> done) { watch_.start(std::move(done)); }
+
+void ClusterWatch::stop() {
+  stopped_ = true;
+  watch_.stop();
+  if (round_) round_->stop();
+  if (application_) application_->stop();
+}
+
+void ClusterWatch::heal(const std::vector<std::size_t>& devices, std::function<void()> healed) {
+  go_on_ = std::move(healed);
+  healing_ = {};
+  choice_ = {};
+  choice_.person = false;
+  for (const std::size_t index : devices) choice_.only.push_back(ground_.fleet[index].name);
+  ObserveOptions options;
+  options.only = devices;
+  application_.reset();
+  round_.emplace(ground_.fleet, ground_.executor, std::move(options));
+  round_->start([this](const std::vector<DeviceState>& states) { observed(states); });
+}
+
+// What may happen by itself is what the specs put under mode: converge.
+void ClusterWatch::observed(const std::vector<DeviceState>& states) {
+  if (stopped_) return go_on_();
+  Result<Plan> plan =
+      make_plan(input_of(ground_.fleet, states, ground_.origins, ground_.sources, ground_.policies, choice_));
+  if (!plan) {
+    healing_.no_plan = std::move(plan.error());
+    return healing_over();
+  }
+  healing_.plan = *std::move(plan);
+  if (healing_.plan.empty()) return go_on_();
+  Result<std::unique_ptr<Journal>> journal = Journal::open(ground_.directory, {.command = request_.command});
+  if (!journal) {
+    healing_.locked = std::move(journal.error());
+    return healing_over();
+  }
+  journal_ = *std::move(journal);
+  ApplyOptions options;
+  options.choice = choice_;
+  options.author = request_.author;
+  options.reason = "drift";
+  options.policy_for = ground_.policies;
+  application_.emplace(ground_.fleet, ground_.executor, *journal_, healing_.plan, std::move(options));
+  application_->start([this](ApplyReport report) {
+    healing_.report = std::move(report);
+    journal_.reset();
+    healing_over();
+  });
+}
+
+void ClusterWatch::healing_over() {
+  if (request_.healed) request_.healed(healing_);
+  go_on_();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,77 @@
+// ClusterWatch: a watch of one cluster that heals what may heal by itself. An object that the executor
+// drives: whoever owns the loop starts it, and stops it.
+//
+// Promises: what is healed is observed again, planned for and applied under the rules of an apply that nobody
+// asked for (PlanChoice::person is false), with the cluster's lock held while it heals and not while it
+// watches; each healing is reported once. A stop ends what is under way as a stop of an apply does.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/application.hpp"
+#include "reconciler/engine/journal.hpp"
+#include "reconciler/engine/watch.hpp"
+
+namespace lockstep {
+
+// What came of devices that were to be healed.
+struct Healing {
+  std::optional<Error> no_plan{};
+  std::optional<Error> locked{};  // somebody else changes the cluster now
+  Plan plan{};
+  ApplyReport report{};  // of the plan, where there are neither
+};
+
+struct WatchRequest {
+  std::string command;
+  std::string author;     // of what it heals
+  bool converge = false;  // heals what may heal by itself; else it only watches
+  std::function<void(const WatchEvent&)> event;
+  std::function<void(const Healing&)> healed{};
+  std::stop_token stop{};  // ends the watch in place of the session's; never requested: the session's does
+};
+
+// What it needs of the session that it belongs to. All outlive it.
+struct WatchGround {
+  Fleet& fleet;
+  Executor& executor;
+  const Origins& origins;
+  const Sources& sources;
+  std::function<const Policy*(const FleetDevice&)> policies;
+  std::string directory;  // of the cluster's state
+};
+
+class ClusterWatch {
+ public:
+  using Answer = Result<Done>;
+  ClusterWatch(WatchGround ground, WatchRequest request);
+  ClusterWatch(const ClusterWatch&) = delete;
+  ClusterWatch& operator=(const ClusterWatch&) = delete;
+
+  void start(std::function<void(Answer)> done);
+  void stop();
+
+ private:
+  WatchSettings settings();
+  void heal(const std::vector<std::size_t>& devices, std::function<void()> healed);
+  void observed(const std::vector<DeviceState>& states);
+  void healing_over();
+
+  const WatchGround ground_;
+  const WatchRequest request_;
+  bool stopped_ = false;
+  PlanChoice choice_;  // of the healing under way, as all below
+  Healing healing_;
+  std::function<void()> go_on_;
+  std::unique_ptr<Journal> journal_;
+  std::optional<ObserveRound> round_;
+  std::optional<Application> application_;
+  Watch watch_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,40 @@
+// DriverTable: for each driver that specs can name, the factory that attaches it to a device. The program
+// fills the table (cli/wiring.hpp); tests fill it with simulated devices.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "drivers/driver.hpp"
+#include "specs/language/device_set.hpp"
+
+namespace lockstep {
+
+struct DriverTarget {
+  struct Twin {
+    std::string cluster;  // OpenedCluster::id
+    bool lldp = false;    // an lldpd runs in every device
+  };
+  std::string device;
+  const Connect& connect;    // of the device's set
+  const Intent& intent;      // names the sysctls, packages and ports to read
+  std::optional<Twin> twin;  // the device in that twin, whatever `connect` says; none: the real device
+};
+
+struct DriverRow {
+  // No value: the device is unreachable from this machine. An error concerns this device only.
+  std::function<Result<std::optional<Attached>>(const DriverTarget& target)> attach;
+  // A driver without a device, for its Preview; null: it has none.
+  std::function<Attached(const std::string& device)> unattached{};
+  // One native line carries several leaves of a collection: the preview of a leaf needs the others as well.
+  bool previews_collections = false;
+  // Its native lines depend on this machine's kernel, which a twin shares: what they are about is observed
+  // first.
+  bool previews_after_observing = false;
+};
+
+using DriverTable = std::map<DriverName, DriverRow>;
+
+}  // namespace lockstep

@@ -1,0 +1,110 @@
+#include "reconciler/session/former_leaves.hpp"
+
+#include <map>
+
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+std::vector<std::string> keys_of(Path path) {
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < path.key_count(); ++i) keys.emplace_back(path.key(i));
+  return keys;
+}
+
+// What the specs of today say of it, if only that it must not be there.
+bool is_said(const Intent& intent, Path path) {
+  return intent.want.find(path) != nullptr || claim_of(intent, path) != nullptr;
+}
+
+// A single leaf that is not there was not read: drivers read some rows (sysctls) only where they are named.
+bool is_seen(const DeviceState& state, Path path) {
+  return state.reachable && !is_unread(state.observation.unread, path) &&
+         (state.observation.have.value(path) || schema_row(path.row()).collection);
+}
+
+// The leaf as it is left with our value there; none: it is not, or that can't be told of a write that failed.
+std::optional<WrittenLeaf> left_of(const WrittenLeaf& one, const DeviceState& state) {
+  const Value have = state.observation.have.value(one.path);
+  WrittenLeaf left = one;
+  left.tried.reset();
+  if (one.tried && have == *one.tried && is_seen(state, one.path)) left.wrote = *one.tried;
+  const bool there = have == left.wrote || (!have && !schema_row(one.path.row()).collection);
+  return is_verified(left) && there ? std::optional(std::move(left)) : std::nullopt;
+}
+
+}  // namespace
+
+bool is_verified(const WrittenLeaf& one) { return one.wrote != one.found; }
+
+void want_restored(Compiled& compiled, const std::vector<WrittenLeaf>& written) {
+  std::map<std::string_view, Intent*> intents;
+  for (Intent& intent : compiled.intents) intents.emplace(intent.device, &intent);
+  std::map<std::string_view, OriginId> origins;
+  for (const WrittenLeaf& one : written) {
+    const auto intent = intents.find(one.device);
+    if (!one.restore || intent == intents.end() || is_said(*intent->second, one.path)) continue;
+    const auto [origin, is_new] = origins.try_emplace(one.object, 0);
+    if (is_new)
+      origin->second =
+          compiled.origins.add(Origin{.at = {}, .object = one.object, .rule = "onDelete: restore"});
+    if (one.found)
+      intent->second->want.set(one.path, one.found, origin->second);
+    else
+      intent->second->claims.push_back({one.path.row(), keys_of(one.path), origin->second});
+  }
+}
+
+Result<std::vector<WrittenLeaf>> settle_written(const Fleet& fleet, const std::vector<DeviceState>& states,
+                                                Journal& journal) {
+  TRY(const std::vector<WrittenLeaf> written, journal.written());
+  std::vector<WrittenLeaf> settled;
+  for (const WrittenLeaf& one : written) {
+    const auto device = fleet.find(one.device);
+    if (!one.tried || !device || !is_seen(states[*device], one.path)) continue;
+    const Value have = states[*device].observation.have.value(one.path);
+    if (have != one.found && have != one.wrote && have != *one.tried) continue;
+    settled.push_back(one);
+    settled.back().wrote = have;
+    settled.back().tried.reset();
+  }
+  if (settled.empty()) return written;
+  TRY_DONE(journal.note(settled));
+  return journal.written();
+}
+
+std::vector<WrittenLeaf> left_behind(const Fleet& fleet, const std::vector<DeviceState>& states,
+                                     const std::vector<WrittenLeaf>& written) {
+  std::vector<WrittenLeaf> left;
+  for (const WrittenLeaf& one : written) {
+    const auto device = fleet.find(one.device);
+    if (device && is_said(*fleet[*device].intent, one.path)) continue;
+    if (!device)
+      left.push_back(one);
+    else if (std::optional<WrittenLeaf> there = left_of(one, states[*device]))
+      left.push_back(*std::move(there));
+  }
+  return left;
+}
+
+Result<Done> note_written(const ClusterSession& session, const std::vector<WrittenLeaf>& left,
+                          Journal& journal) {
+  TRY(const std::vector<WrittenLeaf> written, journal.written());
+  const Origins& origins = session.origins();
+  std::vector<WrittenLeaf> changed;
+  for (const WrittenLeaf& one : written) {
+    const auto device = session.fleet().find(one.device);
+    const Leaf* const want = device ? session.fleet()[*device].intent->want.find(one.path) : nullptr;
+    if (want == nullptr) continue;
+    const Origin& origin = origins[want->origin];
+    if (origin.restore_on_delete == one.restore && origin.object == one.object) continue;
+    changed.push_back(one);
+    changed.back().restore = origin.restore_on_delete;
+    changed.back().object = origin.object;
+  }
+  if (!changed.empty()) TRY_DONE(journal.note(changed));
+  return left.empty() ? Result<Done>(Done{}) : journal.forget(left);
+}
+
+}  // namespace lockstep

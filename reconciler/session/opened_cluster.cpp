@@ -1,0 +1,89 @@
+#include "reconciler/session/opened_cluster.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+
+#include "reconciler/twin/layout.hpp"
+#include "specs/fabric/proofs.hpp"
+
+namespace lockstep {
+namespace {
+
+Result<CompileOptions> compile_options(const ClusterSource& source, const std::string& folder) {
+  CompileOptions options;
+  options.today = today();
+  if (source.twin) {
+    TRY(const BitRate rate, parse_bit_rate(source.link_rate));
+    if (rate.bits_per_second == 0)
+      return Error{ErrorKind::invalid_spec,
+                   "--link-rate: a link of " + source.link_rate + " carries nothing"};
+    options.twin = TwinScale{.link_rate = rate.bits_per_second};
+  }
+  TRY(options.allocation.lock, read_allocation_lock(folder));
+  options.allocation.renumber = source.renumber;
+  return options;
+}
+
+void move_into(Diagnostics& all, Diagnostics more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+Date today() {
+  const auto days = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  return Date{static_cast<std::int32_t>(days.time_since_epoch().count())};
+}
+
+Result<OpenedCluster> load_cluster(const ClusterSource& source) {
+  Loaded loaded = load(source.specs);
+  OpenedCluster opened;
+  opened.twin = source.twin;
+  opened.catalog = std::move(loaded.catalog);
+  opened.diagnostics = std::move(loaded.diagnostics);
+  if (!opened.valid()) return opened;
+  std::error_code ignored;  // a folder that can't be made absolute keeps the name it was given
+  opened.folder = std::filesystem::weakly_canonical(opened.catalog.directory, ignored).string();
+  if (opened.folder.empty()) opened.folder = opened.catalog.directory;
+  opened.name = opened.catalog.clusters.empty() ? std::filesystem::path(opened.folder).filename().string()
+                                                : opened.catalog.clusters.front().metadata.name.value;
+  opened.id = twin_cluster_id(opened.name, opened.folder);
+
+  TRY(const CompileOptions options, compile_options(source, opened.folder));
+  opened.compiled = compile(opened.catalog, options);
+  move_into(opened.diagnostics, opened.compiled.diagnostics);
+  if (opened.valid()) move_into(opened.diagnostics, prove(opened.catalog, opened.compiled.topology));
+  return opened;
+}
+
+Result<Done> has_devices(const OpenedCluster& cluster) {
+  if (!cluster.compiled.topology.devices.empty()) return Done{};
+  return Error{ErrorKind::invalid_spec, cluster.catalog.device_sets.empty()
+                                            ? "the specs name no device: there is no DeviceSet"
+                                            : "the specs name no device: each DeviceSet is empty"};
+}
+
+std::string state_directory(const OpenedCluster& cluster) {
+  return state_directory(cluster.id, cluster.twin);
+}
+
+std::string state_directory(const std::string& id, bool twin) {
+  std::string top;
+  if (const char* const set = std::getenv("LOCKSTEP_STATE_DIR"); set != nullptr && *set != '\0') {
+    top = set;
+  } else if (geteuid() == 0) {
+    top = "/var/lib/lockstep";
+  } else if (const char* const xdg = std::getenv("XDG_STATE_HOME"); xdg != nullptr && *xdg != '\0') {
+    top = std::string(xdg) + "/lockstep";
+  } else {
+    const char* const home = std::getenv("HOME");
+    top = std::string(home != nullptr ? home : ".") + "/.local/state/lockstep";
+  }
+  return top + "/" + id + (twin ? "-twin" : "");
+}
+
+}  // namespace lockstep

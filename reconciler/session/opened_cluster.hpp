@@ -1,0 +1,50 @@
+// A cluster as the workflow works on it: specs loaded, validated, compiled and proved.
+//
+// Promises: all errors and warnings about the specs are in `diagnostics`, in the order in which they were
+// found. If there are errors, only `diagnostics` and `catalog.sources` are meaningful. Refuses: an
+// allocations.lock that can't be read; an invalid link rate.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "specs/compile/compile.hpp"
+#include "specs/language/load.hpp"
+
+namespace lockstep {
+
+// Where a cluster's specs are, and whether its devices are the real ones.
+struct ClusterSource {
+  std::vector<std::string> specs{"."};  // folders and files
+  bool twin = false;
+  std::string link_rate = "1Gbps";  // of the twin's fastest link
+  bool renumber = false;            // forget allocations.lock
+};
+
+struct OpenedCluster {
+  std::string name;    // of the Cluster object, else of the folder
+  std::string folder;  // absolute
+  std::string id;      // names the twin and the state directory
+  Catalog catalog;
+  Compiled compiled;
+  Diagnostics diagnostics;
+  bool twin = false;
+
+  bool valid() const { return !has_errors(diagnostics); }
+  std::string title() const { return twin ? name + " (twin on this machine)" : name; }
+};
+
+Result<OpenedCluster> load_cluster(const ClusterSource& source);
+
+// Refused: specs that name no device.
+Result<Done> has_devices(const OpenedCluster& cluster);
+
+// Where the journal of the cluster (or of its twin) is: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root
+// and $XDG_STATE_HOME/lockstep (XDG base directories: ~/.local/state) for others; below it the cluster's id.
+std::string state_directory(const OpenedCluster& cluster);
+std::string state_directory(const std::string& id, bool twin);
+
+// Today, UTC: what overrides and maintenance end against.
+Date today();
+
+}  // namespace lockstep

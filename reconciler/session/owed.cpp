@@ -1,0 +1,64 @@
+#include "reconciler/session/owed.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace lockstep {
+
+std::vector<std::string> devices_of(const std::vector<LedgerTicket>& tickets) {
+  std::set<std::string> devices;
+  for (const LedgerTicket& ticket : tickets) devices.insert(ticket.device);
+  return {devices.begin(), devices.end()};
+}
+
+Result<Unjudged> unjudged(const std::string& directory, const Journal& journal) {
+  Unjudged out;
+  out.writer = writer_of(directory).value_or("");
+  std::set<std::uint64_t> begun;
+  if (!out.writer.empty()) {
+    TRY(const std::vector<InFlight> in_flight, journal.in_flight());
+    for (const InFlight& one : in_flight) begun.insert(one.change);
+  }
+  TRY(std::vector<OwedChange> owed, journal.owed());
+  for (OwedChange& one : owed)
+    (begun.contains(one.change) ? out.under_way : out.left).push_back(std::move(one));
+  return out;
+}
+
+Result<std::vector<InFlight>> recover_in_flight(Journal& journal) {
+  TRY(std::vector<InFlight> begun, journal.in_flight());
+  for (const InFlight& one : begun) {
+    for (const LedgerTicket& ticket : one.unsettled)
+      TRY_DONE(journal.receipt(ticket.ticket, TicketState::failed,
+                               "cut off; settled by the next run's observation"));
+    TRY_DONE(journal.end(one.change, "interrupted"));
+  }
+  return begun;
+}
+
+Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, Journal& journal,
+                                            const OwedChoice& choice) {
+  TRY(std::vector<OwedChange> owed, journal.owed());
+  std::vector<OwedDecision> decisions;
+  for (OwedChange& one : owed) {
+    const std::vector<std::string> devices = devices_of(one.tickets);
+    const bool all_chosen =
+        choice.only.empty() ||
+        std::all_of(devices.begin(), devices.end(), [&choice](const std::string& device) {
+          return std::find(choice.only.begin(), choice.only.end(), device) != choice.only.end();
+        });
+    OwedDecision::Fate fate = OwedDecision::Fate::taken;
+    if (cluster.catalog.validation_suites.empty()) {
+      fate = OwedDecision::Fate::no_suite;
+      TRY_DONE(journal.gate(one.change, GateState::settled));
+    } else if (!choice.measures) {
+      fate = OwedDecision::Fate::not_measuring;
+    } else if (!all_chosen) {
+      fate = OwedDecision::Fate::other_devices;
+    }
+    decisions.push_back({std::move(one), fate});
+  }
+  return decisions;
+}
+
+}  // namespace lockstep

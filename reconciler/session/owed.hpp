@@ -1,0 +1,49 @@
+// Changes of earlier runs that were interrupted, or that are not validated yet: settled, and taken on.
+//
+// Promises: a change that a run does not take on stays owed, with the reason; a change that another process
+// is about to measure is distinguished from one that no process will.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/journal.hpp"
+#include "reconciler/session/opened_cluster.hpp"
+
+namespace lockstep {
+
+// Sorted, each once.
+std::vector<std::string> devices_of(const std::vector<LedgerTicket>& tickets);
+
+// What no benchmark has judged. `under_way`: of the process that changes the cluster now, which will measure
+// it.
+struct Unjudged {
+  std::string writer;  // "process 7 since 2026-11-21T10:05:26Z (lockstep apply)"; empty: nobody
+  std::vector<OwedChange> under_way;
+  std::vector<OwedChange> left;
+};
+Result<Unjudged> unjudged(const std::string& directory, const Journal& journal);
+
+// Ends the changes of interrupted runs and returns them. Their open tickets count as failed: the next
+// observation shows what was written.
+Result<std::vector<InFlight>> recover_in_flight(Journal& journal);
+
+struct OwedChoice {
+  bool measures = true;           // this run has a gate
+  std::vector<std::string> only;  // devices that this run may write; empty: all
+};
+// What this run does about an owed change.
+struct OwedDecision {
+  enum class Fate : std::uint8_t {
+    taken,          // this run's gate validates it
+    no_suite,       // the specs have no suite that could validate it: settled
+    other_devices,  // stays owed: this run is for other devices
+    not_measuring,  // stays owed: this run does not measure
+  };
+  OwedChange owed;
+  Fate fate = Fate::taken;
+};
+Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, Journal& journal,
+                                            const OwedChoice& choice);
+
+}  // namespace lockstep

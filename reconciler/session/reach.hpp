@@ -1,0 +1,37 @@
+// Which devices a run is about, and which of them are unreachable from this machine.
+//
+// Promises: a device without a driver is unobserved (exit code 3), never in sync and never "not applied"; a
+// run that is limited to some devices (--only) counts and reports only these.
+#pragma once
+
+#include <vector>
+
+#include "reconciler/engine/status.hpp"
+#include "reconciler/session/attached_fleet.hpp"
+
+namespace lockstep {
+
+inline constexpr const char* kWhyUnreached =
+    "nothing here reaches it: `connect: {local: true}` is for this machine, --twin for its twin";
+
+// For every device without a driver: not reachable, and why.
+void mark_unreached(const AttachedFleet& attached, std::vector<DeviceState>& states);
+
+// Devices that could not be observed completely, all for the same reason.
+struct NotObserved {
+  std::string why;
+  std::vector<std::string> devices;
+};
+// Of the chosen devices; of all if none is chosen. Ordered by the first device of each reason.
+std::vector<NotObserved> not_observed(const std::vector<DeviceState>& states,
+                                      const std::vector<std::size_t>& only);
+
+// What can't be begun where no device is reached at all, such as a watch or a benchmark.
+Result<Done> reaches_any(const Fleet& fleet);
+
+// The report of the chosen devices; of all, where none is chosen.
+DriftReport report_of(const Fleet& fleet, const std::vector<DeviceState>& states,
+                      const std::vector<std::size_t>& only, const Origins& origins, const Sources& sources,
+                      const ReportChoice& choice);
+
+}  // namespace lockstep

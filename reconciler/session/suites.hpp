@@ -1,0 +1,67 @@
+// The validation suites of an opened cluster as the engine's gate, and as benchmarks on their own.
+//
+// Promises: baselines come from and go to the journal, so that a gate compares with the last accepted
+// generation; only what a change can have touched is measured in a gate (onChange.scope: affected).
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/apply.hpp"
+#include "reconciler/engine/file_lock.hpp"
+#include "reconciler/engine/journal.hpp"
+#include "reconciler/measure/measure.hpp"
+#include "reconciler/session/opened_cluster.hpp"
+
+namespace lockstep {
+
+// Progress of a measurement, called on the thread that measures (for a gate: a worker thread). All may be
+// null.
+struct MeasureHooks {
+  std::function<void(const Error& taken)>
+      waiting{};  // called once; the error names the process that measures now
+  std::function<void(const MeasureProgress&)> progress{};
+  std::function<void()> ended{};  // whatever the outcome
+};
+
+MeasureInput measure_input(const OpenedCluster& cluster, const Journal& journal);
+
+// Adds what was measured to the accepted baselines. Call only when all SLOs held.
+Result<Done> accept_baselines(Journal& journal, const std::vector<SuiteOutcome>& outcomes);
+
+// Waits for whoever measures the cluster of this state directory now: two at once would take the traffic of
+// the other for the fabric's fault.
+Result<FileLock> turn_to_measure(const std::string& directory, const std::string& command, const Call& call,
+                                 const std::function<void(const Error& taken)>& waiting);
+
+// The harshest of what the suites say should follow a violation.
+OnFail on_violation(const Catalog& catalog);
+
+// Must outlive the executor that it is asked on: a measurement that ran out of time ends after its answer.
+// Measuring is a worker thread's: the baselines are read here, by the thread that makes the gate, because a
+// journal's connection is for one thread.
+class SuiteGate final : public Measurer {
+ public:
+  // `directory`: where the cluster's state is.
+  SuiteGate(const OpenedCluster& cluster, const Journal& journal, std::string directory, MeasureHooks hooks)
+      : cluster_(cluster),
+        input_(measure_input(cluster, journal)),
+        directory_(std::move(directory)),
+        hooks_(std::move(hooks)) {}
+  Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending,
+                             const Call& call) override;
+  // Of each measure() that came to an end, in order.
+  std::vector<std::vector<SuiteOutcome>> gates() const;
+
+ private:
+  const OpenedCluster& cluster_;
+  const MeasureInput input_;
+  std::string directory_;
+  MeasureHooks hooks_;
+  mutable std::mutex mutex_;
+  std::vector<std::vector<SuiteOutcome>> gates_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,162 @@
+#include "specs/files/replace_file.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "specs/files/descriptor.hpp"
+
+namespace lockstep {
+namespace {
+
+// Written for its owner alone until it has its mode.
+constexpr mode_t kUnfinished = 0600;
+constexpr mode_t kPermissions = 07777;
+constexpr mode_t kNewFile = 0666;  // as fopen(3) makes one
+// 64 random bits are taken already only by somebody's intent, whom more tries would not tire.
+constexpr int kNamesTried = 16;
+
+Error failed(const std::string& file, int code) {
+  const bool denied = code == EACCES || code == EPERM || code == EROFS;
+  return Error{denied ? ErrorKind::denied : ErrorKind::refused, file + ": " + std::strerror(code)};
+}
+
+Error not_regular(const std::string& file, mode_t mode) {
+  const char* const what = S_ISLNK(mode)   ? "is a symbolic link"
+                           : S_ISDIR(mode) ? "is a directory"
+                                           : "is no regular file";
+  return Error{ErrorKind::refused, file + ": " + what};
+}
+
+Result<Done> write_all(int descriptor, std::string_view text, const std::string& file) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(descriptor, text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return failed(file, errno);
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return Done{};
+}
+
+// EINVAL: a filesystem that has nothing to sync here (fsync(2)).
+Result<Done> sync(int descriptor, const std::string& file) {
+  if (::fsync(descriptor) == 0 || errno == EINVAL) return Done{};
+  return failed(file, errno);
+}
+
+Result<Done> write_to(const std::string& file, std::string_view text) {
+  const Descriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, kNewFile));
+  if (!out) return failed(file, errno);
+  TRY_DONE(write_all(out.number(), text, file));
+  struct stat written {};
+  if (::fstat(out.number(), &written) != 0) return failed(file, errno);
+  return S_ISREG(written.st_mode) ? sync(out.number(), file) : Done{};
+}
+
+// A file of a name of its own in a folder, gone with this object unless it was given another name.
+class Beside {
+ public:
+  Beside(int folder, mode_t mode) : folder_(folder) {
+    for (int tries = 0; !file_ && tries < kNamesTried; ++tries) {
+      unsigned long long bits = 0;
+      if (::getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) continue;
+      (void)std::snprintf(name_.data(), name_.size(), ".lockstep-%016llx", bits);
+      file_ = Descriptor(
+          ::openat(folder, name_.data(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+      if (!file_ && errno != EEXIST) return;
+    }
+  }
+  ~Beside() {
+    if (file_) (void)::unlinkat(folder_, name_.data(), 0);
+  }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+
+  explicit operator bool() const { return static_cast<bool>(file_); }
+  int descriptor() const { return file_.number(); }
+  bool rename_to(const std::string& name) {
+    if (::renameat(folder_, name_.data(), folder_, name.c_str()) != 0) return false;
+    file_ = Descriptor();
+    return true;
+  }
+
+ private:
+  int folder_;
+  std::array<char, 32> name_{};
+  Descriptor file_;
+};
+
+// Only what differs is asked for: a member of a group may not give a file to that group again.
+bool give_to(int descriptor, uid_t owner, gid_t group) {
+  struct stat now {};
+  if (::fstat(descriptor, &now) != 0) return false;
+  return (now.st_uid == owner && now.st_gid == group) || ::fchown(descriptor, owner, group) == 0;
+}
+
+class Replacing {
+ public:
+  Replacing(const std::string& file, const Replacement& how) : file_(file), how_(how) {
+    const std::size_t slash = file.rfind('/');
+    folder_ = slash == std::string::npos ? "." : file.substr(0, slash + 1);
+    name_ = slash == std::string::npos ? file : file.substr(slash + 1);
+  }
+
+  Result<Done> with(std::string_view text) {
+    if (name_.empty()) return failed(file_, file_.empty() ? ENOENT : EISDIR);
+    const Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder) return failed(file_, errno);
+    struct stat old {};
+    const bool exists = ::fstatat(folder.number(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!exists && errno != ENOENT) return failed(file_, errno);
+    if (exists && !S_ISREG(old.st_mode)) return not_regular(file_, old.st_mode);
+    const bool masked = !exists && !how_.mode;
+    Beside fresh(folder.number(), masked ? kNewFile : kUnfinished);
+    if (!fresh) return failed(file_, errno);
+    TRY_DONE(write_all(fresh.descriptor(), text, file_));
+    TRY_DONE(exists ? take_over(fresh.descriptor(), old) : begin(fresh.descriptor(), folder.number()));
+    TRY_DONE(sync(fresh.descriptor(), file_));
+    if (!fresh.rename_to(name_)) return failed(file_, errno);
+    return sync(folder.number(), file_);
+  }
+
+ private:
+  // The owner goes first: a change of it takes away set-user-id bits (chown(2)).
+  Result<Done> take_over(int descriptor, const struct stat& old) const {
+    if (!give_to(descriptor, old.st_uid, old.st_gid)) return failed(file_ + ": can't keep its owner", errno);
+    if (::fchmod(descriptor, old.st_mode & kPermissions) != 0) return failed(file_, errno);
+    return Done{};
+  }
+
+  Result<Done> begin(int descriptor, int folder) const {
+    if (how_.owner == Replacement::Owner::folder) {
+      struct stat around {};
+      if (::fstat(folder, &around) != 0 || !give_to(descriptor, around.st_uid, around.st_gid))
+        return failed(file_ + ": can't have its folder's owner", errno);
+    }
+    if (how_.mode && ::fchmod(descriptor, *how_.mode) != 0) return failed(file_, errno);
+    return Done{};
+  }
+
+  const std::string& file_;
+  const Replacement& how_;
+  std::string folder_;
+  std::string name_;
+};
+
+}  // namespace
+
+Result<Done> replace_file(const std::string& file, std::string_view text, const Replacement& how) {
+  struct stat old {};
+  if (how.write_through && ::lstat(file.c_str(), &old) == 0 && !S_ISREG(old.st_mode))
+    return write_to(file, text);
+  return Replacing(file, how).with(text);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,52 @@
+// The driver table of the program.
+#include "reconciler/cli/wiring.hpp"
+
+#include <gtest/gtest.h>
+
+#include "reconciler/session/attached_fleet.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+OpenedCluster this_machine_as_gpu1() {
+  OpenedCluster cluster;
+  cluster.catalog.device_sets.emplace_back();
+  cluster.catalog.device_sets.front().connect.value.local.value = true;
+  TopologyDevice device;
+  device.name = "gpu1";
+  device.set = 0;
+  device.drivers = {DriverName::linux_kernel};
+  cluster.compiled.topology.devices.push_back(device);
+  cluster.compiled.intents.emplace_back();
+  return cluster;
+}
+
+TEST(Wiring, ThePortsThatSpecsNameAreLookedForOnThisMachine) {
+  OpenedCluster cluster = this_machine_as_gpu1();
+  const Path mtu(row("interface[*]/mtu"), {"no-such0"});
+  cluster.compiled.intents.front().want.set(mtu, Value::integer(9000));
+  const Result<AttachedFleet> attached = attach_fleet(cluster, driver_table());
+  ASSERT_TRUE(attached) << attached.error().text();
+  const auto seen =
+      attached->fleet[0].drivers.at(0)->driver->observe(scope_of(*attached->fleet[0].intent), "", Call{});
+  ASSERT_TRUE(seen) << seen.error().text();
+  const Incapable* const why = incapable_of(seen->incapable, mtu);
+  ASSERT_NE(why, nullptr);
+  EXPECT_TRUE(why->by_hand);
+  EXPECT_EQ(why->reason.find("no interface is called no-such0 here (there are "), 0U) << why->reason;
+  EXPECT_EQ(incapable_of(seen->incapable, Path(row("interface[*]/mtu"), {"lo"})), nullptr);
+}
+
+TEST(Wiring, ADeviceThatIsNotThisMachineGetsNoDriver) {
+  OpenedCluster cluster = this_machine_as_gpu1();
+  cluster.catalog.device_sets.front().connect.value.local.value = false;
+  cluster.compiled.topology.devices.front().drivers = {DriverName::linux_kernel, DriverName::frr};
+  const Result<AttachedFleet> attached = attach_fleet(cluster, driver_table());
+  ASSERT_TRUE(attached) << attached.error().text();
+  EXPECT_TRUE(attached->fleet[0].drivers.empty());
+  EXPECT_TRUE(attached->unattached.empty());
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,183 @@
+// A step that touches the last path to a device that can undo by itself: armed, kept only once what worked
+// before works again, undone otherwise.
+#include "cluster.hpp"
+
+namespace lockstep {
+namespace {
+
+using std::chrono::seconds;
+
+const Value kUp = Value::text("Established");
+const Value kDown = Value::text("Idle");
+
+class ArmedStep : public ::testing::Test {
+ protected:
+  ArmedStep() : gpu1(cluster.add("gpu1")) {
+    cluster.wiring.management_ports["gpu1"] = {"rail0"};
+    cluster.want("gpu1", "interface[rail0]/mtu", number(9000));
+    cluster.want("gpu1", "bgp/neighbor[rail0]", there());
+    cluster.want("gpu1", session.text(), kUp);
+    gpu1.undoes_itself = true;
+    gpu1.set(mtu, number(1500));
+    gpu1.set(leaf("bgp/neighbor[rail0]"), there());
+    gpu1.set(session, kUp);
+    gpu1.seen = [this](const SimulatedCall& call) {
+      if (call.kind == SimulatedCall::Kind::settle) ++settlements;
+      if (call.kind == SimulatedCall::Kind::apply) guards.push_back(*call.guard);
+    };
+  }
+
+  // The session goes with the MTU of 9000, and is back after a while; it is there with any other.
+  void lose_session_for(seconds how_long) {
+    gpu1.effects = [this, how_long](Tree& tree) {
+      if (tree.value(mtu) != number(9000)) return tree.set(session, kUp);
+      if (std::exchange(lost, true)) return;
+      tree.set(session, kDown);
+      cluster.executor.at(cluster.executor.now() + how_long, [this] {
+        if (gpu1.truth().value(mtu) == number(9000)) gpu1.set(session, kUp);
+      });
+    };
+  }
+
+  const Path mtu = leaf("interface[rail0]/mtu");
+  const Path session = leaf("bgp/neighbor[rail0]/session");
+  Cluster cluster;
+  SimulatedDevice& gpu1;
+  std::vector<Guard> guards;
+  int settlements = 0;
+  bool lost = false;
+};
+
+TEST_F(ArmedStep, CarriesTheUndoThatTheEnginePlanned) {
+  const ApplyReport report = cluster.converge();
+  ASSERT_EQ(report.steps.at(0).state, StepState::done) << report.steps.at(0).why;
+  ASSERT_EQ(guards.size(), 1U);
+  EXPECT_TRUE(guards[0].undo_after);
+  ASSERT_FALSE(guards[0].undo.empty());
+  Value back = number(9000);
+  for (const Change& change : guards[0].undo)
+    if (change.path == mtu) {
+      EXPECT_EQ(change.was, back) << "each change begins where the one before it ends";
+      back = change.want;
+    }
+  EXPECT_EQ(back, number(1500));
+  EXPECT_EQ(gpu1.truth().value(mtu), number(9000));
+}
+
+TEST_F(ArmedStep, IsKeptOnceWhatWorkedBeforeWorksAgainBeyondTheDeadMansTime) {
+  lose_session_for(seconds(50));
+  cluster.options.settle_time = seconds(120);
+  cluster.options.step_timeout = seconds(300);
+  const ApplyReport report = cluster.converge();
+  ASSERT_EQ(report.steps.at(0).state, StepState::done) << report.steps.at(0).why;
+  EXPECT_GE(settlements, 2) << "extended, and kept";
+  EXPECT_EQ(gpu1.truth().value(mtu), number(9000));
+  EXPECT_EQ(gpu1.truth().value(session), kUp);
+}
+
+TEST_F(ArmedStep, IsUndoneByTheDeviceWhenWhatWorkedBeforeDoesNotComeBack) {
+  lose_session_for(seconds(10'000));
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.steps.at(0).state, StepState::undone) << report.steps.at(0).why;
+  EXPECT_EQ(gpu1.truth().value(mtu), number(1500));
+  EXPECT_EQ(gpu1.truth().value(session), kUp);
+}
+
+TEST_F(ArmedStep, IsUndoneByTheDeviceWhenItCanNotBeReachedAnyMore) {
+  gpu1.effects = [this](Tree& tree) {
+    if (tree.value(mtu) == number(9000)) gpu1.unreachable = true;
+  };
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.steps.at(0).state, StepState::failed) << report.steps.at(0).why;
+  gpu1.unreachable = false;
+  bool later = false;
+  cluster.executor.at(cluster.executor.now() + seconds(60), [&later] { later = true; });
+  while (!later) cluster.executor.step();
+  cluster.look();
+  EXPECT_EQ(gpu1.truth().value(mtu), number(1500));
+}
+
+TEST_F(ArmedStep, UndoesWhatAnEarlierRunLeftArmedBeforeItWrites) {
+  const Plan plan = cluster.plan();
+  const Path admin = leaf("interface[rail1]/admin");
+  Guard earlier;
+  earlier.ticket = "e0-c9-s1-1";
+  earlier.transaction = "e0-c9-s1";
+  earlier.undo_after = seconds(3600);
+  earlier.undo = {{admin, no(), Value{}, 0}};
+  ASSERT_TRUE(gpu1.apply({{admin, {}, no(), 0}}, earlier, Call{}));
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.steps.at(0).state, StepState::done) << report.steps.at(0).why;
+  EXPECT_FALSE(gpu1.truth().value(admin));
+  EXPECT_EQ(gpu1.truth().value(mtu), number(9000));
+}
+
+// Both ends of one cable, each by its last path.
+class ArmedEnds : public ::testing::Test {
+ protected:
+  ArmedEnds() : leaf0(cluster.add("leaf0", "leaf")), spine0(cluster.add("spine0", "spine")) {
+    cluster.cable("leaf0", "up0", "spine0", "down0");
+    for (const auto& [device, port] : {std::pair{&leaf0, "up0"}, std::pair{&spine0, "down0"}}) {
+      const std::string name = device->name();
+      cluster.wiring.management_ports[name] = {port};
+      cluster.want(name, std::string("interface[") + port + "]/mtu", number(9000));
+      cluster.want(name, std::string("bgp/neighbor[") + port + "]", there());
+      device->undoes_itself = true;
+      device->set(mtu(port), number(1500));
+      device->set(leaf(std::string("bgp/neighbor[") + port + "]"), there());
+      device->seen = [this, name](const SimulatedCall& call) {
+        if (call.kind == SimulatedCall::Kind::apply) ++applies[name];
+        if (call.kind == SimulatedCall::Kind::settle) settled.push_back(name);
+        if (call.kind == SimulatedCall::Kind::settle && applies.size() < 2) settled_alone = true;
+      };
+    }
+  }
+  static Path mtu(const std::string& port) { return leaf("interface[" + port + "]/mtu"); }
+
+  Cluster cluster;
+  SimulatedDevice& leaf0;
+  SimulatedDevice& spine0;
+  std::map<std::string, int> applies;
+  std::vector<std::string> settled;
+  bool settled_alone = false;
+};
+
+TEST_F(ArmedEnds, AreKeptOnceBothWork) {
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 2U) << to_string(plan);
+  ASSERT_NE(plan.steps[0].together, 0U);
+  ASSERT_EQ(plan.steps[0].together, plan.steps[1].together);
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.count(StepState::done), 2U) << report.steps[0].why << report.steps[1].why;
+  EXPECT_FALSE(settled_alone) << "one was kept before the other was written";
+  EXPECT_EQ(leaf0.truth().value(mtu("up0")), number(9000));
+  EXPECT_EQ(spine0.truth().value(mtu("down0")), number(9000));
+}
+
+TEST_F(ArmedEnds, AreBothUndoneWhereOneRefuses) {
+  const Plan plan = cluster.plan();
+  SimulatedDevice& last = plan.steps[1].device == "leaf0" ? leaf0 : spine0;
+  last.refuses = {row("interface[*]/mtu")};
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.steps[0].state, StepState::undone) << report.steps[0].why;
+  EXPECT_NE(report.steps[1].state, StepState::done);
+  EXPECT_EQ(leaf0.truth().value(mtu("up0")), number(1500));
+  EXPECT_EQ(spine0.truth().value(mtu("down0")), number(1500));
+}
+
+TEST_F(ArmedEnds, TheFirstIsExtendedWhileTheSecondTakesLong) {
+  const Plan plan = cluster.plan();
+  SimulatedDevice& last = plan.steps[1].device == "leaf0" ? leaf0 : spine0;
+  last.unreachable = true;
+  cluster.executor.at(cluster.executor.now() + seconds(70), [&last] { last.unreachable = false; });
+  cluster.options.step_timeout = seconds(600);
+  cluster.options.tries = 10;
+  cluster.options.back_off = seconds(5);
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.count(StepState::done), 2U) << report.steps[0].why << report.steps[1].why;
+  EXPECT_GE(std::count(settled.begin(), settled.end(), plan.steps[0].device), 3)
+      << "extended twice, and kept";
+}
+
+}  // namespace
+}  // namespace lockstep

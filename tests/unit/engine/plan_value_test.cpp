@@ -1,0 +1,30 @@
+// A value in a plan file and in the journal is the value that was written there.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reconciler/engine/plan.hpp"
+#include "specs/model/schema_rows.hpp"
+#include "tests/unit/any_integer.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr RowId kAsn = row("bgp/asn");
+
+RC_GTEST_PROP(ValueJson, KeepsEveryInteger, ()) {
+  const Value value = Value::integer(*any_integer());
+  const auto back = value_from_json(kAsn, nlohmann::json::parse(to_json(value).dump()));
+  RC_ASSERT(back);
+  RC_ASSERT(*back == value);
+}
+
+TEST(ValueJson, RefusesANumberThatIsNoInteger) {
+  for (const char* const text :
+       {"9223372036854775808", "18446744073709551615", "18446744073709551616", "1.5"})
+    EXPECT_FALSE(value_from_json(kAsn, nlohmann::json::parse(text))) << text;
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,66 @@
+#include "reconciler/report/earlier_runs.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+LedgerTicket ticket_on(const std::string& device) { return {device, 1, device, "linux", {}}; }
+
+OwedChange owed(std::uint64_t change, const std::string& device) {
+  return {change, "2026-11-21T10:05:26Z", "ann", {ticket_on(device)}};
+}
+
+TEST(EarlierRuns, LeavesLeftBehindAreListedByObjectAndDevices) {
+  const WrittenLeaf one{"gpu1",
+                        *Path::parse("sysctl[net.ipv4.tcp_sack]"),
+                        Value::text("1"),
+                        Value::text("0"),
+                        {},
+                        false,
+                        "HostProfile/training"};
+  WrittenLeaf other = one;
+  other.device = "gpu2";
+  EXPECT_EQ(left_behind_text({one, other}),
+            "left as they are: 2 leaves that earlier changes wrote for HostProfile/training and nothing here "
+            "says any more, on gpu[1-2]\n");
+  EXPECT_EQ(left_behind_text({}), "");
+}
+
+TEST(EarlierRuns, AChangeUnderWayIsAttributedToItsProcess) {
+  const Unjudged all{
+      "process 7 since 2026-11-21T10:05:26Z (lockstep apply)", {owed(2, "gpu2")}, {owed(1, "gpu1")}};
+  const std::string text = unjudged_text(all, Terminal{});
+  EXPECT_TRUE(text.starts_with(
+      "being changed by process 7 since 2026-11-21T10:05:26Z (lockstep apply): change 2 (begun "
+      "2026-11-21T10:05:26Z by ann) on gpu2, not judged yet; "))
+      << text;
+  EXPECT_NE(text.find("\nnever measured: change 1 "), std::string::npos) << text;
+  EXPECT_EQ(text.find("never measured: change 2"), std::string::npos) << text;
+  EXPECT_EQ(unjudged_text({}, Terminal{}), "");
+}
+
+TEST(EarlierRuns, AnInterruptedChangeIsShownWithItsUnsettledDevices) {
+  InFlight begun{3, "2026-11-21T10:05:26Z", "ann", "", {ticket_on("gpu1"), ticket_on("gpu2")}, {}};
+  EXPECT_EQ(in_flight_line(begun, Terminal{}),
+            "in flight: change 3 (begun 2026-11-21T10:05:26Z by ann) was cut off: 0 writes kept, 2 may have "
+            "happened on gpu[1-2]; observing and going on from there");
+  begun.unsettled.clear();
+  begun.kept.push_back(ticket_on("gpu1"));
+  EXPECT_NE(in_flight_line(begun, Terminal{}).find("1 writes kept, 0 may have happened; observing"),
+            std::string::npos);
+}
+
+TEST(EarlierRuns, AnOwedChangeIsShownWithWhatHappensToIt) {
+  const auto told = [](OwedDecision::Fate fate) { return owed_line({owed(1, "gpu1"), fate}, Terminal{}); };
+  const std::string change = "never measured: change 1 (begun 2026-11-21T10:05:26Z by ann) on gpu1; ";
+  EXPECT_EQ(told(OwedDecision::Fate::taken),
+            change + "this run measures what it can have touched, and keeps or undoes it");
+  EXPECT_EQ(told(OwedDecision::Fate::no_suite), change + "no ValidationSuite is there to judge it: kept");
+  EXPECT_EQ(told(OwedDecision::Fate::other_devices),
+            change + "it stays so, as this run is for other devices");
+  EXPECT_EQ(told(OwedDecision::Fate::not_measuring), change + "it stays so, as this run does not measure");
+}
+
+}  // namespace
+}  // namespace lockstep

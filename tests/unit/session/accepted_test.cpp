@@ -1,0 +1,66 @@
+#include "reconciler/session/accepted.hpp"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace lockstep {
+namespace {
+
+// A checkout without any device, and a journal that remembers some.
+class DeletionGuardOverAJournal : public testing::Test {
+ protected:
+  DeletionGuardOverAJournal() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-accepted-XXXXXX").string();
+    directory_ = mkdtemp(pattern.data());
+    auto opened = Journal::open(directory_, {.command = "lockstep apply", .read_only = false});
+    if (!opened) throw std::runtime_error(opened.error().text());
+    journal_ = *std::move(opened);
+  }
+  ~DeletionGuardOverAJournal() override { std::filesystem::remove_all(directory_); }
+
+  Result<Done> guard_after(const nlohmann::json& census) {
+    if (const auto kept = journal_->keep("census", census); !kept) return kept;
+    return guard_deletion(cluster_, Plan{}, *journal_);
+  }
+
+  std::string directory_;
+  std::unique_ptr<Journal> journal_;
+  OpenedCluster cluster_;
+};
+
+TEST_F(DeletionGuardOverAJournal, LetsTheFirstChangeThrough) {
+  EXPECT_TRUE(guard_deletion(cluster_, Plan{}, *journal_));
+}
+
+TEST_F(DeletionGuardOverAJournal, RefusesWhatTakesAwayMoreThanItsShare) {
+  const auto refused =
+      guard_after({{"devices", {"gpu1", "gpu2", "gpu3"}}, {"objects", nlohmann::json::array()}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::denied) << refused.error().text();
+}
+
+TEST_F(DeletionGuardOverAJournal, RefusesWhatItCannotJudge) {
+  for (const nlohmann::json& broken :
+       {nlohmann::json("three devices"), nlohmann::json::object(),
+        nlohmann::json{{"devices", {"gpu1"}}, {"objects", "none"}},
+        nlohmann::json{{"devices", {1, 2}}, {"objects", nlohmann::json::array()}}}) {
+    const auto refused = guard_after(broken);
+    ASSERT_FALSE(refused) << broken;
+    EXPECT_NE(refused.error().text().find("'census'"), std::string::npos) << refused.error().text();
+  }
+}
+
+TEST_F(DeletionGuardOverAJournal, RefusesUnderAJournalThatDoesNotAnswer) {
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open((directory_ + "/journal.sqlite").c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "DROP TABLE kept", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(other);
+  EXPECT_FALSE(guard_deletion(cluster_, Plan{}, *journal_));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,152 @@
+#include "reconciler/session/former_leaves.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+const Value kFound = Value::text("1");
+const Value kWrote = Value::text("0");
+
+Path path(std::string_view text) { return *Path::parse(text); }
+
+class FormerLeaves : public ::testing::Test {
+ protected:
+  FormerLeaves() {
+    compiled.intents.resize(1);
+    compiled.intents[0].device = "gpu1";
+  }
+  Intent& gpu1() { return compiled.intents[0]; }
+  // What is wanted of a leaf that a change wrote, after the object that said it is gone.
+  void gone(const std::string& leaf, Value found, Value wrote, bool restore = true) {
+    want_restored(compiled, {{"gpu1", path(leaf), found, wrote, {}, restore, "HostProfile/training"}});
+  }
+  Compiled compiled;
+};
+
+TEST_F(FormerLeaves, WhatWasFoundIsWantedBackInTheNameOfTheObject) {
+  gone("sysctl[net.ipv4.tcp_timestamps]", kFound, kWrote);
+  const Leaf* const want = gpu1().want.find(path("sysctl[net.ipv4.tcp_timestamps]"));
+  ASSERT_NE(want, nullptr);
+  EXPECT_EQ(want->value, kFound);
+  EXPECT_EQ(compiled.origins[want->origin].object, "HostProfile/training");
+  EXPECT_EQ(compiled.origins[want->origin].rule, "onDelete: restore");
+}
+
+TEST_F(FormerLeaves, WhatWasNotThereIsTakenAway) {
+  gone("interface[rail0]/address[10.0.0.1/31]", Value{}, Value::present());
+  Observation seen;
+  seen.have.set(path("interface[rail0]/address[10.0.0.1/31]"), Value::present());
+  seen.have.set(path("interface[rail0]/address[10.0.0.3/31]"), Value::present());
+  const ChangeSet changes = diff(gpu1(), seen).changes;
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].path, path("interface[rail0]/address[10.0.0.1/31]"));
+  EXPECT_FALSE(changes[0].want);
+}
+
+TEST_F(FormerLeaves, NothingIsWantedWhereItIsToBeLeftOrAnotherObjectSpeaks) {
+  gone("sysctl[net.ipv4.tcp_sack]", kFound, kWrote, false);
+  EXPECT_TRUE(gpu1().want.empty());
+  gpu1().want.set(path("interface[rail0]/mtu"), Value::integer(9000));
+  gpu1().claims.push_back({row("interface[*]/address[*]"), {"rail0"}, 0});
+  gone("interface[rail0]/mtu", Value::integer(1500), Value::integer(4000));
+  gone("interface[rail0]/address[10.0.0.1/31]", Value::present(), Value{});
+  EXPECT_EQ(gpu1().want.size(), 1U);
+  EXPECT_EQ(gpu1().want.value(path("interface[rail0]/mtu")), Value::integer(9000));
+  EXPECT_EQ(gpu1().claims.size(), 1U);
+}
+
+// gpu1, without an object that says anything of it, as one look found it.
+class LeftBehind : public FormerLeaves {
+ protected:
+  LeftBehind() : fleet(*Fleet::make({{"gpu1", "host", &gpu1(), {}, Lane::local}}, {})), states(1) {
+    states[0].device = "gpu1";
+    states[0].reachable = true;
+  }
+  void has(Path leaf, Value value) { states[0].observation.have.set(leaf, value); }
+  // Written by a change that failed: nothing of it was verified.
+  WrittenLeaf tried(Value value) const {
+    return {"gpu1", mtu, kFound, kFound, value, false, "Fabric/backend"};
+  }
+  const Path mtu = path("interface[rail0]/mtu");
+  Fleet fleet;
+  std::vector<DeviceState> states;
+};
+
+TEST_F(LeftBehind, WhatWasVerifiedIsLeftWhereItStillIs) {
+  const WrittenLeaf one{"gpu1", mtu, kFound, kWrote, {}, false, "Fabric/backend"};
+  has(mtu, kWrote);
+  EXPECT_EQ(left_behind(fleet, states, {one}).size(), 1U);
+  has(mtu, kFound);
+  EXPECT_TRUE(left_behind(fleet, states, {one}).empty());
+}
+
+TEST_F(LeftBehind, WhatAFailedChangeTriedIsLeftOnlyWhereItIsSeen) {
+  EXPECT_TRUE(left_behind(fleet, states, {tried(kWrote)}).empty()) << "nothing was read there";
+  has(mtu, kFound);
+  EXPECT_TRUE(left_behind(fleet, states, {tried(kWrote)}).empty());
+  has(mtu, kWrote);
+  const std::vector<WrittenLeaf> left = left_behind(fleet, states, {tried(kWrote)});
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].wrote, kWrote);
+  EXPECT_TRUE(is_verified(left[0]));
+}
+
+TEST_F(LeftBehind, OfADeviceThatIsGoneAFailedChangeMayHaveWritten) {
+  WrittenLeaf one = tried(kWrote);
+  one.device = "gpu9";
+  const std::vector<WrittenLeaf> left = left_behind(fleet, states, {one});
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_FALSE(is_verified(left[0]));
+}
+
+class SettledByALook : public LeftBehind {
+ protected:
+  SettledByALook() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-settle-XXXXXX").string();
+    directory = mkdtemp(pattern.data());
+    auto opened = Journal::open(directory, {.command = "lockstep apply"});
+    if (!opened) throw std::runtime_error(opened.error().text());
+    journal = *std::move(opened);
+    const std::uint64_t change = *journal->begin(Plan{}, "ann", "why");
+    const ChangeSet changes{{mtu, Value::integer(1500), Value::integer(9000), 0}};
+    if (!journal->ticket(change, {"t1", 1, "gpu1", "linux", changes}) ||
+        !journal->receipt("t1", TicketState::failed, "no answer"))
+      throw std::runtime_error("the journal takes nothing");
+  }
+  ~SettledByALook() override { std::filesystem::remove_all(directory); }
+  std::vector<WrittenLeaf> settle() { return *settle_written(fleet, states, *journal); }
+
+  std::string directory;
+  std::unique_ptr<Journal> journal;
+};
+
+TEST_F(SettledByALook, AFailedWriteThatHoldsIsOurs) {
+  has(mtu, Value::integer(9000));
+  ASSERT_EQ(settle().size(), 1U);
+  EXPECT_EQ(journal->written()->front().wrote, Value::integer(9000));
+  EXPECT_FALSE(journal->written()->front().tried);
+}
+
+TEST_F(SettledByALook, AFailedWriteThatChangedNothingIsForgotten) {
+  has(mtu, Value::integer(1500));
+  EXPECT_TRUE(settle().empty());
+  EXPECT_TRUE(journal->written()->empty());
+}
+
+TEST_F(SettledByALook, AFailedWriteStaysOpenWhereNothingTellsOfIt) {
+  EXPECT_TRUE(settle().front().tried) << "not there, which may be unread";
+  has(mtu, Value::integer(4000));
+  EXPECT_TRUE(settle().front().tried) << "of another hand";
+  has(mtu, Value::integer(1500));
+  states[0].reachable = false;
+  EXPECT_TRUE(settle().front().tried) << "of a device that did not answer";
+}
+
+}  // namespace
+}  // namespace lockstep

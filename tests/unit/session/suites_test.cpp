@@ -1,0 +1,151 @@
+#include "reconciler/session/suites.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+
+#include "drivers/runtime/pump.hpp"
+#include "drivers/runtime/real_executor.hpp"
+#include "reconciler/engine/application.hpp"
+
+namespace lockstep {
+namespace {
+
+class TurnToMeasure : public testing::Test {
+ protected:
+  TurnToMeasure() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-turn-XXXXXX").string();
+    directory_ = mkdtemp(pattern.data());
+  }
+  ~TurnToMeasure() override { std::filesystem::remove_all(directory_); }
+
+  Result<FileLock> turn(const std::string& command, const Call& call) {
+    return turn_to_measure(directory_, command, call,
+                           [this](const Error& taken) { waited_for_.push_back(taken); });
+  }
+  static OpenedCluster pod_in_a_twin() {
+    ClusterSource source;
+    source.specs = {LOCKSTEP_SOURCE_DIR "/examples/rail-pod"};
+    source.twin = true;
+    Result<OpenedCluster> cluster = load_cluster(source);
+    if (!cluster || !cluster->valid()) throw std::runtime_error("the example is not valid");
+    return *std::move(cluster);
+  }
+
+  std::string directory_;
+  std::vector<Error> waited_for_;
+};
+
+TEST_F(TurnToMeasure, IsNotTakenByACallThatIsOver) {
+  std::stop_source stop;
+  stop.request_stop();
+  const auto stopped = turn("lockstep bench", {.stop = stop.get_token()});
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().kind, ErrorKind::cancelled);
+  const auto late = turn("lockstep bench", {.deadline = Time::min(), .stop = {}});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().kind, ErrorKind::transient);
+  EXPECT_TRUE(turn("lockstep bench", {}));
+}
+
+TEST_F(TurnToMeasure, AWaitThatIsOverNamesWhoMeasures) {
+  const auto first = turn("lockstep apply", {});
+  ASSERT_TRUE(first) << first.error().text();
+  const auto second =
+      turn("lockstep bench",
+           {.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(20), .stop = {}});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind, ErrorKind::conflict) << second.error().text();
+  ASSERT_EQ(waited_for_.size(), 1U);
+  EXPECT_NE(waited_for_.front().text().find("(lockstep apply)"), std::string::npos)
+      << waited_for_.front().text();
+}
+
+// A change that no pair's path crosses, as the first switch of a rollout while all others wait.
+TEST_F(TurnToMeasure, AGateWithNothingToMeasureWasNotRun) {
+  const OpenedCluster cluster = pod_in_a_twin();
+  const auto journal = Journal::open(directory_, {.command = "", .read_only = true});
+  ASSERT_TRUE(journal) << journal.error().text();
+  SuiteGate gate(cluster, **journal, directory_, {});
+  const Result<GateResult> result = gate.measure({}, {}, {});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_EQ(result->verdict, GateVerdict::not_run);
+  EXPECT_TRUE(result->why.starts_with("nothing to measure")) << result->why;
+}
+
+// A gate that goes on with its work only once it is let, however long ago its deadline passed.
+class HeldGate final : public Measurer {
+ public:
+  explicit HeldGate(SuiteGate& gate) : gate_(gate) {}
+  Result<GateResult> measure(const BlastRadius&, const BlastRadius&, const Call&) override {
+    while (!let_go.load(std::memory_order_relaxed)) std::this_thread::yield();
+    Result<GateResult> result = gate_.measure({}, {}, {});
+    over.store(true);
+    return result;
+  }
+  // Relaxed: orders nothing, so that ThreadSanitizer sees what the two threads still share.
+  std::atomic<bool> let_go{false};
+  std::atomic<bool> over{false};
+
+ private:
+  SuiteGate& gate_;
+};
+
+TEST_F(TurnToMeasure, AMeasurementThatOutlivesItsDeadlineNeedsNoJournal) {
+  const OpenedCluster cluster = pod_in_a_twin();
+  auto journal = Journal::open(directory_, {.command = "lockstep apply"});
+  ASSERT_TRUE(journal) << journal.error().text();
+  const auto change = (*journal)->begin(Plan{}, "ann", "mtu");
+  ASSERT_TRUE(change);
+  ASSERT_TRUE((*journal)->ticket(
+      *change, {"t1", 1, "leaf0", "frr", {{*Path::parse("bgp/max-paths"), {}, Value::integer(64), 0}}}));
+  ASSERT_TRUE((*journal)->gate(*change, GateState::owed));
+  SuiteGate gate(cluster, **journal, directory_, {});
+  HeldGate held(gate);
+  ApplyOptions options;
+  options.measurer = &held;
+  options.measure_timeout = std::chrono::milliseconds(20);
+  options.owed = *(*journal)->owed();
+  Result<Fleet> fleet = Fleet::make({}, {});
+  ASSERT_TRUE(fleet);
+  {
+    RealExecutor executor;
+    Application application(*fleet, executor, **journal, Plan{}, options);
+    const ApplyReport report = pump(executor, application);
+    EXPECT_TRUE(report.owes);
+    EXPECT_EQ((*journal)->owed()->size(), 1U);
+    journal->reset();
+    held.let_go.store(true, std::memory_order_relaxed);
+  }
+  EXPECT_TRUE(held.over);
+  EXPECT_EQ(gate.gates().size(), 1U);
+}
+
+// What was measured before is not thrown away: the rest is told as not run.
+TEST_F(TurnToMeasure, WhatIsStoppedIsToldAsFarAsItWent) {
+  const OpenedCluster cluster = pod_in_a_twin();
+  const auto journal = Journal::open(directory_, {.command = "", .read_only = true});
+  ASSERT_TRUE(journal) << journal.error().text();
+  std::stop_source stop;
+  stop.request_stop();
+  const auto outcomes = measure(measure_input(cluster, **journal), {}, {}, stop.get_token());
+  ASSERT_TRUE(outcomes) << outcomes.error().text();
+  EXPECT_TRUE(cut_short(*outcomes));
+  ASSERT_FALSE(outcomes->empty());
+  for (const SuiteOutcome& suite : *outcomes) {
+    EXPECT_EQ(suite.benchmarks.size(), suite.suite->benchmarks.size());
+    EXPECT_EQ(suite.verdict, bench::Verdict::unknown);
+    for (const BenchmarkOutcome& outcome : suite.benchmarks) {
+      EXPECT_FALSE(outcome.measurements.empty());
+      for (const bench::Measurement& one : outcome.measurements)
+        EXPECT_EQ(one.trouble, bench::Trouble::cancelled) << one.subject() << one.error;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep

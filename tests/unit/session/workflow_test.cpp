@@ -1,0 +1,193 @@
+// The whole workflow over simulated devices, with no console in the program.
+#include <stdexcept>
+
+#include "drivers/runtime/real_executor.hpp"
+#include "lab.hpp"
+#include "reconciler/session/former_leaves.hpp"
+
+namespace lockstep {
+namespace {
+
+class Workflow : public Lab {};
+
+constexpr const char* kMtu = "interface[rail0]/mtu";
+constexpr const char* kProbing = "sysctl[net.ipv4.tcp_mtu_probing]";
+
+TEST_F(Workflow, ConvergesDevicesAndThenReportsNoDrift) {
+  ClusterSession& lab = open();
+  const std::vector<DeviceState> before = lab.observe();
+  EXPECT_TRUE(lab.not_observed(before).empty());
+  const Result<Plan> plan = lab.plan(before);
+  ASSERT_TRUE(plan) << plan.error().text();
+  EXPECT_EQ(plan->devices.size(), 3U);
+  EXPECT_EQ(lab.drift(false)->report.exit_code(), 2);
+
+  const ApplyRequest request{.command = "test", .author = "ann"};
+  const Result<EarlierRuns> earlier = lab.prepare_apply(request);
+  ASSERT_TRUE(earlier) << earlier.error().text();
+  EXPECT_TRUE(earlier->in_flight.empty());
+  EXPECT_FALSE(earlier->to_judge());
+  EXPECT_TRUE(lab.guard_deletion(*plan));
+  std::size_t steps_done = 0;
+  ApplyHooks hooks;
+  hooks.progress.step = [&](const Step&, const StepResult& at) {
+    steps_done += at.state == StepState::done ? 1 : 0;
+  };
+  const Applied applied = lab.apply(*plan, left_behind(lab.fleet(), before, lab.written()), request, hooks);
+  EXPECT_EQ(applied.report.verdict, ApplyVerdict::kept) << to_string(applied.report.verdict);
+  EXPECT_TRUE(applied.accepted);
+  EXPECT_EQ(steps_done, plan->steps.size());
+  ASSERT_TRUE(applied.report.gate);
+  EXPECT_EQ(applied.report.gate->why, "as the test wants it");
+  EXPECT_EQ(measurer.asked.size(), plan->waves());
+
+  EXPECT_EQ(at("gpu1", kMtu), Value::integer(9000));
+  EXPECT_EQ(at("gpu2", kProbing), Value::text("0"));
+  const Result<ObservedDrift> after = lab.drift(false);
+  ASSERT_TRUE(after) << after.error().text();
+  EXPECT_EQ(after->report.exit_code(), 0);
+  EXPECT_EQ(after->report.in_sync, 3U);
+  EXPECT_TRUE(lab.plan(after->states)->empty());
+  EXPECT_TRUE(std::filesystem::exists(folder.path() + "/specs/allocations.lock"));
+}
+
+TEST_F(Workflow, RollsBackAChangeThatFailsItsGate) {
+  measurer.verdict = GateVerdict::fail;
+  ClusterSession& lab = open();
+  const Applied applied = apply(lab);
+  EXPECT_EQ(applied.report.verdict, ApplyVerdict::undone) << to_string(applied.report.verdict);
+  EXPECT_EQ(at("gpu2", kProbing), Value::text("1"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/specs/allocations.lock")) << "not accepted";
+}
+
+TEST_F(Workflow, ReportsAManualChangeAsDrift) {
+  apply(open());
+  devices.at("gpu2")->set(*Path::parse(kMtu), Value::integer(1500));
+  const Result<ObservedDrift> look = session->drift(false);
+  ASSERT_TRUE(look) << look.error().text();
+  ASSERT_EQ(look->report.items.size(), 1U);
+  EXPECT_EQ(look->report.items[0].device, "gpu2");
+  EXPECT_EQ(look->report.items[0].have, Value::integer(1500));
+  EXPECT_EQ(look->report.exit_code(), 2);
+}
+
+TEST_F(Workflow, ChangesOnlyTheChosenDevices) {
+  ClusterSession& lab = open();
+  ASSERT_TRUE(lab.choose("gpu1"));
+  apply(lab);
+  EXPECT_EQ(at("gpu1", kProbing), Value::text("0"));
+  EXPECT_EQ(at("gpu2", kProbing), Value::text("1"));
+  EXPECT_FALSE(lab.choose("gpu9"));
+}
+
+TEST_F(Workflow, PlansForTheOtherDevicesWhenOneCannotBeAttached) {
+  unattachable.emplace("gpu2", Error{ErrorKind::denied, "no credentials for gpu2"});
+  ClusterSession& lab = open();
+  const std::vector<DeviceState> states = lab.observe();
+  const std::vector<NotObserved> all = lab.not_observed(states);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].why, "no credentials for gpu2");
+  EXPECT_EQ(all[0].devices, std::vector<std::string>{"gpu2"});
+  const Result<Plan> plan = lab.plan(states);
+  ASSERT_TRUE(plan) << plan.error().text();
+  for (const PlanDevice& device : plan->devices) EXPECT_NE(device.name, "gpu2");
+  EXPECT_FALSE(plan->empty());
+}
+
+TEST_F(Workflow, RestoresFoundValuesWhenAnObjectIsDeleted) {
+  apply(open());
+  ASSERT_EQ(at("gpu1", kProbing), Value::text("0"));
+  std::filesystem::remove(folder.path() + "/specs/hosts.yaml");
+  ClusterSession& lab = open();
+  EXPECT_EQ(apply(lab).report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(at("gpu1", kProbing), Value::text("1"));
+  EXPECT_EQ(at("gpu1", kMtu), Value::integer(9000));
+}
+
+TEST_F(Workflow, RefusesLargeDeletionsWithoutConfirmation) {
+  apply(open());
+  for (const char* const gone : {"hosts.yaml", "slo.yaml"})
+    std::filesystem::remove(folder.path() + "/specs/" + gone);
+  ClusterSession& lab = open();
+  ASSERT_TRUE(lab.prepare_apply({.command = "test", .author = "ann"}));
+  const Result<Plan> plan = lab.plan(lab.observe());
+  ASSERT_TRUE(plan) << plan.error().text();
+  const Result<Done> guarded = lab.guard_deletion(*plan);
+  ASSERT_FALSE(guarded);
+  EXPECT_EQ(guarded.error().kind, ErrorKind::denied) << guarded.error().text();
+}
+
+TEST_F(Workflow, RecoversAndValidatesTheChangeOfAKilledRun) {
+  {
+    auto journal = Journal::open(state(), {.command = "killed"});
+    ASSERT_TRUE(journal) << journal.error().text();
+    const Path mtu = *Path::parse(kMtu);
+    const std::uint64_t change = *(*journal)->begin(Plan{}, "ann", "mtu");
+    ASSERT_TRUE((*journal)->gate(change, GateState::owed));
+    ASSERT_TRUE(
+        (*journal)->ticket(change, {"gpu1-1", 1, "gpu1", "sim", {{mtu, Value{}, Value::integer(9000), 0}}}));
+  }
+  ClusterSession& lab = open();
+  EXPECT_EQ(lab.unjudged()->left.size(), 1U);
+  const Result<EarlierRuns> earlier = lab.prepare_apply({.command = "test", .author = "ann"});
+  ASSERT_TRUE(earlier) << earlier.error().text();
+  ASSERT_EQ(earlier->in_flight.size(), 1U);
+  EXPECT_EQ(earlier->in_flight[0].unsettled.size(), 1U);
+  EXPECT_TRUE(earlier->to_judge());
+  EXPECT_EQ(apply(lab).report.verdict, ApplyVerdict::kept);
+  EXPECT_TRUE(lab.unjudged()->left.empty());
+}
+
+TEST_F(Workflow, RefusesASecondSessionThatWouldChangeTheCluster) {
+  ClusterSession& first = open();
+  ASSERT_TRUE(first.prepare_apply({.command = "first", .author = "ann"}));
+  const std::unique_ptr<ClusterSession> held = std::move(session);
+  const Result<EarlierRuns> second = open().prepare_apply({.command = "second", .author = "ann"});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind, ErrorKind::conflict);
+  EXPECT_NE(second.error().text().find("(first)"), std::string::npos) << second.error().text();
+}
+
+TEST_F(Workflow, ThrowsWhenAppliedWithoutPreparation) {
+  ClusterSession& lab = open();
+  EXPECT_THROW(lab.apply(Plan{}, {}, {.command = "test", .author = "ann"}, {}), std::logic_error);
+}
+
+TEST_F(Workflow, RefusesSpecsWithErrors) {
+  folder.write("specs/hosts.yaml", "kind: Nothing\n");
+  EXPECT_THROW(open(), std::runtime_error);
+}
+
+TEST_F(Workflow, HealsConvergingDevicesWhileWatching) {
+  apply(open());
+  devices.at("gpu1")->set(*Path::parse(kMtu), Value::integer(1500));
+  session.reset();
+  std::unique_ptr<ClusterSession> watching;
+  RealExecutor real;
+  open(real);
+  watching = std::move(session);
+  EXPECT_TRUE(watching->not_converging().empty());
+  std::vector<std::string> drifted;
+  std::vector<ApplyVerdict> healed;
+  const Result<Done> ended = watching->watch({.command = "test",
+                                              .author = "ann",
+                                              .converge = true,
+                                              .event =
+                                                  [&](const WatchEvent& event) {
+                                                    if (event.kind == WatchEvent::Kind::appeared)
+                                                      drifted.push_back(event.item.device);
+                                                  },
+                                              .healed =
+                                                  [&](const Healing& healing) {
+                                                    EXPECT_FALSE(healing.no_plan || healing.locked);
+                                                    healed.push_back(healing.report.verdict);
+                                                    stop.request_stop();
+                                                  }});
+  EXPECT_TRUE(ended || ended.error().kind == ErrorKind::cancelled) << ended.error().text();
+  EXPECT_EQ(drifted, std::vector<std::string>{"gpu1"});
+  EXPECT_EQ(healed, std::vector<ApplyVerdict>{ApplyVerdict::kept});
+  EXPECT_EQ(at("gpu1", kMtu), Value::integer(9000));
+}
+
+}  // namespace
+}  // namespace lockstep
