@@ -6,7 +6,7 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build ccache pkg-config clang libbpf-dev
-  libyaml-cpp-dev nlohmann-json3-dev libboost1.81-dev libsqlite3-dev libcli11-dev libfmt-dev libssl-dev
+  libyaml-cpp-dev nlohmann-json3-dev libsqlite3-dev libcli11-dev libfmt-dev libssl-dev
   libhowardhinnant-date-dev tzdata
   libsystemd-dev libibverbs-dev ibverbs-providers liblldpctl-dev frr lldpd iproute2 procps
 )
