@@ -5,8 +5,8 @@
 // of the rows in scope, what the device lacks; apply does the changes in the order given, those first that
 // would undo others, and answers for each in its place; what is not asked for is left alone; a reply lost
 // after a write is unknown_outcome; one transaction at most is armed on a device; nothing is logged (notes
-// travel in observations and receipts). Retry, back-off, order, verification and locking belong to the engine.
-// What is optional is separate (Attached), so that this seam stays at four calls.
+// travel in observations and receipts). Retry, back-off, order, verification and locking belong to the
+// engine. What is optional is separate (Attached), so that this seam stays at four calls.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ struct Traits {
 // it reads whole needs no names, and what it does not read has none.
 struct Scope {
   std::vector<RowId> rows;  // empty: all of traits().reads
-  // Leaves to look for by name, of rows of which a device has too many to read them all (kernel parameters,
+  // Entries to look for by name, of rows of which a device has too many to read them all (kernel parameters,
   // packages, units); and the ports that are wanted, as interface[NAME].
   std::vector<Path> named{};
   // The first keys of those of a row.

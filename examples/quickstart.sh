@@ -92,7 +92,7 @@ in_device gpu1 -- ip link set rail0 mtu 1500
 in_device gpu2 -- ip address del 10.64.0.3/31 dev rail0
 in_device leaf0 -- vtysh -c 'configure terminal' -c 'router bgp 4200000000' -c 'neighbor up1 shutdown'
 in_device leaf1 -- sysctl -q -w net.ipv4.fib_multipath_hash_policy=0
-tell "Device, leaf, want, have, and the line that wants it:"
+tell "Device, entry, want, have, and the line that wants it:"
 expect 2 lockstep drift --twin rail-pod
 tell "Converge again; only what the change can have touched is measured again."
 expect 0 lockstep apply --twin --yes rail-pod

@@ -132,7 +132,7 @@ Result<Observation> FrrDriver::observe(const Scope& scope, std::string_view if_n
   const bool unchanged = !out.revision.empty() && out.revision == if_not;
   if (!unchanged) {
     TreeBuilder tree;
-    leaves_of(state, scope, tree);
+    entries_of(state, scope, tree);
     out.have = tree.build();
   }
   if (state.bgp && state.bgp->speaker && state.bgp->speaker->requires_policy)

@@ -12,31 +12,31 @@ namespace {
 
 enum class Carrier : std::uint8_t { bgpd, bfdd, both };
 
-struct Entry {
+struct MapField {
   RowId row;
   Field field;
   Carrier carrier;
 };
 
 constexpr std::array kConfig{
-    Entry{row("bfd-profile[*]"), Field::profile, Carrier::bfdd},
-    Entry{row("bfd-profile[*]/multiplier"), Field::profile_multiplier, Carrier::bfdd},
-    Entry{row("bfd-profile[*]/receive-interval"), Field::profile_receive, Carrier::bfdd},
-    Entry{row("bfd-profile[*]/transmit-interval"), Field::profile_transmit, Carrier::bfdd},
-    Entry{row("bgp"), Field::speaker, Carrier::bgpd},
-    Entry{row("bgp/aggregate[*]"), Field::aggregate, Carrier::bgpd},
-    Entry{row("bgp/asn"), Field::asn, Carrier::bgpd},
-    Entry{row("bgp/graceful-shutdown"), Field::graceful_shutdown, Carrier::bgpd},
-    Entry{row("bgp/max-paths"), Field::max_paths, Carrier::bgpd},
-    Entry{row("bgp/multipath-relax"), Field::multipath_relax, Carrier::bgpd},
-    Entry{row("bgp/neighbor[*]"), Field::neighbor, Carrier::bgpd},
-    Entry{row("bgp/neighbor[*]/bfd"), Field::neighbor_bfd, Carrier::bgpd},
-    Entry{row("bgp/neighbor[*]/hold"), Field::neighbor_hold, Carrier::bgpd},
-    Entry{row("bgp/neighbor[*]/keepalive"), Field::neighbor_keepalive, Carrier::bgpd},
-    Entry{row("bgp/neighbor[*]/remote-as"), Field::neighbor_remote_as, Carrier::bgpd},
-    Entry{row("bgp/neighbor[*]/shutdown"), Field::neighbor_shutdown, Carrier::bgpd},
-    Entry{row("bgp/redistribute[*]"), Field::redistribute, Carrier::bgpd},
-    Entry{row("bgp/router-id"), Field::router_id, Carrier::bgpd},
+    MapField{row("bfd-profile[*]"), Field::profile, Carrier::bfdd},
+    MapField{row("bfd-profile[*]/multiplier"), Field::profile_multiplier, Carrier::bfdd},
+    MapField{row("bfd-profile[*]/receive-interval"), Field::profile_receive, Carrier::bfdd},
+    MapField{row("bfd-profile[*]/transmit-interval"), Field::profile_transmit, Carrier::bfdd},
+    MapField{row("bgp"), Field::speaker, Carrier::bgpd},
+    MapField{row("bgp/aggregate[*]"), Field::aggregate, Carrier::bgpd},
+    MapField{row("bgp/asn"), Field::asn, Carrier::bgpd},
+    MapField{row("bgp/graceful-shutdown"), Field::graceful_shutdown, Carrier::bgpd},
+    MapField{row("bgp/max-paths"), Field::max_paths, Carrier::bgpd},
+    MapField{row("bgp/multipath-relax"), Field::multipath_relax, Carrier::bgpd},
+    MapField{row("bgp/neighbor[*]"), Field::neighbor, Carrier::bgpd},
+    MapField{row("bgp/neighbor[*]/bfd"), Field::neighbor_bfd, Carrier::bgpd},
+    MapField{row("bgp/neighbor[*]/hold"), Field::neighbor_hold, Carrier::bgpd},
+    MapField{row("bgp/neighbor[*]/keepalive"), Field::neighbor_keepalive, Carrier::bgpd},
+    MapField{row("bgp/neighbor[*]/remote-as"), Field::neighbor_remote_as, Carrier::bgpd},
+    MapField{row("bgp/neighbor[*]/shutdown"), Field::neighbor_shutdown, Carrier::bgpd},
+    MapField{row("bgp/redistribute[*]"), Field::redistribute, Carrier::bgpd},
+    MapField{row("bgp/router-id"), Field::router_id, Carrier::bgpd},
 };
 constexpr RowId kBfdState = row("bgp/neighbor[*]/bfd-state");
 constexpr RowId kSession = row("bgp/neighbor[*]/session");
@@ -47,13 +47,13 @@ constexpr RowId kForwarding = row("fib[*]");
 constexpr RowId kForwardingCount = row("fib[*]/paths");
 
 constexpr RowId row_of(Field field) {
-  for (const Entry& entry : kConfig)
+  for (const MapField& entry : kConfig)
     if (entry.field == field) return entry.row;
   return kSession;
 }
 
-const Entry* entry_of(RowId id) {
-  for (const Entry& entry : kConfig)
+const MapField* entry_of(RowId id) {
+  for (const MapField& entry : kConfig)
     if (entry.row == id) return &entry;
   return nullptr;
 }
@@ -85,14 +85,14 @@ bool is_network(std::string_view prefix) {
   return true;
 }
 
-void profile_leaves(const BfdProfile& profile, TreeBuilder& tree) {
+void profile_entries(const BfdProfile& profile, TreeBuilder& tree) {
   tree.add(Path(row_of(Field::profile), {profile.name}), Value::present());
   tree.add(Path(row_of(Field::profile_multiplier), {profile.name}), Value::integer(profile.multiplier));
   tree.add(Path(row_of(Field::profile_receive), {profile.name}), Value::integer(profile.receive_ms));
   tree.add(Path(row_of(Field::profile_transmit), {profile.name}), Value::integer(profile.transmit_ms));
 }
 
-void neighbor_leaves(const Neighbor& one, TreeBuilder& tree) {
+void neighbor_entries(const Neighbor& one, TreeBuilder& tree) {
   const std::string& key = one.interface;
   tree.add(Path(row_of(Field::neighbor), {key}), Value::present());
   if (one.bfd) tree.add(Path(row_of(Field::neighbor_bfd), {key}), Value::text(*one.bfd));
@@ -103,7 +103,7 @@ void neighbor_leaves(const Neighbor& one, TreeBuilder& tree) {
   tree.add(Path(row_of(Field::neighbor_shutdown), {key}), Value::boolean(one.shutdown));
 }
 
-void speaker_leaves(const Speaker& speaker, TreeBuilder& tree) {
+void speaker_entries(const Speaker& speaker, TreeBuilder& tree) {
   tree.add(Path(row_of(Field::speaker), {}), Value::present());
   tree.add(Path(row_of(Field::asn), {}), Value::integer(speaker.asn));
   tree.add(Path(row_of(Field::graceful_shutdown), {}), Value::boolean(speaker.graceful_shutdown));
@@ -115,7 +115,7 @@ void speaker_leaves(const Speaker& speaker, TreeBuilder& tree) {
     tree.add(Path(row_of(Field::aggregate), {prefix}), Value::present());
   for (const std::string& source : speaker.redistribute)
     tree.add(Path(row_of(Field::redistribute), {source}), Value::present());
-  for (const Neighbor& one : speaker.neighbors) neighbor_leaves(one, tree);
+  for (const Neighbor& one : speaker.neighbors) neighbor_entries(one, tree);
 }
 
 struct DaemonKey {
@@ -126,17 +126,17 @@ constexpr std::array kDaemonKeys{DaemonKey{"bfd", "bfdd"}, DaemonKey{"bgp", "bgp
                                  DaemonKey{"rib", "zebra"}};
 
 // A session that is not up will run with what it proposes, unless the other end proposes less.
-void timer_leaves(const BgpState& bgp, const Neighbor& one, TreeBuilder& tree) {
+void timer_entries(const BgpState& bgp, const Neighbor& one, TreeBuilder& tree) {
   const auto agreed = bgp.in_use.find(one.interface);
   const Timers timers = agreed != bgp.in_use.end() ? agreed->second : agreed_alone(one.timers);
   tree.add(Path(kHoldInUse, {one.interface}), Value::integer(timers.hold_s));
   tree.add(Path(kKeepaliveInUse, {one.interface}), Value::integer(timers.keepalive_s));
 }
 
-void session_leaves(const State& state, TreeBuilder& tree) {
+void session_entries(const State& state, TreeBuilder& tree) {
   if (!state.bgp || !state.bgp->speaker) return;
   for (const Neighbor& one : state.bgp->speaker->neighbors) {
-    timer_leaves(*state.bgp, one, tree);
+    timer_entries(*state.bgp, one, tree);
     const auto session = state.bgp->sessions.find(one.interface);
     if (session != state.bgp->sessions.end())
       tree.add(Path(kSession, {one.interface}), Value::text(session->second));
@@ -151,7 +151,7 @@ void session_leaves(const State& state, TreeBuilder& tree) {
 
 std::vector<RowId> rows_written() {
   std::vector<RowId> rows;
-  for (const Entry& entry : kConfig) rows.push_back(entry.row);
+  for (const MapField& entry : kConfig) rows.push_back(entry.row);
   return rows;
 }
 
@@ -162,13 +162,13 @@ std::vector<RowId> rows_read() {
 }
 
 bool needs_bgp(RowId id) {
-  const Entry* const entry = entry_of(id);
+  const MapField* const entry = entry_of(id);
   return id == kSession || id == kBfdState || is_timer_in_use(id) ||
          (entry != nullptr && entry->carrier == Carrier::bgpd);
 }
 
 bool needs_bfd(RowId id) {
-  const Entry* const entry = entry_of(id);
+  const MapField* const entry = entry_of(id);
   return id == kBfdState || (entry != nullptr && entry->carrier == Carrier::bfdd);
 }
 
@@ -191,7 +191,7 @@ Result<Edit> edit_of(const Change& change, std::size_t index) {
   const auto refuse = [&change](const std::string& why) {
     return Error{ErrorKind::invalid_spec, change.path.text() + ": " + why};
   };
-  const Entry* const entry = entry_of(change.path.row());
+  const MapField* const entry = entry_of(change.path.row());
   if (entry == nullptr) return Error{ErrorKind::unsupported, change.path.text() + ": not written by frr"};
   Edit edit{.field = entry->field, .remove = !change.want, .change = index};
   if (change.path.key_count() > 0) {
@@ -210,25 +210,25 @@ Result<Edit> edit_of(const Change& change, std::size_t index) {
     case Value::Kind::text: edit.word = change.want.as_text(); break;
     default: return refuse("a value of this type has no meaning in FRR");
   }
-  const LeafType type = schema_row(entry->row).type;
-  const bool wordy = type == LeafType::integer || type == LeafType::text;
+  const EntryType type = schema_row(entry->row).type;
+  const bool wordy = type == EntryType::integer || type == EntryType::text;
   if (wordy && edit.word != kNoProfile && !is_word(edit.word))
     return refuse("the value '" + change.want.to_string() + "' is not one word of an FRR command");
   return edit;
 }
 
-void leaves_of(const State& state, const Scope& scope, TreeBuilder& out) {
+void entries_of(const State& state, const Scope& scope, TreeBuilder& out) {
   TreeBuilder all;
   if (state.bfd)
-    for (const BfdProfile& profile : state.bfd->profiles) profile_leaves(profile, all);
-  if (state.bgp && state.bgp->speaker) speaker_leaves(*state.bgp->speaker, all);
-  session_leaves(state, all);
+    for (const BfdProfile& profile : state.bfd->profiles) profile_entries(profile, all);
+  if (state.bgp && state.bgp->speaker) speaker_entries(*state.bgp->speaker, all);
+  session_entries(state, all);
   for (const DaemonKey& one : kDaemonKeys)
     if (const auto life = state.daemons.find(std::string(one.daemon)); life != state.daemons.end())
       all.add(Path(kDaemon, {one.key}), Value::text(life->second));
   const Tree tree = all.build();
-  for (const Leaf& leaf : tree.leaves())
-    if (scope.wants(leaf.path.row())) out.add(leaf.path, leaf.value);
+  for (const Entry& entry : tree.entries())
+    if (scope.wants(entry.path.row())) out.add(entry.path, entry.value);
 }
 
 std::vector<Unread> unread_of(const State& state, const Scope& scope) {

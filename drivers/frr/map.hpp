@@ -1,7 +1,8 @@
-// Leaves ↔ FRR: which rows of the schema this driver carries, and what each stands for.
+// Entries ↔ FRR: which rows of the schema this driver carries, and what each stands for.
 //
-// The only file of the driver that names leaves. Promises: leaves_of and edit_of are inverse where a row can
-// be written. Refuses (invalid_spec) keys and values that would be more than one word of an FRR command line.
+// The only file of the driver that names entries. Promises: entries_of and edit_of are inverse where a row
+// can be written. Refuses (invalid_spec) keys and values that would be more than one word of an FRR command
+// line.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@
 
 namespace lockstep::frr {
 
-// What a leaf is in FRR's terms.
+// What an entry is in FRR's terms.
 enum class Field : std::uint8_t {
   profile,
   profile_multiplier,
@@ -63,7 +64,7 @@ bool is_forwarding_count(RowId row);
 std::string daemon_of(Path path);
 
 Result<Edit> edit_of(const Change& change, std::size_t index);
-void leaves_of(const State& state, const Scope& scope, TreeBuilder& tree);
+void entries_of(const State& state, const Scope& scope, TreeBuilder& tree);
 
 // Rows that could not be read, because their daemon did not answer.
 std::vector<Unread> unread_of(const State& state, const Scope& scope);

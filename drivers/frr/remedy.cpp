@@ -274,9 +274,9 @@ Result<Done> FrrRemedy::renew_timers(const Change& effect, const Call& call) {
       read(target_.run_dir, {.bgp = true, .bfd = false, .effects = true, .daemons = false}, call);
   if (now.bgp_error) return *now.bgp_error;
   if (!now.bgp->in_use.contains(interface)) return Done{};  // it is coming up, with what is configured
-  TreeBuilder leaves;
-  leaves_of(now, Scope{{effect.path.row()}}, leaves);
-  if (leaves.build().value(effect.path) == effect.want) return Done{};
+  TreeBuilder entries;
+  entries_of(now, Scope{{effect.path.row()}}, entries);
+  if (entries.build().value(effect.path) == effect.want) return Done{};
   return clear(interface, call);
 }
 

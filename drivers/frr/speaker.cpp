@@ -38,7 +38,7 @@ class Neighbors {
  public:
   void take(const Words& words) {
     if (words.size() < 3) return;
-    Entry& entry = at(words[1]);
+    KnownLine& entry = at(words[1]);
     const std::string_view what = words[2];
     if (what == "interface") {
       entry.unnumbered = true;
@@ -63,10 +63,10 @@ class Neighbors {
 
   std::vector<Neighbor> unnumbered(const Timers& default_timers, bool activated_by_default) {
     std::vector<Neighbor> out;
-    for (const Entry& entry : entries_) {
+    for (const KnownLine& entry : entries_) {
       if (!entry.unnumbered) continue;
       Neighbor one = entry.it;
-      const Entry* const group = find(one.group);
+      const KnownLine* const group = find(one.group);
       if (one.remote_as.empty() && group != nullptr) one.remote_as = group->it.remote_as;
       if (!one.bfd && group != nullptr) one.bfd = group->it.bfd;
       if (group != nullptr && group->it.shutdown) one.shutdown = true;
@@ -81,7 +81,7 @@ class Neighbors {
   }
 
  private:
-  struct Entry {
+  struct KnownLine {
     Neighbor it;
     bool unnumbered = false;
     std::optional<bool> activated;
@@ -95,19 +95,19 @@ class Neighbors {
       one.bfd = std::string(kNoProfile);
   }
 
-  const Entry* find(std::string_view name) const {
-    for (const Entry& entry : entries_)
+  const KnownLine* find(std::string_view name) const {
+    for (const KnownLine& entry : entries_)
       if (entry.it.interface == name) return &entry;
     return nullptr;
   }
-  Entry& at(std::string_view name) {
-    for (Entry& entry : entries_)
+  KnownLine& at(std::string_view name) {
+    for (KnownLine& entry : entries_)
       if (entry.it.interface == name) return entry;
     entries_.emplace_back();
     entries_.back().it.interface = name;
     return entries_.back();
   }
-  std::vector<Entry> entries_;
+  std::vector<KnownLine> entries_;
 };
 
 void take_ipv4_unicast(const ConfigLine& block, Speaker& speaker, Neighbors& neighbors) {

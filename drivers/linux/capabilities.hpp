@@ -16,7 +16,7 @@ namespace lockstep {
 // In the calling thread's network namespace.
 std::vector<Incapable> probe_capabilities(bool software_rate, const Call& call);
 
-// Of each port that is wanted and that is not among `ports`: its leaves of these rows.
+// Of each port that is wanted and that is not among `ports`: its entries of these rows.
 std::vector<Incapable> absent_ports(const Scope& scope, const std::vector<Link>& ports,
                                     const std::vector<RowId>& rows);
 

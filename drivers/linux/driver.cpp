@@ -46,10 +46,10 @@ class Digest {
 std::string revision_of(const Tree& tree) {
   Digest config;
   Digest effect;
-  for (const Leaf& leaf : tree.leaves()) {
-    Digest& of = schema_row(leaf.path.row()).facet == Facet::effect ? effect : config;
-    of.add(leaf.path.text());
-    of.add(leaf.value.to_string());
+  for (const Entry& entry : tree.entries()) {
+    Digest& of = schema_row(entry.path.row()).facet == Facet::effect ? effect : config;
+    of.add(entry.path.text());
+    of.add(entry.value.to_string());
   }
   return config.text() + "." + effect.text();
 }
@@ -213,12 +213,13 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
     out.incapable = lacks_of(scope, out, **state, call);
   }));
   if (!*state) return wrap(target_.device, state->error());
-  linux_map::leaves(**state, scope, named, tree, out.unread);
+  linux_map::entries(**state, scope, named, tree, out.unread);
   out.notes = linux_map::marker_notes(**state);
   for (const auto& part : parts_)
     for (std::string& note : part->notes()) out.notes.push_back(std::move(note));
   if (!target_.lldpd_socket.empty() && (scope.wants(linux_map::kPeer) || scope.wants(linux_map::kLldpAgent)))
-    linux_map::lldp_leaves(ask_lldpd(target_.lldpd_socket, call), (*state)->network, scope, tree, out.unread);
+    linux_map::lldp_entries(ask_lldpd(target_.lldpd_socket, call), (*state)->network, scope, tree,
+                            out.unread);
   out.have = tree.build();
   out.revision = revision_of(out.have);
   if (!if_not.empty() && if_not == out.revision) out.have = Tree();
@@ -330,12 +331,12 @@ class Application {
   // Before the rest, so that a port's scheduler is made without them.
   void refuse_what_lacks(Session& session) {
     for (std::size_t at = 0; at < changes_.size(); ++at) {
-      const std::string leaf = changes_[at].path.text();
+      const std::string entry = changes_[at].path.text();
       const auto why = why_lacking(session, changes_[at]);
       if (!why)
-        finish(at, wrap(leaf + ": not attempted", why.error()));
+        finish(at, wrap(entry + ": not attempted", why.error()));
       else if (!why->empty())
-        finish(at, Error{ErrorKind::unsupported, leaf + ": " + *why});
+        finish(at, Error{ErrorKind::unsupported, entry + ": " + *why});
     }
   }
 

@@ -1,4 +1,4 @@
-// All that the driver reads of one host or namespace, as plain data; map.cpp turns it into leaves.
+// All that the driver reads of one host or namespace, as plain data; map.cpp turns it into entries.
 //
 // Promises: read in the calling thread's network namespace; what can't be read is named with the reason, the
 // rest is complete. Refuses nothing.

@@ -27,7 +27,7 @@ struct LldpNeighbour {
   std::string system_name;       // empty: not told
   std::chrono::seconds lifetime{0};
 
-  // "device:port" as leaves carry it, in printable ASCII: a neighbour may say any bytes, and what it says
+  // "device:port" as entries carry it, in printable ASCII: a neighbour may say any bytes, and what it says
   // goes to terminals, JSON and the journal; others become '?'. lldpd names a port by its MAC address and
   // puts the interface's name in the description, unless the port has an alias (lldpd(8), portidsubtype).
   std::string text() const;

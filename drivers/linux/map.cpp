@@ -47,7 +47,7 @@ bool any_wanted(const Scope& scope, std::span<const RowId> rows) {
   return std::any_of(rows.begin(), rows.end(), [&](RowId one) { return scope.wants(one); });
 }
 
-void port_leaves(const Link& link, const HostState& state, const Scope& scope, TreeBuilder& tree) {
+void port_entries(const Link& link, const HostState& state, const Scope& scope, TreeBuilder& tree) {
   if (scope.wants(kPort)) tree.add(Path(kPort, {link.name}), Value::present());
   if (scope.wants(kAdmin)) tree.add(Path(kAdmin, {link.name}), Value::boolean(link.admin_up));
   if (scope.wants(kMtu)) tree.add(Path(kMtu, {link.name}), Value::integer(link.mtu));
@@ -57,8 +57,8 @@ void port_leaves(const Link& link, const HostState& state, const Scope& scope, T
     tree.add(Path(kEcnThreshold, {link.name}), Value::integer(ecn->second));
 }
 
-void scheduler_leaves(const Link& link, const PortScheduler& scheduler, const Scope& scope,
-                      TreeBuilder& tree) {
+void scheduler_entries(const Link& link, const PortScheduler& scheduler, const Scope& scope,
+                       TreeBuilder& tree) {
   if (scope.wants(kRate) && scheduler.rate)
     tree.add(Path(kRate, {link.name}), Value::integer(*scheduler.rate));
   for (const auto& [number, one] : scheduler.classes) {
@@ -71,14 +71,14 @@ void scheduler_leaves(const Link& link, const PortScheduler& scheduler, const Sc
         {kClassEcnProbability, one.ecn.probability},
         {kClassMaxRate, one.max_rate},
         {kClassShare, one.share}};
-    for (const auto& [leaf, value] : numbers)
-      if (scope.wants(leaf) && value) tree.add(Path(leaf, {link.name, key}), Value::integer(*value));
-    for (const auto& [leaf, set] :
+    for (const auto& [entry, value] : numbers)
+      if (scope.wants(entry) && value) tree.add(Path(entry, {link.name, key}), Value::integer(*value));
+    for (const auto& [entry, set] :
          {std::pair(kClassDscp, one.dscp), std::pair(kClassPriority, one.priority)}) {
-      if (!scope.wants(leaf) || set.empty()) continue;
+      if (!scope.wants(entry) || set.empty()) continue;
       std::vector<std::string> texts;
       for (const std::uint8_t each : set) texts.push_back(std::to_string(each));
-      tree.add(Path(leaf, {link.name, key}), Value::set(std::move(texts)));
+      tree.add(Path(entry, {link.name, key}), Value::set(std::move(texts)));
     }
   }
 }
@@ -104,7 +104,7 @@ std::string hop_text(const NextHop& hop, const NetworkState& network) {
   return hop.gateway ? "via " + hop.gateway->text() + " dev " + port : "dev " + port;
 }
 
-void route_leaves(const NetworkState& network, TreeBuilder& tree) {
+void route_entries(const NetworkState& network, TreeBuilder& tree) {
   for (const Route& route : network.routes) {
     if (route.protocol != kOwnProtocol) continue;
     std::vector<std::string> hops;
@@ -115,7 +115,7 @@ void route_leaves(const NetworkState& network, TreeBuilder& tree) {
 }
 
 // The best routes of the main table: lowest metric; IPv6 may list equal ones one by one.
-void fib_leaves(const NetworkState& network, const Scope& scope, TreeBuilder& tree) {
+void fib_entries(const NetworkState& network, const Scope& scope, TreeBuilder& tree) {
   struct Best {
     std::uint32_t metric = 0;
     std::vector<std::string> ports;
@@ -139,7 +139,7 @@ void fib_leaves(const NetworkState& network, const Scope& scope, TreeBuilder& tr
   }
 }
 
-void rule_leaves(const NetworkState& network, TreeBuilder& tree) {
+void rule_entries(const NetworkState& network, TreeBuilder& tree) {
   // Two rules of ours at one priority are a state to be seen, not hidden: their texts are joined.
   std::map<std::uint32_t, std::set<std::string>> by_priority;
   for (const Rule& rule : network.rules) {
@@ -156,8 +156,8 @@ void rule_leaves(const NetworkState& network, TreeBuilder& tree) {
   }
 }
 
-void sysctl_leaves(const HostState& state, const std::set<std::string>& named, TreeBuilder& tree,
-                   std::vector<Unread>& unread) {
+void sysctl_entries(const HostState& state, const std::set<std::string>& named, TreeBuilder& tree,
+                    std::vector<Unread>& unread) {
   for (const auto& [name, value] : state.sysctls) {
     if (value)
       tree.add(Path(kSysctl, {name}), Value::text(*value));
@@ -313,8 +313,8 @@ std::vector<std::string> sysctl_names(const NetworkState& network, const std::se
   for (const std::string_view name : kGlobal) out.emplace(name);
   const auto add_port = [&](std::string port) {
     std::replace(port.begin(), port.end(), '.', '/');
-    for (const std::string_view leaf : kPerPort)
-      out.insert("net.ipv4.conf." + port + "." + std::string(leaf));
+    for (const std::string_view entry : kPerPort)
+      out.insert("net.ipv4.conf." + port + "." + std::string(entry));
   };
   add_port("all");
   for (const Link& link : network.links)
@@ -322,12 +322,13 @@ std::vector<std::string> sysctl_names(const NetworkState& network, const std::se
   return {out.begin(), out.end()};
 }
 
-void leaves(const HostState& state, const Scope& scope, const std::set<std::string>& named_sysctls,
-            TreeBuilder& tree, std::vector<Unread>& unread) {
+void entries(const HostState& state, const Scope& scope, const std::set<std::string>& named_sysctls,
+             TreeBuilder& tree, std::vector<Unread>& unread) {
   for (const Link& link : state.network.links) {
-    port_leaves(link, state, scope, tree);
+    port_entries(link, state, scope, tree);
     const auto queueing = state.queueing.find(link.index);
-    if (queueing != state.queueing.end()) scheduler_leaves(link, scheduler_of(queueing->second), scope, tree);
+    if (queueing != state.queueing.end())
+      scheduler_entries(link, scheduler_of(queueing->second), scope, tree);
   }
   if (scope.wants(kAddress))
     for (const InterfaceAddress& one : state.network.addresses) {
@@ -335,10 +336,10 @@ void leaves(const HostState& state, const Scope& scope, const std::set<std::stri
       if (link == nullptr || is_link_local(one.prefix.address) || is_loopback(one.prefix.address)) continue;
       tree.add(Path(kAddress, {link->name, one.prefix.text()}), Value::present());
     }
-  if (scope.wants(kRoute)) route_leaves(state.network, tree);
-  if (scope.wants(kFib) || scope.wants(kFibPaths)) fib_leaves(state.network, scope, tree);
-  if (scope.wants(kRule)) rule_leaves(state.network, tree);
-  if (scope.wants(kSysctl)) sysctl_leaves(state, named_sysctls, tree, unread);
+  if (scope.wants(kRoute)) route_entries(state.network, tree);
+  if (scope.wants(kFib) || scope.wants(kFibPaths)) fib_entries(state.network, scope, tree);
+  if (scope.wants(kRule)) rule_entries(state.network, tree);
+  if (scope.wants(kSysctl)) sysctl_entries(state, named_sysctls, tree, unread);
   if (state.queueing_unread && scope.wants(kEcnThreshold))
     unread.push_back(Unread{kEcnThreshold, {}, *state.queueing_unread});
   if (state.queueing_unread)
@@ -358,8 +359,8 @@ std::vector<std::string> marker_notes(const HostState& state) {
   return out;
 }
 
-void lldp_leaves(const LldpdAnswer& answer, const NetworkState& network, const Scope& scope,
-                 TreeBuilder& tree, std::vector<Unread>& unread) {
+void lldp_entries(const LldpdAnswer& answer, const NetworkState& network, const Scope& scope,
+                  TreeBuilder& tree, std::vector<Unread>& unread) {
   using Agent = LldpdAnswer::Agent;
   if (scope.wants(kLldpAgent)) {
     switch (answer.agent) {

@@ -1,6 +1,6 @@
-// The map between leaves and the kernel: the only place of this driver that names rows.
+// The map between entries and the kernel: the only place of this driver that names rows.
 //
-// Promises: leaves() and change() are inverses: what change() was asked for is what leaves() then reports.
+// Promises: entries() and change() are inverses: what change() was asked for is what entries() then reports.
 // Not reported, as the kernel's own matter: link-local and loopback addresses, routes of the local table,
 // routes and rules of another protocol (fib[...] shows the main table's best routes of any protocol). Refuses
 // a change of a row that the kernel can't carry (see capabilities.hpp) and a value of the wrong form.
@@ -32,18 +32,18 @@ HostWanted wanted_for(const Scope& scope);
 // The parameters to read: those that a fabric's hosts and switches are known to need, and `named` ones.
 std::vector<std::string> sysctl_names(const NetworkState& network, const std::set<std::string>& named);
 
-void leaves(const HostState& state, const Scope& scope, const std::set<std::string>& named_sysctls,
-            TreeBuilder& tree, std::vector<Unread>& unread);
+void entries(const HostState& state, const Scope& scope, const std::set<std::string>& named_sysctls,
+             TreeBuilder& tree, std::vector<Unread>& unread);
 
 // Which ECN markers are in use, in words.
 std::vector<std::string> marker_notes(const HostState& state);
 
 // A port without carrier has no neighbour, whatever lldpd still remembers: it takes up a change of a link a
 // second later (event.c, levent_iface_recv).
-void lldp_leaves(const LldpdAnswer& answer, const NetworkState& network, const Scope& scope,
-                 TreeBuilder& tree, std::vector<Unread>& unread);
+void lldp_entries(const LldpdAnswer& answer, const NetworkState& network, const Scope& scope,
+                  TreeBuilder& tree, std::vector<Unread>& unread);
 
-// The egress scheduler of a port is one thing made of many leaves: all changes of one port belong together.
+// The egress scheduler of a port is one thing made of many entries: all changes of one port belong together.
 bool is_scheduler_row(RowId row);
 // Those of its traffic classes; the other is its rate.
 bool is_class_row(RowId row);

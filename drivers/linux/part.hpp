@@ -29,7 +29,7 @@ class LinuxPart {
   // rest is complete: read() says why.
   virtual std::vector<Incapable> incapable(const Scope& scope, const std::vector<Link>& ports,
                                            const Call& call) = 0;
-  // The leaves of the rows that the scope wants.
+  // The entries of the rows that the scope wants.
   virtual void read(const Scope& scope, const std::vector<Link>& ports, TreeBuilder& tree,
                     std::vector<Unread>& unread, const Call& call) = 0;
   // What the last read() saw of others that have a hand in it, in words.

@@ -6,7 +6,7 @@
 // device, or says "all" after an overrun of a socket's buffer. What it can't see: sysctls other than those of
 // RTNLGRP_IPV4_NETCONF and RTNLGRP_IPV6_NETCONF (forwarding, rp_filter, proxy_arp,
 // ignore_routes_with_linkdown), found at the next full observation. Neighbour states are not watched: they
-// move all the time and no leaf is made of them.
+// move all the time and no entry is made of them.
 #pragma once
 
 #include <memory>

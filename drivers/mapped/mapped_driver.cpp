@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kHole = "{}";
 
-// The leaf's keys in a native key; none: the pattern is another's. A hole ends where what follows it begins.
+// The entry's keys in a native key; none: the pattern is another's. A hole ends where what follows it begins.
 std::optional<std::vector<std::string_view>> keys_in(std::string_view key, std::string_view pattern) {
   std::vector<std::string_view> keys;
   for (std::size_t hole = pattern.find(kHole); hole != pattern.npos; hole = pattern.find(kHole)) {
@@ -29,7 +29,7 @@ std::optional<std::vector<std::string_view>> keys_in(std::string_view key, std::
   return key == pattern ? std::optional(keys) : std::nullopt;
 }
 
-// The leaf that an entry stands for; none: it is not of this row, or its key is no leaf's.
+// The entry that an entry stands for; none: it is not of this row, or its key is no entry's.
 std::optional<Path> path_of(const MapRow& map, std::string_view native) {
   const auto keys = keys_in(native, map.key);
   if (!keys) return std::nullopt;
@@ -50,14 +50,14 @@ Value value_of(RowId id, std::string_view text) {
   const char* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, number);
   switch (row.type) {
-    case LeafType::present: return Value::present();
-    case LeafType::boolean:
+    case EntryType::present: return Value::present();
+    case EntryType::boolean:
       if (text == "yes" || text == "no") return Value::boolean(text == "yes");
       break;
-    case LeafType::integer:
+    case EntryType::integer:
       if (error == std::errc() && end == last) return Value::integer(number);
       break;
-    case LeafType::list: {
+    case EntryType::list: {
       std::vector<std::string> elements;
       for (std::size_t from = 0; from <= text.size();) {
         const std::size_t comma = std::min(text.find(',', from), text.size());
@@ -66,8 +66,8 @@ Value value_of(RowId id, std::string_view text) {
       }
       return row.compare == Compare::set ? Value::set(std::move(elements)) : Value::list(elements);
     }
-    case LeafType::text:
-    case LeafType::secret: break;
+    case EntryType::text:
+    case EntryType::secret: break;
   }
   return Value::text(text);  // of the wrong form: shown as it is, and so a difference
 }

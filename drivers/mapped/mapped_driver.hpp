@@ -19,7 +19,7 @@
 
 namespace lockstep {
 
-// A row and its native key: "port.{}.mtu" for interface[*]/mtu. Each {} is one key of the leaf, in order.
+// A row and its native key: "port.{}.mtu" for interface[*]/mtu. Each {} is one key of the entry, in order.
 struct MapRow {
   RowId row;
   std::string_view key;
@@ -53,7 +53,7 @@ class NativeStore {
 };
 
 // `map` must outlive the driver. Throws std::invalid_argument for a row whose key has not one {} for each key
-// of its leaf.
+// of its entry.
 Attached make_mapped_driver(std::string driver, std::string device, std::span<const MapRow> map,
                             std::unique_ptr<NativeStore> store);
 

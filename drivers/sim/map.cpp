@@ -16,7 +16,7 @@ bool is_part_of(Path part, Path whole) {
   return true;
 }
 
-bool uses_port(const Leaf& route, std::string_view port) {
+bool uses_port(const Entry& route, std::string_view port) {
   const std::string suffix = " dev " + std::string(port);
   for (const std::string_view hop : route.value.as_list())
     if (hop.size() >= suffix.size() && hop.substr(hop.size() - suffix.size()) == suffix) return true;
@@ -28,16 +28,16 @@ bool uses_port(const Leaf& route, std::string_view port) {
 std::vector<Path> gone_with(const Tree& tree, const Change& change) {
   std::vector<Path> gone;
   const RowId changed = change.path.row();
-  if (!change.want && schema_row(changed).type == LeafType::present) {
-    for (const Leaf& leaf : tree.leaves())
-      if (schema_row(leaf.path.row()).facet == Facet::config && is_part_of(leaf.path, change.path))
-        gone.push_back(leaf.path);
+  if (!change.want && schema_row(changed).type == EntryType::present) {
+    for (const Entry& entry : tree.entries())
+      if (schema_row(entry.path.row()).facet == Facet::config && is_part_of(entry.path, change.path))
+        gone.push_back(entry.path);
   }
   const bool lost_address = changed == kAddress && !change.want;
   const bool shut = changed == kAdmin && change.want == Value::boolean(false);
   if (lost_address || shut) {
-    for (const Leaf& leaf : tree.of_row(kRoute))
-      if (uses_port(leaf, change.path.key(0))) gone.push_back(leaf.path);
+    for (const Entry& entry : tree.of_row(kRoute))
+      if (uses_port(entry, change.path.key(0))) gone.push_back(entry.path);
   }
   return gone;
 }

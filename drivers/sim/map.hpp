@@ -1,4 +1,4 @@
-// What follows from a write on a simulated device, as it does on a real one: the leaves that go with a
+// What follows from a write on a simulated device, as it does on a real one: the entries that go with a
 // removed one.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace lockstep::sim {
 
-// The leaves of `tree` that can't stay when `change` has been made: the parts of what was removed, and the
+// The entries of `tree` that can't stay when `change` has been made: the parts of what was removed, and the
 // routes over a port that lost an address or was shut (rtnetlink(7): the kernel flushes them without a word).
 std::vector<Path> gone_with(const Tree& tree, const Change& change);
 

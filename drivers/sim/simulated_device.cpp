@@ -66,8 +66,8 @@ Result<Observation> SimulatedDevice::observe(const Scope& scope, std::string_vie
             {*hidden, {}, error(ErrorKind::transient, name_, "the read was cut short")});
     }
     TreeBuilder builder;
-    for (const Leaf& leaf : source.leaves())
-      if (scope.wants(leaf.path.row()) && leaf.path.row() != hidden) builder.add(leaf.path, leaf.value);
+    for (const Entry& entry : source.entries())
+      if (scope.wants(entry.path.row()) && entry.path.row() != hidden) builder.add(entry.path, entry.value);
     seen_now.have = builder.build();
     return seen_now;
   };
@@ -205,8 +205,8 @@ void SimulatedDevice::reboot() {
   ++revision_;
   armed_.reset();
   std::vector<Path> lost;
-  for (const Leaf& leaf : tree_.leaves())
-    if (schema_row(leaf.path.row()).takes == Takes::lost_at_boot) lost.push_back(leaf.path);
+  for (const Entry& entry : tree_.entries())
+    if (schema_row(entry.path.row()).takes == Takes::lost_at_boot) lost.push_back(entry.path);
   for (const Path path : lost) tree_.erase(path);
   settle_effects();
 }

@@ -1,6 +1,6 @@
 // SimulatedDevice: a device that exists only in memory, behind the driver seam. A fair opponent for the
-// engine: it keeps references (what refers to a leaf goes with it), forgets at boot what is lost at boot, and
-// misbehaves as told by a seed.
+// engine: it keeps references (what refers to an entry goes with it), forgets at boot what is lost at boot,
+// and misbehaves as told by a seed.
 //
 // Promises: observe never changes it; an apply is done change by change and answered for each; it honours
 // Guard::epoch (an older leader is denied) and, when asked, Guard::undo_after with one armed transaction.
@@ -59,7 +59,7 @@ class SimulatedDevice final : public Driver {
   const Tree& truth() const { return tree_; }
   void set(Path path, Value value);
   void reboot();
-  // Leaves that follow from others: called after every change, may write effect leaves into the tree.
+  // Entries that follow from others: called after every change, may write effect entries into the tree.
   std::function<void(Tree&)> effects;
   // Called at the end of every call.
   std::function<void(const SimulatedCall&)> seen;

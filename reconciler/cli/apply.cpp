@@ -8,7 +8,7 @@
 #include "reconciler/report/apply_report.hpp"
 #include "reconciler/report/earlier_runs.hpp"
 #include "reconciler/report/plan_text.hpp"
-#include "reconciler/session/former_leaves.hpp"
+#include "reconciler/session/former_entries.hpp"
 #include "reconciler/session/plan_file.hpp"
 
 namespace lockstep {
@@ -45,7 +45,7 @@ std::string who_applies() {
   return user != nullptr ? user : "uid " + std::to_string(getuid());
 }
 
-int carry_out(ClusterSession& session, const Plan& plan, const std::vector<WrittenLeaf>& left,
+int carry_out(ClusterSession& session, const Plan& plan, const std::vector<WrittenEntry>& left,
               const ApplyRequest& request, const Console& console) {
   const Applied applied =
       session.apply(plan, left, request, {progress_on(console), measure_hooks(console, "  ")});
@@ -132,9 +132,9 @@ int apply_to(ClusterSession& session, std::optional<Plan> planned, const ApplyCo
   const Result<Plan> plan =
       planned ? still_valid(session, *std::move(planned), states, console) : session.plan(states);
   if (!plan) return console.fail(plan.error());
-  const Result<std::vector<WrittenLeaf>> written = session.settle_written(states);
+  const Result<std::vector<WrittenEntry>> written = session.settle_written(states);
   if (!written) return console.fail(written.error());
-  const std::vector<WrittenLeaf> left = left_behind(session.fleet(), states, *written);
+  const std::vector<WrittenEntry> left = left_behind(session.fleet(), states, *written);
   if (console.is_text()) console.print(left_behind_text(left));
   if (plan->empty() && !earlier->to_judge()) {
     if (Result<Done> noted = session.leave_as_is(left); !noted) return console.fail(noted.error());

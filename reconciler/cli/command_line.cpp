@@ -184,8 +184,8 @@ void add_looking_commands(CLI::App& app, Arguments& a) {
   command->add_flag("--draft", a.discover.draft, "Write a first draft of specs for it");
   runs(command, a, [&a](const Console& c) { return run_discover(a.discover, c); });
 
-  command =
-      add(app, a, "explain", "Spec line -> rule -> leaf -> native call; or what a code such as LS1002 means");
+  command = add(app, a, "explain",
+                "Spec line -> rule -> setting -> native call; or what a code such as LS1002 means");
   command->add_option("WORDS", a.explain.words, "[SPECS] DEVICE PATH, or a code")
       ->required()
       ->expected(1, 3)

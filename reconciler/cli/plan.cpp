@@ -3,7 +3,7 @@
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/report/plan_report.hpp"
-#include "reconciler/session/former_leaves.hpp"
+#include "reconciler/session/former_entries.hpp"
 #include "reconciler/session/plan_file.hpp"
 
 namespace lockstep {

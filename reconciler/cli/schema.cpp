@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reconciler/cli/commands.hpp"
-#include "specs/compile/leaf_fields.hpp"
+#include "specs/compile/entry_fields.hpp"
 #include "specs/language/json_schema.hpp"
 #include "specs/language/kind_rows.hpp"
 
@@ -9,7 +9,7 @@ namespace lockstep {
 
 int run_schema(const std::string& kind, const Console& console) {
   if (kind.empty()) {
-    console.print_document(json_schema_of_all(leaves_schema()));
+    console.print_document(json_schema_of_all(entries_schema()));
     return kExitInSync;
   }
   const KindRow* const row = find_kind(kind);
@@ -18,7 +18,7 @@ int run_schema(const std::string& kind, const Console& console) {
     for (const KindRow& one : kind_rows()) known += (known.empty() ? "" : ", ") + std::string(one.name);
     return console.fail_usage("no kind is called '" + kind + "'; there are " + known);
   }
-  console.print_document(json_schema(*row, leaves_schema()));
+  console.print_document(json_schema(*row, entries_schema()));
   return kExitInSync;
 }
 

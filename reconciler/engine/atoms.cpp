@@ -62,12 +62,12 @@ void reference_edges(const std::vector<AtomChange>& changes, const Columns& colu
   }
 }
 
-// How far a leaf is from `root` along its references; 0: it is root; none: it does not depend on it.
-std::optional<int> distance(Path leaf, Path root, const Columns& columns) {
-  RowId row = leaf.row();
+// How far an entry is from `root` along its references; 0: it is root; none: it does not depend on it.
+std::optional<int> distance(Path entry, Path root, const Columns& columns) {
+  RowId row = entry.row();
   std::size_t shared = Path::kKeysMax;
   for (int depth = 0; depth < kChainMax; ++depth) {
-    if (row == root.row() && same_keys(leaf, root, std::min(shared, root.key_count()))) return depth;
+    if (row == root.row() && same_keys(entry, root, std::min(shared, root.key_count()))) return depth;
     const auto& reference = columns.refers_to(row);
     if (!reference) return std::nullopt;
     row = reference->row;
@@ -115,8 +115,8 @@ class Builder {
     const std::size_t given = pending_.size();
     for (std::size_t i = 0; i < given; ++i) {
       const AtomChange whole = pending_[i];
-      if (!is_removal(whole) || columns_.row(whole.path.row()).type != LeafType::present) continue;
-      for (const Leaf& have : device_.observation->have.leaves()) {
+      if (!is_removal(whole) || columns_.row(whole.path.row()).type != EntryType::present) continue;
+      for (const Entry& have : device_.observation->have.entries()) {
         if (!columns_.is_part_of(have.path, whole.path) || !columns_.is_written(have.path.row())) continue;
         if (carrier(have.path.row()) != carrier(whole.path.row()) || !known.insert(have.path).second)
           continue;
@@ -143,7 +143,7 @@ class Builder {
     to.disruption = std::max(to.disruption, columns_.row(change.path.row()).disruption);
   }
 
-  // What a leaf shall be in the end: the pending change's value, else what it is.
+  // What an entry shall be in the end: the pending change's value, else what it is.
   Value final_value(Path path, Value now) const {
     for (const AtomChange& change : pending_)
       if (change.path == path) return change.want;
@@ -156,16 +156,17 @@ class Builder {
   OriginId origin_of(Path path) const {
     for (const AtomChange& change : pending_)
       if (change.path == path) return change.origin;
-    const Leaf* const wanted = device_.intent != nullptr ? device_.intent->want.find(path) : nullptr;
+    const Entry* const wanted = device_.intent != nullptr ? device_.intent->want.find(path) : nullptr;
     return wanted != nullptr ? wanted->origin : 0;
   }
 
-  // Takes::recreate: the object that the leaf is a part of goes, with all that depends on it, and comes back.
+  // Takes::recreate: the object that the entry is a part of goes, with all that depends on it, and comes
+  // back.
   void recreate(std::uint32_t at) {
-    const Path leaf = pending_[at].path;
-    const auto& reference = columns_.refers_to(leaf.row());
-    const Path root = reference ? with_keys_of(reference->row, leaf, reference->shared) : leaf;
-    const std::string driver = carrier(leaf.row());
+    const Path entry = pending_[at].path;
+    const auto& reference = columns_.refers_to(entry.row());
+    const Path root = reference ? with_keys_of(reference->row, entry, reference->shared) : entry;
+    const std::string driver = carrier(entry.row());
     struct Part {
       int depth;
       Path path;
@@ -173,7 +174,7 @@ class Builder {
     };
     std::vector<Part> parts;
     if (device_.observation != nullptr)
-      for (const Leaf& have : device_.observation->have.leaves())
+      for (const Entry& have : device_.observation->have.entries())
         if (columns_.is_written(have.path.row()) && carrier(have.path.row()) == driver)
           if (const auto depth = distance(have.path, root, columns_))
             parts.push_back({*depth, have.path, have.value});
@@ -206,7 +207,7 @@ class Builder {
     return columns_.row(row).takes == Takes::under_guard && columns_.guard(row).has_value();
   }
 
-  // Takes::under_guard: guard, all changes that want this guard, and the guard's leaf back.
+  // Takes::under_guard: guard, all changes that want this guard, and the guard's entry back.
   void bracket(std::uint32_t at) {
     const auto& guard = *columns_.guard(pending_[at].path.row());
     const Path path = with_keys_of(guard.row, pending_[at].path, guard.shared);

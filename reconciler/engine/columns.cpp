@@ -27,14 +27,14 @@ std::size_t shared_keys(std::string_view a, std::string_view b) {
   return keys;
 }
 
-Value parse_guard(LeafType type, std::string_view text) {
-  if (type == LeafType::boolean) return Value::boolean(text == "true");
-  if (type == LeafType::integer) {
+Value parse_guard(EntryType type, std::string_view text) {
+  if (type == EntryType::boolean) return Value::boolean(text == "true");
+  if (type == EntryType::integer) {
     std::int64_t number = 0;
     std::from_chars(text.data(), text.data() + text.size(), number);
     return Value::integer(number);
   }
-  if (type == LeafType::present) return Value::present();
+  if (type == EntryType::present) return Value::present();
   return Value::text(text);
 }
 

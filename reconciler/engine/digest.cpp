@@ -79,9 +79,9 @@ std::string device_digest(const Intent& intent, const Observation& observation,
   digest.add("device");
   digest.add(intent.device);
   // Both trees are in path order, so one walk through both finds what is there of what is wanted.
-  const std::span<const Leaf> have = observation.have.leaves();
+  const std::span<const Entry> have = observation.have.entries();
   std::size_t at = 0;
-  for (const Leaf& want : intent.want.leaves()) {
+  for (const Entry& want : intent.want.entries()) {
     while (at < have.size() && have[at].path != want.path && have[at].path < want.path) ++at;
     const bool there = at < have.size() && have[at].path == want.path;
     const Value seen = there ? have[at++].value : Value{};

@@ -16,7 +16,7 @@ Step step_of(const OpenEffect& open, const Remedy::Offer& offer) {
   return step;
 }
 
-// How many of the leaves that some steps wrote are unread, or as they were before.
+// How many of the entries that some steps wrote are unread, or as they were before.
 std::size_t not_shown(const std::vector<const Step*>& steps, const DeviceState& state) {
   std::size_t count = 0;
   for (const Step* const step : steps)
@@ -83,7 +83,7 @@ void Effects::remember(const std::vector<Step>& steps, std::function<void()> don
   std::vector<std::size_t> devices = around(steps);
   observe(devices, [this, devices, done = std::move(done)](const States& states) {
     for (const std::size_t device : devices)
-      for (const Leaf& want : fleet_[device].intent->want.leaves())
+      for (const Entry& want : fleet_[device].intent->want.entries())
         if (schema_row(want.path.row()).facet == Facet::effect &&
             satisfies(want.path.row(), want.value, states[device].observation.have.value(want.path)))
           held_.emplace(device, want.path);
@@ -145,7 +145,7 @@ void Effects::add_open(std::size_t device, const DeviceState& state, OpenEffects
   const std::vector<Step>& touched = settling_->touched;
   const bool ours = all && std::any_of(touched.begin(), touched.end(),
                                        [&name](const Step& step) { return step.device == name; });
-  for (const Leaf& want : state.difference.unobserved) {
+  for (const Entry& want : state.difference.unobserved) {
     if (schema_row(want.path.row()).facet != Facet::effect) continue;
     if (!ours && !held_.contains({device, want.path})) continue;
     open.push_back({name, Change{want.path, {}, want.value, want.origin}, state.why_unread(want.path)});

@@ -3,7 +3,7 @@
 //
 // Promises: making a fleet asks no device; what its drivers carry is learned with the first observation. Each
 // schema row of a device is carried by at most one driver (two that claim one row are an error of the device,
-// both named); wanted leaves that no driver carries, or that the device says it can't carry, come back as
+// both named); wanted entries that no driver carries, or that the device says it can't carry, come back as
 // NotApplied with the reason and are never mixed up with drift. A device of which something could not be read
 // is never in sync. Refuses: devices without a name, or twice.
 #pragma once
@@ -95,7 +95,7 @@ class Fleet {
   Wiring wiring_;
 };
 
-// A wanted leaf that no step can bring: no driver carries it, the device lacks it, or it is a person's work.
+// A wanted entry that no step can bring: no driver carries it, the device lacks it, or it is a person's work.
 struct NotApplied {
   Path path;
   Value want;
@@ -121,7 +121,7 @@ struct DeviceState {
   }
   // The first reason why it is not complete; empty: nobody gave one.
   std::string why_incomplete() const;
-  // Of a leaf whose scope could not be read.
+  // Of an entry whose scope could not be read.
   std::string why_unread(Path path) const;
 };
 

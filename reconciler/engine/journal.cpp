@@ -300,8 +300,8 @@ Result<Done> Journal::remember_writes(const std::string& ticket, bool verified) 
   return forget_unwritten(database_.get(), device);
 }
 
-Result<std::vector<WrittenLeaf>> Journal::written() const {
-  std::vector<WrittenLeaf> all;
+Result<std::vector<WrittenEntry>> Journal::written() const {
+  std::vector<WrittenEntry> all;
   if (layout_ < kLayoutOfWrites) return all;
   const std::string text = std::string("SELECT device, path, found, wrote, restore, object, ") +
                            (layout_ < kLayoutOfTries ? "NULL" : "tried") +
@@ -322,9 +322,9 @@ Result<std::vector<WrittenLeaf>> Journal::written() const {
   return all;
 }
 
-Result<Done> Journal::note(const std::vector<WrittenLeaf>& leaves) {
+Result<Done> Journal::note(const std::vector<WrittenEntry>& entries) {
   const Transaction whole(database_.get());
-  for (const WrittenLeaf& one : leaves) {
+  for (const WrittenEntry& one : entries) {
     TRY_DONE(Statement(database_.get(),
                        "UPDATE written SET wrote = ?, tried = NULLIF(?, ''), restore = ?, object = ? "
                        "WHERE device = ? AND path = ?")
@@ -340,9 +340,9 @@ Result<Done> Journal::note(const std::vector<WrittenLeaf>& leaves) {
   return whole.commit();
 }
 
-Result<Done> Journal::forget(const std::vector<WrittenLeaf>& leaves) {
+Result<Done> Journal::forget(const std::vector<WrittenEntry>& entries) {
   const Transaction whole(database_.get());
-  for (const WrittenLeaf& one : leaves)
+  for (const WrittenEntry& one : entries)
     TRY_DONE(Statement(database_.get(), "DELETE FROM written WHERE device = ? AND path = ?")
                  .bind(one.device)
                  .bind(one.path.text())

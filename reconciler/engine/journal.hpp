@@ -35,8 +35,8 @@ struct InFlight {
   std::vector<LedgerTicket> kept;       // tickets verified before the run died
 };
 
-// A leaf that changes of ours have written, and that does not hold again what was found before the first.
-struct WrittenLeaf {
+// An entry that changes of ours have written, and that does not hold again what was found before the first.
+struct WrittenEntry {
   std::string device;
   Path path;
   Value found;
@@ -82,11 +82,11 @@ class Journal final : public Ledger {
   Result<std::vector<JournalChange>> changes(std::size_t newest = 20) const;
 
   // By device and path.
-  Result<std::vector<WrittenLeaf>> written() const;
-  // Makes leaves that are there as these are, but for `found`; others are left alone. One that holds nothing
+  Result<std::vector<WrittenEntry>> written() const;
+  // Makes entries that are there as these are, but for `found`; others are left alone. One that holds nothing
   // of ours (`found` is `wrote`, nothing was tried) is forgotten.
-  Result<Done> note(const std::vector<WrittenLeaf>& leaves);
-  Result<Done> forget(const std::vector<WrittenLeaf>& leaves);
+  Result<Done> note(const std::vector<WrittenEntry>& entries);
+  Result<Done> forget(const std::vector<WrittenEntry>& entries);
 
   // Blobs by key: accepted baselines, the last accepted set of devices. Empty optional: never written.
   Result<Done> keep(const std::string& key, const nlohmann::json& blob);

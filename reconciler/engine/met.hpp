@@ -1,4 +1,4 @@
-// Whether a leaf is as a step shall leave it; no wanted value: it shall not be there.
+// Whether an entry is as a step shall leave it; no wanted value: it shall not be there.
 #pragma once
 
 #include "specs/model/diff.hpp"

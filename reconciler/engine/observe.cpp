@@ -92,7 +92,7 @@ Observation merged(const std::string& device, std::vector<Observation> parts) {
   all.device = device;
   TreeBuilder builder;
   for (Observation& part : parts) {
-    for (const Leaf& leaf : part.have.leaves()) builder.add(leaf.path, leaf.value, leaf.origin);
+    for (const Entry& entry : part.have.entries()) builder.add(entry.path, entry.value, entry.origin);
     if (all.boot_id.empty()) all.boot_id = part.boot_id;
     all.when = std::max(all.when, part.when);
     all.revision += (all.revision.empty() ? "" : " ") + part.revision;

@@ -36,12 +36,12 @@ Traffic traffic_of(const DeviceInput& device, const Columns& columns) {
   };
   const Tree& there = device.observation->have;
   for (const RowId row : columns.traffic_collections())
-    for (const Leaf& want : device.intent->want.of_row(row))
+    for (const Entry& want : device.intent->want.of_row(row))
       // What could not be read may well be there.
       tell(want.path, there.value(want.path) || is_unread(device.observation->unread, want.path));
   if (traffic.device_told) return traffic;
   for (const RowId row : columns.traffic_collections())
-    for (const Leaf& have : there.of_row(row))
+    for (const Entry& have : there.of_row(row))
       if (claim_of(*device.intent, have.path) == nullptr) tell(have.path, true);
   return traffic;
 }

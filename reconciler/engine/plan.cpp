@@ -152,8 +152,8 @@ void guard_deletions(const PlanInput& input, Plan& plan) {
       deleted == 0 ? 0 : static_cast<double>(deleted) / static_cast<double>(deleted + wanted);
   if (share > allowed)
     plan.refusals.push_back(
-        fmt::format("it deletes {} of {} owned leaves ({:.0f}%); the policy allows {:.0f}% unasked", deleted,
-                    deleted + wanted, share * 100, allowed * 100));
+        fmt::format("it deletes {} of {} owned settings ({:.0f}%); the policy allows {:.0f}% unasked",
+                    deleted, deleted + wanted, share * 100, allowed * 100));
   if (input.devices_before <= input.devices.size()) return;
   const std::size_t gone = input.devices_before - input.devices.size();
   const double gone_share = static_cast<double>(gone) / static_cast<double>(input.devices_before);

@@ -3,8 +3,8 @@
 //
 // Promises: order follows from schema columns alone (refers_to, commit, guard, takes, peer_order); a commit
 // unit is never split; every step says why it must wait (`after`) or is held; a device's digest covers the
-// intent, the owned leaves observed and everything else that the planner read of it. Refuses: reference
-// cycles (an error that names the leaves).
+// intent, the owned entries observed and everything else that the planner read of it. Refuses: reference
+// cycles (an error that names the entries).
 #pragma once
 
 #include <chrono>
@@ -76,7 +76,7 @@ struct PlanDevice {
   std::string name;
   std::string digest;                        // "sha256:..."
   std::string boot_id;                       // when planned
-  std::vector<std::pair<Path, Value>> read;  // preconditions beyond the owned leaves
+  std::vector<std::pair<Path, Value>> read;  // preconditions beyond the owned entries
   bool operator==(const PlanDevice&) const = default;
 };
 
@@ -128,7 +128,7 @@ struct DeviceInput {
   const Intent* intent = nullptr;
   const Observation* observation = nullptr;
   ChangeSet changes;
-  ChangeSet effects;  // effect leaves that differ: remedies are looked for
+  ChangeSet effects;  // effect entries that differ: remedies are looked for
   std::function<std::string(RowId)> carrier;
   std::function<bool(const std::string& driver)> undoes_itself;
   std::function<std::optional<std::pair<std::string, Remedy::Offer>>(const Change&)> remedy;  // driver, offer
@@ -161,7 +161,7 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
                    const Sources& sources, const std::function<const Policy*(const FleetDevice&)>& policy_for,
                    const PlanChoice& choice = {});
 
-// The input that leads from what is observed now back to the values before `plan`: changed leaves get back
+// The input that leads from what is observed now back to the values before `plan`: changed entries get back
 // what they were; what has moved since by another hand is left alone, as is what could not be read.
 struct UndoInput {
   PlanInput input;

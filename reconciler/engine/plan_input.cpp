@@ -90,15 +90,15 @@ UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
       for (const PlannedChange& change : step.changes)
         ours.try_emplace(change.path, Ours{change.was, {}}).first->second.made.push_back(change.want);
     }
-    for (const auto& [path, leaf] : ours) {
+    for (const auto& [path, entry] : ours) {
       const Value have = now[i].observation.have.value(path);
-      const std::string what = one.name + ": " + path.text() + " is not put back to " + leaf.was.to_string();
+      const std::string what = one.name + ": " + path.text() + " is not put back to " + entry.was.to_string();
       if (is_unread(now[i].observation.unread, path))
         out.left_out.push_back(what + ": it could not be read");
-      else if (!leaf.holds(path, have))
+      else if (!entry.holds(path, have))
         out.left_out.push_back(what + ": it is " + have.to_string() + ", by another hand");
-      else if (have != leaf.was)
-        one.changes.push_back({path, have, leaf.was, 0});
+      else if (have != entry.was)
+        one.changes.push_back({path, have, entry.was, 0});
     }
     out.input.devices.push_back(std::move(one));
   }

@@ -191,7 +191,7 @@ Json to_json(const Value& value) {
 Result<Value> value_from_json(RowId row, const Json& json) {
   if (json.is_null()) return Value{};
   if (json.is_boolean()) {
-    if (schema_row(row).type == LeafType::present && json.get<bool>()) return Value::present();
+    if (schema_row(row).type == EntryType::present && json.get<bool>()) return Value::present();
     return Value::boolean(json.get<bool>());
   }
   // nlohmann: what has a sign fits, what has none may be of 64 bits.

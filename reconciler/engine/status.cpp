@@ -21,9 +21,9 @@ class Reporter {
     for (const Error& error : state.errors) report_.unobserved.push_back({device.name, "", error.text()});
     if (!state.reachable && state.errors.empty())
       report_.unobserved.push_back({device.name, "", "not observed"});
-    for (const Leaf& leaf : state.difference.unobserved)
+    for (const Entry& entry : state.difference.unobserved)
       if (state.errors.empty())
-        report_.unobserved.push_back({device.name, leaf.path.text(), state.why_unread(leaf.path)});
+        report_.unobserved.push_back({device.name, entry.path.text(), state.why_unread(entry.path)});
     if (state.claims_unread && state.errors.empty())
       report_.unobserved.push_back({device.name, "", "a collection that is owned whole could not be read"});
     if (state.complete()) ++report_.observed;
@@ -83,11 +83,11 @@ class Reporter {
       return std::any_of(state.difference.changes.begin(), state.difference.changes.end(),
                          [path](const Change& change) { return change.path == path; });
     };
-    for (const Leaf& leaf : state.observation.have.leaves()) {
-      const Row& row = schema_row(leaf.path.row());
+    for (const Entry& entry : state.observation.have.entries()) {
+      const Row& row = schema_row(entry.path.row());
       if (row.facet != Facet::config || row.takes == Takes::read_only) continue;
-      if (device.intent->want.find(leaf.path) != nullptr || is_claimed(leaf.path)) continue;
-      add(device, Change{leaf.path, leaf.value, Value{}, 0}, DriftState::unmanaged);
+      if (device.intent->want.find(entry.path) != nullptr || is_claimed(entry.path)) continue;
+      add(device, Change{entry.path, entry.value, Value{}, 0}, DriftState::unmanaged);
     }
   }
 

@@ -37,7 +37,7 @@ struct Unobserved {
   std::string device;
   std::string path;  // empty: the whole device
   std::string why;
-  PlanOrigin origin{};  // the line that wants the leaf, or that names the device
+  PlanOrigin origin{};  // the line that wants the entry, or that names the device
 };
 
 struct DriftReport {
@@ -54,7 +54,7 @@ struct DriftReport {
 };
 
 struct ReportChoice {
-  bool unmanaged = false;  // leaves that are there and no spec claims
+  bool unmanaged = false;  // entries that are there and no spec claims
   bool overruled = true;
   // Why a device's differences have to wait; empty: they have not. Such are not applied, not drifted.
   std::function<std::string(const FleetDevice&)> waits{};

@@ -43,7 +43,7 @@ StepSeen StepObservation::merged(const Fleet& fleet, const Attached* own) {
       carriers.add_unread(one.index, scope_, part.error(), seen.unread);
       continue;
     }
-    for (const Leaf& leaf : part->have.leaves()) builder.add(leaf.path, leaf.value);
+    for (const Entry& entry : part->have.entries()) builder.add(entry.path, entry.value);
     if (is_own) seen.revision = std::move(part->revision);
     if (is_own) seen.armed = std::move(part->armed);
     std::move(part->unread.begin(), part->unread.end(), std::back_inserter(seen.unread));

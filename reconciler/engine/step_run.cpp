@@ -16,7 +16,7 @@ bool shows_at_once(RowId row) {
   return takes != Takes::next_boot && takes != Takes::cold_power;
 }
 
-// What each leaf of a step shall be in the end.
+// What each entry of a step shall be in the end.
 std::map<Path, Value> ends_of(const Step& step) {
   std::map<Path, Value> ends;
   for (const PlannedChange& change : step.changes) ends[change.path] = change.want;
@@ -175,7 +175,7 @@ void StepRun::found_as_wanted() {
 
 // Before every write: one that was refused as a whole, or read from an older state, tells less than the next.
 void StepRun::remember_effects() {
-  for (const Leaf& want : context_.fleet[device_].intent->want.leaves()) {
+  for (const Entry& want : context_.fleet[device_].intent->want.entries()) {
     if (schema_row(want.path.row()).facet != Facet::effect) continue;
     const bool unread = is_unread(seen_.unread, want.path);
     if (!unread && !satisfies(want.path.row(), want.value, seen_.have.value(want.path))) continue;

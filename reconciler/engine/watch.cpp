@@ -8,7 +8,7 @@ namespace lockstep {
 
 nlohmann::json to_json(const WatchEvent& event) {
   nlohmann::json out;
-  if (event.about_leaf()) {
+  if (event.about_entry()) {
     out = to_json(event.item);
   } else {
     out["device"] = event.item.device;
@@ -20,16 +20,16 @@ nlohmann::json to_json(const WatchEvent& event) {
 }
 
 bool Damping::changed(const std::string& device, Path path, Time now) {
-  Leafs& leaf = leaves_[{device, path.id()}];
-  std::erase_if(leaf.changes, [&](Time at) { return now - at > limits_.flap_window; });
-  if (leaf.changes.empty()) leaf.heals = 0;  // quiet for a whole window
-  leaf.changes.push_back(now);
-  return static_cast<int>(leaf.changes.size()) >= limits_.flaps_max;
+  Counted& entry = entries_[{device, path.id()}];
+  std::erase_if(entry.changes, [&](Time at) { return now - at > limits_.flap_window; });
+  if (entry.changes.empty()) entry.heals = 0;  // quiet for a whole window
+  entry.changes.push_back(now);
+  return static_cast<int>(entry.changes.size()) >= limits_.flaps_max;
 }
 
 bool Damping::flaps(const std::string& device, Path path, Time now) const {
-  const auto found = leaves_.find({device, path.id()});
-  if (found == leaves_.end()) return false;
+  const auto found = entries_.find({device, path.id()});
+  if (found == entries_.end()) return false;
   const auto& changes = found->second.changes;
   const auto recent =
       std::count_if(changes.begin(), changes.end(), [&](Time at) { return now - at <= limits_.flap_window; });
@@ -37,17 +37,17 @@ bool Damping::flaps(const std::string& device, Path path, Time now) const {
 }
 
 Time Damping::may_heal_at(const std::string& device, Path path, Time now) const {
-  const auto found = leaves_.find({device, path.id()});
-  if (found == leaves_.end() || found->second.heals == 0) return now;
+  const auto found = entries_.find({device, path.id()});
+  if (found == entries_.end() || found->second.heals == 0) return now;
   const int doublings = std::min(found->second.heals - 1, 20);  // 2^20 s is past any heal_wait_max
   const auto wait = std::min(limits_.heal_wait_min * (1 << doublings), limits_.heal_wait_max);
   return std::max(now, found->second.last_heal + wait);
 }
 
 void Damping::healed(const std::string& device, Path path, Time now) {
-  Leafs& leaf = leaves_[{device, path.id()}];
-  leaf.last_heal = now;
-  ++leaf.heals;
+  Counted& entry = entries_[{device, path.id()}];
+  entry.last_heal = now;
+  ++entry.heals;
 }
 
 Watch::Watch(Fleet& fleet, Executor& executor, const Origins& origins, const Sources& sources,

@@ -2,7 +2,7 @@
 //
 // Promises: an event has only the devices that it names observed again, one after which events may be missing
 // all that its watcher stands for; all of them are read every `poll_every`, as drivers have events for some
-// of their rows only; an item is reported when it comes and when it goes; a leaf that changes `flaps_max`
+// of their rows only; an item is reported when it comes and when it goes; an entry that changes `flaps_max`
 // times within `flap_window` is reported as flapping once and healed ever more rarely until it is quiet for a
 // whole window. One thing at a time: while it heals, it does not observe. Single-threaded over the executor.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace lockstep {
 
-// Counts how often a leaf changed. Pure: time is an argument.
+// Counts how often an entry changed. Pure: time is an argument.
 class Damping {
  public:
   struct Limits {
@@ -42,13 +42,13 @@ class Damping {
   void healed(const std::string& device, Path path, Time now);
 
  private:
-  struct Leafs {
+  struct Counted {
     std::vector<Time> changes;
     int heals = 0;
     Time last_heal{};
   };
   Limits limits_;
-  std::map<std::pair<std::string, std::uint32_t>, Leafs> leaves_;
+  std::map<std::pair<std::string, std::uint32_t>, Counted> entries_;
 };
 
 struct WatchEvent {
@@ -57,7 +57,7 @@ struct WatchEvent {
   DriftEntry item;                           // for unreadable: device and reason only
   std::chrono::microseconds since_event{0};  // from the wake-up to this report
 
-  bool about_leaf() const { return kind != Kind::unreadable && kind != Kind::readable; }
+  bool about_entry() const { return kind != Kind::unreadable && kind != Kind::readable; }
 };
 constexpr auto words(WatchEvent::Kind) {
   return std::to_array<std::string_view>({"drift", "cleared", "flapping", "unreadable", "readable"});

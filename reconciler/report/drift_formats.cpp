@@ -68,7 +68,7 @@ std::string fingerprint(const std::string& device, const std::string& path) {
 }
 
 std::string fingerprint(const DriftEntry& item) { return fingerprint(item.device, item.path.text()); }
-// Another finding than that the same leaf has drifted.
+// Another finding than that the same entry has drifted.
 std::string fingerprint(const Unobserved& one) { return fingerprint(one.device, one.path + "\nunobserved"); }
 
 // Where SARIF has it; null without a file.
@@ -84,7 +84,7 @@ Json sarif_result(const std::string& rule, std::string_view level, const std::st
   Json result{{"ruleId", rule},
               {"level", level},
               {"message", {{"text", text}}},
-              {"partialFingerprints", {{"deviceAndLeaf/v1", print}}}};
+              {"partialFingerprints", {{"deviceAndEntry/v1", print}}}};
   if (Json places = sarif_places(origin); !places.is_null()) result["locations"] = std::move(places);
   return result;
 }
@@ -118,7 +118,8 @@ std::string drift_markdown(const DriftReport& report, const std::string& cluster
     if (!item.is_difference()) continue;
     if (!any)
       out +=
-          "| device | leaf | want | have | state | disruption | wanted by |\n|---|---|---|---|---|---|---|\n";
+          "| device | entry | want | have | state | disruption | wanted by "
+          "|\n|---|---|---|---|---|---|---|\n";
     any = true;
     out +=
         fmt::format("| {} | `{}` | {} | {} | {} | {} | `{}:{}` {} |\n", escape_markdown(item.device),

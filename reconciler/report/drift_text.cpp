@@ -30,7 +30,7 @@ Ink ink_of_state(DriftState state) {
 }
 
 void add_items(const DriftReport& report, DriftState state, const Terminal& terminal, std::string& out) {
-  Table table({{"device"}, {"leaf"}, {"want"}, {"have"}, {"disruption"}, {"wanted by"}});
+  Table table({{"device"}, {"entry"}, {"want"}, {"have"}, {"disruption"}, {"wanted by"}});
   for (const DriftEntry& item : report.items) {
     if (item.state != state) continue;
     const std::string flaps = item.flapping ? " (flapping)" : "";
@@ -43,7 +43,7 @@ void add_items(const DriftReport& report, DriftState state, const Terminal& term
   out += terminal.paint(Ink::bold, std::string(to_string(state))) + "\n" + table.render(terminal, "  ");
 }
 
-// Leaves that differ for a reason are many and alike: one line a reason.
+// Entries that differ for a reason are many and alike: one line a reason.
 class Folded {
  public:
   void add(const DriftEntry& item) {
@@ -52,25 +52,26 @@ class Folded {
       line.devices.push_back(item.device);
     const std::string wants =
         fmt::format("{}, want {}, have {}", item.path.text(), want_text(item), have_text(item));
-    line.wants = line.leaves == 0 || line.wants == wants ? wants : "";
-    ++line.leaves;
+    line.wants = line.entries == 0 || line.wants == wants ? wants : "";
+    ++line.entries;
   }
-  // `in_full`: a leaf that has a line for itself is told whole.
+  // `in_full`: an entry that has a line for itself is told whole.
   std::string text(std::string_view title, Ink ink, bool in_full, const Terminal& terminal) const {
     if (lines_.empty()) return "";
     std::string out = terminal.paint(Ink::bold, std::string(title)) + "\n";
     for (const auto& [reason, line] : lines_)
-      out += fmt::format("  {} ({})  {}\n", terminal.paint(ink, reason),
-                         in_full && !line.wants.empty() ? line.wants : counted(line.leaves, "leaf", "leaves"),
-                         terminal.paint(Ink::cyan, fold_hostlist(line.devices)));
+      out +=
+          fmt::format("  {} ({})  {}\n", terminal.paint(ink, reason),
+                      in_full && !line.wants.empty() ? line.wants : counted(line.entries, "entry", "entries"),
+                      terminal.paint(Ink::cyan, fold_hostlist(line.devices)));
     return out;
   }
 
  private:
   struct Line {
     std::vector<std::string> devices;
-    std::string wants;  // empty: of several leaves
-    std::size_t leaves = 0;
+    std::string wants;  // empty: of several entries
+    std::size_t entries = 0;
   };
   std::map<std::string, Line> lines_;
 };

@@ -8,7 +8,7 @@
 
 #include "reconciler/engine/plan.hpp"
 #include "reconciler/report/table.hpp"
-#include "reconciler/session/former_leaves.hpp"
+#include "reconciler/session/former_entries.hpp"
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
@@ -63,13 +63,13 @@ std::string unjudged_text(const Unjudged& all, const Terminal& terminal) {
   return text;
 }
 
-std::string left_behind_text(const std::vector<WrittenLeaf>& left) {
+std::string left_behind_text(const std::vector<WrittenEntry>& left) {
   struct Left {
     std::size_t count = 0;
     std::set<std::string> devices;
   };
   std::map<std::pair<std::string, bool>, Left> by_object;
-  for (const WrittenLeaf& one : left) {
+  for (const WrittenEntry& one : left) {
     Left& what = by_object[{one.object, !is_verified(one)}];
     ++what.count;
     what.devices.insert(one.device);
@@ -78,15 +78,15 @@ std::string left_behind_text(const std::vector<WrittenLeaf>& left) {
   for (const auto& [key, what] : by_object)
     out +=
         fmt::format("left as {}: {} that earlier changes {}{} and nothing here says any more, on {}\n",
-                    what.count == 1 ? "it is" : "they are", counted(what.count, "leaf", "leaves"),
+                    what.count == 1 ? "it is" : "they are", counted(what.count, "setting", "settings"),
                     key.second ? "may have written" : "wrote", key.first.empty() ? "" : " for " + key.first,
                     fold_hostlist({what.devices.begin(), what.devices.end()}));
   return out;
 }
 
-nlohmann::json left_behind_json(const std::vector<WrittenLeaf>& left) {
+nlohmann::json left_behind_json(const std::vector<WrittenEntry>& left) {
   nlohmann::json all = nlohmann::json::array();
-  for (const WrittenLeaf& one : left)
+  for (const WrittenEntry& one : left)
     all.push_back({{"device", one.device},
                    {"path", one.path.text()},
                    {"found", to_json(one.found)},

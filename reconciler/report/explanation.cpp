@@ -25,7 +25,7 @@ std::string explanation_text(const OpenedCluster& cluster, const Explanation& e,
   const Sources& sources = cluster.catalog.sources;
   std::string out = terminal.paint(Ink::bold, e.device + " " + e.path.text()) + " = " +
                     terminal.paint(Ink::green, value_text(e.path.row(), e.value)) + "\n";
-  out += fmt::format("  leaf    {}{}\n", e.doc, e.unit.empty() ? "" : fmt::format(" ({})", e.unit));
+  out += fmt::format("  entry   {}{}\n", e.doc, e.unit.empty() ? "" : fmt::format(" ({})", e.unit));
   out += fmt::format("  spec    {}  {}\n", place_text(sources, e.origin.at), e.origin.object);
   out += fmt::format("  rule    {}{}\n", e.origin.rule, e.sentence.empty() ? "" : ": " + e.sentence);
   Table terms({{""}, {""}, {""}, {""}});

@@ -1,4 +1,4 @@
-// The output of `lockstep explain`: the chain behind one leaf, or the meaning of a diagnostic code.
+// The output of `lockstep explain`: the chain behind one entry, or the meaning of a diagnostic code.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -17,7 +17,7 @@ struct PlanReport {
   bool whole = true;                // all of the chosen devices could be observed
   DriftReport unmended;
   Unjudged unjudged;
-  std::vector<WrittenLeaf> left;  // behind, by earlier changes
+  std::vector<WrittenEntry> left;  // behind, by earlier changes
 };
 
 std::string plan_report_text(const PlanReport& report, const Terminal& terminal);

@@ -105,17 +105,17 @@ std::string not_applied_text(const std::vector<DeviceState>& states, const Termi
   struct Reason {
     std::set<std::string_view> rows;
     std::vector<std::string> devices;
-    std::size_t leaves = 0;
+    std::size_t entries = 0;
   };
   std::map<std::string, Reason> by_reason;
   for (const DeviceState& state : states) {
-    for (const NotApplied& leaf : state.not_applied) {
-      if (leaf.by_hand) continue;  // differences: a DriftReport's
-      Reason& reason = by_reason[leaf.reason];
-      reason.rows.insert(schema_row(leaf.path.row()).pattern);
+    for (const NotApplied& entry : state.not_applied) {
+      if (entry.by_hand) continue;  // differences: a DriftReport's
+      Reason& reason = by_reason[entry.reason];
+      reason.rows.insert(schema_row(entry.path.row()).pattern);
       if (reason.devices.empty() || reason.devices.back() != state.device)
         reason.devices.push_back(state.device);
-      ++reason.leaves;
+      ++reason.entries;
     }
   }
   if (by_reason.empty()) return "";
@@ -124,7 +124,7 @@ std::string not_applied_text(const std::vector<DeviceState>& states, const Termi
     std::string rows;
     for (const std::string_view row : reason.rows) rows += (rows.empty() ? "" : ", ") + std::string(row);
     out += fmt::format("  {} ({})  {}\n", terminal.paint(Ink::yellow, why),
-                       counted(reason.leaves, "leaf", "leaves"),
+                       counted(reason.entries, "entry", "entries"),
                        terminal.paint(Ink::cyan, fold_hostlist(reason.devices)));
     out += terminal.paint(Ink::dim, "    " + rows) + "\n";
   }
@@ -148,7 +148,7 @@ std::string plan_summary(const Plan& plan) {
                      counted(plan.steps.size(), "step"), counted(plan.devices.size(), "device"),
                      counted(plan.changes(), "change"), counted(plan.waves(), "wave"),
                      counted(disturbing, "step disturbs", "steps disturb"),
-                     counted(plan.not_applicable, "leaf", "leaves"));
+                     counted(plan.not_applicable, "entry", "entries"));
 }
 
 }  // namespace lockstep

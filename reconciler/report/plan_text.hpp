@@ -18,10 +18,10 @@ std::string plan_text(const Plan& plan, const Terminal& terminal);
 // What can't be applied here and why, folded by reason.
 std::string not_applied_text(const std::vector<DeviceState>& states, const Terminal& terminal);
 
-// What drivers noticed beside their leaves (who else has a hand in a device), folded by note.
+// What drivers noticed beside their entries (who else has a hand in a device), folded by note.
 std::string notes_text(const std::vector<DeviceState>& states, const Terminal& terminal);
 
-// "40 steps on 12 devices: 211 changes, 31 disturb traffic; 3 leaves can't be applied here".
+// "40 steps on 12 devices: 211 changes, 31 disturb traffic; 3 entries can't be applied here".
 std::string plan_summary(const Plan& plan);
 
 Ink ink_of(Disruption disruption);

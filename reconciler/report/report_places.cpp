@@ -19,8 +19,8 @@ PlanOrigin place_of(const Unobserved& one, const OpenedCluster& cluster) {
   const DeviceIndex index = cluster.compiled.topology.find_device(one.device);
   if (index == kNone) return {};
   const Result<Path> path = Path::parse(one.path);
-  if (const Leaf* const leaf = path ? cluster.compiled.intents[index].want.find(*path) : nullptr)
-    return plan_origin(cluster.compiled.origins[leaf->origin], &cluster.catalog.sources);
+  if (const Entry* const entry = path ? cluster.compiled.intents[index].want.find(*path) : nullptr)
+    return plan_origin(cluster.compiled.origins[entry->origin], &cluster.catalog.sources);
   return place_of_device(index, cluster);
 }
 

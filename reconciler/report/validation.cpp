@@ -9,10 +9,10 @@
 namespace lockstep {
 namespace {
 
-std::size_t leaves_of(const OpenedCluster& cluster) {
-  std::size_t leaves = 0;
-  for (const Intent& intent : cluster.compiled.intents) leaves += intent.want.size();
-  return leaves;
+std::size_t entries_of(const OpenedCluster& cluster) {
+  std::size_t entries = 0;
+  for (const Intent& intent : cluster.compiled.intents) entries += intent.want.size();
+  return entries;
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ std::string validation_text(const OpenedCluster& cluster) {
     return fmt::format("{}: valid{}; {}\n", cluster.name, warnings, any.error().text());
   return fmt::format("{}: {}, {}, {} wanted; valid and proved{}\n", cluster.name,
                      counted(topology.devices.size(), "device"), counted(topology.links.size(), "link"),
-                     counted(leaves_of(cluster), "leaf", "leaves"), warnings);
+                     counted(entries_of(cluster), "entry", "entries"), warnings);
 }
 
 nlohmann::json validation_json(const OpenedCluster& cluster) {
@@ -35,7 +35,7 @@ nlohmann::json validation_json(const OpenedCluster& cluster) {
           {"cluster", cluster.name},
           {"devices", topology.devices.size()},
           {"links", topology.links.size()},
-          {"leaves", leaves_of(cluster)},
+          {"entries", entries_of(cluster)},
           {"warnings", cluster.diagnostics.size()}};
 }
 

@@ -30,11 +30,11 @@ std::string watch_event_text(const WatchEvent& event, const Terminal& terminal) 
                   : event.kind == WatchEvent::Kind::appeared ? Ink::red
                                                              : Ink::yellow;
   std::string text = pad(terminal.paint(ink, to_string(event.kind)), 10) + "  ";
-  if (event.about_leaf())
+  if (event.about_entry())
     text += drift_sentence(event.item);
   else
     text += event.item.device + (event.item.reason.empty() ? "" : ": " + event.item.reason);
-  if (event.about_leaf() && !event.item.origin.file.empty())
+  if (event.about_entry() && !event.item.origin.file.empty())
     text += terminal.paint(Ink::dim, fmt::format("  {}:{} {}", event.item.origin.file, event.item.origin.line,
                                                  event.item.origin.rule));
   if (event.since_event.count() > 0)

@@ -48,9 +48,9 @@ Result<Census> accepted_census(const Journal& journal) {
 
 std::string digest_of(const Intent& intent) {
   Digest digest;
-  for (const Leaf& leaf : intent.want.leaves()) {
-    digest.add(leaf.path);
-    digest.add(leaf.value);
+  for (const Entry& entry : intent.want.entries()) {
+    digest.add(entry.path);
+    digest.add(entry.value);
   }
   return digest.finish();
 }

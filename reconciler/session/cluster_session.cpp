@@ -2,7 +2,7 @@
 
 #include "reconciler/engine/windows.hpp"
 #include "reconciler/session/accepted.hpp"
-#include "reconciler/session/former_leaves.hpp"
+#include "reconciler/session/former_entries.hpp"
 
 namespace lockstep {
 

@@ -109,8 +109,8 @@ class ClusterSession {
   const Sources& sources() const { return cluster_.catalog.sources; }
   const Origins& origins() const { return cluster_.compiled.origins; }
   std::function<const Policy*(const FleetDevice&)> policies() const;
-  // What changes of ours wrote before this session (former_leaves.hpp).
-  const std::vector<WrittenLeaf>& written() const { return written_; }
+  // What changes of ours wrote before this session (former_entries.hpp).
+  const std::vector<WrittenEntry>& written() const { return written_; }
   // Devices that watch() does not heal.
   std::vector<std::string> not_converging() const;
 
@@ -138,14 +138,14 @@ class ClusterSession {
   // those to validate. Conflict: another process has the lock.
   Result<EarlierRuns> prepare_apply(const ApplyRequest& request);
   // These need prepare_apply(). What failed and interrupted changes may have written is settled by what was
-  // observed now (former_leaves.hpp); returns all that changes of ours wrote.
-  Result<std::vector<WrittenLeaf>> settle_written(const std::vector<DeviceState>& states);
+  // observed now (former_entries.hpp); returns all that changes of ours wrote.
+  Result<std::vector<WrittenEntry>> settle_written(const std::vector<DeviceState>& states);
   // `left`: the result of left_behind() before anything is written.
   Result<Done> guard_deletion(const Plan& plan) const;
-  Applied apply(const Plan& plan, const std::vector<WrittenLeaf>& left, const ApplyRequest& request,
+  Applied apply(const Plan& plan, const std::vector<WrittenEntry>& left, const ApplyRequest& request,
                 const ApplyHooks& hooks);
   // Instead of apply(), when there is nothing to do.
-  Result<Done> leave_as_is(const std::vector<WrittenLeaf>& left);
+  Result<Done> leave_as_is(const std::vector<WrittenEntry>& left);
   Result<Rest> observe_rest();
 
   // Waits until no other process measures the cluster, then measures on the calling thread.
@@ -158,7 +158,7 @@ class ClusterSession {
   ClusterSession(OpenedCluster cluster, const SessionSeams& seams);
   Result<Done> want_restored();
   Journal& journal() const;
-  Result<Done> accept(const Plan& plan, const std::vector<WrittenLeaf>& left, const Applied& applied);
+  Result<Done> accept(const Plan& plan, const std::vector<WrittenEntry>& left, const Applied& applied);
 
   // The engine's calls, each run until it is done (blocking.cpp).
   std::vector<DeviceState> observe_now(const ObserveOptions& options);
@@ -172,7 +172,7 @@ class ClusterSession {
   std::stop_token stop_;
   Measurer* measurer_;
   std::vector<std::size_t> only_;
-  std::vector<WrittenLeaf> written_;
+  std::vector<WrittenEntry> written_;
   std::vector<OwedChange> owed_;                   // taken on by prepare_apply
   std::unique_ptr<Journal> journal_;               // holds the cluster's lock; null before prepare_apply()
   std::vector<std::unique_ptr<SuiteGate>> gates_;  // one an apply: a measurement may outlive its deadline

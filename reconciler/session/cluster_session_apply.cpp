@@ -4,7 +4,7 @@
 
 #include "reconciler/session/accepted.hpp"
 #include "reconciler/session/cluster_session.hpp"
-#include "reconciler/session/former_leaves.hpp"
+#include "reconciler/session/former_entries.hpp"
 
 namespace lockstep {
 
@@ -31,7 +31,7 @@ Result<EarlierRuns> ClusterSession::prepare_apply(const ApplyRequest& request) {
   return earlier;
 }
 
-Result<std::vector<WrittenLeaf>> ClusterSession::settle_written(const std::vector<DeviceState>& states) {
+Result<std::vector<WrittenEntry>> ClusterSession::settle_written(const std::vector<DeviceState>& states) {
   return lockstep::settle_written(fleet(), states, journal());
 }
 
@@ -39,11 +39,11 @@ Result<Done> ClusterSession::guard_deletion(const Plan& plan) const {
   return lockstep::guard_deletion(cluster_, plan, journal());
 }
 
-Result<Done> ClusterSession::leave_as_is(const std::vector<WrittenLeaf>& left) {
+Result<Done> ClusterSession::leave_as_is(const std::vector<WrittenEntry>& left) {
   return note_written(*this, left, journal());
 }
 
-Applied ClusterSession::apply(const Plan& plan, const std::vector<WrittenLeaf>& left,
+Applied ClusterSession::apply(const Plan& plan, const std::vector<WrittenEntry>& left,
                               const ApplyRequest& request, const ApplyHooks& hooks) {
   gates_.push_back(std::make_unique<SuiteGate>(cluster_, journal(), directory_, hooks.measure));
   SuiteGate& gate = *gates_.back();
@@ -66,7 +66,7 @@ Applied ClusterSession::apply(const Plan& plan, const std::vector<WrittenLeaf>& 
 }
 
 // Only a change whose every gate passed moves the baselines.
-Result<Done> ClusterSession::accept(const Plan& plan, const std::vector<WrittenLeaf>& left,
+Result<Done> ClusterSession::accept(const Plan& plan, const std::vector<WrittenEntry>& left,
                                     const Applied& applied) {
   const ApplyReport& report = applied.report;
   if (report.verdict != ApplyVerdict::kept && report.verdict != ApplyVerdict::waits) return Done{};

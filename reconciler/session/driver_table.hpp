@@ -28,7 +28,8 @@ struct DriverRow {
   std::function<Result<std::optional<Attached>>(const DriverTarget& target)> attach;
   // A driver without a device, for its Preview; null: it has none.
   std::function<Attached(const std::string& device)> unattached{};
-  // One native line carries several leaves of a collection: the preview of a leaf needs the others as well.
+  // One native line carries several entries of a collection: the preview of an entry needs the others as
+  // well.
   bool previews_collections = false;
   // Its native lines depend on this machine's kernel, which a twin shares: what they are about is observed
   // first.

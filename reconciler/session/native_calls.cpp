@@ -8,17 +8,17 @@ namespace {
 
 constexpr std::chrono::seconds kAskKernel{10};
 
-// The leaf as a change, and what else is wanted of its collection (`bgp/neighbor[up0]`, `bgp`) as there
-// already: FRR writes some leaves of a neighbour in one line, and a speaker with its number.
+// The entry as a change, and what else is wanted of its collection (`bgp/neighbor[up0]`, `bgp`) as there
+// already: FRR writes some entries of a neighbour in one line, and a speaker with its number.
 ChangeSet change_within_its_collection(const Intent& intent, const Explanation& explanation) {
   ChangeSet changes{{explanation.path, Value{}, explanation.value, 0}};
   const std::string text = explanation.path.text();
   const std::size_t bracket = text.rfind("]/");
   const std::string collection =
       bracket == std::string::npos ? text.substr(0, text.find('/')) + "/" : text.substr(0, bracket + 2);
-  for (const Leaf& leaf : intent.want.leaves())
-    if (leaf.path != explanation.path && leaf.path.text().starts_with(collection))
-      changes.push_back({leaf.path, leaf.value, leaf.value, 0});
+  for (const Entry& entry : intent.want.entries())
+    if (entry.path != explanation.path && entry.path.text().starts_with(collection))
+      changes.push_back({entry.path, entry.value, entry.value, 0});
   return changes;
 }
 

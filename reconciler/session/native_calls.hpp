@@ -1,4 +1,4 @@
-// The native calls of a leaf: what the drivers of its device would send, as text.
+// The native calls of an entry: what the drivers of its device would send, as text.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-// Contacts no device. Empty: the leaf is read-only, or no driver in the table writes it.
+// Contacts no device. Empty: the entry is read-only, or no driver in the table writes it.
 std::vector<std::string> native_calls(const OpenedCluster& cluster, const Explanation& explanation,
                                       const DriverTable& table);
 

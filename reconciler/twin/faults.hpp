@@ -42,7 +42,7 @@ struct Fault {
   std::string_view name;
   std::string_view arguments;  // "DEVICE PORT [MTU=1500]"
   std::string_view what;       // what goes wrong, in words
-  std::string_view shown_by;   // which leaves of `drift`, or what else; and what ends it
+  std::string_view shown_by;   // which entries of `drift`, or what else; and what ends it
   std::string_view native;     // how it is done
   std::size_t least = 0;       // arguments after the device
   std::size_t most = 0;

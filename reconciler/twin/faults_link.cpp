@@ -193,9 +193,9 @@ Result<FaultLines> break_offload(const FaultOrder& order) {
     return Error{ErrorKind::invalid_spec, "'" + state + "' is not on or off"};
   TRY(const Link link, port_of(order, order.argument(0)));
   return in_device(order, [&](Session& session) -> Result<FaultLines> {
-    const Path leaf(ethtool_map::kOffload, {link.name, order.argument(1)});
-    const auto failed = make_ethtool_part()->apply({{leaf, {}, Value::boolean(state == "on"), 0}},
-                                                     session.links(), order.call);
+    const Path entry(ethtool_map::kOffload, {link.name, order.argument(1)});
+    const auto failed = make_ethtool_part()->apply({{entry, {}, Value::boolean(state == "on"), 0}},
+                                                   session.links(), order.call);
     if (failed.front()) return *failed.front();
     return FaultLines{fmt::format("ethtool -K {} {} {}", link.name, order.argument(1), state)};
   });

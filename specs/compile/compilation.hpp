@@ -1,4 +1,4 @@
-// What all parts of one compile share, and what the leaves of one class of devices are collected in.
+// What all parts of one compile share, and what the entries of one class of devices are collected in.
 #pragma once
 
 #include <span>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "specs/compile/compile.hpp"
-#include "specs/compile/leaf_list.hpp"
+#include "specs/compile/entry_list.hpp"
 #include "specs/compile/origin_table.hpp"
 #include "specs/fabric/routing.hpp"
 
@@ -44,12 +44,12 @@ struct Compilation {
   }
 };
 
-// The leaves that all devices of one class have in common. Devices are of one class when they are of one set,
-// with the same ports cabled by the same laws and the same profiles: then they differ in numbers and
+// The entries that all devices of one class have in common. Devices are of one class when they are of one
+// set, with the same ports cabled by the same laws and the same profiles: then they differ in numbers and
 // neighbours only.
-struct ClassLeaves {
+struct ClassEntries {
   DeviceIndex example = 0;  // one of them
-  LeafList list;
+  EntryList list;
   std::vector<Claim> claims;
   std::vector<ClaimantId> claimants;  // the objects that say anything of it
 
@@ -58,11 +58,11 @@ struct ClassLeaves {
   }
 };
 
-// Each adds what one object wants of a class. The rows that numbered_leaves.hpp names are not theirs.
-void add_device_set_leaves(Compilation& compilation, ClassLeaves& out);
-void add_fabric_leaves(Compilation& compilation, FabricIndex fabric, ClassLeaves& out);
-void add_roce_leaves(Compilation& compilation, FabricIndex fabric, std::size_t profile, ClassLeaves& out);
-void add_host_leaves(Compilation& compilation, std::size_t profile, ClassLeaves& out);
+// Each adds what one object wants of a class. The rows that numbered_entries.hpp names are not theirs.
+void add_device_set_entries(Compilation& compilation, ClassEntries& out);
+void add_fabric_entries(Compilation& compilation, FabricIndex fabric, ClassEntries& out);
+void add_roce_entries(Compilation& compilation, FabricIndex fabric, std::size_t profile, ClassEntries& out);
+void add_host_entries(Compilation& compilation, std::size_t profile, ClassEntries& out);
 
 // The ports of a device that a fabric cables, in path order.
 std::vector<PortIndex> fabric_ports(const Topology& topology, DeviceIndex device, FabricIndex fabric);

@@ -6,7 +6,7 @@
 
 #include "specs/compile/compilation.hpp"
 #include "specs/compile/exceptions.hpp"
-#include "specs/compile/numbered_leaves.hpp"
+#include "specs/compile/numbered_entries.hpp"
 #include "specs/compile/rollout.hpp"
 #include "specs/compile/session_timers.hpp"
 #include "specs/fabric/codes.hpp"
@@ -16,12 +16,12 @@ namespace lockstep {
 namespace {
 
 // Ten times those of 16,384 hosts x 8 rails with 2,560 switches (22,033,408, tests/perf), 3.2 GB.
-constexpr std::size_t kLeavesMax = 200'000'000;
+constexpr std::size_t kEntriesMax = 200'000'000;
 
-// A class of devices, finished: its leaves by row, ready to be copied.
+// A class of devices, finished: its entries by row, ready to be copied.
 struct DeviceClass {
-  std::vector<Leaf> leaves;
-  // Leaves before the n-th numbered row, and in the end all.
+  std::vector<Entry> entries;
+  // Entries before the n-th numbered row, and in the end all.
   std::array<std::size_t, kNumberedRows.size() + 1> cut{};
   std::vector<Claim> claims;
   std::vector<Overruled> overruled;
@@ -56,7 +56,7 @@ class Compiler {
     classify();
     const std::vector<FabricNumbers> numbers = prepare_numbers(c_);
     out_.intents.resize(out_.topology.devices.size());
-    if (!leaves_fit()) return;
+    if (!entries_fit()) return;
     make_intents(numbers);
     Exceptions exceptions(c_, covered_);
     for (DeviceIndex i = 0; i < out_.intents.size(); ++i) exceptions.apply(i, out_.intents[i]);
@@ -76,9 +76,9 @@ class Compiler {
   Signature signature(DeviceIndex device) const;
   DeviceClass make_class(DeviceIndex example, std::vector<ClaimantId>& claimants);
   std::vector<FabricIndex> fabrics_of(DeviceIndex device) const;
-  bool leaves_fit();
+  bool entries_fit();
   void make_intents(const std::vector<FabricNumbers>& numbers);
-  void make_intent(DeviceIndex device, NumberedLeaves& numbered);
+  void make_intent(DeviceIndex device, NumberedEntries& numbered);
 
   const Catalog& catalog_;
   Compiled& out_;
@@ -159,7 +159,7 @@ std::vector<FabricIndex> Compiler::fabrics_of(DeviceIndex device) const {
   return out;
 }
 
-// All that the leaves of a class depend on: see ClassLeaves.
+// All that the entries of a class depend on: see ClassEntries.
 Compiler::Signature Compiler::signature(DeviceIndex index) const {
   const Topology& topology = out_.topology;
   const TopologyDevice& device = topology.devices[index];
@@ -206,15 +206,15 @@ DeviceClass Compiler::make_class(DeviceIndex example, std::vector<ClaimantId>& c
   }
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Part& a, const Part& b) { return a.priority > b.priority; });
-  ClassLeaves collected;
+  ClassEntries collected;
   collected.example = example;
   DeviceClass out;
   for (const Part& part : parts) {
     switch (part.kind) {
-      case Part::Kind::of_set: add_device_set_leaves(c_, collected); break;
-      case Part::Kind::of_fabric: add_fabric_leaves(c_, part.fabric, collected); break;
-      case Part::Kind::of_roce: add_roce_leaves(c_, part.fabric, part.profile, collected); break;
-      case Part::Kind::of_host: add_host_leaves(c_, part.profile, collected); break;
+      case Part::Kind::of_set: add_device_set_entries(c_, collected); break;
+      case Part::Kind::of_fabric: add_fabric_entries(c_, part.fabric, collected); break;
+      case Part::Kind::of_roce: add_roce_entries(c_, part.fabric, part.profile, collected); break;
+      case Part::Kind::of_host: add_host_entries(c_, part.profile, collected); break;
     }
     claimants.push_back(part.claimant);
     const Claimant& who = origins_.claimant(part.claimant);
@@ -224,16 +224,16 @@ DeviceClass Compiler::make_class(DeviceIndex example, std::vector<ClaimantId>& c
     out.apply_allowed = out.apply_allowed && who.apply_allowed;
   }
   std::vector<Clash> clashes;
-  out.leaves = collected.list.sorted(clashes);
+  out.entries = collected.list.sorted(clashes);
   out.claims = std::move(collected.claims);
   out.overruled = settle_clashes(c_, example, clashes);
   for (std::size_t i = 0; i < kNumberedRows.size(); ++i) {
-    const auto at = std::partition_point(out.leaves.begin(), out.leaves.end(), [i](const Leaf& leaf) {
-      return leaf.path.row() < kNumberedRows[i];
+    const auto at = std::partition_point(out.entries.begin(), out.entries.end(), [i](const Entry& entry) {
+      return entry.path.row() < kNumberedRows[i];
     });
-    out.cut[i] = static_cast<std::size_t>(at - out.leaves.begin());
+    out.cut[i] = static_cast<std::size_t>(at - out.entries.begin());
   }
-  out.cut.back() = out.leaves.size();
+  out.cut.back() = out.entries.size();
   return out;
 }
 
@@ -249,37 +249,37 @@ void Compiler::classify() {
   for (std::vector<DeviceIndex>& one : covered_) one.erase(std::unique(one.begin(), one.end()), one.end());
 }
 
-bool Compiler::leaves_fit() {
+bool Compiler::entries_fit() {
   std::size_t count = 0;
   for (DeviceIndex i = 0; i < out_.topology.devices.size(); ++i) {
-    count += classes_[class_of_[i]].leaves.size();
-    if (count <= kLeavesMax) continue;
+    count += classes_[class_of_[i]].entries.size();
+    if (count <= kEntriesMax) continue;
     c_.report(fabric_code::too_large, catalog_.device_sets[out_.topology.devices[i].set].names.at,
-              "more than " + std::to_string(kLeavesMax) + " leaves are wanted of all devices together",
+              "more than " + std::to_string(kEntriesMax) + " entries are wanted of all devices together",
               "split the cluster, or say less of each device");
     return false;
   }
   return true;
 }
 
-void Compiler::make_intent(DeviceIndex device, NumberedLeaves& numbered) {
+void Compiler::make_intent(DeviceIndex device, NumberedEntries& numbered) {
   const DeviceClass& shared = classes_[class_of_[device]];
   const auto& own = numbered.of(device);
-  std::size_t count = shared.leaves.size();
-  for (const std::vector<Leaf>& one : own) count += one.size();
-  std::vector<Leaf> leaves;
-  leaves.reserve(count);
+  std::size_t count = shared.entries.size();
+  for (const std::vector<Entry>& one : own) count += one.size();
+  std::vector<Entry> entries;
+  entries.reserve(count);
   std::size_t from = 0;
   for (std::size_t i = 0; i <= own.size(); ++i) {
-    const auto begin = shared.leaves.begin();
-    leaves.insert(leaves.end(), begin + static_cast<std::ptrdiff_t>(from),
-                  begin + static_cast<std::ptrdiff_t>(shared.cut[i]));
+    const auto begin = shared.entries.begin();
+    entries.insert(entries.end(), begin + static_cast<std::ptrdiff_t>(from),
+                   begin + static_cast<std::ptrdiff_t>(shared.cut[i]));
     from = shared.cut[i];
-    if (i < own.size()) leaves.insert(leaves.end(), own[i].begin(), own[i].end());
+    if (i < own.size()) entries.insert(entries.end(), own[i].begin(), own[i].end());
   }
   Intent& intent = out_.intents[device];
   intent.device = out_.topology.devices[device].name;
-  intent.want = Tree::from_sorted(std::move(leaves));
+  intent.want = Tree::from_sorted(std::move(entries));
   intent.claims = shared.claims;
   intent.overruled = shared.overruled;
   intent.conduct = shared.conduct;
@@ -293,7 +293,7 @@ void Compiler::make_intents(const std::vector<FabricNumbers>& numbers) {
   const DeviceIndex threads =
       std::clamp<DeviceIndex>(count / kDevicesPerThread, 1, std::max(c_.options.threads, 1U));
   const auto work = [&](DeviceIndex part) {
-    NumberedLeaves numbered(c_, numbers);
+    NumberedEntries numbered(c_, numbers);
     // Interleaved: hosts are small and many, switches large and few.
     for (DeviceIndex i = part; i < count; i += threads) make_intent(i, numbered);
   };

@@ -1,9 +1,9 @@
-// compile: objects and fabrics into one Intent a device: what each should be, every leaf with the spec line
+// compile: objects and fabrics into one Intent a device: what each should be, every entry with the spec line
 // that wants it.
 //
 // Promises: the same specs give the same intents, origins included; what an object covers it owns whole
 // (claims); nothing is dropped: what no driver carries compiles all the same. Refuses (LS12xx): two objects
-// that want different values of one leaf with equal priority, and what expand() and allocate() refuse.
+// that want different values of one entry with equal priority, and what expand() and allocate() refuse.
 #pragma once
 
 #include <cstdint>

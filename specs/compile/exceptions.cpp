@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "specs/compile/leaf_fields.hpp"
-#include "specs/compile/leaf_keys.hpp"
+#include "specs/compile/entry_fields.hpp"
+#include "specs/compile/entry_keys.hpp"
 #include "specs/fabric/codes.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/language/reporter.hpp"
@@ -33,8 +33,8 @@ std::string text_of(const Literal& literal) {
 std::string why_not_set(Path path) {
   if (schema_row(path.row()).facet == Facet::effect)
     return path.text() + " is an effect: it can be observed, not set";
-  const std::string why = why_no_leaf(path);
-  return why.empty() ? why : path.text() + " is no leaf: " + why;
+  const std::string why = why_no_entry(path);
+  return why.empty() ? why : path.text() + " is no setting: " + why;
 }
 
 }  // namespace
@@ -42,28 +42,28 @@ std::string why_not_set(Path path) {
 Result<Value> value_of(RowId id, const Literal& literal) {
   using Shape = Literal::Shape;
   switch (schema_row(id).type) {
-    case LeafType::present:
+    case EntryType::present:
       if (literal.shape == Shape::boolean && literal.boolean) return Value::present();
       return wrong(id, "`true`: the member is there");
-    case LeafType::boolean:
+    case EntryType::boolean:
       if (literal.shape == Shape::boolean) return Value::boolean(literal.boolean);
       return wrong(id, "true or false");
-    case LeafType::integer:
+    case EntryType::integer:
       if (literal.shape == Shape::integer) return Value::integer(literal.integer);
       return wrong(id, schema_row(id).unit.empty()
                            ? std::string("a whole number")
                            : "a whole number, in " + std::string(schema_row(id).unit));
-    case LeafType::text:
+    case EntryType::text:
       if (literal.shape != Shape::list && literal.shape != Shape::map && literal.shape != Shape::null)
         return Value::text(literal.text);
       return wrong(id, "a text");
-    case LeafType::list: {
+    case EntryType::list: {
       if (literal.shape != Shape::list) return wrong(id, "a list");
       std::vector<std::string> items;
       for (const Literal& item : literal.items) items.push_back(text_of(item));
       return schema_row(id).compare == Compare::set ? Value::set(std::move(items)) : Value::list(items);
     }
-    case LeafType::secret: return wrong(id, "a secret, which is never written in specs");
+    case EntryType::secret: return wrong(id, "a secret, which is never written in specs");
   }
   return wrong(id, "nothing");
 }
@@ -99,7 +99,7 @@ void Exceptions::read_override(ClaimantId who, const Override& said) {
   for (const auto& [key, literal] : said.set) {
     const Result<Path> path = Path::parse(*key);
     if (const std::string why = path ? why_not_set(*path) : path.error().what; !why.empty()) {
-      c_.report(fabric_code::override_path, key.at, why, "name a leaf as `lockstep explain` shows it");
+      c_.report(fabric_code::override_path, key.at, why, "name a setting as `lockstep explain` shows it");
       continue;
     }
     const std::optional<Value> value = overriding(*path, *literal);
@@ -126,9 +126,9 @@ bool Exceptions::can_be_there(Path path, const Said<std::string>& names, Positio
   return there;
 }
 
-// As the leaf's ordinary field reads it; where none says the leaf, any value of its type.
+// As the entry's ordinary field reads it; where none says the entry, any value of its type.
 std::optional<Value> Exceptions::overriding(Path path, const Literal& literal) {
-  const LeafField* const field = field_of_leaf(path.row());
+  const EntryField* const field = field_of_entry(path.row());
   if (field == nullptr) {
     const Result<Value> value = value_of(path.row(), literal);
     if (value) return *value;
@@ -150,7 +150,7 @@ void Exceptions::read_raw(ClaimantId who, const Raw& said, const std::vector<Dev
   for (const auto& [key, literal] : said.set)
     set(raws_,
         {Path(row("raw[*][*]"), {to_string(*said.driver), *key}), Value::text(text_of(*literal)),
-         c_.origins.add(who, key.at, "raw"), native_leaves(to_string(*said.driver), *key, *literal)},
+         c_.origins.add(who, key.at, "raw"), meant_entries(to_string(*said.driver), *key, *literal)},
         said.names, &covered);
 }
 
@@ -161,7 +161,7 @@ void Exceptions::set(Settings& settings, const Setting& setting, const Said<std:
     if (++count_ <= kSettingsMax) settings[device].push_back(setting);
     if (count_ == kSettingsMax + 1)
       c_.report(fabric_code::too_large, c_.origins.origins()[setting.origin].at,
-                "overrides and raw entries for more than " + std::to_string(kSettingsMax) + " leaves",
+                "overrides and raw entries for more than " + std::to_string(kSettingsMax) + " entries",
                 "exceptions are for single devices: say what is so for all in a field");
   };
   if (!names.said && covered != nullptr) {
@@ -198,7 +198,7 @@ void Exceptions::apply(const std::vector<Setting>& settings, DeviceIndex device,
       continue;
     }
     if (is_typed(one, intent)) continue;
-    const Leaf* const before = intent.want.find(one.path);
+    const Entry* const before = intent.want.find(one.path);
     if (before != nullptr && before->value != one.value)
       intent.overruled.push_back({one.path, before->value, before->origin, one.origin});
     intent.want.set(one.path, one.value, one.origin);
@@ -214,28 +214,28 @@ void Exceptions::apply(const std::vector<Setting>& settings, DeviceIndex device,
 // Whether an object says, or owns whole, what a raw entry stands for; reported once for each two lines.
 bool Exceptions::is_typed(const Setting& raw, const Intent& intent) {
   return std::any_of(raw.stands_for.begin(), raw.stands_for.end(),
-                     [&](const NativeLeaves& one) { return is_typed(raw, one, intent); });
+                     [&](const MeantEntries& one) { return is_typed(raw, one, intent); });
 }
 
-bool Exceptions::is_typed(const Setting& raw, const NativeLeaves& leaves, const Intent& intent) {
+bool Exceptions::is_typed(const Setting& raw, const MeantEntries& entries, const Intent& intent) {
   OriginId by = 0;
   std::string says;
-  const std::span<const Leaf> row = intent.want.of_row(leaves.row);
+  const std::span<const Entry> row = intent.want.of_row(entries.row);
   const auto wanted =
-      std::find_if(row.begin(), row.end(), [&](const Leaf& leaf) { return leaves.has(leaf.path); });
+      std::find_if(row.begin(), row.end(), [&](const Entry& entry) { return entries.has(entry.path); });
   if (wanted != row.end()) {
     by = wanted->origin;
     says = "says " + wanted->path.text() + ": " + in_quotes(wanted->value.to_string());
   } else {
     const auto owned = std::find_if(intent.claims.begin(), intent.claims.end(), [&](const Claim& claim) {
-      const std::size_t both = std::min(claim.keys.size(), leaves.keys.size());
-      return claim.collection == leaves.row &&
+      const std::size_t both = std::min(claim.keys.size(), entries.keys.size());
+      return claim.collection == entries.row &&
              std::equal(claim.keys.begin(), claim.keys.begin() + static_cast<std::ptrdiff_t>(both),
-                        leaves.keys.begin());
+                        entries.keys.begin());
     });
     if (owned == intent.claims.end()) return false;
     by = owned->origin;
-    says = "owns " + std::string(schema_row(leaves.row).pattern) + " there whole";
+    says = "owns " + std::string(schema_row(entries.row).pattern) + " there whole";
   }
   if (!told_.insert({by, raw.origin}).second) return true;
   const Origin& other = c_.origins.origins()[by];

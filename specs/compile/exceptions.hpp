@@ -1,11 +1,11 @@
-// What single devices have besides their class: `overrides:` and `raw:`, and what becomes of leaves that are
+// What single devices have besides their class: `overrides:` and `raw:`, and what becomes of entries that are
 // wanted twice.
 //
 // Promises: an override wins over every object, and what it replaces stays visible as overruled; one whose
-// end date has passed still holds and is reported; of two overrides, or two raw entries, of one leaf the
-// object with the higher priority holds. Refuses, with the lines: paths that are no leaf, effects, values
-// that the leaf's ordinary field would refuse (leaf_fields.hpp); two of equal priority; a raw entry
-// that says what a typed field says, by the leaf's path or in the driver's own terms (map_native.hpp), or
+// end date has passed still holds and is reported; of two overrides, or two raw entries, of one entry the
+// object with the higher priority holds. Refuses, with the lines: paths that are no entry, effects, values
+// that the entry's ordinary field would refuse (entry_fields.hpp); two of equal priority; a raw entry
+// that says what a typed field says, by the entry's path or in the driver's own terms (map_native.hpp), or
 // what an object owns whole.
 #pragma once
 
@@ -26,7 +26,7 @@ class Exceptions {
   Exceptions(Compilation& compilation, const std::vector<std::vector<DeviceIndex>>& covered);
   // Empty for most devices, so that they pay nothing.
   void apply(DeviceIndex device, Intent& intent);
-  // Whether some device has a leaf of this row overridden.
+  // Whether some device has an entry of this row overridden.
   bool override_any(RowId row) const;
 
  private:
@@ -34,7 +34,7 @@ class Exceptions {
     Path path;
     Value value;
     OriginId origin = 0;
-    std::vector<NativeLeaves> stands_for;  // of a raw entry: what it may not say where a typed field does
+    std::vector<MeantEntries> stands_for;  // of a raw entry: what it may not say where a typed field does
   };
   using Settings = std::map<DeviceIndex, std::vector<Setting>>;
   template <class Kind>
@@ -48,7 +48,7 @@ class Exceptions {
            const std::vector<DeviceIndex>* covered);
   void apply(const std::vector<Setting>& settings, DeviceIndex device, Intent& intent);
   bool is_typed(const Setting& raw, const Intent& intent);
-  bool is_typed(const Setting& raw, const NativeLeaves& leaves, const Intent& intent);
+  bool is_typed(const Setting& raw, const MeantEntries& entries, const Intent& intent);
 
   Compilation& c_;
   Settings overrides_;
@@ -57,11 +57,11 @@ class Exceptions {
   std::set<std::pair<OriginId, OriginId>> told_;  // two lines that contradict each other, on any device
 };
 
-// A leaf's value from what was written; none with a diagnostic where it is not of the row's type.
+// An entry's value from what was written; none with a diagnostic where it is not of the row's type.
 Result<Value> value_of(RowId row, const Literal& literal);
 
-// Leaves of one class that two objects want differently: overruled where one has the higher priority, else an
-// error.
+// Entries of one class that two objects want differently: overruled where one has the higher priority, else
+// an error.
 std::vector<Overruled> settle_clashes(Compilation& compilation, DeviceIndex example,
                                       const std::vector<Clash>& clashes);
 

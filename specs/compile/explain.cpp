@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "specs/compile/lossless_port.hpp"
-#include "specs/compile/numbered_leaves.hpp"
+#include "specs/compile/numbered_entries.hpp"
 #include "specs/compile/rules.hpp"
 #include "specs/model/near_miss.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -251,15 +251,15 @@ Result<Explanation> explain(const Compiled& compiled, const Catalog& catalog, st
   const DeviceIndex index = compiled.topology.find_device(device);
   if (index == kNone) return no_device(compiled, device);
   const Intent& intent = compiled.intents[index];
-  const Leaf* const leaf = intent.want.find(path);
-  if (leaf == nullptr)
+  const Entry* const entry = intent.want.find(path);
+  if (entry == nullptr)
     return Error{ErrorKind::invalid_spec,
                  "no spec says anything of " + path.text() + " on " + std::string(device)};
   Explanation out;
   out.device = device;
   out.path = path;
-  out.value = leaf->value;
-  out.origin = compiled.origins[leaf->origin];
+  out.value = entry->value;
+  out.origin = compiled.origins[entry->origin];
   out.sentence = rule_sentence(out.origin.rule);
   out.doc = schema_row(path.row()).doc;
   out.unit = schema_row(path.row()).unit;

@@ -1,8 +1,8 @@
-// explain: the chain from a spec line over a rule to a leaf, with every constant and neighbour that the rule
-// used.
+// explain: the chain from a spec line over a rule to an entry, with every constant and neighbour that the
+// rule used.
 //
-// Promises: the same functions that compiled the leaf give its terms: what is shown is what was computed.
-// Refuses: a device or leaf that the specs do not have (the error names near ones).
+// Promises: the same functions that compiled the entry give its terms: what is shown is what was computed.
+// Refuses: a device or entry that the specs do not have (the error names near ones).
 #pragma once
 
 #include <optional>
@@ -29,7 +29,7 @@ struct Explanation {
   Path path{};
   Value value{};
   Origin origin;
-  std::string sentence;            // the rule's; empty: the leaf is what the field says
+  std::string sentence;            // the rule's; empty: the entry is what the field says
   std::vector<ExplainTerm> terms;  // in the order of the computation
   std::vector<Overruled> overruled;
   std::string_view doc;  // the schema row's

@@ -1,4 +1,4 @@
-// OriginTable: who wants a leaf, and which line says so: each origin once, however many leaves have it.
+// OriginTable: who wants an entry, and which line says so: each origin once, however many entries have it.
 //
 // Promises: ids in the order of first use, the same in every run. A claimant is an object with what it says
 // of itself: priority, mode, suspend, onDelete.

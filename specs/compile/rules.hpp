@@ -1,5 +1,5 @@
-// The rules by which compile derives leaves, by name, with the sentence that `explain` shows. A rule that is
-// not here is a spec field, and the leaf is what the field says.
+// The rules by which compile derives entries, by name, with the sentence that `explain` shows. A rule that is
+// not here is a spec field, and the entry is what the field says.
 #pragma once
 
 #include <array>

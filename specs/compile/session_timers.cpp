@@ -37,7 +37,7 @@ void settle_session_timers(const Topology& topology, std::vector<Intent>& intent
       const auto settle = [&](RowId id, std::int64_t seconds) {
         Tree& want = intents[port.device].want;
         const Path path(id, {port.name});
-        if (const Leaf* const before = want.find(path))
+        if (const Entry* const before = want.find(path))
           want.set(path, Value::integer(seconds), before->origin);
       };
       settle(row("bgp/neighbor[*]/hold-in-use"), timers.hold_s);

@@ -52,22 +52,23 @@ bool is_looked_for_by_name(RowId row) {
 std::vector<Path> wanted_by_name(const Intent& intent) {
   std::vector<Path> named;
   for (const RowId one : kByName)
-    for (const Leaf& leaf : intent.want.of_row(one)) named.push_back(leaf.path);
+    for (const Entry& entry : intent.want.of_row(one)) named.push_back(entry.path);
   std::set<std::string, std::less<>> ports;
-  for (const Leaf& leaf : intent.want.leaves())
-    if (schema_row(leaf.path.row()).pattern.starts_with("interface[*]") && !ports.contains(leaf.path.key(0)))
-      ports.emplace(leaf.path.key(0));
-  for (const Leaf& leaf : intent.want.of_row(kRoute)) ports.merge(ports_of_route(leaf.value));
+  for (const Entry& entry : intent.want.entries())
+    if (schema_row(entry.path.row()).pattern.starts_with("interface[*]") &&
+        !ports.contains(entry.path.key(0)))
+      ports.emplace(entry.path.key(0));
+  for (const Entry& entry : intent.want.of_row(kRoute)) ports.merge(ports_of_route(entry.value));
   for (const std::string& port : ports) named.push_back(Path(kPort, {port}));
   return named;
 }
 
-std::vector<Path> ports_needed(Path leaf, Value want) {
+std::vector<Path> ports_needed(Path entry, Value want) {
   std::vector<Path> out;
-  if (leaf.row() == kRoute)
+  if (entry.row() == kRoute)
     for (const std::string& port : ports_of_route(want)) out.push_back(Path(kPort, {port}));
-  if (leaf.row() == kSysctl)
-    if (const std::string port = port_of_sysctl(leaf.key(0)); !port.empty())
+  if (entry.row() == kSysctl)
+    if (const std::string port = port_of_sysctl(entry.key(0)); !port.empty())
       out.push_back(Path(kPort, {port}));
   return out;
 }

@@ -7,16 +7,16 @@
 
 namespace lockstep {
 
-// Rows of which a device has too many leaves to read them all: kernel parameters, packages, services,
+// Rows of which a device has too many entries to read them all: kernel parameters, packages, services,
 // offloads.
 bool is_looked_for_by_name(RowId row);
 
-// The leaves of such rows that the intent names, and the ports that it wants something of, as
+// The entries of such rows that the intent names, and the ports that it wants something of, as
 // interface[NAME].
 std::vector<Path> wanted_by_name(const Intent& intent);
 
-// The ports that a leaf elsewhere can't be without: those of a route's next hops, that of a kernel parameter
-// of one. What is no port may be among them ("all" of net.ipv4.conf.all).
-std::vector<Path> ports_needed(Path leaf, Value want);
+// The ports that an entry elsewhere can't be without: those of a route's next hops, that of a kernel
+// parameter of one. What is no port may be among them ("all" of net.ipv4.conf.all).
+std::vector<Path> ports_needed(Path entry, Value want);
 
 }  // namespace lockstep

@@ -13,12 +13,12 @@
 namespace lockstep {
 namespace {
 
-// What an override or a raw entry says of a leaf of one port.
+// What an override or a raw entry says of an entry of one port.
 struct PortException {
-  const Entry<Literal>* entry = nullptr;
+  const MapEntry<Literal>* entry = nullptr;
   RowId row = 0;
   std::vector<std::string> keys;  // after the port's name, as far as they are known
-  std::string_view driver;        // whose terms the entry is in; empty: it names the leaf by its path
+  std::string_view driver;        // whose terms the entry is in; empty: it names the entry by its path
 };
 
 bool same(const Literal& a, const Literal& b) {
@@ -60,7 +60,7 @@ class ExceptionTable {
   }
 
   void prove() const {
-    std::set<std::pair<const Entry<Literal>*, Severity>> reported;
+    std::set<std::pair<const MapEntry<Literal>*, Severity>> reported;
     for (const auto& [port, all] : ports_)
       for (const PortException& one : all)
         if (const auto fault = fault_of(port, one); fault && reported.insert({one.entry, *fault}).second)
@@ -78,13 +78,13 @@ class ExceptionTable {
   template <class Covers>
   void add(const Object& object, Covers covers) {
     for (const Override& one : object.overrides)
-      for (const Entry<Literal>& entry : one.set)
+      for (const MapEntry<Literal>& entry : one.set)
         if (const Result<Path> path = Path::parse(*entry.key))
-          add(entry, {}, native_leaves({}, *entry.key, *entry.value), devices_of(one.names, covers));
+          add(entry, {}, meant_entries({}, *entry.key, *entry.value), devices_of(one.names, covers));
     for (const Raw& one : object.raw)
-      for (const Entry<Literal>& entry : one.set)
+      for (const MapEntry<Literal>& entry : one.set)
         add(entry, Path::parse(*entry.key) ? std::string_view() : to_string(*one.driver),
-            native_leaves(to_string(*one.driver), *entry.key, *entry.value), devices_of(one.names, covers));
+            meant_entries(to_string(*one.driver), *entry.key, *entry.value), devices_of(one.names, covers));
   }
 
   template <class Covers>
@@ -102,9 +102,9 @@ class ExceptionTable {
     return out;
   }
 
-  void add(const Entry<Literal>& entry, std::string_view driver, const std::vector<NativeLeaves>& leaves,
+  void add(const MapEntry<Literal>& entry, std::string_view driver, const std::vector<MeantEntries>& entries,
            const std::vector<DeviceIndex>& devices) {
-    for (const NativeLeaves& one : leaves) {
+    for (const MeantEntries& one : entries) {
       if (schema_row(one.row).peer_order != PeerOrder::receiver_first) continue;
       for (const DeviceIndex device : devices) {
         const TopologyDevice& self = context_.topology.devices[device];

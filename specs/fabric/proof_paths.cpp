@@ -22,7 +22,7 @@ void prove_mtu(const ProofContext& context, const Fabric& fabric) {
 
 // An override of a port's MTU (schema column peer_order: what grows on switches first) below what hosts send;
 // or above it at a host, whose leaf then drops.
-void prove_mtu_override(const ProofContext& context, const Override& one, const Entry<Literal>& entry) {
+void prove_mtu_override(const ProofContext& context, const Override& one, const MapEntry<Literal>& entry) {
   const Result<Path> path = Path::parse(*entry.key);
   if (!path || schema_row(path->row()).peer_order != PeerOrder::grow_switches_first) return;
   const Result<std::vector<std::string>> names = expand_hostlist(*one.names);
@@ -144,7 +144,7 @@ void prove_paths(const ProofContext& context) {
   for (FabricIndex i = 0; i < fabrics.size() && i < context.topology.fabrics.size(); ++i) {
     prove_mtu(context, fabrics[i]);
     for (const Override& one : fabrics[i].overrides)
-      for (const Entry<Literal>& entry : one.set) prove_mtu_override(context, one, entry);
+      for (const MapEntry<Literal>& entry : one.set) prove_mtu_override(context, one, entry);
     prove_seeds(context, fabrics[i]);
     for (FabricIndex j = 0; j < i; ++j) prove_pools(context, fabrics[j], fabrics[i]);
     prove_no_circle(context, i);

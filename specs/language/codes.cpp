@@ -89,7 +89,7 @@ constexpr CodeRow rows[] = {
     {code::second_cluster, "there is one Cluster object", "what is true of the whole is said once"},
     {code::too_many_names, "all hostlists together stand for at most 1,000,000 names",
      "memory and time stay bounded"},
-    {code::no_leaves, "overrides and raw stand in an object that covers devices",
+    {code::no_entries, "overrides and raw stand in an object that covers devices",
      "they would be left out without a word"},
     {code::not_read, "an inventory is one that lockstep can read",
      "its devices would be missing without a word"},

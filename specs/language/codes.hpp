@@ -68,7 +68,7 @@ inline constexpr std::string_view selects_nothing = "LS1105";
 inline constexpr std::string_view unknown_interface = "LS1106";
 inline constexpr std::string_view second_cluster = "LS1107";
 inline constexpr std::string_view too_many_names = "LS1108";
-inline constexpr std::string_view no_leaves = "LS1109";
+inline constexpr std::string_view no_entries = "LS1109";
 inline constexpr std::string_view not_read = "LS1110";
 inline constexpr std::string_view two_local = "LS1111";
 }  // namespace code

@@ -74,8 +74,8 @@ struct From {
 // A device as an inventory lists it (inventory.hpp).
 struct InventoryRow {
   Said<std::string> name;
-  Said<std::string> platform;   // unsaid: the set's
-  Entries<std::string> labels;  // over the set's
+  Said<std::string> platform;      // unsaid: the set's
+  MapEntries<std::string> labels;  // over the set's
 };
 
 struct DeviceSet : Object {

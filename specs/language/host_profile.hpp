@@ -106,28 +106,28 @@ struct Nic {
   Said<NicRings> rings;
   Said<NicChannels> channels;
   Said<NicCoalescing> coalescing;
-  Entries<bool> offloads;  // by ethtool's name
+  MapEntries<bool> offloads;  // by ethtool's name
   Said<VirtualFunctions> virtual_functions;
-  Entries<Literal> parameters;  // of devlink, by name
-  Said<bool> health;            // devlink's health reporters are to be healthy
+  MapEntries<Literal> parameters;  // of devlink, by name
+  Said<bool> health;               // devlink's health reporters are to be healthy
 };
 
 struct HostProfile : Object {
   Said<Selector> selector;
-  Entries<SysctlValue> sysctl;
+  MapEntries<SysctlValue> sysctl;
   Said<Memlock> memlock;
   Said<Kernel> kernel;
   Said<Cpu> cpu;
   Said<Pcie> pcie;
-  Entries<VersionRule> packages;
-  Entries<VersionRule> firmware;
-  Entries<ServiceState> services;
+  MapEntries<VersionRule> packages;
+  MapEntries<VersionRule> firmware;
+  MapEntries<ServiceState> services;
   Said<Gpu> gpu;
   Said<Nic> nic;
 };
 
-// As leaves hold them: "unlimited" or bytes; ">=44", "==550.54".
-std::string leaf_text(const Memlock& value);
-std::string leaf_text(const VersionRule& value);
+// As entries hold them: "unlimited" or bytes; ">=44", "==550.54".
+std::string entry_text(const Memlock& value);
+std::string entry_text(const VersionRule& value);
 
 }  // namespace lockstep

@@ -30,7 +30,7 @@ std::string_view pattern_of(Form form) {
   switch (form) {
     case Form::any:
     case Form::scalar:
-    case Form::leaf: return {};
+    case Form::entry: return {};
     case Form::name: return "^[0-9A-Za-z]([0-9A-Za-z._-]{0,251}[0-9A-Za-z])?$";
     case Form::word: return "^\\S+$";
     case Form::sysctl: return "^[^\\s.]+([.][^\\s.]+)+$";
@@ -114,7 +114,7 @@ Json schema_of(const Type& type, const Limits& limits) {
       return schema;
     }
     case Type::Shape::entries: {
-      if (limits.key == Form::leaf) return {{"$ref", "#/$defs/leaves"}};
+      if (limits.key == Form::entry) return {{"$ref", "#/$defs/settings"}};
       Json schema{{"type", "object"}, {"additionalProperties", schema_of(type.item(), limits)}};
       if (const std::string_view pattern = pattern_of(limits.key); !pattern.empty())
         schema["propertyNames"] = {{"pattern", pattern}};
@@ -149,20 +149,20 @@ Json document_of(const KindRow& kind) {
 
 Json json_schema_of(const Type& type, const Limits& limits) { return schema_of(type, limits); }
 
-Json json_schema(const KindRow& kind, const Json& leaves) {
+Json json_schema(const KindRow& kind, const Json& entries) {
   Json schema = document_of(kind);
   schema["$schema"] = draft;
-  schema["$defs"]["leaves"] = leaves;
+  schema["$defs"]["settings"] = entries;
   return schema;
 }
 
-Json json_schema_of_all(const Json& leaves) {
+Json json_schema_of_all(const Json& entries) {
   Json all = Json::array();
   for (const KindRow& kind : kind_rows())
     if (!kind.written_by_reconciler) all.push_back(document_of(kind));
   return {{"$schema", draft},
           {"title", "Lockstep specs"},
-          {"$defs", {{"leaves", leaves}}},
+          {"$defs", {{"settings", entries}}},
           {"oneOf", std::move(all)}};
 }
 

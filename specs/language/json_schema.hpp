@@ -12,8 +12,8 @@
 namespace lockstep {
 
 nlohmann::json json_schema_of(const Type& type, const Limits& limits);  // of one value
-// `leaves`: the schema of what overrides set (compile/leaf_fields.hpp).
-nlohmann::json json_schema(const KindRow& kind, const nlohmann::json& leaves);
-nlohmann::json json_schema_of_all(const nlohmann::json& leaves);  // any of the kinds that people write
+// `entries`: the schema of what overrides set (compile/entry_fields.hpp).
+nlohmann::json json_schema(const KindRow& kind, const nlohmann::json& entries);
+nlohmann::json json_schema_of_all(const nlohmann::json& entries);  // any of the kinds that people write
 
 }  // namespace lockstep

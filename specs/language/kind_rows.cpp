@@ -13,8 +13,8 @@ constexpr Field metadata_fields[] = {
 };
 constexpr Field override_fields[] = {
     field<&Override::names>("names", "the devices, a hostlist", {.required = true, .form = Form::hostlist}),
-    field<&Override::set>("set", "leaves and their values, such as {\"interface[rail0]/mtu\": 1500}",
-                          {.required = true, .not_empty = true, .key = Form::leaf}),
+    field<&Override::set>("set", "settings and their values, such as {\"interface[rail0]/mtu\": 1500}",
+                          {.required = true, .not_empty = true, .key = Form::entry}),
     field<&Override::reason>("reason", "why", {.required = true, .form = Form::sentence}),
     field<&Override::until>("until", "the last day; after it the override is reported", {.required = true}),
 };
@@ -30,7 +30,7 @@ constexpr Field every_kind[] = {
                          "what happens by itself: observe or converge; the Cluster's where it is left out"),
     field<&Object::suspend>("suspend", "nothing is changed while it is true"),
     field<&Object::on_delete>("onDelete", "leave, or restore what was found before the first change"),
-    field<&Object::priority>("priority", "the higher one holds where two objects claim one leaf"),
+    field<&Object::priority>("priority", "the higher one holds where two objects claim one setting"),
     field<&Object::overrides>("overrides",
                               "exceptions for single devices, each with a reason and an end date"),
     field<&Object::raw>("raw", "what the language cannot say yet, in a driver's own terms"),

@@ -1,4 +1,4 @@
-// The typed structs of all kinds: one plain struct a kind, every leaf a Said. What is derived belongs
+// The typed structs of all kinds: one plain struct a kind, every entry a Said. What is derived belongs
 // elsewhere.
 #pragma once
 

@@ -1,5 +1,5 @@
 // What every kind has: metadata, how the object is kept (mode, suspend, onDelete, priority, overrides, raw),
-// and, written by the reconciler only, conditions. Every leaf is a Said: it knows where it was written.
+// and, written by the reconciler only, conditions. Every entry is a Said: it knows where it was written.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct Literal {
   bool plain = false;  // a scalar without quotes
   std::string text;
   std::vector<Literal> items;  // of a list
-  Entries<Literal> fields;     // of a map, in the order written
+  MapEntries<Literal> fields;  // of a map, in the order written
   Position at;
 };
 
@@ -34,15 +34,15 @@ constexpr auto words(OnDelete) { return std::to_array<std::string_view>({"leave"
 
 struct Metadata {
   Said<std::string> name;
-  Entries<std::string> labels;
-  Entries<std::string> annotations;
+  MapEntries<std::string> labels;
+  MapEntries<std::string> annotations;
 };
 
-// The per-device exception: leaves (as path text, `interface[rail0]/mtu`) that differ on some devices until a
-// day.
+// The per-device exception: entries (as path text, `interface[rail0]/mtu`) that differ on some devices until
+// a day.
 struct Override {
   Said<std::string> names;  // devices, a hostlist
-  Entries<Literal> set;
+  MapEntries<Literal> set;
   Said<std::string> reason;
   Said<Date> until;
 };
@@ -56,7 +56,7 @@ constexpr auto words(DriverName) {
 struct Raw {
   Said<DriverName> driver;
   Said<std::string> names;  // devices, a hostlist; unsaid: every device that the object covers
-  Entries<Literal> set;
+  MapEntries<Literal> set;
 };
 
 struct Object {
@@ -72,8 +72,8 @@ struct Object {
 
 // Which devices an object is for. An empty selector is for all.
 struct Selector {
-  Entries<std::string> match_labels;  // every one must equal the label of the device's DeviceSet
-  Said<std::string> names;            // devices, a hostlist
+  MapEntries<std::string> match_labels;  // every one must equal the label of the device's DeviceSet
+  Said<std::string> names;               // devices, a hostlist
   Position at;
 };
 

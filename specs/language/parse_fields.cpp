@@ -153,11 +153,11 @@ Result<IpAddress> parse_ip_address(std::string_view text) {
   return *address;
 }
 
-std::string leaf_text(const Memlock& value) {
+std::string entry_text(const Memlock& value) {
   return value.unlimited ? "unlimited" : std::to_string(value.limit.bytes);
 }
 
-std::string leaf_text(const VersionRule& value) {
+std::string entry_text(const VersionRule& value) {
   static constexpr std::string_view spellings[] = {"==", ">=", "<=", ">", "<"};
   return std::string(spellings[static_cast<std::size_t>(value.compare)]) + value.version;
 }

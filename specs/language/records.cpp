@@ -17,7 +17,7 @@ constexpr Field condition_fields[] = {
     field<&Condition::observed_at>("observedAt", "when the devices behind it were last read back"),
 };
 constexpr Field drift_fields[] = {
-    field<&DriftItem::path>("path", "the leaf", {.required = true}),
+    field<&DriftItem::path>("path", "the entry", {.required = true}),
     field<&DriftItem::state>("state", "drifted, notApplied, overruled, unmanaged or effect",
                              {.required = true}),
     field<&DriftItem::want>("want", "what the specs say"),

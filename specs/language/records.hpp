@@ -41,7 +41,7 @@ struct DeviceObject : Object {
   Said<std::string> device_set;
   Said<std::string> boot_id;
   Said<Timestamp> observed_at;
-  Entries<Literal> facts;
+  MapEntries<Literal> facts;
   std::vector<DriftItem> drift;
   std::vector<Condition> conditions;
 };
@@ -75,7 +75,7 @@ struct RunResult {
   Said<std::string> transport;
   Said<Verdict> verdict;
   Said<std::string> message;
-  Entries<Literal> figures;
+  MapEntries<Literal> figures;
 };
 
 struct BenchmarkRun : Object {

@@ -182,13 +182,13 @@ class References {
     }
   }
 
-  // Kinds that say nothing of any device's leaves.
+  // Kinds that say nothing of any device's entries.
   template <class Kind>
   void no_exceptions(const std::vector<Kind>& all, std::string_view kind) {
     const auto refuse = [&](Position at, std::string_view field) {
       reporter_.error(
-          code::no_leaves, {at, 1},
-          "a " + std::string(kind) + " says nothing of devices' leaves: " + std::string(field) +
+          code::no_entries, {at, 1},
+          "a " + std::string(kind) + " says nothing of devices' settings: " + std::string(field) +
               " would have no effect",
           "write it in the DeviceSet, Fabric, RoceProfile or HostProfile that covers the devices");
     };

@@ -2,8 +2,8 @@
 // it.
 //
 // Promises: `value` is always usable: what was written, or the default that the kind's struct gives; `said`
-// tells which; `at` is the place of the written value (file 0 where nothing was written). Entry<T> is one key
-// of a map that a person may fill freely (labels, sysctl): the key's own place is kept too.
+// tells which; `at` is the place of the written value (file 0 where nothing was written). MapEntry<T> is one
+// key of a map that a person may fill freely (labels, sysctl): the key's own place is kept too.
 #pragma once
 
 #include <string>
@@ -28,17 +28,17 @@ struct Said {
 };
 
 template <class T>
-struct Entry {
+struct MapEntry {
   Said<std::string> key;
   Said<T> value;
 };
 
 template <class T>
-using Entries = std::vector<Entry<T>>;
+using MapEntries = std::vector<MapEntry<T>>;
 
 template <class T>
-const Said<T>* find_entry(const Entries<T>& entries, std::string_view key) {
-  for (const Entry<T>& one : entries)
+const Said<T>* find_entry(const MapEntries<T>& entries, std::string_view key) {
+  for (const MapEntry<T>& one : entries)
     if (one.key.value == key) return &one.value;
   return nullptr;
 }

@@ -145,7 +145,7 @@ bool check_form(const Node& node, Form form, Reporter& reporter) {
   switch (form) {
     case Form::any:
     case Form::scalar:
-    case Form::leaf: return true;  // compile knows the leaves
+    case Form::entry: return true;  // compile knows the entries
     case Form::hostlist: return check_hostlist(node, node.text, reporter);
     case Form::hosts: return check_hosts(node, reporter);
     case Form::ports: return check_ports(node, reporter);

@@ -1,4 +1,4 @@
-// Scalars: how each C++ type of a leaf reads the text of a YAML scalar, and how it is called in messages.
+// Scalars: how each C++ type of an entry reads the text of a YAML scalar, and how it is called in messages.
 //
 // Only unquoted scalars are numbers, booleans or null; a text that would read as one of these must be quoted.
 // Quantities and words may be written either way.
@@ -18,13 +18,14 @@ namespace lockstep {
 enum class ScalarShape : std::uint8_t { boolean, integer, text, literal };
 
 // What a text must be beyond its type. word: anything without blanks; hosts: a hostlist of host names (RFC
-// 1123 2.1); sysctl: a dotted name; leaf: the path of one; scalar: of a literal; filled: anything but blanks.
+// 1123 2.1); sysctl: a dotted name; entry: the path of one; scalar: of a literal; filled: anything but
+// blanks.
 enum class Form : std::uint8_t {
   any,
   name,
   word,
   sysctl,
-  leaf,
+  entry,
   hostlist,
   hosts,
   ports,

@@ -148,14 +148,14 @@ struct TypeOf<std::vector<T>> {
 };
 
 template <class T>
-struct TypeOf<std::vector<Entry<T>>> {
+struct TypeOf<std::vector<MapEntry<T>>> {
   static void load(const Type& type, const Limits& limits, const Node& node, void* out, Reporter& reporter) {
-    auto& entries = *static_cast<Entries<T>*>(out);
+    auto& entries = *static_cast<MapEntries<T>*>(out);
     if (!expect_map(node, "a map", reporter)) return;
     entries.reserve(node.fields.size());
     for (const auto& [key, value] : node.fields) {
       if (!check_form(*key, limits.key, reporter)) continue;
-      Entry<T>& entry = entries.emplace_back();
+      MapEntry<T>& entry = entries.emplace_back();
       entry.key = {key->text, key->at, true};
       type.item().load(type.item(), limits, *value, &entry.value, reporter);
     }

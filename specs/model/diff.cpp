@@ -27,7 +27,7 @@ class Claims {
   std::unordered_map<RowId, std::vector<const Claim*>> by_row_;
 };
 
-void compare_wanted(const Leaf& want, Value have, const Observation& observation, Difference& out) {
+void compare_wanted(const Entry& want, Value have, const Observation& observation, Difference& out) {
   const Row& row = schema_row(want.path.row());
   if (satisfies(want.path.row(), want.value, have)) return;
   if (!observation.unread.empty() && is_unread(observation.unread, want.path)) {
@@ -38,7 +38,7 @@ void compare_wanted(const Leaf& want, Value have, const Observation& observation
   list.push_back({want.path, have, want.value, want.origin});
 }
 
-// A leaf that stands for several components has a list where their versions differ: each must meet it.
+// An entry that stands for several components has a list where their versions differ: each must meet it.
 bool versions_meet(Value have, Value constraint) {
   if (have.kind() == Value::Kind::text) return version_meets(have.as_text(), constraint.as_text());
   if (have.kind() != Value::Kind::list) return false;
@@ -95,8 +95,8 @@ const Incapable* incapable_of(const std::vector<Incapable>& incapable, Path path
 Difference diff(const Intent& intent, const Observation& observation) {
   Difference out;
   const Claims claims(intent.claims);
-  const std::span<const Leaf> want = intent.want.leaves();
-  const std::span<const Leaf> have = observation.have.leaves();
+  const std::span<const Entry> want = intent.want.entries();
+  const std::span<const Entry> have = observation.have.entries();
   std::size_t w = 0;
   std::size_t h = 0;
   while (w < want.size() || h < have.size()) {
@@ -108,7 +108,7 @@ Difference diff(const Intent& intent, const Observation& observation) {
     } else if (order < 0) {
       compare_wanted(want[w++], Value{}, observation, out);
     } else {
-      const Leaf& extra = have[h++];
+      const Entry& extra = have[h++];
       const Claim* const claim = claims.of(extra.path);
       if (claim != nullptr && !is_unread(observation.unread, extra.path))
         out.changes.push_back({extra.path, extra.value, Value{}, claim->origin});

@@ -1,8 +1,8 @@
 // diff(): the only comparison in the program. want against have, under the schema's compare rules.
 //
-// Promises: pure; a leaf in an unread scope is never called different; a member that no intent names is
-// removed only inside a claim; effect leaves are compared like any other (the caller decides what to do about
-// them).
+// Promises: pure; an entry in an unread scope is never called different; a member that no intent names is
+// removed only inside a claim; effect entries are compared like any other (the caller decides what to do
+// about them).
 #pragma once
 
 #include <vector>
@@ -22,9 +22,9 @@ struct Change {
 using ChangeSet = std::vector<Change>;  // in path order
 
 struct Difference {
-  ChangeSet changes;             // config and next_boot leaves that differ
-  ChangeSet effects;             // effect leaves that differ: never written, cured or reported
-  std::vector<Leaf> unobserved;  // wanted leaves whose scope could not be read
+  ChangeSet changes;              // config and next_boot entries that differ
+  ChangeSet effects;              // effect entries that differ: never written, cured or reported
+  std::vector<Entry> unobserved;  // wanted entries whose scope could not be read
   bool in_sync() const { return changes.empty() && effects.empty() && unobserved.empty(); }
 };
 

@@ -1,4 +1,4 @@
-// Intent: what one device should be, each leaf with its origin; Observation: what it is, what could not be
+// Intent: what one device should be, each entry with its origin; Observation: what it is, what could not be
 // read, and what the device can't carry.
 #pragma once
 
@@ -47,7 +47,7 @@ struct Claim {
   OriginId origin = 0;
 };
 
-// A wanted leaf that a higher priority or an override replaced; it stays visible.
+// A wanted entry that a higher priority or an override replaced; it stays visible.
 struct Overruled {
   Path path;
   Value want;
@@ -56,7 +56,7 @@ struct Overruled {
 };
 
 // `conduct` and `apply_allowed` are those of the most careful object that says anything of the device; each
-// leaf's own are in its Origin.
+// entry's own are in its Origin.
 struct Intent {
   std::string device;
   Tree want;
@@ -67,7 +67,7 @@ struct Intent {
       true;  // false: the object itself says observe or suspend, so a person's apply skips it too
 };
 
-// A scope that could not be read: all leaves of `row` whose leading keys are `keys` (empty: the whole row).
+// A scope that could not be read: all entries of `row` whose leading keys are `keys` (empty: the whole row).
 struct Unread {
   RowId row;
   std::vector<std::string> keys;

@@ -16,14 +16,14 @@ constexpr RowId kNoRow = 0xFFFF;
 // As long as nearly all paths are: one allocation a text.
 constexpr std::size_t kTextTypical = 63;
 
-struct Entry {
+struct Interned {
   RowId row = kNoRow;
   std::uint16_t key_count = 0;
   std::array<TextId, Path::kKeysMax> keys{};
-  bool operator==(const Entry&) const = default;
+  bool operator==(const Interned&) const = default;
 };
 
-std::uint64_t hash_of(const Entry& entry) {
+std::uint64_t hash_of(const Interned& entry) {
   // The words one after another through the finaliser of splitmix64 (Steele, Lea, Flood 2014), whose upper
   // and lower halves are both good.
   std::uint64_t hash = entry.row;
@@ -37,13 +37,13 @@ std::uint64_t hash_of(const Entry& entry) {
 }
 
 // Constant-initialised, so that reading asks for no guard. Element 0 is the path without a row.
-constinit AppendOnly<Entry> entries;
+constinit AppendOnly<Interned> entries;
 
 class PathPool {
  public:
-  PathPool() { entries.push_back(Entry{}); }
+  PathPool() { entries.push_back(Interned{}); }
 
-  std::uint32_t intern(const Entry& entry) {
+  std::uint32_t intern(const Interned& entry) {
     return ids_.find_or_add(
         hash_of(entry), [&entry](std::uint32_t id) { return entries[id] == entry; },
         [this, &entry] {
@@ -62,8 +62,8 @@ PathPool& pool() {
   return the_pool;
 }
 
-constexpr Entry kNoEntry{};
-const Entry& entry_of(std::uint32_t id) { return id == 0 ? kNoEntry : entries[id]; }
+constexpr Interned kNoEntry{};
+const Interned& entry_of(std::uint32_t id) { return id == 0 ? kNoEntry : entries[id]; }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -117,7 +117,7 @@ std::strong_ordering compare_natural(std::string_view a, std::string_view b) {
 }
 
 Path::Path(RowId row, std::initializer_list<std::string_view> keys) {
-  Entry entry{.row = row, .key_count = 0, .keys = {}};
+  Interned entry{.row = row, .key_count = 0, .keys = {}};
   for (const std::string_view key : keys) {
     if (entry.key_count == kKeysMax) break;
     entry.keys[entry.key_count++] = intern(key);
@@ -126,7 +126,7 @@ Path::Path(RowId row, std::initializer_list<std::string_view> keys) {
 }
 
 Result<Path> Path::parse(std::string_view text) {
-  Entry entry;
+  Interned entry;
   std::string pattern;
   if (!split(text, pattern, entry.keys, entry.key_count))
     return Error{ErrorKind::invalid_spec,
@@ -141,7 +141,7 @@ Result<Path> Path::parse(std::string_view text) {
     }
     patterns.push_back(kSchema[i].pattern);
   }
-  std::string what = "no leaf is called '" + pattern + "'";
+  std::string what = "no entry is called '" + pattern + "'";
   if (const std::string_view near = nearest(pattern, patterns); !near.empty())
     what += "; did you mean '" + std::string(near) + "'?";
   return Error{ErrorKind::invalid_spec, std::move(what)};
@@ -153,8 +153,8 @@ TextId Path::key_id(std::size_t index) const { return entry_of(id_).keys[index];
 std::string_view Path::key(std::size_t index) const { return interned_text(key_id(index)); }
 
 std::string Path::text() const {
-  const Entry& entry = entry_of(id_);
-  if (entry.row == kNoRow) return "(no leaf)";
+  const Interned& entry = entry_of(id_);
+  if (entry.row == kNoRow) return "(no entry)";
   std::string_view rest = kSchema[entry.row].pattern;
   std::string out;
   out.reserve(kTextTypical);
@@ -171,8 +171,8 @@ std::string Path::text() const {
 
 std::strong_ordering Path::operator<=>(const Path& other) const {
   if (id_ == other.id_) return std::strong_ordering::equal;
-  const Entry& a = entry_of(id_);
-  const Entry& b = entry_of(other.id_);
+  const Interned& a = entry_of(id_);
+  const Interned& b = entry_of(other.id_);
   if (a.row != b.row) return a.row <=> b.row;
   for (std::size_t i = 0; i < kKeysMax; ++i) {
     if (a.keys[i] == b.keys[i]) continue;

@@ -1,4 +1,4 @@
-// Path: which leaf. A schema row and its keys, written `interface[rail0]/mtu`.
+// Path: which entry. A schema row and its keys, written `interface[rail0]/mtu`.
 //
 // Promises: a path is a 32-bit id; equal paths have equal ids. Order is by row,
 // then by key text (digit runs compare as numbers: rail2 before rail10), the same in every run. Refuses texts
@@ -25,10 +25,10 @@ class Path {
  public:
   static constexpr std::size_t kKeysMax = 3;
 
-  Path() = default;  // no leaf: compares equal only to itself; has no row
+  Path() = default;  // no entry: compares equal only to itself; has no row
   Path(RowId row, std::initializer_list<std::string_view> keys);
 
-  // Error::what says what was expected ("no leaf is called interface[*]/mtuu; did you mean
+  // Error::what says what was expected ("no entry is called interface[*]/mtuu; did you mean
   // interface[*]/mtu?").
   static Result<Path> parse(std::string_view text);
 

@@ -1,5 +1,5 @@
-// Schema: one row for each managed leaf. Everything that planner, diff, documentation and drivers must know
-// about a leaf is a column here; nothing else decides by path text.
+// Schema: one row for each managed entry. Everything that planner, diff, documentation and drivers must know
+// about an entry is a column here; nothing else decides by path text.
 //
 // The rows are in schema_rows.hpp. row("interface[*]/mtu") is checked by the compiler.
 #pragma once
@@ -11,7 +11,7 @@ namespace lockstep {
 
 using RowId = std::uint16_t;
 
-enum class LeafType : std::uint8_t { present, boolean, integer, text, list, secret };
+enum class EntryType : std::uint8_t { present, boolean, integer, text, list, secret };
 // exact: equal; set: as sets (both sides are built by Value::set); at_least: an integer not below the wanted;
 // quantised: so, and less than kQuantum above it, as devices round to cells of their own; version: a version
 // that meets the wanted constraint (model/version.hpp); digest: compared by digest, never printed.
@@ -39,7 +39,7 @@ enum class PeerOrder : std::uint8_t {
 
 struct Row {
   std::string_view pattern;  // "interface[*]/mtu"; [*] is a key
-  LeafType type;
+  EntryType type;
   std::string_view doc;
   std::string_view unit = "";
   Compare compare = Compare::exact;

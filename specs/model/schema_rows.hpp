@@ -1,5 +1,5 @@
-// The table of managed leaves, in path order. Adding a leaf: one row in the table of its subject, one line in
-// a driver's map, one golden case.
+// The table of managed entries, in path order. Adding an entry: one row in the table of its subject, one line
+// in a driver's map, one golden case.
 #pragma once
 
 #include <algorithm>

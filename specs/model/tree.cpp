@@ -5,67 +5,68 @@
 namespace lockstep {
 namespace {
 
-bool by_path(const Leaf& a, const Leaf& b) { return a.path < b.path; }
+bool by_path(const Entry& a, const Entry& b) { return a.path < b.path; }
 
 }  // namespace
 
-const Leaf* Tree::find(Path path) const {
-  const auto at = std::lower_bound(leaves_.begin(), leaves_.end(), Leaf{path, 0, {}}, by_path);
-  return at != leaves_.end() && at->path == path ? &*at : nullptr;
+const Entry* Tree::find(Path path) const {
+  const auto at = std::lower_bound(entries_.begin(), entries_.end(), Entry{path, 0, {}}, by_path);
+  return at != entries_.end() && at->path == path ? &*at : nullptr;
 }
 
 Value Tree::value(Path path) const {
-  const Leaf* const leaf = find(path);
-  return leaf ? leaf->value : Value{};
+  const Entry* const entry = find(path);
+  return entry ? entry->value : Value{};
 }
 
-std::span<const Leaf> Tree::of_row(RowId row) const {
-  const auto from = std::lower_bound(leaves_.begin(), leaves_.end(), row,
-                                     [](const Leaf& leaf, RowId wanted) { return leaf.path.row() < wanted; });
-  const auto to = std::upper_bound(from, leaves_.end(), row,
-                                   [](RowId wanted, const Leaf& leaf) { return wanted < leaf.path.row(); });
+std::span<const Entry> Tree::of_row(RowId row) const {
+  const auto from =
+      std::lower_bound(entries_.begin(), entries_.end(), row,
+                       [](const Entry& entry, RowId wanted) { return entry.path.row() < wanted; });
+  const auto to = std::upper_bound(
+      from, entries_.end(), row, [](RowId wanted, const Entry& entry) { return wanted < entry.path.row(); });
   return {from, to};
 }
 
-Tree Tree::from_sorted(std::vector<Leaf> leaves) {
+Tree Tree::from_sorted(std::vector<Entry> entries) {
   Tree tree;
-  tree.leaves_ = std::move(leaves);
+  tree.entries_ = std::move(entries);
   return tree;
 }
 
 void Tree::set(Path path, Value value, OriginId origin) {
-  const Leaf leaf{path, origin, value};
-  const auto at = std::lower_bound(leaves_.begin(), leaves_.end(), leaf, by_path);
-  if (at != leaves_.end() && at->path == path)
-    *at = leaf;
+  const Entry entry{path, origin, value};
+  const auto at = std::lower_bound(entries_.begin(), entries_.end(), entry, by_path);
+  if (at != entries_.end() && at->path == path)
+    *at = entry;
   else
-    leaves_.insert(at, leaf);
+    entries_.insert(at, entry);
 }
 
 void Tree::erase(Path path) {
-  const auto at = std::lower_bound(leaves_.begin(), leaves_.end(), Leaf{path, 0, {}}, by_path);
-  if (at != leaves_.end() && at->path == path) leaves_.erase(at);
+  const auto at = std::lower_bound(entries_.begin(), entries_.end(), Entry{path, 0, {}}, by_path);
+  if (at != entries_.end() && at->path == path) entries_.erase(at);
 }
 
 std::string Tree::to_string() const {
   std::string out;
-  for (const Leaf& leaf : leaves_) out += leaf.path.text() + " = " + leaf.value.to_string() + "\n";
+  for (const Entry& entry : entries_) out += entry.path.text() + " = " + entry.value.to_string() + "\n";
   return out;
 }
 
 Tree TreeBuilder::build(std::vector<Clash>* clashes) {
-  if (!std::is_sorted(leaves_.begin(), leaves_.end(), by_path))
-    std::stable_sort(leaves_.begin(), leaves_.end(), by_path);
+  if (!std::is_sorted(entries_.begin(), entries_.end(), by_path))
+    std::stable_sort(entries_.begin(), entries_.end(), by_path);
   Tree tree;
-  tree.leaves_.reserve(leaves_.size());
-  for (const Leaf& leaf : leaves_) {
-    if (tree.leaves_.empty() || tree.leaves_.back().path != leaf.path) {
-      tree.leaves_.push_back(leaf);
-    } else if (clashes != nullptr && tree.leaves_.back().value != leaf.value) {
-      clashes->push_back({leaf.path, tree.leaves_.back(), leaf});
+  tree.entries_.reserve(entries_.size());
+  for (const Entry& entry : entries_) {
+    if (tree.entries_.empty() || tree.entries_.back().path != entry.path) {
+      tree.entries_.push_back(entry);
+    } else if (clashes != nullptr && tree.entries_.back().value != entry.value) {
+      clashes->push_back({entry.path, tree.entries_.back(), entry});
     }
   }
-  leaves_.clear();
+  entries_.clear();
   return tree;
 }
 

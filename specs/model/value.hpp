@@ -1,7 +1,7 @@
-// Value: what one leaf holds, in eight bytes.
+// Value: what one entry holds, in eight bytes.
 //
 // none (absent), present, bool, integer (64 bits, signed), text, list of texts, secret reference, reference
-// to another device's leaf. Equality is one compare, because texts, and integers of more than 60 bits, are
+// to another device's entry. Equality is one compare, because texts, and integers of more than 60 bits, are
 // interned. Lists keep their order; rows compared as sets are built with Value::set, which sorts and removes
 // doubles. A list element holds no newline.
 #pragma once

@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// Which part of a native name is the leaf's first key.
+// Which part of a native name is the entry's first key.
 enum class KeyPart : std::uint8_t { none, after_table, whole };
 
 struct NativeName {
@@ -73,18 +73,18 @@ bool says(const Literal& value, std::string_view field) {
 
 }  // namespace
 
-bool NativeLeaves::has(Path path) const {
+bool MeantEntries::has(Path path) const {
   if (path.row() != row || keys.size() > path.key_count()) return false;
   for (std::size_t i = 0; i < keys.size(); ++i)
     if (path.key(i) != keys[i]) return false;
   return true;
 }
 
-std::vector<NativeLeaves> native_leaves(std::string_view driver, const std::string& name,
+std::vector<MeantEntries> meant_entries(std::string_view driver, const std::string& name,
                                         const Literal& value) {
-  std::vector<NativeLeaves> out;
+  std::vector<MeantEntries> out;
   if (const Result<Path> path = Path::parse(name)) {
-    NativeLeaves& own = out.emplace_back(NativeLeaves{path->row(), {}});
+    MeantEntries& own = out.emplace_back(MeantEntries{path->row(), {}});
     for (std::size_t i = 0; i < path->key_count(); ++i) own.keys.emplace_back(path->key(i));
     return out;
   }
@@ -92,10 +92,10 @@ std::vector<NativeLeaves> native_leaves(std::string_view driver, const std::stri
   for (const NativeName& one : kNames) {
     if (one.driver != driver || (!one.table.empty() && one.table != table) || !says(value, one.field))
       continue;
-    NativeLeaves& leaves = out.emplace_back(NativeLeaves{one.row, {}});
-    if (one.key == KeyPart::whole) leaves.keys.push_back(name);
+    MeantEntries& entries = out.emplace_back(MeantEntries{one.row, {}});
+    if (one.key == KeyPart::whole) entries.keys.push_back(name);
     if (const std::string_view port = port_of(name); one.key == KeyPart::after_table && !port.empty())
-      leaves.keys.emplace_back(port);
+      entries.keys.emplace_back(port);
   }
   return out;
 }

@@ -14,14 +14,14 @@ class Armed : public Contract {
     Contract::SetUp();
     if (!subject_) return;
     const Sample& sample = *simple_sample();
-    leaf_ = path(sample.leaf);
+    entry_ = path(sample.entry);
     first_ = sample.first;
     was_ = have();
   }
 
-  Value have() { return observed().have.value(leaf_); }
-  ChangeSet change() { return {{leaf_, was_, first_, 0}}; }
-  ChangeSet reverse() { return {{leaf_, first_, was_, 0}}; }
+  Value have() { return observed().have.value(entry_); }
+  ChangeSet change() { return {{entry_, was_, first_, 0}}; }
+  ChangeSet reverse() { return {{entry_, first_, was_, 0}}; }
   bool undoes_itself() { return traits().undoes_itself; }
   Guard armed(const std::string& transaction) {
     Guard guard;
@@ -43,7 +43,7 @@ class Armed : public Contract {
     EXPECT_EQ(to_string(answer.error().kind), to_string(ErrorKind::conflict)) << answer.error().text();
   }
 
-  Path leaf_;
+  Path entry_;
   Value first_;
   Value was_;
 };
@@ -119,7 +119,7 @@ TEST_P(Armed, AnotherTransactionIsAConflictAndASecondTryIsNot) {
   }
   Guard again = armed("s1");
   again.ticket = "s1-2";
-  done({{leaf_, first_, first_, 0}}, again);
+  done({{entry_, first_, first_, 0}}, again);
   ASSERT_TRUE(settle("s1", Settlement::keep));
   done(reverse());
   EXPECT_EQ(have(), was_);

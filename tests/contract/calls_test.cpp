@@ -65,15 +65,15 @@ class Calls : public Contract {
     Contract::SetUp();
     if (!subject_) return;
     const Sample& sample = *simple_sample();
-    leaf_ = path(sample.leaf);
+    entry_ = path(sample.entry);
     first_ = sample.first;
   }
 
-  Value have() { return observed().have.value(leaf_); }
-  ChangeSet change() { return {{leaf_, have(), first_, 0}}; }
-  bool removable() const { return !subject_->never_unset.contains(pattern_of(leaf_)); }
+  Value have() { return observed().have.value(entry_); }
+  ChangeSet change() { return {{entry_, have(), first_, 0}}; }
+  bool removable() const { return !subject_->never_unset.contains(pattern_of(entry_)); }
 
-  // What an answer says of the leaf must be so; of an unknown outcome it says nothing.
+  // What an answer says of the entry must be so; of an unknown outcome it says nothing.
   void expect_true(const Result<Receipt>& answer, Value was) {
     std::optional<Error> error;
     if (!answer)
@@ -88,19 +88,19 @@ class Calls : public Contract {
   }
 
   void put_back(Value was) {
-    if (const Value now = have(); now != was) done({{leaf_, now, was, 0}});
+    if (const Value now = have(); now != was) done({{entry_, now, was, 0}});
   }
 
-  // Every leaf is as it is, or said to be unread.
+  // Every entry is as it is, or said to be unread.
   void expect_whole_or_told(const Result<Observation>& seen, const Observation& truth) {
     if (!seen) return;
-    for (const Leaf& leaf : truth.have.leaves())
-      if (schema_row(leaf.path.row()).facet == Facet::config && !is_unread(seen->unread, leaf.path)) {
-        EXPECT_EQ(seen->have.value(leaf.path), leaf.value) << leaf.path.text();
+    for (const Entry& entry : truth.have.entries())
+      if (schema_row(entry.path.row()).facet == Facet::config && !is_unread(seen->unread, entry.path)) {
+        EXPECT_EQ(seen->have.value(entry.path), entry.value) << entry.path.text();
       }
   }
 
-  Path leaf_;
+  Path entry_;
   Value first_;
 };
 
@@ -116,7 +116,7 @@ TEST_P(Calls, AtWhateverMomentItsTimeIsOverAnApplyTellsTheTruth) {
     SCOPED_TRACE(moment.count());
     Call call;
     call.deadline = std::chrono::steady_clock::now() + moment;
-    expect_true(driver().apply({{leaf_, was, first_, 0}}, guard("t"), call), was);
+    expect_true(driver().apply({{entry_, was, first_, 0}}, guard("t"), call), was);
     if (!removable()) return;
     put_back(was);
   }
@@ -127,7 +127,7 @@ TEST_P(Calls, AtWhateverMomentItIsStoppedAnApplyTellsTheTruth) {
   for (const microseconds moment : kMoments) {
     SCOPED_TRACE(moment.count());
     StoppedLater later(moment);
-    expect_true(driver().apply({{leaf_, was, first_, 0}}, guard("t"), later.call), was);
+    expect_true(driver().apply({{entry_, was, first_, 0}}, guard("t"), later.call), was);
     if (!removable()) return;
     put_back(was);
   }
@@ -178,7 +178,7 @@ TEST_P(Calls, ADeviceThatHangsHoldsNobodyBeyondADeadlineOrAStop) {
     EXPECT_EQ(kind_of(seen.error()), to_string(ErrorKind::cancelled));
   }
   StoppedLater write(milliseconds(50));
-  const auto answer = driver().apply({{leaf_, {}, first_, 0}}, guard("t"), write.call);
+  const auto answer = driver().apply({{entry_, {}, first_, 0}}, guard("t"), write.call);
   EXPECT_LT(std::chrono::steady_clock::now(), write.call.deadline);
   EXPECT_FALSE(answer && !answer->outcomes.front().error) << "believed done";
   subject_->hang(false);
@@ -221,7 +221,7 @@ TEST_P(Calls, ALostReplyIsAnUnknownOutcomeAndALookTells) {
   EXPECT_EQ(kind_of(*error), to_string(ErrorKind::unknown_outcome)) << error->text();
   subject_->lose_replies(false);
   EXPECT_EQ(have(), first_) << "the reply was lost, not the write";
-  done({{leaf_, {}, first_, 0}});
+  done({{entry_, {}, first_, 0}});
   EXPECT_EQ(have(), first_);
 }
 

@@ -16,11 +16,11 @@ bool is_part_of(Path part, Path whole) {
   return true;
 }
 
-// What may come, go or move with a written leaf: its parts, and what the schema's table can't say.
-bool follows(Path leaf, Path written) {
-  if (leaf == written || is_part_of(leaf, written)) return true;
+// What may come, go or move with a written entry: its parts, and what the schema's table can't say.
+bool follows(Path entry, Path written) {
+  if (entry == written || is_part_of(entry, written)) return true;
   const std::string by = pattern_of(written);
-  const std::string what = pattern_of(leaf);
+  const std::string what = pattern_of(entry);
   // rtnetlink(7): the kernel flushes the routes over a port that lost its address or was shut.
   if (what == "route[*]") return by == "interface[*]/address[*]" || by == "interface[*]/admin";
   // A DSCP is in one class: what one takes, another loses; and the last class takes the rest. So is a
@@ -30,7 +30,7 @@ bool follows(Path leaf, Path written) {
   if (what == "interface[*]/trust") return by == "interface[*]/class[*]/dscp";
   if (what == "interface[*]/class[*]/priority") return by == what || by == "interface[*]/class[*]";
   if (what.starts_with("interface[*]/class[*]") && by == "interface[*]/class[*]/priority") return true;
-  // One marker is made of three leaves, which the schema has in one commit unit.
+  // One marker is made of three entries, which the schema has in one commit unit.
   if (what.starts_with("interface[*]/class[*]/ecn-")) return by.starts_with("interface[*]/class[*]/ecn-");
   // 802.1Qaz: a strict class has no share, and the shares sum to 100 %.
   if (what == "interface[*]/class[*]/share") return by == what || by == "interface[*]/class[*]/strict";
@@ -49,12 +49,12 @@ Path path(std::string_view text) {
   return parsed ? *parsed : Path{};
 }
 
-std::string pattern_of(Path leaf) { return std::string(schema_row(leaf.row()).pattern); }
+std::string pattern_of(Path entry) { return std::string(schema_row(entry.row()).pattern); }
 
 const Sample* sample_of(RowId row) {
   static const std::vector<Sample> all = samples();
   for (const Sample& one : all)
-    if (path(one.leaf).row() == row) return &one;
+    if (path(one.entry).row() == row) return &one;
   return nullptr;
 }
 
@@ -64,9 +64,9 @@ bool contains(const std::vector<RowId>& rows, RowId row) {
 
 Tree config_of(const Tree& tree, Path but) {
   TreeBuilder out;
-  for (const Leaf& leaf : tree.leaves())
-    if (schema_row(leaf.path.row()).facet == Facet::config && !(but.id() != 0 && follows(leaf.path, but)))
-      out.add(leaf.path, leaf.value);
+  for (const Entry& entry : tree.entries())
+    if (schema_row(entry.path.row()).facet == Facet::config && !(but.id() != 0 && follows(entry.path, but)))
+      out.add(entry.path, entry.value);
   return out.build();
 }
 
@@ -79,7 +79,7 @@ void Contract::SetUp() {
 Scope whole() {
   static const std::vector<Sample> all = samples();
   Scope out;
-  for (const Sample& one : all) out.named.push_back(path(one.leaf));
+  for (const Sample& one : all) out.named.push_back(path(one.entry));
   return out;
 }
 
@@ -118,9 +118,9 @@ void Contract::prepare(const Sample& sample) {
   const Traits known = traits();
   const Observation seen = observed();
   Intent intent;
-  for (const auto& [leaf, value] : sample.before)
-    if (contains(known.writes, path(leaf).row()) && incapable_of(seen.incapable, path(leaf)) == nullptr)
-      intent.want.set(path(leaf), value);
+  for (const auto& [entry, value] : sample.before)
+    if (contains(known.writes, path(entry).row()) && incapable_of(seen.incapable, path(entry)) == nullptr)
+      intent.want.set(path(entry), value);
   if (!intent.want.empty()) done(diff(intent, seen).changes);
 }
 
@@ -133,7 +133,7 @@ const Sample* Contract::simple_sample() {
   for (const RowId id : traits().writes) {
     const Sample* const sample = sample_of(id);
     if (sample != nullptr && sample->before.empty() && sample->together.empty() &&
-        incapable_of(seen.incapable, path(sample->leaf)) == nullptr)
+        incapable_of(seen.incapable, path(sample->entry)) == nullptr)
       return sample;
   }
   throw std::runtime_error("no row can be written by itself");

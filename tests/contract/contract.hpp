@@ -15,7 +15,7 @@ namespace lockstep::contract {
 
 Call soon();
 Path path(std::string_view text);
-std::string pattern_of(Path leaf);
+std::string pattern_of(Path entry);
 const Sample* sample_of(RowId row);
 // All rows, and every sample by name.
 Scope whole();

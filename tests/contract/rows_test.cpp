@@ -12,18 +12,18 @@
 namespace lockstep::contract {
 namespace {
 
-using Leaves = std::vector<std::pair<std::string, Value>>;
+using Entries = std::vector<std::pair<std::string, Value>>;
 
 // What a hand at the device could see of the disruption between two observations.
 Disruption disruption_seen(const Observation& before, const Observation& after) {
   if (before.boot_id != after.boot_id) return Disruption::reboot;
-  for (const Leaf& leaf : before.have.leaves()) {
-    const std::string pattern = pattern_of(leaf.path);
+  for (const Entry& entry : before.have.entries()) {
+    const std::string pattern = pattern_of(entry.path);
     const bool worked =
-        (pattern == "interface[*]/carrier" && leaf.value == Value::boolean(true)) ||
-        (pattern == "bgp/neighbor[*]/session" && leaf.value == Value::text(frr::kEstablished)) ||
+        (pattern == "interface[*]/carrier" && entry.value == Value::boolean(true)) ||
+        (pattern == "bgp/neighbor[*]/session" && entry.value == Value::text(frr::kEstablished)) ||
         pattern == "fib[*]";
-    if (worked && after.have.value(leaf.path) != leaf.value) return Disruption::traffic;
+    if (worked && after.have.value(entry.path) != entry.value) return Disruption::traffic;
   }
   return Disruption::none;
 }
@@ -31,50 +31,50 @@ Disruption disruption_seen(const Observation& before, const Observation& after) 
 class Rows : public Contract {
  protected:
   // One write (with those that are never split from it), and all that is promised of it.
-  void write(Path leaf, Value want, const Leaves& together = {}) {
-    SCOPED_TRACE(leaf.text() + " = " + want.to_string());
+  void write(Path entry, Value want, const Entries& together = {}) {
+    SCOPED_TRACE(entry.text() + " = " + want.to_string());
     const std::string foreign = subject_->foreign();
     const Observation before = observed();
-    ChangeSet changes{{leaf, before.have.value(leaf), want, 0}};
+    ChangeSet changes{{entry, before.have.value(entry), want, 0}};
     if (want)
       for (const auto& [text, value] : together)
         changes.push_back({path(text), before.have.value(path(text)), value, 0});
     done(changes);
     const Observation after = observed();
-    expect_wanted(leaf, want, after);
-    EXPECT_EQ(config_of(after.have, leaf).to_string(), config_of(before.have, leaf).to_string());
+    expect_wanted(entry, want, after);
+    EXPECT_EQ(config_of(after.have, entry).to_string(), config_of(before.have, entry).to_string());
     EXPECT_EQ(subject_->foreign(), foreign);
-    EXPECT_LE(disruption_seen(before, after), schema_row(leaf.row()).disruption);
+    EXPECT_LE(disruption_seen(before, after), schema_row(entry.row()).disruption);
     done(changes);
     EXPECT_EQ(config_of(observed().have).to_string(), config_of(after.have).to_string())
         << "the second apply changed something";
   }
 
-  void expect_wanted(Path leaf, Value want, const Observation& after) {
+  void expect_wanted(Path entry, Value want, const Observation& after) {
     Intent intent;
     if (want)
-      intent.want.set(leaf, want);
-    else if (schema_row(leaf.row()).collection && leaf.key_count() > 0)
-      intent.claims.push_back({leaf.row(), keys_of(leaf), 0});
+      intent.want.set(entry, want);
+    else if (schema_row(entry.row()).collection && entry.key_count() > 0)
+      intent.claims.push_back({entry.row(), keys_of(entry), 0});
     for (const Change& left : diff(intent, after).changes)
       ADD_FAILURE() << left.path.text() << ": want " << left.want.to_string() << ", have "
                     << left.was.to_string();
-    if (!want && !subject_->keeps_a_default.contains(pattern_of(leaf))) {
-      EXPECT_EQ(after.have.value(leaf), Value{});
+    if (!want && !subject_->keeps_a_default.contains(pattern_of(entry))) {
+      EXPECT_EQ(after.have.value(entry), Value{});
     }
   }
 
-  static std::vector<std::string> keys_of(Path leaf) {
+  static std::vector<std::string> keys_of(Path entry) {
     std::vector<std::string> out;
-    for (std::size_t i = 0; i < leaf.key_count(); ++i) out.emplace_back(leaf.key(i));
+    for (std::size_t i = 0; i < entry.key_count(); ++i) out.emplace_back(entry.key(i));
     return out;
   }
 
-  void remove(Path leaf) {
-    if (!subject_->never_unset.contains(pattern_of(leaf))) return write(leaf, Value{});
-    SCOPED_TRACE(leaf.text() + " can't be unset");
+  void remove(Path entry) {
+    if (!subject_->never_unset.contains(pattern_of(entry))) return write(entry, Value{});
+    SCOPED_TRACE(entry.text() + " can't be unset");
     const std::string before = config_of(observed().have).to_string();
-    const Receipt receipt = applied({{leaf, observed().have.value(leaf), Value{}, 0}});
+    const Receipt receipt = applied({{entry, observed().have.value(entry), Value{}, 0}});
     ASSERT_EQ(receipt.outcomes.size(), 1U);
     EXPECT_TRUE(receipt.outcomes[0].error) << "believed done";
     EXPECT_EQ(config_of(observed().have).to_string(), before);
@@ -87,12 +87,12 @@ class Rows : public Contract {
     const Tree now = config_of(observed().have);
     TreeBuilder either;
     for (const Tree* tree : {&now, &was})
-      for (const Leaf& leaf : tree->leaves()) either.add(leaf.path, Value::present());
+      for (const Entry& entry : tree->entries()) either.add(entry.path, Value::present());
     ChangeSet reverse;
     const Tree all = either.build();
-    for (const Leaf& leaf : all.leaves())
-      if (now.value(leaf.path) != was.value(leaf.path))
-        reverse.push_back({leaf.path, now.value(leaf.path), was.value(leaf.path), 0});
+    for (const Entry& entry : all.entries())
+      if (now.value(entry.path) != was.value(entry.path))
+        reverse.push_back({entry.path, now.value(entry.path), was.value(entry.path), 0});
     EXPECT_FALSE(reverse.empty()) << "nothing to undo";
     done(reverse);
     expect_config(was.to_string(), what);
@@ -104,17 +104,17 @@ class Rows : public Contract {
   }
 
   void walk(const Sample& sample) {
-    const Path leaf = path(sample.leaf);
+    const Path entry = path(sample.entry);
     prepare(sample);
     const Tree before = config_of(observed().have);
-    write(leaf, sample.first, sample.together);
+    write(entry, sample.first, sample.together);
     const Tree created = config_of(observed().have);
     if (sample.second) {
-      write(leaf, sample.second, sample.with_second);
+      write(entry, sample.second, sample.with_second);
       undo_to(created, "a change undone");
     }
-    remove(leaf);
-    if (!subject_->never_unset.contains(pattern_of(leaf))) undo_to(created, "a removal undone");
+    remove(entry);
+    if (!subject_->never_unset.contains(pattern_of(entry))) undo_to(created, "a removal undone");
     if (before.to_string() != created.to_string()) undo_to(before, "the making undone");
   }
 };
@@ -137,7 +137,7 @@ TEST_P(Rows, EveryWritableRowIsMadeChangedRemovedAndUndone) {
       fresh = state();
     }
     const Observation here = observed();
-    if (const Incapable* const cannot = incapable_of(here.incapable, path(sample->leaf)))
+    if (const Incapable* const cannot = incapable_of(here.incapable, path(sample->entry)))
       std::printf("%s: %s not walked: %s\n", GetParam().c_str(), pattern.c_str(), cannot->reason.c_str());
     else
       walk(*sample);
@@ -150,9 +150,9 @@ TEST_P(Rows, WhatTheDeviceCannotIsUnsupportedAndChangesNothing) {
   for (const Incapable& one : seen.incapable) {
     EXPECT_FALSE(one.reason.empty());
     const Sample* const sample = sample_of(one.row);
-    if (sample == nullptr || incapable_of(seen.incapable, path(sample->leaf)) == nullptr) continue;
-    SCOPED_TRACE(sample->leaf);
-    const Receipt receipt = applied({{path(sample->leaf), {}, sample->first, 0}});
+    if (sample == nullptr || incapable_of(seen.incapable, path(sample->entry)) == nullptr) continue;
+    SCOPED_TRACE(sample->entry);
+    const Receipt receipt = applied({{path(sample->entry), {}, sample->first, 0}});
     ASSERT_EQ(receipt.outcomes.size(), 1U);
     ASSERT_TRUE(receipt.outcomes[0].error);
     EXPECT_EQ(to_string(receipt.outcomes[0].error->kind), to_string(ErrorKind::unsupported));
@@ -186,7 +186,7 @@ TEST_P(Rows, AScopeIsKept) {
     scope.rows = {id};
     const auto seen = driver().observe(scope, "", soon());
     ASSERT_TRUE(seen) << seen.error().text();
-    for (const Leaf& leaf : seen->have.leaves()) EXPECT_EQ(leaf.path.row(), id) << leaf.path.text();
+    for (const Entry& entry : seen->have.entries()) EXPECT_EQ(entry.path.row(), id) << entry.path.text();
     for (const Incapable& lack : seen->incapable) EXPECT_EQ(lack.row, id) << lack.reason;
   }
 }
@@ -196,9 +196,9 @@ TEST_P(Rows, APreviewHasWordsForEveryWrite) {
   const Observation seen = observed();
   for (const RowId id : traits().writes) {
     const Sample* const sample = sample_of(id);
-    if (sample == nullptr || incapable_of(seen.incapable, path(sample->leaf)) != nullptr) continue;
-    EXPECT_FALSE(subject_->attached.preview->native({{path(sample->leaf), {}, sample->first, 0}}).empty())
-        << sample->leaf;
+    if (sample == nullptr || incapable_of(seen.incapable, path(sample->entry)) != nullptr) continue;
+    EXPECT_FALSE(subject_->attached.preview->native({{path(sample->entry), {}, sample->first, 0}}).empty())
+        << sample->entry;
   }
 }
 
@@ -213,7 +213,7 @@ TEST_P(Rows, WordsAndRemediesAreKnownFromTheLastObservation) {
       if (const Sample* const sample = sample_of(id);
           sample != nullptr && subject_->attached.preview != nullptr)
         for (std::string& line :
-             subject_->attached.preview->native({{path(sample->leaf), {}, sample->first, 0}}))
+             subject_->attached.preview->native({{path(sample->entry), {}, sample->first, 0}}))
           out.push_back(std::move(line));
     for (const Change& effect : broken)
       if (const auto offer = subject_->attached.remedy->offer(effect)) out.push_back(offer->name);
@@ -246,7 +246,7 @@ TEST(ContractTable, EveryRowHasADriverOrAReasonWhyNot) {
     ASSERT_TRUE(seen) << seen.error().text();
     for (const RowId id : traits->reads) {
       const Sample* const sample = sample_of(id);
-      if (sample == nullptr || incapable_of(seen->incapable, path(sample->leaf)) == nullptr)
+      if (sample == nullptr || incapable_of(seen->incapable, path(sample->entry)) == nullptr)
         claimed[id] = true;
     }
   }

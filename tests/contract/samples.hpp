@@ -1,4 +1,4 @@
-// What the contract suite knows of a row: where one leaf of it is, two legal values, and what must be there
+// What the contract suite knows of a row: where one entry of it is, two legal values, and what must be there
 // first. A row that some driver writes and that is not here fails the suite.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace lockstep::contract {
 
 struct Sample {
-  std::string leaf;
+  std::string entry;
   Value first;
   Value second = {};  // none: a row that is there or not
   std::vector<std::pair<std::string, Value>> before = {};

@@ -168,9 +168,9 @@ class Routing final : public Subject {
     EXPECT_TRUE(have);
     ChangeSet all;
     if (have)
-      for (const Leaf& leaf : have->have.leaves())
-        if (schema_row(leaf.path.row()).facet == Facet::config)
-          all.push_back({leaf.path, leaf.value, Value{}, 0});
+      for (const Entry& entry : have->have.entries())
+        if (schema_row(entry.path.row()).facet == Facet::config)
+          all.push_back({entry.path, entry.value, Value{}, 0});
     EXPECT_TRUE(driver().apply(all, Guard{}, call));
     never_unset = {"bgp/asn", "bgp/neighbor[*]/remote-as"};  // without the speaker or the neighbour
     keeps_a_default = {"bfd-profile[*]/multiplier",

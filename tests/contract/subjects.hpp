@@ -15,7 +15,7 @@ class Subject {
  public:
   virtual ~Subject() = default;
   Driver& driver() { return *attached.driver; }
-  // What another hand put there beside our leaves, in the device's own words: must stay as it is.
+  // What another hand put there beside our entries, in the device's own words: must stay as it is.
   virtual std::string foreign() = 0;
   // Another hand changes something that the driver reads; each time to another value.
   virtual void touch() = 0;

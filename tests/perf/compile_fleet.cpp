@@ -28,13 +28,14 @@ void measure(const FleetShape& shape) {
   const double load_seconds = seconds_since(start);
   const lockstep::Compiled compiled = lockstep::compile(loaded.catalog, {});
   const double all_seconds = seconds_since(start);
-  std::size_t leaves = 0;
-  for (const lockstep::Intent& intent : compiled.intents) leaves += intent.want.size();
+  std::size_t entries = 0;
+  for (const lockstep::Intent& intent : compiled.intents) entries += intent.want.size();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   fmt::print(
-      "{:>6} hosts {:>6} devices {:>8} ports {:>9} leaves  load {:.3f} s  compile {:.3f} s  peak {:>5} MiB\n",
-      shape.hosts, compiled.topology.devices.size(), compiled.topology.ports.size(), leaves, load_seconds,
+      "{:>6} hosts {:>6} devices {:>8} ports {:>9} entries  load {:.3f} s  compile {:.3f} s  peak {:>5} "
+      "MiB\n",
+      shape.hosts, compiled.topology.devices.size(), compiled.topology.ports.size(), entries, load_seconds,
       all_seconds - load_seconds, usage.ru_maxrss / 1024);
   for (const lockstep::Diagnostics* all : {&loaded.diagnostics, &compiled.diagnostics})
     for (const lockstep::Diagnostic& one : *all) fmt::print("  {} {}\n", one.code, one.message);

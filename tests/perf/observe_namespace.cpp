@@ -19,25 +19,25 @@ using namespace lockstep;
 bool shell(const std::string& line) { return std::system((line + " >/dev/null 2>&1").c_str()) == 0; }
 
 // One rail as examples/rail-pod makes it: address, per-rail table, rule, rate and three traffic classes.
-std::vector<std::pair<std::string, Value>> rail_leaves(int rail) {
+std::vector<std::pair<std::string, Value>> rail_entries(int rail) {
   const std::string port = "rail" + std::to_string(rail);
   const std::string own = "10.64." + std::to_string(rail) + ".1";
   const std::string table = std::to_string(100 + rail);
-  const auto leaf = [&](const std::string& rest) { return "interface[" + port + "]/" + rest; };
-  return {{leaf("mtu"), Value::integer(9000)},
-          {leaf("rate"), Value::integer(1'000'000'000)},
-          {leaf("class[0]"), Value::present()},
-          {leaf("class[0]/dscp"), Value::set({"0"})},
-          {leaf("class[0]/share"), Value::integer(40)},
-          {leaf("class[3]"), Value::present()},
-          {leaf("class[3]/dscp"), Value::set({"26"})},
-          {leaf("class[3]/share"), Value::integer(60)},
-          {leaf("class[6]"), Value::present()},
-          {leaf("class[6]/dscp"), Value::set({"48"})},
-          {leaf("class[6]/strict"), Value::boolean(true)},
-          {leaf("class[6]/max-rate"), Value::integer(50'000'000)},
-          {leaf("address[" + own + "/31]"), Value::present()},
-          {leaf("admin"), Value::boolean(true)},
+  const auto entry = [&](const std::string& rest) { return "interface[" + port + "]/" + rest; };
+  return {{entry("mtu"), Value::integer(9000)},
+          {entry("rate"), Value::integer(1'000'000'000)},
+          {entry("class[0]"), Value::present()},
+          {entry("class[0]/dscp"), Value::set({"0"})},
+          {entry("class[0]/share"), Value::integer(40)},
+          {entry("class[3]"), Value::present()},
+          {entry("class[3]/dscp"), Value::set({"26"})},
+          {entry("class[3]/share"), Value::integer(60)},
+          {entry("class[6]"), Value::present()},
+          {entry("class[6]/dscp"), Value::set({"48"})},
+          {entry("class[6]/strict"), Value::boolean(true)},
+          {entry("class[6]/max-rate"), Value::integer(50'000'000)},
+          {entry("address[" + own + "/31]"), Value::present()},
+          {entry("admin"), Value::boolean(true)},
           {"sysctl[net.ipv4.conf." + port + ".rp_filter]", Value::text("2")},
           {"route[" + table + ":0.0.0.0/0]",
            Value::set({"via 10.64." + std::to_string(rail) + ".0 dev " + port})},
@@ -74,8 +74,8 @@ int measure(const std::string& name) {
   const Attached attached = make_linux_driver(std::move(target));
   ChangeSet changes;
   for (int rail = 0; rail < 2; ++rail)
-    for (const auto& [leaf, want] : rail_leaves(rail)) {
-      const auto path = Path::parse(leaf);
+    for (const auto& [entry, want] : rail_entries(rail)) {
+      const auto path = Path::parse(entry);
       if (!path) return 1;
       changes.push_back(Change{*path, {}, want, 0});
     }
@@ -86,10 +86,10 @@ int measure(const std::string& name) {
   for (const auto& one : receipt->outcomes)
     if (one.error) std::printf("%s: %s\n", one.path.text().c_str(), one.error->text().c_str());
 
-  std::size_t leaves = 0;
+  std::size_t entries = 0;
   print("observe, lockstep", timed(500, [&] {
           const auto seen = attached.driver->observe(Scope{}, {}, Call{});
-          if (seen) leaves = seen->have.size();
+          if (seen) entries = seen->have.size();
           return seen && seen->unread.empty();
         }));
   const std::string in = "-n " + name + " -j ";
@@ -114,7 +114,7 @@ int measure(const std::string& name) {
           "net.ipv4.conf.rail0.rp_filter net.ipv4.conf.rail1.rp_filter"};
   print("the same reads by ip -j, tc, ...",
         timed(20, [&] { return std::all_of(commands.begin(), commands.end(), shell); }));
-  std::printf("%zu leaves; %zu commands\n", leaves, commands.size());
+  std::printf("%zu entries; %zu commands\n", entries, commands.size());
   return 0;
 }
 

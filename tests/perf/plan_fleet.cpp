@@ -1,7 +1,7 @@
 // Seconds a stage and peak memory of load, validate, compile, diff and plan, for 64 to 16,384 hosts of 8
 // NICs: plan_fleet [hosts...] [--no-roce] [--careful]
 //
-// The observations are the intents' own trees with every thousandth leaf changed; making them is not timed.
+// The observations are the intents' own trees with every thousandth entry changed; making them is not timed.
 // The peak counts them. In brackets: CPU seconds of all threads. --careful: plan under a policy of waves,
 // groups and capacity instead of none.
 #include <fmt/format.h>
@@ -73,18 +73,18 @@ Value other_than(Value want) {
   }
 }
 
-// `count` runs over all leaves of the fleet, so that drift falls on all rows and devices alike.
+// `count` runs over all entries of the fleet, so that drift falls on all rows and devices alike.
 Observation drifted(const Intent& intent, std::size_t& count) {
   Observation out;
   out.device = intent.device;
   out.boot_id = "1";
-  std::vector<Leaf> leaves;
-  leaves.reserve(intent.want.size());
-  for (const Leaf& leaf : intent.want.leaves()) {
-    const Value value = ++count % kOneIn == 0 ? other_than(leaf.value) : leaf.value;
-    if (value) leaves.push_back({leaf.path, 0, value});
+  std::vector<Entry> entries;
+  entries.reserve(intent.want.size());
+  for (const Entry& entry : intent.want.entries()) {
+    const Value value = ++count % kOneIn == 0 ? other_than(entry.value) : entry.value;
+    if (value) entries.push_back({entry.path, 0, value});
   }
-  out.have = Tree::from_sorted(std::move(leaves));
+  out.have = Tree::from_sorted(std::move(entries));
   return out;
 }
 
@@ -153,18 +153,18 @@ void measure(const perf::FleetShape& shape, const Policy* policy) {
   const Diagnostics proved = prove(loaded.catalog, compiled.topology);
   const Lap validate = watch.lap();
 
-  std::size_t leaves = 0;
+  std::size_t entries = 0;
   std::vector<Observation> seen;
   seen.reserve(compiled.intents.size());
-  for (const Intent& intent : compiled.intents) seen.push_back(drifted(intent, leaves));
+  for (const Intent& intent : compiled.intents) seen.push_back(drifted(intent, entries));
   watch.lap();
 
   std::vector<Difference> differences = compare_all(compiled.intents, seen);
   const Lap diffing = watch.lap();
   const Result<Plan> plan = plan_all(compiled, loaded.catalog, seen, differences, policy);
   const Lap planning = watch.lap();
-  fmt::print("{:>6} hosts {:>5} switches {:>9} leaves  load {}  compile {}  validate {}  diff {}  plan {}",
-             shape.hosts, compiled.topology.devices.size() - shape.hosts, leaves, load.text(),
+  fmt::print("{:>6} hosts {:>5} switches {:>9} entries  load {}  compile {}  validate {}  diff {}  plan {}",
+             shape.hosts, compiled.topology.devices.size() - shape.hosts, entries, load.text(),
              compiling.text(), validate.text(), diffing.text(), planning.text());
   fmt::print("  all {} s  peak {} MiB", (load + compiling + validate + diffing + planning).text(),
              peak_mib());

@@ -16,7 +16,7 @@ constexpr std::uint64_t kFnvPrime = 1099511628211ULL;
 constexpr std::size_t kSpines = 4;
 constexpr std::size_t kHostsPerPair = 16;  // hosts on one pair of leaves
 
-Path leaf(const std::string& text) { return *Path::parse(text); }
+Path entry(const std::string& text) { return *Path::parse(text); }
 
 }  // namespace
 
@@ -41,9 +41,9 @@ void World::add(const std::string& name, const std::string& role, const std::str
   place.intent = &intents_.back();
   device->seen = [this](const SimulatedCall& call) { seen(call); };
   device->clock = [this] { return executor_->now(); };
-  // A leaf of somebody else's: no intent names it, no claim covers it.
-  device->set(leaf("service[theirs]"), Value::text("running"));
-  device->set(leaf("vlan[666]"), Value::present());
+  // An entry of somebody else's: no intent names it, no claim covers it.
+  device->set(entry("service[theirs]"), Value::text("running"));
+  device->set(entry("vlan[666]"), Value::present());
   attached_.push_back(Attached{});
   attached_.back().driver = std::move(device);
   list_.push_back({name, role, &intents_.back(), {&attached_.back()}, Lane::remote});
@@ -59,15 +59,15 @@ void World::join(const std::string& a, const std::string& a_port, const std::str
   for (const auto& [name, port] : {std::pair{a, a_port}, std::pair{b, b_port}}) {
     const bool host = places_.at(name).role == "host";
     Tree& want = places_.at(name).intent->want;
-    want.set(leaf("interface[" + port + "]/mtu"), Value::integer(host ? 9000 : 9216));
-    want.set(leaf("interface[" + port + "]/admin"), Value::boolean(true));
-    want.set(leaf("interface[" + port + "]/pfc"), Value::set({"3"}));
+    want.set(entry("interface[" + port + "]/mtu"), Value::integer(host ? 9000 : 9216));
+    want.set(entry("interface[" + port + "]/admin"), Value::boolean(true));
+    want.set(entry("interface[" + port + "]/pfc"), Value::set({"3"}));
     if (host) {
-      want.set(leaf("interface[" + port + "]/address[10.0.0.1/31]"), Value::present());
-      want.set(leaf("route[" + port + ":10.0.0.0/8]"), Value::set({"via 10.0.0.0 dev " + port}));
+      want.set(entry("interface[" + port + "]/address[10.0.0.1/31]"), Value::present());
+      want.set(entry("route[" + port + ":10.0.0.0/8]"), Value::set({"via 10.0.0.0 dev " + port}));
     } else if (b != name || places_.at(a).role != "host") {
-      want.set(leaf("bgp/neighbor[" + port + "]"), Value::present());
-      want.set(leaf("bgp/neighbor[" + port + "]/session"), Value::text("Established"));
+      want.set(entry("bgp/neighbor[" + port + "]"), Value::present());
+      want.set(entry("bgp/neighbor[" + port + "]/session"), Value::text("Established"));
     }
   }
 }
@@ -97,15 +97,15 @@ void World::build() {
   for (auto& [name, place] : places_) {
     place.intent->claims.push_back({row("rule[*]"), {}, 0});
     if (place.role == "host") {
-      place.intent->want.set(leaf("sysctl[net.ipv4.conf.all.arp_ignore]"), Value::text("1"));
+      place.intent->want.set(entry("sysctl[net.ipv4.conf.all.arp_ignore]"), Value::text("1"));
       continue;
     }
-    place.intent->want.set(leaf("bgp"), Value::present());
-    place.intent->want.set(leaf("bgp/router-id"), Value::text("10.255.0.1"));
-    place.intent->want.set(leaf("bgp/max-paths"), Value::integer(64));
+    place.intent->want.set(entry("bgp"), Value::present());
+    place.intent->want.set(entry("bgp/router-id"), Value::text("10.255.0.1"));
+    place.intent->want.set(entry("bgp/max-paths"), Value::integer(64));
     // Sessions follow the configuration at once, but for flaps.
     place.device->effects = [intent = place.intent, at = &place](Tree& tree) {
-      for (const Leaf& want : intent->want.of_row(row("bgp/neighbor[*]/session"))) {
+      for (const Entry& want : intent->want.of_row(row("bgp/neighbor[*]/session"))) {
         const bool down = at->down.whole || at->down.ports.contains(std::string(want.path.key(0)));
         const bool up = tree.value(Path(row("bgp/neighbor[*]"), {want.path.key(0)})) && !down;
         tree.set(want.path, Value::text(up ? "Established" : "Idle"));
@@ -176,8 +176,8 @@ void World::drift() {
   auto at = places_.begin();
   std::advance(at, static_cast<std::ptrdiff_t>(random_.below(places_.size())));
   Place& place = at->second;
-  const auto wanted = place.intent->want.leaves();
-  const Leaf& victim = wanted[random_.below(wanted.size())];
+  const auto wanted = place.intent->want.entries();
+  const Entry& victim = wanted[random_.below(wanted.size())];
   if (schema_row(victim.path.row()).facet != Facet::config) return;
   record("drift " + place.name + " " + victim.path.text());
   place.moved = ++turn_;
@@ -198,7 +198,7 @@ void World::misbehave() {
 
 bool World::was_seen_in_sync(const Place& place) const {
   const Observation& look = place.last_look;
-  for (const Leaf& want : place.intent->want.leaves())
+  for (const Entry& want : place.intent->want.entries())
     if (look.have.value(want.path) != want.value) return false;
   for (const Unread& unread : look.unread)
     if (unread.row == row("rule[*]") || !place.intent->want.of_row(unread.row).empty()) return false;
@@ -238,9 +238,9 @@ void World::check_write(Place& place, const SimulatedCall& call) {
     const bool wanted = place.intent->want.find(change.path) != nullptr;
     if (!wanted && change.path.row() != row("rule[*]")) violation(change.path.text() + " is not ours");
   }
-  if (place.device->truth().value(leaf("service[theirs]")) != Value::text("running") ||
-      !place.device->truth().value(leaf("vlan[666]")))
-    violation(place.name + ": a leaf of somebody else's was touched");
+  if (place.device->truth().value(entry("service[theirs]")) != Value::text("running") ||
+      !place.device->truth().value(entry("vlan[666]")))
+    violation(place.name + ": an entry of somebody else's was touched");
   if (call.answer == ErrorKind::transient || call.answer == ErrorKind::conflict) return;
   touch_paths(place.name, *call.changes, call.guard->ticket);
   if (place.role == "host") return;

@@ -2,7 +2,7 @@
 // one seed; with checkers after every call and every step.
 //
 // Promises: the same seed gives the same history (hash of every driver call). What is checked: no write
-// without a fresh look; after an unknown outcome the next act is a look; leaves that nobody wants are never
+// without a fresh look; after an unknown outcome the next act is a look; entries that nobody wants are never
 // touched; never two members of a redundancy group disturbed at once, nor more capacity gone than the policy
 // allows; nothing is called in sync that was not seen to be; an older leader never writes; nothing but an
 // undo is written outside the policy's windows, where there are some. Then faults stop, and all must

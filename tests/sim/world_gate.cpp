@@ -104,11 +104,11 @@ void World::check_taken_back(const std::set<std::uint64_t>& changes) {
       for (const Change& one : ticket.changes) before.try_emplace({ticket.device, one.path}, one.was);
     for (const auto& [device, turn] : changes_.at(change).first_ticket) begun.try_emplace(device, turn);
   }
-  for (const auto& [leaf, was] : before) {
-    const Place& place = places_.at(leaf.first);
-    if (place.moved > begun.at(leaf.first)) continue;
-    if (const Value now = place.device->truth().value(leaf.second); now != was)
-      violation(leaf.first + " is called undone, and " + leaf.second.text() + " is " + now.to_string() +
+  for (const auto& [entry, was] : before) {
+    const Place& place = places_.at(entry.first);
+    if (place.moved > begun.at(entry.first)) continue;
+    if (const Value now = place.device->truth().value(entry.second); now != was)
+      violation(entry.first + " is called undone, and " + entry.second.text() + " is " + now.to_string() +
                 " instead of " + was.to_string());
   }
 }

@@ -260,14 +260,14 @@ TEST(Tidy, NothingSleepsInTestsOrInTheEngine) {
       });
 }
 
-TEST(Tidy, OnlyCompileAndMapsNameLeaves) {
+TEST(Tidy, OnlyCompileAndMapsNameEntries) {
   every_line(product, [](const SourceText& source, const std::string& line) -> std::string {
     // A whole driver in one file, as drivers/README.md shows it.
     const bool example = source.path == "examples/driver/driver.cpp";
     const bool may = example || source.path.starts_with("specs/compile/") ||
                      source.path.starts_with("specs/model/") || source.path.find("/map") != std::string::npos;
     return !may && line.find("row(\"") != std::string::npos && !line.starts_with("//")
-               ? "a leaf is named by text outside specs/compile, drivers/*/map* and specs/platforms/map*"
+               ? "an entry is named by text outside specs/compile, drivers/*/map* and specs/platforms/map*"
                : "";
   });
 }

@@ -1,6 +1,6 @@
-// Every fault that `lockstep twin break --list` offers is named by `lockstep drift`, down to device and leaf,
-// and healed by `lockstep apply`, or shown and ended as the list says. A fault without an expectation here
-// fails.
+// Every fault that `lockstep twin break --list` offers is named by `lockstep drift`, down to device and
+// entry, and healed by `lockstep apply`, or shown and ended as the list says. A fault without an expectation
+// here fails.
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -16,7 +16,7 @@ using Words = std::vector<std::string>;
 
 struct Named {
   std::string device;
-  std::string leaf;
+  std::string entry;
 };
 
 // Who ends it.
@@ -133,7 +133,7 @@ class OnePod : public testing::Test {
     ASSERT_TRUE(in_sync_soon()) << "the test before has left: " << pod_->drift().out;
   }
 
-  // Drift's items by device and leaf, with what is there; the exit code must say that there is something.
+  // Drift's items by device and entry, with what is there; the exit code must say that there is something.
   static std::set<std::pair<std::string, std::string>> shown() {
     const Said said = pod_->drift();
     const auto report = nlohmann::json::parse(said.out, nullptr, false);
@@ -153,7 +153,7 @@ class OnePod : public testing::Test {
         [&] {
           const auto now = shown();
           return std::all_of(wanted.begin(), wanted.end(), [&](const Named& one) {
-            return now.contains({one.device, one.leaf});
+            return now.contains({one.device, one.entry});
           });
         },
         seconds(30));

@@ -9,7 +9,7 @@ namespace lockstep {
 namespace {
 
 // What the example's profile compiles to (examples/rail-pod/roce.yaml): RDMA in class 3, notifications in 6.
-Leaves profile() {
+Entries profile() {
   std::vector<std::string> rest;
   for (int dscp = 0; dscp < 64; ++dscp)
     if (dscp != 26 && dscp != 48) rest.push_back(std::to_string(dscp));
@@ -56,14 +56,15 @@ class DcbClasses : public DcbDriver {
   ChangeSet undo_to(const Tree& was) {
     const Tree now = observed().have;
     ChangeSet out;
-    for (const Leaf& leaf : now.leaves())
-      if (was.value(leaf.path) != leaf.value) out.push_back({leaf.path, leaf.value, was.value(leaf.path), 0});
-    for (const Leaf& leaf : was.leaves())
-      if (!now.value(leaf.path)) out.push_back({leaf.path, {}, leaf.value, 0});
+    for (const Entry& entry : now.entries())
+      if (was.value(entry.path) != entry.value)
+        out.push_back({entry.path, entry.value, was.value(entry.path), 0});
+    for (const Entry& entry : was.entries())
+      if (!now.value(entry.path)) out.push_back({entry.path, {}, entry.value, 0});
     return out;
   }
-  // Each change of a leaf that differs, and its answer.
-  std::map<std::string, std::string> answers(const Leaves& wanted) {
+  // Each change of an entry that differs, and its answer.
+  std::map<std::string, std::string> answers(const Entries& wanted) {
     std::map<std::string, std::string> out;
     const auto receipt = driver().apply(differing(wanted), Guard{}, soon());
     EXPECT_TRUE(receipt) << receipt.error().text();
@@ -82,7 +83,7 @@ TEST_F(DcbClasses, AProfileIsMadeAndUndoneByEachVendorsRules) {
   for (const std::string personality : {"plain", "mlx5", "bnxt"}) {
     SCOPED_TRACE(personality);
     make("nic0", personality);
-    Leaves wanted = profile();
+    Entries wanted = profile();
     if (personality == "bnxt") wanted.erase("interface[nic0]/class[6]/max-rate");
     const Tree before = observed().have;
     const dcb::PortDcb was = read("nic0");
@@ -110,7 +111,7 @@ TEST_F(DcbClasses, AProfileIsMadeAndUndoneByEachVendorsRules) {
   }
 }
 
-TEST_F(DcbClasses, DriftByHandIsSeenLeafByLeafAndHealed) {
+TEST_F(DcbClasses, DriftByHandIsSeenEntryByEntryAndHealed) {
   make("nic0", "plain");
   converge(profile());
   by_hand("dcb ets set dev nic0 prio-tc 5:3 tc-bw 0:30 3:70");
@@ -160,7 +161,7 @@ TEST_F(DcbClasses, ARefusalThatTheKernelHidesIsAnErrorAndNothingComesAfterIt) {
 
 TEST_F(DcbClasses, DscpsStayWhereTheyAreWhileTheirPriorityIsNotLossless) {
   make("nic0", "bnxt");
-  Leaves wanted = profile();
+  Entries wanted = profile();
   wanted.erase("interface[nic0]/class[6]/max-rate");
   wanted["interface[nic0]/pfc"] = Value::set({"3", "4"});
   auto got = answers(wanted);
@@ -172,18 +173,18 @@ TEST_F(DcbClasses, DscpsStayWhereTheyAreWhileTheirPriorityIsNotLossless) {
 TEST_F(DcbClasses, ClassesThatNoPortCanHaveAreNotSent) {
   make("nic0", "plain");
   const Tree before = observed().have;
-  Leaves wanted = profile();
+  Entries wanted = profile();
   wanted["interface[nic0]/class[3]/share"] = Value::integer(50);
   wanted.erase("interface[nic0]/pfc");
   auto got = answers(wanted);
-  for (const char* const leaf : {"class[0]/share", "class[3]/share", "class[3]/dscp", "trust"})
-    expect_in(got[std::string("interface[nic0]/") + leaf], "sum to 90 %, and 802.1Qaz has 100 %");
+  for (const char* const entry : {"class[0]/share", "class[3]/share", "class[3]/dscp", "trust"})
+    expect_in(got[std::string("interface[nic0]/") + entry], "sum to 90 %, and 802.1Qaz has 100 %");
   EXPECT_EQ(observed().have.to_string(), before.to_string());
 }
 
 TEST_F(DcbClasses, WhatAVendorDoesOtherwiseIsNamed) {
   make("nic0", "mlx5");
-  Leaves wanted = profile();
+  Entries wanted = profile();
   wanted["interface[nic0]/class[6]/max-rate"] = Value::integer(1'550'000'000);
   auto got = answers(wanted);
   expect_in(got["interface[nic0]/class[6]/max-rate"], "took 1550000000 and has 1500000000");
@@ -218,7 +219,7 @@ TEST_F(DcbClasses, WhoseClassesAreTheFirmwaresAndItsPeersIsNamedAndNotFought) {
   make("nic0", "mlx5");
   parameter("peer_willing", "Y");
   EXPECT_EQ(refusal(dcb::set_mode_request("nic0", 0)), 0);
-  Leaves wanted = profile();
+  Entries wanted = profile();
   wanted.erase("interface[nic0]/dcbx");
   expect_in(answers(wanted)["interface[nic0]/class[3]/share"], "DCBX is not the host's here");
   const dcb::PortDcb port = read("nic0");

@@ -1,4 +1,4 @@
-// DCB and pause by the linux driver on our test netdev: from leaves to the port and back, drift made by
+// DCB and pause by the linux driver on our test netdev: from entries to the port and back, drift made by
 // another hand, and ports that refuse. What is there is asked of the kernel, not of the driver.
 #include <poll.h>
 #include <sys/socket.h>
@@ -11,10 +11,10 @@
 namespace lockstep {
 namespace {
 
-const Leaves kLossless = {{"interface[nic0]/buffer[3]/size", Value::integer(262144)},
-                          {"interface[nic0]/dcbx", Value::text("host ieee")},
-                          {"interface[nic0]/pause", Value::boolean(false)},
-                          {"interface[nic0]/pfc", Value::set({"3"})}};
+const Entries kLossless = {{"interface[nic0]/buffer[3]/size", Value::integer(262144)},
+                           {"interface[nic0]/dcbx", Value::text("host ieee")},
+                           {"interface[nic0]/pause", Value::boolean(false)},
+                           {"interface[nic0]/pfc", Value::set({"3"})}};
 
 TEST_F(DcbDriver, ALosslessPortIsMadeChangedAndUndone) {
   make("nic0", "plain");
@@ -25,7 +25,7 @@ TEST_F(DcbDriver, ALosslessPortIsMadeChangedAndUndone) {
   EXPECT_EQ(size("nic0", 3), 262144U);
   EXPECT_EQ(size("nic0", 0), 262144U) << "the other priorities' buffer is left alone";
   EXPECT_FALSE(pause("nic0"));
-  Leaves wider = kLossless;
+  Entries wider = kLossless;
   wider["interface[nic0]/pfc"] = Value::set({"3", "4"});
   wider["interface[nic0]/buffer[3]/size"] = Value::integer(131072);
   wider["interface[nic0]/buffer[4]/size"] = Value::integer(131072);
@@ -34,9 +34,9 @@ TEST_F(DcbDriver, ALosslessPortIsMadeChangedAndUndone) {
   EXPECT_EQ(size("nic0", 4), 131072U);
   ChangeSet undo;
   const Tree now = observed().have;
-  for (const auto& [leaf, value] : wider)
-    if (now.value(path(leaf)) != before.value(path(leaf)))
-      undo.push_back({path(leaf), value, before.value(path(leaf)), 0});
+  for (const auto& [entry, value] : wider)
+    if (now.value(path(entry)) != before.value(path(entry)))
+      undo.push_back({path(entry), value, before.value(path(entry)), 0});
   EXPECT_TRUE(apply(undo).empty());
   EXPECT_EQ(observed().have.to_string(), before.to_string());
   EXPECT_EQ(pfc("nic0"), 0U);
@@ -80,7 +80,7 @@ TEST_F(DcbDriver, OnePausesOrHasPfcAndTheOneGoesBeforeTheOtherComes) {
 
 TEST_F(DcbDriver, APortThatRefusesSaysWhyAndKeepsWhatItHad) {
   make("nic0", "bnxt");
-  Leaves lossless = kLossless;
+  Entries lossless = kLossless;
   lossless.erase("interface[nic0]/buffer[3]/size");  // which it lacks
   converge(lossless);
   const std::string why = refused({{"interface[nic0]/pfc", Value::set({"3", "4"})}});

@@ -24,8 +24,8 @@ class DcbSpecs : public DcbDriver {
   DeviceState compared() {
     const Intent& all = compiled_.intents[compiled_.topology.find_device("gpu1")];
     intent_ = Intent{};
-    for (const Leaf& leaf : all.want.leaves())
-      if (is_of_dcb(leaf.path)) intent_.want.set(leaf.path, leaf.value, leaf.origin);
+    for (const Entry& entry : all.want.entries())
+      if (is_of_dcb(entry.path)) intent_.want.set(entry.path, entry.value, entry.origin);
     for (const Claim& claim : all.claims)
       if (claim.collection == row("interface[*]/class[*]")) intent_.claims.push_back(claim);
     return compare_device("gpu1", intent_, attached_, soon());
@@ -61,15 +61,16 @@ TEST_F(DcbSpecs, AProfileConvergesInOneApplyAndStays) {
 
 TEST_F(DcbSpecs, WhatThePortCannotHaveIsNamedAndIsNotDrift) {
   make("nic0", "bnxt");
-  std::set<std::string> leaves;
+  std::set<std::string> entries;
   for (const NotApplied& one : compared().not_applied) {
-    leaves.insert(one.path.text().substr(std::string_view("interface[nic0]/").size()));
+    entries.insert(one.path.text().substr(std::string_view("interface[nic0]/").size()));
     EXPECT_FALSE(one.reason.empty());
     EXPECT_NE(one.origin, 0U) << "the spec line that wants it";
   }
-  EXPECT_EQ(leaves, (std::set<std::string>{"class[3]/ecn-max", "class[3]/ecn-min", "class[3]/ecn-probability",
-                                           "class[6]/max-rate", "pfc-watchdog/action",
-                                           "pfc-watchdog/detection-time", "pfc-watchdog/restoration-time"}));
+  EXPECT_EQ(entries,
+            (std::set<std::string>{"class[3]/ecn-max", "class[3]/ecn-min", "class[3]/ecn-probability",
+                                   "class[6]/max-rate", "pfc-watchdog/action", "pfc-watchdog/detection-time",
+                                   "pfc-watchdog/restoration-time"}));
   for (const Error& error : apply(compared().difference.changes)) ADD_FAILURE() << error.text();
   EXPECT_TRUE(compared().difference.changes.empty());
 }

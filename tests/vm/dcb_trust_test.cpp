@@ -15,7 +15,7 @@ class DcbTrust : public DcbDriver {
     make("nic0", "mlx5");
   }
   std::vector<std::uint8_t> table() { return read("nic0").trust.value_or(std::vector<std::uint8_t>{}); }
-  static Leaves trusting(const char* word) { return {{"interface[nic0]/trust", Value::text(word)}}; }
+  static Entries trusting(const char* word) { return {{"interface[nic0]/trust", Value::text(word)}}; }
 };
 
 TEST_F(DcbTrust, ATableIsReadAsItIs) {

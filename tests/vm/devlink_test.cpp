@@ -221,10 +221,10 @@ TEST_F(DevlinkSpecs, AReloadPutsBackWhatThePortHadOfTheNetwork) {
   EXPECT_NE(line("/sys/class/net/eth0/ifindex"), index) << "the port was made anew";
   const Tree after = compared().observation.have;
   bool has_route = false;
-  for (const Leaf& leaf : before.leaves()) {
-    has_route = has_route || leaf.path.text().starts_with("route[");
-    if (leaf.path == Path(row("interface[*]/parameter[*]"), {"eth0", "max_macs"})) continue;
-    EXPECT_EQ(after.value(leaf.path).to_string(), leaf.value.to_string()) << leaf.path.text();
+  for (const Entry& entry : before.entries()) {
+    has_route = has_route || entry.path.text().starts_with("route[");
+    if (entry.path == Path(row("interface[*]/parameter[*]"), {"eth0", "max_macs"})) continue;
+    EXPECT_EQ(after.value(entry.path).to_string(), entry.value.to_string()) << entry.path.text();
   }
   EXPECT_TRUE(has_route);
 }

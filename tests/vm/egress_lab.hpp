@@ -17,7 +17,7 @@
 
 namespace lockstep {
 
-using Leaves = std::map<std::string, Value>;
+using Entries = std::map<std::string, Value>;
 
 inline constexpr int kEct0 = 2;  // RFC 3168
 inline constexpr int kCe = 3;
@@ -25,14 +25,14 @@ inline constexpr int kBody = 1000;
 inline constexpr std::int64_t kFrame = kBody + 8 + 20 + 14;  // UDP, IPv4, Ethernet
 inline constexpr std::int64_t kBucket = 65536;               // queueing/carriers.hpp
 
-inline Leaves marker(std::int64_t min, std::int64_t max, std::int64_t probability) {
+inline Entries marker(std::int64_t min, std::int64_t max, std::int64_t probability) {
   return {{"interface[rail0]/class[3]/ecn-min", Value::integer(min)},
           {"interface[rail0]/class[3]/ecn-max", Value::integer(max)},
           {"interface[rail0]/class[3]/ecn-probability", Value::integer(probability)}};
 }
 
 // What is in both is as in `a`.
-inline Leaves both(Leaves a, const Leaves& b) {
+inline Entries both(Entries a, const Entries& b) {
   a.insert(b.begin(), b.end());
   return a;
 }
@@ -96,20 +96,20 @@ class EgressLab : public ::testing::Test {
     for (const Receipt::Outcome& one : receipt->outcomes)
       EXPECT_FALSE(one.error) << one.path.text() << ": " << one.error->text();
   }
-  static ChangeSet differing(Driver& driver, const Leaves& wanted) {
+  static ChangeSet differing(Driver& driver, const Entries& wanted) {
     Intent intent;
-    for (const auto& [leaf, value] : wanted) intent.want.set(path(leaf), value);
+    for (const auto& [entry, value] : wanted) intent.want.set(path(entry), value);
     return diff(intent, observed(driver)).changes;
   }
-  // How many leaves differed.
-  static std::size_t converge(Driver& driver, const Leaves& wanted) {
+  // How many entries differed.
+  static std::size_t converge(Driver& driver, const Entries& wanted) {
     const ChangeSet changes = differing(driver, wanted);
     if (!changes.empty()) apply(driver, changes);
     return changes.size();
   }
 
-  std::size_t converge(const Leaves& wanted) { return converge(*near_.driver, wanted); }
-  Value value(const std::string& leaf) { return observed(*near_.driver).have.value(path(leaf)); }
+  std::size_t converge(const Entries& wanted) { return converge(*near_.driver, wanted); }
+  Value value(const std::string& entry) { return observed(*near_.driver).have.value(path(entry)); }
 
   void send(int dscp, int ecn, int packets) {
     EXPECT_TRUE(in_namespace("/run/netns/sender", [&] {

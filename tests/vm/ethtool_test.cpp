@@ -1,4 +1,4 @@
-// What ethtool sets of a port, by the linux driver on our test netdev: from leaves to the port and back,
+// What ethtool sets of a port, by the linux driver on our test netdev: from entries to the port and back,
 // drift made by ethtool(8), and ports that refuse, round and ignore. What is there is asked of ethtool(8).
 #include <poll.h>
 
@@ -12,19 +12,19 @@
 namespace lockstep {
 namespace {
 
-const Leaves kTuned = {{"interface[nic0]/autoneg", Value::boolean(false)},
-                       {"interface[nic0]/channels[combined]", Value::integer(4)},
-                       {"interface[nic0]/coalescing/adaptive[rx]", Value::boolean(false)},
-                       {"interface[nic0]/coalescing/adaptive[tx]", Value::boolean(false)},
-                       {"interface[nic0]/coalescing/frames[tx]", Value::integer(64)},
-                       {"interface[nic0]/coalescing/time[rx]", Value::integer(3)},
-                       {"interface[nic0]/fec", Value::text("rs")},
-                       {"interface[nic0]/offload[rxhash]", Value::boolean(true)},
-                       {"interface[nic0]/offload[rx-ntuple-filter]", Value::boolean(true)},
-                       {"interface[nic0]/offload[tso]", Value::boolean(true)},
-                       {"interface[nic0]/ring[rx]", Value::integer(4096)},
-                       {"interface[nic0]/ring[tx]", Value::integer(2048)},
-                       {"interface[nic0]/speed", Value::integer(100000)}};
+const Entries kTuned = {{"interface[nic0]/autoneg", Value::boolean(false)},
+                        {"interface[nic0]/channels[combined]", Value::integer(4)},
+                        {"interface[nic0]/coalescing/adaptive[rx]", Value::boolean(false)},
+                        {"interface[nic0]/coalescing/adaptive[tx]", Value::boolean(false)},
+                        {"interface[nic0]/coalescing/frames[tx]", Value::integer(64)},
+                        {"interface[nic0]/coalescing/time[rx]", Value::integer(3)},
+                        {"interface[nic0]/fec", Value::text("rs")},
+                        {"interface[nic0]/offload[rxhash]", Value::boolean(true)},
+                        {"interface[nic0]/offload[rx-ntuple-filter]", Value::boolean(true)},
+                        {"interface[nic0]/offload[tso]", Value::boolean(true)},
+                        {"interface[nic0]/ring[rx]", Value::integer(4096)},
+                        {"interface[nic0]/ring[tx]", Value::integer(2048)},
+                        {"interface[nic0]/speed", Value::integer(100000)}};
 
 class EthtoolDriver : public NicDriver {
  protected:
@@ -53,7 +53,7 @@ class EthtoolDriver : public NicDriver {
   static void by_hand(const std::string& options) {
     EXPECT_EQ(shell("ethtool " + options), 0) << shell_output("ethtool " + options);
   }
-  std::string seen(const Leaves& wanted) {
+  std::string seen(const Entries& wanted) {
     std::string out;
     for (const Change& one : differing(wanted))
       out += one.path.text().substr(std::string_view("interface[nic0]/").size()) + " " + one.was.to_string() +
@@ -75,11 +75,11 @@ TEST_F(EthtoolDriver, APortIsTunedAndUndone) {
   expect_shown("--show-fec nic0", {"ConfiguredFECencodings:RS\n"});
   ChangeSet undo;
   const Tree now = observed().have;
-  for (const auto& [leaf, value] : kTuned)
-    if (before.value(path(leaf)) && now.value(path(leaf)) != before.value(path(leaf)))
-      undo.push_back({path(leaf), value, before.value(path(leaf)), 0});
+  for (const auto& [entry, value] : kTuned)
+    if (before.value(path(entry)) && now.value(path(entry)) != before.value(path(entry)))
+      undo.push_back({path(entry), value, before.value(path(entry)), 0});
   EXPECT_TRUE(apply(undo).empty());
-  for (const Leaf& leaf : before.leaves()) EXPECT_EQ(observed().have.value(leaf.path), leaf.value);
+  for (const Entry& entry : before.entries()) EXPECT_EQ(observed().have.value(entry.path), entry.value);
 }
 
 TEST_F(EthtoolDriver, DriftByEthtoolIsNamedAndHealed) {

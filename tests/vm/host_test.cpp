@@ -29,16 +29,16 @@ class OnTheMachine : public ::testing::Test {
     std::ofstream("/etc/group") << "root:x:0:\n";
   }
   void target(LinuxTarget target) { part = host_part(target); }
-  static Path path(const std::string& leaf) { return *Path::parse(leaf); }
-  std::string value(const std::string& leaf) {
+  static Path path(const std::string& entry) { return *Path::parse(entry); }
+  std::string value(const std::string& entry) {
     TreeBuilder tree;
     std::vector<Unread> unread;
-    part->read(Scope{{path(leaf).row()}, {path(leaf)}}, {}, tree, unread, within(std::chrono::seconds(20)));
+    part->read(Scope{{path(entry).row()}, {path(entry)}}, {}, tree, unread, within(std::chrono::seconds(20)));
     for (const Unread& one : unread) ADD_FAILURE() << one.why.text();
-    return tree.build().value(path(leaf)).to_string();
+    return tree.build().value(path(entry)).to_string();
   }
-  std::string apply(const std::string& leaf, Value want) {
-    const auto answers = part->apply({{path(leaf), {}, want, 0}}, {}, within(std::chrono::seconds(20)));
+  std::string apply(const std::string& entry, Value want) {
+    const auto answers = part->apply({{path(entry), {}, want, 0}}, {}, within(std::chrono::seconds(20)));
     return answers.at(0) ? answers[0]->text() : "";
   }
 

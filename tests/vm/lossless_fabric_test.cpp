@@ -71,8 +71,8 @@ class LosslessFabric : public ::testing::Test {
       Intent& intent = *intents_.emplace_back(std::make_unique<Intent>());
       intent.device = name;
       intent.conduct = Conduct::converge;
-      for (const Leaf& leaf : all.want.leaves())
-        if (is_of_a_port(leaf.path)) intent.want.set(leaf.path, leaf.value, leaf.origin);
+      for (const Entry& entry : all.want.entries())
+        if (is_of_a_port(entry.path)) intent.want.set(entry.path, entry.value, entry.origin);
       for (const Claim& claim : all.claims)
         if (schema_row(claim.collection).is_of_port()) intent.claims.push_back(claim);
       LinuxTarget target;
@@ -109,7 +109,7 @@ class LosslessFabric : public ::testing::Test {
     for (const std::string& note : report.notes) out += "\n" + note;
     return out;
   }
-  // Drifted leaves of a device, each with the line of the specs that wants it.
+  // Drifted entries of a device, each with the line of the specs that wants it.
   std::map<std::string, std::uint32_t> drifted(const std::string& device) {
     std::map<std::string, std::uint32_t> out;
     for (const DriftEntry& item : drift().items)
@@ -117,9 +117,9 @@ class LosslessFabric : public ::testing::Test {
         out[item.path.text()] = item.origin.line;
     return out;
   }
-  std::string read(const std::string& device, const std::string& leaf) {
-    const auto path = Path::parse(leaf);
-    EXPECT_TRUE(path) << leaf;
+  std::string read(const std::string& device, const std::string& entry) {
+    const auto path = Path::parse(entry);
+    EXPECT_TRUE(path) << entry;
     const auto states = look();
     return states[*fleet_->find(device)].observation.have.value(*path).to_string();
   }

@@ -14,15 +14,15 @@ namespace {
 
 constexpr std::uint32_t kTrafficClass = 0xFFE0;  // TC_H_MIN_PRIORITY: mqprio's classes as classes
 
-const Leaves kClasses = {{"interface[rail0]/class[0]", Value::present()},
-                         {"interface[rail0]/class[0]/dscp", Value::set({"0", "8"})},
-                         {"interface[rail0]/class[0]/priority", Value::set({"0", "1", "2", "4", "5", "7"})},
-                         {"interface[rail0]/class[3]", Value::present()},
-                         {"interface[rail0]/class[3]/dscp", Value::set({"24", "26"})},
-                         {"interface[rail0]/class[3]/priority", Value::set({"3"})},
-                         {"interface[rail0]/class[6]", Value::present()},
-                         {"interface[rail0]/class[6]/dscp", Value::set({"48"})},
-                         {"interface[rail0]/class[6]/priority", Value::set({"6"})}};
+const Entries kClasses = {{"interface[rail0]/class[0]", Value::present()},
+                          {"interface[rail0]/class[0]/dscp", Value::set({"0", "8"})},
+                          {"interface[rail0]/class[0]/priority", Value::set({"0", "1", "2", "4", "5", "7"})},
+                          {"interface[rail0]/class[3]", Value::present()},
+                          {"interface[rail0]/class[3]/dscp", Value::set({"24", "26"})},
+                          {"interface[rail0]/class[3]/priority", Value::set({"3"})},
+                          {"interface[rail0]/class[6]", Value::present()},
+                          {"interface[rail0]/class[6]/dscp", Value::set({"48"})},
+                          {"interface[rail0]/class[6]/priority", Value::set({"6"})}};
 
 class Mqprio : public ::testing::Test {
  protected:
@@ -43,16 +43,16 @@ class Mqprio : public ::testing::Test {
     EXPECT_TRUE(out) << out.error().text();
     return out ? *std::move(out) : Observation{};
   }
-  ChangeSet differing(const Leaves& wanted) {
+  ChangeSet differing(const Entries& wanted) {
     Intent intent;
     intent.claims.push_back({row("interface[*]/class[*]"), {"rail0"}, 0});
-    for (const auto& [leaf, value] : wanted) intent.want.set(path(leaf), value);
+    for (const auto& [entry, value] : wanted) intent.want.set(path(entry), value);
     return diff(intent, observed()).changes;
   }
   std::vector<Error> apply(const ChangeSet& changes) {
     return apply_errors(*attached_.driver, changes, soon());
   }
-  void converge(const Leaves& wanted) {
+  void converge(const Entries& wanted) {
     for (const Error& error : apply(differing(wanted))) ADD_FAILURE() << error.text();
     for (const Change& one : differing(wanted))
       ADD_FAILURE() << one.path.text() << " is " << one.was.to_string();
@@ -62,7 +62,7 @@ class Mqprio : public ::testing::Test {
 
 TEST_F(Mqprio, ClassesComeChangeAndGo) {
   converge(kClasses);
-  Leaves other = kClasses;
+  Entries other = kClasses;
   for (const char* part : {"", "/dscp", "/priority"})
     other.erase("interface[rail0]/class[6]" + std::string(part));
   other["interface[rail0]/class[3]/priority"] = Value::set({"3", "6"});
@@ -95,8 +95,8 @@ int classes_told_though_unclear() {
   const Attached attached = make_linux_driver(target);
   const auto seen = attached.driver->observe(Scope{}, "", soon());
   int out = seen ? 0 : 1;
-  for (const char* leaf : {"interface[rail0]/class[0]", "interface[rail0]/class[1]/priority"})
-    if (seen && !is_unread(seen->unread, path(leaf))) ++out;
+  for (const char* entry : {"interface[rail0]/class[0]", "interface[rail0]/class[1]/priority"})
+    if (seen && !is_unread(seen->unread, path(entry))) ++out;
   if (seen && is_unread(seen->unread, path("interface[far0]/class[0]"))) ++out;
   return run("echo 1000 > /proc/sys/user/max_net_namespaces") && run("ip link del rail0") ? out : 1;
 }
@@ -108,7 +108,7 @@ TEST(UnclearMqprioDeathTest, ClassesAreUnread) {
 
 TEST_F(Mqprio, EveryChoiceOfClassesReadsBack) {
   for (unsigned chosen = 0; chosen < 256; ++chosen) {
-    Leaves wanted;
+    Entries wanted;
     for (unsigned number = 0; number < 8; ++number)
       if ((chosen >> number & 1) != 0)
         wanted["interface[rail0]/class[" + std::to_string(number) + "]"] = Value::present();

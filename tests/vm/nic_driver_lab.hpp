@@ -1,4 +1,4 @@
-// The linux driver on ports of our test netdev: from leaves to the port and back. What is there is asked of
+// The linux driver on ports of our test netdev: from entries to the port and back. What is there is asked of
 // the kernel, not of the driver.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-using Leaves = std::map<std::string, Value>;
+using Entries = std::map<std::string, Value>;
 
 inline Path path(const std::string& text) {
   const auto parsed = Path::parse(text);
@@ -41,19 +41,19 @@ class NicDriver : public NicLab {
     return *std::move(out);
   }
   // Of ports in owned_, all traffic classes are wanted.
-  ChangeSet differing(const Leaves& wanted) {
+  ChangeSet differing(const Entries& wanted) {
     Intent intent;
     for (const std::string& port : owned_) intent.claims.push_back({row("interface[*]/class[*]"), {port}, 0});
-    for (const auto& [leaf, value] : wanted) intent.want.set(path(leaf), value);
+    for (const auto& [entry, value] : wanted) intent.want.set(path(entry), value);
     return diff(intent, observed()).changes;
   }
   // Every answer that is an error, in order.
   std::vector<Error> apply(const ChangeSet& changes) { return apply_errors(driver(), changes, soon()); }
-  void converge(const Leaves& wanted) {
+  void converge(const Entries& wanted) {
     for (const Error& error : apply(differing(wanted))) ADD_FAILURE() << error.text();
     EXPECT_TRUE(differing(wanted).empty());
   }
-  std::string refused(const Leaves& wanted) {
+  std::string refused(const Entries& wanted) {
     const std::vector<Error> errors = apply(differing(wanted));
     EXPECT_EQ(errors.size(), 1U);
     if (errors.empty()) return {};

@@ -26,10 +26,10 @@ class QueueingSpecs : public EgressLab {
     compiled_ = compile(loaded.catalog, {.twin = TwinScale{}, .today = {}, .allocation = {}});
     const Intent& all = compiled_.intents[compiled_.topology.find_device("gpu1")];
     // Of the port's queueing alone: the rest of the host is not what is tested here.
-    for (const Leaf& leaf : all.want.leaves()) {
-      const std::string text = leaf.path.text();
+    for (const Entry& entry : all.want.entries()) {
+      const std::string text = entry.path.text();
       if (text.starts_with(std::string(kPort) + "class[") || text == std::string(kPort) + "rate")
-        intent_.want.set(leaf.path, leaf.value, leaf.origin);
+        intent_.want.set(entry.path, entry.value, entry.origin);
     }
     for (const Claim& claim : all.claims)
       if (claim.collection == kClass) intent_.claims.push_back(claim);

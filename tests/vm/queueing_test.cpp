@@ -26,31 +26,31 @@ std::vector<std::string> all_but(const std::vector<std::string>& some, int end) 
 }
 
 // As specs compile to: all DSCPs and priorities are in a class.
-const Leaves kRoce = {{"interface[rail0]/rate", Value::integer(100'000'000)},
-                      {"interface[rail0]/class[0]", Value::present()},
-                      {"interface[rail0]/class[0]/dscp", Value::set(all_but({"24", "26", "48"}, 64))},
-                      {"interface[rail0]/class[0]/priority", Value::set(all_but({"3", "6"}, 8))},
-                      {"interface[rail0]/class[0]/share", Value::integer(40)},
-                      {"interface[rail0]/class[0]/strict", Value::boolean(false)},
-                      {"interface[rail0]/class[3]", Value::present()},
-                      {"interface[rail0]/class[3]/dscp", Value::set({"24", "26"})},
-                      {"interface[rail0]/class[3]/ecn-max", Value::integer(400'000)},
-                      {"interface[rail0]/class[3]/ecn-min", Value::integer(100'000)},
-                      {"interface[rail0]/class[3]/ecn-probability", Value::integer(5)},
-                      {"interface[rail0]/class[3]/priority", Value::set({"3"})},
-                      {"interface[rail0]/class[3]/share", Value::integer(60)},
-                      {"interface[rail0]/class[3]/strict", Value::boolean(false)},
-                      {"interface[rail0]/class[6]", Value::present()},
-                      {"interface[rail0]/class[6]/dscp", Value::set({"48"})},
-                      {"interface[rail0]/class[6]/ecn-max", Value::integer(20'000)},
-                      {"interface[rail0]/class[6]/ecn-min", Value::integer(10'000)},
-                      {"interface[rail0]/class[6]/ecn-probability", Value::integer(100)},
-                      {"interface[rail0]/class[6]/max-rate", Value::integer(50'000'000)},
-                      {"interface[rail0]/class[6]/priority", Value::set({"6"})},
-                      {"interface[rail0]/class[6]/strict", Value::boolean(true)}};
+const Entries kRoce = {{"interface[rail0]/rate", Value::integer(100'000'000)},
+                       {"interface[rail0]/class[0]", Value::present()},
+                       {"interface[rail0]/class[0]/dscp", Value::set(all_but({"24", "26", "48"}, 64))},
+                       {"interface[rail0]/class[0]/priority", Value::set(all_but({"3", "6"}, 8))},
+                       {"interface[rail0]/class[0]/share", Value::integer(40)},
+                       {"interface[rail0]/class[0]/strict", Value::boolean(false)},
+                       {"interface[rail0]/class[3]", Value::present()},
+                       {"interface[rail0]/class[3]/dscp", Value::set({"24", "26"})},
+                       {"interface[rail0]/class[3]/ecn-max", Value::integer(400'000)},
+                       {"interface[rail0]/class[3]/ecn-min", Value::integer(100'000)},
+                       {"interface[rail0]/class[3]/ecn-probability", Value::integer(5)},
+                       {"interface[rail0]/class[3]/priority", Value::set({"3"})},
+                       {"interface[rail0]/class[3]/share", Value::integer(60)},
+                       {"interface[rail0]/class[3]/strict", Value::boolean(false)},
+                       {"interface[rail0]/class[6]", Value::present()},
+                       {"interface[rail0]/class[6]/dscp", Value::set({"48"})},
+                       {"interface[rail0]/class[6]/ecn-max", Value::integer(20'000)},
+                       {"interface[rail0]/class[6]/ecn-min", Value::integer(10'000)},
+                       {"interface[rail0]/class[6]/ecn-probability", Value::integer(100)},
+                       {"interface[rail0]/class[6]/max-rate", Value::integer(50'000'000)},
+                       {"interface[rail0]/class[6]/priority", Value::set({"6"})},
+                       {"interface[rail0]/class[6]/strict", Value::boolean(true)}};
 
 // Classes 0 and 3 with these shares and class 6, strict, on a port that sends 100 bytes a millisecond.
-Leaves slow(std::int64_t share0, std::int64_t share3) {
+Entries slow(std::int64_t share0, std::int64_t share3) {
   return {{"interface[rail0]/rate", Value::integer(800'000)},
           {"interface[rail0]/class[0]", Value::present()},
           {"interface[rail0]/class[0]/dscp", Value::set({"0"})},
@@ -93,7 +93,7 @@ class Ets : public EgressLab {
     EXPECT_TRUE(in_namespace("/run/netns/sender", [&] { out = classes_of("rail0", frames, kEtsMajor, 1); }));
     return out;
   }
-  void expect_as_wanted(const Leaves& wanted) {
+  void expect_as_wanted(const Entries& wanted) {
     for (const Change& one : differing(*near_.driver, wanted))
       ADD_FAILURE() << one.path.text() << " is " << one.was.to_string();
   }
@@ -105,12 +105,12 @@ TEST_F(Ets, ClassesAreBandsThatReadBackAsWanted) {
   EXPECT_EQ(qdiscs(), (std::set<std::string>{"bfifo", "clsact", "ets", "red", "tbf"}));
   const Tree made = observed(*near_.driver).have;
   ChangeSet again;
-  for (const auto& [leaf, want] : kRoce) again.push_back({path(leaf), want, want, 0});
+  for (const auto& [entry, want] : kRoce) again.push_back({path(entry), want, want, 0});
   apply(*near_.driver, again);
   EXPECT_EQ(observed(*near_.driver).have.to_string(), made.to_string());
 }
 
-TEST_F(Ets, EachLeafChangesAndIsChangedBack) {
+TEST_F(Ets, EachEntryChangesAndIsChangedBack) {
   converge(kRoce);
   const std::vector<std::pair<std::string, Value>> others = {
       {"interface[rail0]/rate", Value::integer(200'000'000)},
@@ -121,16 +121,16 @@ TEST_F(Ets, EachLeafChangesAndIsChangedBack) {
       {"interface[rail0]/class[3]/ecn-max", Value::integer(500'000)},
       {"interface[rail0]/class[6]/ecn-max", Value::integer(30'000)},
       {"interface[rail0]/class[6]/max-rate", Value::integer(20'000'000)}};
-  for (const auto& [leaf, want] : others) {
-    converge({{leaf, want}});
-    EXPECT_EQ(value(leaf), want) << leaf;
+  for (const auto& [entry, want] : others) {
+    converge({{entry, want}});
+    EXPECT_EQ(value(entry), want) << entry;
     converge(kRoce);
     expect_as_wanted(kRoce);
   }
   for (const std::string gone : {"rate", "class[6]/max-rate", "class[0]/share"}) {
-    const Path leaf = path("interface[rail0]/" + gone);
-    apply(*near_.driver, {{leaf, Value::integer(1), Value{}, 0}});
-    EXPECT_EQ(value(leaf.text()), Value{}) << gone << ": " << value(leaf.text()).to_string();
+    const Path entry = path("interface[rail0]/" + gone);
+    apply(*near_.driver, {{entry, Value::integer(1), Value{}, 0}});
+    EXPECT_EQ(value(entry.text()), Value{}) << gone << ": " << value(entry.text()).to_string();
     converge(kRoce);
     expect_as_wanted(kRoce);
   }
@@ -139,9 +139,9 @@ TEST_F(Ets, EachLeafChangesAndIsChangedBack) {
 TEST_F(Ets, MarkersAndClassesGoAndTheRateStays) {
   converge(kRoce);
   ChangeSet gone;
-  for (const char* leaf : {"ecn-max", "ecn-min", "ecn-probability"})
+  for (const char* entry : {"ecn-max", "ecn-min", "ecn-probability"})
     for (const char* number : {"3", "6"})
-      gone.push_back({path("interface[rail0]/class[" + std::string(number) + "]/" + leaf), {}, Value{}, 0});
+      gone.push_back({path("interface[rail0]/class[" + std::string(number) + "]/" + entry), {}, Value{}, 0});
   apply(*near_.driver, gone);
   EXPECT_EQ(qdiscs(), (std::set<std::string>{"bfifo", "clsact", "ets", "tbf"}));
   EXPECT_EQ(value("interface[rail0]/class[6]/max-rate"), Value::integer(50'000'000));
@@ -275,7 +275,7 @@ TEST_F(Ets, RedMarksInItsClassOnly) {
 
 TEST_F(Ets, AMaxRateHoldsItsClassBackAndNoOther) {
   constexpr int kPackets = 90;
-  Leaves wanted = slow(50, 50);
+  Entries wanted = slow(50, 50);
   wanted["interface[rail0]/rate"] = Value::integer(100'000'000);
   wanted["interface[rail0]/class[6]/max-rate"] = Value::integer(80'000);
   converge(wanted);
@@ -315,9 +315,9 @@ TEST_F(Ets, ClassesOfHtbAreReadAndTakenOver) {
     ASSERT_TRUE(set) << set.error().text();
   }));
   EXPECT_TRUE(qdiscs().contains("htb"));
-  const Leaves wanted = {{"interface[rail0]/class[0]/share", Value::integer(40)},
-                         {"interface[rail0]/class[3]/dscp", Value::set({"26"})},
-                         {"interface[rail0]/class[3]/share", Value::integer(60)}};
+  const Entries wanted = {{"interface[rail0]/class[0]/share", Value::integer(40)},
+                          {"interface[rail0]/class[3]/dscp", Value::set({"26"})},
+                          {"interface[rail0]/class[3]/share", Value::integer(60)}};
   expect_as_wanted(wanted);
   converge({{"interface[rail0]/class[3]/priority", Value::set({"3"})}});
   EXPECT_EQ(qdiscs(), (std::set<std::string>{"bfifo", "clsact", "ets", "tbf"}));

@@ -1,4 +1,4 @@
-// RDMA by the linux driver on Soft-RoCE: from leaves to rdma_cm's configfs and back, drift made by another
+// RDMA by the linux driver on Soft-RoCE: from entries to rdma_cm's configfs and back, drift made by another
 // hand, what is refused, and what is found. What is there is asked of the kernel, not of the driver.
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,16 +57,16 @@ class RdmaDriver : public RxeLab {
     attached_ = make_linux_driver(target);
   }
   Driver& driver() { return *attached_.driver; }
-  Value value(std::string_view leaf) {
-    const auto seen = driver().observe(Scope{{path(leaf).row()}}, "", soon());
+  Value value(std::string_view entry) {
+    const auto seen = driver().observe(Scope{{path(entry).row()}}, "", soon());
     EXPECT_TRUE(seen) << seen.error().text();
     if (!seen) return {};
     for (const Unread& one : seen->unread) ADD_FAILURE() << one.why.text();
-    return seen->have.value(path(leaf));
+    return seen->have.value(path(entry));
   }
   // "" is done.
-  std::string apply(std::string_view leaf, Value want) {
-    const auto receipt = driver().apply({{path(leaf), {}, want, 0}}, Guard{}, soon());
+  std::string apply(std::string_view entry, Value want) {
+    const auto receipt = driver().apply({{path(entry), {}, want, 0}}, Guard{}, soon());
     EXPECT_TRUE(receipt) << receipt.error().text();
     if (!receipt || receipt->outcomes.size() != 1) return "no receipt";
     return receipt->outcomes[0].error ? receipt->outcomes[0].error->text() : "";

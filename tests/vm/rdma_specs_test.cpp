@@ -34,8 +34,8 @@ class RdmaSpecs : public RxeLab {
     ASSERT_TRUE(loaded.diagnostics.empty());
     compiled_ = compile(loaded.catalog);
     // Of RDMA alone: the rest of the host is not what is tested here.
-    for (const Leaf& leaf : compiled_.intents[compiled_.topology.find_device("gpu1")].want.leaves())
-      if (kRows.contains(leaf.path.row())) intent_.want.set(leaf.path, leaf.value, leaf.origin);
+    for (const Entry& entry : compiled_.intents[compiled_.topology.find_device("gpu1")].want.entries())
+      if (kRows.contains(entry.path.row())) intent_.want.set(entry.path, entry.value, entry.origin);
     LinuxTarget target;
     target.device = "gpu1";
     attached_ = make_linux_driver(target);
@@ -94,13 +94,13 @@ TEST_F(RdmaSpecs, ADeviceThatAnotherHandMadeAnewIsNamedAndHealed) {
 }
 
 TEST_F(RdmaSpecs, WhatSoftRoceCannotHaveIsNamedAndIsNotDrift) {
-  std::set<std::string> leaves;
+  std::set<std::string> entries;
   for (const NotApplied& one : compared().not_applied) {
-    leaves.insert(one.path.text());
+    entries.insert(one.path.text());
     EXPECT_NE(one.reason.find("ignores congestion marks"), std::string::npos) << one.reason;
     EXPECT_NE(one.origin, 0U) << "the spec line that wants it";
   }
-  EXPECT_EQ(leaves, (std::set<std::string>{"interface[h1]/cnp-dscp", "interface[h1]/congestion-control"}));
+  EXPECT_EQ(entries, (std::set<std::string>{"interface[h1]/cnp-dscp", "interface[h1]/congestion-control"}));
 }
 
 }  // namespace

@@ -18,13 +18,13 @@ constexpr int kOthers = 0;  // a DSCP of class 0
 // The queue is empty for the first 64 KiB, which are the bucket of the class, and then grows with nearly each
 // packet: the port sends 50 bytes a millisecond.
 constexpr int kPackets = 120;
-const Leaves kPort = {{"interface[rail0]/rate", Value::integer(400'000)},
-                      {"interface[rail0]/class[0]", Value::present()},
-                      {"interface[rail0]/class[0]/dscp", Value::set({"0"})},
-                      {"interface[rail0]/class[0]/share", Value::integer(50)},
-                      {"interface[rail0]/class[3]", Value::present()},
-                      {"interface[rail0]/class[3]/dscp", Value::set({"26"})},
-                      {"interface[rail0]/class[3]/share", Value::integer(50)}};
+const Entries kPort = {{"interface[rail0]/rate", Value::integer(400'000)},
+                       {"interface[rail0]/class[0]", Value::present()},
+                       {"interface[rail0]/class[0]/dscp", Value::set({"0"})},
+                       {"interface[rail0]/class[0]/share", Value::integer(50)},
+                       {"interface[rail0]/class[3]", Value::present()},
+                       {"interface[rail0]/class[3]/dscp", Value::set({"26"})},
+                       {"interface[rail0]/class[3]/share", Value::integer(50)}};
 
 class Red : public EgressLab {
  protected:
@@ -69,20 +69,20 @@ std::ptrdiff_t count(const std::vector<bool>& marked) {
 TEST_F(Red, ThresholdsComeChangeAndGoAndASecondApplyIsEmpty) {
   converge(kPort);
   const Tree bare = observed(*near_.driver).have;
-  const Leaves first = marker(100'000, 400'000, 10);
+  const Entries first = marker(100'000, 400'000, 10);
   EXPECT_EQ(converge(first), 3U);
-  for (const auto& [leaf, want] : first) EXPECT_EQ(value(leaf), want) << leaf;
+  for (const auto& [entry, want] : first) EXPECT_EQ(value(entry), want) << entry;
   EXPECT_EQ(converge(first), 0U);
   const Tree made = observed(*near_.driver).have;
 
-  const Leaves second = marker(1, 1 << 29, 100);
+  const Entries second = marker(1, 1 << 29, 100);
   EXPECT_EQ(converge(second), 3U);
   EXPECT_EQ(converge(second), 0U);
   EXPECT_EQ(converge(first), 3U) << "the change undone";
   EXPECT_EQ(observed(*near_.driver).have.to_string(), made.to_string());
 
   ChangeSet gone;
-  for (const auto& [leaf, was] : first) gone.push_back({path(leaf), was, Value{}, 0});
+  for (const auto& [entry, was] : first) gone.push_back({path(entry), was, Value{}, 0});
   apply(*near_.driver, gone);
   EXPECT_EQ(observed(*near_.driver).have.to_string(), bare.to_string());
   apply(*near_.driver, gone);
@@ -100,11 +100,11 @@ TEST_F(Red, EveryPercentageReadsBack) {
 TEST_F(Red, AMarkerOfPartsOrUpsideDownIsRefusedAndChangesNothing) {
   converge(kPort);
   const std::string before = observed(*near_.driver).have.to_string();
-  Leaves parts = marker(100'000, 400'000, 10);
+  Entries parts = marker(100'000, 400'000, 10);
   parts.erase("interface[rail0]/class[3]/ecn-min");
-  for (const Leaves& wrong : {parts, marker(400'000, 100'000, 10), marker(0, 0xFFFFFFFF, 10)}) {
+  for (const Entries& wrong : {parts, marker(400'000, 100'000, 10), marker(0, 0xFFFFFFFF, 10)}) {
     ChangeSet changes;
-    for (const auto& [leaf, want] : wrong) changes.push_back({path(leaf), Value{}, want, 0});
+    for (const auto& [entry, want] : wrong) changes.push_back({path(entry), Value{}, want, 0});
     const auto receipt = near_.driver->apply(changes, Guard{}, soon());
     ASSERT_TRUE(receipt);
     for (const Receipt::Outcome& one : receipt->outcomes) {
@@ -116,7 +116,7 @@ TEST_F(Red, AMarkerOfPartsOrUpsideDownIsRefusedAndChangesNothing) {
 }
 
 TEST_F(Red, ARedMadeByAnotherHandIsDriftAndIsHealed) {
-  const Leaves wanted = both(kPort, marker(100'000, 400'000, 10));
+  const Entries wanted = both(kPort, marker(100'000, 400'000, 10));
   converge(wanted);
   RedParameters dropping = red_for({100'000, 400'000, 10});
   dropping.flags = TC_RED_ECN;  // drops what can't be marked

@@ -107,7 +107,7 @@ bool alone_in_its_buffer(const dcbnl_buffer& buffer, std::size_t priority) {
 }
 
 // A buffer for one priority: the one that it has to itself, else an empty one, by preference of its number.
-Result<std::uint8_t> own_buffer(const dcbnl_buffer& buffer, std::size_t priority, Path leaf) {
+Result<std::uint8_t> own_buffer(const dcbnl_buffer& buffer, std::size_t priority, Path entry) {
   const std::uint8_t at = buffer.prio2buffer[priority];
   if (at != 0 && alone_in_its_buffer(buffer, priority)) return at;
   const auto is_free = [&](std::size_t number) {
@@ -115,7 +115,7 @@ Result<std::uint8_t> own_buffer(const dcbnl_buffer& buffer, std::size_t priority
   };
   for (const std::size_t number : {priority, 1UL, 2UL, 3UL, 4UL, 5UL, 6UL, 7UL})
     if (is_free(number)) return static_cast<std::uint8_t>(number);
-  return Error{ErrorKind::refused, leaf.text() + ": other priorities have all buffers of the port"};
+  return Error{ErrorKind::refused, entry.text() + ": other priorities have all buffers of the port"};
 }
 
 Result<Done> overlay_size(const Change& change, std::size_t priority, dcbnl_buffer& buffer) {
@@ -229,12 +229,12 @@ Result<Done> overlay_class(const Change& change, dcb::PortClasses& classes) {
   }
 }
 
-Value class_value(Path leaf, const dcb::PortClasses& classes) {
-  const auto number = below(IEEE_8021QAZ_MAX_TCS, leaf.key(1));
+Value class_value(Path entry, const dcb::PortClasses& classes) {
+  const auto number = below(IEEE_8021QAZ_MAX_TCS, entry.key(1));
   const auto found = number ? classes.find(static_cast<unsigned>(*number)) : classes.end();
   if (found == classes.end()) return Value{};
   const dcb::PortClass& one = found->second;
-  switch (leaf.row()) {
+  switch (entry.row()) {
     case kClass: return Value::present();
     case kClassPriority: return numbers(one.priorities);
     case kClassDscp: return numbers(one.dscp);
@@ -324,32 +324,32 @@ std::string lacking(RowId row, const PortState& state) {
   return is_there() ? std::string() : "the port's driver leaves this out of its dcbnl operations";
 }
 
-std::vector<Leaf> leaves(std::string_view port, const PortState& state) {
+std::vector<Entry> entries(std::string_view port, const PortState& state) {
   std::vector<Path> paths = {Path(kDcbx, {port}), Path(kPause, {port}), Path(kPfc, {port}),
                              Path(kTrust, {port})};
   for (std::size_t priority = 0; priority < kPriorities; ++priority)
     paths.push_back(Path(kBufferSize, {port, std::to_string(priority)}));
   for (const auto& [number, one] : state.classes)
     for (const RowId row : kClassRows) paths.push_back(Path(row, {port, std::to_string(number)}));
-  std::vector<Leaf> out;
+  std::vector<Entry> out;
   for (const Path one : paths)
     if (const Value value = value_of(one, state)) out.push_back({one, 0, value});
   return out;
 }
 
-Value value_of(Path leaf, const PortState& state) {
-  switch (leaf.row()) {
+Value value_of(Path entry, const PortState& state) {
+  switch (entry.row()) {
     case kPfc: return state.dcb.pfc ? lossless(*state.dcb.pfc) : Value{};
     case kDcbx: return state.dcb.mode ? Value::text(mode_words(*state.dcb.mode)) : Value{};
     case kPause: return state.pause ? Value::boolean(*state.pause) : Value{};
     case kTrust: return state.trust ? Value::text(trust_words(*state.trust)) : Value{};
     case kBufferSize: {
-      const auto priority = priority_of(leaf.key(1));
+      const auto priority = priority_of(entry.key(1));
       if (!priority || !state.dcb.buffer) return Value{};
       const std::uint8_t at = state.dcb.buffer->prio2buffer[*priority];
       return at == 0 ? Value{} : Value::integer(state.dcb.buffer->buffer_size[at]);
     }
-    default: return is_class_row(leaf.row()) ? class_value(leaf, state.classes) : Value{};
+    default: return is_class_row(entry.row()) ? class_value(entry, state.classes) : Value{};
   }
 }
 

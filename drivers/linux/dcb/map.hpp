@@ -1,4 +1,4 @@
-// The map between leaves and one port's DCB and pause: the only place of this part that names rows.
+// The map between entries and one port's DCB and pause: the only place of this part that names rows.
 //
 // Promises: value_of() and overlay() are inverses: the value that was laid over a state is the one that it
 // then has. A priority's buffer is told when it is not buffer 0, the one that all priorities begin in. What a
@@ -31,9 +31,9 @@ bool is_class_row(RowId row);
 // Why a port in this state can't carry the row, empty: it can.
 std::string lacking(RowId row, const dcb::PortState& state);
 
-// All leaves of the rows that the scope wants, or the value of one.
-std::vector<Leaf> leaves(std::string_view port, const dcb::PortState& state);
-Value value_of(Path leaf, const dcb::PortState& state);
+// All entries of the rows that the scope wants, or the value of one.
+std::vector<Entry> entries(std::string_view port, const dcb::PortState& state);
+Value value_of(Path entry, const dcb::PortState& state);
 
 Result<Done> overlay(const Change& change, dcb::PortState& state);
 

@@ -102,9 +102,9 @@ void DcbPart::read(const Scope& scope, const std::vector<Link>& links, TreeBuild
       continue;
     }
     if (std::string note = peer_note(port.name, *state); !note.empty()) notes_.push_back(std::move(note));
-    for (const Leaf& leaf : dcb_map::leaves(port.name, *state))
-      if (scope.wants(leaf.path.row()) && std::ranges::count(rows_, leaf.path.row()) > 0)
-        tree.add(leaf.path, leaf.value);
+    for (const Entry& entry : dcb_map::entries(port.name, *state))
+      if (scope.wants(entry.path.row()) && std::ranges::count(rows_, entry.path.row()) > 0)
+        tree.add(entry.path, entry.value);
   }
 }
 

@@ -37,8 +37,8 @@ std::string health_of(const Devices& devices, const Port& port) {
   return out.empty() ? "healthy" : out;
 }
 
-std::vector<Leaf> rate_leaves(const std::string& name, const Devices& devices, const Port& at) {
-  std::vector<Leaf> out;
+std::vector<Entry> rate_entries(const std::string& name, const Devices& devices, const Port& at) {
+  std::vector<Entry> out;
   for (const Rate& rate : devices.rates) {
     if (rate.device != at.device || !rate.port || rate.max == 0) continue;
     for (const Port& port : devices.ports)
@@ -49,8 +49,8 @@ std::vector<Leaf> rate_leaves(const std::string& name, const Devices& devices, c
   return out;
 }
 
-std::vector<Leaf> parameter_leaves(const std::string& name, const Devices& devices, const Port& at) {
-  std::vector<Leaf> out;
+std::vector<Entry> parameter_entries(const std::string& name, const Devices& devices, const Port& at) {
+  std::vector<Entry> out;
   for (const Parameter& one : devices.parameters)
     if (one.device == at.device && !one.values.empty())
       out.push_back({Path(kParameter, {name, one.name}), 0, Value::text(one.values.at(cmode_of(one)))});
@@ -130,9 +130,9 @@ std::string why_no_parameter(const Devices& devices, const devlink::Handle& devi
          (meant.empty() ? "" : "; did you mean " + std::string(meant) + "?") + " (it has: " + all + ")";
 }
 
-std::vector<Leaf> leaves(RowId row, const std::string& port, const Devices& devices, const Port& at) {
-  if (row == kParameter) return parameter_leaves(port, devices, at);
-  if (row == kMaxRate) return rate_leaves(port, devices, at);
+std::vector<Entry> entries(RowId row, const std::string& port, const Devices& devices, const Port& at) {
+  if (row == kParameter) return parameter_entries(port, devices, at);
+  if (row == kMaxRate) return rate_entries(port, devices, at);
   if (row == kHealth) {
     if (!lacking(row, devices, at).empty()) return {};
     return {{Path(row, {port}), 0, Value::text(health_of(devices, at))}};

@@ -1,4 +1,4 @@
-// The map between leaves and a port's devlink device: the only place of this part that names rows.
+// The map between entries and a port's devlink device: the only place of this part that names rows.
 //
 // A device's settings are told at each port that it has of its own, physical or virtual; a port that stands
 // for a virtual function has none. Of a parameter's values the one is told that holds soonest: runtime, else
@@ -51,7 +51,8 @@ std::string why_no_device(const Devices& devices, const Link& link);
 std::string lacking(RowId row, const Devices& devices, const devlink::Port& port);
 // Empty: the device has it.
 std::string why_no_parameter(const Devices& devices, const devlink::Handle& device, std::string_view name);
-std::vector<Leaf> leaves(RowId row, const std::string& port, const Devices& devices, const devlink::Port& at);
+std::vector<Entry> entries(RowId row, const std::string& port, const Devices& devices,
+                           const devlink::Port& at);
 
 const devlink::Parameter* find(const std::vector<devlink::Parameter>& all, const devlink::Handle& device,
                                std::string_view name);

@@ -166,8 +166,8 @@ void DevlinkPart::read_devlink(const Scope& scope, const std::vector<Link>& link
     }
     for (const Link& link : links)
       if (const devlink::Port* const port = devlink_map::port_of(devices, link))
-        for (const Leaf& leaf : devlink_map::leaves(row, link.name, devices, *port))
-          tree.add(leaf.path, leaf.value);
+        for (const Entry& entry : devlink_map::entries(row, link.name, devices, *port))
+          tree.add(entry.path, entry.value);
   }
 }
 

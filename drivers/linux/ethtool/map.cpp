@@ -23,12 +23,12 @@ consteval ethtool::NumberAttribute number(Kind kind, std::string_view option) {
   throw "ethtool has no such number";
 }
 
-struct NumberLeaf {
+struct NumberEntry {
   RowId row;
   std::string_view key;
   ethtool::NumberAttribute number;
 };
-constexpr NumberLeaf kNumbers[] = {
+constexpr NumberEntry kNumbers[] = {
     {kRing, "rx", number(Kind::rings, "rx")},
     {kRing, "tx", number(Kind::rings, "tx")},
     {kChannels, "combined", number(Kind::channels, "combined")},
@@ -42,9 +42,9 @@ constexpr NumberLeaf kNumbers[] = {
     {kFrames, "tx", number(Kind::coalescing, "tx-frames")},
 };
 
-const NumberLeaf* number_leaf(Path leaf) {
-  for (const NumberLeaf& one : kNumbers)
-    if (one.row == leaf.row() && one.key == leaf.key(1)) return &one;
+const NumberEntry* number_entry(Path entry) {
+  for (const NumberEntry& one : kNumbers)
+    if (one.row == entry.row() && one.key == entry.key(1)) return &one;
   return nullptr;
 }
 
@@ -80,10 +80,10 @@ std::string asked(const Change& change) {
   return whole.substr(whole.find('/') + 1) + " " + value_words(change.want);
 }
 
-Value number_value(const NumberLeaf& leaf, const ethtool::Numbers& numbers) {
-  const auto found = numbers.find(leaf.number.attribute);
+Value number_value(const NumberEntry& entry, const ethtool::Numbers& numbers) {
+  const auto found = numbers.find(entry.number.attribute);
   if (found == numbers.end()) return {};
-  return leaf.row == kAdaptive ? Value::boolean(found->second != 0) : Value::integer(found->second);
+  return entry.row == kAdaptive ? Value::boolean(found->second != 0) : Value::integer(found->second);
 }
 
 Value offload_value(std::string_view word, const Facts& facts, const Names& names) {
@@ -91,9 +91,9 @@ Value offload_value(std::string_view word, const Facts& facts, const Names& name
   return on ? Value::boolean(*on) : Value{};
 }
 
-std::string no_such(const NumberLeaf& leaf, const Link& port) {
+std::string no_such(const NumberEntry& entry, const Link& port) {
   return (port.kind.empty() ? "port" : port.kind) + ": ethtool " +
-         std::string(options_of(leaf.number.kind).show) + " tells no " + std::string(leaf.number.option);
+         std::string(options_of(entry.number.kind).show) + " tells no " + std::string(entry.number.option);
 }
 
 std::string no_feature(std::string_view word) {
@@ -101,18 +101,18 @@ std::string no_feature(std::string_view word) {
 }
 
 Result<Done> check_number(const Change& change, const Link& port, const ethtool::Numbers& numbers) {
-  const NumberLeaf* const leaf = number_leaf(change.path);
-  if (leaf == nullptr) return Error{ErrorKind::unsupported, change.path.text() + ": ethtool has none such"};
-  if (!number_value(*leaf, numbers)) return Error{ErrorKind::unsupported, no_such(*leaf, port)};
-  if (leaf->row == kAdaptive) return Done{};
+  const NumberEntry* const entry = number_entry(change.path);
+  if (entry == nullptr) return Error{ErrorKind::unsupported, change.path.text() + ": ethtool has none such"};
+  if (!number_value(*entry, numbers)) return Error{ErrorKind::unsupported, no_such(*entry, port)};
+  if (entry->row == kAdaptive) return Done{};
   constexpr std::int64_t kMax = 0xFFFFFFFF;
   if (change.want.as_integer() < 0 || change.want.as_integer() > kMax)
     return Error{ErrorKind::invalid_spec, change.path.text() + " takes a number from 0 to 4294967295"};
-  const auto bound = numbers.find(leaf->number.max);
-  if (leaf->number.max != 0 && bound != numbers.end() && change.want.as_integer() > bound->second)
+  const auto bound = numbers.find(entry->number.max);
+  if (entry->number.max != 0 && bound != numbers.end() && change.want.as_integer() > bound->second)
     return Error{ErrorKind::refused, asked(change) + ": " + port.name + " takes at most " +
                                          std::to_string(bound->second) +
-                                         shown_by(leaf->number.kind, port.name)};
+                                         shown_by(entry->number.kind, port.name)};
   return Done{};
 }
 
@@ -146,8 +146,8 @@ struct Form {
 };
 Form form_of(RowId id) {
   switch (schema_row(id).type) {
-    case LeafType::boolean: return {Value::Kind::boolean, "true or false"};
-    case LeafType::integer: return {Value::Kind::integer, "a number"};
+    case EntryType::boolean: return {Value::Kind::boolean, "true or false"};
+    case EntryType::integer: return {Value::Kind::integer, "a number"};
     default: return {Value::Kind::text, "a word"};
   }
 }
@@ -198,8 +198,8 @@ Kind kind_of(RowId id) {
   }
 }
 
-std::vector<Leaf> leaves(std::string_view port, Kind kind, const Facts& facts, const Names& names) {
-  std::vector<Leaf> out;
+std::vector<Entry> entries(std::string_view port, Kind kind, const Facts& facts, const Names& names) {
+  std::vector<Entry> out;
   const auto add = [&](Path path) {
     if (const Value value = value_of(path, facts, names)) out.push_back({.path = path, .value = value});
   };
@@ -210,13 +210,13 @@ std::vector<Leaf> leaves(std::string_view port, Kind kind, const Facts& facts, c
   if (kind == Kind::fec) add(Path(kFec, {port}));
   if (kind == Kind::features)
     for (const std::string& word : names.offloads) add(Path(kOffload, {port, word}));
-  for (const NumberLeaf& one : kNumbers)
+  for (const NumberEntry& one : kNumbers)
     if (one.number.kind == kind) add(Path(one.row, {port, one.key}));
   return out;
 }
 
-Value value_of(Path leaf, const Facts& facts, const Names& names) {
-  switch (leaf.row()) {
+Value value_of(Path entry, const Facts& facts, const Names& names) {
+  switch (entry.row()) {
     case kAutoneg: return Value::boolean(std::get<ethtool::LinkModes>(facts).autoneg);
     case kSpeed: {
       const auto speed = std::get<ethtool::LinkModes>(facts).speed;
@@ -226,9 +226,9 @@ Value value_of(Path leaf, const Facts& facts, const Names& names) {
       const std::string words = ethtool::words_of(std::get<ethtool::Fec>(facts));
       return words.empty() ? Value{} : Value::text(words);
     }
-    case kOffload: return offload_value(leaf.key(1), facts, names);
+    case kOffload: return offload_value(entry.key(1), facts, names);
     default: {
-      const NumberLeaf* const number = number_leaf(leaf);
+      const NumberEntry* const number = number_entry(entry);
       return number == nullptr ? Value{} : number_value(*number, std::get<ethtool::Numbers>(facts));
     }
   }
@@ -236,7 +236,7 @@ Value value_of(Path leaf, const Facts& facts, const Names& names) {
 
 std::vector<Incapable> lacking(const Link& port, Kind kind, const Facts& facts, const Names& names) {
   std::vector<Incapable> out;
-  for (const NumberLeaf& one : kNumbers)
+  for (const NumberEntry& one : kNumbers)
     if (one.number.kind == kind && !number_value(one, std::get<ethtool::Numbers>(facts)))
       out.push_back({one.row, {port.name, std::string(one.key)}, no_such(one, port)});
   if (kind == Kind::features)
@@ -294,10 +294,10 @@ void put(const std::vector<const Change*>& changes, const Facts& facts, const Na
         break;
       case kFec: ethtool::put_fec(request, want.as_text()); break;
       default: {
-        const NumberLeaf* const leaf = number_leaf(one->path);
+        const NumberEntry* const entry = number_entry(one->path);
         const bool flag = want.kind() == Value::Kind::boolean;
         ethtool::put_number(
-            request, leaf->number.kind, leaf->number.attribute,
+            request, entry->number.kind, entry->number.attribute,
             flag ? std::uint32_t{want.as_boolean()} : static_cast<std::uint32_t>(want.as_integer()));
       }
     }
@@ -331,7 +331,7 @@ std::string native(const Change& change) {
     case kFec: option = "encoding"; break;
     case kOffload: option = change.path.key(1); break;
     default:
-      if (const NumberLeaf* const leaf = number_leaf(change.path)) option = leaf->number.option;
+      if (const NumberEntry* const entry = number_entry(change.path)) option = entry->number.option;
   }
   return "ethtool " + std::string(options_of(kind_of(id)).set) + " " + port + " " + option + " " +
          value_words(change.want);

@@ -1,4 +1,4 @@
-// The map between leaves and what ethtool tells of one port: the only place of this part that names rows.
+// The map between entries and what ethtool tells of one port: the only place of this part that names rows.
 //
 // Promises: value_of() and put() are inverses: the value that was put into a request is the one that the port
 // then tells, or difference() says what it took instead. Speed is what the link has; where the port
@@ -34,12 +34,12 @@ struct Names {
                                               std::end(ethtool::kUsualOffloads)};
 };
 
-// All leaves of a kind. A number that the port has not is not there.
-std::vector<Leaf> leaves(std::string_view port, ethtool::Kind kind, const ethtool::Facts& facts,
-                         const Names& names);
-Value value_of(Path leaf, const ethtool::Facts& facts, const Names& names);
+// All entries of a kind. A number that the port has not is not there.
+std::vector<Entry> entries(std::string_view port, ethtool::Kind kind, const ethtool::Facts& facts,
+                           const Names& names);
+Value value_of(Path entry, const ethtool::Facts& facts, const Names& names);
 
-// Single leaves that a port which has the kind has not ("port: ethtool -l tells no rx").
+// Single entries that a port which has the kind has not ("port: ethtool -l tells no rx").
 std::vector<Incapable> lacking(const Link& port, ethtool::Kind kind, const ethtool::Facts& facts,
                                const Names& names);
 

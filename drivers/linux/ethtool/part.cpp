@@ -136,8 +136,8 @@ class EthtoolPart final : public LinuxPart {
 
  private:
   // The kernel's own lists, which are asked for once, as they stay as they are while it runs; and the
-  // offloads among `leaves`.
-  Result<ethtool_map::Names> names(Ethtool& ethtool, bool link_modes, const std::vector<Path>& leaves,
+  // offloads among `entries`.
+  Result<ethtool_map::Names> names(Ethtool& ethtool, bool link_modes, const std::vector<Path>& entries,
                                    const Call& call);
 
   std::mutex mutex_;  // guards names_
@@ -145,7 +145,7 @@ class EthtoolPart final : public LinuxPart {
 };
 
 Result<ethtool_map::Names> EthtoolPart::names(Ethtool& ethtool, bool link_modes,
-                                              const std::vector<Path>& leaves, const Call& call) {
+                                              const std::vector<Path>& entries, const Call& call) {
   const std::lock_guard lock(mutex_);
   if (names_.features.empty()) {
     TRY(names_.features, ethtool.names(ETH_SS_FEATURES, call));
@@ -154,7 +154,7 @@ Result<ethtool_map::Names> EthtoolPart::names(Ethtool& ethtool, bool link_modes,
     TRY(names_.link_modes, ethtool.names(ETH_SS_LINK_MODES, call));
   }
   ethtool_map::Names out = names_;
-  for (const Path one : leaves)
+  for (const Path one : entries)
     if (one.row() == ethtool_map::kOffload) out.offloads.emplace(one.key(1));
   return out;
 }
@@ -216,24 +216,24 @@ void EthtoolPart::read(const Scope& scope, const std::vector<Link>& ports, TreeB
                                       [&](const Link* port, const Error& why) { failed(kind, port, why); });
     for (const Link& port : ports)
       if (const auto facts = all.find(port.index); facts != all.end())
-        for (const Leaf& leaf : ethtool_map::leaves(port.name, kind, facts->second, *known))
-          if (scope.wants(leaf.path.row())) tree.add(leaf.path, leaf.value);
+        for (const Entry& entry : ethtool_map::entries(port.name, kind, facts->second, *known))
+          if (scope.wants(entry.path.row())) tree.add(entry.path, entry.value);
   }
 }
 
 Answers EthtoolPart::apply(const ChangeSet& changes, const std::vector<Link>& links, const Call& call) {
-  std::vector<Path> leaves;
+  std::vector<Path> entries;
   std::vector<std::pair<std::pair<std::string, Kind>, std::vector<std::size_t>>> groups;  // as they come
   for (std::size_t at = 0; at < changes.size(); ++at) {
-    leaves.push_back(changes[at].path);
-    const std::pair of(std::string(leaves[at].key(0)), ethtool_map::kind_of(leaves[at].row()));
+    entries.push_back(changes[at].path);
+    const std::pair of(std::string(entries[at].key(0)), ethtool_map::kind_of(entries[at].row()));
     auto group = std::ranges::find(groups, of, [](const auto& one) { return one.first; });
     if (group == groups.end()) group = groups.insert(groups.end(), {of, {}});
     group->second.push_back(at);
   }
   auto ethtool = Ethtool::open(call);
   if (!ethtool) return Answers(changes.size(), ethtool.error());
-  const auto known = names(*ethtool, true, leaves, call);
+  const auto known = names(*ethtool, true, entries, call);
   if (!known) return Answers(changes.size(), known.error());
   Answers out(changes.size());
   KindChange change(*ethtool, *known, changes, out, call);

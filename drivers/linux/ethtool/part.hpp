@@ -5,7 +5,7 @@
 // that is wanted all ports are read in one dump, or one by one where a port fails the dump, which is then
 // told of that port alone; what is set of one kind of a port goes in one request, and is read back: a number
 // that the port rounds, or a change that it acknowledged and did not make, is an error that says what it
-// took. Leaves of one commit unit fare alike. Refuses: what map.hpp does.
+// took. Entries of one commit unit fare alike. Refuses: what map.hpp does.
 #pragma once
 
 #include <memory>

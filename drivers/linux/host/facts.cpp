@@ -14,10 +14,10 @@ std::vector<HostFact> host_facts(const LinuxTarget& target, const Call& call) {
   part->read(Scope{}, {}, builder, unread, call);
   const Tree tree = builder.build();
   std::map<RowId, HostFact> by_row;
-  for (const Leaf& leaf : tree.leaves()) {
-    std::string& value = by_row[leaf.path.row()].value;
-    const std::string key = leaf.path.key_count() > 0 ? std::string(leaf.path.key(0)) : "";
-    const std::string said = leaf.value == Value::present() ? "" : leaf.value.to_string();
+  for (const Entry& entry : tree.entries()) {
+    std::string& value = by_row[entry.path.row()].value;
+    const std::string key = entry.path.key_count() > 0 ? std::string(entry.path.key(0)) : "";
+    const std::string said = entry.value == Value::present() ? "" : entry.value.to_string();
     value += (value.empty() ? "" : ", ") + key + (key.empty() || said.empty() ? "" : " ") + said;
   }
   for (const Unread& one : unread)

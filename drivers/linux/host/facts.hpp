@@ -1,5 +1,5 @@
-// What a host is set to, as facts to print: every leaf of host readiness that can be read, and why the others
-// can't.
+// What a host is set to, as facts to print: every entry of host readiness that can be read, and why the
+// others can't.
 //
 // Promises: changes nothing. What is only looked for by name (packages, services, firmware) is not among
 // them. Refuses nothing.
@@ -14,7 +14,7 @@
 namespace lockstep {
 
 struct HostFact {
-  std::string what;     // "cpu/governor"; leaves of one row with a key are one fact: "kernel/module[*]"
+  std::string what;     // "cpu/governor"; entries of one row with a key are one fact: "kernel/module[*]"
   std::string value;    // empty: not read
   std::string missing;  // why
 };

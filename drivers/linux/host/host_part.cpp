@@ -105,7 +105,7 @@ class HostPart final : public LinuxPart {
   }
 
   Result<Done> set(const Change& change, const Call& call) {
-    const std::string leaf = change.path.text();
+    const std::string entry = change.path.text();
     if (!elsewhere_.empty()) return Error{ErrorKind::unsupported, elsewhere_};
     if (call.must_end(std::chrono::steady_clock::now())) {
       const bool stopped = call.stop.stop_requested();
@@ -113,13 +113,13 @@ class HostPart final : public LinuxPart {
                    stopped ? "not attempted: asked to stop" : "not attempted: the deadline passed"};
     }
     HostSetting* const one = carrier(change.path.row());
-    if (one == nullptr) return Error{ErrorKind::unsupported, "no setting of a host is " + leaf};
+    if (one == nullptr) return Error{ErrorKind::unsupported, "no setting of a host is " + entry};
     const std::vector<Incapable> lacks = one->incapable(Scope{{change.path.row()}, {change.path}}, call);
     if (const Incapable* const why = incapable_of(lacks, change.path))
       return Error{ErrorKind::unsupported, why->reason};
     const std::vector<RowId> written = one->written();
     if (std::find(written.begin(), written.end(), change.path.row()) == written.end())
-      return Error{ErrorKind::unsupported, leaf + " is read here, and not written"};
+      return Error{ErrorKind::unsupported, entry + " is read here, and not written"};
     return one->set(change, call);
   }
 

@@ -1,4 +1,4 @@
-// The rows of host readiness that the linux driver carries: the one place of this folder that names leaves.
+// The rows of host readiness that the linux driver carries: the one place of this folder that names entries.
 #pragma once
 
 #include "specs/model/schema_rows.hpp"

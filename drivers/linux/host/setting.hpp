@@ -3,9 +3,9 @@
 //
 // Promises asked of each: read changes nothing, and what it can't read is in `unread` with the kernel's or
 // the tool's own words; set reads back what it wrote, and what did not take is an error that leaves what was,
-// or says that it could not (shares.hpp). A leaf that stands for several devices (CPUs, NICs, GPUs) is their
-// common value; where they differ it is a text that counts them (in_common), which equals no legal value, so
-// that the difference is seen whatever is wanted.
+// or says that it could not (shares.hpp). An entry that stands for several devices (CPUs, NICs, GPUs) is
+// their common value; where they differ it is a text that counts them (in_common), which equals no legal
+// value, so that the difference is seen whatever is wanted.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ class HostSetting {
   virtual std::vector<RowId> rows() const = 0;
   // Of rows(), those that set() takes.
   virtual std::vector<RowId> written() const { return rows(); }
-  // What this machine lacks of them, or what is not lockstep's to do here, with the reason; of leaves that
+  // What this machine lacks of them, or what is not lockstep's to do here, with the reason; of entries that
   // are looked for by name, those that the scope names.
   virtual std::vector<Incapable> incapable(const Scope&, const Call&) { return {}; }
   virtual void read(HostReading& out, const Call& call) = 0;
@@ -46,7 +46,7 @@ class HostSetting {
 // The one value that all have; else a text such as "512 (2 of 8), 4096 (6 of 8)". None: there are none.
 Value in_common(const std::vector<Value>& values);
 
-// The wanted boolean, text or number, or an error that says what the leaf takes.
+// The wanted boolean, text or number, or an error that says what the entry takes.
 Result<bool> wanted_boolean(const Change& change);
 Result<std::string> wanted_text(const Change& change);
 

@@ -29,7 +29,7 @@ Result<Done> set_all(const Shares& shares);
 
 class Mixed {
  public:
-  // `told`: the leaf's text before the change ("performance (2 of 8), powersave (6 of 8)").
+  // `told`: the entry's text before the change ("performance (2 of 8), powersave (6 of 8)").
   void remember(const std::string& told, Shares shares);
   // None: no such text was remembered.
   std::optional<Result<Done>> put_back(const std::string& told);

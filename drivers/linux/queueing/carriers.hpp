@@ -24,8 +24,8 @@ constexpr std::uint64_t bits_of_bytes(std::uint64_t bytes) { return bit_rate(byt
 constexpr std::uint32_t queue_handle(unsigned number) { return (kOwnMajor + 1 + number) << 16; }
 
 // None: a marker of parts, which check() refuses, or no marker.
-std::optional<ClassEcn> whole(const EcnLeaves& ecn);
-EcnLeaves ecn_leaves(const Qdisc* queue);
+std::optional<ClassEcn> whole(const EcnEntries& ecn);
+EcnEntries ecn_entries(const Qdisc* queue);
 // True when each of the 64 DSCPs belongs to a class.
 bool covers_all(const PortScheduler& wanted);
 // All 64 but those.

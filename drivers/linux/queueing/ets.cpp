@@ -130,7 +130,7 @@ PortScheduler read_ets(const PortQueueing& have) {
       made.max_rate = bits_of_bytes(queue->tbf_rate);
       queue = find_queue(have, queue->handle | 1, red_handle(*bands[band]));
     }
-    made.ecn = ecn_leaves(queue);
+    made.ecn = ecn_entries(queue);
     made.dscp = dscps_of(have.priorities, ets.bands, entry);
     made.priority = priorities_of(ets.bands, entry);
     out.classes.emplace(*bands[band], std::move(made));

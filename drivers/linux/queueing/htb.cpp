@@ -180,7 +180,7 @@ PortScheduler read_htb(const PortQueueing& have) {
       if (filter.flow == one.handle && both_families(have.filters, filter)) made.dscp.insert(filter.dscp);
     if (made.dscp.empty() && (one.handle & 0xFFFF) == have.root->htb_default_class)
       made.dscp = rest_of(have.filters);
-    made.ecn = ecn_leaves(own_queue(have, one.handle));
+    made.ecn = ecn_entries(own_queue(have, one.handle));
     out.classes.emplace((one.handle & 0xFFFF) - kFirstMinor, std::move(made));
   }
   return out;

@@ -28,7 +28,7 @@ Result<Done> check_class(const SchedulerClass& one) {
   if (one.max_rate) TRY_DONE(check_rate(*one.max_rate, "a class's max-rate"));
   if (const auto ecn = queueing::whole(one.ecn))
     TRY_DONE(check(*ecn));
-  else if (!(one.ecn == EcnLeaves{}))
+  else if (!(one.ecn == EcnEntries{}))
     return invalid("a class has ecn-min, ecn-max and ecn-probability, or none of them");
   return Done{};
 }
@@ -84,14 +84,14 @@ void remake_plain(std::uint32_t index, const PortQueueing& have, const PortSched
 
 namespace queueing {
 
-std::optional<ClassEcn> whole(const EcnLeaves& ecn) {
+std::optional<ClassEcn> whole(const EcnEntries& ecn) {
   if (!ecn.min || !ecn.max || !ecn.probability) return std::nullopt;
   return ClassEcn{*ecn.min, *ecn.max, *ecn.probability};
 }
 
-EcnLeaves ecn_leaves(const Qdisc* queue) {
+EcnEntries ecn_entries(const Qdisc* queue) {
   const auto ecn = queue != nullptr && queue->red ? ecn_of(*queue->red) : std::nullopt;
-  return ecn ? EcnLeaves{ecn->min, ecn->max, ecn->probability} : EcnLeaves{};
+  return ecn ? EcnEntries{ecn->min, ecn->max, ecn->probability} : EcnEntries{};
 }
 
 bool covers_all(const PortScheduler& wanted) {

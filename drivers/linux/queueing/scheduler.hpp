@@ -31,12 +31,12 @@
 
 namespace lockstep {
 
-// A class's ECN marker as leaves, which come one by one; a marker has all three or none.
-struct EcnLeaves {
+// A class's ECN marker as entries, which come one by one; a marker has all three or none.
+struct EcnEntries {
   std::optional<std::uint64_t> min;          // bytes
   std::optional<std::uint64_t> max;          // bytes
   std::optional<std::uint64_t> probability;  // percent
-  bool operator==(const EcnLeaves&) const = default;
+  bool operator==(const EcnEntries&) const = default;
 };
 
 struct SchedulerClass {
@@ -45,7 +45,7 @@ struct SchedulerClass {
   std::optional<std::uint64_t> share;  // percent of what strict classes leave
   bool strict = false;
   std::optional<std::uint64_t> max_rate;  // bit/s
-  EcnLeaves ecn;
+  EcnEntries ecn;
   bool operator==(const SchedulerClass&) const = default;
 };
 

@@ -1,4 +1,4 @@
-// The rows that this part carries: the one place of this folder that names leaves.
+// The rows that this part carries: the one place of this folder that names entries.
 #pragma once
 
 #include <string>

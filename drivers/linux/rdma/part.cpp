@@ -105,8 +105,8 @@ void RdmaPart::read(const Scope& scope, const std::vector<Link>& links, TreeBuil
 }
 
 Result<Done> RdmaPart::set(const Change& change, const Call& call) const {
-  const std::string leaf = change.path.text();
-  if (!elsewhere_.empty()) return Error{ErrorKind::unsupported, leaf + ": " + elsewhere_};
+  const std::string entry = change.path.text();
+  if (!elsewhere_.empty()) return Error{ErrorKind::unsupported, entry + ": " + elsewhere_};
   if (call.must_end(std::chrono::steady_clock::now())) {
     const bool stopped = call.stop.stop_requested();
     return Error{stopped ? ErrorKind::cancelled : ErrorKind::transient,
@@ -116,7 +116,7 @@ Result<Done> RdmaPart::set(const Change& change, const Call& call) const {
   const RocePort* const port = find(known, change.path.key(0));
   const std::string why =
       port == nullptr ? "no RDMA device has this port" : rdma::lacking(change.path.row(), files_, *port);
-  if (!why.empty()) return Error{ErrorKind::unsupported, leaf + ": " + why};
+  if (!why.empty()) return Error{ErrorKind::unsupported, entry + ": " + why};
   return rdma::write_setting(change, files_, *port);
 }
 

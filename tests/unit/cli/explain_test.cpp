@@ -77,7 +77,7 @@ TEST(Explain, ANumberIsItsPoolAndItsPlaceInIt) {
   EXPECT_EQ(asn["value"], 4200000001);
 }
 
-TEST(Explain, ALeafOfANeighbourIsTheLineThatItsChangeWouldBe) {
+TEST(Explain, AnEntryOfANeighbourIsTheLineThatItsChangeWouldBe) {
   const auto lines = [](const std::string& path) {
     std::string all;
     const Json explanation = explained("leaf0", path);

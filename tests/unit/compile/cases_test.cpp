@@ -40,21 +40,21 @@ TEST_P(CompileCase, IsTheSameEveryTimeAndWithOneThread) {
 TEST_P(CompileCase, TreesAreInPathOrderWithoutDoubles) {
   const golden::Case one = golden::read(GetParam());
   for (const Intent& intent : compile(one.loaded.catalog, one.options).intents) {
-    const auto leaves = intent.want.leaves();
-    for (std::size_t i = 1; i < leaves.size(); ++i)
-      ASSERT_LT(leaves[i - 1].path, leaves[i].path)
-          << intent.device << ": " << leaves[i - 1].path.text() << " before " << leaves[i].path.text();
+    const auto entries = intent.want.entries();
+    for (std::size_t i = 1; i < entries.size(); ++i)
+      ASSERT_LT(entries[i - 1].path, entries[i].path)
+          << intent.device << ": " << entries[i - 1].path.text() << " before " << entries[i].path.text();
   }
 }
 
-TEST_P(CompileCase, EveryLeafHasAnOriginInTheSpecs) {
+TEST_P(CompileCase, EveryEntryHasAnOriginInTheSpecs) {
   const golden::Case one = golden::read(GetParam());
   const Compiled compiled = compile(one.loaded.catalog, one.options);
   for (const Intent& intent : compiled.intents) {
-    for (const Leaf& leaf : intent.want.leaves()) {
-      ASSERT_NE(leaf.origin, 0u) << leaf.path.text();
-      ASSERT_NE(compiled.origins[leaf.origin].at.line, 0u) << leaf.path.text();
-      ASSERT_FALSE(compiled.origins[leaf.origin].rule.empty()) << leaf.path.text();
+    for (const Entry& entry : intent.want.entries()) {
+      ASSERT_NE(entry.origin, 0u) << entry.path.text();
+      ASSERT_NE(compiled.origins[entry.origin].at.line, 0u) << entry.path.text();
+      ASSERT_FALSE(compiled.origins[entry.origin].rule.empty()) << entry.path.text();
     }
   }
 }
@@ -62,12 +62,12 @@ TEST_P(CompileCase, EveryLeafHasAnOriginInTheSpecs) {
 TEST_P(CompileCase, ValuesAreOfTheirRowsTypes) {
   const golden::Case one = golden::read(GetParam());
   for (const Intent& intent : compile(one.loaded.catalog, one.options).intents) {
-    for (const Leaf& leaf : intent.want.leaves()) {
-      static const std::map<LeafType, Value::Kind> kKinds{
-          {LeafType::present, Value::Kind::present}, {LeafType::boolean, Value::Kind::boolean},
-          {LeafType::integer, Value::Kind::integer}, {LeafType::text, Value::Kind::text},
-          {LeafType::list, Value::Kind::list},       {LeafType::secret, Value::Kind::secret}};
-      ASSERT_EQ(leaf.value.kind(), kKinds.at(schema_row(leaf.path.row()).type)) << leaf.path.text();
+    for (const Entry& entry : intent.want.entries()) {
+      static const std::map<EntryType, Value::Kind> kKinds{
+          {EntryType::present, Value::Kind::present}, {EntryType::boolean, Value::Kind::boolean},
+          {EntryType::integer, Value::Kind::integer}, {EntryType::text, Value::Kind::text},
+          {EntryType::list, Value::Kind::list},       {EntryType::secret, Value::Kind::secret}};
+      ASSERT_EQ(entry.value.kind(), kKinds.at(schema_row(entry.path.row()).type)) << entry.path.text();
     }
   }
 }
@@ -87,7 +87,7 @@ TEST(CompileCases, ProduceEveryRow) {
   for (const fs::path& folder : golden::folders()) {
     const golden::Case one = golden::read(folder);
     for (const Intent& intent : compile(one.loaded.catalog, one.options).intents)
-      for (const Leaf& leaf : intent.want.leaves()) produced.insert(schema_row(leaf.path.row()).pattern);
+      for (const Entry& entry : intent.want.entries()) produced.insert(schema_row(entry.path.row()).pattern);
   }
   for (const Row& one : kSchema) {
     if (kNotYetProduced.contains(one.pattern))

@@ -23,14 +23,14 @@ void explain_all(bool twin, std::map<std::string, std::size_t>& terms_of_rule) {
   if (twin) options.twin = TwinScale{};
   const Compiled compiled = compile(loaded.catalog, options);
   for (const Intent& intent : compiled.intents)
-    for (const Leaf& leaf : intent.want.leaves()) {
-      SCOPED_TRACE(intent.device + " " + leaf.path.text());
-      const auto explanation = explain(compiled, loaded.catalog, intent.device, leaf.path);
+    for (const Entry& entry : intent.want.entries()) {
+      SCOPED_TRACE(intent.device + " " + entry.path.text());
+      const auto explanation = explain(compiled, loaded.catalog, intent.device, entry.path);
       ASSERT_TRUE(explanation);
-      EXPECT_EQ(explanation->value, leaf.value);
+      EXPECT_EQ(explanation->value, entry.value);
       EXPECT_FALSE(explanation->doc.empty());
       EXPECT_FALSE(explanation->origin.object.empty());
-      EXPECT_GT(explanation->origin.at.line, 0U) << "every leaf has a spec line that wants it";
+      EXPECT_GT(explanation->origin.at.line, 0U) << "every entry has a spec line that wants it";
       EXPECT_LT(explanation->origin.at.file, loaded.catalog.sources.files.size());
       for (const ExplainTerm& term : explanation->terms) EXPECT_FALSE(term.value.empty()) << term.name;
       std::size_t& terms = terms_of_rule.try_emplace(explanation->origin.rule, ~0ULL).first->second;
@@ -38,12 +38,12 @@ void explain_all(bool twin, std::map<std::string, std::size_t>& terms_of_rule) {
     }
 }
 
-TEST(Explain, EveryLeafOfTheExampleHasItsChainAndEveryComputedOneItsTerms) {
+TEST(Explain, EveryEntryOfTheExampleHasItsChainAndEveryComputedOneItsTerms) {
   std::map<std::string, std::size_t> terms_of_rule;  // the fewest of any leaf
   explain_all(false, terms_of_rule);
   for (const std::string_view name : kComputed) {
     const auto found = terms_of_rule.find(std::string(name));
-    ASSERT_NE(found, terms_of_rule.end()) << name << " is in no leaf of the example";
+    ASSERT_NE(found, terms_of_rule.end()) << name << " is in no entry of the example";
     EXPECT_GT(found->second, 0U) << name;
     EXPECT_FALSE(rule_sentence(name).empty()) << name;
   }

@@ -35,7 +35,7 @@ Case read(const fs::path& folder) {
       const auto names = expand_hostlist(value);
       out.devices.insert(names->begin(), names->end());
     }
-    if (word == "leaves") out.leaves.push_back(value);
+    if (word == "entries") out.entries.push_back(value);
     if (word == "diagnostics") out.diagnostics_only = true;
   }
   const auto lock = read_allocation_lock(folder.string());
@@ -72,19 +72,19 @@ void print(const Case& one, const Compiled& compiled, const Intent& intent, std:
   out << "\n# " << intent.device << " (" << kConduct[static_cast<std::size_t>(intent.conduct)]
       << (intent.apply_allowed ? "" : ", not applied") << ")\n";
   const auto shown = [&one](const std::string& path) {
-    return one.leaves.empty() ||
-           std::any_of(one.leaves.begin(), one.leaves.end(),
+    return one.entries.empty() ||
+           std::any_of(one.entries.begin(), one.entries.end(),
                        [&](const std::string& begin) { return path.starts_with(begin); });
   };
-  for (const Leaf& leaf : intent.want.leaves())
-    if (shown(leaf.path.text()))
-      out << leaf.path.text() << " = " << leaf.value.to_string() << "  <- "
-          << origin_text(sources, compiled.origins[leaf.origin]) << "\n";
+  for (const Entry& entry : intent.want.entries())
+    if (shown(entry.path.text()))
+      out << entry.path.text() << " = " << entry.value.to_string() << "  <- "
+          << origin_text(sources, compiled.origins[entry.origin]) << "\n";
   for (const Overruled& overruled : intent.overruled)
     out << "overruled: " << overruled.path.text() << " = " << overruled.want.to_string() << "  <- "
         << origin_text(sources, compiled.origins[overruled.origin]) << "; by "
         << origin_text(sources, compiled.origins[overruled.by]) << "\n";
-  if (!one.leaves.empty()) return;
+  if (!one.entries.empty()) return;
   for (const Claim& claim : intent.claims) {
     out << "claim: " << schema_row(claim.collection).pattern;
     for (const std::string& key : claim.keys) out << " " << key;

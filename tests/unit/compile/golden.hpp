@@ -1,7 +1,7 @@
 // Golden cases of `compile`: a folder of specs in, one text out.
 //
 // A case is tests/cases/compile/<case>/: *.yaml, `intent.txt` and, where needed, `options.txt` (lines `twin
-// 1Gbps`, `today 2026-11-21`, `specs examples/rail-pod`, `devices gpu1,leaf0`, `leaves fib[`, `diagnostics
+// 1Gbps`, `today 2026-11-21`, `specs examples/rail-pod`, `devices gpu1,leaf0`, `entries fib[`, `diagnostics
 // only`) and `allocations.lock`. LOCKSTEP_UPDATE_CASES=1 writes intent.txt anew.
 #pragma once
 
@@ -20,8 +20,8 @@ struct Case {
   std::filesystem::path folder;
   Loaded loaded;
   CompileOptions options;
-  std::set<std::string> devices;    // to print; empty: all
-  std::vector<std::string> leaves;  // to print: how their paths begin; empty: all, and the claims
+  std::set<std::string> devices;     // to print; empty: all
+  std::vector<std::string> entries;  // to print: how their paths begin; empty: all, and the claims
   bool diagnostics_only = false;
 };
 

@@ -64,8 +64,8 @@ void validate(const std::string& text) {
   ASSERT_NO_FATAL_FAILURE(expect_places(prove(loaded.catalog, compiled.topology), compiled.topology));
   if (has_errors(loaded.diagnostics) || has_errors(compiled.diagnostics)) return;
   for (const Intent& intent : compiled.intents)
-    for (const Leaf& leaf : intent.want.leaves())
-      ASSERT_TRUE(explain(compiled, loaded.catalog, intent.device, leaf.path)) << leaf.path.text();
+    for (const Entry& entry : intent.want.entries())
+      ASSERT_TRUE(explain(compiled, loaded.catalog, intent.device, entry.path)) << entry.path.text();
 }
 
 std::size_t asked(const char* name, std::size_t otherwise) {

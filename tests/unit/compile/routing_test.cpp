@@ -1,5 +1,5 @@
 // The next hops that switches must have are the graph's shortest paths that go up and then down: on any
-// graph, and from specs to the leaves of an intent.
+// graph, and from specs to the entries of an intent.
 #include "specs/fabric/routing.hpp"
 
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@ namespace {
 
 Path path(const char* text) { return *Path::parse(text); }
 
-TEST(WantedByName, AreTheLeavesOfRowsWithTooManyAndEveryPortThatSomethingIsWantedOf) {
+TEST(WantedByName, AreTheEntriesOfRowsWithTooManyAndEveryPortThatSomethingIsWantedOf) {
   Intent intent;
   intent.want.set(path("interface[rail0]/mtu"), Value::integer(9000));
   intent.want.set(path("interface[rail0]/admin"), Value::boolean(true));

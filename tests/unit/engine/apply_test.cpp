@@ -41,7 +41,7 @@ TEST(Apply, ConvergesAndTheSecondPlanIsEmpty) {
   Pair pair;
   const auto report = pair.cluster.converge();
   EXPECT_EQ(report.verdict, ApplyVerdict::kept);
-  EXPECT_EQ(pair.cluster.devices["gpu1"]->truth().value(leaf("interface[rail0]/mtu")), number(9000));
+  EXPECT_EQ(pair.cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/mtu")), number(9000));
   EXPECT_TRUE(pair.cluster.plan().empty());
   EXPECT_EQ(pair.cluster.ledger.outcomes, std::vector<std::string>{"kept"});
   for (const auto& [ticket, state] : pair.cluster.ledger.states)
@@ -92,10 +92,10 @@ TEST(Apply, RefusalLeavesDependantsUndoneAndSaysSo) {
 TEST(Apply, DoesNotWriteWhereTheGroundHasMoved) {
   Pair pair;
   const Plan plan = pair.cluster.plan();
-  pair.cluster.devices["gpu1"]->set(leaf("interface[rail0]/mtu"), number(4321));
+  pair.cluster.devices["gpu1"]->set(entry("interface[rail0]/mtu"), number(4321));
   const auto report = pair.cluster.apply_plan(plan);
   EXPECT_EQ(report.verdict, ApplyVerdict::partly);
-  EXPECT_EQ(pair.cluster.devices["gpu1"]->truth().value(leaf("interface[rail0]/mtu")), number(4321));
+  EXPECT_EQ(pair.cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/mtu")), number(4321));
 }
 
 TEST(Apply, FindsWhatIsThereAlready) {
@@ -121,7 +121,7 @@ TEST(Apply, EffectThatDoesNotComeIsNamedAndNotCalledDone) {
   const auto report = pair.cluster.converge();
   EXPECT_EQ(report.verdict, ApplyVerdict::effects_open);
   ASSERT_EQ(report.effects.size(), 1U);
-  EXPECT_EQ(report.effects[0].change.path, leaf("bgp/neighbor[swp1]/session"));
+  EXPECT_EQ(report.effects[0].change.path, entry("bgp/neighbor[swp1]/session"));
   EXPECT_EQ(report.exit_code(), 2);
 }
 
@@ -130,7 +130,7 @@ TEST(Apply, WaitsForAnEffectThatComesLate) {
   pair.cluster.want("leaf0", "bgp/neighbor[swp1]/session", Value::text("Established"));
   auto& leaf0 = *pair.cluster.devices["leaf0"];
   pair.cluster.executor.at(Time{} + std::chrono::seconds(8), [&leaf0] {
-    leaf0.set(leaf("bgp/neighbor[swp1]/session"), Value::text("Established"));
+    leaf0.set(entry("bgp/neighbor[swp1]/session"), Value::text("Established"));
   });
   EXPECT_EQ(pair.cluster.converge().verdict, ApplyVerdict::kept);
 }
@@ -162,7 +162,7 @@ TEST(Apply, AlertKeepsAndQuarantineStops) {
     pair.cluster.options.on_fail = on_fail;
     const auto report = pair.cluster.converge();
     EXPECT_EQ(report.verdict, on_fail == OnFail::alert ? ApplyVerdict::kept : ApplyVerdict::quarantined);
-    EXPECT_TRUE(pair.cluster.devices["gpu1"]->truth().value(leaf("interface[rail0]/mtu")));
+    EXPECT_TRUE(pair.cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/mtu")));
   }
 }
 
@@ -264,7 +264,7 @@ bool fail_nth_of_an_undo(int nth, double SimulatedFaults::*fault) {
   const ApplyReport report = apply_with_fault(pair, plan, nth, fault, used);
   // The operator takes the change back, and what is owed is settled with that.
   pair.cluster.want("gpu1", "interface[rail0]/mtu", number(9000));
-  pair.cluster.intents["gpu1"]->want.erase(leaf("interface[rail0]/rate"));
+  pair.cluster.intents["gpu1"]->want.erase(entry("interface[rail0]/rate"));
   pair.cluster.claim("gpu1", row("interface[*]/rate"));
   pair.cluster.options.owed = pair.cluster.ledger.owed();
   pair.cluster.converge();
@@ -290,7 +290,7 @@ class CountingRemedy final : public Remedy {
  public:
   explicit CountingRemedy(SimulatedDevice& device) : device_(device) {}
   std::optional<Offer> offer(const Change& effect) const override {
-    if (effect.path != leaf("fib[10.0.0.0/8]")) return std::nullopt;
+    if (effect.path != entry("fib[10.0.0.0/8]")) return std::nullopt;
     return Offer{"reinstall-multipath", "installs the next hops again", Disruption::none, 1,
                  std::chrono::seconds(60)};
   }
@@ -311,7 +311,7 @@ TEST(Apply, EffectDriftIsCuredByTheDriversRemedyOnce) {
   CountingRemedy remedy(device);
   cluster.attached(0).remedy = &remedy;
   cluster.want("leaf0", "fib[10.0.0.0/8]", Value::set({"up0", "up1"}));
-  device.set(leaf("fib[10.0.0.0/8]"), Value::set({"up0"}));
+  device.set(entry("fib[10.0.0.0/8]"), Value::set({"up0"}));
   const Plan plan = cluster.plan();
   ASSERT_EQ(plan.steps.size(), 1U);
   EXPECT_EQ(plan.steps[0].remedy, "reinstall-multipath");
@@ -354,14 +354,14 @@ TEST(BlastRadius, IsTheCableWhereOnlyAPortChangedAndAllCablesElsewhere) {
   pair.cluster.cable("gpu2", "rail0", "leaf0", "swp2");
   Step port;
   port.device = "gpu1";
-  port.changes.push_back({leaf("interface[rail0]/mtu"), {}, number(9000), 0, false});
+  port.changes.push_back({entry("interface[rail0]/mtu"), {}, number(9000), 0, false});
   const BlastRadius one = blast_radius({port}, pair.cluster.fleet().wiring());
   EXPECT_TRUE(one.touches_cable(0));
   EXPECT_FALSE(one.touches_cable(1));
   EXPECT_FALSE(one.touches("leaf0"));
   Step whole;
   whole.device = "leaf0";
-  whole.changes.push_back({leaf("bgp/asn"), {}, number(1), 0, false});
+  whole.changes.push_back({entry("bgp/asn"), {}, number(1), 0, false});
   const BlastRadius all = blast_radius({whole}, pair.cluster.fleet().wiring());
   EXPECT_TRUE(all.touches_cable(1));
   EXPECT_TRUE(all.touches_path({"gpu2", "leaf0"}, {}));

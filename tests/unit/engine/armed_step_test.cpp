@@ -19,7 +19,7 @@ class ArmedStep : public ::testing::Test {
     cluster.want("gpu1", session.text(), kUp);
     gpu1.undoes_itself = true;
     gpu1.set(mtu, number(1500));
-    gpu1.set(leaf("bgp/neighbor[rail0]"), there());
+    gpu1.set(entry("bgp/neighbor[rail0]"), there());
     gpu1.set(session, kUp);
     gpu1.seen = [this](const SimulatedCall& call) {
       if (call.kind == SimulatedCall::Kind::settle) ++settlements;
@@ -39,8 +39,8 @@ class ArmedStep : public ::testing::Test {
     };
   }
 
-  const Path mtu = leaf("interface[rail0]/mtu");
-  const Path session = leaf("bgp/neighbor[rail0]/session");
+  const Path mtu = entry("interface[rail0]/mtu");
+  const Path session = entry("bgp/neighbor[rail0]/session");
   Cluster cluster;
   SimulatedDevice& gpu1;
   std::vector<Guard> guards;
@@ -99,7 +99,7 @@ TEST_F(ArmedStep, IsUndoneByTheDeviceWhenItCanNotBeReachedAnyMore) {
 
 TEST_F(ArmedStep, UndoesWhatAnEarlierRunLeftArmedBeforeItWrites) {
   const Plan plan = cluster.plan();
-  const Path admin = leaf("interface[rail1]/admin");
+  const Path admin = entry("interface[rail1]/admin");
   Guard earlier;
   earlier.ticket = "e0-c9-s1-1";
   earlier.transaction = "e0-c9-s1";
@@ -124,7 +124,7 @@ class ArmedEnds : public ::testing::Test {
       cluster.want(name, std::string("bgp/neighbor[") + port + "]", there());
       device->undoes_itself = true;
       device->set(mtu(port), number(1500));
-      device->set(leaf(std::string("bgp/neighbor[") + port + "]"), there());
+      device->set(entry(std::string("bgp/neighbor[") + port + "]"), there());
       device->seen = [this, name](const SimulatedCall& call) {
         if (call.kind == SimulatedCall::Kind::apply) ++applies[name];
         if (call.kind == SimulatedCall::Kind::settle) settled.push_back(name);
@@ -132,7 +132,7 @@ class ArmedEnds : public ::testing::Test {
       };
     }
   }
-  static Path mtu(const std::string& port) { return leaf("interface[" + port + "]/mtu"); }
+  static Path mtu(const std::string& port) { return entry("interface[" + port + "]/mtu"); }
 
   Cluster cluster;
   SimulatedDevice& leaf0;

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-const Path kMtu = leaf("interface[rail0]/mtu");
+const Path kMtu = entry("interface[rail0]/mtu");
 
 class BrokenCalls : public testing::Test {
  protected:
@@ -123,7 +123,7 @@ TEST_F(BrokenCalls, AGateThatThrowsHasNoVerdictAndSaysWhy) {
 class ThrowingRemedy final : public Remedy {
  public:
   std::optional<Offer> offer(const Change& effect) const override {
-    if (effect.path != leaf("bgp/neighbor[swp1]/session")) return std::nullopt;
+    if (effect.path != entry("bgp/neighbor[swp1]/session")) return std::nullopt;
     return Offer{"restart-bgpd", "Starts bgpd again.", Disruption::none, 1, std::chrono::hours(1)};
   }
   Result<Done> cure(const Change&, const Call&) override { throw std::runtime_error("no such unit"); }

@@ -81,7 +81,7 @@ class MemoryLedger final : public Ledger {
   std::vector<std::pair<std::string, WallTime>> cured;
 };
 
-inline Path leaf(std::string_view text) {
+inline Path entry(std::string_view text) {
   auto path = Path::parse(text);
   if (!path) throw std::invalid_argument(path.error().what);
   return *path;
@@ -111,7 +111,7 @@ class Cluster {
     return *raw;
   }
   void want(const std::string& name, std::string_view path, Value value) {
-    intents.at(name)->want.set(leaf(path), value);
+    intents.at(name)->want.set(entry(path), value);
   }
   void claim(const std::string& name, RowId row, std::vector<std::string> keys = {}) {
     intents.at(name)->claims.push_back({row, std::move(keys), 0});

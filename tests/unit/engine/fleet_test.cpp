@@ -118,7 +118,7 @@ TEST(Fleet, OfADeviceWithOneUnknownDriverTheRowsOfTheOtherAreCompared) {
   EXPECT_TRUE(state.reachable);
   EXPECT_FALSE(state.complete());
   ASSERT_EQ(state.difference.changes.size(), 1U);
-  EXPECT_EQ(state.difference.changes[0].path, leaf("interface[rail0]/mtu"));
+  EXPECT_EQ(state.difference.changes[0].path, entry("interface[rail0]/mtu"));
   EXPECT_EQ(state.difference.unobserved.size(), 2U);
   EXPECT_TRUE(state.not_applied.empty());
 }
@@ -128,14 +128,14 @@ TEST(Fleet, TwoDriversThatClaimOneRowAreAnErrorOfTheDevice) {
   cluster.devices["gpu1"]->rows = {row("interface[*]/mtu"), row("rule[*]")};
   cluster.devices["gpu1"]->driver_name = "linux";
   const Second second(cluster, {row("rule[*]"), row("interface[*]/admin")});
-  second.device->set(leaf("rule[100]"), Value::text("of another"));
+  second.device->set(entry("rule[100]"), Value::text("of another"));
   const DeviceState state = cluster.look()[0];
   ASSERT_EQ(state.errors.size(), 1U);
   EXPECT_EQ(state.errors[0].what, "gpu1: drivers 'linux' and 'sonic' both claim 'rule[*]'");
   EXPECT_FALSE(state.complete());
-  EXPECT_EQ(state.observation.have.value(leaf("rule[100]")), Value{}) << "the first in the list reads it";
+  EXPECT_EQ(state.observation.have.value(entry("rule[100]")), Value{}) << "the first in the list reads it";
   ASSERT_EQ(state.difference.unobserved.size(), 1U);
-  EXPECT_EQ(state.difference.unobserved[0].path, leaf("interface[rail0]/admin"));
+  EXPECT_EQ(state.difference.unobserved[0].path, entry("interface[rail0]/admin"));
 }
 
 // As in a process that carries out a plan of another's.
@@ -146,7 +146,7 @@ TEST(Fleet, AStepWhoseDriverIsNotKnownYetAsksForIt) {
   const Counted& driver = count_traits(cluster, 2);
   EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
   EXPECT_EQ(driver.asked, 3);
-  EXPECT_EQ(cluster.devices["gpu1"]->truth().value(leaf("interface[rail0]/mtu")), number(9000));
+  EXPECT_EQ(cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/mtu")), number(9000));
 }
 
 TEST(Fleet, AStepOfADriverThatIsNotThereFails) {
@@ -170,7 +170,7 @@ TEST(Fleet, WhatNoDriverCarriesIsNotAppliedAndNotDrift) {
   EXPECT_EQ(states[0].not_applied.size(), 3U);
   const auto found =
       std::find_if(states[0].not_applied.begin(), states[0].not_applied.end(),
-                   [](const NotApplied& one) { return one.path == leaf("interface[rail0]/pfc"); });
+                   [](const NotApplied& one) { return one.path == entry("interface[rail0]/pfc"); });
   ASSERT_NE(found, states[0].not_applied.end());
   EXPECT_EQ(found->reason, "veth has no DCB");
   EXPECT_FALSE(found->by_hand);
@@ -181,19 +181,19 @@ TEST(Fleet, ADriverIsToldWhatTheIntentNamesNow) {
   auto listening = std::make_unique<Listening>(std::move(cluster.attached(0).driver));
   const Listening& driver = *listening;
   cluster.attached(0).driver = std::move(listening);
-  const Path port = leaf("interface[rail0]");
+  const Path port = entry("interface[rail0]");
   cluster.look();
   EXPECT_EQ(driver.scopes.back().named, std::vector<Path>{port});
   cluster.want("gpu1", "service[lldpd]", Value::text("running"));
   const Plan plan = cluster.plan();
-  const std::vector<Path> both{leaf("service[lldpd]"), port};
+  const std::vector<Path> both{entry("service[lldpd]"), port};
   EXPECT_EQ(driver.scopes.back().named, both);
   EXPECT_TRUE(driver.scopes.back().rows.empty());
-  cluster.intents["gpu1"]->want.erase(leaf("service[lldpd]"));
+  cluster.intents["gpu1"]->want.erase(entry("service[lldpd]"));
   cluster.apply_plan(plan);
   const auto step = std::ranges::find_if(driver.scopes, [](const Scope& one) { return !one.rows.empty(); });
   ASSERT_NE(step, driver.scopes.end());
-  EXPECT_EQ(step->named, (std::vector<Path>{port, leaf("service[lldpd]")}))
+  EXPECT_EQ(step->named, (std::vector<Path>{port, entry("service[lldpd]")}))
       << "a step looks for what it writes";
 }
 
@@ -232,7 +232,7 @@ TEST(Fleet, WhatAPersonHasToSeeToIsNoStepAndDiffersAllTheSame) {
   EXPECT_EQ(report.differences(), 1U);
   const auto found = std::ranges::find_if(report.items, &DriftEntry::is_difference);
   ASSERT_NE(found, report.items.end());
-  EXPECT_EQ(found->path, leaf("interface[rail7]/mtu"));
+  EXPECT_EQ(found->path, entry("interface[rail7]/mtu"));
   EXPECT_EQ(found->state, DriftState::not_applied);
   EXPECT_NE(to_json(report)["items"].dump().find("\"byHand\":true"), std::string::npos);
 }

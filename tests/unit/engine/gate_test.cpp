@@ -53,7 +53,7 @@ class Gate : public ::testing::Test {
     for (const auto& [name, device] : cluster.devices) all += name + "\n" + device->truth().to_string();
     return all;
   }
-  Value mtu(const std::string& host) { return cluster.devices[host]->truth().value(leaf(kMtu)); }
+  Value mtu(const std::string& host) { return cluster.devices[host]->truth().value(entry(kMtu)); }
   // What a later run does: it takes on what is owed.
   ApplyReport next_run() {
     cluster.options.owed = cluster.ledger.owed();
@@ -136,7 +136,7 @@ TEST_F(Gate, WhatAnotherHandChangedSinceIsLeftAlone) {
   cluster.want("gpu1", kMtu, number(4000));
   stopped_run();
   cluster.want("gpu1", kMtu, number(1234));
-  cluster.devices["gpu1"]->set(leaf(kMtu), number(1234));
+  cluster.devices["gpu1"]->set(entry(kMtu), number(1234));
   measurer.answer = [] { return GateVerdict::fail; };
   next_run();
   EXPECT_EQ(mtu("gpu1"), number(1234));
@@ -161,7 +161,7 @@ TEST_F(Gate, AnUndoThatCouldNotReadWhatItIsToPutBackHasFailedAndIsOwed) {
 TEST_F(Gate, AnUndoThatFindsAnotherHandsValueHasFailedAndSaysWhatItLeft) {
   cluster.want("gpu1", kMtu, number(4000));
   measurer.answer = [this] {
-    cluster.devices["gpu1"]->set(leaf(kMtu), number(1234));
+    cluster.devices["gpu1"]->set(entry(kMtu), number(1234));
     return GateVerdict::fail;
   };
   const ApplyReport report = cluster.converge();
@@ -275,7 +275,7 @@ TEST_F(Gate, PathsLeftOutForAStepThatWroteNothingAreMeasuredAtTheEnd) {
   for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(4000));
   const Plan plan = cluster.plan();
   measurer.answer = [this] {
-    cluster.devices["gpu2"]->set(leaf(kMtu), number(4000));
+    cluster.devices["gpu2"]->set(entry(kMtu), number(4000));
     return GateVerdict::pass;
   };
   EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
@@ -319,7 +319,7 @@ TEST_F(Gate, AKillWhileMeasuringIsMadeGoodByTheNextProcess) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFSIGNALED(status));
-  cluster.devices["gpu1"]->set(leaf(kMtu), number(4000));  // as the child left it
+  cluster.devices["gpu1"]->set(entry(kMtu), number(4000));  // as the child left it
   {
     auto journal = Journal::open(directory, {.command = "lockstep apply", .read_only = false});
     ASSERT_TRUE(journal) << journal.error().text();
@@ -341,7 +341,7 @@ class Reinstall final : public Remedy {
  public:
   explicit Reinstall(SimulatedDevice& device) : device_(device) {}
   std::optional<Offer> offer(const Change& effect) const override {
-    if (effect.path != leaf("fib[10.0.0.0/8]")) return std::nullopt;
+    if (effect.path != entry("fib[10.0.0.0/8]")) return std::nullopt;
     return Offer{"reinstall-multipath", "installs them again", disruption, 3, std::chrono::seconds(300)};
   }
   Result<Done> cure(const Change& effect, const Call&) override {
@@ -362,7 +362,7 @@ class GateOfARemedy : public Gate {
   GateOfARemedy() : remedy(*cluster.devices["leaf0"]) {
     cluster.attached(0).remedy = &remedy;
     cluster.want("leaf0", "fib[10.0.0.0/8]", Value::set({"up0", "up1"}));
-    cluster.devices["leaf0"]->set(leaf("fib[10.0.0.0/8]"), Value::set({"up0"}));
+    cluster.devices["leaf0"]->set(entry("fib[10.0.0.0/8]"), Value::set({"up0"}));
   }
   Reinstall remedy;
 };
@@ -424,7 +424,7 @@ TEST_F(GateOfARemedy, ThatIsSpentKeepsNoOtherFromItsTurn) {
     step.device = id == 1 ? "gpu1" : "leaf0";
     step.driver = "sim";
     step.remedy = "reinstall-multipath";
-    step.changes = {{leaf("fib[10.0.0.0/8]"), {}, Value::set({"up0", "up1"}), 0, false}};
+    step.changes = {{entry("fib[10.0.0.0/8]"), {}, Value::set({"up0", "up1"}), 0, false}};
     if (id == 2) step.after = {1};
     plan.steps.push_back(step);
   }
@@ -460,7 +460,7 @@ TEST_F(GateOfARemedy, IsJudgedWithTheChangeBesideItWhichIsUndone) {
   EXPECT_TRUE(measurer.asked[0].touches("leaf0"));
   EXPECT_TRUE(measurer.asked[0].touches_cable(0));
   EXPECT_EQ(mtu("gpu1"), number(9000));
-  EXPECT_EQ(cluster.devices["leaf0"]->truth().value(leaf("fib[10.0.0.0/8]")), Value::set({"up0", "up1"}));
+  EXPECT_EQ(cluster.devices["leaf0"]->truth().value(entry("fib[10.0.0.0/8]")), Value::set({"up0", "up1"}));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class JournalFile : public ::testing::Test {
 };
 
 LedgerTicket ticket(const std::string& name) {
-  return {name, 1, "gpu1", "linux", {{leaf("interface[rail0]/mtu"), number(1500), number(9000), 0}}};
+  return {name, 1, "gpu1", "linux", {{entry("interface[rail0]/mtu"), number(1500), number(9000), 0}}};
 }
 
 TEST_F(JournalFile, TellsWhatAKilledRunHadBegun) {
@@ -191,7 +191,7 @@ TEST_F(JournalFile, CountsCuresOverAllRunsByDeviceRemedyAndTime) {
   EXPECT_EQ(*journal->cures("leaf1", "restart-daemon", now - std::chrono::seconds(61)), 0U);
 }
 
-class WrittenLeaves : public JournalFile {
+class WrittenEntries : public JournalFile {
  protected:
   void write(const std::string& name, Value was, Value want, TicketState end) {
     LedgerTicket one = ticket(name);
@@ -199,17 +199,17 @@ class WrittenLeaves : public JournalFile {
     ASSERT_TRUE(journal->ticket(change, one));
     ASSERT_TRUE(journal->receipt(name, end, ""));
   }
-  WrittenLeaf only() const {
+  WrittenEntry only() const {
     const auto all = journal->written();
     EXPECT_TRUE(all && all->size() == 1);
-    return all && all->size() == 1 ? all->front() : WrittenLeaf{};
+    return all && all->size() == 1 ? all->front() : WrittenEntry{};
   }
-  const Path mtu = leaf("interface[rail0]/mtu");
+  const Path mtu = entry("interface[rail0]/mtu");
   std::unique_ptr<Journal> journal = open();
   std::uint64_t change = *journal->begin(Plan{}, "ann", "why");
 };
 
-TEST_F(WrittenLeaves, KeepWhatWasFoundBeforeTheFirstWriteUntilItIsBack) {
+TEST_F(WrittenEntries, KeepWhatWasFoundBeforeTheFirstWriteUntilItIsBack) {
   write("t1", number(1500), number(9000), TicketState::undone);
   EXPECT_TRUE(journal->written()->empty());
   write("t2", number(1500), number(9000), TicketState::kept);
@@ -219,7 +219,7 @@ TEST_F(WrittenLeaves, KeepWhatWasFoundBeforeTheFirstWriteUntilItIsBack) {
   EXPECT_EQ(only().wrote, number(4000));
   EXPECT_FALSE(only().tried);
   EXPECT_FALSE(only().restore);
-  WrittenLeaf noted = only();
+  WrittenEntry noted = only();
   noted.restore = true;
   noted.object = "Fabric/backend";
   ASSERT_TRUE(journal->note({noted}));
@@ -232,7 +232,7 @@ TEST_F(WrittenLeaves, KeepWhatWasFoundBeforeTheFirstWriteUntilItIsBack) {
   EXPECT_TRUE(journal->written()->empty());
 }
 
-TEST_F(WrittenLeaves, AFailedWriteIsNotOursUntilItWasSeen) {
+TEST_F(WrittenEntries, AFailedWriteIsNotOursUntilItWasSeen) {
   write("t1", number(1500), number(9000), TicketState::failed);
   EXPECT_EQ(only().found, number(1500));
   EXPECT_EQ(only().wrote, number(1500)) << "nothing of ours was verified";
@@ -242,7 +242,7 @@ TEST_F(WrittenLeaves, AFailedWriteIsNotOursUntilItWasSeen) {
   EXPECT_EQ(only().wrote, number(9000));
   EXPECT_EQ(only().tried, number(4000));
   // A look finds 9000: the second write never took effect.
-  WrittenLeaf seen = only();
+  WrittenEntry seen = only();
   seen.tried.reset();
   ASSERT_TRUE(journal->note({seen}));
   EXPECT_FALSE(only().tried);
@@ -252,7 +252,7 @@ TEST_F(WrittenLeaves, AFailedWriteIsNotOursUntilItWasSeen) {
   EXPECT_TRUE(journal->written()->empty());
 }
 
-TEST_F(WrittenLeaves, AVerifiedWriteSettlesAFailedOneBeforeIt) {
+TEST_F(WrittenEntries, AVerifiedWriteSettlesAFailedOneBeforeIt) {
   write("t1", number(1500), number(9000), TicketState::failed);
   write("t2", number(1500), number(9000), TicketState::kept);
   EXPECT_EQ(only().wrote, number(9000));
@@ -262,8 +262,8 @@ TEST_F(WrittenLeaves, AVerifiedWriteSettlesAFailedOneBeforeIt) {
   EXPECT_EQ(only().tried, number(1500));
 }
 
-TEST_F(WrittenLeaves, OfAGuardThatFailedWhatWasFoundStays) {
-  const Path admin = leaf("interface[rail0]/admin");
+TEST_F(WrittenEntries, OfAGuardThatFailedWhatWasFoundStays) {
+  const Path admin = entry("interface[rail0]/admin");
   LedgerTicket guarded = ticket("t1");
   guarded.changes = {{admin, yes(), no(), 0}, {admin, no(), yes(), 0}};
   ASSERT_TRUE(journal->ticket(change, guarded));

@@ -29,7 +29,7 @@ struct Rails {
     cluster.want(device, prefix + "class[3]/share", number(60));
   }
   Value have(const std::string& device, const std::string& path) {
-    return cluster.devices[device]->truth().value(leaf(path));
+    return cluster.devices[device]->truth().value(entry(path));
   }
   Cluster cluster;
 };

@@ -52,8 +52,8 @@ TEST(Plan, RemovesInReverse) {
   cluster.claim("leaf0", row("rule[*]"));
   cluster.claim("leaf0", row("route[*]"));
   auto& device = *cluster.devices["leaf0"];
-  device.set(leaf("route[main:10.0.0.0/8]"), Value::set({"via 10.0.0.0 dev swp1"}));
-  device.set(leaf("rule[100]"), Value::text("from all lookup 100"));
+  device.set(entry("route[main:10.0.0.0/8]"), Value::set({"via 10.0.0.0 dev swp1"}));
+  device.set(entry("rule[100]"), Value::text("from all lookup 100"));
   EXPECT_EQ(to_string(cluster.plan()),
             "step 1 leaf0 by sim wave 1 traffic\n"
             "  rule[100]: from all lookup 100 -> (none)\n"
@@ -65,8 +65,8 @@ TEST(Plan, AForeignAddressTellsThatAPortCarriesTraffic) {
     Cluster cluster;
     cluster.add("gpu1");
     auto& device = *cluster.devices["gpu1"];
-    device.set(leaf("interface[eth0]/mtu"), number(1500));
-    if (there) device.set(leaf("interface[eth0]/address[192.0.2.2/24]"), Value::present());
+    device.set(entry("interface[eth0]/mtu"), number(1500));
+    if (there) device.set(entry("interface[eth0]/address[192.0.2.2/24]"), Value::present());
     cluster.want("gpu1", "interface[eth0]/mtu", number(576));
     const Plan plan = cluster.plan();
     ASSERT_EQ(plan.steps.size(), 1U);
@@ -80,8 +80,8 @@ TEST(Plan, GrowsMtuOnSwitchesFirstAndShrinksItOnHostsFirst) {
     cluster.add("gpu1");
     cluster.add("leaf0", "leaf");
     cluster.cable("gpu1", "rail0", "leaf0", "swp1");
-    cluster.devices["gpu1"]->set(leaf("interface[rail0]/mtu"), number(grows ? 1500 : 9000));
-    cluster.devices["leaf0"]->set(leaf("interface[swp1]/mtu"), number(grows ? 1500 : 9000));
+    cluster.devices["gpu1"]->set(entry("interface[rail0]/mtu"), number(grows ? 1500 : 9000));
+    cluster.devices["leaf0"]->set(entry("interface[swp1]/mtu"), number(grows ? 1500 : 9000));
     cluster.want("gpu1", "interface[rail0]/mtu", number(4000));
     cluster.want("leaf0", "interface[swp1]/mtu", number(4000));
     const Plan plan = cluster.plan();
@@ -138,7 +138,7 @@ const Row& guarded_row(RowId id) {
 TEST(Plan, BracketsAGuardedChange) {
   Cluster cluster;
   cluster.add("leaf0", "leaf");
-  cluster.devices["leaf0"]->set(leaf("interface[swp1]/admin"), yes());
+  cluster.devices["leaf0"]->set(entry("interface[swp1]/admin"), yes());
   cluster.want("leaf0", "interface[swp1]/fec", Value::text("rs"));
   const auto states = cluster.look();
   PlanInput input = input_of(cluster.fleet(), states, cluster.origins, cluster.sources, {});
@@ -161,7 +161,7 @@ TEST(Plan, RecreatesWithAllThatDependsOnIt) {
                                                   {"bgp/asn", number(65001)},
                                                   {"bgp/router-id", Value::text("1.1.1.1")},
                                                   {"bgp/neighbor[up0]", there()}}) {
-    device.set(leaf(path), value);
+    device.set(entry(path), value);
     cluster.want("leaf0", path, value);
   }
   cluster.want("leaf0", "bgp/asn", number(65002));
@@ -172,7 +172,7 @@ TEST(Plan, RecreatesWithAllThatDependsOnIt) {
   const auto report = cluster.apply_plan(plan);
   EXPECT_EQ(report.verdict, ApplyVerdict::kept);
   EXPECT_TRUE(cluster.plan().empty());
-  EXPECT_TRUE(device.truth().value(leaf("bgp/neighbor[up0]")));
+  EXPECT_TRUE(device.truth().value(entry("bgp/neighbor[up0]")));
 }
 
 Cluster live_spines() {
@@ -180,8 +180,8 @@ Cluster live_spines() {
   for (int s = 0; s < 4; ++s) {
     const std::string name = "spine" + std::to_string(s);
     cluster.add(name, "spine");
-    cluster.devices[name]->set(leaf("bgp/neighbor[down0]"), there());
-    cluster.devices[name]->set(leaf("bgp/max-paths"), number(8));
+    cluster.devices[name]->set(entry("bgp/neighbor[down0]"), there());
+    cluster.devices[name]->set(entry("bgp/max-paths"), number(8));
     cluster.want(name, "bgp/neighbor[down0]", there());
     cluster.want(name, "bgp/max-paths", number(64));
     cluster.wiring.redundancy_group[name] = "spine0";
@@ -228,7 +228,7 @@ TEST(Plan, SaysOfEachDrainThatNoDriverCarriesItAndWhatThatMeans) {
 TEST(Plan, ADrainThatStopsTheRolloutHoldsAllLaterWaves) {
   Cluster cluster = live_spines();
   cluster.add("gpu9");
-  cluster.devices["gpu9"]->set(leaf("interface[rail0]/address[10.0.0.9/31]"), there());
+  cluster.devices["gpu9"]->set(entry("interface[rail0]/address[10.0.0.9/31]"), there());
   cluster.want("gpu9", "interface[rail0]/address[10.0.0.9/31]", there());
   cluster.want("gpu9", "interface[rail0]/mtu", number(9000));
   cluster.policy->waves = {{false, 1}, {true, 1.0}};
@@ -247,16 +247,16 @@ TEST(Plan, EachTierThatWaitsForAnotherHasWavesOfItsOwn) {
   Cluster cluster;
   for (const char* const host : {"gpu1", "gpu2", "gpu3", "gpu4"}) {
     cluster.add(host);
-    cluster.devices[host]->set(leaf("interface[rail0]/address[10.0.0.1/31]"), there());
+    cluster.devices[host]->set(entry("interface[rail0]/address[10.0.0.1/31]"), there());
     cluster.want(host, "interface[rail0]/address[10.0.0.1/31]", there());
-    cluster.devices[host]->set(leaf("interface[rail0]/mtu"), number(1500));
+    cluster.devices[host]->set(entry("interface[rail0]/mtu"), number(1500));
     cluster.want(host, "interface[rail0]/mtu", number(9000));
   }
   for (const char* const spine : {"spine0", "spine1"}) {
     cluster.add(spine, "spine");
-    cluster.devices[spine]->set(leaf("bgp/neighbor[down0]"), there());
+    cluster.devices[spine]->set(entry("bgp/neighbor[down0]"), there());
     cluster.want(spine, "bgp/neighbor[down0]", there());
-    cluster.devices[spine]->set(leaf("interface[down0]/mtu"), number(1500));
+    cluster.devices[spine]->set(entry("interface[down0]/mtu"), number(1500));
     cluster.want(spine, "interface[down0]/mtu", number(9216));
     cluster.wiring.redundancy_group[spine] = "spine0";
   }
@@ -277,7 +277,7 @@ Cluster leaves_of_a_host() {
   for (const std::string n : {"0", "1"}) {
     const std::string name = "leaf" + n;
     cluster.add(name, "leaf");
-    cluster.devices[name]->set(leaf("bgp/neighbor[up0]"), there());
+    cluster.devices[name]->set(entry("bgp/neighbor[up0]"), there());
     cluster.want(name, "bgp/neighbor[up0]", there());
     cluster.want(name, "interface[swp1]/mtu", number(9216));
     cluster.cable("gpu1", "rail" + n, name, "swp1");
@@ -292,8 +292,8 @@ Cluster leaves_of_a_host() {
 
 TEST(Plan, TakesAPortForLiveWhereTheHostAtItsOtherEndUsesIt) {
   Cluster cluster = leaves_of_a_host();
-  cluster.devices["gpu1"]->set(leaf("interface[rail0]/address[10.0.0.1/31]"), there());
-  cluster.devices["gpu1"]->set(leaf("interface[rail1]/address[10.0.1.1/31]"), there());
+  cluster.devices["gpu1"]->set(entry("interface[rail0]/address[10.0.0.1/31]"), there());
+  cluster.devices["gpu1"]->set(entry("interface[rail1]/address[10.0.1.1/31]"), there());
   const Plan plan = cluster.plan();
   ASSERT_EQ(plan.steps.size(), 2U);
   EXPECT_TRUE(plan.steps[0].live);
@@ -330,7 +330,7 @@ TEST(Plan, HoldsASwitchOfBarePortsToItsBudgetWhileHostsUseIt) {
     cluster.cable("gpu1", "rail" + n, "leaf" + n, "swp1");
     cluster.wiring.redundancy_group["leaf" + n] = "leaf0";
     cluster.want("gpu1", rail, there());
-    cluster.devices["gpu1"]->set(leaf(rail), there());
+    cluster.devices["gpu1"]->set(entry(rail), there());
   }
   cluster.wiring.index();
   cluster.policy = Policy{};
@@ -373,16 +373,16 @@ TEST(Plan, NothingIsInAnEarlierWaveThanWhatItWaitsFor) {
     cluster.want(name, "interface[p0]/class[1]/dscp", Value::set({"26"}));
     cluster.want(name, "interface[p0]/class[1]/share", number(40));
   }
-  cluster.devices["gpu1"]->set(leaf("interface[p0]/address[10.0.0.1/31]"), there());
-  cluster.devices["gpu1"]->set(leaf("interface[p0]/admin"), Value::boolean(false));
-  cluster.devices["gpu1"]->set(leaf("interface[p0]/mtu"), number(1500));
+  cluster.devices["gpu1"]->set(entry("interface[p0]/address[10.0.0.1/31]"), there());
+  cluster.devices["gpu1"]->set(entry("interface[p0]/admin"), Value::boolean(false));
+  cluster.devices["gpu1"]->set(entry("interface[p0]/mtu"), number(1500));
   cluster.claim("gpu1", row("interface[*]/mtu"));
-  cluster.devices["leaf0"]->set(leaf("interface[p0]/admin"), yes());
-  cluster.devices["leaf0"]->set(leaf("interface[p0]/mtu"), number(9000));
+  cluster.devices["leaf0"]->set(entry("interface[p0]/admin"), yes());
+  cluster.devices["leaf0"]->set(entry("interface[p0]/mtu"), number(9000));
   cluster.want("leaf0", "interface[p0]/mtu", number(1500));
-  cluster.devices["leaf0"]->set(leaf("bgp/neighbor[p0]"), there());
+  cluster.devices["leaf0"]->set(entry("bgp/neighbor[p0]"), there());
   cluster.claim("leaf0", row("bgp/neighbor[*]"));
-  cluster.devices["leaf0"]->set(leaf("interface[p0]/address[10.0.0.3/31]"), there());
+  cluster.devices["leaf0"]->set(entry("interface[p0]/address[10.0.0.3/31]"), there());
   cluster.want("leaf0", "interface[p0]/address[10.0.0.3/31]", there());
   cluster.policy = Policy{};
   cluster.policy->waves = {{false, 1}, {true, 1.0}};
@@ -452,7 +452,7 @@ TEST(Plan, RefusesToDeleteMoreThanItsShareUnasked) {
   const Plan plan = cluster.plan();
   EXPECT_EQ(plan.refusals.size(), 1U);
   EXPECT_EQ(cluster.apply_plan(plan).count(StepState::held), plan.steps.size());
-  EXPECT_TRUE(cluster.devices["gpu1"]->truth().value(leaf("vlan[2]")));
+  EXPECT_TRUE(cluster.devices["gpu1"]->truth().value(entry("vlan[2]")));
 }
 
 TEST(Plan, LeavesAloneWhatSaysObserve) {
@@ -483,7 +483,7 @@ TEST(Plan, RefusesStepsWhoseGroundHasMoved) {
   Cluster cluster = bare_host();
   const Plan plan = cluster.plan();
   EXPECT_TRUE(moved_ground(plan, cluster.fleet(), cluster.look()).empty());
-  cluster.devices["gpu1"]->set(leaf("interface[rail0]/mtu"), number(1400));
+  cluster.devices["gpu1"]->set(entry("interface[rail0]/mtu"), number(1400));
   const auto moved = moved_ground(plan, cluster.fleet(), cluster.look());
   EXPECT_EQ(moved.size(), plan.steps.size());
   EXPECT_TRUE(without(plan, moved).empty());

@@ -7,8 +7,8 @@
 namespace lockstep {
 namespace {
 
-// Leaves of many rows with references, commit units, peer order and recreation among them.
-const std::vector<std::pair<std::string, std::vector<Value>>>& leaves() {
+// Entries of many rows with references, commit units, peer order and recreation among them.
+const std::vector<std::pair<std::string, std::vector<Value>>>& entries() {
   static const std::vector<std::pair<std::string, std::vector<Value>>> all{
       {"interface[p0]/mtu", {number(1500), number(9000)}},
       {"interface[p1]/mtu", {number(1500), number(9000)}},
@@ -35,29 +35,29 @@ void claim_all(Cluster& cluster, const std::string& name) {
     if (kSchema[r].collection) cluster.claim(name, static_cast<RowId>(r));
 }
 
-// A random state: each leaf absent or one of its values. Parts of an absent object are absent.
+// A random state: each entry absent or one of its values. Parts of an absent object are absent.
 Tree random_tree() {
   Tree tree;
-  for (const auto& [path, values] : leaves()) {
+  for (const auto& [path, values] : entries()) {
     const auto choice = *rc::gen::inRange<std::size_t>(0, values.size() + 1);
-    if (choice < values.size()) tree.set(leaf(path), values[choice]);
+    if (choice < values.size()) tree.set(entry(path), values[choice]);
   }
   const auto drop_parts = [&tree](const std::string& whole) {
-    if (tree.value(leaf(whole))) return;
-    for (const auto& [path, values] : leaves())
-      if (path.size() > whole.size() && path.starts_with(whole + "/")) tree.erase(leaf(path));
+    if (tree.value(entry(whole))) return;
+    for (const auto& [path, values] : entries())
+      if (path.size() > whole.size() && path.starts_with(whole + "/")) tree.erase(entry(path));
   };
   for (const char* whole : {"bgp", "bgp/neighbor[p0]", "interface[p0]/class[1]"}) drop_parts(whole);
   return tree;
 }
 
 void fill(SimulatedDevice& device, const Tree& tree) {
-  for (const Leaf& one : tree.leaves()) device.set(one.path, one.value);
+  for (const Entry& one : tree.entries()) device.set(one.path, one.value);
 }
 
 bool holds(const Tree& truth, const Tree& want) {
-  return std::all_of(want.leaves().begin(), want.leaves().end(),
-                     [&truth](const Leaf& one) { return truth.value(one.path) == one.value; });
+  return std::all_of(want.entries().begin(), want.entries().end(),
+                     [&truth](const Entry& one) { return truth.value(one.path) == one.value; });
 }
 
 // Two devices on one cable, each as it happens to be, and each wanted otherwise.
@@ -67,7 +67,7 @@ std::map<std::string, Tree> any_two(Cluster& cluster) {
     auto& device = cluster.add(name, role);
     fill(device, random_tree());
     wants[name] = random_tree();
-    for (const Leaf& one : wants[name].leaves()) cluster.want(name, one.path.text(), one.value);
+    for (const Entry& one : wants[name].entries()) cluster.want(name, one.path.text(), one.value);
     claim_all(cluster, name);
   }
   cluster.cable("gpu1", "p0", "leaf0", "p0");
@@ -155,7 +155,7 @@ TEST(Properties, UndoRestores) {
     auto& device = cluster.add("leaf0", "leaf");
     fill(device, random_tree());
     const Tree want = random_tree();
-    for (const Leaf& one : want.leaves()) cluster.want("leaf0", one.path.text(), one.value);
+    for (const Entry& one : want.entries()) cluster.want("leaf0", one.path.text(), one.value);
     claim_all(cluster, "leaf0");
     const Tree before = device.truth();
     const Plan plan = cluster.plan();
@@ -176,7 +176,7 @@ TEST(Properties, EveryPlanKeepsItsOwnOrder) {
          {std::pair{"gpu1", "host"}, std::pair{"leaf0", "leaf"}, std::pair{"spine0", "spine"}}) {
       fill(cluster.add(name, role), random_tree());
       const Tree want = random_tree();
-      for (const Leaf& one : want.leaves()) cluster.want(name, one.path.text(), one.value);
+      for (const Entry& one : want.entries()) cluster.want(name, one.path.text(), one.value);
       claim_all(cluster, name);
     }
     cluster.cable("gpu1", "p0", "leaf0", "p0");
@@ -233,7 +233,7 @@ TEST(Planner, EverySmallChangeSetIsOrderedAsTheObviousPlannerWould) {
       for (std::size_t i = 0; i < few.size(); ++i)
         if ((subset >> i & 1U) != 0)
           device.changes.push_back(
-              {leaf(few[i].first), removes ? few[i].second : Value{}, removes ? Value{} : few[i].second, 0});
+              {entry(few[i].first), removes ? few[i].second : Value{}, removes ? Value{} : few[i].second, 0});
       std::sort(device.changes.begin(), device.changes.end(),
                 [](const Change& a, const Change& b) { return a.path < b.path; });
       PlanInput input;

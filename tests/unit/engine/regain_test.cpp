@@ -16,11 +16,11 @@ class Regain : public ::testing::Test {
     cluster.want("leaf0", "bgp/neighbor[swp1]", there());
     cluster.want("leaf0", "bgp/neighbor[swp1]/session", kUp);
     cluster.want("leaf0", "bgp/max-paths", number(64));
-    leaf0.set(leaf("bgp/neighbor[swp1]"), there());
+    leaf0.set(entry("bgp/neighbor[swp1]"), there());
     leaf0.set(session, kUp);
     leaf0.effects = [this](Tree& tree) {
-      if (tree.value(leaf("bgp/max-paths")) != number(64)) return;
-      if (clamps) tree.set(leaf("bgp/max-paths"), number(32));
+      if (tree.value(entry("bgp/max-paths")) != number(64)) return;
+      if (clamps) tree.set(entry("bgp/max-paths"), number(32));
       if (!clamps && std::exchange(flapped, true)) return;
       tree.set(session, kDown);
       cluster.executor.at(cluster.executor.now() + kFlap, [this] { leaf0.set(session, kUp); });
@@ -35,7 +35,7 @@ class Regain : public ::testing::Test {
     return report.steps.at(0);
   }
 
-  const Path session = leaf("bgp/neighbor[swp1]/session");
+  const Path session = entry("bgp/neighbor[swp1]/session");
   Cluster cluster;
   SimulatedDevice& leaf0;
   Progress progress;
@@ -72,7 +72,7 @@ TEST_F(Regain, ASessionThatCameUpSinceARefusedWriteCounts) {
 
 TEST_F(Regain, ASessionThatDoesNotComeBackFailsTheStep) {
   leaf0.effects = [this](Tree& tree) {
-    if (tree.value(leaf("bgp/max-paths"))) tree.set(session, kDown);
+    if (tree.value(entry("bgp/max-paths"))) tree.set(session, kDown);
   };
   const StepResult result = run();
   EXPECT_EQ(result.state, StepState::failed);
@@ -94,10 +94,10 @@ class RegainOverTwoDrivers : public ::testing::Test {
     cluster.want("leaf0", "bgp/neighbor[swp1]", there());
     cluster.want("leaf0", "bgp/neighbor[swp1]/session", kUp);
     cluster.want("leaf0", "bgp/max-paths", number(64));
-    sessions->set(leaf("bgp/neighbor[swp1]"), there());
+    sessions->set(entry("bgp/neighbor[swp1]"), there());
     sessions->set(session, kUp);
     config.effects = [this](Tree& tree) {
-      if (tree.value(leaf("bgp/max-paths")) != number(64) || std::exchange(flapped, true)) return;
+      if (tree.value(entry("bgp/max-paths")) != number(64) || std::exchange(flapped, true)) return;
       sessions->set(session, kDown);
       sessions->unreachable = unreachable_after_write;
       const Time now = cluster.executor.now();
@@ -109,7 +109,7 @@ class RegainOverTwoDrivers : public ::testing::Test {
     };
   }
 
-  const Path session = leaf("bgp/neighbor[swp1]/session");
+  const Path session = entry("bgp/neighbor[swp1]/session");
   Cluster cluster;
   SimulatedDevice& config;
   SimulatedDevice* sessions = nullptr;

@@ -15,9 +15,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST(Damping, CallsALeafFlappingAfterItsLimitAndQuietAfterAWindow) {
+TEST(Damping, CallsAnEntryFlappingAfterItsLimitAndQuietAfterAWindow) {
   Damping damping;
-  const Path mtu = leaf("interface[rail0]/mtu");
+  const Path mtu = entry("interface[rail0]/mtu");
   Time now{};
   EXPECT_FALSE(damping.changed("gpu1", mtu, now));
   EXPECT_FALSE(damping.changed("gpu1", mtu, now += seconds(1)));
@@ -30,7 +30,7 @@ TEST(Damping, CallsALeafFlappingAfterItsLimitAndQuietAfterAWindow) {
 
 TEST(Damping, HealsEverMoreRarely) {
   Damping damping;
-  const Path mtu = leaf("interface[rail0]/mtu");
+  const Path mtu = entry("interface[rail0]/mtu");
   Time now{};
   damping.changed("gpu1", mtu, now);
   EXPECT_EQ(damping.may_heal_at("gpu1", mtu, now), now);
@@ -47,10 +47,10 @@ TEST(Damping, HealsEverMoreRarely) {
   EXPECT_EQ(damping.may_heal_at("gpu1", mtu, now), now);
 }
 
-TEST(WatchEvents, AreInJsonWhatDriftSaysOfTheLeaf) {
+TEST(WatchEvents, AreInJsonWhatDriftSaysOfTheEntry) {
   DriftEntry item;
   item.device = "gpu1";
-  item.path = leaf("interface[rail0]/mtu");
+  item.path = entry("interface[rail0]/mtu");
   item.want = number(9000);
   item.have = number(1500);
   item.state = DriftState::not_applied;
@@ -112,7 +112,7 @@ TEST(Watch, ReportsWhatComesAndGoesAndReadsOnlyTheDeviceThatChanged) {
   Cluster cluster;
   auto& gpu1 = cluster.add("gpu1");
   auto& gpu2 = cluster.add("gpu2");
-  const Path mtu = leaf("interface[rail0]/mtu");
+  const Path mtu = entry("interface[rail0]/mtu");
   for (const auto* name : {"gpu1", "gpu2"}) {
     cluster.want(name, mtu.text(), number(9000));
     cluster.devices[name]->set(mtu, number(9000));
@@ -149,7 +149,7 @@ TEST(Watch, ReportsWhatComesAndGoesAndReadsOnlyTheDeviceThatChanged) {
 TEST(Watch, ConvergeHealsWhatAppears) {
   Cluster cluster;
   auto& gpu1 = cluster.add("gpu1");
-  const Path mtu = leaf("interface[rail0]/mtu");
+  const Path mtu = entry("interface[rail0]/mtu");
   cluster.want("gpu1", mtu.text(), number(9000));
   gpu1.set(mtu, number(1500));
   RealExecutor executor;
@@ -232,7 +232,7 @@ std::vector<WatchEvent> watched(Cluster& cluster, const std::function<void()>& o
 TEST(Watch, ReadsEveryDeviceNowAndThen) {
   Cluster cluster;
   auto& gpu1 = cluster.add("gpu1");
-  const Path governor = leaf("cpu/governor");
+  const Path governor = entry("cpu/governor");
   cluster.want("gpu1", governor.text(), Value::text("performance"));
   gpu1.set(governor, Value::text("performance"));
   watch_with(cluster.attached(0), std::make_shared<TestWatcher>());
@@ -252,7 +252,7 @@ TEST(Watch, AsksAnewWhatADeviceCanDoAfterABoot) {
     gpu1.reboot();
   });
   ASSERT_EQ(seen.size(), 1U);
-  EXPECT_EQ(seen[0].item.path, leaf("cpu/governor"));
+  EXPECT_EQ(seen[0].item.path, entry("cpu/governor"));
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ class Windows : public ::testing::Test {
   void clock(const std::string& at) {
     cluster.executor.wall_epoch = utc(at) - cluster.executor.now().time_since_epoch();
   }
-  Value mtu(const std::string& host) { return cluster.devices[host]->truth().value(leaf(kMtu)); }
+  Value mtu(const std::string& host) { return cluster.devices[host]->truth().value(entry(kMtu)); }
   Plan shown() {
     return hold_for_windows(cluster.plan(), cluster.fleet(), options(), false, cluster.executor.wall_time());
   }
@@ -273,7 +273,7 @@ TEST_F(Windows, DifferencesThatWaitAreNotAppliedAndNotDrifted) {
   EXPECT_EQ(report.count(DriftState::drifted), 1U);
   EXPECT_EQ(report.waiting, 1U);
   EXPECT_EQ(report.in_sync, 0U);
-  cluster.devices["gpu2"]->set(leaf(kMtu), number(9000));
+  cluster.devices["gpu2"]->set(entry(kMtu), number(9000));
   const DriftReport waits =
       drift_report(cluster.fleet(), cluster.look(), cluster.origins, cluster.sources, choice);
   EXPECT_EQ(waits.drifted, 0U);

@@ -1,4 +1,4 @@
-// What the tests against real daemons share: wanted leaves of a switch, reading, applying, waiting.
+// What the tests against real daemons share: wanted entries of a switch, reading, applying, waiting.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,27 +30,28 @@ inline Path path(std::string_view text) {
   return parsed ? *parsed : Path{};
 }
 
-using Leaves = std::vector<std::pair<std::string, Value>>;
+using Entries = std::vector<std::pair<std::string, Value>>;
 
-inline Tree tree_of(const Leaves& leaves) {
+inline Tree tree_of(const Entries& entries) {
   TreeBuilder builder;
-  for (const auto& [text, value] : leaves) builder.add(path(text), value);
+  for (const auto& [text, value] : entries) builder.add(path(text), value);
   return builder.build();
 }
 
 // What a leaf or spine of a fabric wants, as the compiler would say it.
-inline Leaves switch_leaves(std::int64_t asn, const std::string& id, const std::vector<std::string>& ports) {
-  Leaves out{{"bfd-profile[lockstep]", Value::present()},
-             // 2 s in all: a test machine under load must not lose a session.
-             {"bfd-profile[lockstep]/multiplier", Value::integer(10)},
-             {"bfd-profile[lockstep]/receive-interval", Value::integer(200)},
-             {"bfd-profile[lockstep]/transmit-interval", Value::integer(200)},
-             {"bgp", Value::present()},
-             {"bgp/asn", Value::integer(asn)},
-             {"bgp/max-paths", Value::integer(64)},
-             {"bgp/multipath-relax", Value::boolean(true)},
-             {"bgp/redistribute[connected]", Value::present()},
-             {"bgp/router-id", Value::text(id)}};
+inline Entries switch_entries(std::int64_t asn, const std::string& id,
+                              const std::vector<std::string>& ports) {
+  Entries out{{"bfd-profile[lockstep]", Value::present()},
+              // 2 s in all: a test machine under load must not lose a session.
+              {"bfd-profile[lockstep]/multiplier", Value::integer(10)},
+              {"bfd-profile[lockstep]/receive-interval", Value::integer(200)},
+              {"bfd-profile[lockstep]/transmit-interval", Value::integer(200)},
+              {"bgp", Value::present()},
+              {"bgp/asn", Value::integer(asn)},
+              {"bgp/max-paths", Value::integer(64)},
+              {"bgp/multipath-relax", Value::boolean(true)},
+              {"bgp/redistribute[connected]", Value::present()},
+              {"bgp/router-id", Value::text(id)}};
   for (const std::string& port : ports) {
     const std::string one = "bgp/neighbor[" + port + "]";
     out.insert(out.end(), {{one, Value::present()},
@@ -65,10 +66,10 @@ inline Leaves switch_leaves(std::int64_t asn, const std::string& id, const std::
   return out;
 }
 
-inline Intent intent_of(const std::string& device, const Leaves& leaves) {
+inline Intent intent_of(const std::string& device, const Entries& entries) {
   Intent intent;
   intent.device = device;
-  intent.want = tree_of(leaves);
+  intent.want = tree_of(entries);
   return intent;
 }
 

@@ -25,15 +25,15 @@ class LiveConfig : public ::testing::Test {
     // From nothing, whatever the test before has left.
     const Observation have = observed(*frr_.driver);
     ChangeSet all;
-    for (const Leaf& leaf : have.have.leaves())
-      if (schema_row(leaf.path.row()).facet == Facet::config)
-        all.push_back({leaf.path, leaf.value, Value{}, 0});
+    for (const Entry& entry : have.have.entries())
+      if (schema_row(entry.path.row()).facet == Facet::config)
+        all.push_back({entry.path, entry.value, Value{}, 0});
     applied(*frr_.driver, all);
   }
 
-  Value now(const std::string& leaf) { return observed(*frr_.driver).have.value(path(leaf)); }
-  void change(const std::string& leaf, Value want) {
-    applied(*frr_.driver, {{path(leaf), now(leaf), want, 0}});
+  Value now(const std::string& entry) { return observed(*frr_.driver).have.value(path(entry)); }
+  void change(const std::string& entry, Value want) {
+    applied(*frr_.driver, {{path(entry), now(entry), want, 0}});
   }
 
   static std::unique_ptr<Lab> lab_;
@@ -47,9 +47,9 @@ TEST_F(LiveConfig, StartsFromNothing) {
 }
 
 TEST_F(LiveConfig, MakesChangesAndRemovesEveryRow) {
-  converge(*frr_.driver, intent_of("solo", switch_leaves(65001, "10.0.0.1", {"up0", "up1"})));
+  converge(*frr_.driver, intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0", "up1"})));
   struct Case {
-    const char* leaf;
+    const char* entry;
     Value first;
     Value second;
     Value removed;  // what is observed after a removal: FRR's default where the row always has a value
@@ -71,11 +71,11 @@ TEST_F(LiveConfig, MakesChangesAndRemovesEveryRow) {
   };
   for (const Case& one : cases) {
     for (const Value want : {one.first, one.second}) {
-      change(one.leaf, want);
-      EXPECT_EQ(now(one.leaf), want) << one.leaf << ": " << now(one.leaf).to_string();
+      change(one.entry, want);
+      EXPECT_EQ(now(one.entry), want) << one.entry << ": " << now(one.entry).to_string();
     }
-    change(one.leaf, Value{});
-    EXPECT_EQ(now(one.leaf), one.removed) << one.leaf << ": " << now(one.leaf).to_string();
+    change(one.entry, Value{});
+    EXPECT_EQ(now(one.entry), one.removed) << one.entry << ": " << now(one.entry).to_string();
   }
   for (const char* remote : {"internal", "65099", "external"}) {
     change("bgp/neighbor[up1]/remote-as", Value::text(remote));
@@ -94,7 +94,7 @@ TEST_F(LiveConfig, MakesChangesAndRemovesEveryRow) {
 }
 
 TEST_F(LiveConfig, HasNothingToDoASecondTime) {
-  const Intent intent = intent_of("solo", switch_leaves(65001, "10.0.0.1", {"up0"}));
+  const Intent intent = intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0"}));
   converge(*frr_.driver, intent);
   const std::string before = lab_->type("solo", "bgpd", {"show running-config"});
   applied(*frr_.driver, diff(intent, observed(*frr_.driver)).changes);
@@ -105,7 +105,7 @@ TEST_F(LiveConfig, HasNothingToDoASecondTime) {
 }
 
 TEST_F(LiveConfig, GivesANewAsnAndKeepsForeignLines) {
-  converge(*frr_.driver, intent_of("solo", switch_leaves(65001, "10.0.0.1", {"up0", "up1"})));
+  converge(*frr_.driver, intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0", "up1"})));
   lab_->type("solo", "bgpd",
              {"configure terminal", "ip prefix-list hand seq 5 permit 10.0.0.0/8 le 32",
               "route-map RM permit 10", "match ip address prefix-list hand", "exit", "router bgp 65001",
@@ -118,7 +118,7 @@ TEST_F(LiveConfig, GivesANewAsnAndKeepsForeignLines) {
                                          "neighbor 192.0.2.7 remote-as 65002",
                                          "network 192.0.2.0/24 route-map RM",
                                          "neighbor up0 route-map RM in"};
-  Leaves other = switch_leaves(65001, "10.0.0.9", {"up0", "up1", "up2"});
+  Entries other = switch_entries(65001, "10.0.0.9", {"up0", "up1", "up2"});
   converge(*frr_.driver, intent_of("solo", other));
   change("bgp/asn", Value::integer(65077));
   EXPECT_EQ(now("bgp/asn"), Value::integer(65077));
@@ -135,7 +135,7 @@ TEST_F(LiveConfig, GivesANewAsnAndKeepsForeignLines) {
 }
 
 TEST_F(LiveConfig, TellsWhichLineFrrRefusedAndStops) {
-  converge(*frr_.driver, intent_of("solo", switch_leaves(65001, "10.0.0.1", {"up0"})));
+  converge(*frr_.driver, intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0"})));
   const ChangeSet changes{
       {path("bgp/max-paths"), now("bgp/max-paths"), Value::integer(32), 0},
       {path("bgp/neighbor[up0]/hold"), now("bgp/neighbor[up0]/hold"), Value::integer(9), 0},
@@ -153,7 +153,7 @@ TEST_F(LiveConfig, TellsWhichLineFrrRefusedAndStops) {
 TEST_F(LiveConfig, ShowsBeforehandTheVeryLines) {
   observed(*frr_.driver);
   const ChangeSet changes =
-      diff(intent_of("solo", switch_leaves(65001, "10.0.0.1", {"up0"})), Observation{}).changes;
+      diff(intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0"})), Observation{}).changes;
   const auto lines = frr_.preview->native(changes);
   EXPECT_NE(std::find(lines.begin(), lines.end(), "bgpd> neighbor up0 interface remote-as external"),
             lines.end());
@@ -169,12 +169,12 @@ TEST_F(LiveConfig, ShowsBeforehandTheVeryLines) {
   lab_->type("solo", "bfdd", bfdd);
   lab_->type("solo", "bgpd", bgpd);
   const auto left =
-      diff(intent_of("solo", switch_leaves(65001, "10.0.0.1", {"up0"})), observed(*frr_.driver));
+      diff(intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0"})), observed(*frr_.driver));
   EXPECT_TRUE(left.changes.empty()) << "typing the preview gives what apply gives";
 }
 
 TEST_F(LiveConfig, RefusesWhenTheGroundHasMoved) {
-  converge(*frr_.driver, intent_of("solo", switch_leaves(65001, "10.0.0.1", {"up0"})));
+  converge(*frr_.driver, intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0"})));
   const std::string revision = observed(*frr_.driver).revision;
   ASSERT_FALSE(revision.empty());
   const auto same = frr_.driver->observe(Scope{}, revision, soon());
@@ -212,7 +212,7 @@ TEST_F(LiveConfig, SavesWithTheOwnerAndModeOfTheOldFile) {
   std::ofstream(file) << "service integrated-vtysh-config\nold line\n";
   ASSERT_EQ(::chown(file.c_str(), 65534, 65534), 0);
   ASSERT_EQ(::chmod(file.c_str(), 0604), 0);
-  converge(*frr_.driver, intent_of("solo", switch_leaves(65001, "10.0.0.1", {"up0"})));
+  converge(*frr_.driver, intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0"})));
   struct stat after {};
   ASSERT_EQ(::stat(file.c_str(), &after), 0);
   EXPECT_EQ(after.st_uid, 65534U);
@@ -224,7 +224,7 @@ TEST_F(LiveConfig, SavesWithTheOwnerAndModeOfTheOldFile) {
 }
 
 TEST_F(LiveConfig, ComesBackConvergedAfterARestart) {
-  converge(*frr_.driver, intent_of("solo", switch_leaves(65001, "10.0.0.1", {"up0", "up1"})));
+  converge(*frr_.driver, intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0", "up1"})));
   change("bgp/aggregate[10.64.0.0/16]", Value::present());
   const std::string before = observed(*frr_.driver).have.to_string();
   lab_->stop("solo");
@@ -235,7 +235,7 @@ TEST_F(LiveConfig, ComesBackConvergedAfterARestart) {
 }
 
 TEST_F(LiveConfig, SaysWhatItCouldNotReadWhenADaemonHangs) {
-  converge(*frr_.driver, intent_of("solo", switch_leaves(65001, "10.0.0.1", {"up0"})));
+  converge(*frr_.driver, intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0"})));
   lab_->signal("solo", "bfdd", SIGSTOP);
   const auto seen = frr_.driver->observe(Scope{}, "", soon(milliseconds(150)));
   lab_->signal("solo", "bfdd", SIGCONT);
@@ -253,7 +253,7 @@ TEST_F(LiveConfig, NamesADaemonThatHangsAndOneThatIsDead) {
   const auto lives = [this] {
     const auto seen = frr_.driver->observe(Scope{}, "", soon(milliseconds(10'000)));
     EXPECT_TRUE(seen);
-    const auto life = [&seen](const char* leaf) { return seen ? seen->have.value(path(leaf)) : Value{}; };
+    const auto life = [&seen](const char* entry) { return seen ? seen->have.value(path(entry)) : Value{}; };
     return std::pair(life("routing-daemon[rib]"), life("routing-daemon[bgp]"));
   };
   const Value running = Value::text(kRunning);
@@ -273,7 +273,7 @@ TEST_F(LiveConfig, NamesADaemonThatHangsAndOneThatIsDead) {
 }
 
 TEST_F(LiveConfig, DoesNotClaimAHalfDoneWrite) {
-  converge(*frr_.driver, intent_of("solo", switch_leaves(65001, "10.0.0.1", {"up0"})));
+  converge(*frr_.driver, intent_of("solo", switch_entries(65001, "10.0.0.1", {"up0"})));
   lab_->signal("solo", "bgpd", SIGSTOP);
   const auto receipt = frr_.driver->apply({{path("bgp/max-paths"), Value::integer(64), Value::integer(2), 0}},
                                           Guard{}, soon(milliseconds(100)));

@@ -43,9 +43,9 @@ class LiveFabric : public ::testing::Test {
   }
 
   static std::vector<Intent> intents() {
-    return {intent_of("leaf", switch_leaves(4200000000, "10.255.0.1", {"up0", "up1"})),
-            intent_of("spine0", switch_leaves(4200100000, "10.255.1.0", {"down0"})),
-            intent_of("spine1", switch_leaves(4200100000, "10.255.1.1", {"down0"}))};
+    return {intent_of("leaf", switch_entries(4200000000, "10.255.0.1", {"up0", "up1"})),
+            intent_of("spine0", switch_entries(4200100000, "10.255.1.0", {"down0"})),
+            intent_of("spine1", switch_entries(4200100000, "10.255.1.1", {"down0"}))};
   }
   // Sessions established and BFD up on the leaf.
   bool in_effect() { return diff(intents()[0], observed(*leaf_.driver)).in_sync(); }

@@ -86,20 +86,20 @@ State state_of(const std::string& bgpd, const std::string& bfdd) {
   return state;
 }
 
-std::string leaves(const State& state) {
+std::string entries(const State& state) {
   TreeBuilder tree;
-  leaves_of(state, Scope{}, tree);
+  entries_of(state, Scope{}, tree);
   return tree.build().to_string();
 }
 
 TEST(Speaker, IsReadFromATraditionalConfig) {
-  EXPECT_EQ(leaves(state_of(recorded("bgpd-traditional.txt"), recorded("bfdd.txt"))),
+  EXPECT_EQ(entries(state_of(recorded("bgpd-traditional.txt"), recorded("bfdd.txt"))),
             recorded("leaves-traditional.txt"));
 }
 
 // Peer groups, hand-made lines, a numbered neighbour, another profile of defaults.
 TEST(Speaker, IsReadFromADatacenterConfig) {
-  EXPECT_EQ(leaves(state_of(recorded("bgpd-datacenter.txt"), recorded("bfdd.txt"))),
+  EXPECT_EQ(entries(state_of(recorded("bgpd-datacenter.txt"), recorded("bfdd.txt"))),
             recorded("leaves-datacenter.txt"));
 }
 
@@ -148,9 +148,9 @@ TEST(Sessions, RunWithTheTimersThatWereAgreedOn) {
   State state = state_of(recorded("bgpd-datacenter.txt"), recorded("bfdd.txt"));  // proposes 1 and 3 s
   state.bgp->in_use["up1"] = {3, 9};
   TreeBuilder tree;
-  leaves_of(state, Scope{}, tree);
+  entries_of(state, Scope{}, tree);
   const Tree have = tree.build();
-  const auto number = [&](const char* leaf) { return have.value(*Path::parse(leaf)).as_integer(); };
+  const auto number = [&](const char* entry) { return have.value(*Path::parse(entry)).as_integer(); };
   EXPECT_EQ(number("bgp/neighbor[up1]/hold"), 3);
   EXPECT_EQ(number("bgp/neighbor[up1]/hold-in-use"), 9);
   EXPECT_EQ(number("bgp/neighbor[up1]/keepalive-in-use"), 3);

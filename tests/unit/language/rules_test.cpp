@@ -285,12 +285,12 @@ std::vector<Broken> broken() {
       {code::two_local,
        set("names: a, connect: {local: true}", "x") + set("names: b, connect: {local: true}", "y"),
        "a and b are both `local: true`"},
-      {code::no_leaves,
+      {code::no_entries,
        with_devices(
            document("Cluster", "{overrides: [{names: gpu1, set: {a: 1}, until: 2026-12-01, reason: x}]}")),
-       "a Cluster says nothing of devices' leaves: overrides"},
-      {code::no_leaves, document("RolloutPolicy", "{selector: {}, raw: [{driver: frr, set: {a: 1}}]}"),
-       "a RolloutPolicy says nothing of devices' leaves: raw"},
+       "a Cluster says nothing of devices' settings: overrides"},
+      {code::no_entries, document("RolloutPolicy", "{selector: {}, raw: [{driver: frr, set: {a: 1}}]}"),
+       "a RolloutPolicy says nothing of devices' settings: raw"},
   };
 }
 
@@ -426,7 +426,7 @@ TEST(Rules, KernelParametersAreOneBlankBetweenWords) {
   const Loaded loaded = load_text(
       "x.yaml", document("HostProfile", R"({selector: {}, sysctl: {a.b: " 4096	87380  6 ", a.c: 1}})"));
   EXPECT_TRUE(loaded.diagnostics.empty());
-  const Entries<SysctlValue>& all = loaded.catalog.host_profiles.at(0).sysctl;
+  const MapEntries<SysctlValue>& all = loaded.catalog.host_profiles.at(0).sysctl;
   EXPECT_EQ(find_entry(all, "a.b")->value.text, "4096 87380 6");
   EXPECT_EQ(find_entry(all, "a.c")->value.text, "1");
 }

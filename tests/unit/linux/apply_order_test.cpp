@@ -7,12 +7,12 @@ namespace {
 
 TEST(ApplyOrder, WhatResetsAPortComesFirstAndTheRestStaysInItsOrder) {
   ChangeSet changes;
-  for (const char* leaf :
+  for (const char* entry :
        {"interface[eth0]/channels[combined]", "interface[eth0]/class[3]", "interface[eth0]/eswitch",
         "interface[eth0]/offload[tso]", "interface[eth0]/parameter[max_macs]", "interface[eth0]/pause",
         "interface[eth0]/virtual-functions"}) {
-    const auto path = Path::parse(leaf);
-    ASSERT_TRUE(path) << leaf;
+    const auto path = Path::parse(entry);
+    ASSERT_TRUE(path) << entry;
     changes.push_back({*path, {}, {}, 0});
   }
   EXPECT_EQ(apply_order(changes), (std::vector<std::size_t>{2, 4, 6, 0, 1, 3, 5}));

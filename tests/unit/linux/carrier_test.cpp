@@ -40,8 +40,8 @@ bool may_make_user_namespaces() {
 
 ChangeSet classes() {
   ChangeSet out;
-  for (const char* leaf : {"interface[rail0]/class[0]", "interface[rail0]/class[3]"})
-    out.push_back({*Path::parse(leaf), {}, Value::present(), 0});
+  for (const char* entry : {"interface[rail0]/class[0]", "interface[rail0]/class[3]"})
+    out.push_back({*Path::parse(entry), {}, Value::present(), 0});
   return out;
 }
 

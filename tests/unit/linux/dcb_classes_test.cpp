@@ -1,7 +1,7 @@
 // A port's traffic classes over ETS, the app table and the maximal rates, and back: no kernel is asked.
 #include <gtest/gtest.h>
 
-#include "tests/unit/linux/dcb_leaves.hpp"
+#include "tests/unit/linux/dcb_entries.hpp"
 
 namespace lockstep {
 namespace {
@@ -32,9 +32,9 @@ PortState as_read(const PortState& state) {
   return out;
 }
 
-Change change(const std::string& leaf, Value want) {
-  const auto path = Path::parse("interface[nic0]/" + leaf);
-  EXPECT_TRUE(path) << leaf;
+Change change(const std::string& entry, Value want) {
+  const auto path = Path::parse("interface[nic0]/" + entry);
+  EXPECT_TRUE(path) << entry;
   return Change{path ? *path : Path{}, {}, want, 0};
 }
 
@@ -71,7 +71,7 @@ std::vector<Change> lossless() {
   std::vector<Change> out;
   for (const int gone : {1, 2, 4, 5, 7})
     out.push_back(change("class[" + std::to_string(gone) + "]", Value{}));
-  for (const auto& [leaf, value] :
+  for (const auto& [entry, value] :
        std::vector<std::pair<std::string, Value>>{{"class[0]/dscp", set({"0", "8"})},
                                                   {"class[0]/priority", set({"0", "1", "2", "4", "5", "7"})},
                                                   {"class[0]/share", Value::integer(40)},
@@ -85,7 +85,7 @@ std::vector<Change> lossless() {
                                                   {"class[6]/priority", set({"6"})},
                                                   {"class[6]/strict", Value::boolean(true)},
                                                   {"trust", Value::text("dscp")}})
-    out.push_back(change(leaf, value));
+    out.push_back(change(entry, value));
   return out;
 }
 
@@ -110,9 +110,9 @@ constexpr std::string_view kLossless =
 // From what is to what was, as an undo goes.
 std::vector<Change> back_to(const PortState& was, const PortState& is) {
   std::vector<Change> out;
-  for (const Leaf& leaf : dcb_map::leaves("nic0", was)) out.push_back({leaf.path, {}, leaf.value, 0});
-  for (const Leaf& leaf : dcb_map::leaves("nic0", is))
-    if (!dcb_map::value_of(leaf.path, was)) out.push_back({leaf.path, leaf.value, Value{}, 0});
+  for (const Entry& entry : dcb_map::entries("nic0", was)) out.push_back({entry.path, {}, entry.value, 0});
+  for (const Entry& entry : dcb_map::entries("nic0", is))
+    if (!dcb_map::value_of(entry.path, was)) out.push_back({entry.path, entry.value, Value{}, 0});
   return out;
 }
 
@@ -242,7 +242,9 @@ TEST(DcbClasses, TrustIsByItsTableElseByTheEntriesOfDscps) {
 }
 
 TEST(DcbClasses, WordsForPeople) {
-  const auto words = [](const std::string& leaf, Value want) { return dcb_map::native(change(leaf, want)); };
+  const auto words = [](const std::string& entry, Value want) {
+    return dcb_map::native(change(entry, want));
+  };
   EXPECT_EQ(words("class[3]/priority", set({"3", "4"})), "dcb ets set dev nic0 prio-tc 3:3 4:3");
   EXPECT_EQ(words("class[3]/share", Value::integer(60)), "dcb ets set dev nic0 tc-tsa 3:ets tc-bw 3:60");
   EXPECT_EQ(words("class[6]/strict", Value::boolean(true)), "dcb ets set dev nic0 tc-tsa 6:strict");

@@ -1,7 +1,7 @@
-// Leaves over a port's DCB and back, and the words for people: no kernel is asked.
+// Entries over a port's DCB and back, and the words for people: no kernel is asked.
 #include <gtest/gtest.h>
 
-#include "tests/unit/linux/dcb_leaves.hpp"
+#include "tests/unit/linux/dcb_entries.hpp"
 
 namespace lockstep {
 namespace {
@@ -19,9 +19,9 @@ PortState fresh() {
   return out;
 }
 
-Change change(const std::string& leaf, Value want) {
-  const auto path = Path::parse("interface[nic0]/" + leaf);
-  EXPECT_TRUE(path) << leaf;
+Change change(const std::string& entry, Value want) {
+  const auto path = Path::parse("interface[nic0]/" + entry);
+  EXPECT_TRUE(path) << entry;
   return Change{path ? *path : Path{}, {}, want, 0};
 }
 
@@ -77,7 +77,9 @@ TEST(DcbMap, ValuesOfTheWrongFormAreRefusedAndChangeNothing) {
 }
 
 TEST(DcbMap, WordsForPeople) {
-  const auto words = [](const std::string& leaf, Value want) { return dcb_map::native(change(leaf, want)); };
+  const auto words = [](const std::string& entry, Value want) {
+    return dcb_map::native(change(entry, want));
+  };
   EXPECT_EQ(words("pfc", Value::set({"3", "4"})), "dcb pfc set dev nic0 prio-pfc all:off 3:on 4:on");
   EXPECT_EQ(words("dcbx", Value::text("host ieee")), "dcb dcbx set dev nic0 host ieee");
   EXPECT_EQ(words("pause", Value::boolean(false)), "ethtool -A nic0 rx off tx off");

@@ -1,4 +1,4 @@
-// From what devlink tells to leaves, and virtual functions on a recorded machine.
+// From what devlink tells to entries, and virtual functions on a recorded machine.
 #include <gtest/gtest.h>
 #include <linux/devlink.h>
 
@@ -43,9 +43,9 @@ Devices machine() {
   return out;
 }
 
-std::map<std::string, std::string> leaves(RowId row, const Devices& devices) {
+std::map<std::string, std::string> entries(RowId row, const Devices& devices) {
   std::map<std::string, std::string> out;
-  for (const Leaf& one : devlink_map::leaves(row, "rail0", devices, devices.ports[0]))
+  for (const Entry& one : devlink_map::entries(row, "rail0", devices, devices.ports[0]))
     out.emplace(one.path.text(), one.value.to_string());
   return out;
 }
@@ -71,7 +71,7 @@ TEST(DevlinkMap, OfAParametersValuesTheOneThatHoldsSoonestIsTold) {
                      {{DEVLINK_PARAM_CMODE_RUNTIME, "true"}, {DEVLINK_PARAM_CMODE_DRIVERINIT, "false"}}},
                     {kNic, "odd", 11, {}},
                     {kOther, "elsewhere", devlink::kFlag, {{DEVLINK_PARAM_CMODE_RUNTIME, "true"}}}};
-  EXPECT_EQ(leaves(devlink_map::kParameter, all),
+  EXPECT_EQ(entries(devlink_map::kParameter, all),
             (std::map<std::string, std::string>{{"interface[rail0]/parameter[enable_roce]", "true"},
                                                 {"interface[rail0]/parameter[max_macs]", "32"}}));
   EXPECT_EQ(devlink_map::why_no_parameter(all, kNic, "max_macs"), "");
@@ -89,12 +89,12 @@ TEST(DevlinkMap, OfAParametersValuesTheOneThatHoldsSoonestIsTold) {
 TEST(DevlinkMap, HealthIsThatOfTheDeviceAndOfThePort) {
   Devices all = machine();
   all.reporters = {{kNic, {}, "fw_fatal", true}, {kNic, 0, "tx", true}, {kOther, {}, "fw", false}};
-  EXPECT_EQ(leaves(devlink_map::kHealth, all).at("interface[rail0]/health"), "healthy");
+  EXPECT_EQ(entries(devlink_map::kHealth, all).at("interface[rail0]/health"), "healthy");
   all.reporters[0].healthy = false;
   all.reporters.push_back({kNic, {}, "fw", false});
-  EXPECT_EQ(leaves(devlink_map::kHealth, all).at("interface[rail0]/health"), "fw fw_fatal");
+  EXPECT_EQ(entries(devlink_map::kHealth, all).at("interface[rail0]/health"), "fw fw_fatal");
   all.reporters = {{kNic, 1, "tx", false}};
-  EXPECT_TRUE(leaves(devlink_map::kHealth, all).empty()) << "another port's";
+  EXPECT_TRUE(entries(devlink_map::kHealth, all).empty()) << "another port's";
   EXPECT_EQ(devlink_map::lacking(devlink_map::kHealth, all, all.ports[0]),
             "pci/0000:3b:00.0 has no health reporters");
 }
@@ -103,10 +103,10 @@ TEST(DevlinkMap, AFunctionsRateIsInBitsAndNoneWithoutABound) {
   Devices all = machine();
   all.rates = {{kNic, 1, "", "", 0, 125'000'000}, {kNic, 2, "", "", 0, 0}, {kNic, {}, "group", "", 0, 1}};
   EXPECT_EQ(
-      leaves(devlink_map::kMaxRate, all),
+      entries(devlink_map::kMaxRate, all),
       (std::map<std::string, std::string>{{"interface[rail0]/virtual-function[0]/max-rate", "1000000000"}}));
   all.rates[0].max = ~std::uint64_t{0};
-  EXPECT_EQ(leaves(devlink_map::kMaxRate, all).at("interface[rail0]/virtual-function[0]/max-rate"),
+  EXPECT_EQ(entries(devlink_map::kMaxRate, all).at("interface[rail0]/virtual-function[0]/max-rate"),
             "18446744073709551615")
       << "more than 64 bits of bit/s: the most that they hold";
 }

@@ -11,7 +11,7 @@ namespace {
 
 using LinuxDriver = Lab;
 
-// The first that covers the leaf, as the engine looks; without a reason: none does.
+// The first that covers the entry, as the engine looks; without a reason: none does.
 Incapable lack(const Observation& seen, Path path) {
   const Incapable* const found = incapable_of(seen.incapable, path);
   return found == nullptr ? Incapable{} : *found;
@@ -34,7 +34,7 @@ TEST_F(LinuxDriver, ReportsWhatIproute2Made) {
   EXPECT_FALSE(seen.boot_id.empty());
 }
 
-TEST_F(LinuxDriver, LinkLeavesAreWrittenAndRead) {
+TEST_F(LinuxDriver, LinkEntriesAreWrittenAndRead) {
   applies({{"interface[rail0]/mtu", Value::integer(9000)},
            {"interface[rail0]/address[10.64.0.1/31]", Value::present()},
            {"interface[rail0]/address[2001:db8::1/64]", Value::present()},
@@ -62,7 +62,7 @@ TEST_F(LinuxDriver, DoingADoneThingAgainSucceedsAndChangesNothing) {
   const std::string first = observed().revision;
   applies(all);
   EXPECT_EQ(observed().revision, first);
-  for (const auto& [leaf, want] : all) EXPECT_EQ(value(leaf), want) << leaf;
+  for (const auto& [entry, want] : all) EXPECT_EQ(value(entry), want) << entry;
 }
 
 TEST_F(LinuxDriver, ARefusedChangeCarriesTheKernelsWordsAndTheRestIsDone) {
@@ -214,11 +214,11 @@ TEST_F(LinuxDriver, AskedForWordsItAsksTheKernelNothing) {
 
 TEST_F(LinuxDriver, APortThatIsNotThereIsAPersonsWorkAndSaysWhichThereAre) {
   const std::vector<Path> ports{*Path::parse("interface[rail0]"), *Path::parse("interface[rail7]")};
-  const auto of = [&](const char* leaf) { return lack(observed(ports), *Path::parse(leaf)); };
-  for (const char* leaf :
+  const auto of = [&](const char* entry) { return lack(observed(ports), *Path::parse(entry)); };
+  for (const char* entry :
        {"interface[rail7]", "interface[rail7]/mtu", "interface[rail7]/address[10.64.0.1/31]"}) {
-    EXPECT_EQ(of(leaf).reason, "no interface is called rail7 here (there are lo, rail0)");
-    EXPECT_TRUE(of(leaf).by_hand);
+    EXPECT_EQ(of(entry).reason, "no interface is called rail7 here (there are lo, rail0)");
+    EXPECT_TRUE(of(entry).by_hand);
   }
   // What is of the kernel's is said of the port all the same, before what the machine lacks.
   EXPECT_EQ(of("interface[rail7]/pfc").reason, "no interface is called rail7 here (there are lo, rail0)");
@@ -241,7 +241,7 @@ TEST_F(LinuxDriver, AScopeReadsOnlyWhatItNames) {
   scope.rows = {row("interface[*]/mtu")};
   const auto seen = driver().observe(scope, {}, within(std::chrono::seconds(5)));
   ASSERT_TRUE(seen);
-  for (const Leaf& leaf : seen->have.leaves()) EXPECT_EQ(leaf.path.row(), row("interface[*]/mtu"));
+  for (const Entry& entry : seen->have.entries()) EXPECT_EQ(entry.path.row(), row("interface[*]/mtu"));
   EXPECT_EQ(seen->have.size(), 2U);
 }
 

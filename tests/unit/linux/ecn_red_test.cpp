@@ -74,8 +74,8 @@ TEST(EcnRed, CutBytesAreAnErrorOrNoMarker) {
 }
 
 TEST(EcnRed, ThePreviewIsInTheWordsOfTc) {
-  const auto words = [&](const char* leaf, Value want) {
-    return linux_map::native({*Path::parse(leaf), {}, want, 0}, Carrier::htb);
+  const auto words = [&](const char* entry, Value want) {
+    return linux_map::native({*Path::parse(entry), {}, want, 0}, Carrier::htb);
   };
   const std::string place = "tc qdisc replace dev rail0 parent 4c53:13 red ecn nodrop ";
   EXPECT_TRUE(

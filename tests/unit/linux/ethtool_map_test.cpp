@@ -1,4 +1,4 @@
-// What ethtool tells of a port as leaves, what a port can be asked for, and what it took instead.
+// What ethtool tells of a port as entries, what a port can be asked for, and what it took instead.
 #include <gtest/gtest.h>
 #include <linux/ethtool.h>
 
@@ -34,26 +34,26 @@ Link port() {
   return out;
 }
 
-Change change(const std::string& leaf, Value want) {
-  return {*Path::parse("interface[rail0]/" + leaf), {}, want, 0};
+Change change(const std::string& entry, Value want) {
+  return {*Path::parse("interface[rail0]/" + entry), {}, want, 0};
 }
 
 std::string told(Kind kind, const Facts& facts) {
   std::string out;
-  for (const Leaf& one : ethtool_map::leaves("rail0", kind, facts, names()))
+  for (const Entry& one : ethtool_map::entries("rail0", kind, facts, names()))
     out += one.path.text().substr(std::string_view("interface[rail0]/").size()) + " " +
            one.value.to_string() + "\n";
   return out;
 }
 
 // "refused: ring[rx] ..."; empty: it can be asked for.
-std::string refusal(const std::string& leaf, Value want, const Facts& facts) {
-  const auto checked = ethtool_map::check(change(leaf, want), port(), facts, names());
+std::string refusal(const std::string& entry, Value want, const Facts& facts) {
+  const auto checked = ethtool_map::check(change(entry, want), port(), facts, names());
   return checked ? "" : std::string(to_string(checked.error().kind)) + ": " + checked.error().text();
 }
 
-std::string difference(const std::string& leaf, Value want, const Facts& before, const Facts& after) {
-  const auto error = ethtool_map::difference(change(leaf, want), before, after, names());
+std::string difference(const std::string& entry, Value want, const Facts& before, const Facts& after) {
+  const auto error = ethtool_map::difference(change(entry, want), before, after, names());
   return error ? error->text() : "";
 }
 
@@ -76,7 +76,7 @@ TEST(EthtoolMap, APortThatCannotBeAskedTakesNoOthersReasonsWithIt) {
   EXPECT_EQ(told, "rail0 no such thing\nrail2 tx port: ethtool -g tells no tx\n");
 }
 
-TEST(EthtoolMap, WhatAPortTellsAreLeaves) {
+TEST(EthtoolMap, WhatAPortTellsAreEntries) {
   EXPECT_EQ(told(Kind::rings, kRings), "ring[rx] 1024\n");
   EXPECT_EQ(told(Kind::coalescing, kCoalescing), "coalescing/adaptive[rx] true\ncoalescing/time[rx] 8\n");
   EXPECT_EQ(told(Kind::link, link(true, 100000, 1)), "autoneg true\nspeed 100000\n");
@@ -125,7 +125,7 @@ TEST(EthtoolMap, WhatAPortTookInsteadIsTold) {
             "speed 200000: the port took 50000 (ethtool rail0)");
 }
 
-TEST(EthtoolMap, LeavesThatAPortHasNotAreNamedOneByOne) {
+TEST(EthtoolMap, EntriesThatAPortHasNotAreNamedOneByOne) {
   std::string all;
   for (const Incapable& one : ethtool_map::lacking(port(), Kind::coalescing, kCoalescing, names()))
     all += std::string(schema_row(one.row).pattern) + " " + one.keys.at(1) + ": " + one.reason + "\n";
@@ -137,7 +137,7 @@ TEST(EthtoolMap, LeavesThatAPortHasNotAreNamedOneByOne) {
 }
 
 TEST(EthtoolMap, AChangeIsToldInWordsOfEthtool) {
-  for (const auto& [leaf, want, words] :
+  for (const auto& [entry, want, words] :
        {std::tuple("ring[rx]", Value::integer(4096), "ethtool -G rail0 rx 4096"),
         {"channels[combined]", Value::integer(8), "ethtool -L rail0 combined 8"},
         {"coalescing/adaptive[rx]", Value::boolean(false), "ethtool -C rail0 adaptive-rx off"},
@@ -146,7 +146,7 @@ TEST(EthtoolMap, AChangeIsToldInWordsOfEthtool) {
         {"offload[rxhash]", Value::boolean(true), "ethtool -K rail0 rxhash on"},
         {"speed", Value::integer(100000), "ethtool -s rail0 speed 100000"},
         {"autoneg", Value::boolean(true), "ethtool -s rail0 autoneg on"}})
-    EXPECT_EQ(ethtool_map::native(change(leaf, want)), words);
+    EXPECT_EQ(ethtool_map::native(change(entry, want)), words);
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ TEST_F(GpuTest, ALostGpuIsNotCounted) {
   EXPECT_FALSE(gpus().all[0].nvml);
 }
 
-TEST_F(GpuTest, AnNvmlThatFailsLeavesItsLeavesUnread) {
+TEST_F(GpuTest, AnNvmlThatFailsLeavesItsEntriesUnread) {
   stub->init_code = 18;
   EXPECT_EQ(not_read("gpu/count"), "NVML: nvmlInit: Driver/library version mismatch");
   EXPECT_EQ(not_read("gpu/ecc"), not_read("gpu/count"));

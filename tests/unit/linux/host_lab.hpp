@@ -20,12 +20,12 @@ class HostLab : public ::testing::Test {
     target.nvml_library = std::move(nvml);
     part = host_part(target);
     scope.named.clear();
-    for (const std::string& leaf : named) scope.named.push_back(path(leaf));
+    for (const std::string& entry : named) scope.named.push_back(path(entry));
   }
 
-  static Path path(const std::string& leaf) {
-    const auto parsed = Path::parse(leaf);
-    EXPECT_TRUE(parsed) << leaf;
+  static Path path(const std::string& entry) {
+    const auto parsed = Path::parse(entry);
+    EXPECT_TRUE(parsed) << entry;
     return parsed ? *parsed : Path{};
   }
 
@@ -35,27 +35,27 @@ class HostLab : public ::testing::Test {
     part->read(scope, {}, tree, unread, within(std::chrono::seconds(5)));
     return tree.build();
   }
-  std::string value(const std::string& leaf) { return read().value(path(leaf)).to_string(); }
-  // Why the leaf could not be read; empty: it could.
-  std::string not_read(const std::string& leaf) {
+  std::string value(const std::string& entry) { return read().value(path(entry)).to_string(); }
+  // Why the entry could not be read; empty: it could.
+  std::string not_read(const std::string& entry) {
     read();
     for (const Unread& one : unread)
-      if (one.row == path(leaf).row()) return one.why.text();
+      if (one.row == path(entry).row()) return one.why.text();
     return {};
   }
-  // Why this host lacks the leaf; empty: it does not.
-  std::string lacks(const std::string& leaf) { return lack(leaf).reason; }
-  bool is_by_hand(const std::string& leaf) { return lack(leaf).by_hand; }
+  // Why this host lacks the entry; empty: it does not.
+  std::string lacks(const std::string& entry) { return lack(entry).reason; }
+  bool is_by_hand(const std::string& entry) { return lack(entry).by_hand; }
   // What went wrong; empty: done.
-  std::string apply(const std::string& leaf, Value want) {
-    const auto answers = part->apply({{path(leaf), {}, want, 0}}, {}, within(std::chrono::seconds(5)));
+  std::string apply(const std::string& entry, Value want) {
+    const auto answers = part->apply({{path(entry), {}, want, 0}}, {}, within(std::chrono::seconds(5)));
     EXPECT_EQ(answers.size(), 1U);
     return answers[0] ? std::string(to_string(answers[0]->kind)) + ": " + answers[0]->text() : "";
   }
 
-  Incapable lack(const std::string& leaf) {
+  Incapable lack(const std::string& entry) {
     const auto lacks = part->incapable(scope, {}, within(std::chrono::seconds(5)));
-    const Incapable* const found = incapable_of(lacks, path(leaf));
+    const Incapable* const found = incapable_of(lacks, path(entry));
     return found == nullptr ? Incapable{} : *found;
   }
 

@@ -38,8 +38,8 @@ TEST_F(Nccl, WhatWasThereIsPutBackAsItWas) {
     EXPECT_EQ(apply("nccl/hca", Value::set({"rail0"})), "");
     EXPECT_EQ(apply("nccl/traffic-class", Value::integer(106)), "");
     EXPECT_EQ(host.text(kFile), "NCCL_IB_HCA==mlx5_0:1\nNCCL_IB_TC=106\n");
-    for (const char* const leaf : {"nccl/hca", "nccl/traffic-class"})
-      EXPECT_EQ(apply(leaf, found.value(path(leaf))), "");
+    for (const char* const entry : {"nccl/hca", "nccl/traffic-class"})
+      EXPECT_EQ(apply(entry, found.value(path(entry))), "");
     EXPECT_EQ(host.text(kFile), before);
   }
 }

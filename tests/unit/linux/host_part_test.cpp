@@ -29,8 +29,8 @@ TEST(HostPart, ReadsAWholeServer) {
   target.root = host.root();
   target.nvml_library = "/nonexistent";
   Scope scope;
-  for (const char* leaf : {"package[rdma-core]", "firmware[connectx-7]"})
-    scope.named.push_back(*Path::parse(leaf));
+  for (const char* entry : {"package[rdma-core]", "firmware[connectx-7]"})
+    scope.named.push_back(*Path::parse(entry));
   const auto part = host_part(target);
   TreeBuilder tree;
   std::vector<Unread> unread;
@@ -46,14 +46,14 @@ TEST_F(HostPartTest, AScopeIsKept) {
     TreeBuilder tree;
     part->read(Scope{{row}}, {}, tree, unread, within(std::chrono::seconds(5)));
     const Tree found = tree.build();
-    for (const Leaf& leaf : found.leaves()) EXPECT_EQ(leaf.path.row(), row);
+    for (const Entry& entry : found.entries()) EXPECT_EQ(entry.path.row(), row);
   }
 }
 
 TEST_F(HostPartTest, AnEndedCallReadsAndWritesNothing) {
   TreeBuilder tree;
   part->read(Scope{}, {}, tree, unread, within(std::chrono::seconds(-1)));
-  EXPECT_TRUE(tree.build().leaves().empty());
+  EXPECT_TRUE(tree.build().entries().empty());
   EXPECT_EQ(unread.size(), part->reads().size());
   const auto answers = part->apply({{path("cpu/governor"), {}, Value::text("performance"), 0}}, {},
                                    within(std::chrono::seconds(-1)));
@@ -62,7 +62,7 @@ TEST_F(HostPartTest, AnEndedCallReadsAndWritesNothing) {
 }
 
 TEST_F(HostPartTest, EveryWriteHasWords) {
-  for (const auto& [leaf, want] :
+  for (const auto& [entry, want] :
        std::vector<std::pair<std::string, Value>>{{"cpu/governor", Value::text("performance")},
                                                   {"cpu/irq-affinity", Value::text("numa-local")},
                                                   {"gpu/ecc", Value::boolean(true)},
@@ -72,7 +72,7 @@ TEST_F(HostPartTest, EveryWriteHasWords) {
                                                   {"pcie/acs", Value::boolean(false)},
                                                   {"pcie/max-read-request", Value::integer(4096)},
                                                   {"service[lldpd]", Value::text("running")}})
-    EXPECT_NE(part->native({path(leaf), {}, want, 0}), "") << leaf;
+    EXPECT_NE(part->native({path(entry), {}, want, 0}), "") << entry;
   EXPECT_EQ(part->native({path("pcie/max-read-request"), {}, Value::integer(4096), 0}),
             "setpci -s NIC CAP_EXP+8.w=5000:7000  # each");
 }
@@ -84,7 +84,7 @@ TEST_F(HostPartTest, ATwinHasNoneOfItAndSaysWhy) {
   const auto lacks = part->incapable({}, {}, within(std::chrono::seconds(5)));
   EXPECT_EQ(lacks.size(), part->reads().size());
   for (const Incapable& one : lacks) EXPECT_TRUE(one.reason.starts_with("host-wide: "));
-  EXPECT_TRUE(read().leaves().empty());
+  EXPECT_TRUE(read().entries().empty());
   EXPECT_TRUE(unread.empty());
   EXPECT_EQ(apply("memlock", Value::text("unlimited")).substr(0, 22), "unsupported: host-wide");
 }

@@ -159,7 +159,7 @@ TEST_F(Pci, NoPrefixAndNoFlippedByteIsMoreThanAnError) {
   }
 }
 
-TEST_F(Pci, MaxReadRequestOfAllNicsIsOneLeafAndATextWhereTheyDiffer) {
+TEST_F(Pci, MaxReadRequestOfAllNicsIsOneEntryAndATextWhereTheyDiffer) {
   EXPECT_EQ(value("pcie/max-read-request"), "512");
   EXPECT_EQ(apply("pcie/max-read-request", Value::integer(4096)), "");
   EXPECT_EQ(value("pcie/max-read-request"), "4096");
@@ -202,7 +202,7 @@ TEST_F(Pci, AccessControlIsOfTheBridgesAboveNicsAndGpus) {
   EXPECT_EQ(value("pcie/acs"), "false (5 of 6), true (1 of 6)");
 }
 
-TEST_F(Pci, AMachineWithoutNicsLacksTheLeaves) {
+TEST_F(Pci, AMachineWithoutNicsLacksTheEntries) {
   host.remove("sys/bus/pci");
   EXPECT_NE(lacks("pcie/max-read-request"), "");
   EXPECT_NE(lacks("pcie/acs"), "");

@@ -28,7 +28,7 @@ class ServicesTest : public HostLab {
 TEST_F(ServicesTest, AreReadInWordsThatSayNowAndAtBoot) {
   const Tree tree = read();
   EXPECT_TRUE(unread.empty()) << unread.front().why.text();
-  const auto state = [&](const std::string& leaf) { return tree.value(path(leaf)).to_string(); };
+  const auto state = [&](const std::string& entry) { return tree.value(path(entry)).to_string(); };
   EXPECT_EQ(state("service[lldpd]"), "running");
   EXPECT_EQ(state("service[openibd]"), "disabled");
   EXPECT_EQ(state("service[apt-daily.timer]"), "running, not at boot");

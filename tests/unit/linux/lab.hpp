@@ -88,17 +88,17 @@ class Lab : public ::testing::Test {
     EXPECT_TRUE(seen) << (seen ? "" : seen.error().text());
     return seen ? *std::move(seen) : Observation{};
   }
-  Value value(const std::string& leaf) {
-    const auto parsed = Path::parse(leaf);
-    EXPECT_TRUE(parsed) << leaf;
+  Value value(const std::string& entry) {
+    const auto parsed = Path::parse(entry);
+    EXPECT_TRUE(parsed) << entry;
     return parsed ? observed({*parsed}).have.value(*parsed) : Value{};
   }
   // Applies; every outcome's text ("" is done), in order.
   std::vector<std::string> apply(const std::vector<std::pair<std::string, Value>>& wanted) {
     ChangeSet changes;
-    for (const auto& [leaf, want] : wanted) {
-      const auto parsed = Path::parse(leaf);
-      EXPECT_TRUE(parsed) << leaf;
+    for (const auto& [entry, want] : wanted) {
+      const auto parsed = Path::parse(entry);
+      EXPECT_TRUE(parsed) << entry;
       if (parsed) changes.push_back(Change{*parsed, {}, want, 0});
     }
     std::vector<std::string> out;

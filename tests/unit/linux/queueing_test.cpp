@@ -312,11 +312,11 @@ TEST(QueueingOnMqprio, OneThatLostItsClassesIsReplaced) {
 }
 
 TEST(QueueingWords, ThePreviewIsInTheWordsOfTc) {
-  const auto words = [](Carrier carrier, const std::string& leaf, Value want) {
-    return linux_map::native({*Path::parse("interface[rail0]/class[6]" + leaf), {}, want, 0}, carrier);
+  const auto words = [](Carrier carrier, const std::string& entry, Value want) {
+    return linux_map::native({*Path::parse("interface[rail0]/class[6]" + entry), {}, want, 0}, carrier);
   };
-  const auto begins = [&](Carrier carrier, const std::string& leaf, Value want, const std::string& with) {
-    const std::string line = words(carrier, leaf, want);
+  const auto begins = [&](Carrier carrier, const std::string& entry, Value want, const std::string& with) {
+    const std::string line = words(carrier, entry, want);
     EXPECT_TRUE(line.starts_with(with)) << line;
   };
   const std::string ets = "tc qdisc replace dev rail0 handle 4c5c: ets ";

@@ -33,8 +33,8 @@ Attached driver_over(NativeState& state, std::span<const MapRow> map = kMap) {
 TEST(MappedDriver, AKeyThatLooksLikeAHoleIsNone) {
   NativeState state;
   const Attached attached = driver_over(state);
-  const Path leaf(row("interface[*]/address[*]"), {"{}", "10.0.0.1/31"});
-  EXPECT_EQ(attached.preview->native({{leaf, {}, Value::present(), 0}}),
+  const Path entry(row("interface[*]/address[*]"), {"{}", "10.0.0.1/31"});
+  EXPECT_EQ(attached.preview->native({{entry, {}, Value::present(), 0}}),
             std::vector<std::string>{"port.{}.address.10.0.0.1/31"});
 }
 

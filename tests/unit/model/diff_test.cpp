@@ -161,7 +161,7 @@ RC_GTEST_PROP(Diff, DoingTheChangesLeavesNothingToDo, ()) {
   RC_ASSERT(c.run().changes.empty());
 }
 
-RC_GTEST_PROP(Diff, LeavesForeignLeavesAlone, ()) {
+RC_GTEST_PROP(Diff, LeavesForeignEntriesAlone, ()) {
   Case c;
   c.intent.want = *any_tree();
   c.observation.have = *any_tree();

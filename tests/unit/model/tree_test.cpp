@@ -35,7 +35,7 @@ TEST(Tree, KeepsTheFirstOfTwoAndReportsTheOther) {
   EXPECT_EQ(clashes[0].second.origin, 2u);
 }
 
-TEST(Tree, FindsTheLeavesOfOneRow) {
+TEST(Tree, FindsTheEntriesOfOneRow) {
   TreeBuilder builder;
   builder.add(admin("a"), Value::boolean(true));
   builder.add(mtu("a"), Value::integer(1));
@@ -60,7 +60,8 @@ RC_GTEST_PROP(Tree, BehavesLikeAMap, (std::vector<std::pair<std::uint8_t, std::u
   }
   RC_ASSERT(tree.size() == expected.size());
   for (const auto& [name, number] : expected) RC_ASSERT(tree.value(mtu(name)) == Value::integer(number));
-  for (std::size_t i = 1; i < tree.size(); ++i) RC_ASSERT(tree.leaves()[i - 1].path < tree.leaves()[i].path);
+  for (std::size_t i = 1; i < tree.size(); ++i)
+    RC_ASSERT(tree.entries()[i - 1].path < tree.entries()[i].path);
 }
 
 }  // namespace

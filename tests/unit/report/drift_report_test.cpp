@@ -46,13 +46,13 @@ DriftReport sample() {
   return report;
 }
 
-TEST(DriftText, NamesDeviceLeafWantHaveAndLine) {
+TEST(DriftText, NamesDeviceEntryWantHaveAndLine) {
   const std::string text = drift_text(sample(), Terminal{});
   EXPECT_NE(text.find("gpu1    interface[rail0]/mtu  9000  1500  traffic     specs/fabric.yaml:9:8 mtu"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("leaf0   fib[10.64.1.0/29]  up0, up1  up1"), std::string::npos) << text;
-  EXPECT_NE(text.find("veth has no DCB (1 leaf)  leaf0"), std::string::npos) << text;
+  EXPECT_NE(text.find("veth has no DCB (1 entry)  leaf0"), std::string::npos) << text;
   EXPECT_NE(text.find("leaf1    bgpd.vty: connection refused"), std::string::npos) << text;
   EXPECT_NE(text.find("1 of 4 devices in sync, 2 differences on 2 devices, 1 not wholly observed"),
             std::string::npos)
@@ -61,9 +61,9 @@ TEST(DriftText, NamesDeviceLeafWantHaveAndLine) {
 
 DriftReport with_work_for_a_person() {
   DriftReport report = sample();
-  for (const char* leaf : {"interface[rail7]/mtu", "interface[rail7]/admin"})
+  for (const char* entry : {"interface[rail7]/mtu", "interface[rail7]/admin"})
     report.items.push_back({.device = "gpu1",
-                            .path = *Path::parse(leaf),
+                            .path = *Path::parse(entry),
                             .want = Value::integer(1),
                             .have = Value{},
                             .state = DriftState::not_applied,
@@ -81,10 +81,10 @@ DriftReport with_work_for_a_person() {
 TEST(DriftText, WhatIsAPersonsToMendIsApartAndCounts) {
   const std::string text = drift_text(with_work_for_a_person(), Terminal{});
   EXPECT_NE(text.find("left to a person\n"
-                      "  no interface is called rail7 here (2 leaves)  gpu1\n"
+                      "  no interface is called rail7 here (2 entries)  gpu1\n"
                       "  rdma-core is not installed (package[rdma-core], want >=44, have (absent))  gpu1\n"
                       "can't be applied here\n"
-                      "  veth has no DCB (1 leaf)  leaf0\n"),
+                      "  veth has no DCB (1 entry)  leaf0\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("5 differences"), std::string::npos) << text;
@@ -141,7 +141,7 @@ TEST(DriftGitlab, GivesEachFindingAStableFingerprint) {
   later.items[0].have = Value::integer(1400);
   const nlohmann::json second = nlohmann::json::parse(drift_gitlab(later));
   ASSERT_EQ(first.size(), 3U) << "what could not be observed is in every form";
-  EXPECT_EQ(first[0]["fingerprint"], second[0]["fingerprint"]) << "the same leaf is the same finding";
+  EXPECT_EQ(first[0]["fingerprint"], second[0]["fingerprint"]) << "the same entry is the same finding";
   EXPECT_NE(first[0]["fingerprint"], first[1]["fingerprint"]);
   EXPECT_EQ(first[0]["location"]["lines"]["begin"], 9);
 }

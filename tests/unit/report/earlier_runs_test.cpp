@@ -11,19 +11,20 @@ OwedChange owed(std::uint64_t change, const std::string& device) {
   return {change, "2026-11-21T10:05:26Z", "ann", {ticket_on(device)}};
 }
 
-TEST(EarlierRuns, LeavesLeftBehindAreListedByObjectAndDevices) {
-  const WrittenLeaf one{"gpu1",
-                        *Path::parse("sysctl[net.ipv4.tcp_sack]"),
-                        Value::text("1"),
-                        Value::text("0"),
-                        {},
-                        false,
-                        "HostProfile/training"};
-  WrittenLeaf other = one;
+TEST(EarlierRuns, SettingsLeftBehindAreListedByObjectAndDevices) {
+  const WrittenEntry one{"gpu1",
+                         *Path::parse("sysctl[net.ipv4.tcp_sack]"),
+                         Value::text("1"),
+                         Value::text("0"),
+                         {},
+                         false,
+                         "HostProfile/training"};
+  WrittenEntry other = one;
   other.device = "gpu2";
-  EXPECT_EQ(left_behind_text({one, other}),
-            "left as they are: 2 leaves that earlier changes wrote for HostProfile/training and nothing here "
-            "says any more, on gpu[1-2]\n");
+  EXPECT_EQ(
+      left_behind_text({one, other}),
+      "left as they are: 2 settings that earlier changes wrote for HostProfile/training and nothing here "
+      "says any more, on gpu[1-2]\n");
   EXPECT_EQ(left_behind_text({}), "");
 }
 

@@ -164,12 +164,12 @@ class Lab : public testing::Test {
     if (!device) {
       device = std::make_shared<SimulatedDevice>(target.device, devices.size());
       device->set(*Path::parse("sysctl[net.ipv4.tcp_mtu_probing]"), Value::text("1"));
-      for (const Leaf& leaf : target.intent.want.leaves())  // ports, for example
-        if (schema_row(leaf.path.row()).takes == Takes::read_only) device->set(leaf.path, leaf.value);
+      for (const Entry& entry : target.intent.want.entries())  // ports, for example
+        if (schema_row(entry.path.row()).takes == Takes::read_only) device->set(entry.path, entry.value);
       // Whatever is written has the effects that are wanted: cables are in order, and neighbours are alive.
       device->effects = [this, name = target.device](Tree& tree) {
-        for (const Leaf& leaf : intents.at(name)->want.leaves())
-          if (schema_row(leaf.path.row()).facet == Facet::effect) tree.set(leaf.path, leaf.value);
+        for (const Entry& entry : intents.at(name)->want.entries())
+          if (schema_row(entry.path.row()).facet == Facet::effect) tree.set(entry.path, entry.value);
       };
     }
     Attached attached;

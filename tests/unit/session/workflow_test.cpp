@@ -3,7 +3,7 @@
 
 #include "drivers/runtime/real_executor.hpp"
 #include "lab.hpp"
-#include "reconciler/session/former_leaves.hpp"
+#include "reconciler/session/former_entries.hpp"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "reconciler/session/former_leaves.hpp"
+#include "reconciler/session/former_entries.hpp"
 
 #include <map>
 
@@ -18,16 +18,17 @@ bool is_said(const Intent& intent, Path path) {
   return intent.want.find(path) != nullptr || claim_of(intent, path) != nullptr;
 }
 
-// A single leaf that is not there was not read: drivers read some rows (sysctls) only where they are named.
+// A single entry that is not there was not read: drivers read some rows (sysctls) only where they are named.
 bool is_seen(const DeviceState& state, Path path) {
   return state.reachable && !is_unread(state.observation.unread, path) &&
          (state.observation.have.value(path) || schema_row(path.row()).collection);
 }
 
-// The leaf as it is left with our value there; none: it is not, or that can't be told of a write that failed.
-std::optional<WrittenLeaf> left_of(const WrittenLeaf& one, const DeviceState& state) {
+// The entry as it is left with our value there; none: it is not, or that can't be told of a write that
+// failed.
+std::optional<WrittenEntry> left_of(const WrittenEntry& one, const DeviceState& state) {
   const Value have = state.observation.have.value(one.path);
-  WrittenLeaf left = one;
+  WrittenEntry left = one;
   left.tried.reset();
   if (one.tried && have == *one.tried && is_seen(state, one.path)) left.wrote = *one.tried;
   const bool there = have == left.wrote || (!have && !schema_row(one.path.row()).collection);
@@ -36,13 +37,13 @@ std::optional<WrittenLeaf> left_of(const WrittenLeaf& one, const DeviceState& st
 
 }  // namespace
 
-bool is_verified(const WrittenLeaf& one) { return one.wrote != one.found; }
+bool is_verified(const WrittenEntry& one) { return one.wrote != one.found; }
 
-void want_restored(Compiled& compiled, const std::vector<WrittenLeaf>& written) {
+void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written) {
   std::map<std::string_view, Intent*> intents;
   for (Intent& intent : compiled.intents) intents.emplace(intent.device, &intent);
   std::map<std::string_view, OriginId> origins;
-  for (const WrittenLeaf& one : written) {
+  for (const WrittenEntry& one : written) {
     const auto intent = intents.find(one.device);
     if (!one.restore || intent == intents.end() || is_said(*intent->second, one.path)) continue;
     const auto [origin, is_new] = origins.try_emplace(one.object, 0);
@@ -56,11 +57,11 @@ void want_restored(Compiled& compiled, const std::vector<WrittenLeaf>& written) 
   }
 }
 
-Result<std::vector<WrittenLeaf>> settle_written(const Fleet& fleet, const std::vector<DeviceState>& states,
-                                                Journal& journal) {
-  TRY(const std::vector<WrittenLeaf> written, journal.written());
-  std::vector<WrittenLeaf> settled;
-  for (const WrittenLeaf& one : written) {
+Result<std::vector<WrittenEntry>> settle_written(const Fleet& fleet, const std::vector<DeviceState>& states,
+                                                 Journal& journal) {
+  TRY(const std::vector<WrittenEntry> written, journal.written());
+  std::vector<WrittenEntry> settled;
+  for (const WrittenEntry& one : written) {
     const auto device = fleet.find(one.device);
     if (!one.tried || !device || !is_seen(states[*device], one.path)) continue;
     const Value have = states[*device].observation.have.value(one.path);
@@ -74,28 +75,28 @@ Result<std::vector<WrittenLeaf>> settle_written(const Fleet& fleet, const std::v
   return journal.written();
 }
 
-std::vector<WrittenLeaf> left_behind(const Fleet& fleet, const std::vector<DeviceState>& states,
-                                     const std::vector<WrittenLeaf>& written) {
-  std::vector<WrittenLeaf> left;
-  for (const WrittenLeaf& one : written) {
+std::vector<WrittenEntry> left_behind(const Fleet& fleet, const std::vector<DeviceState>& states,
+                                      const std::vector<WrittenEntry>& written) {
+  std::vector<WrittenEntry> left;
+  for (const WrittenEntry& one : written) {
     const auto device = fleet.find(one.device);
     if (device && is_said(*fleet[*device].intent, one.path)) continue;
     if (!device)
       left.push_back(one);
-    else if (std::optional<WrittenLeaf> there = left_of(one, states[*device]))
+    else if (std::optional<WrittenEntry> there = left_of(one, states[*device]))
       left.push_back(*std::move(there));
   }
   return left;
 }
 
-Result<Done> note_written(const ClusterSession& session, const std::vector<WrittenLeaf>& left,
+Result<Done> note_written(const ClusterSession& session, const std::vector<WrittenEntry>& left,
                           Journal& journal) {
-  TRY(const std::vector<WrittenLeaf> written, journal.written());
+  TRY(const std::vector<WrittenEntry> written, journal.written());
   const Origins& origins = session.origins();
-  std::vector<WrittenLeaf> changed;
-  for (const WrittenLeaf& one : written) {
+  std::vector<WrittenEntry> changed;
+  for (const WrittenEntry& one : written) {
     const auto device = session.fleet().find(one.device);
-    const Leaf* const want = device ? session.fleet()[*device].intent->want.find(one.path) : nullptr;
+    const Entry* const want = device ? session.fleet()[*device].intent->want.find(one.path) : nullptr;
     if (want == nullptr) continue;
     const Origin& origin = origins[want->origin];
     if (origin.restore_on_delete == one.restore && origin.object == one.object) continue;

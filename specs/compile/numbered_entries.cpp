@@ -1,4 +1,4 @@
-#include "specs/compile/numbered_leaves.hpp"
+#include "specs/compile/numbered_entries.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-bool by_path(const Leaf& a, const Leaf& b) { return a.path < b.path; }
+bool by_path(const Entry& a, const Entry& b) { return a.path < b.path; }
 
 std::string everything(bool v6) { return v6 ? "::/0" : "0.0.0.0/0"; }
 
@@ -96,15 +96,15 @@ std::vector<FabricNumbers> prepare_numbers(Compilation& c) {
   return all;
 }
 
-std::vector<Leaf>& NumberedLeaves::rows(RowId id) {
+std::vector<Entry>& NumberedEntries::rows(RowId id) {
   for (std::size_t i = 0; i < kNumberedRows.size(); ++i)
     if (kNumberedRows[i] == id) return out_[i];
   return out_.front();
 }
 
-void NumberedLeaves::add_ports(DeviceIndex device) {
-  std::vector<Leaf>& addresses = rows(row("interface[*]/address[*]"));
-  std::vector<Leaf>& peers = rows(row("interface[*]/peer"));
+void NumberedEntries::add_ports(DeviceIndex device) {
+  std::vector<Entry>& addresses = rows(row("interface[*]/address[*]"));
+  std::vector<Entry>& peers = rows(row("interface[*]/peer"));
   const TopologyDevice& self = c_.topology.devices[device];
   for (PortIndex index = self.first_port; index < self.first_port + self.port_count; ++index) {
     const TopologyPort& port = c_.topology.ports[index];
@@ -119,12 +119,12 @@ void NumberedLeaves::add_ports(DeviceIndex device) {
   }
 }
 
-void NumberedLeaves::add_routes(DeviceIndex device, FabricIndex index) {
+void NumberedEntries::add_routes(DeviceIndex device, FabricIndex index) {
   const FabricNumbers& numbers = fabrics_[index];
   const std::uint32_t number = numbers.switch_number[device];
   if (number == kNone) return;
-  std::vector<Leaf>& fib = rows(row("fib[*]"));
-  std::vector<Leaf>& paths = rows(row("fib[*]/paths"));
+  std::vector<Entry>& fib = rows(row("fib[*]"));
+  std::vector<Entry>& paths = rows(row("fib[*]/paths"));
   const FabricRoutes& routes = c_.routes[index];
   fib.reserve(fib.size() + numbers.destinations.size());
   for (const FabricNumbers::Destination& one : numbers.destinations) {
@@ -138,7 +138,7 @@ void NumberedLeaves::add_routes(DeviceIndex device, FabricIndex index) {
 }
 
 // What a switch has once, whichever fabrics share it.
-void NumberedLeaves::add_speaker(DeviceIndex device) {
+void NumberedEntries::add_speaker(DeviceIndex device) {
   const Allocation& given = c_.allocation;
   if (given.loopback[device])
     rows(row("interface[*]/address[*]"))
@@ -155,7 +155,7 @@ void NumberedLeaves::add_speaker(DeviceIndex device) {
                     Value::text(given.router_id[device])});
 }
 
-void NumberedLeaves::add_switch(DeviceIndex device) {
+void NumberedEntries::add_switch(DeviceIndex device) {
   add_speaker(device);
   for (FabricIndex i = 0; i < fabrics_.size(); ++i) {
     const FabricNumbers& numbers = fabrics_[i];
@@ -169,14 +169,14 @@ void NumberedLeaves::add_switch(DeviceIndex device) {
 
 // A host's rails: what is sent from a rail's address leaves by that rail. What is sent from no particular
 // address stays off the spines where it can, and else is spread over all rails.
-void NumberedLeaves::add_rails(DeviceIndex device, FabricIndex index) {
+void NumberedEntries::add_rails(DeviceIndex device, FabricIndex index) {
   const FabricNumbers& numbers = fabrics_[index];
   const std::vector<Endpoint>& all = c_.topology.fabrics[index].endpoints;
   const auto first =
       std::lower_bound(all.begin(), all.end(), device,
                        [](const Endpoint& one, DeviceIndex wanted) { return one.device < wanted; });
-  std::vector<Leaf>& routes = rows(row("route[*]"));
-  std::vector<Leaf>& rules = rows(row("rule[*]"));
+  std::vector<Entry>& routes = rows(row("route[*]"));
+  std::vector<Entry>& rules = rows(row("rule[*]"));
   std::vector<std::string> hops;
   for (auto at = first; at != all.end() && at->device == device; ++at) {
     const auto number = static_cast<std::size_t>(at - first);
@@ -194,8 +194,8 @@ void NumberedLeaves::add_rails(DeviceIndex device, FabricIndex index) {
     if (!block) continue;
     const Path route(row("route[*]"), {"main:" + block->text()});
     // Two rails in one leaf share the block's route.
-    const auto known = std::find_if(routes.begin(), routes.end(),
-                                    [&](const Leaf& leaf_route) { return leaf_route.path == route; });
+    const auto known =
+        std::find_if(routes.begin(), routes.end(), [&](const Entry& there) { return there.path == route; });
     if (known == routes.end()) {
       routes.push_back({route, numbers.rail_routes, hop});
     } else {
@@ -206,13 +206,13 @@ void NumberedLeaves::add_rails(DeviceIndex device, FabricIndex index) {
   }
   const bool reaches_others = *c_.catalog.fabrics[index].topology != TopologyKind::rail_only ||
                               !c_.topology.fabrics[index].spines.empty();
-  const auto is_pool = [&](const Leaf& route) { return route.path == numbers.pool_route; };
+  const auto is_pool = [&](const Entry& route) { return route.path == numbers.pool_route; };
   if (!hops.empty() && reaches_others && std::none_of(routes.begin(), routes.end(), is_pool))
     routes.push_back({numbers.pool_route, numbers.rail_routes, Value::set(std::move(hops))});
 }
 
-const std::array<std::vector<Leaf>, kNumberedRows.size()>& NumberedLeaves::of(DeviceIndex device) {
-  for (std::vector<Leaf>& one : out_) one.clear();
+const std::array<std::vector<Entry>, kNumberedRows.size()>& NumberedEntries::of(DeviceIndex device) {
+  for (std::vector<Entry>& one : out_) one.clear();
   add_ports(device);
   if (c_.topology.devices[device].is_switch()) {
     add_switch(device);
@@ -220,13 +220,13 @@ const std::array<std::vector<Leaf>, kNumberedRows.size()>& NumberedLeaves::of(De
     for (FabricIndex i = 0; i < fabrics_.size(); ++i) add_rails(device, i);
   }
   // One fabric's destinations are in path order already, and there may be thousands.
-  const std::vector<Leaf>* const ordered = fabrics_.size() == 1 ? &rows(row("fib[*]")) : nullptr;
-  for (std::vector<Leaf>& one : out_) {
+  const std::vector<Entry>* const ordered = fabrics_.size() == 1 ? &rows(row("fib[*]")) : nullptr;
+  for (std::vector<Entry>& one : out_) {
     if (&one == ordered || one.size() < 2) continue;
     std::sort(one.begin(), one.end(), by_path);
     // Pools that overlap are reported by allocate(); a tree has each path once all the same.
     one.erase(
-        std::unique(one.begin(), one.end(), [](const Leaf& a, const Leaf& b) { return a.path == b.path; }),
+        std::unique(one.begin(), one.end(), [](const Entry& a, const Entry& b) { return a.path == b.path; }),
         one.end());
   }
   return out_;

@@ -1,8 +1,8 @@
-// The leaves of one device that no other has: addresses, neighbours, AS number, aggregate, tables of rails,
+// The entries of one device that no other has: addresses, neighbours, AS number, aggregate, tables of rails,
 // and the routes that must be in its kernel.
 //
 // Promises: these rows come from here only (kNumberedRows, ascending), so that a device's tree is its class's
-// leaves and these, row by row. Safe to use from several threads, one object each.
+// entries and these, row by row. Safe to use from several threads, one object each.
 #pragma once
 
 #include <array>
@@ -53,15 +53,15 @@ struct FabricNumbers {
   std::vector<std::uint32_t> switch_number;  // by device
 };
 
-class NumberedLeaves {
+class NumberedEntries {
  public:
-  NumberedLeaves(const Compilation& compilation, std::span<const FabricNumbers> fabrics)
+  NumberedEntries(const Compilation& compilation, std::span<const FabricNumbers> fabrics)
       : c_(compilation), fabrics_(fabrics) {}
-  // The leaves of each row in path order; valid until the next call.
-  const std::array<std::vector<Leaf>, kNumberedRows.size()>& of(DeviceIndex device);
+  // The entries of each row in path order; valid until the next call.
+  const std::array<std::vector<Entry>, kNumberedRows.size()>& of(DeviceIndex device);
 
  private:
-  std::vector<Leaf>& rows(RowId id);
+  std::vector<Entry>& rows(RowId id);
   void add_ports(DeviceIndex device);
   void add_speaker(DeviceIndex device);
   void add_switch(DeviceIndex device);
@@ -70,7 +70,7 @@ class NumberedLeaves {
 
   const Compilation& c_;
   std::span<const FabricNumbers> fabrics_;
-  std::array<std::vector<Leaf>, kNumberedRows.size()> out_;
+  std::array<std::vector<Entry>, kNumberedRows.size()> out_;
 };
 
 std::vector<FabricNumbers> prepare_numbers(Compilation& compilation);

@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-void add_ports(const Compilation& c, const DeviceSet& set, ClaimantId who, ClassLeaves& out) {
+void add_ports(const Compilation& c, const DeviceSet& set, ClaimantId who, ClassEntries& out) {
   if (!set.interfaces.empty() || c.twin) return;  // veth has neither FEC nor autonegotiation to set
   for (const TopologyPort& port : c.topology.ports_of(out.example)) {
     if (port.entry == kNone) continue;
@@ -25,7 +25,7 @@ void add_ports(const Compilation& c, const DeviceSet& set, ClaimantId who, Class
   }
 }
 
-void add_bond(const Compilation& c, const Bond& bond, ClaimantId who, ClassLeaves& out) {
+void add_bond(const Compilation& c, const Bond& bond, ClaimantId who, ClassEntries& out) {
   const std::string& name = *bond.name;
   out.list.add(Path(row("bond[*]"), {name}), Value::present(), c.origins.of(who, bond.name, "bonds.name"));
   if (bond.lacp_rate.said)
@@ -49,7 +49,7 @@ void add_bond(const Compilation& c, const Bond& bond, ClaimantId who, ClassLeave
 
 }  // namespace
 
-void add_device_set_leaves(Compilation& c, ClassLeaves& out) {
+void add_device_set_entries(Compilation& c, ClassEntries& out) {
   const std::uint32_t index = c.topology.devices[out.example].set;
   const DeviceSet& set = c.catalog.device_sets[index];
   const ClaimantId who = c.device_sets[index];

@@ -1,8 +1,8 @@
-#include "specs/compile/leaf_keys.hpp"
+#include "specs/compile/entry_keys.hpp"
 
 #include <algorithm>
 
-#include "specs/compile/leaf_texts.hpp"
+#include "specs/compile/entry_texts.hpp"
 #include "specs/language/scalars.hpp"
 #include "specs/model/ip.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -65,7 +65,7 @@ bool is_route(std::string_view key) {
 }
 
 // The first that fits is taken.
-constexpr LeafKey keys[] = {
+constexpr EntryKey keys[] = {
     {"bfd-profile[*]", word_noun, word, has_form<Form::word>},
     {"bgp/aggregate[*]", "a prefix such as 10.64.0.0/16", R"([0-9A-Fa-f.:]+\/[0-9]+)", is_network},
     {"bgp/neighbor[*]", PortName::noun, port_pattern, PortName::fits},
@@ -104,15 +104,15 @@ std::size_t place_in(std::string_view rows) {
 
 }  // namespace
 
-const LeafKey* leaf_key(RowId row, std::size_t place) {
-  for (const LeafKey& one : keys)
+const EntryKey* entry_key(RowId row, std::size_t place) {
+  for (const EntryKey& one : keys)
     if (place_in(one.rows) == place && schema_row(row).pattern.starts_with(one.rows)) return &one;
   return nullptr;
 }
 
-std::string why_no_leaf(Path path) {
+std::string why_no_entry(Path path) {
   for (std::size_t place = 0; place < path.key_count(); ++place) {
-    const LeafKey* const rule = leaf_key(path.row(), place);
+    const EntryKey* const rule = entry_key(path.row(), place);
     if (rule != nullptr && !rule->fits(path.key(place)))
       return in_quotes(path.key(place)) + " is not " + std::string(rule->noun);
   }

@@ -1,5 +1,5 @@
 // What compile makes of the fields of whole clusters, an override may say too, and it means the same there.
-#include "specs/compile/leaf_fields.hpp"
+#include "specs/compile/entry_fields.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -38,33 +38,33 @@ Literal literal_of(RowId id, Value value) {
   return literal;
 }
 
-std::vector<Leaf> wanted_by(const std::string& folder) {
+std::vector<Entry> wanted_by(const std::string& folder) {
   const Loaded loaded = load({std::string(LOCKSTEP_SOURCE_DIR) + folder});
   const Compiled compiled = compile(loaded.catalog);
-  std::vector<Leaf> all;
+  std::vector<Entry> all;
   for (const Intent& one : compiled.intents)
-    all.insert(all.end(), one.want.leaves().begin(), one.want.leaves().end());
+    all.insert(all.end(), one.want.entries().begin(), one.want.entries().end());
   return all;
 }
 
-TEST(LeafFields, TakeWhatCompileMakes) {
+TEST(EntryFields, TakeWhatCompileMakes) {
   std::set<RowId> seen;
   const Sources none;
   for (const char* const folder : {"/tests/cases/compile/every-kind", "/examples/rail-pod"})
-    for (const Leaf& leaf : wanted_by(folder)) {
-      const LeafField* const field = field_of_leaf(leaf.path.row());
-      if (field == nullptr || !seen.insert(leaf.path.row()).second) continue;
+    for (const Entry& entry : wanted_by(folder)) {
+      const EntryField* const field = field_of_entry(entry.path.row());
+      if (field == nullptr || !seen.insert(entry.path.row()).second) continue;
       Diagnostics told;
       Reporter reporter(none, told);
-      const std::optional<Value> value = read(*field, literal_of(leaf.path.row(), leaf.value), reporter);
-      const std::string text = leaf.path.text() + ": " + leaf.value.to_string();
+      const std::optional<Value> value = read(*field, literal_of(entry.path.row(), entry.value), reporter);
+      const std::string text = entry.path.text() + ": " + entry.value.to_string();
       ASSERT_TRUE(value) << text << (told.empty() ? "" : ": " + told[0].message);
-      EXPECT_EQ(*value, leaf.value) << text << " became " << value->to_string();
+      EXPECT_EQ(*value, entry.value) << text << " became " << value->to_string();
     }
   EXPECT_GT(seen.size(), 30U);
 }
 
-// As an override's value in YAML, of a leaf that no field bounds.
+// As an override's value in YAML, of an entry that no field bounds.
 std::optional<Value> written(const std::string& yaml) {
   Sources sources;
   const std::uint32_t file = sources.add("test.yaml", yaml);
@@ -89,7 +89,7 @@ TEST(ValueYaml, RefusesANumberThatIsNoInteger) {
 }
 
 TEST(ValueYaml, KeepsEveryAmountThatAFieldTakes) {
-  const LeafField* const field = field_of_leaf(row("interface[*]/ecn-threshold"));
+  const EntryField* const field = field_of_entry(row("interface[*]/ecn-threshold"));
   ASSERT_NE(field, nullptr);
   const auto read_amount = [field](const std::string& text) {
     const Sources none;

@@ -36,7 +36,7 @@ std::uint64_t tos_of(const TrafficClass& one) { return std::uint64_t{*one.dscp.f
 
 class RoceClass {
  public:
-  RoceClass(Compilation& c, FabricIndex fabric, std::size_t profile, ClassLeaves& out)
+  RoceClass(Compilation& c, FabricIndex fabric, std::size_t profile, ClassEntries& out)
       : c_(c),
         fabric_(fabric),
         said_(c.catalog.roce_profiles[profile]),
@@ -76,7 +76,7 @@ class RoceClass {
   FabricIndex fabric_;
   const RoceProfile& said_;
   ClaimantId who_;
-  ClassLeaves& out_;
+  ClassEntries& out_;
   std::size_t default_;
   std::optional<PfcPoint> fires_;
   std::vector<std::vector<std::string>> dscps_;       // by class
@@ -124,7 +124,7 @@ void RoceClass::add_ecn(const TopologyPort& port, const TopologyLink& link, cons
 void RoceClass::add_class(const TopologyPort& port, const TopologyLink& link, std::size_t number) {
   const TrafficClass& one = said_.classes[number];
   const std::string tc = std::to_string(*one.tc);
-  LeafList& list = out_.list;
+  EntryList& list = out_.list;
   const auto path = [&](RowId id) { return Path(id, {port.name, tc}); };
   list.add(path(row("interface[*]/class[*]")), Value::present(), at(one, "classes"));
   if (!dscps_[number].empty())
@@ -160,7 +160,7 @@ void RoceClass::add_buffer(PortIndex index, const TrafficClass& one) {
 void RoceClass::add_watchdog(std::string_view port) {
   if (!said_.pfc->watchdog.said) return;
   const Watchdog& watchdog = *said_.pfc->watchdog;
-  LeafList& list = out_.list;
+  EntryList& list = out_.list;
   if (watchdog.action.said)
     list.add(Path(row("interface[*]/pfc-watchdog/action"), {port}), to_string(*watchdog.action),
              of(watchdog.action, "pfc.watchdog.action"));
@@ -175,7 +175,7 @@ void RoceClass::add_watchdog(std::string_view port) {
 }
 
 void RoceClass::add_nic(std::string_view port) {
-  LeafList& list = out_.list;
+  EntryList& list = out_.list;
   if (said_.congestion_control.said)
     list.add(Path(row("interface[*]/congestion-control"), {port}), to_string(*said_.congestion_control),
              of(said_.congestion_control, "congestionControl"));
@@ -226,7 +226,7 @@ void RoceClass::add_nccl() {
 void RoceClass::add_port(PortIndex index) {
   const TopologyPort& port = c_.topology.ports[index];
   const TopologyLink& link = c_.topology.links[port.link];
-  LeafList& list = out_.list;
+  EntryList& list = out_.list;
   const OriginId whole = c_.origins.add(who_, c_.origins.claimant(who_).at, rule::owned_whole);
   out_.claim(row("interface[*]/class[*]"), {std::string(port.name)}, whole);
   std::vector<std::string> lossless;
@@ -258,7 +258,7 @@ void RoceClass::add_port(PortIndex index) {
 
 }  // namespace
 
-void add_roce_leaves(Compilation& c, FabricIndex fabric, std::size_t profile, ClassLeaves& out) {
+void add_roce_entries(Compilation& c, FabricIndex fabric, std::size_t profile, ClassEntries& out) {
   RoceClass(c, fabric, profile, out).run();
 }
 

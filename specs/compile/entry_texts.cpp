@@ -1,4 +1,4 @@
-#include "specs/compile/leaf_texts.hpp"
+#include "specs/compile/entry_texts.hpp"
 
 #include "specs/language/quantity.hpp"
 #include "specs/model/ip.hpp"

@@ -31,7 +31,7 @@ std::string sysctl_word(std::string_view port) {
 
 class FabricClass {
  public:
-  FabricClass(Compilation& c, FabricIndex fabric, ClassLeaves& out)
+  FabricClass(Compilation& c, FabricIndex fabric, ClassEntries& out)
       : c_(c),
         said_(c.catalog.fabrics[fabric]),
         who_(c.fabrics[fabric]),
@@ -78,7 +78,7 @@ class FabricClass {
   Compilation& c_;
   const Fabric& said_;
   ClaimantId who_;
-  ClassLeaves& out_;
+  ClassEntries& out_;
   const TopologyDevice& device_;
   std::vector<PortIndex> ports_;
 };
@@ -87,7 +87,7 @@ void FabricClass::add_port(PortIndex index) {
   const TopologyPort& port = c_.topology.ports[index];
   const TopologyLink& link = c_.topology.links[port.link];
   const OriginId cabled = c_.origins.add(who_, link.at, rule::cabling);
-  LeafList& list = out_.list;
+  EntryList& list = out_.list;
   list.add(Path(row("interface[*]"), {port.name}), Value::present(), cabled);
   list.add(Path(row("interface[*]/admin"), {port.name}), true, cabled);
   list.add(Path(row("interface[*]/carrier"), {port.name}), true, cabled);
@@ -219,7 +219,7 @@ void FabricClass::add_load_balancing() {
 }
 
 void FabricClass::add_neighbor(std::string_view port) {
-  LeafList& list = out_.list;
+  EntryList& list = out_.list;
   const Routing& routing = *said_.routing;
   const OriginId bgp = of(routing.protocol, rule::bgp);
   const OriginId session = of(routing.protocol, rule::session);
@@ -249,7 +249,7 @@ void FabricClass::add_neighbor(std::string_view port) {
 }
 
 void FabricClass::add_bgp() {
-  LeafList& list = out_.list;
+  EntryList& list = out_.list;
   const Routing& routing = *said_.routing;
   const OriginId bgp = of(routing.protocol, rule::bgp);
   const OriginId whole = of(routing.protocol, rule::owned_whole);
@@ -332,7 +332,7 @@ bool has_driver(const TopologyDevice& device, DriverName driver) {
   return std::find(device.drivers.begin(), device.drivers.end(), driver) != device.drivers.end();
 }
 
-void add_fabric_leaves(Compilation& c, FabricIndex fabric, ClassLeaves& out) {
+void add_fabric_entries(Compilation& c, FabricIndex fabric, ClassEntries& out) {
   FabricClass(c, fabric, out).run();
 }
 

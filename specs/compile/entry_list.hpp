@@ -1,4 +1,4 @@
-// LeafList: wanted leaves in any order, and the same in path order with those that contradict each other
+// EntryList: wanted entries in any order, and the same in path order with those that contradict each other
 // apart.
 //
 // Promises: of equal paths the first added stays, so that whoever adds the objects of higher priority first
@@ -13,19 +13,19 @@
 
 namespace lockstep {
 
-class LeafList {
+class EntryList {
  public:
-  void add(Path path, Value value, OriginId origin) { leaves_.push_back({path, origin, value}); }
+  void add(Path path, Value value, OriginId origin) { entries_.push_back({path, origin, value}); }
   void add(Path path, bool value, OriginId origin) { add(path, Value::boolean(value), origin); }
   void add(Path path, std::uint64_t value, OriginId origin) { add(path, Value::integer(value), origin); }
   void add(Path path, std::string_view value, OriginId origin) { add(path, Value::text(value), origin); }
   void add(Path path, const char* value, OriginId origin) { add(path, std::string_view(value), origin); }
 
   // Empties the list.
-  std::vector<Leaf> sorted(std::vector<Clash>& clashes);
+  std::vector<Entry> sorted(std::vector<Clash>& clashes);
 
  private:
-  std::vector<Leaf> leaves_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace lockstep

@@ -8,11 +8,11 @@
 namespace lockstep {
 namespace {
 
-// Adds leaves of one profile under its own name.
+// Adds entries of one profile under its own name.
 struct Profile {
   Compilation& c;
   ClaimantId who;
-  ClassLeaves& out;
+  ClassEntries& out;
 
   template <class T, class V>
   void add(Path path, const Said<T>& field, V value, std::string_view rule) {
@@ -24,13 +24,13 @@ struct Profile {
       add(Path(row("kernel/module[*]"), {*module}), module, Value::present(), "kernel.modules");
     for (const Said<std::string>& parameter : kernel.parameters)
       add(Path(row("kernel/parameter[*]"), {*parameter}), parameter, Value::present(), "kernel.parameters");
-    add(Path(row("kernel/version"), {}), kernel.version, std::string_view(leaf_text(*kernel.version)),
+    add(Path(row("kernel/version"), {}), kernel.version, std::string_view(entry_text(*kernel.version)),
         "kernel.version");
   }
 
   void add_gpu(const Gpu& gpu) {
     add(Path(row("gpu/count"), {}), gpu.count, std::uint64_t{*gpu.count}, "gpu.count");
-    add(Path(row("gpu/driver"), {}), gpu.driver, std::string_view(leaf_text(*gpu.driver)), "gpu.driver");
+    add(Path(row("gpu/driver"), {}), gpu.driver, std::string_view(entry_text(*gpu.driver)), "gpu.driver");
     add(Path(row("gpu/ecc"), {}), gpu.ecc, *gpu.ecc, "gpu.ecc");
     if (*gpu.nic_affinity != NicAffinity::none)  // asks for nothing
       add(Path(row("gpu/nic-affinity"), {}), gpu.nic_affinity, to_string(*gpu.nic_affinity),
@@ -113,7 +113,7 @@ struct Profile {
 
 }  // namespace
 
-void add_host_leaves(Compilation& c, std::size_t index, ClassLeaves& out) {
+void add_host_entries(Compilation& c, std::size_t index, ClassEntries& out) {
   const HostProfile& said = c.catalog.host_profiles[index];
   Profile profile{c, c.host_profiles[index], out};
   profile.add(Path(row("cpu/governor"), {}), said.cpu->governor, to_string(*said.cpu->governor),
@@ -121,14 +121,15 @@ void add_host_leaves(Compilation& c, std::size_t index, ClassLeaves& out) {
   profile.add(Path(row("cpu/irq-affinity"), {}), said.cpu->irq_affinity, to_string(*said.cpu->irq_affinity),
               "cpu.irqAffinity");
   for (const auto& [name, version] : said.firmware)
-    profile.add(Path(row("firmware[*]"), {*name}), version, std::string_view(leaf_text(*version)),
+    profile.add(Path(row("firmware[*]"), {*name}), version, std::string_view(entry_text(*version)),
                 "firmware");
   profile.add_gpu(*said.gpu);
   profile.add_kernel(*said.kernel);
   profile.add_nics(*said.nic);
-  profile.add(Path(row("memlock"), {}), said.memlock, std::string_view(leaf_text(*said.memlock)), "memlock");
+  profile.add(Path(row("memlock"), {}), said.memlock, std::string_view(entry_text(*said.memlock)), "memlock");
   for (const auto& [name, version] : said.packages)
-    profile.add(Path(row("package[*]"), {*name}), version, std::string_view(leaf_text(*version)), "packages");
+    profile.add(Path(row("package[*]"), {*name}), version, std::string_view(entry_text(*version)),
+                "packages");
   profile.add(Path(row("pcie/acs"), {}), said.pcie->acs, *said.pcie->acs == OnOff::on, "pcie.acs");
   profile.add(Path(row("pcie/max-read-request"), {}), said.pcie->max_read_request,
               std::uint64_t{*said.pcie->max_read_request}, "pcie.maxReadRequest");

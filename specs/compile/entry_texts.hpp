@@ -1,4 +1,4 @@
-// Texts of leaves that no field of the specs says in the same words: a neighbour's AS, a next hop.
+// Texts of entries that no field of the specs says in the same words: a neighbour's AS, a next hop.
 //
 // Promises: what is taken is what compile writes, or a driver reads back the same. Each is a scalar as those
 // of fields are, with a noun for messages and a pattern for the JSON Schema.
@@ -58,14 +58,14 @@ struct DcbxMode {
 };
 
 template <class T>
-concept LeafText = requires(T value, std::string_view text) {
+concept EntryText = requires(T value, std::string_view text) {
   T::noun;
   T::pattern;
   { T::fits(text) } -> std::same_as<bool>;
   value.text = std::string(text);
 };
 
-template <LeafText T>
+template <EntryText T>
 struct Quantity<T> {
   static constexpr std::string_view noun = T::noun;
   static constexpr std::string_view pattern = T::pattern;

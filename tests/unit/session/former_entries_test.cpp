@@ -1,4 +1,4 @@
-#include "reconciler/session/former_leaves.hpp"
+#include "reconciler/session/former_entries.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,30 +15,30 @@ const Value kWrote = Value::text("0");
 
 Path path(std::string_view text) { return *Path::parse(text); }
 
-class FormerLeaves : public ::testing::Test {
+class FormerEntries : public ::testing::Test {
  protected:
-  FormerLeaves() {
+  FormerEntries() {
     compiled.intents.resize(1);
     compiled.intents[0].device = "gpu1";
   }
   Intent& gpu1() { return compiled.intents[0]; }
-  // What is wanted of a leaf that a change wrote, after the object that said it is gone.
-  void gone(const std::string& leaf, Value found, Value wrote, bool restore = true) {
-    want_restored(compiled, {{"gpu1", path(leaf), found, wrote, {}, restore, "HostProfile/training"}});
+  // What is wanted of an entry that a change wrote, after the object that said it is gone.
+  void gone(const std::string& entry, Value found, Value wrote, bool restore = true) {
+    want_restored(compiled, {{"gpu1", path(entry), found, wrote, {}, restore, "HostProfile/training"}});
   }
   Compiled compiled;
 };
 
-TEST_F(FormerLeaves, WhatWasFoundIsWantedBackInTheNameOfTheObject) {
+TEST_F(FormerEntries, WhatWasFoundIsWantedBackInTheNameOfTheObject) {
   gone("sysctl[net.ipv4.tcp_timestamps]", kFound, kWrote);
-  const Leaf* const want = gpu1().want.find(path("sysctl[net.ipv4.tcp_timestamps]"));
+  const Entry* const want = gpu1().want.find(path("sysctl[net.ipv4.tcp_timestamps]"));
   ASSERT_NE(want, nullptr);
   EXPECT_EQ(want->value, kFound);
   EXPECT_EQ(compiled.origins[want->origin].object, "HostProfile/training");
   EXPECT_EQ(compiled.origins[want->origin].rule, "onDelete: restore");
 }
 
-TEST_F(FormerLeaves, WhatWasNotThereIsTakenAway) {
+TEST_F(FormerEntries, WhatWasNotThereIsTakenAway) {
   gone("interface[rail0]/address[10.0.0.1/31]", Value{}, Value::present());
   Observation seen;
   seen.have.set(path("interface[rail0]/address[10.0.0.1/31]"), Value::present());
@@ -49,7 +49,7 @@ TEST_F(FormerLeaves, WhatWasNotThereIsTakenAway) {
   EXPECT_FALSE(changes[0].want);
 }
 
-TEST_F(FormerLeaves, NothingIsWantedWhereItIsToBeLeftOrAnotherObjectSpeaks) {
+TEST_F(FormerEntries, NothingIsWantedWhereItIsToBeLeftOrAnotherObjectSpeaks) {
   gone("sysctl[net.ipv4.tcp_sack]", kFound, kWrote, false);
   EXPECT_TRUE(gpu1().want.empty());
   gpu1().want.set(path("interface[rail0]/mtu"), Value::integer(9000));
@@ -62,15 +62,15 @@ TEST_F(FormerLeaves, NothingIsWantedWhereItIsToBeLeftOrAnotherObjectSpeaks) {
 }
 
 // gpu1, without an object that says anything of it, as one look found it.
-class LeftBehind : public FormerLeaves {
+class LeftBehind : public FormerEntries {
  protected:
   LeftBehind() : fleet(*Fleet::make({{"gpu1", "host", &gpu1(), {}, Lane::local}}, {})), states(1) {
     states[0].device = "gpu1";
     states[0].reachable = true;
   }
-  void has(Path leaf, Value value) { states[0].observation.have.set(leaf, value); }
+  void has(Path entry, Value value) { states[0].observation.have.set(entry, value); }
   // Written by a change that failed: nothing of it was verified.
-  WrittenLeaf tried(Value value) const {
+  WrittenEntry tried(Value value) const {
     return {"gpu1", mtu, kFound, kFound, value, false, "Fabric/backend"};
   }
   const Path mtu = path("interface[rail0]/mtu");
@@ -79,7 +79,7 @@ class LeftBehind : public FormerLeaves {
 };
 
 TEST_F(LeftBehind, WhatWasVerifiedIsLeftWhereItStillIs) {
-  const WrittenLeaf one{"gpu1", mtu, kFound, kWrote, {}, false, "Fabric/backend"};
+  const WrittenEntry one{"gpu1", mtu, kFound, kWrote, {}, false, "Fabric/backend"};
   has(mtu, kWrote);
   EXPECT_EQ(left_behind(fleet, states, {one}).size(), 1U);
   has(mtu, kFound);
@@ -91,16 +91,16 @@ TEST_F(LeftBehind, WhatAFailedChangeTriedIsLeftOnlyWhereItIsSeen) {
   has(mtu, kFound);
   EXPECT_TRUE(left_behind(fleet, states, {tried(kWrote)}).empty());
   has(mtu, kWrote);
-  const std::vector<WrittenLeaf> left = left_behind(fleet, states, {tried(kWrote)});
+  const std::vector<WrittenEntry> left = left_behind(fleet, states, {tried(kWrote)});
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left[0].wrote, kWrote);
   EXPECT_TRUE(is_verified(left[0]));
 }
 
 TEST_F(LeftBehind, OfADeviceThatIsGoneAFailedChangeMayHaveWritten) {
-  WrittenLeaf one = tried(kWrote);
+  WrittenEntry one = tried(kWrote);
   one.device = "gpu9";
-  const std::vector<WrittenLeaf> left = left_behind(fleet, states, {one});
+  const std::vector<WrittenEntry> left = left_behind(fleet, states, {one});
   ASSERT_EQ(left.size(), 1U);
   EXPECT_FALSE(is_verified(left[0]));
 }
@@ -120,7 +120,7 @@ class SettledByALook : public LeftBehind {
       throw std::runtime_error("the journal takes nothing");
   }
   ~SettledByALook() override { std::filesystem::remove_all(directory); }
-  std::vector<WrittenLeaf> settle() { return *settle_written(fleet, states, *journal); }
+  std::vector<WrittenEntry> settle() { return *settle_written(fleet, states, *journal); }
 
   std::string directory;
   std::unique_ptr<Journal> journal;

@@ -1,12 +1,12 @@
-#include "specs/compile/leaf_fields.hpp"
+#include "specs/compile/entry_fields.hpp"
 
 #include <algorithm>
 #include <deque>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "specs/compile/leaf_keys.hpp"
-#include "specs/compile/leaf_texts.hpp"
+#include "specs/compile/entry_keys.hpp"
+#include "specs/compile/entry_texts.hpp"
 #include "specs/language/codes.hpp"
 #include "specs/language/json_schema.hpp"
 #include "specs/language/kinds.hpp"
@@ -45,7 +45,7 @@ template <class T>
 Value value_of(const T& value) {
   if constexpr (std::same_as<T, std::string>) {
     return Value::text(value);
-  } else if constexpr (std::same_as<T, SysctlValue> || LeafText<T>) {
+  } else if constexpr (std::same_as<T, SysctlValue> || EntryText<T>) {
     return Value::text(value.text);
   } else if constexpr (std::integral<T>) {
     return Value::integer(value);
@@ -53,8 +53,8 @@ Value value_of(const T& value) {
     return Value::text(to_string(value));
   } else if constexpr (requires { value.text(); }) {
     return Value::text(value.text());
-  } else if constexpr (requires { leaf_text(value); }) {
-    return Value::text(leaf_text(value));
+  } else if constexpr (requires { entry_text(value); }) {
+    return Value::text(entry_text(value));
   } else {
     return Value::text(format(value));
   }
@@ -116,7 +116,7 @@ struct ItemOf<std::vector<Said<T>>> {
   using Type = T;
 };
 template <class T>
-struct ItemOf<Entries<T>> {
+struct ItemOf<MapEntries<T>> {
   using Type = T;
 };
 
@@ -134,7 +134,7 @@ struct AsField {
   using T = typename ItemOf<typename MemberOf<Member>::Value>::Type;
   static Limits limits() { return field_of<Member>().limits; }
   static std::optional<Value> read(const Row& row, const Node& node, Reporter& reporter) {
-    if (row.type == LeafType::list) return read_list<T>(row, limits(), node, reporter);
+    if (row.type == EntryType::list) return read_list<T>(row, limits(), node, reporter);
     Said<T> said{{}, node.at, true};
     std::optional<Value> value = read_one(row, limits(), node, said.value, reporter);
     if constexpr (std::same_as<typename MemberOf<Member>::Value, Said<T>>) {
@@ -161,10 +161,10 @@ struct AsType {
   using T = T_;
   static Limits limits() { return bounds; }
   static std::optional<Value> read(const Row& row, const Node& node, Reporter& reporter) {
-    if (row.type == LeafType::list) return read_list<T>(row, limits(), node, reporter);
+    if (row.type == EntryType::list) return read_list<T>(row, limits(), node, reporter);
     T value{};
     const std::optional<Value> out = read_one(row, limits(), node, value, reporter);
-    if (!out || row.type != LeafType::integer || out->as_integer() % step == 0) return out;
+    if (!out || row.type != EntryType::integer || out->as_integer() % step == 0) return out;
     reporter.error(code::out_of_range, span_of(node), in_quotes(node.text) + " can't be set",
                    "steps of " + std::to_string(step) + std::string(suffix_of(row.unit)));
     return std::nullopt;
@@ -186,95 +186,95 @@ struct AsAsn {
 };
 
 template <class As>
-constexpr LeafField made(RowId row) {
+constexpr EntryField made(RowId row) {
   return {row, TypeOf<Said<typename As::T>>::type, As::limits, As::read};
 }
 template <auto Member>
-constexpr LeafField leaf(RowId row) {
+constexpr EntryField entry(RowId row) {
   return made<AsField<Member>>(row);
 }
 template <class T, const Limits& bounds = no_limits, std::int64_t step = 1>
-constexpr LeafField amount(RowId row) {
+constexpr EntryField amount(RowId row) {
   return made<AsType<T, bounds, step>>(row);
 }
 
-constexpr LeafField host_leaves[] = {
-    leaf<&Cpu::governor>(row("cpu/governor")),
-    leaf<&Cpu::irq_affinity>(row("cpu/irq-affinity")),
-    leaf<&HostProfile::firmware>(row("firmware[*]")),
-    leaf<&Gpu::driver>(row("gpu/driver")),
-    leaf<&Kernel::version>(row("kernel/version")),
-    leaf<&HostProfile::memlock>(row("memlock")),
+constexpr EntryField host_entries[] = {
+    entry<&Cpu::governor>(row("cpu/governor")),
+    entry<&Cpu::irq_affinity>(row("cpu/irq-affinity")),
+    entry<&HostProfile::firmware>(row("firmware[*]")),
+    entry<&Gpu::driver>(row("gpu/driver")),
+    entry<&Kernel::version>(row("kernel/version")),
+    entry<&HostProfile::memlock>(row("memlock")),
     amount<std::uint8_t>(row("nccl/traffic-class")),  // a ToS byte
-    leaf<&HostProfile::packages>(row("package[*]")),
-    leaf<&Pcie::max_read_request>(row("pcie/max-read-request")),
-    leaf<&HostProfile::services>(row("service[*]")),
-    leaf<&HostProfile::sysctl>(row("sysctl[*]")),
+    entry<&HostProfile::packages>(row("package[*]")),
+    entry<&Pcie::max_read_request>(row("pcie/max-read-request")),
+    entry<&HostProfile::services>(row("service[*]")),
+    entry<&HostProfile::sysctl>(row("sysctl[*]")),
 };
 
-constexpr LeafField nic_leaves[] = {
-    leaf<&NicChannels::combined>(row("interface[*]/channels[*]")),
-    leaf<&NicCoalescing::rx_frames>(row("interface[*]/coalescing/frames[*]")),
-    leaf<&NicCoalescing::rx_time>(row("interface[*]/coalescing/time[*]")),
-    leaf<&VirtualFunctions::eswitch>(row("interface[*]/eswitch")),
-    leaf<&Nic::fec>(row("interface[*]/fec")),
-    leaf<&NicRings::rx>(row("interface[*]/ring[*]")),
+constexpr EntryField nic_entries[] = {
+    entry<&NicChannels::combined>(row("interface[*]/channels[*]")),
+    entry<&NicCoalescing::rx_frames>(row("interface[*]/coalescing/frames[*]")),
+    entry<&NicCoalescing::rx_time>(row("interface[*]/coalescing/time[*]")),
+    entry<&VirtualFunctions::eswitch>(row("interface[*]/eswitch")),
+    entry<&Nic::fec>(row("interface[*]/fec")),
+    entry<&NicRings::rx>(row("interface[*]/ring[*]")),
     amount<BitRate, function_rates, 8>(row("interface[*]/virtual-function[*]/max-rate")),
-    leaf<&VirtualFunctions::count>(row("interface[*]/virtual-functions")),
+    entry<&VirtualFunctions::count>(row("interface[*]/virtual-functions")),
 };
 
-constexpr LeafField port_leaves[] = {
-    leaf<&Bond::lacp_rate>(row("bond[*]/lacp-rate")),
-    leaf<&Bond::min_links>(row("bond[*]/min-links")),
-    leaf<&Bond::mode>(row("bond[*]/mode")),
+constexpr EntryField port_entries[] = {
+    entry<&Bond::lacp_rate>(row("bond[*]/lacp-rate")),
+    entry<&Bond::min_links>(row("bond[*]/min-links")),
+    entry<&Bond::mode>(row("bond[*]/mode")),
     amount<PortName>(row("bond[*]/members")),
-    leaf<&Multihoming::segment>(row("bond[*]/segment")),
-    leaf<&Multihoming::system_mac>(row("bond[*]/system-mac")),
-    leaf<&Port::breakout>(row("interface[*]/breakout")),
-    leaf<&Mtu::host>(row("interface[*]/mtu")),
+    entry<&Multihoming::segment>(row("bond[*]/segment")),
+    entry<&Multihoming::system_mac>(row("bond[*]/system-mac")),
+    entry<&Port::breakout>(row("interface[*]/breakout")),
+    entry<&Mtu::host>(row("interface[*]/mtu")),
     amount<BitRate, shaped_rates, 8>(row("interface[*]/rate")),
-    leaf<&Interface::speed>(row("interface[*]/speed")),
+    entry<&Interface::speed>(row("interface[*]/speed")),
     amount<VlanMember>(row("interface[*]/vlans")),
-    leaf<&Fabric::vrf>(row("interface[*]/vrf")),
+    entry<&Fabric::vrf>(row("interface[*]/vrf")),
     amount<IpPrefix>(row("vlan[*]/gateway")),
-    leaf<&Vlan::name>(row("vlan[*]/name")),
+    entry<&Vlan::name>(row("vlan[*]/name")),
 };
 
-constexpr LeafField roce_leaves[] = {
+constexpr EntryField roce_entries[] = {
     amount<ByteCount>(row("interface[*]/buffer[*]/size")),
     amount<ByteCount>(row("interface[*]/buffer[*]/xoff")),
-    leaf<&TrafficClass::dscp>(row("interface[*]/class[*]/dscp")),
-    leaf<&Ecn::kmax>(row("interface[*]/class[*]/ecn-max")),
-    leaf<&Ecn::kmin>(row("interface[*]/class[*]/ecn-min")),
-    leaf<&Ecn::pmax>(row("interface[*]/class[*]/ecn-probability")),
+    entry<&TrafficClass::dscp>(row("interface[*]/class[*]/dscp")),
+    entry<&Ecn::kmax>(row("interface[*]/class[*]/ecn-max")),
+    entry<&Ecn::kmin>(row("interface[*]/class[*]/ecn-min")),
+    entry<&Ecn::pmax>(row("interface[*]/class[*]/ecn-probability")),
     amount<BitRate, shaped_rates, 8>(row("interface[*]/class[*]/max-rate")),
-    leaf<&TrafficClass::priority>(row("interface[*]/class[*]/priority")),
-    leaf<&TrafficClass::bandwidth>(row("interface[*]/class[*]/share")),
-    leaf<&TrafficClass::dscp>(row("interface[*]/cnp-dscp")),
-    leaf<&RoceProfile::congestion_control>(row("interface[*]/congestion-control")),
+    entry<&TrafficClass::priority>(row("interface[*]/class[*]/priority")),
+    entry<&TrafficClass::bandwidth>(row("interface[*]/class[*]/share")),
+    entry<&TrafficClass::dscp>(row("interface[*]/cnp-dscp")),
+    entry<&RoceProfile::congestion_control>(row("interface[*]/congestion-control")),
     amount<ByteCount>(row("interface[*]/ecn-threshold")),
     amount<DcbxMode>(row("interface[*]/dcbx")),
-    leaf<&TrafficClass::priority>(row("interface[*]/pfc")),
-    leaf<&Watchdog::action>(row("interface[*]/pfc-watchdog/action")),
-    leaf<&Watchdog::detection_time>(row("interface[*]/pfc-watchdog/detection-time")),
-    leaf<&Watchdog::restoration_time>(row("interface[*]/pfc-watchdog/restoration-time")),
+    entry<&TrafficClass::priority>(row("interface[*]/pfc")),
+    entry<&Watchdog::action>(row("interface[*]/pfc-watchdog/action")),
+    entry<&Watchdog::detection_time>(row("interface[*]/pfc-watchdog/detection-time")),
+    entry<&Watchdog::restoration_time>(row("interface[*]/pfc-watchdog/restoration-time")),
     amount<std::uint8_t>(row("interface[*]/roce-tos")),
-    leaf<&RoceProfile::trust>(row("interface[*]/trust")),
+    entry<&RoceProfile::trust>(row("interface[*]/trust")),
 };
 
-constexpr LeafField routing_leaves[] = {
-    leaf<&Bfd::multiplier>(row("bfd-profile[*]/multiplier")),
-    leaf<&Bfd::interval>(row("bfd-profile[*]/receive-interval")),
-    leaf<&Bfd::interval>(row("bfd-profile[*]/transmit-interval")),
+constexpr EntryField routing_entries[] = {
+    entry<&Bfd::multiplier>(row("bfd-profile[*]/multiplier")),
+    entry<&Bfd::interval>(row("bfd-profile[*]/receive-interval")),
+    entry<&Bfd::interval>(row("bfd-profile[*]/transmit-interval")),
     made<AsAsn>(row("bgp/asn")),
-    leaf<&Ecmp::max_paths>(row("bgp/max-paths")),
-    leaf<&BgpTimers::hold>(row("bgp/neighbor[*]/hold")),
-    leaf<&BgpTimers::keepalive>(row("bgp/neighbor[*]/keepalive")),
+    entry<&Ecmp::max_paths>(row("bgp/max-paths")),
+    entry<&BgpTimers::hold>(row("bgp/neighbor[*]/hold")),
+    entry<&BgpTimers::keepalive>(row("bgp/neighbor[*]/keepalive")),
     amount<RemoteAs>(row("bgp/neighbor[*]/remote-as")),
     amount<RouterId>(row("bgp/router-id")),
-    leaf<&LoadBalancing::hash_fields>(row("load-balancing/hash-fields")),
-    leaf<&LoadBalancing::mode>(row("load-balancing/mode")),
-    leaf<&HashSeeds::leaf>(row("load-balancing/seed")),
+    entry<&LoadBalancing::hash_fields>(row("load-balancing/hash-fields")),
+    entry<&LoadBalancing::mode>(row("load-balancing/mode")),
+    entry<&HashSeeds::leaf>(row("load-balancing/seed")),
     amount<NextHop>(row("route[*]")),
 };
 
@@ -305,7 +305,7 @@ std::string pattern_of(RowId id) {
     } else if (c != '*') {
       out += c;
     } else {
-      const LeafKey* const rule = leaf_key(id, place++);
+      const EntryKey* const rule = entry_key(id, place++);
       out += rule == nullptr ? any : rule->pattern;
     }
   }
@@ -314,43 +314,43 @@ std::string pattern_of(RowId id) {
 
 nlohmann::json value_schema(RowId id) {
   const Row& row = schema_row(id);
-  const LeafField* const field = field_of_leaf(id);
+  const EntryField* const field = field_of_entry(id);
   if (field != nullptr) {
     nlohmann::json value = json_schema_of(field->type(), field->limits());
-    return row.type == LeafType::list
+    return row.type == EntryType::list
                ? nlohmann::json{{"type", "array"}, {"items", std::move(value)}, {"uniqueItems", true}}
                : value;
   }
   switch (row.type) {
-    case LeafType::present: return {{"const", true}};
-    case LeafType::boolean: return {{"type", "boolean"}};
-    case LeafType::integer: return {{"type", "integer"}};
-    case LeafType::text: return {{"type", nlohmann::json::array({"string", "number", "boolean"})}};
-    case LeafType::list: return {{"type", "array"}};
-    case LeafType::secret: break;
+    case EntryType::present: return {{"const", true}};
+    case EntryType::boolean: return {{"type", "boolean"}};
+    case EntryType::integer: return {{"type", "integer"}};
+    case EntryType::text: return {{"type", nlohmann::json::array({"string", "number", "boolean"})}};
+    case EntryType::list: return {{"type", "array"}};
+    case EntryType::secret: break;
   }
   return false;
 }
 
 }  // namespace
 
-const LeafField* field_of_leaf(RowId id) {
-  for (const std::span<const LeafField> table :
-       {std::span<const LeafField>(host_leaves), std::span<const LeafField>(nic_leaves),
-        std::span<const LeafField>(port_leaves), std::span<const LeafField>(roce_leaves),
-        std::span<const LeafField>(routing_leaves)})
-    for (const LeafField& one : table)
+const EntryField* field_of_entry(RowId id) {
+  for (const std::span<const EntryField> table :
+       {std::span<const EntryField>(host_entries), std::span<const EntryField>(nic_entries),
+        std::span<const EntryField>(port_entries), std::span<const EntryField>(roce_entries),
+        std::span<const EntryField>(routing_entries)})
+    for (const EntryField& one : table)
       if (one.row == id) return &one;
   return nullptr;
 }
 
-std::optional<Value> read(const LeafField& field, const Literal& literal, Reporter& reporter) {
+std::optional<Value> read(const EntryField& field, const Literal& literal, Reporter& reporter) {
   std::deque<Node> store;
   return field.read(schema_row(field.row), node_of(literal, store), reporter);
 }
 
-// What overrides may set: every leaf that is configuration, as its field says it.
-nlohmann::json leaves_schema() {
+// What overrides may set: every entry that is configuration, as its field says it.
+nlohmann::json entries_schema() {
   nlohmann::json patterns = nlohmann::json::object();
   for (std::size_t i = 0; i < kSchema.size(); ++i) {
     const auto id = static_cast<RowId>(i);

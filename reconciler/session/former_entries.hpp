@@ -1,9 +1,9 @@
-// Former leaves: what earlier changes wrote and no object says any more. Those of objects with
+// Former entries: what earlier changes wrote and no object says any more. Those of objects with
 // `onDelete: restore` are wanted as they were found before the first change, until they are that; the others
 // stay, and are told once.
 //
 // Promises: only what changes of ours wrote and another object does not say or own; what was found is that of
-// the first change that wrote the leaf, however many followed. What a failed or interrupted change tried to
+// the first change that wrote the entry, however many followed. What a failed or interrupted change tried to
 // write counts as ours only once it was seen there. Refuses nothing.
 #pragma once
 
@@ -16,24 +16,24 @@
 namespace lockstep {
 
 // Wants back what is to be restored: adds to the intents, with origins that name the object that is gone.
-void want_restored(Compiled& compiled, const std::vector<WrittenLeaf>& written);
+void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written);
 
 // Settles, by a fresh look, what failed and interrupted changes may have written: ours where it is there,
 // forgotten where what was found is; what was not read, or is neither, stays open. The answer: all that is
 // written.
-Result<std::vector<WrittenLeaf>> settle_written(const Fleet& fleet, const std::vector<DeviceState>& states,
-                                                Journal& journal);
+Result<std::vector<WrittenEntry>> settle_written(const Fleet& fleet, const std::vector<DeviceState>& states,
+                                                 Journal& journal);
 
 // Some value of ours was seen there; else it was only tried.
-bool is_verified(const WrittenLeaf& one);
+bool is_verified(const WrittenEntry& one);
 
 // What stays: on devices that are still in the specs, where it still is as we wrote it; and all of devices
 // that are not.
-std::vector<WrittenLeaf> left_behind(const Fleet& fleet, const std::vector<DeviceState>& states,
-                                     const std::vector<WrittenLeaf>& written);
+std::vector<WrittenEntry> left_behind(const Fleet& fleet, const std::vector<DeviceState>& states,
+                                      const std::vector<WrittenEntry>& written);
 
-// After an apply: how each written leaf is kept now, and no more of what stays.
-Result<Done> note_written(const ClusterSession& session, const std::vector<WrittenLeaf>& left,
+// After an apply: how each written entry is kept now, and no more of what stays.
+Result<Done> note_written(const ClusterSession& session, const std::vector<WrittenEntry>& left,
                           Journal& journal);
 
 }  // namespace lockstep
