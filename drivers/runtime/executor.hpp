@@ -37,7 +37,7 @@ struct Outcome {
   };
 
   Outcome(End how, std::string why = {}) : end(how), reason(std::move(why)) {}
-  friend bool operator==(const Outcome& outcome, End end) { return outcome.end == end; }
+  friend bool operator==(const Outcome& outcome, End how) { return outcome.end == how; }
   std::string reason_or(std::string_view otherwise) const {
     return reason.empty() ? std::string(otherwise) : reason;
   }
