@@ -45,7 +45,7 @@ class Sender {
       bool idle = !post();
       idle = !poll() && idle;
       if (!idle) patience_.progress();
-      if (patience_.time_to_look()) stop(patience_.verdict(out_.completed));
+      if (patience_.time_to_check()) stop(patience_.verdict(out_.completed));
     }
     out_.elapsed_ns = now_ns() - begin_;
     for (const Lane& lane : lanes_) out_.sent.push_back(lane.window.posted());
@@ -165,7 +165,7 @@ Transfer receive_bandwidth(const Surroundings& at, const Workload& workload) {
       if (++out.completed == 1) begin = now_ns();
     }
     if (got != 0) patience.progress();
-    if (out.failure.trouble != Trouble::none || !patience.time_to_look()) continue;
+    if (out.failure.trouble != Trouble::none || !patience.time_to_check()) continue;
     all = at.told();
     if (!all || out.completed < *all) out.failure = patience.verdict(out.completed);
   }

@@ -59,10 +59,10 @@ Result<std::uint32_t> End::connect(const EndAddress& far) {
 CounterWatch::CounterWatch(const GidChoice& gid) : gid_(gid), before_(now()) {}
 
 rdma::CounterSnapshot CounterWatch::now() const {
-  constexpr std::chrono::seconds look{2};  // a dump of one port's queues
+  constexpr std::chrono::seconds check{2};  // a dump of one port's queues
   auto read = rdma::read_counters(HostFiles("/"), gid_.device, gid_.port, gid_.netdev);
   if (!read) return {};
-  rdma::read_queues(gid_.netdev, Call{.deadline = std::chrono::steady_clock::now() + look, .stop = {}},
+  rdma::read_queues(gid_.netdev, Call{.deadline = std::chrono::steady_clock::now() + check, .stop = {}},
                     *read);
   return *std::move(read);
 }
@@ -81,7 +81,7 @@ Json CounterWatch::moved() const {
   return out;
 }
 
-void FarEnd::look() {
+void FarEnd::check() {
   if (through_ || failure_.trouble != Trouble::none) return;
   auto message = exchange_.take_if_there("done");
   if (!message) {
@@ -99,12 +99,12 @@ void FarEnd::take(const Json& done) {
 }
 
 Failure FarEnd::interruption() {
-  look();
+  check();
   return failure_;
 }
 
 std::optional<std::uint64_t> FarEnd::told() {
-  look();
+  check();
   if (!through_) return std::nullopt;
   return std::accumulate(sent_.begin(), sent_.end(), std::uint64_t{0});
 }

@@ -64,7 +64,7 @@ class FarEnd {
   Result<Done> wait(const Call& call);
 
  private:
-  void look();
+  void check();
   void take(const Json& done);
   Exchange& exchange_;
   bool through_ = false;

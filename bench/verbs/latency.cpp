@@ -61,14 +61,14 @@ class PingPong {
 
   // Nothing has come: looks for a reason to end, now and then.
   void wait() {
-    if (!patience_.time_to_look()) return;
+    if (!patience_.time_to_check()) return;
     (void)reap();  // a failed send completes, signalled or not
     if (!failed()) stop(patience_.verdict(trips_));
   }
 
   // The far end says that it is through, and this end has answered all of it.
   bool told_all() {
-    if (!patience_.time_to_look()) return false;
+    if (!patience_.time_to_check()) return false;
     (void)reap();
     const auto all = at_.told();
     if (all && *all == trips_) return true;

@@ -138,7 +138,7 @@ void PairRun::hear_client() {
   }
 }
 
-void PairRun::look(std::uint64_t now) {
+void PairRun::check(std::uint64_t now) {
   if (done_) return;
   hear_server();
   if (!done_ && client_.probe) hear_client();

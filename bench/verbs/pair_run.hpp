@@ -29,7 +29,7 @@ class PairRun {
   PairRun(const RoundsGround& ground, const Pair& pair);
 
   void begin();  // the next repeat
-  void look(std::uint64_t now);
+  void check(std::uint64_t now);
   void stop();
   bool done() const { return done_; }
   std::uint64_t wake_at() const { return std::min(deadline_, answer_by_); }

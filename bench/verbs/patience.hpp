@@ -15,15 +15,18 @@ namespace lockstep::bench::verbs {
 class Patience {
  public:
   Patience(const Surroundings& at, const Workload& workload)
-      : at_(at), stall_ns_(std::uint64_t{workload.stall_ms} * 1'000'000), since_(now_ns()), looked_(since_) {}
+      : at_(at),
+        stall_ns_(std::uint64_t{workload.stall_ms} * 1'000'000),
+        since_(now_ns()),
+        checked_(since_) {}
 
   void progress() { progressed_ = true; }
   // True every 10 ms: the caller looks at what else may have come.
-  bool time_to_look() {
+  bool time_to_check() {
     if (++polls_ % kPolls != 0) return false;
     const std::uint64_t now = now_ns();
-    if (now - looked_ < kLookEvery) return false;
-    looked_ = now;
+    if (now - checked_ < kCheckEvery) return false;
+    checked_ = now;
     if (progressed_) since_ = now;
     progressed_ = false;
     return true;
@@ -34,10 +37,10 @@ class Patience {
       Failure why = at_.interruption();
       if (why.trouble != Trouble::none) return why;
     }
-    if (looked_ >= at_.deadline_ns)
+    if (checked_ >= at_.deadline_ns)
       return {Trouble::path,
               "not through at its deadline, after " + std::to_string(completed) + " were completed"};
-    if (looked_ - since_ >= stall_ns_)
+    if (checked_ - since_ >= stall_ns_)
       return {Trouble::path, "nothing was completed for " + std::to_string(stall_ns_ / 1'000'000) +
                                  " ms, after " + std::to_string(completed) + " were"};
     return {};
@@ -45,11 +48,11 @@ class Patience {
 
  private:
   static constexpr std::uint64_t kPolls = 1024;
-  static constexpr std::uint64_t kLookEvery = 10'000'000;  // ns
+  static constexpr std::uint64_t kCheckEvery = 10'000'000;  // ns
   const Surroundings& at_;
   std::uint64_t stall_ns_;
-  std::uint64_t since_;   // nothing has come since
-  std::uint64_t looked_;  // the last clock reading
+  std::uint64_t since_;    // nothing has come since
+  std::uint64_t checked_;  // the last clock reading
   std::uint64_t polls_ = 0;
   bool progressed_ = false;
 };

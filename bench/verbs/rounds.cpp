@@ -58,7 +58,7 @@ class Rounds {
     while (tell(runs, told)) {
       wait(runs);
       const std::uint64_t now = now_ns();
-      for (const auto& run : runs) stop_.stop_requested() ? run->stop() : run->look(now);
+      for (const auto& run : runs) stop_.stop_requested() ? run->stop() : run->check(now);
     }
     for (const auto& run : runs) made_.push_back(std::move(run->measurement()));
   }

@@ -19,8 +19,8 @@ Result<Json> client_address(Exchange& exchange, PathEcho* echo, const Call& call
     if (!address.is_null()) return address;
     if (echo == nullptr) return exchange.receive("address", call);
     pollfd waits[2] = {{exchange.descriptor(), POLLIN, 0}, {echo->descriptor(), POLLIN, 0}};
-    constexpr int look_again_ms = 100;  // at the deadline
-    (void)poll(waits, 2, look_again_ms);
+    constexpr int check_again_ms = 100;  // at the deadline
+    (void)poll(waits, 2, check_again_ms);
     echo->answer_all();
     if (call.must_end(std::chrono::steady_clock::now()))
       return Error{ErrorKind::transient, "exchange with " + exchange.peer() + ": no 'address' came in time"};

@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::json;
 
 // A daemon answers in 1 to 3 ms (README.md); one that has not in this time is said not to answer. A choice:
-// three that hang leave a look's usual 10 s unspent; watchfrr(8) waits 10 s for each.
+// three that hang leave an observation's usual 10 s unspent; watchfrr(8) waits 10 s for each.
 constexpr std::chrono::milliseconds kPatience{3000};
 
 std::string lower(std::string text) {
@@ -126,9 +126,9 @@ Result<RunningConfig> read_config(Vty& vty, const Call& call) {
 namespace {
 
 // One daemon after the other, each with what is wanted of it.
-class Look {
+class StateReader {
  public:
-  Look(const std::string& run_dir, const Wanted& wanted, const Call& call)
+  StateReader(const std::string& run_dir, const Wanted& wanted, const Call& call)
       : run_dir_(run_dir), wanted_(wanted), call_(call) {}
 
   State take() {
@@ -181,7 +181,7 @@ class Look {
 }  // namespace
 
 State read(const std::string& run_dir, const Wanted& wanted, const Call& call) {
-  return Look(run_dir, wanted, call).take();
+  return StateReader(run_dir, wanted, call).take();
 }
 
 }  // namespace lockstep::frr

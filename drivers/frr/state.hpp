@@ -1,4 +1,4 @@
-// State: all that one look at a device's FRR tells, before it is translated into entries.
+// State: all that one observation of a device's FRR tells, before it is translated into entries.
 //
 // Promises: read() only asks, never writes; a daemon that does not answer leaves its part empty with the
 // error beside it, and costs its patience, not the whole call's. Refuses nothing: what can't be read is said,

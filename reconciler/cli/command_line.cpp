@@ -175,7 +175,7 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   runs(command, a, [&a](const Console& c) { return run_bench(a.bench, c); });
 }
 
-void add_looking_commands(CLI::App& app, Arguments& a) {
+void add_reading_commands(CLI::App& app, Arguments& a) {
   CLI::App* command =
       add(app, a, "discover", "What is there: this machine, or with --twin every device of the twin");
   takes_specs(command, a.discover.source);
@@ -338,7 +338,7 @@ int run_command_line(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   Arguments arguments;
   add_loop_commands(app, arguments);
-  add_looking_commands(app, arguments);
+  add_reading_commands(app, arguments);
   add_twin_commands(app, arguments);
   add_completion(app, arguments);
   refuse_empty_values(app);

@@ -23,8 +23,8 @@ inline constexpr int kExitInSync = 0;
 inline constexpr int kExitError = 1;
 inline constexpr int kExitDifferent = 2;
 inline constexpr int kExitIncomplete = 3;
-// Of a look at the cluster. What differs outranks what could not be read: a script that heals has something
-// to do.
+// Of an observation of the cluster. What differs outranks what could not be read: a script that heals has
+// something to do.
 constexpr int exit_code_of(bool differs, bool whole) {
   return differs ? kExitDifferent : whole ? kExitInSync : kExitIncomplete;
 }

@@ -13,9 +13,9 @@ int run_drift(const DriftOptions& options, const Console& console) {
   const std::unique_ptr<CommandSession> command = CommandSession::open(options.source, console, options.only);
   if (!command) return kExitError;
   ClusterSession& session = **command;
-  Result<ObservedDrift> look = session.drift(options.unmanaged);
-  if (!look) return console.fail(look.error());
-  DriftReport& report = look->report;
+  Result<ObservedDrift> observed = session.drift(options.unmanaged);
+  if (!observed) return console.fail(observed.error());
+  DriftReport& report = observed->report;
   const std::string title = session.cluster().title();
   if (!options.format && !console.is_text()) {
     console.print_document(to_json(report));
@@ -25,7 +25,9 @@ int run_drift(const DriftOptions& options, const Console& console) {
   place_in_specs(report, session.cluster());
   if (format != DriftFormat::text && format != DriftFormat::json) place_in_repository(report);
   switch (format) {
-    case DriftFormat::text: console.print(drift_of_text(title, report, look->states, console.out())); break;
+    case DriftFormat::text:
+      console.print(drift_of_text(title, report, observed->states, console.out()));
+      break;
     case DriftFormat::json: console.print_document(to_json(report)); break;
     case DriftFormat::markdown: console.print(drift_markdown(report, title)); break;
     case DriftFormat::sarif: console.print(drift_sarif(report)); break;

@@ -150,7 +150,7 @@ std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet&
 Plan without(const Plan& plan, const std::map<std::uint32_t, std::string>& steps);
 
 // The one place that decides what an error leads to.
-enum class Reaction : std::uint8_t { retry_later, look_again, plan_again, give_up, stop };
+enum class Reaction : std::uint8_t { retry_later, observe_again, plan_again, give_up, stop };
 Reaction reaction_to(ErrorKind kind);
 
 }  // namespace lockstep

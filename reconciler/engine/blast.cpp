@@ -64,7 +64,7 @@ std::vector<Step> steps_of(const std::vector<OwedChange>& owed) {
 Reaction reaction_to(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::transient: return Reaction::retry_later;
-    case ErrorKind::unknown_outcome: return Reaction::look_again;
+    case ErrorKind::unknown_outcome: return Reaction::observe_again;
     case ErrorKind::conflict: return Reaction::plan_again;
     case ErrorKind::cancelled: return Reaction::stop;
     case ErrorKind::refused:

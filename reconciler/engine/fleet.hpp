@@ -107,7 +107,7 @@ struct NotApplied {
 // All rows, and by name what the intent names.
 Scope scope_of(const Intent& intent);
 
-// What is known of one device after one look, compared with its intent.
+// What is known of one device after one observation, compared with its intent.
 struct DeviceState {
   std::string device;
   bool reachable = false;     // at least one driver answered

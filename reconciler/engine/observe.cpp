@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-void DriverReply::ask(Driver& driver, bool is_known, const Scope& scope, const Call& call) {
+void DriverReply::observe(Driver& driver, bool is_known, const Scope& scope, const Call& call) {
   if (!is_known) traits = driver.traits(call);
   seen = is_known || *traits ? driver.observe(scope, "", call) : traits->error();
 }
@@ -30,7 +30,7 @@ void ObserveRound::start(std::function<void(Answer)> done) {
     if (!chosen_[i]) continue;
     scopes_[i] = std::make_shared<const Scope>(scope_of(*fleet_[i].intent));
     answers_[i].resize(fleet_[i].drivers.size(), Error{ErrorKind::transient, "not asked"});
-    for (std::size_t d = 0; d < fleet_[i].drivers.size(); ++d) ask(i, d, 1);
+    for (std::size_t d = 0; d < fleet_[i].drivers.size(); ++d) observe(i, d, 1);
   }
   if (open_ == 0) executor_.defer(callbacks_.bind([this] { finish(); }));
 }
@@ -40,17 +40,17 @@ void ObserveRound::stop() {
   for (const std::uint64_t job : jobs_) executor_.cancel(job);
 }
 
-void ObserveRound::ask(std::size_t device, std::size_t driver, int attempt) {
+void ObserveRound::observe(std::size_t device, std::size_t driver, int attempt) {
   ++open_;
   auto reply = std::make_shared<DriverReply>();
-  Driver* const asked = fleet_[device].drivers[driver]->driver.get();
+  Driver* const observed = fleet_[device].drivers[driver]->driver.get();
   const bool is_known = fleet_.carriers(device).traits(driver) != nullptr;
   jobs_.push_back(executor_.start(
       Job{.key = fleet_[device].name,
           .lane = fleet_[device].lane,
           .timeout = options_.timeout,
-          .run = [reply, asked, is_known,
-                  scope = scopes_[device]](const Call& call) { reply->ask(*asked, is_known, *scope, call); },
+          .run = [reply, observed, is_known, scope = scopes_[device]](
+                     const Call& call) { reply->observe(*observed, is_known, *scope, call); },
           .done = callbacks_.bind([this, reply, device, driver, attempt](const Outcome& outcome) {
             answered(device, driver, attempt, *reply, outcome);
           })}));
@@ -66,7 +66,7 @@ void ObserveRound::answered(std::size_t device, std::size_t driver, int attempt,
     if (reply.traits) fleet_.learn(device, driver, *std::move(reply.traits));
   }
   const bool may_pass = !answer && answer.error().kind == ErrorKind::transient;
-  if (may_pass && attempt < options_.tries && !stopped_) return ask(device, driver, attempt + 1);
+  if (may_pass && attempt < options_.tries && !stopped_) return observe(device, driver, attempt + 1);
   if (open_ == 0) executor_.defer(callbacks_.bind([this] { finish(); }));
 }
 

@@ -30,7 +30,7 @@ struct DriverReply {
   Result<Observation> seen = Error{ErrorKind::transient, "not asked"};
 
   // `is_known`: its traits.
-  void ask(Driver& driver, bool is_known, const Scope& scope, const Call& call);
+  void observe(Driver& driver, bool is_known, const Scope& scope, const Call& call);
 };
 
 using DriverAnswers = std::vector<Result<Observation>>;
@@ -49,7 +49,7 @@ class ObserveRound {
   void stop();
 
  private:
-  void ask(std::size_t device, std::size_t driver, int attempt);
+  void observe(std::size_t device, std::size_t driver, int attempt);
   void answered(std::size_t device, std::size_t driver, int attempt, DriverReply& reply,
                 const Outcome& outcome);
   void finish();

@@ -210,7 +210,7 @@ Result<Plan> make_plan(const PlanInput& input) {
     by_name.emplace(device.name, &device);
     plan.not_applicable += device.not_applied;
   }
-  plan.devices_looked_at = input.devices.size();
+  plan.devices_observed = input.devices.size();
   for (StepDraft& draft : drafts) {
     const DeviceInput& device = *by_name.at(draft.step.device);
     for (PlannedChange& change : draft.step.changes) change.origin = origin(change.origin);

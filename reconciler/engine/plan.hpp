@@ -85,7 +85,7 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<PlanDevice> devices;  // those that have steps, by name
   std::vector<PlanOrigin> origins{PlanOrigin{}};
-  std::size_t devices_looked_at = 0;
+  std::size_t devices_observed = 0;
   std::size_t not_applicable = 0;
   std::vector<std::string> refusals;  // why the plan as a whole needs a person's word (deletion guard)
   bool empty() const { return steps.empty(); }

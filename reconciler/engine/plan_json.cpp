@@ -233,7 +233,7 @@ Json to_json(const Plan& plan) {
                        {"bootId", device.boot_id},
                        {"read", std::move(read)}});
   }
-  Json summary{{"devices", plan.devices_looked_at},
+  Json summary{{"devices", plan.devices_observed},
                {"steps", plan.steps.size()},
                {"changes", plan.changes()},
                {"notApplicable", plan.not_applicable},
@@ -268,7 +268,7 @@ Result<Plan> plan_from_json(const Json& json) {
     plan.devices.push_back(std::move(device));
   }
   if (json.contains("summary") && json["summary"].is_object()) {
-    TRY(plan.devices_looked_at, field<std::size_t>(json["summary"], "devices"));
+    TRY(plan.devices_observed, field<std::size_t>(json["summary"], "devices"));
     TRY(plan.not_applicable, field<std::size_t>(json["summary"], "notApplicable"));
   }
   if (json.contains("refusals") && json["refusals"].is_array())

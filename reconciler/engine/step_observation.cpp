@@ -11,19 +11,19 @@ StepObservation::StepObservation(const Fleet& fleet, std::size_t device, const A
   for (std::size_t d = 0; d < drivers.size(); ++d) {
     const bool is_known = fleet.carriers(device).traits(d) != nullptr;
     if (scope_.rows.empty() || drivers[d] == own || !is_known)
-      asked_.push_back({.index = d, .attached = drivers[d], .is_known = is_known});
+      reads_.push_back({.index = d, .attached = drivers[d], .is_known = is_known});
   }
 }
 
-void StepObservation::ask(const Call& call) {
-  for (Asked& one : asked_) {
-    one.reply.ask(*one.attached->driver, one.is_known, scope_, call);
+void StepObservation::observe(const Call& call) {
+  for (DriverRead& one : reads_) {
+    one.reply.observe(*one.attached->driver, one.is_known, scope_, call);
     if (one.attached == own_ && !one.reply.seen) return;
   }
 }
 
 void StepObservation::teach(Fleet& fleet) {
-  for (Asked& one : asked_)
+  for (DriverRead& one : reads_)
     if (one.reply.traits) fleet.learn(device_, one.index, *std::move(one.reply.traits));
 }
 
@@ -31,7 +31,7 @@ StepSeen StepObservation::merged(const Fleet& fleet, const Attached* own) {
   StepSeen seen;
   const Carriers& carriers = fleet.carriers(device_);
   TreeBuilder builder;
-  for (Asked& one : asked_) {
+  for (DriverRead& one : reads_) {
     const bool is_own = one.attached == own;
     Result<Observation>& part = one.reply.seen;
     if (part && carriers.traits(one.index) == nullptr) part = carriers.why_unknown(one.index);

@@ -26,14 +26,14 @@ class StepObservation {
   // `own`: the step's driver; null: not known yet. `scope`: the step's rows; none: all of the device.
   StepObservation(const Fleet& fleet, std::size_t device, const Attached* own, Scope scope);
 
-  void ask(const Call& call);
+  void observe(const Call& call);
   // What was learned of drivers.
   void teach(Fleet& fleet);
   // After teach(): `own` may be known by then.
   StepSeen merged(const Fleet& fleet, const Attached* own);
 
  private:
-  struct Asked {
+  struct DriverRead {
     std::size_t index = 0;  // into FleetDevice::drivers
     Attached* attached = nullptr;
     bool is_known = false;  // what it is
@@ -42,7 +42,7 @@ class StepObservation {
   const std::size_t device_;
   const Attached* const own_;
   const Scope scope_;
-  std::vector<Asked> asked_;
+  std::vector<DriverRead> reads_;
 };
 
 }  // namespace lockstep

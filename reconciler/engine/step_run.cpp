@@ -84,7 +84,7 @@ Scope StepRun::scope() const {
   for (const PlannedChange& change : step_.changes) {
     const RowId row = change.path.row();
     if (!step_.live && !is_armed() && (out.rows.empty() || !out.wants(row))) out.rows.push_back(row);
-    if (is_looked_for_by_name(row) && std::ranges::find(out.named, change.path) == out.named.end())
+    if (is_read_by_name(row) && std::ranges::find(out.named, change.path) == out.named.end())
       out.named.push_back(change.path);
   }
   return out;
@@ -92,18 +92,18 @@ Scope StepRun::scope() const {
 
 void StepRun::observe(Phase phase) {
   phase_ = phase;
-  auto asked = std::make_shared<StepObservation>(context_.fleet, device_, attached_, scope());
+  auto reading = std::make_shared<StepObservation>(context_.fleet, device_, attached_, scope());
   start_job(
-      context_.options.observe_timeout, [asked](const Call& call) { asked->ask(call); },
-      [this, asked](const Outcome& outcome) { observed(*asked, outcome); });
+      context_.options.observe_timeout, [reading](const Call& call) { reading->observe(call); },
+      [this, reading](const Outcome& outcome) { observed(*reading, outcome); });
 }
 
-void StepRun::observed(StepObservation& asked, const Outcome& outcome) {
+void StepRun::observed(StepObservation& reading, const Outcome& outcome) {
   seen_ = {};
   if (outcome == Outcome::returned) {
-    asked.teach(context_.fleet);
+    reading.teach(context_.fleet);
     if (attached_ == nullptr) seen_.error = find_driver();
-    if (!seen_.error) seen_ = asked.merged(context_.fleet, attached_);
+    if (!seen_.error) seen_ = reading.merged(context_.fleet, attached_);
   } else {
     seen_.error = Error{ErrorKind::transient, step_.device + ": " + outcome.reason_or("no answer in time")};
   }
@@ -385,9 +385,9 @@ void StepRun::hold() {
   pending_ = context_.executor.at(armed_until_ - *step_.undo_after / 2, callbacks_.bind([this] {
     pending_.reset();
     armed_until_ = context_.executor.now() + *step_.undo_after;
-    asking_ = true;
+    extending_ = true;
     settle(Phase::hold, transaction(), Settlement::extend, [this](const Result<Done>&) {
-      asking_ = false;
+      extending_ = false;
       decision_ ? decided(*decision_) : hold();
     });
   }));
@@ -395,7 +395,7 @@ void StepRun::hold() {
 
 void StepRun::go_on(Together decision) {
   if (phase_ != Phase::hold) return;
-  if (asking_) {
+  if (extending_) {
     decision_ = decision;
     return;
   }

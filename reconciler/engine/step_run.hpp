@@ -92,7 +92,7 @@ class StepRun {
   void observe(Phase phase);
   Scope scope() const;
   void observe_after(std::chrono::milliseconds wait, Phase phase);
-  void observed(StepObservation& asked, const Outcome& outcome);
+  void observed(StepObservation& reading, const Outcome& outcome);
   void check_ground();
   void found_as_wanted();
   void remember_effects();
@@ -127,7 +127,7 @@ class StepRun {
   StepResult& result_;
   std::function<Together()> holds_;
   std::function<void(End)> over_;
-  bool asking_ = false;               // the device, to extend
+  bool extending_ = false;            // the device, to extend
   std::optional<Together> decision_;  // that came meanwhile
   Phase phase_ = Phase::ground;
   std::size_t device_ = 0;

@@ -135,16 +135,16 @@ std::string why_wait(const Policy& policy, WallTime now, milliseconds needed) {
 }
 
 milliseconds worst_case(const Plan& plan, const Fleet& fleet, const ApplyOptions& options, bool measures) {
-  const milliseconds look = options.observe_timeout;
-  const milliseconds effects = options.settle_time + look + options.poll_max;
+  const milliseconds observation = options.observe_timeout;
+  const milliseconds effects = options.settle_time + observation + options.poll_max;
   // At the end remedies are tried, and the effects awaited again.
   const milliseconds verify = (kRemedyRounds + 1) * effects + kRemedyRounds * options.apply_timeout;
   const milliseconds gate = measures ? options.measure_timeout : milliseconds(0);
-  milliseconds forth = look;
+  milliseconds forth = observation;
   for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave)
     forth += wave_bound(plan, wave, options) + verify + gate;
   if (!measures) return forth;
-  milliseconds back = kReadsMax * (look + options.poll_max);
+  milliseconds back = kReadsMax * (observation + options.poll_max);
   const Plan reverse = reverse_of(plan, fleet, options);
   for (std::uint32_t wave = 1; wave <= reverse.waves(); ++wave) back += wave_bound(reverse, wave, options);
   return forth + back + verify + gate;

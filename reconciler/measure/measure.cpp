@@ -71,7 +71,7 @@ class Ground {
   // RDMA of each endpoint, as it is when first asked for.
   const std::vector<bench::verbs::RdmaEnd>& rdma_ends() {
     if (!rdma_ends_.empty()) return rdma_ends_;
-    const Call call{.deadline = std::chrono::steady_clock::now() + kLook, .stop = {}};
+    const Call call{.deadline = std::chrono::steady_clock::now() + kReadTime, .stop = {}};
     for (std::size_t i = 0; i < probes.size(); ++i) {
       rdma_ends_.push_back(bench::verbs::find_rdma_end(HostFiles("/"), probes[i], call));
       const Intent& intent = intents_[graph_.endpoints[i].device];
@@ -99,7 +99,7 @@ class Ground {
     return paths_.between(graph_.endpoints[from], graph_.endpoints[to]);
   }
 
-  static constexpr std::chrono::seconds kLook{10};  // dumps of netlink and small files of sysfs
+  static constexpr std::chrono::seconds kReadTime{10};  // dumps of netlink and small files of sysfs
   const Topology& topology_;
   const std::vector<Intent>& intents_;
   const FabricGraph& graph_;

@@ -102,10 +102,10 @@ std::vector<NotObserved> ClusterSession::not_observed(const std::vector<DeviceSt
 Result<ObservedDrift> ClusterSession::drift(bool unmanaged) {
   TRY(const std::unique_ptr<Journal> journal, read_journal());
   TRY(const auto waits, waits_for_window(*this, *journal));
-  ObservedDrift look{observe(), {}};
-  look.report = report_of(fleet(), look.states, only_, origins(), sources(),
-                          {.unmanaged = unmanaged, .overruled = true, .waits = waits});
-  return look;
+  ObservedDrift observed{observe(), {}};
+  observed.report = report_of(fleet(), observed.states, only_, origins(), sources(),
+                              {.unmanaged = unmanaged, .overruled = true, .waits = waits});
+  return observed;
 }
 
 }  // namespace lockstep

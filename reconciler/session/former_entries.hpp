@@ -18,9 +18,9 @@ namespace lockstep {
 // Wants back what is to be restored: adds to the intents, with origins that name the object that is gone.
 void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written);
 
-// Settles, by a fresh look, what failed and interrupted changes may have written: ours where it is there,
-// forgotten where what was found is; what was not read, or is neither, stays open. The answer: all that is
-// written.
+// Settles, by a fresh observation, what failed and interrupted changes may have written: ours where it is
+// there, forgotten where what was found is; what was not read, or is neither, stays open. The answer: all
+// that is written.
 Result<std::vector<WrittenEntry>> settle_written(const Fleet& fleet, const std::vector<DeviceState>& states,
                                                  Journal& journal);
 

@@ -65,7 +65,7 @@ Result<Done> accept_baselines(Journal& journal, const std::vector<SuiteOutcome>&
 Result<FileLock> turn_to_measure(const std::string& directory, const std::string& command, const Call& call,
                                  const std::function<void(const Error& taken)>& waiting) {
   // flock(2) has no wait that a deadline or a stop could end.
-  constexpr std::chrono::milliseconds kLookAgain{100};
+  constexpr std::chrono::milliseconds kPollPause{100};
   for (std::optional<Error> taken;;) {
     if (call.stop.stop_requested()) return Error{ErrorKind::cancelled, "asked to stop"};
     if (call.must_end(std::chrono::steady_clock::now()))
@@ -74,7 +74,7 @@ Result<FileLock> turn_to_measure(const std::string& directory, const std::string
     if (lock || lock.error().kind != ErrorKind::conflict) return lock;
     if (!taken && waiting) waiting(lock.error());
     taken = std::move(lock.error());
-    if (auto paused = pause(kLookAgain, call); !paused && paused.error().kind == ErrorKind::cancelled)
+    if (auto paused = pause(kPollPause, call); !paused && paused.error().kind == ErrorKind::cancelled)
       return std::move(paused.error());
   }
 }

@@ -45,7 +45,7 @@ std::string port_of_sysctl(std::string_view name) {
 
 }  // namespace
 
-bool is_looked_for_by_name(RowId row) {
+bool is_read_by_name(RowId row) {
   return std::find(std::begin(kByName), std::end(kByName), row) != std::end(kByName);
 }
 

@@ -9,7 +9,7 @@ namespace lockstep {
 
 // Rows of which a device has too many entries to read them all: kernel parameters, packages, services,
 // offloads.
-bool is_looked_for_by_name(RowId row);
+bool is_read_by_name(RowId row);
 
 // The entries of such rows that the intent names, and the ports that it wants something of, as
 // interface[NAME].

@@ -171,9 +171,9 @@ TEST_P(Calls, ADeviceThatHangsHoldsNobodyBeyondADeadlineOrAStop) {
   call.deadline = std::chrono::steady_clock::now() + milliseconds(300);
   expect_whole_or_told(driver().observe(whole(), "", call), truth);
   // Its own deadline is a minute away: to end before that is all that a stop can do here.
-  StoppedLater look(milliseconds(50));
-  const auto seen = driver().observe(whole(), "", look.call);
-  EXPECT_LT(std::chrono::steady_clock::now(), look.call.deadline);
+  StoppedLater observation(milliseconds(50));
+  const auto seen = driver().observe(whole(), "", observation.call);
+  EXPECT_LT(std::chrono::steady_clock::now(), observation.call.deadline);
   if (!seen) {
     EXPECT_EQ(kind_of(seen.error()), to_string(ErrorKind::cancelled));
   }
@@ -209,7 +209,7 @@ TEST_P(Calls, ARevisionThatMovedIsAConflict) {
   done(change(), guard("", 0, observed().revision));
 }
 
-TEST_P(Calls, ALostReplyIsAnUnknownOutcomeAndALookTells) {
+TEST_P(Calls, ALostReplyIsAnUnknownOutcomeAndAnObservationTells) {
   if (!subject_->lose_replies(true)) LOCKSTEP_NOT_TESTED(GetParam() + " can't lose one");
   const auto answer = driver().apply(change(), guard("t"), soon());
   std::optional<Error> error;
@@ -225,14 +225,14 @@ TEST_P(Calls, ALostReplyIsAnUnknownOutcomeAndALookTells) {
   EXPECT_EQ(have(), first_);
 }
 
-TEST_P(Calls, AWatchWakesForWhatAnotherHandDoesAndNotForALook) {
+TEST_P(Calls, AWatchWakesForWhatAnotherHandDoesAndNotForAnObservation) {
   if (!subject_->attached.watch) LOCKSTEP_NOT_TESTED(GetParam() + " can't be watched");
   auto opened = subject_->attached.watch();
   ASSERT_TRUE(opened) << opened.error().text();
   Watcher& watcher = **opened;
   const std::string device = observed().device;
   ASSERT_TRUE(watcher.drain());
-  EXPECT_FALSE(is_readable(watcher.descriptor(), milliseconds(0))) << "a look changes nothing";
+  EXPECT_FALSE(is_readable(watcher.descriptor(), milliseconds(0))) << "an observation changes nothing";
   const auto quiet = watcher.drain();
   ASSERT_TRUE(quiet);
   EXPECT_FALSE(quiet->any());

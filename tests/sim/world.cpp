@@ -197,12 +197,12 @@ void World::misbehave() {
 }
 
 bool World::was_seen_in_sync(const Place& place) const {
-  const Observation& look = place.last_look;
+  const Observation& observed = place.last_observed;
   for (const Entry& want : place.intent->want.entries())
-    if (look.have.value(want.path) != want.value) return false;
-  for (const Unread& unread : look.unread)
+    if (observed.have.value(want.path) != want.value) return false;
+  for (const Unread& unread : observed.unread)
     if (unread.row == row("rule[*]") || !place.intent->want.of_row(unread.row).empty()) return false;
-  return look.have.of_row(row("rule[*]")).empty();
+  return observed.have.of_row(row("rule[*]")).empty();
 }
 
 void World::seen(const SimulatedCall& call) {
@@ -212,9 +212,9 @@ void World::seen(const SimulatedCall& call) {
   if (call.kind == SimulatedCall::Kind::observe) {
     what += " observe";
     if (call.observed != nullptr) {
-      place.looked = true;
-      // A look at a few rows tells nothing about the rest.
-      if (call.scope->rows.empty()) place.last_look = *call.observed;
+      place.is_observed = true;
+      // An observation of a few rows tells nothing about the rest.
+      if (call.scope->rows.empty()) place.last_observed = *call.observed;
     }
   } else if (call.kind == SimulatedCall::Kind::apply) {
     what += " apply " + call.guard->ticket;
@@ -228,8 +228,8 @@ void World::seen(const SimulatedCall& call) {
 
 void World::check_write(Place& place, const SimulatedCall& call) {
   ++result_.writes;
-  if (!place.looked) violation(place.name + " was written without a fresh look");
-  place.looked = false;
+  if (!place.is_observed) violation(place.name + " was written without a fresh observation");
+  place.is_observed = false;
   if (!tickets_open_.contains(call.guard->ticket))
     violation(call.guard->ticket + " was not journalled first");
   if (!may_write(call.guard->ticket)) violation(place.name + " was written outside its window");
@@ -316,8 +316,8 @@ void World::check_states(const std::vector<DeviceState>& states) {
 // be read may be there.
 void World::note_traffic() {
   const auto may_have = [this](const std::string& device, Path path) {
-    const Observation& look = places_.at(device).last_look;
-    return look.have.value(path) || is_unread(look.unread, path);
+    const Observation& observed = places_.at(device).last_observed;
+    return observed.have.value(path) || is_unread(observed.unread, path);
   };
   for (auto& [name, place] : places_) {
     place.live = false;
@@ -364,7 +364,7 @@ void World::restart() {
   executor_->wall_epoch = wall;
   executor_->after_step = [this] { misbehave(); };
   for (auto& [name, place] : places_) {
-    place.looked = false;
+    place.is_observed = false;
     place.in_hand = {};
     lift(place);
   }

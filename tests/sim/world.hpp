@@ -2,11 +2,11 @@
 // one seed; with checkers after every call and every step.
 //
 // Promises: the same seed gives the same history (hash of every driver call). What is checked: no write
-// without a fresh look; after an unknown outcome the next act is a look; entries that nobody wants are never
-// touched; never two members of a redundancy group disturbed at once, nor more capacity gone than the policy
-// allows; nothing is called in sync that was not seen to be; an older leader never writes; nothing but an
-// undo is written outside the policy's windows, where there are some. Then faults stop, and all must
-// converge: with every path judged by the benchmarks since it was last touched, or taken back.
+// without a fresh observation; after an unknown outcome the next act is an observation; entries that nobody
+// wants are never touched; never two members of a redundancy group disturbed at once, nor more capacity gone
+// than the policy allows; nothing is called in sync that was not seen to be; an older leader never writes;
+// nothing but an undo is written outside the policy's windows, where there are some. Then faults stop, and
+// all must converge: with every path judged by the benchmarks since it was last touched, or taken back.
 //
 // Some generations of the specs are bad: where a switch has their value, the benchmarks fail, the change must
 // be undone, and the operator goes back to the generation before.
@@ -83,15 +83,15 @@ class World final : public Ledger, public Measurer {
     std::string group;
     SimulatedDevice* device = nullptr;
     Intent* intent = nullptr;
-    bool looked = false;  // since the last write
+    bool is_observed = false;  // since the last write
     std::set<std::string> ports;
     Disturbance in_hand;  // written by a step that is not over
     Disturbance down;     // sessions that are down because of us
     // When last planned for:
     bool live = false;  // carried traffic
     std::set<std::string> live_ports;
-    Observation last_look;  // at all of it, that was answered
-    std::size_t moved = 0;  // the turn in which another hand last did
+    Observation last_observed;  // at all of it, that was answered
+    std::size_t moved = 0;      // the turn in which another hand last did
   };
   // The way of a flow between two leaves over one spine, or of one host to its leaf.
   struct FlowPath {

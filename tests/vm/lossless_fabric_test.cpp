@@ -88,13 +88,13 @@ class LosslessFabric : public ::testing::Test {
     fleet_ = std::make_unique<Fleet>(*std::move(fleet));
   }
 
-  std::vector<DeviceState> look() {
+  std::vector<DeviceState> observe() {
     ObserveRound round(*fleet_, executor_);
     return pump(executor_, round);
   }
-  DriftReport drift() { return drift_report(*fleet_, look(), compiled_.origins, loaded_.catalog.sources); }
+  DriftReport drift() { return drift_report(*fleet_, observe(), compiled_.origins, loaded_.catalog.sources); }
   ApplyReport converge() {
-    const auto states = look();
+    const auto states = observe();
     const auto plan = make_plan(input_of(*fleet_, states, compiled_.origins, loaded_.catalog.sources,
                                          [](const FleetDevice&) -> const Policy* { return nullptr; }));
     EXPECT_TRUE(plan) << plan.error().text();
@@ -120,7 +120,7 @@ class LosslessFabric : public ::testing::Test {
   std::string read(const std::string& device, const std::string& entry) {
     const auto path = Path::parse(entry);
     EXPECT_TRUE(path) << entry;
-    const auto states = look();
+    const auto states = observe();
     return states[*fleet_->find(device)].observation.have.value(*path).to_string();
   }
   static void at(const std::string& device, const std::string& command) {

@@ -1,5 +1,5 @@
-// One look at a host with eight RoCE ports beside the usual tools asking for the same, in turns, in the same
-// emulated machine: what is judged is the 95 % confidence interval of the ratios' geometric mean.
+// One observation of a host with eight RoCE ports beside the usual tools asking for the same, in turns, in
+// the same emulated machine: what is judged is the 95 % confidence interval of the ratios' geometric mean.
 // tests/perf/observe_vs_tools.sh runs it; README.md there.
 #include <gtest/gtest.h>
 
@@ -69,16 +69,16 @@ TEST_F(BesideTools, IsTenTimesFaster) {
   std::size_t entries = 0;
   std::vector<double> mine;
   std::vector<double> theirs;
-  const auto look = [&] {
+  const auto observe = [&] {
     const auto seen = ours.driver->observe(Scope{}, "", soon());
     ASSERT_TRUE(seen) << seen.error().text();
     entries = seen->have.size();
   };
-  look();  // what is asked once a process, as a daemon does
+  observe();  // what is asked once a process, as a daemon does
   for (int round = 0; round < kRounds; ++round) {
-    if (round % 2 == 0) mine.push_back(seconds_of(look));
+    if (round % 2 == 0) mine.push_back(seconds_of(observe));
     theirs.push_back(seconds_of(tools));
-    if (round % 2 == 1) mine.push_back(seconds_of(look));
+    if (round % 2 == 1) mine.push_back(seconds_of(observe));
   }
   std::vector<double> logs;
   for (std::size_t i = 0; i < mine.size(); ++i) logs.push_back(std::log(theirs[i] / mine[i]));

@@ -16,7 +16,7 @@
 // text of two masks ("dcqcn (np 0xff, rp 0xf7)"), which a write takes as well.
 //
 // Promises: a value is written where it differs and read back, and an error names both where the driver made
-// it another. An entry of configfs that is missing is made for the moment of a look or a write and taken away
+// it another. An entry of configfs that is missing is made for the moment of a read or a write and taken away
 // again, as MLNX_OFED's cma_roce_tos does: the values are the device's and stay. Refuses what is no value of
 // the setting; what its range is, the kernel says.
 #pragma once

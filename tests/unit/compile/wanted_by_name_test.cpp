@@ -22,8 +22,8 @@ TEST(WantedByName, AreTheEntriesOfRowsWithTooManyAndEveryPortThatSomethingIsWant
                                    path("sysctl[net.ipv4.conf.rail7.rp_filter]"), path("interface[eth0.100]"),
                                    path("interface[rail0]"), path("interface[rail1]")};
   EXPECT_EQ(wanted_by_name(intent), expected);
-  EXPECT_TRUE(is_looked_for_by_name(row("sysctl[*]")));
-  EXPECT_FALSE(is_looked_for_by_name(row("interface[*]/mtu")));
+  EXPECT_TRUE(is_read_by_name(row("sysctl[*]")));
+  EXPECT_FALSE(is_read_by_name(row("interface[*]/mtu")));
 }
 
 TEST(PortsNeeded, AreThoseOfARoutesNextHopsAndOfAPortsKernelParameter) {

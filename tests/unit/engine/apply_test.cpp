@@ -65,7 +65,7 @@ TEST(Apply, DoesExactlyWhatTheDryRunShows) {
   EXPECT_EQ(done, shown);
 }
 
-TEST(Apply, LostReplyIsSettledByLookingNotByWritingAgain) {
+TEST(Apply, LostReplyIsSettledByObservingNotByWritingAgain) {
   Pair pair;
   auto& device = *pair.cluster.devices["gpu1"];
   device.faults.lost_reply = 1;
@@ -369,7 +369,7 @@ TEST(BlastRadius, IsTheCableWhereOnlyAPortChangedAndAllCablesElsewhere) {
 
 TEST(Reaction, EveryKindLeadsSomewhere) {
   EXPECT_EQ(reaction_to(ErrorKind::transient), Reaction::retry_later);
-  EXPECT_EQ(reaction_to(ErrorKind::unknown_outcome), Reaction::look_again);
+  EXPECT_EQ(reaction_to(ErrorKind::unknown_outcome), Reaction::observe_again);
   EXPECT_EQ(reaction_to(ErrorKind::conflict), Reaction::plan_again);
   EXPECT_EQ(reaction_to(ErrorKind::refused), Reaction::give_up);
   EXPECT_EQ(reaction_to(ErrorKind::cancelled), Reaction::stop);

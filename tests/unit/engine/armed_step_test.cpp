@@ -93,7 +93,7 @@ TEST_F(ArmedStep, IsUndoneByTheDeviceWhenItCanNotBeReachedAnyMore) {
   bool later = false;
   cluster.executor.at(cluster.executor.now() + seconds(60), [&later] { later = true; });
   while (!later) cluster.executor.step();
-  cluster.look();
+  cluster.observe();
   EXPECT_EQ(gpu1.truth().value(mtu), number(1500));
 }
 

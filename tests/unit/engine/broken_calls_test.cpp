@@ -58,7 +58,7 @@ TEST_F(BrokenCalls, AReadWithoutADescriptorIsAnErrorThatMayPass) {
   EXPECT_EQ(states[0].errors[0].text(), "gpu1: the call was not started: eventfd: Too many open files");
 }
 
-TEST_F(BrokenCalls, AWriteThatThrowsIsLookedForBeforeItIsTriedAgain) {
+TEST_F(BrokenCalls, AWriteThatThrowsIsObservedBeforeItIsTriedAgain) {
   const Plan plan = cluster.plan();
   gpu1.seen = [](const SimulatedCall& call) {  // at the call's end: it is written
     if (call.kind == SimulatedCall::Kind::apply) throw std::runtime_error("the reply has no end");

@@ -131,13 +131,13 @@ class Cluster {
   std::vector<FleetDevice>& list() { return list_; }
   Attached& attached(std::size_t index) { return attached_[index]; }
 
-  DriftReport report() { return drift_report(fleet(), look(), origins, sources); }
-  std::vector<DeviceState> look() {
+  DriftReport report() { return drift_report(fleet(), observe(), origins, sources); }
+  std::vector<DeviceState> observe() {
     ObserveRound round(fleet(), executor);
     return pump(executor, round);
   }
   Plan plan() {
-    states_ = look();
+    states_ = observe();
     auto made = make_plan(input_of(fleet(), states_, origins, sources, policies()));
     if (!made) throw std::invalid_argument(made.error().what);
     return std::move(*made);

@@ -86,16 +86,16 @@ TEST(Fleet, AsksADriverForItsTraitsOnceAndNotWhenItIsMade) {
   const Counted& driver = count_traits(cluster);
   cluster.fleet();
   EXPECT_EQ(driver.asked, 0);
-  EXPECT_TRUE(cluster.look()[0].complete());
-  EXPECT_TRUE(cluster.look()[0].complete());
+  EXPECT_TRUE(cluster.observe()[0].complete());
+  EXPECT_TRUE(cluster.observe()[0].complete());
   EXPECT_EQ(driver.asked, 1);
 }
 
-TEST(Fleet, ADeviceWhoseTraitsAreNotKnownIsUnreadAndIsAskedAgain) {
+TEST(Fleet, ADeviceWhoseTraitsAreNotKnownIsUnreadAndIsObservedAgain) {
   Cluster cluster = host();
   cluster.devices["gpu1"]->rows = {row("interface[*]/mtu")};
-  const Counted& driver = count_traits(cluster, 2);  // as often as one look asks
-  const DeviceState unknown = cluster.look()[0];
+  const Counted& driver = count_traits(cluster, 2);  // as often as one observation asks
+  const DeviceState unknown = cluster.observe()[0];
   EXPECT_EQ(driver.asked, 2);
   EXPECT_FALSE(unknown.reachable);
   ASSERT_EQ(unknown.errors.size(), 1U);
@@ -103,7 +103,7 @@ TEST(Fleet, ADeviceWhoseTraitsAreNotKnownIsUnreadAndIsAskedAgain) {
   EXPECT_TRUE(unknown.difference.changes.empty());
   EXPECT_TRUE(unknown.not_applied.empty()) << "whether a driver carries it is not known";
   EXPECT_EQ(unknown.difference.unobserved.size(), 3U);
-  const DeviceState known = cluster.look()[0];
+  const DeviceState known = cluster.observe()[0];
   EXPECT_EQ(driver.asked, 3);
   EXPECT_TRUE(known.complete());
   EXPECT_EQ(known.not_applied.size(), 2U);
@@ -114,7 +114,7 @@ TEST(Fleet, OfADeviceWithOneUnknownDriverTheRowsOfTheOtherAreCompared) {
   cluster.devices["gpu1"]->rows = {row("interface[*]/mtu")};
   const Second second(cluster, {row("rule[*]")});
   second.device->unreachable = true;
-  const DeviceState state = cluster.look()[0];
+  const DeviceState state = cluster.observe()[0];
   EXPECT_TRUE(state.reachable);
   EXPECT_FALSE(state.complete());
   ASSERT_EQ(state.difference.changes.size(), 1U);
@@ -129,7 +129,7 @@ TEST(Fleet, TwoDriversThatClaimOneRowAreAnErrorOfTheDevice) {
   cluster.devices["gpu1"]->driver_name = "linux";
   const Second second(cluster, {row("rule[*]"), row("interface[*]/admin")});
   second.device->set(entry("rule[100]"), Value::text("of another"));
-  const DeviceState state = cluster.look()[0];
+  const DeviceState state = cluster.observe()[0];
   ASSERT_EQ(state.errors.size(), 1U);
   EXPECT_EQ(state.errors[0].what, "gpu1: drivers 'linux' and 'sonic' both claim 'rule[*]'");
   EXPECT_FALSE(state.complete());
@@ -165,7 +165,7 @@ TEST(Fleet, WhatNoDriverCarriesIsNotAppliedAndNotDrift) {
   cluster.devices["gpu1"]->rows = {row("interface[*]/mtu"), row("interface[*]/pfc")};
   cluster.devices["gpu1"]->incapable = {{row("interface[*]/pfc"), {"rail0"}, "veth has no DCB"}};
   cluster.want("gpu1", "interface[rail0]/pfc", Value::set({"3"}));
-  const auto states = cluster.look();
+  const auto states = cluster.observe();
   ASSERT_EQ(states[0].difference.changes.size(), 1U);
   EXPECT_EQ(states[0].not_applied.size(), 3U);
   const auto found =
@@ -182,7 +182,7 @@ TEST(Fleet, ADriverIsToldWhatTheIntentNamesNow) {
   const Listening& driver = *listening;
   cluster.attached(0).driver = std::move(listening);
   const Path port = entry("interface[rail0]");
-  cluster.look();
+  cluster.observe();
   EXPECT_EQ(driver.scopes.back().named, std::vector<Path>{port});
   cluster.want("gpu1", "service[lldpd]", Value::text("running"));
   const Plan plan = cluster.plan();
@@ -205,7 +205,7 @@ TEST(Fleet, WhatNeedsAPortThatIsNotThereIsAPersonsWorkWithThePort) {
   cluster.devices["gpu1"]->incapable = {
       {row("interface[*]"), {"rail7"}, "no interface is called rail7", true},
       {row("sysctl[*]"), {"net.ipv4.conf.rail7.rp_filter"}, "has no such parameter"}};
-  const DeviceState state = cluster.look()[0];
+  const DeviceState state = cluster.observe()[0];
   ASSERT_EQ(state.not_applied.size(), 2U);
   for (const NotApplied& one : state.not_applied) {
     EXPECT_EQ(one.reason, "no interface is called rail7") << one.path.text();

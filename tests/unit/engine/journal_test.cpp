@@ -241,12 +241,12 @@ TEST_F(WrittenEntries, AFailedWriteIsNotOursUntilItWasSeen) {
   write("t2", number(9000), number(4000), TicketState::failed);
   EXPECT_EQ(only().wrote, number(9000));
   EXPECT_EQ(only().tried, number(4000));
-  // A look finds 9000: the second write never took effect.
+  // An observation finds 9000: the second write never took effect.
   WrittenEntry seen = only();
   seen.tried.reset();
   ASSERT_TRUE(journal->note({seen}));
   EXPECT_FALSE(only().tried);
-  // A look finds what was there before.
+  // An observation finds what was there before.
   seen.wrote = seen.found;
   ASSERT_TRUE(journal->note({seen}));
   EXPECT_TRUE(journal->written()->empty());

@@ -140,7 +140,7 @@ TEST(Plan, BracketsAGuardedChange) {
   cluster.add("leaf0", "leaf");
   cluster.devices["leaf0"]->set(entry("interface[swp1]/admin"), yes());
   cluster.want("leaf0", "interface[swp1]/fec", Value::text("rs"));
-  const auto states = cluster.look();
+  const auto states = cluster.observe();
   PlanInput input = input_of(cluster.fleet(), states, cluster.origins, cluster.sources, {});
   input.row = guarded_row;
   const auto plan = make_plan(input);
@@ -482,9 +482,9 @@ TEST(Plan, SurvivesJsonAndRefusesAnEditedFile) {
 TEST(Plan, RefusesStepsWhoseGroundHasMoved) {
   Cluster cluster = bare_host();
   const Plan plan = cluster.plan();
-  EXPECT_TRUE(moved_ground(plan, cluster.fleet(), cluster.look()).empty());
+  EXPECT_TRUE(moved_ground(plan, cluster.fleet(), cluster.observe()).empty());
   cluster.devices["gpu1"]->set(entry("interface[rail0]/mtu"), number(1400));
-  const auto moved = moved_ground(plan, cluster.fleet(), cluster.look());
+  const auto moved = moved_ground(plan, cluster.fleet(), cluster.observe());
   EXPECT_EQ(moved.size(), plan.steps.size());
   EXPECT_TRUE(without(plan, moved).empty());
 }

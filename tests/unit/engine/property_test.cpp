@@ -160,7 +160,7 @@ TEST(Properties, UndoRestores) {
     const Tree before = device.truth();
     const Plan plan = cluster.plan();
     cluster.apply_plan(plan);
-    const auto now = cluster.look();
+    const auto now = cluster.observe();
     const auto reverse = make_plan(undo_of(plan, cluster.fleet(), now).input);
     RC_ASSERT(static_cast<bool>(reverse));
     cluster.apply_plan(*reverse);

@@ -124,7 +124,7 @@ TEST(Watch, ReportsWhatComesAndGoesAndReadsOnlyTheDeviceThatChanged) {
   gpu2.seen = [&looks_at_gpu2](const SimulatedCall&) { ++looks_at_gpu2; };
   RealExecutor executor;
   std::stop_source stop;
-  // The other operator: breaks it once the first look is over, mends it when that was reported.
+  // The other operator: breaks it once the first observation is over, mends it when that was reported.
   executor.at(executor.now() + milliseconds(100), [&] {
     gpu1.set(mtu, number(1500));
     watcher->signal();
@@ -173,16 +173,16 @@ TEST(Watch, ConvergeHealsWhatAppears) {
 // once more after an event.
 std::set<std::string> read_after(const std::shared_ptr<TestWatcher>& watcher) {
   Cluster cluster;
-  std::map<std::string, int> looks;
+  std::map<std::string, int> observations;
   for (const std::string name : {"gpu1", "gpu2", "gpu3", "gpu4"}) {
-    cluster.add(name).seen = [&looks, name](const SimulatedCall&) { ++looks[name]; };
-    if (name != "gpu4") watch_with(cluster.attached(looks.size()), watcher);
-    looks[name] = 0;
+    cluster.add(name).seen = [&observations, name](const SimulatedCall&) { ++observations[name]; };
+    if (name != "gpu4") watch_with(cluster.attached(observations.size()), watcher);
+    observations[name] = 0;
   }
   std::stop_source stop;
   const Time begin = cluster.executor.now();
   cluster.executor.at(begin + seconds(1), [&] {
-    for (const auto& [name, count] : looks) EXPECT_EQ(count, 1) << name;
+    for (const auto& [name, count] : observations) EXPECT_EQ(count, 1) << name;
     watcher->signal();
   });
   cluster.executor.at(begin + seconds(2), [&] { stop.request_stop(); });
@@ -190,7 +190,7 @@ std::set<std::string> read_after(const std::shared_ptr<TestWatcher>& watcher) {
               [](const WatchEvent&) {});
   EXPECT_TRUE(pump(cluster.executor, watch, stop.get_token()));
   std::set<std::string> out;
-  for (const auto& [name, count] : looks)
+  for (const auto& [name, count] : observations)
     if (count > 1) out.insert(name);
   return out;
 }

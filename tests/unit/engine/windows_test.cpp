@@ -267,7 +267,7 @@ TEST_F(Windows, DifferencesThatWaitAreNotAppliedAndNotDrifted) {
   ReportChoice choice;
   choice.waits = [](const FleetDevice& device) { return device.name == "gpu1" ? "waits for a window" : ""; };
   const DriftReport report =
-      drift_report(cluster.fleet(), cluster.look(), cluster.origins, cluster.sources, choice);
+      drift_report(cluster.fleet(), cluster.observe(), cluster.origins, cluster.sources, choice);
   EXPECT_EQ(report.count(DriftState::not_applied), 1U);
   EXPECT_EQ(report.items[0].reason, "waits for a window");
   EXPECT_EQ(report.count(DriftState::drifted), 1U);
@@ -275,7 +275,7 @@ TEST_F(Windows, DifferencesThatWaitAreNotAppliedAndNotDrifted) {
   EXPECT_EQ(report.in_sync, 0U);
   cluster.devices["gpu2"]->set(entry(kMtu), number(9000));
   const DriftReport waits =
-      drift_report(cluster.fleet(), cluster.look(), cluster.origins, cluster.sources, choice);
+      drift_report(cluster.fleet(), cluster.observe(), cluster.origins, cluster.sources, choice);
   EXPECT_EQ(waits.drifted, 0U);
   EXPECT_EQ(waits.exit_code(), 2);
 }

@@ -249,7 +249,7 @@ TEST_F(LiveConfig, SaysWhatItCouldNotReadWhenADaemonHangs) {
 
 // The kernel keeps what a dead zebra gave it, and the sessions keep up: nothing else would show it.
 TEST_F(LiveConfig, NamesADaemonThatHangsAndOneThatIsDead) {
-  // Of the RIB's daemon and of BGP's. A look at one that hangs costs its patience, 3 s.
+  // Of the RIB's daemon and of BGP's. An observation of one that hangs costs its patience, 3 s.
   const auto lives = [this] {
     const auto seen = frr_.driver->observe(Scope{}, "", soon(milliseconds(10'000)));
     EXPECT_TRUE(seen);

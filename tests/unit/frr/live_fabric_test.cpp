@@ -88,11 +88,11 @@ TEST_F(LiveFabric, IsEstablishedWithBfdAndEcmp) {
   EXPECT_TRUE(diff(intents()[0], seen).in_sync());
   EXPECT_EQ(seen.have.value(path("bgp/neighbor[up1]/session")), Value::text("established"));
   EXPECT_EQ(seen.have.value(path("bgp/neighbor[up1]/bfd-state")), Value::text("up"));
-  constexpr int kLooks = 20;
+  constexpr int kObservations = 20;
   const auto begin = steady_clock::now();
-  for (int i = 0; i < kLooks; ++i) observed(*leaf_.driver);
+  for (int i = 0; i < kObservations; ++i) observed(*leaf_.driver);
   const auto each =
-      std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begin) / kLooks;
+      std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begin) / kObservations;
   RecordProperty("observe_us", std::to_string(each.count()));
 }
 

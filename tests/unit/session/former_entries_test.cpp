@@ -61,7 +61,7 @@ TEST_F(FormerEntries, NothingIsWantedWhereItIsToBeLeftOrAnotherObjectSpeaks) {
   EXPECT_EQ(gpu1().claims.size(), 1U);
 }
 
-// gpu1, without an object that says anything of it, as one look found it.
+// gpu1, without an object that says anything of it, as one observation found it.
 class LeftBehind : public FormerEntries {
  protected:
   LeftBehind() : fleet(*Fleet::make({{"gpu1", "host", &gpu1(), {}, Lane::local}}, {})), states(1) {
@@ -105,9 +105,9 @@ TEST_F(LeftBehind, OfADeviceThatIsGoneAFailedChangeMayHaveWritten) {
   EXPECT_FALSE(is_verified(left[0]));
 }
 
-class SettledByALook : public LeftBehind {
+class SettledByAnObservation : public LeftBehind {
  protected:
-  SettledByALook() {
+  SettledByAnObservation() {
     std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-settle-XXXXXX").string();
     directory = mkdtemp(pattern.data());
     auto opened = Journal::open(directory, {.command = "lockstep apply"});
@@ -119,27 +119,27 @@ class SettledByALook : public LeftBehind {
         !journal->receipt("t1", TicketState::failed, "no answer"))
       throw std::runtime_error("the journal takes nothing");
   }
-  ~SettledByALook() override { std::filesystem::remove_all(directory); }
+  ~SettledByAnObservation() override { std::filesystem::remove_all(directory); }
   std::vector<WrittenEntry> settle() { return *settle_written(fleet, states, *journal); }
 
   std::string directory;
   std::unique_ptr<Journal> journal;
 };
 
-TEST_F(SettledByALook, AFailedWriteThatHoldsIsOurs) {
+TEST_F(SettledByAnObservation, AFailedWriteThatHoldsIsOurs) {
   has(mtu, Value::integer(9000));
   ASSERT_EQ(settle().size(), 1U);
   EXPECT_EQ(journal->written()->front().wrote, Value::integer(9000));
   EXPECT_FALSE(journal->written()->front().tried);
 }
 
-TEST_F(SettledByALook, AFailedWriteThatChangedNothingIsForgotten) {
+TEST_F(SettledByAnObservation, AFailedWriteThatChangedNothingIsForgotten) {
   has(mtu, Value::integer(1500));
   EXPECT_TRUE(settle().empty());
   EXPECT_TRUE(journal->written()->empty());
 }
 
-TEST_F(SettledByALook, AFailedWriteStaysOpenWhereNothingTellsOfIt) {
+TEST_F(SettledByAnObservation, AFailedWriteStaysOpenWhereNothingTellsOfIt) {
   EXPECT_TRUE(settle().front().tried) << "not there, which may be unread";
   has(mtu, Value::integer(4000));
   EXPECT_TRUE(settle().front().tried) << "of another hand";

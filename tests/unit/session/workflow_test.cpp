@@ -63,12 +63,12 @@ TEST_F(Workflow, RollsBackAChangeThatFailsItsGate) {
 TEST_F(Workflow, ReportsAManualChangeAsDrift) {
   apply(open());
   devices.at("gpu2")->set(*Path::parse(kMtu), Value::integer(1500));
-  const Result<ObservedDrift> look = session->drift(false);
-  ASSERT_TRUE(look) << look.error().text();
-  ASSERT_EQ(look->report.items.size(), 1U);
-  EXPECT_EQ(look->report.items[0].device, "gpu2");
-  EXPECT_EQ(look->report.items[0].have, Value::integer(1500));
-  EXPECT_EQ(look->report.exit_code(), 2);
+  const Result<ObservedDrift> observed = session->drift(false);
+  ASSERT_TRUE(observed) << observed.error().text();
+  ASSERT_EQ(observed->report.items.size(), 1U);
+  EXPECT_EQ(observed->report.items[0].device, "gpu2");
+  EXPECT_EQ(observed->report.items[0].have, Value::integer(1500));
+  EXPECT_EQ(observed->report.exit_code(), 2);
 }
 
 TEST_F(Workflow, ChangesOnlyTheChosenDevices) {
