@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "bench/tcp/cpu.hpp"
-#include "bench/tcp/fleet.hpp"
+#include "bench/tcp/probe_fleet.hpp"
 
 namespace lockstep::bench {
 
@@ -13,7 +13,7 @@ struct RunState {
   const TcpPlan& plan;
   const std::vector<ProbeEndpoint>& endpoints;
   const ProgressSink& progress;
-  Fleet fleet;
+  ProbeFleet fleet;
   std::vector<Measurement> made{};
   std::size_t total = 0;
   std::size_t done = 0;

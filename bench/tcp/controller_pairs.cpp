@@ -44,7 +44,7 @@ class PairRound {
     if (state_.fleet.stopping()) return stop();
     for (PairRun& run : runs_) begin(run);
     while (!all_done()) {
-      for (Fleet::Event& event : state_.fleet.wait(next_deadline())) take(event);
+      for (ProbeFleet::Event& event : state_.fleet.wait(next_deadline())) take(event);
       if (state_.fleet.stopping()) return stop();
       const std::uint64_t now = now_ns();
       for (PairRun& run : runs_) expire(run, now);
@@ -111,7 +111,7 @@ class PairRound {
     state_.fleet.send(run.active, order);
   }
 
-  void take(const Fleet::Event& event) {
+  void take(const ProbeFleet::Event& event) {
     if (event.died) {
       for (PairRun& run : runs_)
         if (!run.done && (run.active == event.endpoint || run.passive == event.endpoint))
@@ -123,7 +123,7 @@ class PairRound {
       if (!run.done && run.job == job) return hear(run, event);
   }
 
-  void hear(PairRun& run, const Fleet::Event& event) {
+  void hear(PairRun& run, const ProbeFleet::Event& event) {
     const std::string what = text_of(event.message, "event");
     if (what == "listening") return connect(run, event.message);
     if (what == "failed") {
@@ -148,7 +148,7 @@ class PairRound {
     if (run.result && (run.ending || latency_)) finish_repeat(run);
   }
 
-  void charge(PairRun& run, const Fleet::Event& event) {
+  void charge(PairRun& run, const ProbeFleet::Event& event) {
     const double busy = real_of(event.message, "busy");
     if (busy <= run.busiest) return;
     run.busiest = busy;

@@ -45,7 +45,7 @@ class GroupRound {
     if (state_.fleet.stopping()) return stop();
     for (GroupRun& run : runs_) begin(run);
     while (!all_done()) {
-      for (const Fleet::Event& event : state_.fleet.wait(next_deadline())) take(event);
+      for (const ProbeFleet::Event& event : state_.fleet.wait(next_deadline())) take(event);
       if (state_.fleet.stopping()) return stop();
       for (GroupRun& run : runs_) expire(run, now_ns());
     }
@@ -118,7 +118,7 @@ class GroupRound {
   // A rank also waits while another checks its result: at 100 MB/s, a tenth of what one core compares.
   std::uint64_t stall() const { return ns(state_.plan.timing.stall) + bytes_ * 10; }
 
-  void take(const Fleet::Event& event) {
+  void take(const ProbeFleet::Event& event) {
     for (GroupRun& run : runs_) {
       if (run.done) continue;
       for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {

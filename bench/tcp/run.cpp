@@ -141,7 +141,7 @@ void mark_cpu(Measurement& measurement, double busiest, const std::string& endpo
 Result<std::vector<Measurement>> run(const TcpPlan& plan, const std::vector<ProbeEndpoint>& endpoints,
                                      const ProgressSink& progress, std::stop_token stop) {
   TRY_DONE(check(plan, endpoints.size()));
-  RunState state{plan, endpoints, progress, Fleet(plan.executable, endpoints, std::move(stop))};
+  RunState state{plan, endpoints, progress, ProbeFleet(plan.executable, endpoints, std::move(stop))};
   if (!plan.not_to_be_had.empty() || !carried(plan.workload)) {
     refuse_all(state);
     return std::move(state.made);

@@ -1,5 +1,5 @@
-// The pairs of a benchmark over RDMA, in the rounds that TCP's would run in (bench/tcp/plan.hpp): two probe
-// processes a pair (run.hpp), each repeat with new queue pairs and so with a new hash.
+// The pairs of a benchmark over RDMA, in the rounds that TCP's would run in (bench/tcp/probe_plan.hpp): two
+// probe processes a pair (run.hpp), each repeat with new queue pairs and so with a new hash.
 //
 // Promises: as bench/tcp/run.hpp: run_rounds() returns within the plan's own deadlines whatever the fabric
 // does; each pair gives one measurement, one that could not be taken too; a stuck pair delays no other beyond

@@ -1,6 +1,6 @@
 #include "reconciler/cli/command_session.hpp"
 
-#include "reconciler/cli/wiring.hpp"
+#include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/report/bench_report.hpp"
 #include "reconciler/report/drift_report.hpp"
 

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "bench/ideal.hpp"
-#include "bench/tcp/plan.hpp"
+#include "bench/tcp/probe_plan.hpp"
 #include "bench/verbs/rounds.hpp"
 #include "reconciler/measure/paths.hpp"
 #include "reconciler/measure/transport.hpp"

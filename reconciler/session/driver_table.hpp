@@ -1,5 +1,5 @@
 // DriverTable: for each driver that specs can name, the factory that attaches it to a device. The program
-// fills the table (cli/wiring.hpp); tests fill it with simulated devices.
+// fills the table (cli/program_drivers.hpp); tests fill it with simulated devices.
 #pragma once
 
 #include <functional>

@@ -20,13 +20,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "reconciler/twin/cables.hpp"
 #include "reconciler/twin/channel.hpp"
 #include "reconciler/twin/daemons.hpp"
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
 #include "reconciler/twin/remains.hpp"
 #include "reconciler/twin/state.hpp"
-#include "reconciler/twin/wiring.hpp"
 #include "specs/files/replace_file.hpp"
 
 namespace lockstep {

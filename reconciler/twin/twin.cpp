@@ -13,13 +13,13 @@ extern "C" {
 #include <nlohmann/json.hpp>
 
 #include "drivers/posix/wait.hpp"
+#include "reconciler/twin/cables.hpp"
 #include "reconciler/twin/channel.hpp"
 #include "reconciler/twin/daemons.hpp"
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/remains.hpp"
 #include "reconciler/twin/saved_config.hpp"
 #include "reconciler/twin/supervisor.hpp"
-#include "reconciler/twin/wiring.hpp"
 
 namespace lockstep {
 namespace {

@@ -13,7 +13,7 @@
 #include "drivers/linux/driver.hpp"
 #include "drivers/posix/in_namespace.hpp"
 #include "drivers/posix/wait.hpp"
-#include "reconciler/twin/wiring.hpp"
+#include "reconciler/twin/cables.hpp"
 
 namespace lockstep {
 

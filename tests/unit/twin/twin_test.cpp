@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "drivers/posix/in_namespace.hpp"
-#include "reconciler/twin/wiring.hpp"
+#include "reconciler/twin/cables.hpp"
 #include "tests/unit/twin/live.hpp"
 
 namespace lockstep {

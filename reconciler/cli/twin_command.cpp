@@ -1,5 +1,3 @@
-#include "reconciler/twin/twin.hpp"
-
 #include <nlohmann/json.hpp>
 
 #include "reconciler/cli/command_session.hpp"
@@ -7,6 +5,7 @@
 #include "reconciler/report/twin_report.hpp"
 #include "reconciler/session/cluster_twin.hpp"
 #include "reconciler/twin/faults.hpp"
+#include "reconciler/twin/twin.hpp"
 
 namespace lockstep {
 namespace {

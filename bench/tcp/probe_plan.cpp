@@ -1,4 +1,4 @@
-#include "bench/tcp/plan.hpp"
+#include "bench/tcp/probe_plan.hpp"
 
 #include <algorithm>
 #include <map>

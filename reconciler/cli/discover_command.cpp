@@ -4,7 +4,7 @@
 
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
-#include "reconciler/cli/wiring.hpp"
+#include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/report/discovery.hpp"
 #include "reconciler/session/cluster_twin.hpp"
 

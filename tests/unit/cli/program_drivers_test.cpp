@@ -1,5 +1,5 @@
 // The driver table of the program.
-#include "reconciler/cli/wiring.hpp"
+#include "reconciler/cli/program_drivers.hpp"
 
 #include <gtest/gtest.h>
 

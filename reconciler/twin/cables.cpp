@@ -1,4 +1,4 @@
-#include "reconciler/twin/wiring.hpp"
+#include "reconciler/twin/cables.hpp"
 
 #include <linux/ethtool.h>
 #include <linux/rtnetlink.h>

@@ -1,4 +1,4 @@
-// Fleet: the probe processes of one run, one an endpoint, and the messages to and from them.
+// ProbeFleet: the probe processes of one run, one an endpoint, and the messages to and from them.
 //
 // Promises: a probe that cannot be started or dies is an event, never a hang; every wait ends at its
 // deadline, on a message, or when stop is requested; the destructor leaves no process behind (a probe gets a
@@ -19,12 +19,12 @@
 
 namespace lockstep::bench {
 
-class Fleet {
+class ProbeFleet {
  public:
-  Fleet(std::string executable, const std::vector<ProbeEndpoint>& endpoints, std::stop_token stop);
-  ~Fleet();
-  Fleet(const Fleet&) = delete;
-  Fleet& operator=(const Fleet&) = delete;
+  ProbeFleet(std::string executable, const std::vector<ProbeEndpoint>& endpoints, std::stop_token stop);
+  ~ProbeFleet();
+  ProbeFleet(const ProbeFleet&) = delete;
+  ProbeFleet& operator=(const ProbeFleet&) = delete;
 
   using Started = std::function<void(std::size_t endpoint, pid_t pid)>;
   // Starts those that do not run, and waits until all of them are ready or have said why not.

@@ -1,4 +1,4 @@
-#include "bench/tcp/fleet.hpp"
+#include "bench/tcp/probe_fleet.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -26,19 +26,20 @@ std::string said(const char* call, int error) {
 
 }  // namespace
 
-Fleet::Fleet(std::string executable, const std::vector<ProbeEndpoint>& endpoints, std::stop_token stop)
+ProbeFleet::ProbeFleet(std::string executable, const std::vector<ProbeEndpoint>& endpoints,
+                       std::stop_token stop)
     : executable_(std::move(executable)),
       endpoints_(endpoints),
       probes_(endpoints.size()),
       stop_(std::move(stop)) {}
 
-Fleet::~Fleet() {
+ProbeFleet::~ProbeFleet() {
   for (Probe& probe : probes_) probe.control.close();  // EOF: all of them leave at the same time
   for (Probe& probe : probes_)
     if (probe.pid > 0) (void)reap(probe.pid, leave_ns);
 }
 
-std::string Fleet::spawn(Probe& probe, const std::string& netns) {
+std::string ProbeFleet::spawn(Probe& probe, const std::string& netns) {
   std::array<int, 2> ends{-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return said("socketpair", errno);
   Descriptor own(ends[0]);
@@ -51,7 +52,7 @@ std::string Fleet::spawn(Probe& probe, const std::string& netns) {
   return {};
 }
 
-void Fleet::ensure(const std::vector<std::size_t>& endpoints, const Started& started) {
+void ProbeFleet::ensure(const std::vector<std::size_t>& endpoints, const Started& started) {
   for (const std::size_t endpoint : endpoints) {
     Probe& probe = probes_[endpoint];
     if (probe.control) continue;
@@ -79,7 +80,7 @@ void Fleet::ensure(const std::vector<std::size_t>& endpoints, const Started& sta
       bury(endpoint, "did not start in time", dropped);
 }
 
-void Fleet::bury(std::size_t endpoint, const std::string& why, std::vector<Event>& events) {
+void ProbeFleet::bury(std::size_t endpoint, const std::string& why, std::vector<Event>& events) {
   Probe& probe = probes_[endpoint];
   probe.control.close();
   const std::string ended = probe.pid > 0 ? reap(probe.pid, leave_ns) : std::string{};
@@ -88,7 +89,7 @@ void Fleet::bury(std::size_t endpoint, const std::string& why, std::vector<Event
   events.push_back({endpoint, true, probe.trouble, {}});
 }
 
-void Fleet::send(std::size_t endpoint, const Json& message) {
+void ProbeFleet::send(std::size_t endpoint, const Json& message) {
   Probe& probe = probes_[endpoint];
   if (!probe.control) return;
   const std::string bytes = framed(message);
@@ -98,7 +99,7 @@ void Fleet::send(std::size_t endpoint, const Json& message) {
   if (sent != static_cast<ssize_t>(bytes.size())) bury(endpoint, "does not take orders", pending_);
 }
 
-void Fleet::read_from(std::size_t endpoint, std::vector<Event>& events) {
+void ProbeFleet::read_from(std::size_t endpoint, std::vector<Event>& events) {
   Probe& probe = probes_[endpoint];
   std::array<char, 65536> bytes;  // NOLINT: filled by recv
   const ssize_t count = recv(probe.control.number(), bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -113,7 +114,7 @@ void Fleet::read_from(std::size_t endpoint, std::vector<Event>& events) {
   }
 }
 
-std::vector<Fleet::Event> Fleet::wait(std::uint64_t until_ns) {
+std::vector<ProbeFleet::Event> ProbeFleet::wait(std::uint64_t until_ns) {
   std::vector<Event> events = std::move(pending_);
   pending_.clear();
   if (!events.empty() || stopping()) return events;

@@ -1,4 +1,4 @@
-#include "reconciler/cli/wiring.hpp"
+#include "reconciler/cli/program_drivers.hpp"
 
 #include "drivers/frr/driver.hpp"
 #include "drivers/linux/driver.hpp"

@@ -1,12 +1,11 @@
-#include "specs/compile/explain.hpp"
-
 #include <nlohmann/json.hpp>
 
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
-#include "reconciler/cli/wiring.hpp"
+#include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/report/explanation.hpp"
 #include "reconciler/session/native_calls.hpp"
+#include "specs/compile/explain.hpp"
 
 namespace lockstep {
 namespace {
