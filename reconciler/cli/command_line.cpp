@@ -15,6 +15,7 @@
 #include "reconciler/cli/completion.hpp"
 #include "reconciler/cli/interrupt.hpp"
 #include "reconciler/twin/faults.hpp"
+#include "reconciler/twin/supervisor.hpp"
 #include "specs/language/kind_rows.hpp"
 
 namespace lockstep {
@@ -332,6 +333,7 @@ int run_command_line(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "probe") return bench::probe_main(argc - 1, argv + 1);
   if (argc > 1 && std::string_view(argv[1]) == "verbs-probe")
     return bench::verbs::verbs_probe_main(argc - 1, argv + 1);
+  if (argc > 1 && std::string_view(argv[1]) == kSupervisorWord) return supervisor_main();
   CLI::App app{kAbout, "lockstep"};
   app.footer(kFooter);
   app.require_subcommand(1);

@@ -20,7 +20,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
 #include "reconciler/twin/namespace.hpp"
@@ -34,6 +33,7 @@ namespace {
 constexpr std::string_view kFrrPrograms = "/usr/lib/frr/";
 constexpr const char* kLldpd = "/usr/sbin/lldpd";
 constexpr const char* kFrrUser = "frr";
+constexpr std::string_view kRun = "/run";
 constexpr std::array<const char*, 3> kFrrDaemons{"zebra", "bgpd", "bfdd"};
 
 DaemonPlan frr_daemon(const TwinRecord& record, const std::string& device, const std::string& name) {
@@ -80,19 +80,77 @@ DaemonPlan lldp_daemon(const TwinRecord& record, const TwinDevice& device) {
   return out;
 }
 
+// What a child needs on its way to exec, all of it made before the fork.
+struct Launch {
+  std::vector<char*> argv;  // into the plan
+  const char* host_name = nullptr;
+  std::size_t host_name_size = 0;
+  std::string log;
+  std::string run_dir;
+  std::vector<std::string>
+      folders;  // from below /run down to the run directory, if it gets a /run of its own
+  int netns = -1;
+  int report = -1;
+};
+
+// What the child writes: its id, then only if it has failed, where and why.
+struct Start {
+  pid_t outer_pid = -1;
+};
+enum class Stage : int { netns, uts, host_name, log, run, root, execute };
+struct Failure {
+  Stage stage;
+  int code;
+};
+
+const char* words(Stage stage) {
+  switch (stage) {
+    case Stage::netns: return "enter the network namespace";
+    case Stage::uts: return "create a UTS namespace";
+    case Stage::host_name: return "set the host name";
+    case Stage::log: return "open the log";
+    case Stage::run: return "make a private /run";
+    case Stage::root: return "chdir /";
+    case Stage::execute: return "execute";
+  }
+  return "start";
+}
+
+std::vector<std::string> folders_below_run(const std::string& run_dir) {
+  std::vector<std::string> out;
+  for (std::size_t at = run_dir.find('/', 1); at != run_dir.npos; at = run_dir.find('/', at + 1))
+    if (at > kRun.size()) out.push_back(run_dir.substr(0, at));
+  out.push_back(run_dir);
+  return out;
+}
+
+Launch prepare_launch(const DaemonPlan& plan, const DevicePlaces& at, int netns, int report) {
+  Launch out;
+  for (const std::string& word : plan.argv) out.argv.push_back(const_cast<char*>(word.c_str()));
+  out.argv.push_back(nullptr);
+  out.host_name = plan.device.data();
+  out.host_name_size = plan.device.size();
+  out.log = at.log_file(plan.name);
+  out.run_dir = at.run_dir;
+  if (plan.own_run) out.folders = folders_below_run(at.run_dir);
+  out.netns = netns;
+  out.report = report;
+  return out;
+}
+
+// From here to become(): between fork and exec, so only async-signal-safe functions and system calls
+// (signal-safety(7), fork(2)); nothing that allocates.
+
 // A private /run with nothing in it but the device's own run directory and what lldpd makes itself.
-bool give_own_run(const std::string& run_dir) {
-  if (::unshare(CLONE_NEWNS) != 0) return false;
-  if (::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+bool give_own_run(const Launch& launch) {
+  if (::unshare(CLONE_NEWNS) != 0 || !change_propagation(MS_PRIVATE)) return false;
   // Opened in the new mount namespace: a bind from a mount of another one is EINVAL (mount(2)).
-  const int kept = ::open(run_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const int kept = ::open(launch.run_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (kept < 0) return false;
-  if (::mount("twin", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m") != 0) return false;
-  std::error_code failed;
-  std::filesystem::create_directories(run_dir, failed);
-  if (failed) return false;
-  const std::string from = "/proc/self/fd/" + std::to_string(kept);
-  return ::mount(from.c_str(), run_dir.c_str(), nullptr, MS_BIND, nullptr) == 0;
+  if (::mount("twin", kRun.data(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m") != 0) return false;
+  for (const std::string& folder : launch.folders)
+    if (::mkdir(folder.c_str(), 0755) != 0) return false;
+  return ::fchdir(kept) == 0 && ::mount(".", launch.run_dir.c_str(), nullptr, MS_BIND, nullptr) == 0;
 }
 
 bool redirect(const std::string& log) {
@@ -101,31 +159,29 @@ bool redirect(const std::string& log) {
   return null >= 0 && out >= 0 && ::dup2(null, 0) == 0 && ::dup2(out, 1) == 1 && ::dup2(out, 2) == 2;
 }
 
-[[noreturn]] void become(const DaemonPlan& plan, const DevicePlaces& at, int netns, int report) {
-  const auto fail = [&](const char* stage) {
-    const int code = errno;
-    ::dprintf(report, "!%s: %s", stage, std::strerror(code));
+[[noreturn]] void become(const Launch& launch) {
+  const auto fail = [&](Stage stage) {
+    const Failure why{stage, errno};
+    (void)!::write(launch.report, &why, sizeof(why));  // at most PIPE_BUF bytes: whole (pipe(7))
     ::_exit(127);
   };
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // cleared when FRR changes user; the PID namespace is what holds
-  ::dprintf(report, "%d\n", static_cast<int>(outer_pid_of_self()));
+  const Start start{outer_pid_of_self()};
+  (void)!::write(launch.report, &start, sizeof(start));
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
-  if (::setns(netns, CLONE_NEWNET) != 0) fail("enter the network namespace");
-  if (::unshare(CLONE_NEWUTS) != 0) fail("create a UTS namespace");
-  if (::sethostname(plan.device.data(), plan.device.size()) != 0) fail("set the host name");
-  if (!redirect(at.log_file(plan.name))) fail("open the log");
-  if (plan.own_run && !give_own_run(at.run_dir)) fail("make a private /run");
-  if (::chdir("/") != 0) fail("chdir /");
+  if (::setns(launch.netns, CLONE_NEWNET) != 0) fail(Stage::netns);
+  if (::unshare(CLONE_NEWUTS) != 0) fail(Stage::uts);
+  if (::sethostname(launch.host_name, launch.host_name_size) != 0) fail(Stage::host_name);
+  if (!redirect(launch.log)) fail(Stage::log);
+  if (!launch.folders.empty() && !give_own_run(launch)) fail(Stage::run);
+  if (::chdir("/") != 0) fail(Stage::root);
   ::setpgid(0, 0);
-  std::vector<char*> argv;
-  for (const std::string& word : plan.argv) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
   std::array<char*, 2> environment{const_cast<char*>("PATH=/usr/sbin:/usr/bin:/sbin:/bin"), nullptr};
-  ::execve(argv.front(), argv.data(), environment.data());
-  fail("execute");
+  ::execve(launch.argv.front(), launch.argv.data(), environment.data());
+  fail(Stage::execute);
   ::_exit(127);
 }
 
@@ -203,19 +259,19 @@ Result<Spawned> spawn(const DaemonPlan& plan, const std::string& cluster) {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno_error("pipe");
   const Descriptor reader(ends[0]);
   Descriptor writer(ends[1]);
+  const Launch launch = prepare_launch(plan, at, netns.number(), writer.number());
   const pid_t pid = ::fork();
   if (pid < 0) return errno_error("fork");
-  if (pid == 0) become(plan, at, netns.number(), writer.number());
+  if (pid == 0) become(launch);
   writer.close();
   const std::string said = read_all(reader.number());
-  Spawned out;
-  out.pid = pid;
-  std::from_chars(said.data(), said.data() + said.size(), out.outer_pid);
-  if (const auto mark = said.find('!'); mark != std::string::npos) {
-    ::waitpid(pid, nullptr, 0);
-    return Error{ErrorKind::refused, who + ": " + said.substr(mark + 1)};
-  }
-  return out;
+  Start start;
+  if (said.size() >= sizeof(start)) std::memcpy(&start, said.data(), sizeof(start));
+  if (said.size() < sizeof(start) + sizeof(Failure)) return Spawned{pid, start.outer_pid};
+  Failure why{};
+  std::memcpy(&why, said.data() + sizeof(start), sizeof(why));
+  ::waitpid(pid, nullptr, 0);
+  return Error{ErrorKind::refused, fmt::format("{}: {}: {}", who, words(why.stage), std::strerror(why.code))};
 }
 
 bool is_ready(const DaemonPlan& plan) {

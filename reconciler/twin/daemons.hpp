@@ -34,7 +34,8 @@ struct Spawned {
   pid_t pid = -1;        // as the caller sees it, for waitpid
   pid_t outer_pid = -1;  // in the PID namespace that /proc was mounted in: what `ps` shows
 };
-// The caller must have one thread. The child dies with its parent's PID namespace.
+// Between fork and exec it makes only calls that a process with threads may make. The child dies with its
+// parent's PID namespace.
 Result<Spawned> spawn(const DaemonPlan& plan, const std::string& cluster);
 // Whether the daemon accepts connections on its ready socket now.
 bool is_ready(const DaemonPlan& plan);

@@ -15,7 +15,7 @@ namespace {
 // What a person's tools read by fixed path is the device's own, in a mount namespace that ends with the
 // command.
 Result<Done> arrange_mounts(const DevicePlaces& at) {
-  if (::mount("", "/", nullptr, MS_SLAVE | MS_REC, nullptr) != 0) return errno_error("detach the mounts");
+  if (!change_propagation(MS_SLAVE)) return errno_error("detach the mounts");
   // /sys/class/net shows the network namespace of the process that mounted it (ip-netns(8) does the same).
   (void)::umount2("/sys", MNT_DETACH);
   if (::mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0) return errno_error("mount /sys");

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <net/if.h>
+#include <sched.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -52,6 +54,24 @@ Result<Descriptor> raise_loopback() {
 }
 
 }  // namespace
+
+// mount(2) changes the propagation of mounts, and a chroot's root may be a folder inside of one: EINVAL. The
+// mount that it is in is to be reached only from outside, and setns(2) to the namespace that the thread is in
+// leads there, to the namespace's own root; then back.
+bool change_propagation(unsigned long propagation) {
+  if (::mount("", "/", nullptr, MS_REC | propagation, nullptr) == 0) return true;
+  if (errno != EINVAL) return false;
+  const Descriptor root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor folder(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor own(::open("/proc/thread-self/ns/mnt", O_RDONLY | O_CLOEXEC));
+  if (!root || !folder || !own || ::setns(own.number(), CLONE_NEWNS) != 0) return false;
+  const bool changed = ::mount("", "/", nullptr, MS_REC | propagation, nullptr) == 0;
+  const int code = errno;
+  if (::fchdir(root.number()) != 0 || ::chroot(".") != 0 || ::fchdir(folder.number()) != 0)
+    ::abort();  // outside of its chroot nothing may go on
+  errno = code;
+  return changed;
+}
 
 Error errno_error(std::string what) {
   const int code = errno;

@@ -1,4 +1,5 @@
-// Named network namespaces, as ip-netns(8) has them: a bind mount of /proc/.../ns/net on /run/netns/NAME.
+// Named network namespaces, as ip-netns(8) has them: a bind mount of /proc/.../ns/net on /run/netns/NAME; and
+// mounts that stay in a mount namespace.
 //
 // Promises: what is made here is seen by `ip netns`, and the other way round; create leaves the calling
 // thread where it was; delete of what is not there succeeds; neither starts a process or a thread, so that a
@@ -26,6 +27,11 @@ Result<Done> delete_netns(const std::string& name);
 Result<Descriptor> open_netns(const std::string& name);
 // Sorted.
 std::vector<std::string> netns_with_prefix(std::string_view prefix);
+
+// Gives every mount of the calling thread's mount namespace, which must be its own, this propagation
+// (MS_PRIVATE, MS_SLAVE), also where the root is no mount point, as in a plain chroot. False: errno says why.
+// May be called between fork and exec.
+bool change_propagation(unsigned long propagation);
 
 // An Error of the running thread's errno.
 Error errno_error(std::string what);

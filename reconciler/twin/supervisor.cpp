@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/signalfd.h>
@@ -37,6 +36,8 @@ using std::chrono::steady_clock;
 
 // A client that connects and says nothing must not hold up the supervisor for longer than this.
 constexpr milliseconds kClientPatience{1000};
+// A launcher is there for nothing else.
+constexpr milliseconds kLauncherPatience{10'000};
 // How often sockets of starting daemons are tried; a daemon takes 20-60 ms to get there.
 constexpr int kStartPollMs = 2;
 
@@ -44,7 +45,7 @@ Call within(milliseconds patience) { return Call{steady_clock::now() + patience,
 
 class Supervisor {
  public:
-  Supervisor(TwinRecord record, Descriptor launcher)
+  Supervisor(TwinRecord record, LineChannel launcher)
       : record_(std::move(record)), cluster_(record_.layout.cluster), launcher_(std::move(launcher)) {}
 
   int run() {
@@ -205,7 +206,6 @@ Result<Done> Supervisor::start_one(std::size_t index) {
 // Ready; the twin stays only if the launcher is still there to say so.
 Result<Done> Supervisor::hand_over() {
   const nlohmann::json ready{{"ready", true}, {"supervisor", outer_pid_of_self()}};
-  constexpr milliseconds kLauncherPatience{10'000};
   TRY_DONE(launcher_.write_line(ready.dump(), within(kLauncherPatience)));
   TRY(const std::string said, launcher_.read_line(within(kLauncherPatience)));
   if (said != "keep") return Error{ErrorKind::cancelled, "the launcher does not keep the twin"};
@@ -363,51 +363,32 @@ void Supervisor::take_away() {
     (void)::dprintf(2, "%s\n", clean.error().text().c_str());
 }
 
-// In the second child: from here on nothing of the launcher is left but the lock and one socket.
-[[noreturn]] void supervise(const TwinRecord& record, int lock, int launcher) {
-  const int null = ::open("/dev/null", O_RDONLY);
-  const std::string log_path = twin_places(record.layout.cluster).log;
-  const int log = ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
-  // Well above the standard three, so that no dup2 lands on a source.
-  constexpr int kHigh = 100;
-  const int high_lock = ::fcntl(lock, F_DUPFD_CLOEXEC, kHigh);
-  const int high_launcher = ::fcntl(launcher, F_DUPFD_CLOEXEC, kHigh);
-  if (null < 0 || log < 0 || high_lock < 0 || high_launcher < 0) ::_exit(1);
-  if (::dup2(null, 0) < 0 || ::dup2(log, 1) < 0 || ::dup2(log, 2) < 0) ::_exit(1);
-  constexpr int kLock = 3;
-  constexpr int kLauncher = 4;
-  if (::dup3(high_lock, kLock, O_CLOEXEC) < 0 || ::dup3(high_launcher, kLauncher, O_CLOEXEC) < 0) ::_exit(1);
-  ::close_range(kLauncher + 1, ~0U, 0);
-  (void)::chdir("/");
-  ::umask(022);
-  for (const int one : {SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGPIPE}) ::signal(one, SIG_DFL);
-  Supervisor supervisor(record, Descriptor(kLauncher));
-  ::_exit(supervisor.run());
+// From the launcher, before anything else. One that ends first has made nothing but the lock.
+Result<TwinRecord> read_record(LineChannel& launcher) {
+  TRY(const std::string line, launcher.read_line(within(kLauncherPatience)));
+  return from_text(line);
 }
 
 }  // namespace
 
-Result<Descriptor> launch_supervisor(const TwinRecord& record, const Descriptor& lock) {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    return errno_error("socketpair");
-  Descriptor ours(ends[0]);
-  const Descriptor theirs(ends[1]);
-  const pid_t first = ::fork();
-  if (first < 0) return errno_error("fork");
-  if (first == 0) {
-    // A new session, and a PID namespace for the next child; this one ends at once, so the supervisor is
-    // nobody's child here and no terminal is its own.
-    if (::setsid() < 0 || ::unshare(CLONE_NEWPID) != 0) ::_exit(errno == EPERM ? 2 : 1);
-    const pid_t second = ::fork();
-    if (second == 0) supervise(record, lock.number(), theirs.number());
-    ::_exit(second < 0 ? 1 : 0);
+int supervisor_main() {
+  // Neither is for the daemons. Nothing else has these numbers in a program that has just begun.
+  for (const int one : {kSupervisorLock, kSupervisorLauncher}) {
+    if (::fcntl(one, F_SETFD, FD_CLOEXEC) == 0) continue;
+    (void)::dprintf(2, "%s is no command for people: `lockstep twin up` starts it\n", kSupervisorWord);
+    return 1;
   }
-  int status = 0;
-  while (::waitpid(first, &status, 0) < 0 && errno == EINTR) continue;
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return Error{ErrorKind::denied, "can't start the supervisor in a session and PID namespace of its own"};
-  return ours;
+  (void)::chdir("/");
+  ::umask(022);
+  // The PID namespace is the next child's; this process ends at once, so that the supervisor is nobody's
+  // child here. It has one thread, as it has just been executed.
+  if (::unshare(CLONE_NEWPID) != 0) return 1;
+  const pid_t child = ::fork();
+  if (child != 0) ::_exit(child < 0 ? 1 : 0);
+  LineChannel launcher{Descriptor(kSupervisorLauncher)};
+  auto record = read_record(launcher);
+  if (!record) ::_exit(1);
+  ::_exit(Supervisor(*std::move(record), std::move(launcher)).run());
 }
 
 }  // namespace lockstep

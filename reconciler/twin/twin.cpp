@@ -134,13 +134,13 @@ Result<TwinHandle> up(const TwinLayout& layout, const TwinOptions& options, cons
   for (std::size_t i = 0; progress && i < out.cleaned.size(); ++i)
     progress({"cleaning", i + 1, out.cleaned.size(), out.cleaned[i]});
   TRY_DONE(clean_remains(layout.cluster, Leave::lock));
-  auto launched = launch_supervisor(record, *lock);
+  auto launched = launch_supervisor(options.executable, record, *lock);
   if (!launched) {
     TRY_DONE(clean_remains(layout.cluster, Leave::nothing));
     return std::move(launched.error());
   }
   lock.reset();
-  LineChannel supervisor(*std::move(launched));
+  LineChannel supervisor = *std::move(launched);
   auto ready = follow(supervisor, progress, within(options.ready_within, stop));
   if (ready && stop.stop_requested()) ready = Error{ErrorKind::cancelled, "asked to stop"};
   if (ready) {

@@ -30,6 +30,7 @@ struct TwinOptions {
   // "traditional".
   std::string frr_profile = "datacenter";
   std::chrono::milliseconds ready_within{60'000};
+  std::string executable = "/proc/self/exe";  // becomes the supervisor: see kSupervisorWord
 };
 
 struct TwinProgress {

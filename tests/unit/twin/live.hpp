@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -80,6 +81,35 @@ inline void expect_nothing_left(const std::string& cluster, const std::vector<Pr
   EXPECT_EQ(remains_of(cluster), std::vector<std::string>());
   EXPECT_FALSE(std::filesystem::exists(twin_places(cluster).run_dir));
   for (const ProcessIdentity& one : processes) EXPECT_FALSE(runs(one)) << "pid " << one.pid;
+}
+
+inline std::string read_whole(int descriptor) {
+  std::string out;
+  char piece[4096];
+  for (ssize_t got; (got = ::read(descriptor, piece, sizeof(piece))) > 0;)
+    out.append(piece, static_cast<std::size_t>(got));
+  return out;
+}
+
+// Runs `argv` in a device and returns what it wrote.
+inline std::string output_of(const std::string& cluster, const std::string& device,
+                             const std::vector<std::string>& argv) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], 1);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    const Error failed = exec(cluster, device, argv);
+    (void)::dprintf(1, "%s\n", failed.text().c_str());
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  std::string out = read_whole(ends[0]);
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  return out;
 }
 
 // Takes the cluster down at the end of a test, also of one that failed half-way.

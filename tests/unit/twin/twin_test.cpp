@@ -7,7 +7,9 @@
 
 #include <csignal>
 #include <fstream>
+#include <optional>
 #include <sstream>
+#include <thread>
 
 #include "drivers/posix/in_namespace.hpp"
 #include "reconciler/twin/cables.hpp"
@@ -15,30 +17,6 @@
 
 namespace lockstep {
 namespace {
-
-// Runs `argv` in a device and returns what it wrote.
-std::string output_of(const std::string& cluster, const std::string& device,
-                      const std::vector<std::string>& argv) {
-  int ends[2];
-  EXPECT_EQ(::pipe(ends), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::dup2(ends[1], 1);
-    ::close(ends[0]);
-    ::close(ends[1]);
-    const Error failed = exec(cluster, device, argv);
-    (void)::dprintf(1, "%s\n", failed.text().c_str());
-    ::_exit(127);
-  }
-  ::close(ends[1]);
-  std::string out;
-  char piece[4096];
-  for (ssize_t got; (got = ::read(ends[0], piece, sizeof(piece))) > 0;)
-    out.append(piece, static_cast<std::size_t>(got));
-  ::close(ends[0]);
-  ::waitpid(child, nullptr, 0);
-  return out;
-}
 
 TEST(Twin, ComesUpBareAndReadyAndGoesDownWithoutATrace) {
   NEEDS_ROOT;
@@ -120,6 +98,43 @@ TEST(Twin, ACommandInADeviceHasItsSignalsAsFromAShell) {
   EXPECT_EQ(signals_in(status, "SigIgn") & (1U << (SIGPIPE - 1)), 0U);
 }
 
+std::string target_of(const std::string& link) {
+  std::error_code none;
+  return std::filesystem::read_symlink(link, none);
+}
+
+TEST(Twin, ASupervisorHasNothingOfALauncherWithThreads) {
+  NEEDS_ROOT;
+  const TwinLayout layout = rail_pod(test_cluster("e"), 1, 1, 0);
+  const DownAtEnd end{layout.cluster};
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);  // not close-on-exec
+  const std::string pipe = target_of("/proc/self/fd/" + std::to_string(ends[0]));
+  const auto before = ::signal(SIGUSR1, SIG_IGN);
+  std::stop_source enough;
+  // Inside the allocator, whose locks a copy of this process would find taken for good.
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([stop = enough.get_token()] {
+      while (!stop.stop_requested()) std::vector<std::string>(64, std::string(64, 'x'));
+    });
+  const auto handle = up(layout, without_lldp(), {}, {});
+  enough.request_stop();
+  ::signal(SIGUSR1, before);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  ASSERT_TRUE(handle) << handle.error().text();
+  const std::string process = "/proc/" + std::to_string(handle->supervisor);
+  for (const auto& one : std::filesystem::directory_iterator(process + "/fd"))
+    EXPECT_NE(target_of(one.path()), pipe) << one.path();
+  std::ifstream status(process + "/status");
+  const std::string text{std::istreambuf_iterator<char>(status), {}};
+  EXPECT_EQ(signals_in(text, "SigIgn") & (1U << (SIGUSR1 - 1)), 0U);
+  std::ifstream words(process + "/cmdline");
+  const std::string line{std::istreambuf_iterator<char>(words), {}};
+  EXPECT_EQ(line, std::string("lockstep\0twin-supervisor\0", 25) + layout.cluster + '\0');
+}
+
 TEST(Twin, NeighboursSeeEachOtherByLldpUnderTheirOwnNames) {
   NEEDS_ROOT;
   const TwinLayout layout{test_cluster("l"),
@@ -164,15 +179,12 @@ TEST(Twin, TwoTwinsSideBySideDoNotTouchEachOther) {
   const TwinLayout two = rail_pod(test_cluster("pp"), 2, 1, 0);
   const DownAtEnd end_one{one.cluster};
   const DownAtEnd end_two{two.cluster};
-  // Two processes, as two command lines are. (Not two threads: a sanitizer's allocator does not survive a
-  // fork while another thread is inside it.)
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) ::_exit(up(one, without_lldp(), {}, {}) ? 0 : 1);
+  // Two threads of one process, as a service or a test may have them.
+  std::optional<Result<TwinHandle>> first;
+  std::thread other([&] { first = up(one, without_lldp(), {}, {}); });
   const auto second = up(two, without_lldp(), {}, {});
-  int first = -1;
-  ASSERT_EQ(::waitpid(child, &first, 0), child);
-  EXPECT_EQ(first, 0);
+  other.join();
+  ASSERT_TRUE(*first) << first->error().text();
   ASSERT_TRUE(second) << second.error().text();
   ASSERT_TRUE(down(one.cluster));
   const auto report = status(two.cluster);
