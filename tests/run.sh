@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # run.sh [fast|vm|all]: passes the tests; installs what is missing. fast (the default) builds with ASan and UBSan and runs the
 # fast suite; vm runs the tests under Debian's own kernel in an emulated machine; all runs both and, besides, clang-tidy, the
-# executor under TSan, and, on an optimised build, the twin end to end, 1,000 seeds of a simulated cluster of 200 devices, and
-# more hostile specs.
+# executor, the engine and the benchmarks under TSan, and, on an optimised build, the twin end to end, 1,000 seeds of a
+# simulated cluster of 200 devices, and more hostile specs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case "$*" in
@@ -19,9 +19,12 @@ fast() {
 
 under_tsan() {
   cmake --preset tsan >/dev/null
-  cmake --build --preset tsan --target unit_runtime
-  # TSan of g++ 12 can't place its shadow under the address randomisation of newer kernels (personality(2)).
-  setarch "$(uname -m)" -R build/tsan/bin/unit_runtime
+  local programs=(unit_runtime unit_engine unit_bench)
+  cmake --build --preset tsan --target "${programs[@]}"
+  for program in "${programs[@]}"; do
+    # TSan of g++ 12 can't place its shadow under the address randomisation of newer kernels (personality(2)).
+    GTEST_BRIEF=1 setarch "$(uname -m)" -R build/tsan/bin/"$program"
+  done
 }
 
 # What the compiler does not see, in what ships (.clang-tidy says which checks, and why not others).

@@ -156,7 +156,7 @@ class MappedDriver : public Driver, public Preview {
 
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override {
     const std::lock_guard lock(mutex_);
-    TRY_DONE(admit(guard, call));
+    TRY(const NativeState ground, admit(guard, call));
     Receipt receipt{guard.ticket, {}, {}};
     std::vector<NativeEdit> edits;
     bool refused = false;
@@ -169,7 +169,7 @@ class MappedDriver : public Driver, public Preview {
     for (Receipt::Outcome& one : receipt.outcomes)  // whole or not at all
       if (refused && !one.error)
         one.error = Error{ErrorKind::cancelled, "not done, because another was refused"};
-    if (!refused && !edits.empty()) TRY_DONE(store_->edit(edits, call));
+    if (!refused && !edits.empty()) TRY_DONE(store_->edit(ground, edits, call));
     return receipt;
   }
 
@@ -193,14 +193,15 @@ class MappedDriver : public Driver, public Preview {
     return store_->read(call);
   }
 
-  Result<Done> admit(const Guard& guard, const Call& call) {
+  // What is there now, which the guard allows to be written on.
+  Result<NativeState> admit(const Guard& guard, const Call& call) {
     if (guard.undo_after) return Error{ErrorKind::unsupported, device_ + ": it can't undo by itself"};
     if (guard.epoch < epoch_) return Error{ErrorKind::denied, device_ + ": a newer leader was here"};
-    TRY(const NativeState now, read(call));
+    TRY(NativeState now, read(call));
     if (!guard.revision.empty() && guard.revision != revision_of(now))
       return Error{ErrorKind::conflict, device_ + " has changed since it was read"};
     epoch_ = guard.epoch;
-    return Done{};
+    return now;
   }
 
   Result<NativeEdit> edit_of(const Change& change) const {

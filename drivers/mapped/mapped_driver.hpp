@@ -44,8 +44,11 @@ class NativeStore {
  public:
   virtual ~NativeStore() = default;
   virtual Result<NativeState> read(const Call& call) = 0;
-  // All of them or none: an error tells that nothing was written, unless it is unknown_outcome.
-  virtual Result<Done> edit(const std::vector<NativeEdit>& edits, const Call& call) = 0;
+  // All of them or none: an error tells that nothing was written, unless it is unknown_outcome. `ground` is
+  // what the edits were admitted on; a store that can tell answers `conflict` if another hand was there
+  // since.
+  virtual Result<Done> edit(const NativeState& ground, const std::vector<NativeEdit>& edits,
+                            const Call& call) = 0;
   // Whether a key's part or a value can be written, and is read back as it is.
   virtual bool can_hold(std::string_view text) const = 0;
   // An edit in the device's own words.

@@ -27,7 +27,7 @@ class ConfigFile : public NativeStore {
     return out;
   }
 
-  Result<Done> edit(const std::vector<NativeEdit>& edits, const Call&) override {
+  Result<Done> edit(const NativeState&, const std::vector<NativeEdit>& edits, const Call&) override {
     TRY(std::vector<std::string> lines, read_lines());
     for (const NativeEdit& edit : edits) {
       const auto is_its = [&edit](const std::string& line) { return line.starts_with(edit.key + " "); };

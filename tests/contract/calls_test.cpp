@@ -166,6 +166,7 @@ TEST_P(Calls, WhatWasStoppedBeforeItBeganIsCancelledAndChangesNothing) {
 
 TEST_P(Calls, ADeviceThatHangsHoldsNobodyBeyondADeadlineOrAStop) {
   const Observation truth = observed();
+  const Value was = have();
   if (!subject_->hang(true)) LOCKSTEP_NOT_TESTED(GetParam() + " always answers");
   Call call;
   call.deadline = std::chrono::steady_clock::now() + milliseconds(300);
@@ -182,6 +183,7 @@ TEST_P(Calls, ADeviceThatHangsHoldsNobodyBeyondADeadlineOrAStop) {
   EXPECT_LT(std::chrono::steady_clock::now(), write.call.deadline);
   EXPECT_FALSE(answer && !answer->outcomes.front().error) << "believed done";
   subject_->hang(false);
+  expect_true(answer, was);  // what was not done is not done later
 }
 
 TEST_P(Calls, AnOlderLeaderIsDenied) {

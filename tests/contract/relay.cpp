@@ -1,4 +1,4 @@
-#include "tests/contract/vty_relay.hpp"
+#include "tests/contract/relay.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -8,7 +8,7 @@
 #include <array>
 #include <cstring>
 #include <stdexcept>
-#include <string_view>
+#include <utility>
 
 namespace lockstep::contract {
 namespace {
@@ -32,39 +32,40 @@ bool pass_on(int from, int to, std::string* seen) {
 
 }  // namespace
 
-VtyRelay::VtyRelay(const std::string& folder, const std::string& run_dir, const std::string& daemon)
-    : daemon_path_(run_dir + "/" + daemon + ".vty"),
+Relay::Relay(const std::string& listen_on, std::string daemon, WriteCommands commands)
+    : daemon_(std::move(daemon)),
+      commands_(commands),
       listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)),
       quit_(::eventfd(0, EFD_CLOEXEC)) {
-  const sockaddr_un address = address_of(folder + "/" + daemon + ".vty");
+  const sockaddr_un address = address_of(listen_on);
   if (::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       ::listen(listener_.number(), 4) != 0)
     throw std::runtime_error(std::string("relay: ") + std::strerror(errno));
   thread_ = std::thread([this] { serve(); });
 }
 
-VtyRelay::~VtyRelay() {
+Relay::~Relay() {
   eventfd_write(quit_.number(), 1);
   thread_.join();
 }
 
-void VtyRelay::serve() {
+void Relay::serve() {
   for (;;) {
     std::array<pollfd, 2> waits{{{listener_.number(), POLLIN, 0}, {quit_.number(), POLLIN, 0}}};
     if (::poll(waits.data(), waits.size(), -1) < 0 || waits[1].revents != 0) return;
     const Descriptor client(::accept(listener_.number(), nullptr, nullptr));
     const Descriptor daemon(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const sockaddr_un address = address_of(daemon_path_);
+    const sockaddr_un address = address_of(daemon_);
     if (client &&
         ::connect(daemon.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0)
       converse(client.number(), daemon.number());
   }
 }
 
-// A command ends with one NUL byte; the daemon answers each before it reads the next.
-void VtyRelay::converse(int client, int daemon) {
+// The daemon answers the last command of a write before it reads another.
+void Relay::converse(int client, int daemon) {
   std::string pending;
-  bool configuring = false;
+  bool writing = false;
   bool lost = false;
   for (;;) {
     std::array<pollfd, 3> waits{{{client, POLLIN, 0}, {daemon, POLLIN, 0}, {quit_.number(), POLLIN, 0}}};
@@ -72,12 +73,13 @@ void VtyRelay::converse(int client, int daemon) {
     if (waits[1].revents != 0 && (lost || !pass_on(daemon, client, nullptr))) return;
     if (waits[0].revents == 0) continue;
     if (!pass_on(client, daemon, &pending)) return;
-    for (std::size_t end = pending.find('\0'); end != pending.npos; end = pending.find('\0')) {
+    for (std::size_t end = pending.find(commands_.separator); end != pending.npos;
+         end = pending.find(commands_.separator)) {
       const std::string command = pending.substr(0, end);
       pending.erase(0, end + 1);
-      lost = losing_ && configuring && command == "end";
-      if (command == "configure terminal") configuring = true;
-      if (command == "end") configuring = false;
+      lost = losing_ && writing && command == commands_.end;
+      if (command == commands_.begin) writing = true;
+      if (command == commands_.end) writing = false;
     }
   }
 }

@@ -1,31 +1,39 @@
-// VtyRelay: stands between a client and a real FRR daemon, and can lose the daemon's replies.
+// Relay: stands between a client and a real daemon on a unix socket, and can lose the daemon's replies.
 //
-// Promises: commands reach the daemon as they are; while lose() is on, a configuration is done to its last
-// line, and the client sees the connection end in place of the answer to that.
+// Promises: commands reach the daemon as they are; while lose() is on, a write is done to its last command,
+// and the client sees the connection end in place of the answer to that.
 #pragma once
 
 #include <atomic>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "specs/files/descriptor.hpp"
 
 namespace lockstep::contract {
 
-class VtyRelay {
+// How a write is known in what a client sends: from one command to another, each ended by `separator`.
+struct WriteCommands {
+  char separator;
+  std::string_view begin;
+  std::string_view end;
+};
+
+class Relay {
  public:
-  // Listens as DAEMON.vty in `folder`; the daemon itself does in `run_dir`.
-  VtyRelay(const std::string& folder, const std::string& run_dir, const std::string& daemon);
-  ~VtyRelay();
-  VtyRelay(const VtyRelay&) = delete;
-  VtyRelay& operator=(const VtyRelay&) = delete;
+  Relay(const std::string& listen_on, std::string daemon, WriteCommands commands);
+  ~Relay();
+  Relay(const Relay&) = delete;
+  Relay& operator=(const Relay&) = delete;
   void lose(bool on) { losing_ = on; }
 
  private:
   void serve();
   void converse(int client, int daemon);
 
-  std::string daemon_path_;
+  std::string daemon_;
+  WriteCommands commands_;
   Descriptor listener_;
   Descriptor quit_;
   std::atomic<bool> losing_{false};

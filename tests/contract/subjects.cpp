@@ -12,7 +12,9 @@
 #include "drivers/sim/simulated_device.hpp"
 #include "examples/driver/driver.hpp"
 #include "specs/model/schema_rows.hpp"
-#include "tests/contract/vty_relay.hpp"
+#include "tests/contract/relay.hpp"
+#include "tests/contract/spike/redis_subject.hpp"
+#include "tests/contract/spike/tls_subject.hpp"
 #include "tests/needs.hpp"
 #include "tests/unit/frr/lab.hpp"
 #include "tests/unit/linux/host_nvml.hpp"
@@ -152,6 +154,8 @@ class Namespaced final : public Subject {
 
 std::unique_ptr<frr::Lab> daemons;
 
+constexpr WriteCommands kVtyWrite{'\0', "configure terminal", "end"};
+
 class Routing final : public Subject {
  public:
   Routing() {
@@ -197,7 +201,8 @@ class Routing final : public Subject {
       for (const auto& one : std::filesystem::directory_iterator(target.run_dir)) {
         const std::string daemon = one.path().stem();
         if (one.path().extension() == ".vty" && (daemon == "bgpd" || daemon == "bfdd"))
-          relays_.push_back(std::make_unique<VtyRelay>(relay_folder_.name(), target.run_dir, daemon));
+          relays_.push_back(
+              std::make_unique<Relay>(relay_folder_.name() + "/" + daemon + ".vty", one.path(), kVtyWrite));
         else
           std::filesystem::create_symlink(one.path(),
                                           relay_folder_.name() + "/" + one.path().filename().string());
@@ -234,7 +239,7 @@ class Routing final : public Subject {
 
  private:
   frr::Folder relay_folder_;
-  std::vector<std::unique_ptr<VtyRelay>> relays_;
+  std::vector<std::unique_ptr<Relay>> relays_;
   bool hangs_ = false;
   int touches_ = 0;
 };
@@ -269,7 +274,8 @@ class Example final : public Subject {
 }  // namespace
 
 std::vector<std::string> subject_names() {
-  std::vector<std::string> out = {"sim", "sim_dead_man", "linux", "frr", "example"};
+  std::vector<std::string> out = {"sim",     "sim_dead_man", "linux",    "frr",
+                                  "example", "redis_spike",  "tls_spike"};
   if (std::filesystem::exists("/sys/module/test_nic")) out.push_back("nic");
   return out;
 }
@@ -277,6 +283,7 @@ std::vector<std::string> subject_names() {
 std::string impossible(const std::string& name) {
   if ((name == "linux" || name == "nic") && ::geteuid() != 0) return "needs root: makes network namespaces";
   if (name == "frr") return frr::lab_impossible().value_or("");
+  if (name == "redis_spike") return redis_impossible();
   return {};
 }
 
@@ -284,6 +291,8 @@ std::unique_ptr<Subject> make_subject(const std::string& name) {
   if (name == "sim" || name == "sim_dead_man") return std::make_unique<Simulated>(name != "sim");
   if (name == "linux" || name == "nic") return std::make_unique<Namespaced>(name == "nic");
   if (name == "frr") return std::make_unique<Routing>();
+  if (name == "redis_spike") return make_redis_subject();
+  if (name == "tls_spike") return make_tls_subject();
   return std::make_unique<Example>();
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -15,12 +17,15 @@ class Memory final : public NativeStore {
  public:
   explicit Memory(NativeState& state) : state_(state) {}
   Result<NativeState> read(const Call&) override { return state_; }
-  Result<Done> edit(const std::vector<NativeEdit>& edits, const Call&) override {
+  Result<Done> edit(const NativeState& ground, const std::vector<NativeEdit>& edits, const Call&) override {
+    if (between) between();
+    if (ground.entries.size() != state_.entries.size()) return Error{ErrorKind::conflict, "another hand"};
     for (const NativeEdit& one : edits) state_.entries.push_back({one.key, one.value.value_or("")});
     return Done{};
   }
   bool can_hold(std::string_view) const override { return true; }
   std::string words(const NativeEdit& edit) const override { return edit.key; }
+  std::function<void()> between;  // an apply's read and its edit
 
  private:
   NativeState& state_;
@@ -56,6 +61,22 @@ TEST(MappedDriver, NoTwoStatesHaveOneRevision) {
   EXPECT_NE(revision({{"a", "b"}, {"c", "d"}}), revision({{"a", "b\nc\nd"}}));
   EXPECT_NE(revision({{"a", "bc"}}), revision({{"ab", "c"}}));
   EXPECT_EQ(revision({{"a", "b"}}), revision({{"a", "b"}}));
+}
+
+TEST(MappedDriver, AStoreCanTellThatAnotherHandCameBetweenReadAndEdit) {
+  NativeState state;
+  auto store = std::make_unique<Memory>(state);
+  int hands = 0;
+  store->between = [&] {
+    if (++hands == 1) state.entries.push_back({"port.x.mtu", "1400"});
+  };
+  const Attached attached = make_mapped_driver("mapped", "sw1", kMap, std::move(store));
+  const ChangeSet changes{{Path(row("interface[*]/mtu"), {"y"}), {}, Value::integer(9000), 0}};
+  const auto first = attached.driver->apply(changes, {}, {});
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().kind, ErrorKind::conflict);
+  EXPECT_EQ(state.entries.size(), 1U);
+  EXPECT_TRUE(attached.driver->apply(changes, {}, {}));
 }
 
 }  // namespace

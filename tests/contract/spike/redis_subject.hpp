@@ -1,0 +1,15 @@
+// The spike on Redis as a subject of the contract suite: a redis-server of its own, in a folder of its own,
+// that ends with it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tests/contract/subjects.hpp"
+
+namespace lockstep::contract {
+
+std::string redis_impossible();
+std::unique_ptr<Subject> make_redis_subject();
+
+}  // namespace lockstep::contract
