@@ -254,8 +254,8 @@ class Orderer {
     return stage;
   }
 
-  // Devices that carry traffic are spread over the waves of their policy, stage by stage, those of the
-  // reconciler's own path at the end; a device that carries none has nothing to lose and goes first.
+  // Devices that carry traffic are spread over the waves of their policy, stage by stage; a device that
+  // carries none has nothing to lose and goes first.
   void give_waves() {
     const std::vector<std::uint32_t> stage = stages();
     std::map<std::pair<const Policy*, std::uint32_t>, std::vector<std::uint32_t>> devices;
@@ -268,8 +268,6 @@ class Orderer {
     for (auto& [group, those] : devices) {
       const Policy* const policy = group.first;
       if (policy == nullptr || policy->waves.empty()) continue;
-      std::stable_sort(those.begin(), those.end(),
-                       [this](std::uint32_t a, std::uint32_t b) { return on_own_path(a) < on_own_path(b); });
       for (std::size_t i = 0; i < those.size(); ++i)
         own_wave[{those[i], group.second}] = wave_of(i, those.size(), policy->waves);
     }
@@ -280,14 +278,7 @@ class Orderer {
       node.wave = node.own_wave;
     }
     join_cables();
-    put_own_path_last();
     settle_waves();
-  }
-
-  bool on_own_path(std::uint32_t device) const {
-    if (input_.wiring == nullptr) return false;
-    const auto& path = input_.wiring->own_path;
-    return std::find(path.begin(), path.end(), input_.devices[device].name) != path.end();
   }
 
   // Both ends of a cable change in the earlier one's wave, where no order between them is asked for.
@@ -308,19 +299,6 @@ class Orderer {
       for (const std::uint32_t n : nodes) earliest = std::min(earliest, graph_.nodes[n].wave);
       for (const std::uint32_t n : nodes) graph_.nodes[n].wave = graph_.nodes[n].own_wave = earliest;
     }
-  }
-
-  void put_own_path_last() {
-    std::uint32_t last = 1;
-    bool others = false;
-    for (const OrderNode& node : graph_.nodes) {
-      last = std::max(last, node.wave);
-      others = others || (node.device != kBarrier && !on_own_path(node.device));
-    }
-    if (!others) return;
-    for (OrderNode& node : graph_.nodes)
-      if (node.device != kBarrier && on_own_path(node.device) && node.live)
-        node.wave = node.own_wave = last + 1;
   }
 
   // Nothing is in an earlier wave than what it waits for; what a whole tier waits for shifts its waves, so

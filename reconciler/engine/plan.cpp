@@ -154,13 +154,6 @@ void guard_deletions(const PlanInput& input, Plan& plan) {
     plan.refusals.push_back(
         fmt::format("it deletes {} of {} owned settings ({:.0f}%); the policy allows {:.0f}% unasked",
                     deleted, deleted + wanted, share * 100, allowed * 100));
-  if (input.devices_before <= input.devices.size()) return;
-  const std::size_t gone = input.devices_before - input.devices.size();
-  const double gone_share = static_cast<double>(gone) / static_cast<double>(input.devices_before);
-  if (gone_share > allowed)
-    plan.refusals.push_back(fmt::format(
-        "{} of {} devices are no longer in the specs ({:.0f}%); the policy allows {:.0f}% unasked", gone,
-        input.devices_before, gone_share * 100, allowed * 100));
 }
 
 void digest_devices(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, Plan& plan) {

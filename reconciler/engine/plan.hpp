@@ -142,7 +142,6 @@ struct PlanInput {
   const Origins* origins = nullptr;
   const Sources* sources = nullptr;
   const Row& (*row)(RowId) = nullptr;          // null: the program's schema
-  std::size_t devices_before = 0;              // how many devices the last accepted intent had; 0: not known
   std::chrono::milliseconds dead_man{30'000};  // undo_after of steps that touch the management path
   unsigned threads = 2;  // of a large plan's digests; the plan is the same with any number
 };

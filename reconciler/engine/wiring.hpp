@@ -43,8 +43,6 @@ class Wiring {
   std::map<std::string, std::string> redundancy_group;
   // The ports of a device by which the reconciler reaches it, where they are ports that a change could touch.
   std::map<std::string, std::vector<std::string>> management_ports;
-  // The device that the reconciler runs on and the switches it hangs on: changed last.
-  std::vector<std::string> own_path;
   // The share of bandwidth that the worst pair of endpoints keeps, 1: all of it. Pairs of which an end itself
   // is in the outage don't count.
   std::function<double(const Outage&)> capacity_left;

@@ -431,15 +431,6 @@ TEST(Plan, RefusesToCutItsOwnLastPathWithoutADeadMan) {
   }
 }
 
-TEST(Plan, DoesItsOwnPathLast) {
-  Cluster cluster = live_spines();
-  cluster.policy->by_group = false;
-  cluster.wiring.own_path = {"spine0"};
-  const Plan plan = cluster.plan();
-  EXPECT_EQ(plan.steps.back().device, "spine0");
-  EXPECT_EQ(plan.steps.back().wave, 2U);
-}
-
 TEST(Plan, RefusesToDeleteMoreThanItsShareUnasked) {
   Cluster cluster;
   cluster.add("gpu1");
