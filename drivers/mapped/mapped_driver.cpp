@@ -5,6 +5,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "drivers/mapped/map_table.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -131,7 +132,7 @@ class MappedDriver : public Driver, public Preview {
       return wrap(device_, *std::move(ended));
     Traits out;
     out.driver = driver_;
-    for (const MapRow& one : map_) out.reads.push_back(one.row);
+    out.reads = rows_of(map_);
     out.writes = out.reads;
     out.atomic = true;
     return out;
@@ -205,9 +206,8 @@ class MappedDriver : public Driver, public Preview {
   }
 
   Result<NativeEdit> edit_of(const Change& change) const {
-    const auto at = std::find_if(map_.begin(), map_.end(),
-                                 [&change](const MapRow& one) { return one.row == change.path.row(); });
-    if (at == map_.end())
+    const MapRow* const at = find_row(map_, change.path.row());
+    if (at == nullptr)
       return Error{ErrorKind::unsupported, driver_ + " does not carry " + change.path.text()};
     NativeEdit edit{std::string(at->key), change.want ? text_of(change.want) : std::nullopt};
     std::size_t from = 0;  // what a key brought is no pattern
