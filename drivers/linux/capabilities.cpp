@@ -1,28 +1,19 @@
-#include <linux/rtnetlink.h>
+#include "drivers/linux/capabilities.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "drivers/linux/capabilities.hpp"
 #include "drivers/linux/ecn_marker.hpp"
 #include "drivers/linux/kernel_state.hpp"
+#include "drivers/linux/map.hpp"
 #include "drivers/linux/queueing/carrier.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
 
-// Rows behind one question to the kernel.
-constexpr RowId kEcnRows[] = {row("interface[*]/class[*]/ecn-max"), row("interface[*]/class[*]/ecn-min"),
-                              row("interface[*]/class[*]/ecn-probability")};
-constexpr RowId kPort = row("interface[*]");
-constexpr RowId kRate = row("interface[*]/rate");
-constexpr RowId kEcnThreshold = row("interface[*]/ecn-threshold");
-constexpr RowId kPriority = row("interface[*]/class[*]/priority");
-// What serves a class, and not only what is in it.
-constexpr RowId kServiceRows[] = {row("interface[*]/class[*]/max-rate"), row("interface[*]/class[*]/share"),
-                                  row("interface[*]/class[*]/strict")};
-constexpr RowId kGivenInPart[] = {kPriority, kServiceRows[0], kServiceRows[1], kServiceRows[2]};
+using linux_map::Given;
+
 constexpr std::string_view kOwnSpeed =
     "this machine's ports have a speed of their own; none is made by software here";
 constexpr std::string_view kOwnQueues =
@@ -41,7 +32,7 @@ const std::string& marker_reason() {
 
 std::vector<Incapable> absent_ports(const Scope& scope, const std::vector<Link>& ports,
                                     const std::vector<RowId>& rows) {
-  std::set<std::string> absent = scope.names(kPort);
+  std::set<std::string> absent = scope.names(linux_map::kPort);
   std::string there;
   for (const Link& port : ports) {
     absent.erase(port.name);
@@ -57,24 +48,26 @@ std::vector<Incapable> absent_ports(const Scope& scope, const std::vector<Link>&
 }
 
 std::string why_not_given(RowId row, Carrier carrier) {
-  if (carrier == Carrier::htb && row == kPriority)
+  const Given given = linux_map::given_of(row);
+  if (carrier == Carrier::htb && given == Given::not_by_htb)
     return "an untagged packet carries no 802.1p priority, and HTB has no use for one";
-  if (carrier == Carrier::mqprio && std::ranges::count(kServiceRows, row) > 0)
+  if (carrier == Carrier::mqprio && given == Given::not_by_mqprio)
     return "mqprio gives a class transmit queues of the port, which serves them as it does";
   return {};
 }
 
 std::vector<Incapable> not_given(Carrier carrier, const std::vector<std::string>& keys) {
   std::vector<Incapable> out;
-  for (const RowId one : kGivenInPart)
+  for (const RowId one : linux_map::scheduler_rows())
     if (std::string why = why_not_given(one, carrier); !why.empty())
       out.push_back(Incapable{one, keys, std::move(why)});
   return out;
 }
 
 Result<std::string> why_no_marking(RowId row, bool software_rate, const Call& call) {
-  const bool by_class = std::find(std::begin(kEcnRows), std::end(kEcnRows), row) != std::end(kEcnRows);
-  if (!by_class && row != kEcnThreshold) return std::string();
+  const Given given = linux_map::given_of(row);
+  if (given != Given::by_red && given != Given::by_marker) return std::string();
+  const bool by_class = given == Given::by_red;
   if (!software_rate) return by_class ? std::string(kOwnQueues) : marker_reason();
   TRY(std::string no_red, why_no_red(call));
   if (by_class) return no_red;
@@ -83,13 +76,14 @@ Result<std::string> why_no_marking(RowId row, bool software_rate, const Call& ca
 
 std::vector<Incapable> probe_capabilities(bool software_rate, const Call& call) {
   std::vector<Incapable> out;
-  if (!software_rate)
-    out.push_back({kRate, {}, std::string(kOwnSpeed)});
-  else if (const auto carrier = software_carrier(call))
-    out = not_given(*carrier, {});
-  for (const RowId one : {kEcnRows[0], kEcnRows[1], kEcnRows[2], kEcnThreshold})
+  if (software_rate)
+    if (const auto carrier = software_carrier(call)) out = not_given(*carrier, {});
+  for (const RowId one : linux_map::rows_written()) {
+    if (!software_rate && linux_map::given_of(one) == Given::by_software)
+      out.push_back({one, {}, std::string(kOwnSpeed)});
     if (const auto why = why_no_marking(one, software_rate, call); why && !why->empty())
       out.push_back(Incapable{one, {}, *why});
+  }
   return out;
 }
 

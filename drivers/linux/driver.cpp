@@ -22,7 +22,7 @@ namespace lockstep {
 namespace {
 
 // FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): a token, no protection against an adversary.
-class Digest {
+class RevisionHash {
  public:
   void add(std::string_view text) {
     for (const char one : text) step(static_cast<unsigned char>(one));
@@ -44,10 +44,10 @@ class Digest {
 
 // "CONFIG.EFFECT": a guard looks at the first half only, as routing moves effects without anybody's change.
 std::string revision_of(const Tree& tree) {
-  Digest config;
-  Digest effect;
+  RevisionHash config;
+  RevisionHash effect;
   for (const Entry& entry : tree.entries()) {
-    Digest& of = schema_row(entry.path.row()).facet == Facet::effect ? effect : config;
+    RevisionHash& of = schema_row(entry.path.row()).facet == Facet::effect ? effect : config;
     of.add(entry.path.text());
     of.add(entry.value.to_string());
   }
@@ -85,8 +85,7 @@ Traits traits_of(const LinuxTarget& target, const LinuxParts& parts) {
     add_rows(out.reads, part->reads());
     add_rows(out.writes, part->writes());
   }
-  if (!target.lldpd_socket.empty())
-    out.reads.insert(out.reads.end(), {linux_map::kPeer, linux_map::kLldpAgent});
+  if (!target.lldpd_socket.empty()) add_rows(out.reads, linux_map::lldp_rows());
   return out;
 }
 
@@ -217,7 +216,7 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
   out.notes = linux_map::marker_notes(**state);
   for (const auto& part : parts_)
     for (std::string& note : part->notes()) out.notes.push_back(std::move(note));
-  if (!target_.lldpd_socket.empty() && (scope.wants(linux_map::kPeer) || scope.wants(linux_map::kLldpAgent)))
+  if (!target_.lldpd_socket.empty() && linux_map::wants_lldp(scope))
     linux_map::lldp_entries(ask_lldpd(target_.lldpd_socket, call), (*state)->network, scope, tree,
                             out.unread);
   out.have = tree.build();
@@ -248,9 +247,10 @@ Result<Done> LinuxDriver::admit(const Guard& guard, const Call& call) {
 }
 
 // One apply in its namespace: remembers which changes were done with the first of their group.
-class Application {
+class NamespaceApply {
  public:
-  Application(const LinuxTarget& target, const PartOfRow& parts, const ChangeSet& changes, const Call& call)
+  NamespaceApply(const LinuxTarget& target, const PartOfRow& parts, const ChangeSet& changes,
+                 const Call& call)
       : target_(target),
         parts_(parts),
         changes_(changes),
@@ -261,7 +261,7 @@ class Application {
   void run() {
     auto session = Session::open(call_);
     if (!session) return fail_rest(session.error());
-    look_for_mqprio(*session);
+    find_mqprio(*session);
     refuse_what_lacks(*session);
     for (std::size_t at = 0; at < changes_.size(); ++at) {
       if (done_[at]) continue;
@@ -299,7 +299,7 @@ class Application {
     done_[at] = true;
   }
 
-  void look_for_mqprio(const Session& session) {
+  void find_mqprio(const Session& session) {
     const bool classes =
         std::ranges::any_of(changes_, [](auto& one) { return linux_map::is_class_row(one.path.row()); });
     if (classes && !target_.software_rate) mqprio_ = mqprio_ports(session.links(), target_.root, call_);
@@ -380,7 +380,7 @@ class Application {
     if (!reset) return worst;
     if (auto anew = Session::open(call_)) {
       session = *std::move(anew);
-      look_for_mqprio(session);
+      find_mqprio(session);
     } else {
       fail_rest(wrap("not attempted: the ports can't be read after a reset", anew.error()));
     }
@@ -422,9 +422,9 @@ Result<Receipt> LinuxDriver::apply(const ChangeSet& changes, const Guard& guard,
   const std::vector<std::size_t> order = apply_order(changes);
   ChangeSet ordered;
   for (const std::size_t at : order) ordered.push_back(changes[at]);
-  Application application(target_, part_of_, ordered, call);
-  TRY_DONE(in_namespace(target_.netns_path, [&] { application.run(); }));
-  return application.receipt(guard.ticket, order);
+  NamespaceApply run(target_, part_of_, ordered, call);
+  TRY_DONE(in_namespace(target_.netns_path, [&] { run.run(); }));
+  return run.receipt(guard.ticket, order);
 }
 
 std::vector<std::string> LinuxDriver::native(const ChangeSet& changes) const {

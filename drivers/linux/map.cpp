@@ -5,81 +5,44 @@
 
 #include <algorithm>
 
+#include "drivers/linux/map_words.hpp"
 #include "drivers/linux/sysctl.hpp"
+#include "drivers/mapped/map_table.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep::linux_map {
 namespace {
 
-constexpr RowId kPort = row("interface[*]");
-constexpr RowId kAddress = row("interface[*]/address[*]");
-constexpr RowId kAdmin = row("interface[*]/admin");
-constexpr RowId kCarrier = row("interface[*]/carrier");
-constexpr RowId kMtu = row("interface[*]/mtu");
-constexpr RowId kRate = row("interface[*]/rate");
-constexpr RowId kClass = row("interface[*]/class[*]");
-constexpr RowId kClassDscp = row("interface[*]/class[*]/dscp");
-constexpr RowId kClassEcnMax = row("interface[*]/class[*]/ecn-max");
-constexpr RowId kClassEcnMin = row("interface[*]/class[*]/ecn-min");
-constexpr RowId kClassEcnProbability = row("interface[*]/class[*]/ecn-probability");
-constexpr RowId kClassMaxRate = row("interface[*]/class[*]/max-rate");
-constexpr RowId kClassPriority = row("interface[*]/class[*]/priority");
-constexpr RowId kClassShare = row("interface[*]/class[*]/share");
-constexpr RowId kClassStrict = row("interface[*]/class[*]/strict");
-constexpr RowId kEcnThreshold = row("interface[*]/ecn-threshold");
-constexpr RowId kFib = row("fib[*]");
-constexpr RowId kFibPaths = row("fib[*]/paths");
-constexpr RowId kRoute = row("route[*]");
-constexpr RowId kRule = row("rule[*]");
+// What a row is read from, and to.
+struct Reading {
+  const HostState& state;
+  const std::set<std::string>& named_sysctls;
+  TreeBuilder& tree;
+  std::vector<Unread>& unread;
+};
 
-constexpr RowId kWritten[] = {kAddress,      kAdmin,         kMtu,
-                              kRate,         kClass,         kClassDscp,
-                              kClassEcnMax,  kClassEcnMin,   kClassEcnProbability,
-                              kClassMaxRate, kClassPriority, kClassShare,
-                              kClassStrict,  kEcnThreshold,  kRoute,
-                              kRule,         kSysctl};
-constexpr RowId kReadOnly[] = {kPort, kCarrier, kFib, kFibPaths};
-constexpr RowId kScheduler[] = {
-    kRate,         kClass,         kClassDscp,  kClassEcnMax, kClassEcnMin, kClassEcnProbability,
-    kClassMaxRate, kClassPriority, kClassShare, kClassStrict};
-
-bool any_wanted(const Scope& scope, std::span<const RowId> rows) {
-  return std::any_of(rows.begin(), rows.end(), [&](RowId one) { return scope.wants(one); });
+template <Value (*value)(const Link&)>
+void of_ports(RowId id, Reading& out) {
+  for (const Link& link : out.state.network.links) out.tree.add(Path(id, {link.name}), value(link));
 }
 
-void port_entries(const Link& link, const HostState& state, const Scope& scope, TreeBuilder& tree) {
-  if (scope.wants(kPort)) tree.add(Path(kPort, {link.name}), Value::present());
-  if (scope.wants(kAdmin)) tree.add(Path(kAdmin, {link.name}), Value::boolean(link.admin_up));
-  if (scope.wants(kMtu)) tree.add(Path(kMtu, {link.name}), Value::integer(link.mtu));
-  if (scope.wants(kCarrier)) tree.add(Path(kCarrier, {link.name}), Value::boolean(link.carrier));
-  const auto ecn = state.ecn_thresholds.find(link.index);
-  if (scope.wants(kEcnThreshold) && ecn != state.ecn_thresholds.end())
-    tree.add(Path(kEcnThreshold, {link.name}), Value::integer(ecn->second));
+Value there(const Link&) { return Value::present(); }
+Value admin(const Link& link) { return Value::boolean(link.admin_up); }
+Value carrier(const Link& link) { return Value::boolean(link.carrier); }
+Value mtu(const Link& link) { return Value::integer(link.mtu); }
+
+void read_ecn_threshold(RowId id, Reading& out) {
+  for (const Link& link : out.state.network.links)
+    if (const auto ecn = out.state.ecn_thresholds.find(link.index); ecn != out.state.ecn_thresholds.end())
+      out.tree.add(Path(id, {link.name}), Value::integer(ecn->second));
+  if (out.state.queueing_unread) out.unread.push_back(Unread{id, {}, *out.state.queueing_unread});
 }
 
-void scheduler_entries(const Link& link, const PortScheduler& scheduler, const Scope& scope,
-                       TreeBuilder& tree) {
-  if (scope.wants(kRate) && scheduler.rate)
-    tree.add(Path(kRate, {link.name}), Value::integer(*scheduler.rate));
-  for (const auto& [number, one] : scheduler.classes) {
-    const std::string key = std::to_string(number);
-    if (scope.wants(kClass)) tree.add(Path(kClass, {link.name, key}), Value::present());
-    if (scope.wants(kClassStrict)) tree.add(Path(kClassStrict, {link.name, key}), Value::boolean(one.strict));
-    const std::pair<RowId, std::optional<std::uint64_t>> numbers[] = {
-        {kClassEcnMax, one.ecn.max},
-        {kClassEcnMin, one.ecn.min},
-        {kClassEcnProbability, one.ecn.probability},
-        {kClassMaxRate, one.max_rate},
-        {kClassShare, one.share}};
-    for (const auto& [entry, value] : numbers)
-      if (scope.wants(entry) && value) tree.add(Path(entry, {link.name, key}), Value::integer(*value));
-    for (const auto& [entry, set] :
-         {std::pair(kClassDscp, one.dscp), std::pair(kClassPriority, one.priority)}) {
-      if (!scope.wants(entry) || set.empty()) continue;
-      std::vector<std::string> texts;
-      for (const std::uint8_t each : set) texts.push_back(std::to_string(each));
-      tree.add(Path(entry, {link.name, key}), Value::set(std::move(texts)));
-    }
+void read_addresses(RowId id, Reading& out) {
+  for (const InterfaceAddress& one : out.state.network.addresses) {
+    const Link* link = out.state.network.link(one.index);
+    if (link == nullptr || is_link_local(one.prefix.address) || is_loopback(one.prefix.address)) continue;
+    out.tree.add(Path(id, {link->name, one.prefix.text()}), Value::present());
   }
 }
 
@@ -104,22 +67,22 @@ std::string hop_text(const NextHop& hop, const NetworkState& network) {
   return hop.gateway ? "via " + hop.gateway->text() + " dev " + port : "dev " + port;
 }
 
-void route_entries(const NetworkState& network, TreeBuilder& tree) {
-  for (const Route& route : network.routes) {
+void read_routes(RowId id, Reading& out) {
+  for (const Route& route : out.state.network.routes) {
     if (route.protocol != kOwnProtocol) continue;
     std::vector<std::string> hops;
-    for (const NextHop& hop : route.hops) hops.push_back(hop_text(hop, network));
-    tree.add(Path(kRoute, {table_text(route.table) + ":" + route.destination.text()}),
-             Value::set(std::move(hops)));
+    for (const NextHop& hop : route.hops) hops.push_back(hop_text(hop, out.state.network));
+    out.tree.add(Path(id, {table_text(route.table) + ":" + route.destination.text()}),
+                 Value::set(std::move(hops)));
   }
 }
 
 // The best routes of the main table: lowest metric; IPv6 may list equal ones one by one.
-void fib_entries(const NetworkState& network, const Scope& scope, TreeBuilder& tree) {
-  struct Best {
-    std::uint32_t metric = 0;
-    std::vector<std::string> ports;
-  };
+struct Best {
+  std::uint32_t metric = 0;
+  std::vector<std::string> ports;
+};
+std::map<IpPrefix, Best> best_routes(const NetworkState& network) {
   std::map<IpPrefix, Best> best;
   for (const Route& route : network.routes) {
     if (route.table != RT_TABLE_MAIN || route.type != RTN_UNICAST) continue;
@@ -132,17 +95,23 @@ void fib_entries(const NetworkState& network, const Scope& scope, TreeBuilder& t
       if (const Link* link = network.link(hop.index)) at->second.ports.push_back(link->name);
     }
   }
-  for (auto& [prefix, one] : best) {
-    const std::string key = prefix.text();
-    if (scope.wants(kFibPaths)) tree.add(Path(kFibPaths, {key}), Value::integer(one.ports.size()));
-    if (scope.wants(kFib)) tree.add(Path(kFib, {key}), Value::set(std::move(one.ports)));
-  }
+  return best;
 }
 
-void rule_entries(const NetworkState& network, TreeBuilder& tree) {
+void read_fib(RowId id, Reading& out) {
+  for (auto& [prefix, one] : best_routes(out.state.network))
+    out.tree.add(Path(id, {prefix.text()}), Value::set(std::move(one.ports)));
+}
+
+void read_fib_paths(RowId id, Reading& out) {
+  for (const auto& [prefix, one] : best_routes(out.state.network))
+    out.tree.add(Path(id, {prefix.text()}), Value::integer(one.ports.size()));
+}
+
+void read_rules(RowId id, Reading& out) {
   // Two rules of ours at one priority are a state to be seen, not hidden: their texts are joined.
   std::map<std::uint32_t, std::set<std::string>> by_priority;
-  for (const Rule& rule : network.rules) {
+  for (const Rule& rule : out.state.network.rules) {
     if (rule.protocol != kOwnProtocol) continue;
     std::string text = "from " + rule.from.value_or(everything(rule.family)).text() + " lookup " +
                        (rule.action == FR_ACT_TO_TBL ? table_text(rule.table) : "nothing");
@@ -152,18 +121,17 @@ void rule_entries(const NetworkState& network, TreeBuilder& tree) {
   for (const auto& [priority, texts] : by_priority) {
     std::string joined;
     for (const std::string& one : texts) joined += (joined.empty() ? "" : " and ") + one;
-    tree.add(Path(kRule, {std::to_string(priority)}), Value::text(joined));
+    out.tree.add(Path(id, {std::to_string(priority)}), Value::text(joined));
   }
 }
 
-void sysctl_entries(const HostState& state, const std::set<std::string>& named, TreeBuilder& tree,
-                    std::vector<Unread>& unread) {
-  for (const auto& [name, value] : state.sysctls) {
+void read_sysctls(RowId id, Reading& out) {
+  for (const auto& [name, value] : out.state.sysctls) {
     if (value)
-      tree.add(Path(kSysctl, {name}), Value::text(*value));
-    else if (named.contains(name) &&
+      out.tree.add(Path(id, {name}), Value::text(*value));
+    else if (out.named_sysctls.contains(name) &&
              value.error().kind != ErrorKind::unsupported)  // which is a lack: observe()
-      unread.push_back(Unread{kSysctl, {name}, value.error()});
+      out.unread.push_back(Unread{id, {name}, value.error()});
   }
 }
 
@@ -172,52 +140,38 @@ Result<bool> wanted_boolean(const Change& change) {
   return Error{ErrorKind::invalid_spec, change.path.text() + " takes true or false, and can't be unset"};
 }
 
-Result<std::uint64_t> wanted_integer(const Change& change, std::int64_t max) {
-  if (change.want.kind() == Value::Kind::integer && change.want.as_integer() >= 0 &&
-      change.want.as_integer() <= max)
-    return static_cast<std::uint64_t>(change.want.as_integer());
-  return Error{ErrorKind::invalid_spec, change.path.text() + " takes a number from 0 to " +
-                                            std::to_string(max) + ", and can't be unset"};
+Result<Done> write_admin(Session& session, const Change& change) {
+  TRY(const bool up, wanted_boolean(change));
+  return session.set_admin(change.path.key(0), up);
 }
 
-Result<std::optional<std::uint64_t>> integer_or_none(const Change& change, std::int64_t max) {
-  if (!change.want) return std::optional<std::uint64_t>();
-  TRY(const std::uint64_t number, wanted_integer(change, max));
-  return std::optional(number);
+std::string first_key(const Change& change) { return std::string(change.path.key(0)); }
+
+std::string admin_words(const Change& change) {
+  return "ip link set dev " + first_key(change) + (change.want.as_boolean() ? " up" : " down");
 }
 
-constexpr std::int64_t kRateMax = std::int64_t{1} << 50;  // a petabit a second: no port has it
+Result<Done> write_mtu(Session& session, const Change& change) {
+  TRY(const std::uint64_t mtu, wanted_integer(change, 0x7FFFFFFF));
+  return session.set_mtu(change.path.key(0), static_cast<std::uint32_t>(mtu));
+}
 
-Result<Done> overlay_class(const Change& change, SchedulerClass& one) {
-  constexpr std::int64_t kBytesMax = 0xFFFFFFFF;
-  constexpr std::int64_t kPercentMax = 100;
-  const auto set = [&](std::optional<std::uint64_t>& field, std::int64_t max) -> Result<Done> {
-    TRY(field, integer_or_none(change, max));
-    return Done{};
-  };
-  switch (change.path.row()) {
-    case kClassEcnMax: return set(one.ecn.max, kBytesMax);
-    case kClassEcnMin: return set(one.ecn.min, kBytesMax);
-    case kClassEcnProbability: return set(one.ecn.probability, kPercentMax);
-    case kClassMaxRate: return set(one.max_rate, kRateMax);
-    case kClassShare: return set(one.share, kPercentMax);
-    default: one.strict = change.want && change.want.as_boolean(); return Done{};
+std::string mtu_words(const Change& change) {
+  return "ip link set dev " + first_key(change) + " mtu " + change.want.to_string();
+}
+
+Result<Done> write_ecn_threshold(Session& session, const Change& change) {
+  std::optional<std::uint64_t> threshold;
+  if (change.want) {
+    TRY(threshold, wanted_integer(change, 0xFFFFFFFF));
   }
+  return session.set_ecn_threshold(change.path.key(0), threshold);
 }
 
-// A DSCP or priority is in one class: given to this one, it leaves the others.
-Result<Done> overlay_set(const Change& change, unsigned number,
-                         std::set<std::uint8_t> SchedulerClass::*numbers, std::uint64_t max,
-                         PortScheduler& scheduler) {
-  std::set<std::uint8_t>& own = scheduler.classes[number].*numbers;
-  own.clear();
-  if (!change.want) return Done{};
-  for (const std::string_view text : change.want.as_list()) {
-    TRY(const std::uint64_t each, parse_number(text, max));
-    for (auto& [other, its] : scheduler.classes) (its.*numbers).erase(static_cast<std::uint8_t>(each));
-    own.insert(static_cast<std::uint8_t>(each));
-  }
-  return Done{};
+std::string ecn_threshold_words(const Change& change) {
+  return "tc filter " + std::string(change.want ? "replace" : "del") + " dev " + first_key(change) +
+         " egress pref 76 bpf direct-action object ecn_marker.bpf.o" +
+         (change.want ? "  # marks above " + change.want.to_string() + " B of backlog" : "");
 }
 
 Result<Session::Hop> parse_hop(std::string_view text) {
@@ -235,7 +189,7 @@ Result<Session::Hop> parse_hop(std::string_view text) {
   return out;
 }
 
-Result<Done> change_route(Session& session, const Change& change) {
+Result<Done> write_route(Session& session, const Change& change) {
   const std::string_view key = change.path.key(0);
   const std::size_t colon = key.find(':');
   if (colon == std::string_view::npos)
@@ -251,7 +205,18 @@ Result<Done> change_route(Session& session, const Change& change) {
   return session.set_route(table, destination, hops);
 }
 
-Result<Done> change_rule(Session& session, const Change& change) {
+std::string route_words(const Change& change) {
+  const std::string_view key = change.path.key(0);
+  const std::size_t colon = std::min(key.find(':'), key.size());
+  const std::string table(key.substr(0, colon));
+  const std::string prefix(key.substr(std::min(colon + 1, key.size())));
+  const std::string tail = " table " + table + " proto " + std::to_string(kOwnProtocol);
+  if (!change.want) return "ip route del " + prefix + tail;
+  const auto hops = change.want.as_list();
+  return "ip route replace " + prefix + (hops.size() == 1 ? join(hops, " ") : join(hops, " nexthop ")) + tail;
+}
+
+Result<Done> write_rule(Session& session, const Change& change) {
   TRY(const std::uint64_t priority, parse_number(change.path.key(0), 0xFFFFFFFF));
   if (!change.want) return session.set_rule(static_cast<std::uint32_t>(priority), std::nullopt);
   const std::string_view text = change.want.as_text();
@@ -266,34 +231,138 @@ Result<Done> change_rule(Session& session, const Change& change) {
   return session.set_rule(static_cast<std::uint32_t>(priority), rule);
 }
 
-Result<Done> change_address(Session& session, const Change& change) {
+std::string rule_words(const Change& change) {
+  return "ip rule " +
+         (change.want ? "add " + std::string(change.want.as_text()) + " priority " + first_key(change)
+                      : "del priority " + first_key(change)) +
+         " protocol " + std::to_string(kOwnProtocol);
+}
+
+Result<Done> write_address(Session& session, const Change& change) {
   TRY(const IpPrefix prefix, parse_prefix(change.path.key(1)));
   if (!change.want) return session.remove_address(change.path.key(0), prefix);
   return session.add_address(change.path.key(0), prefix);
 }
 
-Result<Done> change_sysctl(const Change& change) {
+std::string address_words(const Change& change) {
+  return "ip address " + std::string(change.want ? "add " : "del ") + std::string(change.path.key(1)) +
+         " dev " + first_key(change);
+}
+
+Result<Done> write_sysctl_row(Session&, const Change& change) {
   if (!change.want)
     return Error{ErrorKind::refused, change.path.text() + ": a kernel parameter always has a value"};
   return write_sysctl(change.path.key(0), change.want.as_text());
 }
 
+std::string sysctl_words(const Change& change) {
+  return "sysctl -w " + first_key(change) + "='" + change.want.to_string() + "'";
+}
+
+// What has to be read for a row, beside the links, which always are.
+enum class Needs : std::uint8_t { links, addresses, routes, rules, queueing };
+
+struct MapRow {
+  RowId row;
+  Needs needs;
+  void (*read)(RowId, Reading&);
+  Result<Done> (*write)(Session&, const Change&) = nullptr;
+  std::string (*native)(const Change&) = nullptr;
+  Given given = Given::always;
+};
+constexpr MapRow kRows[] = {
+    {kPort, Needs::links, of_ports<there>},
+    {row("interface[*]/address[*]"), Needs::addresses, read_addresses, write_address, address_words},
+    {row("interface[*]/admin"), Needs::links, of_ports<admin>, write_admin, admin_words},
+    {row("interface[*]/carrier"), Needs::links, of_ports<carrier>},
+    {row("interface[*]/ecn-threshold"), Needs::queueing, read_ecn_threshold, write_ecn_threshold,
+     ecn_threshold_words, Given::by_marker},
+    {row("interface[*]/mtu"), Needs::links, of_ports<mtu>, write_mtu, mtu_words},
+    {row("fib[*]"), Needs::routes, read_fib},
+    {row("fib[*]/paths"), Needs::routes, read_fib_paths},
+    {row("route[*]"), Needs::routes, read_routes, write_route, route_words},
+    {row("rule[*]"), Needs::rules, read_rules, write_rule, rule_words},
+    {kSysctl, Needs::links, read_sysctls, write_sysctl_row, sysctl_words},
+};
+static_assert(has_each_row_once(kRows));
+
+// Those of lldpd, which are read where its socket is named.
+struct LldpRow {
+  RowId row;
+  void (*read)(RowId, const LldpdAnswer&, const NetworkState&, TreeBuilder&, std::vector<Unread>&);
+};
+
+void read_agent(RowId id, const LldpdAnswer& answer, const NetworkState&, TreeBuilder& tree,
+                std::vector<Unread>& unread) {
+  using Agent = LldpdAnswer::Agent;
+  switch (answer.agent) {
+    case Agent::answers: tree.add(Path(id, {}), Value::text("running")); break;
+    case Agent::absent: tree.add(Path(id, {}), Value::text("lldpd does not run")); break;
+    case Agent::silent: tree.add(Path(id, {}), Value::text("lldpd does not answer")); break;
+    case Agent::unclear: unread.push_back(Unread{id, {}, *answer.why}); break;
+  }
+}
+
+void read_peers(RowId id, const LldpdAnswer& answer, const NetworkState& network, TreeBuilder& tree,
+                std::vector<Unread>& unread) {
+  if (answer.why) {
+    unread.push_back(Unread{id, {}, *answer.why});
+    return;
+  }
+  for (const auto& [port, neighbour] : answer.heard)
+    if (const Link* const link = network.link(port); link != nullptr && link->carrier)
+      tree.add(Path(id, {port}), Value::text(neighbour.text()));
+}
+
+constexpr LldpRow kLldpRows[] = {{kLldpAgent, read_agent}, {row("interface[*]/peer"), read_peers}};
+
+void append(std::vector<RowId>& to, const std::vector<RowId>& rows) {
+  to.insert(to.end(), rows.begin(), rows.end());
+}
+
 }  // namespace
 
-std::vector<RowId> rows_written() { return {std::begin(kWritten), std::end(kWritten)}; }
-
-std::vector<RowId> rows_read() {
-  std::vector<RowId> out = rows_written();
-  out.insert(out.end(), std::begin(kReadOnly), std::end(kReadOnly));
+std::string join(const std::vector<std::string_view>& parts, std::string_view before) {
+  std::string out;
+  for (const std::string_view one : parts) out += std::string(before) + std::string(one);
   return out;
 }
 
+Result<std::uint64_t> wanted_integer(const Change& change, std::int64_t max) {
+  if (change.want.kind() == Value::Kind::integer && change.want.as_integer() >= 0 &&
+      change.want.as_integer() <= max)
+    return static_cast<std::uint64_t>(change.want.as_integer());
+  return Error{ErrorKind::invalid_spec, change.path.text() + " takes a number from 0 to " +
+                                            std::to_string(max) + ", and can't be unset"};
+}
+
+std::vector<RowId> rows_written() {
+  std::vector<RowId> out = written_rows_of(kRows);
+  append(out, scheduler_rows());
+  return out;
+}
+
+std::vector<RowId> rows_read() {
+  std::vector<RowId> out = rows_of(kRows);
+  append(out, scheduler_rows());
+  return out;
+}
+
+Given given_of(RowId id) {
+  const MapRow* const one = find_row(kRows, id);
+  return one == nullptr ? scheduler_row_given(id) : one->given;
+}
+
 HostWanted wanted_for(const Scope& scope) {
+  const auto wants = [&](Needs needs) {
+    return std::ranges::any_of(kRows,
+                               [&](const MapRow& one) { return one.needs == needs && scope.wants(one.row); });
+  };
   HostWanted out;
-  out.network.addresses = scope.wants(kAddress);
-  out.network.routes = scope.wants(kRoute) || scope.wants(kFib) || scope.wants(kFibPaths);
-  out.network.rules = scope.wants(kRule);
-  out.queueing = any_wanted(scope, kScheduler) || scope.wants(kEcnThreshold);
+  out.network.addresses = wants(Needs::addresses);
+  out.network.routes = wants(Needs::routes);
+  out.network.rules = wants(Needs::rules);
+  out.queueing = wants(Needs::queueing) || wants_scheduler(scope);
   return out;
 }
 
@@ -324,27 +393,10 @@ std::vector<std::string> sysctl_names(const NetworkState& network, const std::se
 
 void entries(const HostState& state, const Scope& scope, const std::set<std::string>& named_sysctls,
              TreeBuilder& tree, std::vector<Unread>& unread) {
-  for (const Link& link : state.network.links) {
-    port_entries(link, state, scope, tree);
-    const auto queueing = state.queueing.find(link.index);
-    if (queueing != state.queueing.end())
-      scheduler_entries(link, scheduler_of(queueing->second), scope, tree);
-  }
-  if (scope.wants(kAddress))
-    for (const InterfaceAddress& one : state.network.addresses) {
-      const Link* link = state.network.link(one.index);
-      if (link == nullptr || is_link_local(one.prefix.address) || is_loopback(one.prefix.address)) continue;
-      tree.add(Path(kAddress, {link->name, one.prefix.text()}), Value::present());
-    }
-  if (scope.wants(kRoute)) route_entries(state.network, tree);
-  if (scope.wants(kFib) || scope.wants(kFibPaths)) fib_entries(state.network, scope, tree);
-  if (scope.wants(kRule)) rule_entries(state.network, tree);
-  if (scope.wants(kSysctl)) sysctl_entries(state, named_sysctls, tree, unread);
-  if (state.queueing_unread && scope.wants(kEcnThreshold))
-    unread.push_back(Unread{kEcnThreshold, {}, *state.queueing_unread});
-  if (state.queueing_unread)
-    for (const RowId one : kScheduler)
-      if (scope.wants(one)) unread.push_back(Unread{one, {}, *state.queueing_unread});
+  Reading out{state, named_sysctls, tree, unread};
+  for (const MapRow& one : kRows)
+    if (scope.wants(one.row)) one.read(one.row, out);
+  scheduler_entries(state, scope, tree, unread);
 }
 
 std::vector<std::string> marker_notes(const HostState& state) {
@@ -359,58 +411,13 @@ std::vector<std::string> marker_notes(const HostState& state) {
   return out;
 }
 
+std::vector<RowId> lldp_rows() { return rows_of(kLldpRows); }
+bool wants_lldp(const Scope& scope) { return wants_any(scope, kLldpRows); }
+
 void lldp_entries(const LldpdAnswer& answer, const NetworkState& network, const Scope& scope,
                   TreeBuilder& tree, std::vector<Unread>& unread) {
-  using Agent = LldpdAnswer::Agent;
-  if (scope.wants(kLldpAgent)) {
-    switch (answer.agent) {
-      case Agent::answers: tree.add(Path(kLldpAgent, {}), Value::text("running")); break;
-      case Agent::absent: tree.add(Path(kLldpAgent, {}), Value::text("lldpd does not run")); break;
-      case Agent::silent: tree.add(Path(kLldpAgent, {}), Value::text("lldpd does not answer")); break;
-      case Agent::unclear: unread.push_back(Unread{kLldpAgent, {}, *answer.why}); break;
-    }
-  }
-  if (!scope.wants(kPeer)) return;
-  if (answer.why) {
-    unread.push_back(Unread{kPeer, {}, *answer.why});
-    return;
-  }
-  for (const auto& [port, neighbour] : answer.heard)
-    if (const Link* const link = network.link(port); link != nullptr && link->carrier)
-      tree.add(Path(kPeer, {port}), Value::text(neighbour.text()));
-}
-
-bool is_scheduler_row(RowId id) {
-  return std::find(std::begin(kScheduler), std::end(kScheduler), id) != std::end(kScheduler);
-}
-
-bool is_class_row(RowId id) { return id != kRate && is_scheduler_row(id); }
-
-void classes_unread(const std::string& port, const Error& why, const Scope& scope,
-                    std::vector<Unread>& unread) {
-  for (const RowId one : kScheduler)
-    if (is_class_row(one) && scope.wants(one)) unread.push_back(Unread{one, {port}, why});
-}
-
-Result<Done> overlay(const Change& change, PortScheduler& scheduler) {
-  if (change.path.row() == kRate) {
-    TRY(scheduler.rate, integer_or_none(change, kRateMax));
-    return Done{};
-  }
-  TRY(const std::uint64_t number, parse_number(change.path.key(1), 7));
-  const auto at = static_cast<unsigned>(number);
-  if (change.path.row() == kClass) {
-    if (!change.want)
-      scheduler.classes.erase(at);
-    else
-      scheduler.classes.try_emplace(at);
-    return Done{};
-  }
-  if (!change.want && !scheduler.classes.contains(at)) return Done{};  // gone with its class
-  if (change.path.row() == kClassDscp) return overlay_set(change, at, &SchedulerClass::dscp, 63, scheduler);
-  if (change.path.row() == kClassPriority)
-    return overlay_set(change, at, &SchedulerClass::priority, 7, scheduler);
-  return overlay_class(change, scheduler.classes[at]);
+  for (const LldpRow& one : kLldpRows)
+    if (scope.wants(one.row)) one.read(one.row, answer, network, tree, unread);
 }
 
 std::optional<std::string> sysctl_of(const Change& change) {
@@ -419,28 +426,16 @@ std::optional<std::string> sysctl_of(const Change& change) {
 }
 
 Result<Done> change(Session& session, const Change& change) {
-  switch (change.path.row()) {
-    case kAdmin: {
-      TRY(const bool up, wanted_boolean(change));
-      return session.set_admin(change.path.key(0), up);
-    }
-    case kMtu: {
-      TRY(const std::uint64_t mtu, wanted_integer(change, 0x7FFFFFFF));
-      return session.set_mtu(change.path.key(0), static_cast<std::uint32_t>(mtu));
-    }
-    case kEcnThreshold: {
-      std::optional<std::uint64_t> threshold;
-      if (change.want) {
-        TRY(threshold, wanted_integer(change, 0xFFFFFFFF));
-      }
-      return session.set_ecn_threshold(change.path.key(0), threshold);
-    }
-    case kAddress: return change_address(session, change);
-    case kRoute: return change_route(session, change);
-    case kRule: return change_rule(session, change);
-    case kSysctl: return change_sysctl(change);
-    default: return Error{ErrorKind::unsupported, "the linux driver does not set " + change.path.text()};
-  }
+  const MapRow* const one = find_row(kRows, change.path.row());
+  if (one == nullptr || one->write == nullptr)
+    return Error{ErrorKind::unsupported, "the linux driver does not set " + change.path.text()};
+  return one->write(session, change);
+}
+
+std::string native(const Change& change, Carrier carrier) {
+  if (is_scheduler_row(change.path.row())) return scheduler_words(change, carrier);
+  const MapRow* const one = find_row(kRows, change.path.row());
+  return one == nullptr || one->native == nullptr ? std::string() : one->native(change);
 }
 
 }  // namespace lockstep::linux_map

@@ -1,4 +1,6 @@
-// The map between entries and the kernel: the only place of this driver that names rows.
+// The map between entries and the kernel, for the rows that no part of the driver has: with the maps of the
+// parts the only place of this driver that names rows. A row is one line in a table: of map.cpp, or, of a
+// port's egress scheduler, of map_scheduler.cpp.
 //
 // Promises: entries() and change() are inverses: what change() was asked for is what entries() then reports.
 // Not reported, as the kernel's own matter: link-local and loopback addresses, routes of the local table,
@@ -20,13 +22,24 @@
 
 namespace lockstep::linux_map {
 
-inline constexpr RowId kPeer = row("interface[*]/peer");
+inline constexpr RowId kPort = row("interface[*]");
 inline constexpr RowId kLldpAgent = row("lldp-agent");
 inline constexpr RowId kSysctl = row("sysctl[*]");
 
-// The rows that this driver reads, and those that it writes.
+// The rows that are read here, those of lldpd left out, and those that are written.
 std::vector<RowId> rows_read();
 std::vector<RowId> rows_written();
+
+// On which machines and ports a row is given (capabilities.hpp asks and says why not).
+enum class Given : std::uint8_t {
+  always,
+  by_software,    // where ports' speeds are made by software
+  by_red,         // there, where the kernel has RED
+  by_marker,      // where RED does not mark
+  not_by_htb,     // by the other carriers of a port's classes
+  not_by_mqprio,  // so
+};
+Given given_of(RowId row);
 
 HostWanted wanted_for(const Scope& scope);
 // The parameters to read: those that a fabric's hosts and switches are known to need, and `named` ones.
@@ -38,18 +51,26 @@ void entries(const HostState& state, const Scope& scope, const std::set<std::str
 // Which ECN markers are in use, in words.
 std::vector<std::string> marker_notes(const HostState& state);
 
+std::vector<RowId> lldp_rows();
+bool wants_lldp(const Scope& scope);
 // A port without carrier has no neighbour, whatever lldpd still remembers: it takes up a change of a link a
 // second later (event.c, levent_iface_recv).
 void lldp_entries(const LldpdAnswer& answer, const NetworkState& network, const Scope& scope,
                   TreeBuilder& tree, std::vector<Unread>& unread);
 
 // The egress scheduler of a port is one thing made of many entries: all changes of one port belong together.
+std::vector<RowId> scheduler_rows();
 bool is_scheduler_row(RowId row);
+bool wants_scheduler(const Scope& scope);
+Given scheduler_row_given(RowId row);  // always: the row is another
+void scheduler_entries(const HostState& state, const Scope& scope, TreeBuilder& tree,
+                       std::vector<Unread>& unread);
 // Those of its traffic classes; the other is its rate.
 bool is_class_row(RowId row);
 void classes_unread(const std::string& port, const Error& why, const Scope& scope,
                     std::vector<Unread>& unread);
 Result<Done> overlay(const Change& change, PortScheduler& scheduler);
+std::string scheduler_words(const Change& change, Carrier carrier);
 
 // Any other change.
 Result<Done> change(Session& session, const Change& change);

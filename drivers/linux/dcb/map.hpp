@@ -6,22 +6,19 @@
 // there as long as the port is, none.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "drivers/linux/dcb/port_state.hpp"
 #include "specs/model/diff.hpp"
-#include "specs/model/schema_rows.hpp"
 
 namespace lockstep::dcb_map {
 
-inline constexpr RowId kPfc = row("interface[*]/pfc");
-inline constexpr RowId kDcbx = row("interface[*]/dcbx");
-inline constexpr RowId kPause = row("interface[*]/pause");
-inline constexpr RowId kBufferSize = row("interface[*]/buffer[*]/size");
-inline constexpr RowId kTrust = row("interface[*]/trust");
-inline constexpr RowId kClassDscp = row("interface[*]/class[*]/dscp");
-inline constexpr RowId kClassMaxRate = row("interface[*]/class[*]/max-rate");
+// What dcbnl or ethtool sets of a port in one request: each stands for the rows that it carries.
+enum class Object : std::uint8_t { mode, pause, pfc, buffers, ets, rates, entries, trust };
+// None: a row that no port carries.
+std::optional<Object> object_of(RowId row);
 
 // The rows that this part answers for, those included that no port here can carry. `classes`: the traffic
 // classes too, which a port with a software scheduler has elsewhere (queueing/scheduler.hpp).

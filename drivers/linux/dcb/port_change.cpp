@@ -6,13 +6,6 @@ namespace lockstep::dcb {
 namespace {
 
 using dcb_map::is_class_row;
-using dcb_map::kBufferSize;
-using dcb_map::kClassDscp;
-using dcb_map::kClassMaxRate;
-using dcb_map::kDcbx;
-using dcb_map::kPause;
-using dcb_map::kPfc;
-using dcb_map::kTrust;
 
 bool same(const dcbnl_buffer& a, const dcbnl_buffer& b) {
   return std::ranges::equal(a.prio2buffer, b.prio2buffer) && std::ranges::equal(a.buffer_size, b.buffer_size);
@@ -22,23 +15,20 @@ bool same(const ieee_maxrate& a, const ieee_maxrate& b) {
   return std::ranges::equal(a.tc_maxrate, b.tc_maxrate);
 }
 
-// All rows of a port's classes, which one plan makes together.
-std::set<RowId> class_rows() {
-  std::set<RowId> out;
-  for (const RowId row : dcb_map::rows(true))
-    if (is_class_row(row) || row == kTrust) out.insert(row);
-  return out;
-}
+// All of a port's classes, which one plan makes together.
+const Objects kOfClasses = {Object::ets, Object::rates, Object::entries, Object::trust};
 
-std::set<RowId> ets_rows() {
-  std::set<RowId> out = class_rows();
-  for (const RowId other : {kTrust, kClassDscp, kClassMaxRate}) out.erase(other);
-  return out;
+bool is_of(const Change& change, const Objects& objects) {
+  const auto object = dcb_map::object_of(change.path.row());
+  return object && objects.contains(*object);
 }
 
 }  // namespace
 
-bool is_negotiated(RowId row) { return row == kPfc || row == kDcbx || row == kTrust || is_class_row(row); }
+bool is_negotiated(RowId row) {
+  const auto object = dcb_map::object_of(row);
+  return object && *object != Object::pause && *object != Object::buffers;
+}
 
 void PortChange::run(const std::string& lldpad) {
   if (auto read = read_state(); !read) return fail_all(read.error());
@@ -68,11 +58,10 @@ std::optional<Error> PortChange::overlay(const Change& change, const std::string
 
 // The classes are right together or stay as they are.
 void PortChange::settle_classes() {
-  const std::set<RowId> rows = class_rows();
   std::vector<Path> named;
   bool wrong = false;
   for (const std::size_t at : which_) {
-    if (!rows.contains(changes_[at].path.row())) continue;
+    if (!is_of(changes_[at], kOfClasses)) continue;
     wrong = wrong || answers_[at].has_value();
     if (is_class_row(changes_[at].path.row())) named.push_back(changes_[at].path);
   }
@@ -84,7 +73,7 @@ void PortChange::settle_classes() {
     settled = dcb_map::settle_classes(named, want_);
   if (settled) settled = check_trust();
   if (settled) return;
-  fail(rows, wrap(port_.name, settled.error()));
+  fail(kOfClasses, wrap(port_.name, settled.error()));
   want_.classes = have_.classes;
   want_.trust = have_.trust;
 }
@@ -104,15 +93,15 @@ Result<Done> PortChange::check_trust() const {
 
 void PortChange::make() {
   if (want_.dcb.mode != have_.dcb.mode)
-    set({kDcbx}, [&] { return ports_.set_mode(port_, *want_.dcb.mode, call_); });
+    set({Object::mode}, [&] { return ports_.set_mode(port_, *want_.dcb.mode, call_); });
   host_ = is_hosts();
   bool whole = true;
   if (want_.dcb.buffer && !same(*want_.dcb.buffer, *have_.dcb.buffer))
-    whole = set({kBufferSize}, [&] { return set_buffers(); });
+    whole = set({Object::buffers}, [&] { return set_buffers(); });
   whole = make_classes() && whole;
   whole = make_pause_and_pfc() && whole;
   if (whole) return make_entries();
-  fail({kClassDscp, kTrust}, not_tried());
+  fail({Object::entries, Object::trust}, not_tried());
 }
 
 // A port cuts a size to its cells, and tells nobody how large those are: what comes out too small is asked
@@ -141,31 +130,31 @@ bool PortChange::make_classes() {
   if (!have_.dcb.ets) return true;
   const ieee_ets ets = ets_for(want_.classes, *have_.dcb.ets);
   if (!same_ets(ets, ets_for(have_.classes, *have_.dcb.ets)) &&
-      !set_as_host(ets_rows(), [&] { return ports_.set_ets(port_, ets, call_); })) {
-    fail({kClassMaxRate}, not_tried());
+      !set_as_host({Object::ets}, [&] { return ports_.set_ets(port_, ets, call_); })) {
+    fail({Object::rates}, not_tried());
     return false;
   }
   if (!have_.dcb.maxrate) return true;
   const ieee_maxrate rates = rates_for(want_.classes, *have_.dcb.maxrate);
   return same(rates, rates_for(have_.classes, *have_.dcb.maxrate)) ||
-         set({kClassMaxRate}, [&] { return ports_.set_rates(port_, rates, call_); });
+         set({Object::rates}, [&] { return ports_.set_rates(port_, rates, call_); });
 }
 
 bool PortChange::make_pause_and_pfc() {
   bool whole = true;
   const bool pause_differs = want_.pause != have_.pause;
   const auto set_pause = [&] { return ports_.set_pause(port_, *want_.pause, call_); };
-  if (pause_differs && !*want_.pause) whole = set({kPause}, set_pause);
+  if (pause_differs && !*want_.pause) whole = set({Object::pause}, set_pause);
   if (want_.dcb.pfc && want_.dcb.pfc->pfc_en != have_.dcb.pfc->pfc_en)
-    whole = set_as_host({kPfc}, [&] { return ports_.set_pfc(port_, *want_.dcb.pfc, call_); }) && whole;
-  if (pause_differs && *want_.pause) whole = set({kPause}, set_pause) && whole;
+    whole = set_as_host({Object::pfc}, [&] { return ports_.set_pfc(port_, *want_.dcb.pfc, call_); }) && whole;
+  if (pause_differs && *want_.pause) whole = set({Object::pause}, set_pause) && whole;
   return whole;
 }
 
 void PortChange::make_entries() {
   const bool sets_trust = have_.dcb.trust && want_.trust != have_.trust;
   const auto set_trust = [&] {
-    return set_as_host({kTrust}, [&] { return ports_.set_trust(port_, *want_.trust, call_); });
+    return set_as_host({Object::trust}, [&] { return ports_.set_trust(port_, *want_.trust, call_); });
   };
   const bool trusts_dscp =
       sets_trust && std::ranges::count(*want_.trust, std::uint8_t{IEEE_8021QAZ_APP_SEL_DSCP}) > 0;
@@ -176,9 +165,9 @@ void PortChange::make_entries() {
     const DscpEntries wanted = dscp_entries(want_.classes, have_.dcb, lossless);
     const std::vector<dcb_app> added = entries_without(wanted, now);
     const std::vector<dcb_app> gone = entries_without(now, wanted);
-    const std::set<RowId> rows = {kClassDscp, kTrust};
-    if (!added.empty() && !set_as_host(rows, [&] { return ports_.add_entries(port_, added, call_); })) return;
-    if (!gone.empty() && !set_as_host(rows, [&] { return ports_.remove_entries(port_, gone, call_); }))
+    const Objects both = {Object::entries, Object::trust};
+    if (!added.empty() && !set_as_host(both, [&] { return ports_.add_entries(port_, added, call_); })) return;
+    if (!gone.empty() && !set_as_host(both, [&] { return ports_.remove_entries(port_, gone, call_); }))
       return;
   }
   if (sets_trust && trusts_dscp) set_trust();
@@ -199,27 +188,27 @@ Result<Done> PortChange::is_hosts() {
 }
 
 template <class Attempt>
-bool PortChange::set_as_host(const std::set<RowId>& rows, const Attempt& attempt) {
-  return set(rows, [&]() -> Result<Done> {
+bool PortChange::set_as_host(const Objects& objects, const Attempt& attempt) {
+  return set(objects, [&]() -> Result<Done> {
     if (!host_) return host_.error();
     return attempt();
   });
 }
 
 template <class Attempt>
-bool PortChange::set(const std::set<RowId>& rows, const Attempt& attempt) {
+bool PortChange::set(const Objects& objects, const Attempt& attempt) {
   const Result<Done> result = lost_ ? Result<Done>(*lost_) : attempt();
   if (result) return true;
-  fail(rows, wrap(port_.name, result.error()));
+  fail(objects, wrap(port_.name, result.error()));
   // After a lost answer the socket may hold strays: nothing more is tried on it.
   if (result.error().kind == ErrorKind::unknown_outcome)
     lost_ = Error{ErrorKind::transient, "not attempted: an earlier change's outcome is unknown"};
   return false;
 }
 
-void PortChange::fail(const std::set<RowId>& rows, const Error& why) {
+void PortChange::fail(const Objects& objects, const Error& why) {
   for (const std::size_t at : which_)
-    if (rows.contains(changes_[at].path.row()) && !answers_[at]) answers_[at] = why;
+    if (is_of(changes_[at], objects) && !answers_[at]) answers_[at] = why;
 }
 
 void PortChange::fail_all(const Error& why) {

@@ -23,6 +23,8 @@
 namespace lockstep::dcb {
 
 using Answers = std::vector<std::optional<Error>>;
+using dcb_map::Object;
+using Objects = std::set<Object>;
 
 // Rows that a DCBX agent sets from what its peer announces.
 bool is_negotiated(RowId row);
@@ -55,13 +57,13 @@ class PortChange {
   bool make_pause_and_pfc();
   void make_entries();
   Result<Done> is_hosts();
-  // One object of the port, and its answer to all changes of the rows that it stands for. True: done.
+  // One attempt, whose failure answers all changes of these objects of the port. True: done.
   template <class Attempt>
-  bool set(const std::set<RowId>& rows, const Attempt& attempt);
+  bool set(const Objects& objects, const Attempt& attempt);
   // Of a kind that is negotiated.
   template <class Attempt>
-  bool set_as_host(const std::set<RowId>& rows, const Attempt& attempt);
-  void fail(const std::set<RowId>& rows, const Error& why);
+  bool set_as_host(const Objects& objects, const Attempt& attempt);
+  void fail(const Objects& objects, const Error& why);
   void fail_all(const Error& why);
   void read_back();
 

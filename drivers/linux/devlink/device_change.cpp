@@ -18,7 +18,7 @@ using devlink::Rate;
 
 // Choices: udev gives a new port its name within milliseconds; a NIC's firmware comes up in seconds.
 constexpr std::chrono::seconds kBack{20};
-constexpr std::chrono::milliseconds kPollPause{20};
+constexpr std::chrono::milliseconds kPoll{20};
 
 Error differs(const Change& change, const std::string& now) {
   return Error{ErrorKind::refused,
@@ -85,7 +85,7 @@ Result<bool> DeviceChange::await(const std::vector<Port>& before) {
         anew = anew || now->netdev != port.netdev;
     }
     if (missing.empty()) return anew;
-    if (std::chrono::steady_clock::now() >= until || !pause(kPollPause, call_))
+    if (std::chrono::steady_clock::now() >= until || !pause(kPoll, call_))
       return Error{ErrorKind::refused,
                    device_.text() + " made its ports anew, and not all are back by name: " + missing};
   }

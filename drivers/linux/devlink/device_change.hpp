@@ -18,8 +18,6 @@
 
 namespace lockstep::devlink_map {
 
-using Answers = std::vector<std::optional<Error>>;
-
 class DeviceChange {
  public:
   DeviceChange(devlink::Client& client, const HostFiles& files, devlink::Handle device, const Call& call)

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "drivers/linux/bit_rate.hpp"
+#include "drivers/linux/devlink/device_change.hpp"
+#include "drivers/mapped/map_table.hpp"
 #include "specs/model/near_miss.hpp"
 
 namespace lockstep::devlink_map {
@@ -31,10 +33,79 @@ bool is_reporter_of(const Reporter& one, const Port& port) {
   return one.device == port.device && (!one.port || *one.port == port.index);
 }
 
-std::string health_of(const Devices& devices, const Port& port) {
+Result<Done> fetch_eswitches(Client& client, Devices& devices, const Call& call) {
+  for (const Port& port : devices.ports)
+    if (!devices.eswitches.contains(port.device)) {
+      TRY(devices.eswitches[port.device], client.eswitch(port.device, call));
+    }
+  return Done{};
+}
+
+std::vector<Entry> eswitch_leaves(const std::string& name, const Devices& devices, const Port& at) {
+  const auto eswitch = devices.eswitches.find(at.device);
+  if (eswitch == devices.eswitches.end() || !eswitch->second.mode) return {};
+  return {{Path(kEswitch, {name}), 0, Value::text(devlink::eswitch_words(*eswitch->second.mode))}};
+}
+
+std::string no_eswitch(const Devices& devices, const Port& port) {
+  const auto eswitch = devices.eswitches.find(port.device);
+  return eswitch == devices.eswitches.end() ? "" : eswitch->second.why_none;
+}
+
+std::string eswitch_words(const Change& change, const std::string& device, const Parameter*) {
+  return "devlink dev eswitch set " + device + " mode " + change.want.to_string();
+}
+
+Result<Done> fetch_reporters(Client& client, Devices& devices, const Call& call) {
+  TRY(devices.reporters, client.reporters(call));
+  return Done{};
+}
+
+std::string no_reporters(const Devices& devices, const Port& port) {
+  const auto is_its = [&](const Reporter& one) { return is_reporter_of(one, port); };
+  return std::ranges::any_of(devices.reporters, is_its) ? ""
+                                                        : port.device.text() + " has no health reporters";
+}
+
+std::vector<Entry> health_leaves(const std::string& name, const Devices& devices, const Port& port) {
+  if (!no_reporters(devices, port).empty()) return {};
   std::string out;
   for (const Reporter& one : in_error(devices.reporters, port)) out += (out.empty() ? "" : " ") + one.name;
-  return out.empty() ? "healthy" : out;
+  return {{Path(kHealth, {name}), 0, Value::text(out.empty() ? "healthy" : out)}};
+}
+
+Result<Done> fetch_parameters(Client& client, Devices& devices, const Call& call) {
+  TRY(devices.parameters, client.parameters(call));
+  return Done{};
+}
+
+std::string no_parameters(const Devices& devices, const Port& port) {
+  const auto is_its = [&](const Parameter& one) { return one.device == port.device; };
+  return std::ranges::any_of(devices.parameters, is_its) ? "" : port.device.text() + " has no parameters";
+}
+
+std::vector<Entry> parameter_entries(const std::string& name, const Devices& devices, const Port& at) {
+  std::vector<Entry> out;
+  for (const Parameter& one : devices.parameters)
+    if (one.device == at.device && !one.values.empty())
+      out.push_back({Path(kParameter, {name, one.name}), 0, Value::text(one.values.at(cmode_of(one)))});
+  return out;
+}
+
+std::string parameter_words(const Change& change, const std::string& device, const Parameter* parameter) {
+  std::string out = "devlink dev param set " + device + " name " + std::string(change.path.key(1)) +
+                    " value " + change.want.to_string();
+  if (parameter == nullptr || parameter->values.empty()) return out;
+  const std::uint8_t cmode = cmode_of(*parameter);
+  out += " cmode " + devlink::cmode_words(cmode);
+  if (cmode == DEVLINK_PARAM_CMODE_DRIVERINIT) out += "; devlink dev reload " + device;
+  if (cmode == DEVLINK_PARAM_CMODE_PERMANENT) out += "  # holds from the next boot on";
+  return out;
+}
+
+Result<Done> fetch_rates(Client& client, Devices& devices, const Call& call) {
+  TRY(devices.rates, client.rates(call));
+  return Done{};
 }
 
 std::vector<Entry> rate_entries(const std::string& name, const Devices& devices, const Port& at) {
@@ -49,35 +120,63 @@ std::vector<Entry> rate_entries(const std::string& name, const Devices& devices,
   return out;
 }
 
-std::vector<Entry> parameter_entries(const std::string& name, const Devices& devices, const Port& at) {
-  std::vector<Entry> out;
-  for (const Parameter& one : devices.parameters)
-    if (one.device == at.device && !one.values.empty())
-      out.push_back({Path(kParameter, {name, one.name}), 0, Value::text(one.values.at(cmode_of(one)))});
+std::string rate_words(const Change& change, const std::string& device, const Parameter*) {
+  return "devlink port function rate set " + device + "/PORT_OF_VF_" + std::string(change.path.key(1)) +
+         " tx_max " + (change.want == Value{} ? "0" : change.want.to_string() + "bit");
+}
+
+// Each change by itself.
+template <Result<Done> (DeviceChange::*set)(const Change&)>
+Answers each(DeviceChange& device, std::span<const Change> changes) {
+  Answers out;
+  for (const Change& change : changes) {
+    auto result = (device.*set)(change);
+    out.push_back(result ? std::optional<Error>() : std::move(result.error()));
+  }
   return out;
+}
+
+// All of them with one reload.
+Answers set_parameters(DeviceChange& device, std::span<const Change> changes) {
+  return device.set_parameters(changes);
+}
+
+struct MapRow {
+  RowId row;
+  Result<Done> (*fetch)(Client&, Devices&, const Call&);
+  std::vector<Entry> (*read)(const std::string& port, const Devices&, const Port&);
+  std::string (*lacking)(const Devices&, const Port&);
+  Answers (*write)(DeviceChange&, std::span<const Change>) = nullptr;
+  std::string (*native)(const Change&, const std::string& device, const Parameter*) = nullptr;
+};
+// In the order in which they are fetched: what a rate lacks is the eswitch's to say.
+constexpr MapRow kRows[] = {
+    {kEswitch, fetch_eswitches, eswitch_leaves, no_eswitch, each<&DeviceChange::set_eswitch>, eswitch_words},
+    {kHealth, fetch_reporters, health_leaves, no_reporters},
+    {kParameter, fetch_parameters, parameter_entries, no_parameters, set_parameters, parameter_words},
+    {kMaxRate, fetch_rates, rate_entries, no_eswitch, each<&DeviceChange::set_max_rate>, rate_words},
+};
+static_assert(has_each_row_once(kRows));
+
+std::string functions_words(const Change& change) {
+  const std::string file = " > /sys/class/net/" + std::string(change.path.key(0)) + "/device/sriov_numvfs";
+  const bool by_none =
+      change.was != Value{} && change.was != Value::integer(0) && change.want != Value::integer(0);
+  return (by_none ? "echo 0" + file + "; " : "") + "echo " + change.want.to_string() + file;
 }
 
 }  // namespace
 
+std::vector<RowId> devlink_rows() { return rows_of(kRows); }
+std::vector<RowId> written_devlink_rows() { return written_rows_of(kRows); }
+
 Result<Done> read_row(RowId row, Client& client, Devices& devices, const Call& call) {
-  if (row == kParameter) {
-    TRY(devices.parameters, client.parameters(call));
-  } else if (row == kHealth) {
-    TRY(devices.reporters, client.reporters(call));
-  } else if (row == kMaxRate) {
-    TRY(devices.rates, client.rates(call));
-  } else if (row == kEswitch) {
-    for (const Port& port : devices.ports)
-      if (!devices.eswitches.contains(port.device)) {
-        TRY(devices.eswitches[port.device], client.eswitch(port.device, call));
-      }
-  }
-  return Done{};
+  return find_row(kRows, row)->fetch(client, devices, call);
 }
 
 std::set<RowId> unreadable(const std::function<Result<Done>(RowId)>& read, std::vector<Incapable>& out) {
   std::set<RowId> rows;
-  for (const RowId row : kDevlinkRows) {
+  for (const RowId row : devlink_rows()) {
     const auto done = read(row);
     if (done) continue;
     rows.insert(row);
@@ -100,16 +199,7 @@ std::string why_no_device(const Devices& devices, const Link& link) {
 }
 
 std::string lacking(RowId row, const Devices& devices, const Port& port) {
-  const auto of_device = [&](const auto& one) { return one.device == port.device; };
-  if (row == kParameter)
-    return std::ranges::any_of(devices.parameters, of_device) ? ""
-                                                              : port.device.text() + " has no parameters";
-  if (row == kHealth)
-    return std::ranges::any_of(devices.reporters, [&](const auto& one) { return is_reporter_of(one, port); })
-               ? ""
-               : port.device.text() + " has no health reporters";
-  const auto eswitch = devices.eswitches.find(port.device);
-  return eswitch == devices.eswitches.end() ? "" : eswitch->second.why_none;
+  return find_row(kRows, row)->lacking(devices, port);
 }
 
 std::string why_no_parameter(const Devices& devices, const devlink::Handle& device, std::string_view name) {
@@ -131,15 +221,14 @@ std::string why_no_parameter(const Devices& devices, const devlink::Handle& devi
 }
 
 std::vector<Entry> entries(RowId row, const std::string& port, const Devices& devices, const Port& at) {
-  if (row == kParameter) return parameter_entries(port, devices, at);
-  if (row == kMaxRate) return rate_entries(port, devices, at);
-  if (row == kHealth) {
-    if (!lacking(row, devices, at).empty()) return {};
-    return {{Path(row, {port}), 0, Value::text(health_of(devices, at))}};
-  }
-  const auto eswitch = devices.eswitches.find(at.device);
-  if (eswitch == devices.eswitches.end() || !eswitch->second.mode) return {};
-  return {{Path(row, {port}), 0, Value::text(devlink::eswitch_words(*eswitch->second.mode))}};
+  return find_row(kRows, row)->read(port, devices, at);
+}
+
+Answers write(DeviceChange& device, std::span<const Change> changes) {
+  const MapRow* const one = find_row(kRows, changes.front().path.row());
+  if (one != nullptr && one->write != nullptr) return one->write(device, changes);
+  return Answers(changes.size(),
+                 Error{ErrorKind::unsupported, changes.front().path.text() + " is read only"});
 }
 
 const Parameter* find(const std::vector<Parameter>& all, const devlink::Handle& device,
@@ -161,28 +250,11 @@ std::vector<Reporter> in_error(const std::vector<Reporter>& all, const Port& por
 }
 
 std::string native(const Change& change, const devlink::Handle* device, const Parameter* parameter) {
+  if (change.path.row() == kVirtualFunctions) return functions_words(change);
+  const MapRow* const one = find_row(kRows, change.path.row());
+  if (one == nullptr || one->native == nullptr) return {};
   const std::string port(change.path.key(0));
-  const std::string want = change.want.to_string();
-  const std::string at = device == nullptr ? "DEVICE_OF_" + port : device->text();
-  const RowId row = change.path.row();
-  if (row == kEswitch) return "devlink dev eswitch set " + at + " mode " + want;
-  if (row == kMaxRate)
-    return "devlink port function rate set " + at + "/PORT_OF_VF_" + std::string(change.path.key(1)) +
-           " tx_max " + (change.want == Value{} ? "0" : want + "bit");
-  if (row == kVirtualFunctions) {
-    const std::string file = " > /sys/class/net/" + port + "/device/sriov_numvfs";
-    const bool by_none =
-        change.was != Value{} && change.was != Value::integer(0) && change.want != Value::integer(0);
-    return (by_none ? "echo 0" + file + "; " : "") + "echo " + want + file;
-  }
-  std::string out =
-      "devlink dev param set " + at + " name " + std::string(change.path.key(1)) + " value " + want;
-  if (parameter == nullptr || parameter->values.empty()) return out;
-  const std::uint8_t cmode = cmode_of(*parameter);
-  out += " cmode " + devlink::cmode_words(cmode);
-  if (cmode == DEVLINK_PARAM_CMODE_DRIVERINIT) out += "; devlink dev reload " + at;
-  if (cmode == DEVLINK_PARAM_CMODE_PERMANENT) out += "  # holds from the next boot on";
-  return out;
+  return one->native(change, device == nullptr ? "DEVICE_OF_" + port : device->text(), parameter);
 }
 
 }  // namespace lockstep::devlink_map

@@ -4,12 +4,15 @@
 // for a virtual function has none. Of a parameter's values the one is told that holds soonest: runtime, else
 // driverinit, else permanent. A virtual function without a bound has no max-rate.
 //
-// Promises: pure. Refuses nothing; why a port can't carry a row is said in words.
+// Promises: pure but for write(). Refuses to write what is only read; why a port can't carry a row is said in
+// words.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,8 +30,12 @@ inline constexpr RowId kParameter = row("interface[*]/parameter[*]");
 inline constexpr RowId kMaxRate = row("interface[*]/virtual-function[*]/max-rate");
 inline constexpr RowId kVirtualFunctions = row("interface[*]/virtual-functions");
 
-// Those that devlink carries; virtual functions are sysfs's.
-inline constexpr RowId kDevlinkRows[] = {kEswitch, kHealth, kParameter, kMaxRate};
+class DeviceChange;
+using Answers = std::vector<std::optional<Error>>;
+
+// Those that devlink carries; how many virtual functions there are is sysfs's.
+std::vector<RowId> devlink_rows();
+std::vector<RowId> written_devlink_rows();
 
 // What a namespace's devlink devices are, as far as it was read.
 struct Devices {
@@ -40,7 +47,7 @@ struct Devices {
 };
 Result<Done> read_row(RowId row, devlink::Client& client, Devices& devices, const Call& call);
 
-// Those of kDevlinkRows that `read` fails for; `out`: why, of those that a machine lacks for good (rates: a
+// Those of devlink_rows() that `read` fails for; `out`: why, of those that a machine lacks for good (rates: a
 // kernel before Linux 5.14).
 std::set<RowId> unreadable(const std::function<Result<Done>(RowId)>& read, std::vector<Incapable>& out);
 
@@ -53,6 +60,9 @@ std::string lacking(RowId row, const Devices& devices, const devlink::Port& port
 std::string why_no_parameter(const Devices& devices, const devlink::Handle& device, std::string_view name);
 std::vector<Entry> entries(RowId row, const std::string& port, const Devices& devices,
                            const devlink::Port& at);
+
+// Changes of one row and port, of devlink_rows(), one answer each.
+Answers write(DeviceChange& device, std::span<const Change> changes);
 
 const devlink::Parameter* find(const std::vector<devlink::Parameter>& all, const devlink::Handle& device,
                                std::string_view name);

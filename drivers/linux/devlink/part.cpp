@@ -15,8 +15,6 @@ using devlink::VirtualFunctions;
 using devlink_map::Answers;
 using devlink_map::DeviceChange;
 using devlink_map::Devices;
-using devlink_map::kDevlinkRows;
-using devlink_map::kHealth;
 using devlink_map::kParameter;
 using devlink_map::kVirtualFunctions;
 
@@ -25,13 +23,13 @@ class DevlinkPart final : public LinuxPart {
   explicit DevlinkPart(const LinuxTarget& target) : files_(target.root), remedy_(target.netns_path) {}
 
   std::vector<RowId> reads() const override {
-    std::vector<RowId> out(std::begin(kDevlinkRows), std::end(kDevlinkRows));
+    std::vector<RowId> out = devlink_map::devlink_rows();
     out.push_back(kVirtualFunctions);
     return out;
   }
   std::vector<RowId> writes() const override {
-    std::vector<RowId> out = reads();
-    std::erase(out, kHealth);
+    std::vector<RowId> out = devlink_map::written_devlink_rows();
+    out.push_back(kVirtualFunctions);
     return out;
   }
   std::vector<Incapable> incapable(const Scope& scope, const std::vector<Link>& links,
@@ -58,10 +56,8 @@ class DevlinkPart final : public LinuxPart {
                     std::vector<Unread>& unread, const Call& call);
   Result<Handle> device_of(std::string_view port, const std::vector<Link>& links, Client& client,
                            const Call& call) const;
-  Result<Done> set(const Change& change, const std::vector<Link>& links, const Call& call) const;
   Result<Done> set_functions(const Change& change, const std::vector<Link>& links, const Call& call) const;
-  Answers set_parameters(std::span<const Change> changes, const std::vector<Link>& links,
-                         const Call& call) const;
+  Answers set(std::span<const Change> changes, const std::vector<Link>& links, const Call& call) const;
 
   const HostFiles files_;
   HealthRemedy remedy_;
@@ -122,7 +118,7 @@ void DevlinkPart::incapable_of(const Link& link, const Devices& devices, const s
   if (std::string why = why_no_functions(devices, link); !why.empty())
     out.push_back({kVirtualFunctions, {link.name}, std::move(why)});
   const devlink::Port* const port = devlink_map::port_of(devices, link);
-  for (const RowId row : kDevlinkRows) {
+  for (const RowId row : devlink_map::devlink_rows()) {
     std::string why = port == nullptr ? devlink_map::why_no_device(devices, link)
                                       : devlink_map::lacking(row, devices, *port);
     if (!why.empty()) out.push_back({row, {link.name}, std::move(why)});
@@ -156,7 +152,7 @@ std::vector<Incapable> DevlinkPart::incapable(const Scope& scope, const std::vec
 void DevlinkPart::read_devlink(const Scope& scope, const std::vector<Link>& links, Devices& devices,
                                TreeBuilder& tree, std::vector<Unread>& unread, const Call& call) {
   auto client = Client::open(call);
-  for (const RowId row : kDevlinkRows) {
+  for (const RowId row : devlink_map::devlink_rows()) {
     if (!scope.wants(row)) continue;
     auto got = client ? devlink_map::read_row(row, *client, devices, call) : client.error();
     if (!got) {
@@ -225,23 +221,19 @@ Result<Done> DevlinkPart::set_functions(const Change& change, const std::vector<
       .set_virtual_functions(static_cast<std::uint32_t>(count));
 }
 
-Result<Done> DevlinkPart::set(const Change& change, const std::vector<Link>& links, const Call& call) const {
-  if (change.path.row() == kVirtualFunctions) return set_functions(change, links, call);
-  TRY(Client client, Client::open(call));
-  TRY(Handle device, device_of(change.path.key(0), links, client, call));
-  DeviceChange to(client, files_, std::move(device), call);
-  if (change.path.row() == devlink_map::kEswitch) return to.set_eswitch(change);
-  if (change.path.row() == devlink_map::kMaxRate) return to.set_max_rate(change);
-  return Error{ErrorKind::unsupported, change.path.text() + " is read only"};
-}
-
-Answers DevlinkPart::set_parameters(std::span<const Change> changes, const std::vector<Link>& links,
-                                    const Call& call) const {
+// Of one row and port.
+Answers DevlinkPart::set(std::span<const Change> changes, const std::vector<Link>& links,
+                         const Call& call) const {
+  if (changes.front().path.row() == kVirtualFunctions) {
+    auto result = set_functions(changes.front(), links, call);
+    return {result ? std::optional<Error>() : std::move(result.error())};
+  }
   auto client = Client::open(call);
   if (!client) return Answers(changes.size(), client.error());
   auto device = device_of(changes.front().path.key(0), links, *client, call);
   if (!device) return Answers(changes.size(), device.error());
-  return DeviceChange(*client, files_, *std::move(device), call).set_parameters(changes);
+  DeviceChange to(*client, files_, *std::move(device), call);
+  return devlink_map::write(to, changes);
 }
 
 Answers DevlinkPart::apply(const ChangeSet& changes, const std::vector<Link>& links, const Call& call) {
@@ -259,16 +251,12 @@ Answers DevlinkPart::apply(const ChangeSet& changes, const std::vector<Link>& li
       out.resize(all.size(), now.error());
       break;
     }
-    if (rest.front().path.row() != kParameter) {
-      auto result = set(rest.front(), *now, call);
-      out.push_back(result ? std::optional<Error>() : std::move(result.error()));
-      continue;
-    }
-    std::size_t run = 0;  // of one port: one reload
-    while (run < rest.size() && rest[run].path.row() == kParameter &&
-           rest[run].path.key(0) == rest.front().path.key(0))
-      ++run;
-    for (auto& answer : set_parameters(rest.first(run), *now, call)) out.push_back(std::move(answer));
+    std::size_t run = 1;
+    if (rest.front().path.row() == kParameter)  // of one port: one reload
+      while (run < rest.size() && rest[run].path.row() == kParameter &&
+             rest[run].path.key(0) == rest.front().path.key(0))
+        ++run;
+    for (auto& answer : set(rest.first(run), *now, call)) out.push_back(std::move(answer));
   }
   return out;
 }

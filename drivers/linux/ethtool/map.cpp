@@ -1,6 +1,9 @@
 #include "drivers/linux/ethtool/map.hpp"
 
 #include <algorithm>
+#include <span>
+
+#include "drivers/mapped/map_table.hpp"
 
 namespace lockstep::ethtool_map {
 namespace {
@@ -8,43 +11,46 @@ namespace {
 using ethtool::Facts;
 using ethtool::Kind;
 
-constexpr RowId kAutoneg = row("interface[*]/autoneg");
-constexpr RowId kFec = row("interface[*]/fec");
-constexpr RowId kSpeed = row("interface[*]/speed");
-constexpr RowId kRing = row("interface[*]/ring[*]");
-constexpr RowId kChannels = row("interface[*]/channels[*]");
-constexpr RowId kAdaptive = row("interface[*]/coalescing/adaptive[*]");
-constexpr RowId kTime = row("interface[*]/coalescing/time[*]");
-constexpr RowId kFrames = row("interface[*]/coalescing/frames[*]");
-
 consteval ethtool::NumberAttribute number(Kind kind, std::string_view option) {
   for (const ethtool::NumberAttribute& one : ethtool::kNumberAttributes)
     if (one.kind == kind && one.option == option) return one;
   throw "ethtool has no such number";
 }
 
-struct NumberEntry {
-  RowId row;
+// A number of a row, by the entry's last key.
+struct KeyedNumber {
   std::string_view key;
   ethtool::NumberAttribute number;
 };
-constexpr NumberEntry kNumbers[] = {
-    {kRing, "rx", number(Kind::rings, "rx")},
-    {kRing, "tx", number(Kind::rings, "tx")},
-    {kChannels, "combined", number(Kind::channels, "combined")},
-    {kChannels, "rx", number(Kind::channels, "rx")},
-    {kChannels, "tx", number(Kind::channels, "tx")},
-    {kAdaptive, "rx", number(Kind::coalescing, "adaptive-rx")},
-    {kAdaptive, "tx", number(Kind::coalescing, "adaptive-tx")},
-    {kTime, "rx", number(Kind::coalescing, "rx-usecs")},
-    {kTime, "tx", number(Kind::coalescing, "tx-usecs")},
-    {kFrames, "rx", number(Kind::coalescing, "rx-frames")},
-    {kFrames, "tx", number(Kind::coalescing, "tx-frames")},
-};
+constexpr KeyedNumber kRings[] = {{"rx", number(Kind::rings, "rx")}, {"tx", number(Kind::rings, "tx")}};
+constexpr KeyedNumber kChannels[] = {{"combined", number(Kind::channels, "combined")},
+                                     {"rx", number(Kind::channels, "rx")},
+                                     {"tx", number(Kind::channels, "tx")}};
+constexpr KeyedNumber kAdaptive[] = {{"rx", number(Kind::coalescing, "adaptive-rx")},
+                                     {"tx", number(Kind::coalescing, "adaptive-tx")}};
+constexpr KeyedNumber kTimes[] = {{"rx", number(Kind::coalescing, "rx-usecs")},
+                                  {"tx", number(Kind::coalescing, "tx-usecs")}};
+constexpr KeyedNumber kFrames[] = {{"rx", number(Kind::coalescing, "rx-frames")},
+                                   {"tx", number(Kind::coalescing, "tx-frames")}};
 
-const NumberEntry* number_entry(Path entry) {
-  for (const NumberEntry& one : kNumbers)
-    if (one.row == entry.row() && one.key == entry.key(1)) return &one;
+using Changes = std::span<const Change* const>;
+struct MapRow {
+  RowId row;
+  Kind kind;
+  std::span<const KeyedNumber> numbers;  // none: the row is no number
+  std::string_view option;               // of ethtool(8); empty: the number's, or the entry's key
+  Value (*read)(Path, const Facts&, const Names&);
+  Result<Done> (*check)(const Change&, const Link&, const Facts&, const Names&);
+  // Changes of the row that passed check(), into one request.
+  void (*write)(Changes, const Facts&, const Names&, netlink::Request&);
+  // What the port took in place of the wanted value; none: that.
+  std::optional<std::string> (*taken)(const Change&, const Facts& before, const Facts& after, const Names&);
+};
+const MapRow& map_of(RowId id);
+
+const ethtool::NumberAttribute* number_of(Path entry) {
+  for (const KeyedNumber& one : map_of(entry.row()).numbers)
+    if (one.key == entry.key(1)) return &one.number;
   return nullptr;
 }
 
@@ -80,10 +86,29 @@ std::string asked(const Change& change) {
   return whole.substr(whole.find('/') + 1) + " " + value_words(change.want);
 }
 
-Value number_value(const NumberEntry& entry, const ethtool::Numbers& numbers) {
-  const auto found = numbers.find(entry.number.attribute);
+Value read_autoneg(Path, const Facts& facts, const Names&) {
+  return Value::boolean(std::get<ethtool::LinkModes>(facts).autoneg);
+}
+
+Value read_speed(Path, const Facts& facts, const Names&) {
+  const auto speed = std::get<ethtool::LinkModes>(facts).speed;
+  return speed ? Value::integer(*speed) : Value{};
+}
+
+Value read_fec(Path, const Facts& facts, const Names&) {
+  const std::string words = ethtool::words_of(std::get<ethtool::Fec>(facts));
+  return words.empty() ? Value{} : Value::text(words);
+}
+
+bool is_flag(RowId id) { return schema_row(id).type == EntryType::boolean; }
+
+Value read_number(Path entry, const Facts& facts, const Names&) {
+  const ethtool::NumberAttribute* const number = number_of(entry);
+  if (number == nullptr) return {};
+  const auto& numbers = std::get<ethtool::Numbers>(facts);
+  const auto found = numbers.find(number->attribute);
   if (found == numbers.end()) return {};
-  return entry.row == kAdaptive ? Value::boolean(found->second != 0) : Value::integer(found->second);
+  return is_flag(entry.row()) ? Value::boolean(found->second != 0) : Value::integer(found->second);
 }
 
 Value offload_value(std::string_view word, const Facts& facts, const Names& names) {
@@ -91,34 +116,45 @@ Value offload_value(std::string_view word, const Facts& facts, const Names& name
   return on ? Value::boolean(*on) : Value{};
 }
 
-std::string no_such(const NumberEntry& entry, const Link& port) {
-  return (port.kind.empty() ? "port" : port.kind) + ": ethtool " +
-         std::string(options_of(entry.number.kind).show) + " tells no " + std::string(entry.number.option);
+Value read_offload(Path entry, const Facts& facts, const Names& names) {
+  return offload_value(entry.key(1), facts, names);
+}
+
+std::string no_such(const ethtool::NumberAttribute& number, const Link& port) {
+  return (port.kind.empty() ? "port" : port.kind) + ": ethtool " + std::string(options_of(number.kind).show) +
+         " tells no " + std::string(number.option);
 }
 
 std::string no_feature(std::string_view word) {
   return "this kernel has no feature '" + std::string(word) + "' (ethtool -k)";
 }
 
-Result<Done> check_number(const Change& change, const Link& port, const ethtool::Numbers& numbers) {
-  const NumberEntry* const entry = number_entry(change.path);
-  if (entry == nullptr) return Error{ErrorKind::unsupported, change.path.text() + ": ethtool has none such"};
-  if (!number_value(*entry, numbers)) return Error{ErrorKind::unsupported, no_such(*entry, port)};
-  if (entry->row == kAdaptive) return Done{};
+Result<Done> check_nothing(const Change&, const Link&, const Facts&, const Names&) { return Done{}; }
+
+Result<Done> check_fec(const Change& change, const Link&, const Facts&, const Names&) {
+  netlink::Request trial(0, 0);
+  if (ethtool::put_fec(trial, change.want.as_text())) return Done{};
+  return Error{ErrorKind::invalid_spec, change.path.text() + " takes auto, off, rs or baser"};
+}
+
+Result<Done> check_number(const Change& change, const Link& port, const Facts& facts, const Names& names) {
+  const ethtool::NumberAttribute* const number = number_of(change.path);
+  if (number == nullptr) return Error{ErrorKind::unsupported, change.path.text() + ": ethtool has none such"};
+  if (!read_number(change.path, facts, names)) return Error{ErrorKind::unsupported, no_such(*number, port)};
+  if (is_flag(change.path.row())) return Done{};
   constexpr std::int64_t kMax = 0xFFFFFFFF;
   if (change.want.as_integer() < 0 || change.want.as_integer() > kMax)
     return Error{ErrorKind::invalid_spec, change.path.text() + " takes a number from 0 to 4294967295"};
-  const auto bound = numbers.find(entry->number.max);
-  if (entry->number.max != 0 && bound != numbers.end() && change.want.as_integer() > bound->second)
+  const auto& numbers = std::get<ethtool::Numbers>(facts);
+  const auto bound = numbers.find(number->max);
+  if (number->max != 0 && bound != numbers.end() && change.want.as_integer() > bound->second)
     return Error{ErrorKind::refused, asked(change) + ": " + port.name + " takes at most " +
-                                         std::to_string(bound->second) +
-                                         shown_by(entry->number.kind, port.name)};
+                                         std::to_string(bound->second) + shown_by(number->kind, port.name)};
   return Done{};
 }
 
-Result<Done> check_speed(const Change& change, const Link& port, const ethtool::LinkModes& link,
-                         const Names& names) {
-  const auto speeds = ethtool::speeds_of(link.supported, names.link_modes);
+Result<Done> check_speed(const Change& change, const Link& port, const Facts& facts, const Names& names) {
+  const auto speeds = ethtool::speeds_of(std::get<ethtool::LinkModes>(facts).supported, names.link_modes);
   const auto is_wanted = [&](std::uint32_t one) { return one == change.want.as_integer(); };
   // One that tells no modes (virtio_net) may take any speed.
   if (speeds.empty() || std::ranges::any_of(speeds, is_wanted)) return Done{};
@@ -170,8 +206,24 @@ std::optional<std::string> speed_taken(const Change& change, const Facts& before
   return "the port took " + std::to_string(*now.speed);
 }
 
-void put_offloads(const std::vector<const Change*>& changes, const Facts& facts, const Names& names,
-                  netlink::Request& request) {
+// A number that is as it was may have been rounded to that.
+std::optional<std::string> value_taken(const Change& change, const Facts& before, const Facts& after,
+                                       const Names& names) {
+  const Value have = value_of(change.path, after, names);
+  if (have == change.want) return std::nullopt;
+  const bool kept = have.kind() != Value::Kind::integer && have == value_of(change.path, before, names);
+  return kept ? "the kernel acknowledged it and left it as it was, " + value_words(have)
+              : "the port took " + value_words(have);
+}
+
+std::optional<std::string> offload_taken(const Change& change, const Facts& before, const Facts& after,
+                                         const Names& names) {
+  auto taken = value_taken(change, before, after, names);
+  if (taken) *taken += ": another offload or the device forbids it";
+  return taken;
+}
+
+void write_offloads(Changes changes, const Facts& facts, const Names& names, netlink::Request& request) {
   std::map<std::string, bool> by_name;
   for (const Change* const one : changes)
     for (std::string& name :
@@ -180,65 +232,103 @@ void put_offloads(const std::vector<const Change*>& changes, const Facts& facts,
   ethtool::put_features(request, by_name);
 }
 
+template <void (*put_one)(const Change&, netlink::Request&)>
+void each(Changes changes, const Facts&, const Names&, netlink::Request& request) {
+  for (const Change* const one : changes) put_one(*one, request);
+}
+
+void put_autoneg(const Change& change, netlink::Request& request) {
+  request.put_number(ETHTOOL_A_LINKMODES_AUTONEG, std::uint8_t{change.want.as_boolean()});
+}
+
+void put_speed(const Change& change, netlink::Request& request) {
+  request.put_number(ETHTOOL_A_LINKMODES_SPEED, static_cast<std::uint32_t>(change.want.as_integer()));
+}
+
+void put_fec(const Change& change, netlink::Request& request) {
+  ethtool::put_fec(request, change.want.as_text());
+}
+
+void put_number(const Change& change, netlink::Request& request) {
+  const ethtool::NumberAttribute& number = *number_of(change.path);
+  ethtool::put_number(request, number.kind, number.attribute,
+                      is_flag(change.path.row()) ? std::uint32_t{change.want.as_boolean()}
+                                                 : static_cast<std::uint32_t>(change.want.as_integer()));
+}
+
+constexpr MapRow kRows[] = {
+    {row("interface[*]/autoneg"),
+     Kind::link,
+     {},
+     "autoneg",
+     read_autoneg,
+     check_nothing,
+     each<put_autoneg>,
+     value_taken},
+    {row("interface[*]/speed"),
+     Kind::link,
+     {},
+     "speed",
+     read_speed,
+     check_speed,
+     each<put_speed>,
+     speed_taken},
+    {row("interface[*]/fec"), Kind::fec, {}, "encoding", read_fec, check_fec, each<put_fec>, value_taken},
+    {row("interface[*]/ring[*]"), Kind::rings, kRings, "", read_number, check_number, each<put_number>,
+     value_taken},
+    {row("interface[*]/channels[*]"), Kind::channels, kChannels, "", read_number, check_number,
+     each<put_number>, value_taken},
+    {row("interface[*]/coalescing/adaptive[*]"), Kind::coalescing, kAdaptive, "", read_number, check_number,
+     each<put_number>, value_taken},
+    {row("interface[*]/coalescing/time[*]"), Kind::coalescing, kTimes, "", read_number, check_number,
+     each<put_number>, value_taken},
+    {row("interface[*]/coalescing/frames[*]"), Kind::coalescing, kFrames, "", read_number, check_number,
+     each<put_number>, value_taken},
+    {kOffload, Kind::features, {}, "", read_offload, check_offload, write_offloads, offload_taken},
+};
+static_assert(has_each_row_once(kRows));
+
+const MapRow& map_of(RowId id) { return *find_row(kRows, id); }
+
+// Else it has one entry a port.
+bool is_keyed(const MapRow& one) { return !one.numbers.empty() || one.kind == Kind::features; }
+
+std::vector<std::string> keys_of(const MapRow& one, const Names& names) {
+  std::vector<std::string> out;
+  for (const KeyedNumber& each : one.numbers) out.emplace_back(each.key);
+  if (one.kind == Kind::features) out.assign(names.offloads.begin(), names.offloads.end());
+  return out;
+}
+
 }  // namespace
 
-std::vector<RowId> rows() {
-  return {kAutoneg, kSpeed, kFec, kRing, kChannels, kAdaptive, kTime, kFrames, kOffload};
-}
+std::vector<RowId> rows() { return written_rows_of(kRows); }
 
-Kind kind_of(RowId id) {
-  switch (id) {
-    case kAutoneg:
-    case kSpeed: return Kind::link;
-    case kFec: return Kind::fec;
-    case kRing: return Kind::rings;
-    case kChannels: return Kind::channels;
-    case kOffload: return Kind::features;
-    default: return Kind::coalescing;
-  }
-}
+Kind kind_of(RowId id) { return map_of(id).kind; }
 
 std::vector<Entry> entries(std::string_view port, Kind kind, const Facts& facts, const Names& names) {
   std::vector<Entry> out;
   const auto add = [&](Path path) {
     if (const Value value = value_of(path, facts, names)) out.push_back({.path = path, .value = value});
   };
-  if (kind == Kind::link) {
-    add(Path(kAutoneg, {port}));
-    add(Path(kSpeed, {port}));
+  for (const MapRow& one : kRows) {
+    if (one.kind != kind) continue;
+    for (const std::string& key : keys_of(one, names)) add(Path(one.row, {port, key}));
+    if (!is_keyed(one)) add(Path(one.row, {port}));
   }
-  if (kind == Kind::fec) add(Path(kFec, {port}));
-  if (kind == Kind::features)
-    for (const std::string& word : names.offloads) add(Path(kOffload, {port, word}));
-  for (const NumberEntry& one : kNumbers)
-    if (one.number.kind == kind) add(Path(one.row, {port, one.key}));
   return out;
 }
 
 Value value_of(Path entry, const Facts& facts, const Names& names) {
-  switch (entry.row()) {
-    case kAutoneg: return Value::boolean(std::get<ethtool::LinkModes>(facts).autoneg);
-    case kSpeed: {
-      const auto speed = std::get<ethtool::LinkModes>(facts).speed;
-      return speed ? Value::integer(*speed) : Value{};
-    }
-    case kFec: {
-      const std::string words = ethtool::words_of(std::get<ethtool::Fec>(facts));
-      return words.empty() ? Value{} : Value::text(words);
-    }
-    case kOffload: return offload_value(entry.key(1), facts, names);
-    default: {
-      const NumberEntry* const number = number_entry(entry);
-      return number == nullptr ? Value{} : number_value(*number, std::get<ethtool::Numbers>(facts));
-    }
-  }
+  return map_of(entry.row()).read(entry, facts, names);
 }
 
 std::vector<Incapable> lacking(const Link& port, Kind kind, const Facts& facts, const Names& names) {
   std::vector<Incapable> out;
-  for (const NumberEntry& one : kNumbers)
-    if (one.number.kind == kind && !number_value(one, std::get<ethtool::Numbers>(facts)))
-      out.push_back({one.row, {port.name, std::string(one.key)}, no_such(one, port)});
+  for (const MapRow& one : kRows)
+    for (const KeyedNumber& each : one.numbers)
+      if (one.kind == kind && !read_number(Path(one.row, {port.name, each.key}), facts, names))
+        out.push_back({one.row, {port.name, std::string(each.key)}, no_such(each.number, port)});
   if (kind == Kind::features)
     for (const std::string& word : names.offloads)
       if (!ethtool::is_known(word, names.features))
@@ -254,8 +344,8 @@ std::vector<Incapable> incapable(const std::vector<Link>& ports, Kind kind, cons
     const auto why = why_not(port, facts != all.end());
     if (!why) continue;
     if (!why->empty()) {
-      for (const RowId row : rows())
-        if (kind_of(row) == kind) out.push_back({row, {port.name}, *why});
+      for (const MapRow& one : kRows)
+        if (one.kind == kind) out.push_back({one.row, {port.name}, *why});
     } else if (facts != all.end()) {
       for (Incapable& lacks : lacking(port, kind, facts->second, names)) out.push_back(std::move(lacks));
     }
@@ -268,72 +358,37 @@ Result<Done> check(const Change& change, const Link& port, const Facts& facts, c
   if (change.want.kind() != form_of(id).kind)
     return Error{ErrorKind::invalid_spec,
                  change.path.text() + " takes " + std::string(form_of(id).words) + ", and can't be unset"};
-  switch (kind_of(id)) {
-    case Kind::link:
-      return id == kSpeed ? check_speed(change, port, std::get<ethtool::LinkModes>(facts), names) : Done{};
-    case Kind::fec: {
-      netlink::Request trial(0, 0);
-      if (ethtool::put_fec(trial, change.want.as_text())) return Done{};
-      return Error{ErrorKind::invalid_spec, change.path.text() + " takes auto, off, rs or baser"};
-    }
-    case Kind::features: return check_offload(change, port, facts, names);
-    default: return check_number(change, port, std::get<ethtool::Numbers>(facts));
-  }
+  return map_of(id).check(change, port, facts, names);
 }
 
 void put(const std::vector<const Change*>& changes, const Facts& facts, const Names& names,
          netlink::Request& request) {
-  if (kind_of(changes.front()->path.row()) == Kind::features)
-    return put_offloads(changes, facts, names, request);
-  for (const Change* const one : changes) {
-    const Value want = one->want;
-    switch (one->path.row()) {
-      case kAutoneg: request.put_number(ETHTOOL_A_LINKMODES_AUTONEG, std::uint8_t{want.as_boolean()}); break;
-      case kSpeed:
-        request.put_number(ETHTOOL_A_LINKMODES_SPEED, static_cast<std::uint32_t>(want.as_integer()));
-        break;
-      case kFec: ethtool::put_fec(request, want.as_text()); break;
-      default: {
-        const NumberEntry* const entry = number_entry(one->path);
-        const bool flag = want.kind() == Value::Kind::boolean;
-        ethtool::put_number(
-            request, entry->number.kind, entry->number.attribute,
-            flag ? std::uint32_t{want.as_boolean()} : static_cast<std::uint32_t>(want.as_integer()));
-      }
-    }
+  const auto is_of_row = [](RowId id) { return [id](const Change* one) { return one->path.row() == id; }; };
+  for (auto from = changes.begin(); from != changes.end();) {
+    const RowId id = (*from)->path.row();
+    const auto end = std::find_if_not(from, changes.end(), is_of_row(id));
+    map_of(id).write(Changes(from, end), facts, names, request);
+    from = end;
   }
 }
 
 std::optional<Error> difference(const Change& change, const Facts& before, const Facts& after,
                                 const Names& names) {
-  const RowId id = change.path.row();
-  std::optional<std::string> taken;
-  if (id == kSpeed) {
-    taken = speed_taken(change, before, after, names);
-  } else if (const Value have = value_of(change.path, after, names); have != change.want) {
-    // A number that is as it was may have been rounded to that.
-    const bool kept = have.kind() != Value::Kind::integer && have == value_of(change.path, before, names);
-    taken = kept ? "the kernel acknowledged it and left it as it was, " + value_words(have)
-                 : "the port took " + value_words(have);
-    if (id == kOffload) *taken += ": another offload or the device forbids it";
-  }
+  const MapRow& one = map_of(change.path.row());
+  const std::optional<std::string> taken = one.taken(change, before, after, names);
   if (!taken) return std::nullopt;
-  return Error{ErrorKind::refused, asked(change) + ": " + *taken + shown_by(kind_of(id), change.path.key(0))};
+  return Error{ErrorKind::refused, asked(change) + ": " + *taken + shown_by(one.kind, change.path.key(0))};
 }
 
 std::string native(const Change& change) {
-  const RowId id = change.path.row();
+  const MapRow& one = map_of(change.path.row());
   const std::string port(change.path.key(0));
-  std::string option;
-  switch (id) {
-    case kAutoneg: option = "autoneg"; break;
-    case kSpeed: option = "speed"; break;
-    case kFec: option = "encoding"; break;
-    case kOffload: option = change.path.key(1); break;
-    default:
-      if (const NumberEntry* const entry = number_entry(change.path)) option = entry->number.option;
-  }
-  return "ethtool " + std::string(options_of(kind_of(id)).set) + " " + port + " " + option + " " +
+  std::string_view option = one.option;
+  if (const ethtool::NumberAttribute* const number = number_of(change.path))
+    option = number->option;
+  else if (option.empty() && one.numbers.empty())
+    option = change.path.key(1);
+  return "ethtool " + std::string(options_of(one.kind).set) + " " + port + " " + std::string(option) + " " +
          value_words(change.want);
 }
 

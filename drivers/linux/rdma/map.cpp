@@ -1,15 +1,33 @@
 #include "drivers/linux/rdma/map.hpp"
 
 namespace lockstep::rdma_map {
+namespace {
 
-std::string native(const Change& change) {
-  const std::string port(change.path.key(0));
-  const std::string want = change.want.to_string();
-  const std::string ecn = "/sys/class/net/" + port + "/ecn/";
-  if (change.path.row() == kRoceTos) return "cma_roce_tos -t " + want + " -d DEVICE  # that of " + port;
-  if (change.path.row() == kCnpDscp) return "echo " + want + " > " + ecn + "roce_np/cnp_dscp";
-  const std::string on = want == "none" ? "0" : "1";
+std::string ecn_folder(const Change& change) {
+  return "/sys/class/net/" + std::string(change.path.key(0)) + "/ecn/";
+}
+
+}  // namespace
+
+std::string cnp_words(const Change& change) {
+  return "echo " + change.want.to_string() + " > " + ecn_folder(change) + "roce_np/cnp_dscp";
+}
+
+std::string control_words(const Change& change) {
+  const std::string on = change.want.to_string() == "none" ? "0" : "1";
+  const std::string ecn = ecn_folder(change);
   return "echo " + on + " | tee " + ecn + "roce_np/enable/* " + ecn + "roce_rp/enable/*";
+}
+
+std::string tos_words(const Change& change) {
+  return "cma_roce_tos -t " + change.want.to_string() + " -d DEVICE  # that of " +
+         std::string(change.path.key(0));
+}
+
+std::string lacking(const MapRow& one, const HostFiles& files, const rdma::RocePort& port) {
+  if (port.link_layer == "InfiniBand")
+    return rdma::name_of(port) + " is InfiniBand: RoCE's settings are not its";
+  return one.lacking(files, port);
 }
 
 }  // namespace lockstep::rdma_map

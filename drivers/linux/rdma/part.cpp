@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "drivers/linux/rdma/map.hpp"
-#include "drivers/linux/rdma/settings.hpp"
 
 namespace lockstep {
 namespace {
 
 using rdma::RocePort;
+using rdma_map::MapRow;
 
 class RdmaPart final : public LinuxPart {
  public:
@@ -17,11 +17,11 @@ class RdmaPart final : public LinuxPart {
       elsewhere_ = "host-wide: a network namespace shares its machine's RDMA settings";
   }
 
-  std::vector<RowId> reads() const override {
-    return {std::begin(rdma_map::kRows), std::end(rdma_map::kRows)};
+  std::vector<RowId> reads() const override { return rows_of(rdma_map::kRows); }
+  std::vector<RowId> writes() const override { return written_rows_of(rdma_map::kRows); }
+  std::string native(const Change& change) const override {
+    return find_row(rdma_map::kRows, change.path.row())->native(change);
   }
-  std::vector<RowId> writes() const override { return reads(); }
-  std::string native(const Change& change) const override { return rdma_map::native(change); }
   std::vector<Incapable> incapable(const Scope& scope, const std::vector<Link>& links,
                                    const Call& call) override;
   void read(const Scope& scope, const std::vector<Link>& links, TreeBuilder& tree,
@@ -56,7 +56,7 @@ Result<std::vector<RocePort>> RdmaPart::ports(const Call& call) const {
 std::vector<Incapable> RdmaPart::incapable(const Scope&, const std::vector<Link>& links, const Call& call) {
   std::vector<Incapable> out;
   const auto all = [&](const std::vector<std::string>& keys, const std::string& why) {
-    for (const RowId row : rdma_map::kRows) out.push_back({row, keys, why});
+    for (const MapRow& one : rdma_map::kRows) out.push_back({one.row, keys, why});
   };
   if (!elsewhere_.empty()) {
     all({}, elsewhere_);
@@ -73,33 +73,32 @@ std::vector<Incapable> RdmaPart::incapable(const Scope&, const std::vector<Link>
       all({link.name}, "no RDMA device has this port");
       continue;
     }
-    for (const RowId row : rdma_map::kRows)
-      if (std::string why = rdma::lacking(row, files_, *port); !why.empty())
-        out.push_back({row, {link.name}, std::move(why)});
+    for (const MapRow& one : rdma_map::kRows)
+      if (std::string why = rdma_map::lacking(one, files_, *port); !why.empty())
+        out.push_back({one.row, {link.name}, std::move(why)});
   }
   return out;
 }
 
 void RdmaPart::read(const Scope& scope, const std::vector<Link>& links, TreeBuilder& tree,
                     std::vector<Unread>& unread, const Call& call) {
-  const bool wanted = std::ranges::any_of(rdma_map::kRows, [&](RowId row) { return scope.wants(row); });
-  if (!wanted || !elsewhere_.empty()) return;
+  if (!wants_any(scope, rdma_map::kRows) || !elsewhere_.empty()) return;
   const auto known = ports(call);
   if (!known) {
     if (known.error().kind == ErrorKind::unsupported) return;  // incapable() tells
-    for (const RowId row : rdma_map::kRows)
-      if (scope.wants(row)) unread.push_back({row, {}, known.error()});
+    for (const MapRow& one : rdma_map::kRows)
+      if (scope.wants(one.row)) unread.push_back({one.row, {}, known.error()});
     return;
   }
   for (const RocePort& port : *known) {
     if (std::ranges::find(links, port.netdev, &Link::name) == links.end()) continue;
-    for (const RowId row : rdma_map::kRows) {
-      if (!scope.wants(row) || !rdma::lacking(row, files_, port).empty()) continue;
-      auto value = rdma::read_setting(row, files_, port);
+    for (const MapRow& one : rdma_map::kRows) {
+      if (!scope.wants(one.row) || !rdma_map::lacking(one, files_, port).empty()) continue;
+      auto value = one.read(files_, port);
       if (value)
-        tree.add(Path(row, {port.netdev}), *value);
+        tree.add(Path(one.row, {port.netdev}), *value);
       else
-        unread.push_back({row, {port.netdev}, std::move(value.error())});
+        unread.push_back({one.row, {port.netdev}, std::move(value.error())});
     }
   }
 }
@@ -114,10 +113,11 @@ Result<Done> RdmaPart::set(const Change& change, const Call& call) const {
   }
   TRY(const auto known, ports(call));
   const RocePort* const port = find(known, change.path.key(0));
+  const MapRow& one = *find_row(rdma_map::kRows, change.path.row());
   const std::string why =
-      port == nullptr ? "no RDMA device has this port" : rdma::lacking(change.path.row(), files_, *port);
+      port == nullptr ? "no RDMA device has this port" : rdma_map::lacking(one, files_, *port);
   if (!why.empty()) return Error{ErrorKind::unsupported, entry + ": " + why};
-  return rdma::write_setting(change, files_, *port);
+  return one.write(change, files_, *port);
 }
 
 std::vector<std::optional<Error>> RdmaPart::apply(const ChangeSet& changes, const std::vector<Link>&,

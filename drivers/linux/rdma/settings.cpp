@@ -2,16 +2,11 @@
 
 #include <array>
 
-#include "drivers/linux/rdma/map.hpp"
 #include "drivers/linux/rdma/number_file.hpp"
 #include "drivers/linux/rdma/roce_tos.hpp"
 
 namespace lockstep::rdma {
 namespace {
-
-using rdma_map::kCnpDscp;
-using rdma_map::kCongestionControl;
-using rdma_map::kRoceTos;
 
 constexpr std::string_view kRdmaCm = "/sys/kernel/config/rdma_cm";
 constexpr std::string_view kBnxtConfigfs = "/sys/kernel/config/bnxt_re";
@@ -48,31 +43,6 @@ Result<RoceTos> read_tos_files(const HostFiles& files, const TosFiles& at) {
   if (!out.traffic_class)
     return Error{ErrorKind::transient, at.traffic_class + " holds no traffic class: '" + text + "'"};
   return out;
-}
-
-Result<Value> read_tos(const HostFiles& files, const RocePort& port) {
-  const TosFiles at = tos_files(port);
-  TRY(const ConfigfsEntry entry, ConfigfsEntry::open(files, at.entry));
-  TRY(const RoceTos have, read_tos_files(files, at));
-  return tos_value(have);
-}
-
-Result<Done> write_tos(const Change& change, const HostFiles& files, const RocePort& port) {
-  const TosFiles at = tos_files(port);
-  const std::optional<RoceTos> wanted = tos_of(change.want, files.exists(at.traffic_class));
-  if (!wanted) return no_value(change, "a ToS byte");
-  TRY(const ConfigfsEntry entry, ConfigfsEntry::open(files, at.entry));
-  TRY(const RoceTos have, read_tos_files(files, at));
-  if (wanted->mode != have.mode) TRY_DONE(files.write(at.mode, wanted->mode));
-  if (wanted->tos != have.tos) TRY_DONE(files.write(at.tos, std::to_string(wanted->tos)));
-  if (wanted->traffic_class != have.traffic_class)
-    TRY_DONE(files.write(at.traffic_class, *wanted->traffic_class == kUnset
-                                               ? "tclass=-1"
-                                               : std::to_string(*wanted->traffic_class)));
-  TRY(const RoceTos now, read_tos_files(files, at));
-  if (now == *wanted) return Done{};
-  return Error{ErrorKind::refused, change.path.text() + ": the device took " + change.want.to_string() +
-                                       " and has " + tos_value(now).to_string()};
 }
 
 std::string ofed_folder(const RocePort& port) { return "/sys/class/net/" + port.netdev + "/ecn"; }
@@ -164,6 +134,72 @@ Result<Done> write_dcqcn(const HostFiles& files, const RocePort& port, const Dcq
   return Done{};
 }
 
+// Of a NIC that has no file for congestion control or its CNPs.
+std::string why_no_congestion_file(const RocePort& port) {
+  if (port.driver == "rxe") return "rxe: software RDMA ignores congestion marks and sends no CNP";
+  if (is_mlx5(port) || is_bnxt(port))
+    return name_of(port) +
+           ": its driver's file is not there: mount debugfs on /sys/kernel/debug, or configfs";
+  return name_of(port) + ": its driver has no file for it that is known here";
+}
+
+}  // namespace
+
+std::string name_of(const RocePort& port) {
+  return port.device + (port.driver.empty() ? "" : " (" + port.driver + ")");
+}
+
+std::string why_no_tos(const HostFiles& files, const RocePort&) {
+  return files.exists(kRdmaCm) ? "" : std::string(kRdmaCm) + " is not there: load rdma_cm, mount configfs";
+}
+
+Result<Value> read_tos(const HostFiles& files, const RocePort& port) {
+  const TosFiles at = tos_files(port);
+  TRY(const ConfigfsEntry entry, ConfigfsEntry::open(files, at.entry));
+  TRY(const RoceTos have, read_tos_files(files, at));
+  return tos_value(have);
+}
+
+Result<Done> write_tos(const Change& change, const HostFiles& files, const RocePort& port) {
+  const TosFiles at = tos_files(port);
+  const std::optional<RoceTos> wanted = tos_of(change.want, files.exists(at.traffic_class));
+  if (!wanted) return no_value(change, "a ToS byte");
+  TRY(const ConfigfsEntry entry, ConfigfsEntry::open(files, at.entry));
+  TRY(const RoceTos have, read_tos_files(files, at));
+  if (wanted->mode != have.mode) TRY_DONE(files.write(at.mode, wanted->mode));
+  if (wanted->tos != have.tos) TRY_DONE(files.write(at.tos, std::to_string(wanted->tos)));
+  if (wanted->traffic_class != have.traffic_class)
+    TRY_DONE(files.write(at.traffic_class, *wanted->traffic_class == kUnset
+                                               ? "tclass=-1"
+                                               : std::to_string(*wanted->traffic_class)));
+  TRY(const RoceTos now, read_tos_files(files, at));
+  if (now == *wanted) return Done{};
+  return Error{ErrorKind::refused, change.path.text() + ": the device took " + change.want.to_string() +
+                                       " and has " + tos_value(now).to_string()};
+}
+
+std::string why_no_cnp(const HostFiles& files, const RocePort& port) {
+  return cnp_file(files, port).path.empty() ? why_no_congestion_file(port) : "";
+}
+
+Result<Value> read_cnp(const HostFiles& files, const RocePort& port) {
+  TRY(const std::int64_t dscp, read_number(files, cnp_file(files, port)));
+  return Value::integer(dscp);
+}
+
+Result<Done> write_cnp(const Change& change, const HostFiles& files, const RocePort& port) {
+  if (change.want.kind() != Value::Kind::integer) return no_value(change, "a DSCP");
+  return write_number(files, cnp_file(files, port), change.want.as_integer());
+}
+
+std::string why_no_control(const HostFiles& files, const RocePort& port) {
+  if (has_ofed_dcqcn(files, port) || !control_file(files, port).path.empty()) return "";
+  if (!is_mlx5(port)) return why_no_congestion_file(port);
+  return name_of(port) +
+         ": DCQCN is switched by MLNX_OFED's ecn/roce_np/enable, which is not there, or in "
+         "the firmware (mlxconfig ROCE_CC_PRIO_MASK)";
+}
+
 Result<Value> read_control(const HostFiles& files, const RocePort& port) {
   if (has_ofed_dcqcn(files, port)) {
     TRY(const Dcqcn dcqcn, read_dcqcn(files, port));
@@ -181,48 +217,6 @@ Result<Done> write_control(const Change& change, const HostFiles& files, const R
   if (value_of(*wanted) != Value::text(on ? "dcqcn" : "none"))
     return no_value(change, "dcqcn or none on this device");
   return write_number(files, control_file(files, port), on ? 1 : 0);
-}
-
-// "mlx5_0 (mlx5_core)"
-std::string name_of(const RocePort& port) {
-  return port.device + (port.driver.empty() ? "" : " (" + port.driver + ")");
-}
-
-std::string why_no_congestion_file(RowId row, const RocePort& port) {
-  if (port.driver == "rxe") return "rxe: software RDMA ignores congestion marks and sends no CNP";
-  if (is_mlx5(port) && row == kCongestionControl)
-    return name_of(port) +
-           ": DCQCN is switched by MLNX_OFED's ecn/roce_np/enable, which is not there, or in "
-           "the firmware (mlxconfig ROCE_CC_PRIO_MASK)";
-  if (is_mlx5(port) || is_bnxt(port))
-    return name_of(port) +
-           ": its driver's file is not there: mount debugfs on /sys/kernel/debug, or configfs";
-  return name_of(port) + ": its driver has no file for it that is known here";
-}
-
-}  // namespace
-
-std::string lacking(RowId row, const HostFiles& files, const RocePort& port) {
-  if (port.link_layer == "InfiniBand") return name_of(port) + " is InfiniBand: RoCE's settings are not its";
-  if (row == kRoceTos)
-    return files.exists(kRdmaCm) ? "" : std::string(kRdmaCm) + " is not there: load rdma_cm, mount configfs";
-  if (row == kCnpDscp) return cnp_file(files, port).path.empty() ? why_no_congestion_file(row, port) : "";
-  const bool there = has_ofed_dcqcn(files, port) || !control_file(files, port).path.empty();
-  return there ? "" : why_no_congestion_file(row, port);
-}
-
-Result<Value> read_setting(RowId row, const HostFiles& files, const RocePort& port) {
-  if (row == kRoceTos) return read_tos(files, port);
-  if (row == kCongestionControl) return read_control(files, port);
-  TRY(const std::int64_t dscp, read_number(files, cnp_file(files, port)));
-  return Value::integer(dscp);
-}
-
-Result<Done> write_setting(const Change& change, const HostFiles& files, const RocePort& port) {
-  if (change.path.row() == kRoceTos) return write_tos(change, files, port);
-  if (change.path.row() == kCongestionControl) return write_control(change, files, port);
-  if (change.want.kind() != Value::Kind::integer) return no_value(change, "a DSCP");
-  return write_number(files, cnp_file(files, port), change.want.as_integer());
 }
 
 }  // namespace lockstep::rdma

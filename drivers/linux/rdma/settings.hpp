@@ -1,4 +1,4 @@
-// What a RoCE NIC marks and how it answers congestion: one setting of one port, in the file where its driver
+// What a RoCE NIC marks and how it answers congestion: each setting of one port, in the file where its driver
 // has it.
 //
 // roce-tos: default_roce_tos and default_roce_mode in rdma_cm's configfs (infiniband/core/cma_configfs.c),
@@ -38,9 +38,21 @@ struct RocePort {
   std::uint32_t number = 0;
 };
 
-// Why the port can't carry the row; empty: it can.
-std::string lacking(RowId row, const HostFiles& files, const RocePort& port);
-Result<Value> read_setting(RowId row, const HostFiles& files, const RocePort& port);
-Result<Done> write_setting(const Change& change, const HostFiles& files, const RocePort& port);
+// "mlx5_0 (mlx5_core)"
+std::string name_of(const RocePort& port);
+
+// Of each setting: why the port, one of RoCE, has no file for it (empty: it has), and its reading and writing
+// there.
+std::string why_no_tos(const HostFiles& files, const RocePort& port);
+Result<Value> read_tos(const HostFiles& files, const RocePort& port);
+Result<Done> write_tos(const Change& change, const HostFiles& files, const RocePort& port);
+
+std::string why_no_cnp(const HostFiles& files, const RocePort& port);
+Result<Value> read_cnp(const HostFiles& files, const RocePort& port);
+Result<Done> write_cnp(const Change& change, const HostFiles& files, const RocePort& port);
+
+std::string why_no_control(const HostFiles& files, const RocePort& port);
+Result<Value> read_control(const HostFiles& files, const RocePort& port);
+Result<Done> write_control(const Change& change, const HostFiles& files, const RocePort& port);
 
 }  // namespace lockstep::rdma

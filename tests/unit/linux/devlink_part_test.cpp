@@ -123,7 +123,7 @@ TEST(DevlinkMap, ARowThatCannotBeReadIsOneReasonAndTheOthersAreReadAllTheSame) {
         return Done{};
       },
       lacks);
-  EXPECT_EQ(asked.size(), std::size(devlink_map::kDevlinkRows));
+  EXPECT_EQ(asked.size(), devlink_map::devlink_rows().size());
   EXPECT_EQ(unread, (std::set<RowId>{devlink_map::kHealth, devlink_map::kMaxRate}));
   ASSERT_EQ(lacks.size(), 1U) << "what may pass is no lack";
   EXPECT_EQ(lacks[0].row, devlink_map::kMaxRate);

@@ -10,9 +10,9 @@
 namespace lockstep::rdma {
 namespace {
 
-using rdma_map::kCnpDscp;
-using rdma_map::kCongestionControl;
-using rdma_map::kRoceTos;
+constexpr RowId kCnpDscp = row("interface[*]/cnp-dscp");
+constexpr RowId kCongestionControl = row("interface[*]/congestion-control");
+constexpr RowId kRoceTos = row("interface[*]/roce-tos");
 
 const std::string kOfed = "sys/class/net/rail0/ecn/";
 const std::string kCm = "sys/kernel/config/rdma_cm/mlx5_0/ports/1/";
@@ -22,14 +22,15 @@ class RoceSettings : public ::testing::Test {
  protected:
   RoceSettings() : files_(host_.root()) { host_.rdma(0, "rail0"); }
 
-  std::string lacks(RowId row) const { return lacking(row, files_, port_); }
+  static const rdma_map::MapRow& map(RowId row) { return *find_row(rdma_map::kRows, row); }
+  std::string lacks(RowId row) const { return rdma_map::lacking(map(row), files_, port_); }
   std::string value(RowId row) const {
-    const auto out = read_setting(row, files_, port_);
+    const auto out = map(row).read(files_, port_);
     return out ? out->to_string() : out.error().text();
   }
   // "" is done.
   std::string write(RowId row, Value want) const {
-    const auto out = write_setting({Path(row, {"rail0"}), {}, want, 0}, files_, port_);
+    const auto out = map(row).write({Path(row, {"rail0"}), {}, want, 0}, files_, port_);
     return out ? "" : out.error().text();
   }
   void becomes_bnxt() { port_ = {"rail0", "bnxt_re0", "bnxt_en", "0000:13:00.0", "Ethernet", 1}; }
@@ -140,7 +141,7 @@ TEST_F(RoceSettings, WhatAPortLacksIsSaid) {
   port_.driver = "irdma";
   EXPECT_NE(lacks(kCongestionControl).find("mlx5_0 (irdma)"), std::string::npos);
   port_.link_layer = "InfiniBand";
-  for (const RowId row : rdma_map::kRows)
+  for (const RowId row : rows_of(rdma_map::kRows))
     EXPECT_NE(lacks(row).find("is InfiniBand"), std::string::npos) << schema_row(row).pattern;
 }
 
