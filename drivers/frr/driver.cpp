@@ -53,10 +53,11 @@ Wanted wanted_for(const Scope& scope) {
   Wanted wanted{.bgp = false, .bfd = false, .effects = false, .daemons = false};
   for (const RowId id : rows_read()) {
     if (!scope.wants(id)) continue;
-    wanted.bgp |= needs_bgp(id);
-    wanted.bfd |= needs_bfd(id);
-    wanted.effects |= is_effect(id);
-    wanted.daemons |= needs_daemons(id);
+    const Wanted needs = needs_of(id);
+    wanted.bgp |= needs.bgp;
+    wanted.bfd |= needs.bfd;
+    wanted.effects |= needs.effects;
+    wanted.daemons |= needs.daemons;
   }
   return wanted;
 }
@@ -173,8 +174,9 @@ Result<Receipt> FrrDriver::apply(const ChangeSet& changes, const Guard& guard, c
       continue;
     }
     edits.push_back(*std::move(edit));
-    wanted.bgp |= needs_bgp(changes[i].path.row());
-    wanted.bfd |= needs_bfd(changes[i].path.row());
+    const Wanted needs = needs_of(changes[i].path.row());
+    wanted.bgp |= needs.bgp;
+    wanted.bfd |= needs.bfd;
     wanted.effects |= sets_timers(edits.back());
   }
   const State state = read(target_.run_dir, wanted, call);

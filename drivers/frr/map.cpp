@@ -5,39 +5,12 @@
 #include <array>
 #include <charconv>
 
+#include "drivers/mapped/map_table.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep::frr {
 namespace {
 
-enum class Carrier : std::uint8_t { bgpd, bfdd, both };
-
-struct MapField {
-  RowId row;
-  Field field;
-  Carrier carrier;
-};
-
-constexpr std::array kConfig{
-    MapField{row("bfd-profile[*]"), Field::profile, Carrier::bfdd},
-    MapField{row("bfd-profile[*]/multiplier"), Field::profile_multiplier, Carrier::bfdd},
-    MapField{row("bfd-profile[*]/receive-interval"), Field::profile_receive, Carrier::bfdd},
-    MapField{row("bfd-profile[*]/transmit-interval"), Field::profile_transmit, Carrier::bfdd},
-    MapField{row("bgp"), Field::speaker, Carrier::bgpd},
-    MapField{row("bgp/aggregate[*]"), Field::aggregate, Carrier::bgpd},
-    MapField{row("bgp/asn"), Field::asn, Carrier::bgpd},
-    MapField{row("bgp/graceful-shutdown"), Field::graceful_shutdown, Carrier::bgpd},
-    MapField{row("bgp/max-paths"), Field::max_paths, Carrier::bgpd},
-    MapField{row("bgp/multipath-relax"), Field::multipath_relax, Carrier::bgpd},
-    MapField{row("bgp/neighbor[*]"), Field::neighbor, Carrier::bgpd},
-    MapField{row("bgp/neighbor[*]/bfd"), Field::neighbor_bfd, Carrier::bgpd},
-    MapField{row("bgp/neighbor[*]/hold"), Field::neighbor_hold, Carrier::bgpd},
-    MapField{row("bgp/neighbor[*]/keepalive"), Field::neighbor_keepalive, Carrier::bgpd},
-    MapField{row("bgp/neighbor[*]/remote-as"), Field::neighbor_remote_as, Carrier::bgpd},
-    MapField{row("bgp/neighbor[*]/shutdown"), Field::neighbor_shutdown, Carrier::bgpd},
-    MapField{row("bgp/redistribute[*]"), Field::redistribute, Carrier::bgpd},
-    MapField{row("bgp/router-id"), Field::router_id, Carrier::bgpd},
-};
 constexpr RowId kBfdState = row("bgp/neighbor[*]/bfd-state");
 constexpr RowId kSession = row("bgp/neighbor[*]/session");
 constexpr RowId kHoldInUse = row("bgp/neighbor[*]/hold-in-use");
@@ -45,18 +18,6 @@ constexpr RowId kKeepaliveInUse = row("bgp/neighbor[*]/keepalive-in-use");
 constexpr RowId kDaemon = row("routing-daemon[*]");
 constexpr RowId kForwarding = row("fib[*]");
 constexpr RowId kForwardingCount = row("fib[*]/paths");
-
-constexpr RowId row_of(Field field) {
-  for (const MapField& entry : kConfig)
-    if (entry.field == field) return entry.row;
-  return kSession;
-}
-
-const MapField* entry_of(RowId id) {
-  for (const MapField& entry : kConfig)
-    if (entry.row == id) return &entry;
-  return nullptr;
-}
 
 bool is_word(std::string_view text) {
   if (text.empty() || text.size() > 255) return false;
@@ -85,37 +46,86 @@ bool is_network(std::string_view prefix) {
   return true;
 }
 
-void profile_entries(const BfdProfile& profile, TreeBuilder& tree) {
-  tree.add(Path(row_of(Field::profile), {profile.name}), Value::present());
-  tree.add(Path(row_of(Field::profile_multiplier), {profile.name}), Value::integer(profile.multiplier));
-  tree.add(Path(row_of(Field::profile_receive), {profile.name}), Value::integer(profile.receive_ms));
-  tree.add(Path(row_of(Field::profile_transmit), {profile.name}), Value::integer(profile.transmit_ms));
+template <Value (*value)(const BfdProfile&)>
+void of_profiles(RowId id, const State& state, TreeBuilder& tree) {
+  if (!state.bfd) return;
+  for (const BfdProfile& one : state.bfd->profiles) tree.add(Path(id, {one.name}), value(one));
 }
 
-void neighbor_entries(const Neighbor& one, TreeBuilder& tree) {
-  const std::string& key = one.interface;
-  tree.add(Path(row_of(Field::neighbor), {key}), Value::present());
-  if (one.bfd) tree.add(Path(row_of(Field::neighbor_bfd), {key}), Value::text(*one.bfd));
-  tree.add(Path(row_of(Field::neighbor_hold), {key}), Value::integer(one.timers.hold_s));
-  tree.add(Path(row_of(Field::neighbor_keepalive), {key}), Value::integer(one.timers.keepalive_s));
-  if (!one.remote_as.empty())
-    tree.add(Path(row_of(Field::neighbor_remote_as), {key}), Value::text(one.remote_as));
-  tree.add(Path(row_of(Field::neighbor_shutdown), {key}), Value::boolean(one.shutdown));
+Value made(const BfdProfile&) { return Value::present(); }
+Value multiplier(const BfdProfile& one) { return Value::integer(one.multiplier); }
+Value receive(const BfdProfile& one) { return Value::integer(one.receive_ms); }
+Value transmit(const BfdProfile& one) { return Value::integer(one.transmit_ms); }
+
+const Speaker* speaker_in(const State& state) {
+  return state.bgp && state.bgp->speaker ? &*state.bgp->speaker : nullptr;
 }
 
-void speaker_entries(const Speaker& speaker, TreeBuilder& tree) {
-  tree.add(Path(row_of(Field::speaker), {}), Value::present());
-  tree.add(Path(row_of(Field::asn), {}), Value::integer(speaker.asn));
-  tree.add(Path(row_of(Field::graceful_shutdown), {}), Value::boolean(speaker.graceful_shutdown));
-  tree.add(Path(row_of(Field::max_paths), {}), Value::integer(speaker.max_paths));
-  tree.add(Path(row_of(Field::multipath_relax), {}), Value::boolean(speaker.multipath_relax));
-  if (!speaker.router_id.empty())
-    tree.add(Path(row_of(Field::router_id), {}), Value::text(speaker.router_id));
-  for (const std::string& prefix : speaker.aggregates)
-    tree.add(Path(row_of(Field::aggregate), {prefix}), Value::present());
-  for (const std::string& source : speaker.redistribute)
-    tree.add(Path(row_of(Field::redistribute), {source}), Value::present());
-  for (const Neighbor& one : speaker.neighbors) neighbor_entries(one, tree);
+template <Value (*value)(const Speaker&)>
+void of_speaker(RowId id, const State& state, TreeBuilder& tree) {
+  if (const Speaker* const speaker = speaker_in(state))
+    if (const Value have = value(*speaker)) tree.add(Path(id, {}), have);
+}
+
+Value speaks(const Speaker&) { return Value::present(); }
+Value asn(const Speaker& one) { return Value::integer(one.asn); }
+Value graceful_shutdown(const Speaker& one) { return Value::boolean(one.graceful_shutdown); }
+Value max_paths(const Speaker& one) { return Value::integer(one.max_paths); }
+Value multipath_relax(const Speaker& one) { return Value::boolean(one.multipath_relax); }
+Value router_id(const Speaker& one) { return one.router_id.empty() ? Value{} : Value::text(one.router_id); }
+
+template <auto members>
+void of_members(RowId id, const State& state, TreeBuilder& tree) {
+  if (const Speaker* const speaker = speaker_in(state))
+    for (const std::string& key : speaker->*members) tree.add(Path(id, {key}), Value::present());
+}
+
+template <Value (*value)(const Neighbor&)>
+void of_neighbors(RowId id, const State& state, TreeBuilder& tree) {
+  if (const Speaker* const speaker = speaker_in(state))
+    for (const Neighbor& one : speaker->neighbors)
+      if (const Value have = value(one)) tree.add(Path(id, {one.interface}), have);
+}
+
+Value is_neighbor(const Neighbor&) { return Value::present(); }
+Value bfd(const Neighbor& one) { return one.bfd ? Value::text(*one.bfd) : Value{}; }
+Value hold(const Neighbor& one) { return Value::integer(one.timers.hold_s); }
+Value keepalive(const Neighbor& one) { return Value::integer(one.timers.keepalive_s); }
+Value remote_as(const Neighbor& one) { return one.remote_as.empty() ? Value{} : Value::text(one.remote_as); }
+Value is_shut(const Neighbor& one) { return Value::boolean(one.shutdown); }
+
+// A session that is not up will run with what it proposes, unless the other end proposes less.
+template <std::int64_t Timers::*timer>
+void of_timers_in_use(RowId id, const State& state, TreeBuilder& tree) {
+  const Speaker* const speaker = speaker_in(state);
+  if (speaker == nullptr) return;
+  for (const Neighbor& one : speaker->neighbors) {
+    const auto agreed = state.bgp->in_use.find(one.interface);
+    const Timers timers = agreed != state.bgp->in_use.end() ? agreed->second : agreed_alone(one.timers);
+    tree.add(Path(id, {one.interface}), Value::integer(timers.*timer));
+  }
+}
+
+void of_sessions(RowId id, const State& state, TreeBuilder& tree) {
+  const Speaker* const speaker = speaker_in(state);
+  if (speaker == nullptr) return;
+  for (const Neighbor& one : speaker->neighbors) {
+    const auto session = state.bgp->sessions.find(one.interface);
+    if (session != state.bgp->sessions.end())
+      tree.add(Path(id, {one.interface}), Value::text(session->second));
+  }
+}
+
+void of_bfd_sessions(RowId id, const State& state, TreeBuilder& tree) {
+  const Speaker* const speaker = speaker_in(state);
+  if (speaker == nullptr || !state.bfd) return;
+  for (const Neighbor& one : speaker->neighbors) {
+    if (!one.bfd) continue;
+    const auto session = state.bfd->sessions.find(one.interface);
+    tree.add(
+        Path(id, {one.interface}),
+        Value::text(session == state.bfd->sessions.end() ? kBfdNone : std::string_view(session->second)));
+  }
 }
 
 struct DaemonKey {
@@ -125,55 +135,61 @@ struct DaemonKey {
 constexpr std::array kDaemonKeys{DaemonKey{"bfd", "bfdd"}, DaemonKey{"bgp", "bgpd"},
                                  DaemonKey{"rib", "zebra"}};
 
-// A session that is not up will run with what it proposes, unless the other end proposes less.
-void timer_entries(const BgpState& bgp, const Neighbor& one, TreeBuilder& tree) {
-  const auto agreed = bgp.in_use.find(one.interface);
-  const Timers timers = agreed != bgp.in_use.end() ? agreed->second : agreed_alone(one.timers);
-  tree.add(Path(kHoldInUse, {one.interface}), Value::integer(timers.hold_s));
-  tree.add(Path(kKeepaliveInUse, {one.interface}), Value::integer(timers.keepalive_s));
+void of_daemons(RowId id, const State& state, TreeBuilder& tree) {
+  for (const DaemonKey& one : kDaemonKeys)
+    if (const auto life = state.daemons.find(std::string(one.daemon)); life != state.daemons.end())
+      tree.add(Path(id, {one.key}), Value::text(life->second));
 }
 
-void session_entries(const State& state, TreeBuilder& tree) {
-  if (!state.bgp || !state.bgp->speaker) return;
-  for (const Neighbor& one : state.bgp->speaker->neighbors) {
-    timer_entries(*state.bgp, one, tree);
-    const auto session = state.bgp->sessions.find(one.interface);
-    if (session != state.bgp->sessions.end())
-      tree.add(Path(kSession, {one.interface}), Value::text(session->second));
-    if (!state.bfd || !one.bfd) continue;
-    const auto bfd = state.bfd->sessions.find(one.interface);
-    tree.add(Path(kBfdState, {one.interface}),
-             Value::text(bfd == state.bfd->sessions.end() ? kBfdNone : std::string_view(bfd->second)));
-  }
-}
+constexpr Wanted kBgp{.bgp = true, .bfd = false, .effects = false, .daemons = false};
+constexpr Wanted kBfd{.bgp = false, .bfd = true, .effects = false, .daemons = false};
+constexpr Wanted kBgpEffects{.bgp = true, .bfd = false, .effects = true, .daemons = false};
+constexpr Wanted kBfdEffects{.bgp = true, .bfd = true, .effects = true, .daemons = false};
+constexpr Wanted kDaemons{.bgp = false, .bfd = false, .effects = false, .daemons = true};
+
+struct MapRow {
+  RowId row;
+  Wanted needs;  // what has to be read for it
+  void (*read)(RowId, const State&, TreeBuilder&);
+  std::optional<Field> write = std::nullopt;  // what script_of() makes its lines of
+};
+constexpr MapRow kRows[] = {
+    {row("bfd-profile[*]"), kBfd, of_profiles<made>, Field::profile},
+    {row("bfd-profile[*]/multiplier"), kBfd, of_profiles<multiplier>, Field::profile_multiplier},
+    {row("bfd-profile[*]/receive-interval"), kBfd, of_profiles<receive>, Field::profile_receive},
+    {row("bfd-profile[*]/transmit-interval"), kBfd, of_profiles<transmit>, Field::profile_transmit},
+    {row("bgp"), kBgp, of_speaker<speaks>, Field::speaker},
+    {row("bgp/aggregate[*]"), kBgp, of_members<&Speaker::aggregates>, Field::aggregate},
+    {row("bgp/asn"), kBgp, of_speaker<asn>, Field::asn},
+    {row("bgp/graceful-shutdown"), kBgp, of_speaker<graceful_shutdown>, Field::graceful_shutdown},
+    {row("bgp/max-paths"), kBgp, of_speaker<max_paths>, Field::max_paths},
+    {row("bgp/multipath-relax"), kBgp, of_speaker<multipath_relax>, Field::multipath_relax},
+    {row("bgp/neighbor[*]"), kBgp, of_neighbors<is_neighbor>, Field::neighbor},
+    {row("bgp/neighbor[*]/bfd"), kBgp, of_neighbors<bfd>, Field::neighbor_bfd},
+    {row("bgp/neighbor[*]/hold"), kBgp, of_neighbors<hold>, Field::neighbor_hold},
+    {row("bgp/neighbor[*]/keepalive"), kBgp, of_neighbors<keepalive>, Field::neighbor_keepalive},
+    {row("bgp/neighbor[*]/remote-as"), kBgp, of_neighbors<remote_as>, Field::neighbor_remote_as},
+    {row("bgp/neighbor[*]/shutdown"), kBgp, of_neighbors<is_shut>, Field::neighbor_shutdown},
+    {row("bgp/redistribute[*]"), kBgp, of_members<&Speaker::redistribute>, Field::redistribute},
+    {row("bgp/router-id"), kBgp, of_speaker<router_id>, Field::router_id},
+    {kBfdState, kBfdEffects, of_bfd_sessions},
+    {kSession, kBgpEffects, of_sessions},
+    {kHoldInUse, kBgpEffects, of_timers_in_use<&Timers::hold_s>},
+    {kKeepaliveInUse, kBgpEffects, of_timers_in_use<&Timers::keepalive_s>},
+    {kDaemon, kDaemons, of_daemons},
+};
+static_assert(has_each_row_once(kRows));
 
 }  // namespace
 
-std::vector<RowId> rows_written() {
-  std::vector<RowId> rows;
-  for (const MapField& entry : kConfig) rows.push_back(entry.row);
-  return rows;
+std::vector<RowId> rows_written() { return written_rows_of(kRows); }
+std::vector<RowId> rows_read() { return rows_of(kRows); }
+
+Wanted needs_of(RowId id) {
+  const MapRow* const one = find_row(kRows, id);
+  return one == nullptr ? Wanted{.bgp = false, .bfd = false, .effects = false, .daemons = false} : one->needs;
 }
 
-std::vector<RowId> rows_read() {
-  std::vector<RowId> rows = rows_written();
-  rows.insert(rows.end(), {kBfdState, kSession, kHoldInUse, kKeepaliveInUse, kDaemon});
-  return rows;
-}
-
-bool needs_bgp(RowId id) {
-  const MapField* const entry = entry_of(id);
-  return id == kSession || id == kBfdState || is_timer_in_use(id) ||
-         (entry != nullptr && entry->carrier == Carrier::bgpd);
-}
-
-bool needs_bfd(RowId id) {
-  const MapField* const entry = entry_of(id);
-  return id == kBfdState || (entry != nullptr && entry->carrier == Carrier::bfdd);
-}
-
-bool needs_daemons(RowId id) { return id == kDaemon; }
-bool is_effect(RowId id) { return id == kSession || id == kBfdState || is_timer_in_use(id); }
 bool is_session(RowId id) { return id == kSession; }
 bool is_bfd_session(RowId id) { return id == kBfdState; }
 bool is_timer_in_use(RowId id) { return id == kHoldInUse || id == kKeepaliveInUse; }
@@ -191,14 +207,15 @@ Result<Edit> edit_of(const Change& change, std::size_t index) {
   const auto refuse = [&change](const std::string& why) {
     return Error{ErrorKind::invalid_spec, change.path.text() + ": " + why};
   };
-  const MapField* const entry = entry_of(change.path.row());
-  if (entry == nullptr) return Error{ErrorKind::unsupported, change.path.text() + ": not written by frr"};
-  Edit edit{.field = entry->field, .remove = !change.want, .change = index};
+  const MapRow* const one = find_row(kRows, change.path.row());
+  if (one == nullptr || !one->write)
+    return Error{ErrorKind::unsupported, change.path.text() + ": not written by frr"};
+  Edit edit{.field = *one->write, .remove = !change.want, .change = index};
   if (change.path.key_count() > 0) {
     edit.key = change.path.key(0);
     if (!is_word(edit.key)) return refuse("the key is not one word of an FRR command");
   }
-  if (entry->field == Field::aggregate && !is_network(edit.key)) return refuse("not a network prefix");
+  if (edit.field == Field::aggregate && !is_network(edit.key)) return refuse("not a network prefix");
   if (edit.remove) return edit;
   switch (change.want.kind()) {
     case Value::Kind::present: edit.on = true; break;
@@ -210,37 +227,28 @@ Result<Edit> edit_of(const Change& change, std::size_t index) {
     case Value::Kind::text: edit.word = change.want.as_text(); break;
     default: return refuse("a value of this type has no meaning in FRR");
   }
-  const EntryType type = schema_row(entry->row).type;
+  const EntryType type = schema_row(one->row).type;
   const bool wordy = type == EntryType::integer || type == EntryType::text;
   if (wordy && edit.word != kNoProfile && !is_word(edit.word))
     return refuse("the value '" + change.want.to_string() + "' is not one word of an FRR command");
   return edit;
 }
 
-void entries_of(const State& state, const Scope& scope, TreeBuilder& out) {
-  TreeBuilder all;
-  if (state.bfd)
-    for (const BfdProfile& profile : state.bfd->profiles) profile_entries(profile, all);
-  if (state.bgp && state.bgp->speaker) speaker_entries(*state.bgp->speaker, all);
-  session_entries(state, all);
-  for (const DaemonKey& one : kDaemonKeys)
-    if (const auto life = state.daemons.find(std::string(one.daemon)); life != state.daemons.end())
-      all.add(Path(kDaemon, {one.key}), Value::text(life->second));
-  const Tree tree = all.build();
-  for (const Entry& entry : tree.entries())
-    if (scope.wants(entry.path.row())) out.add(entry.path, entry.value);
+void entries_of(const State& state, const Scope& scope, TreeBuilder& tree) {
+  for (const MapRow& one : kRows)
+    if (scope.wants(one.row)) one.read(one.row, state, tree);
 }
 
 std::vector<Unread> unread_of(const State& state, const Scope& scope) {
   std::vector<Unread> out;
-  for (const RowId id : rows_read()) {
-    if (!scope.wants(id)) continue;
-    if (state.bgp_error && needs_bgp(id))
-      out.push_back({id, {}, *state.bgp_error});
-    else if (state.bfd_error && needs_bfd(id))
-      out.push_back({id, {}, *state.bfd_error});
-    else if (state.daemons_error && needs_daemons(id))
-      out.push_back({id, {}, *state.daemons_error});
+  for (const MapRow& one : kRows) {
+    if (!scope.wants(one.row)) continue;
+    if (state.bgp_error && one.needs.bgp)
+      out.push_back({one.row, {}, *state.bgp_error});
+    else if (state.bfd_error && one.needs.bfd)
+      out.push_back({one.row, {}, *state.bfd_error});
+    else if (state.daemons_error && one.needs.daemons)
+      out.push_back({one.row, {}, *state.daemons_error});
   }
   return out;
 }

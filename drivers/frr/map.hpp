@@ -48,10 +48,8 @@ struct Edit {
 
 std::vector<RowId> rows_read();
 std::vector<RowId> rows_written();
-bool needs_bgp(RowId row);
-bool needs_bfd(RowId row);
-bool needs_daemons(RowId row);
-bool is_effect(RowId row);
+// What has to be read for a row; nothing: it is not carried.
+Wanted needs_of(RowId row);
 
 // The session, or the kernel's next hops, that an effect difference is about.
 bool is_session(RowId row);

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 // zebra drops an unused group after its keep time, 1 s at least, and follows bgpd within 60 ms (measured,
 // README.md); a loaded machine gets four times that.
 constexpr milliseconds kFollows{4000};
-constexpr milliseconds kPollPause{5};
+constexpr milliseconds kPollEvery{5};
 // Time that putting maximum-paths back may take, whatever is left of the call.
 constexpr milliseconds kPutBack{2000};
 
@@ -104,7 +104,7 @@ Result<Done> await(const std::string& what, const Call& call, Question reached) 
     TRY(const bool done, reached());
     if (done) return Done{};
     if (std::chrono::steady_clock::now() >= until) return Error{ErrorKind::transient, what};
-    TRY_DONE(pause(kPollPause, call));
+    TRY_DONE(pause(kPollEvery, call));
   }
 }
 

@@ -126,9 +126,9 @@ Result<RunningConfig> read_config(Vty& vty, const Call& call) {
 namespace {
 
 // One daemon after the other, each with what is wanted of it.
-class StateReader {
+class StateReading {
  public:
-  StateReader(const std::string& run_dir, const Wanted& wanted, const Call& call)
+  StateReading(const std::string& run_dir, const Wanted& wanted, const Call& call)
       : run_dir_(run_dir), wanted_(wanted), call_(call) {}
 
   State take() {
@@ -181,7 +181,7 @@ class StateReader {
 }  // namespace
 
 State read(const std::string& run_dir, const Wanted& wanted, const Call& call) {
-  return StateReader(run_dir, wanted, call).take();
+  return StateReading(run_dir, wanted, call).take();
 }
 
 }  // namespace lockstep::frr
