@@ -78,7 +78,10 @@ void Relay::converse(int client, int daemon) {
       const std::string command = pending.substr(0, end);
       pending.erase(0, end + 1);
       lost = losing_ && writing && command == commands_.end;
-      if (command == commands_.begin) writing = true;
+      if (command == commands_.begin) {
+        writing = true;
+        if (at_begin_) at_begin_();
+      }
       if (command == commands_.end) writing = false;
     }
   }

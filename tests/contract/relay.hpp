@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -27,6 +28,8 @@ class Relay {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
   void lose(bool on) { losing_ = on; }
+  // Called when a write has begun and before its next command goes on. Set while no client is in a call.
+  void at_begin(std::function<void()> act) { at_begin_ = std::move(act); }
 
  private:
   void serve();
@@ -37,6 +40,7 @@ class Relay {
   Descriptor listener_;
   Descriptor quit_;
   std::atomic<bool> losing_{false};
+  std::function<void()> at_begin_;
   std::thread thread_;
 };
 

@@ -13,6 +13,7 @@
 #include "examples/driver/driver.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/contract/relay.hpp"
+#include "tests/contract/spike/redis_server.hpp"
 #include "tests/contract/spike/redis_subject.hpp"
 #include "tests/contract/spike/tls_subject.hpp"
 #include "tests/needs.hpp"
@@ -283,7 +284,7 @@ std::vector<std::string> subject_names() {
 std::string impossible(const std::string& name) {
   if ((name == "linux" || name == "nic") && ::geteuid() != 0) return "needs root: makes network namespaces";
   if (name == "frr") return frr::lab_impossible().value_or("");
-  if (name == "redis_spike") return redis_impossible();
+  if (name == "redis_spike") return RedisServer::impossible();
   return {};
 }
 

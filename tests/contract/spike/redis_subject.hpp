@@ -3,13 +3,11 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "tests/contract/subjects.hpp"
 
 namespace lockstep::contract {
 
-std::string redis_impossible();
 std::unique_ptr<Subject> make_redis_subject();
 
 }  // namespace lockstep::contract
