@@ -114,12 +114,15 @@ Result<std::string> TlsChannel::read_line(const Call& call) {
 }
 
 Result<Done> TlsChannel::write_line(std::string_view line, const Call& call) {
-  std::string rest = std::string(line) + '\n';
-  while (!rest.empty()) {
+  return write(std::string(line) + '\n', call);
+}
+
+Result<Done> TlsChannel::write(std::string text, const Call& call) {
+  while (!text.empty()) {
     TRY(const int put, until_done(call, [&](SSL* connection) {
-          return SSL_write(connection, rest.data(), static_cast<int>(rest.size()));
+          return SSL_write(connection, text.data(), static_cast<int>(text.size()));
         }));
-    rest.erase(0, static_cast<std::size_t>(put));
+    text.erase(0, static_cast<std::size_t>(put));
   }
   return Done{};
 }

@@ -41,6 +41,7 @@ class TlsChannel {
   // The handshake is part of the first of either.
   Result<std::string> read_line(const Call& call);
   Result<Done> write_line(std::string_view line, const Call& call);
+  Result<Done> write(std::string text, const Call& call);
   int descriptor() const { return socket_.number(); }
 
  private:

@@ -210,7 +210,7 @@ void TlsServer::converse(TlsChannel client) {
     if (::poll(&gone, 1, 0) != 0) return;
     const std::string said = answer(*line);
     if (loses_ && line->find(R"("call":"apply")") != line->npos) {
-      (void)client.write_line(said.substr(0, said.size() / 2) + " and then", call);
+      (void)client.write(said.substr(0, said.size() / 2), call);
       return;
     }
     if (!client.write_line(said, call)) return;
