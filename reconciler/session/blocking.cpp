@@ -1,24 +1,29 @@
-// The only place where a session runs the executor: it starts the engine's work and waits for it.
+// The only place where a session runs the executor: the blocking forms, which are the session's operations
+// pumped until they answer, for callers that have nothing else to do meanwhile.
 #include "drivers/runtime/pump.hpp"
-#include "reconciler/engine/application.hpp"
-#include "reconciler/session/cluster_session.hpp"
+#include "reconciler/session/cluster_apply.hpp"
+#include "reconciler/session/cluster_observe.hpp"
 
 namespace lockstep {
 
-std::vector<DeviceState> ClusterSession::observe_now(const ObserveOptions& options) {
-  ObserveRound round(attached_.fleet, executor_, options);
-  return pump(executor_, round, stop_);
+std::vector<DeviceState> ClusterSession::observe() {
+  const std::unique_ptr<ClusterObserve> look = make_observe();
+  return pump(executor_, *look, stop_);
 }
 
-ApplyReport ClusterSession::apply_now(Journal& journal, const Plan& plan, const ApplyOptions& options,
-                                      const Progress& progress) {
-  Application application(attached_.fleet, executor_, journal, plan, options, progress);
-  return pump(executor_, application, stop_);
+Applied ClusterSession::apply(const Plan& plan, const std::vector<WrittenEntry>& left,
+                              const ApplyRequest& request, const ApplyHooks& hooks) {
+  const std::unique_ptr<ClusterApply> apply = make_apply(plan, left, request, hooks);
+  return pump(executor_, *apply, stop_);
 }
+
+Result<ObservedDrift> ClusterSession::drift(bool unmanaged) { return drift_of(observe(), unmanaged); }
+
+Result<Rest> ClusterSession::observe_rest() { return rest_of(observe()); }
 
 Result<Done> ClusterSession::watch(const WatchRequest& request) {
-  ClusterWatch watch({attached_.fleet, executor_, origins(), sources(), policies(), directory_}, request);
-  return pump(executor_, watch, request.stop.stop_possible() ? request.stop : stop_);
+  const std::unique_ptr<ClusterWatch> watch = make_watch(request);
+  return pump(executor_, *watch, request.stop.stop_possible() ? request.stop : stop_);
 }
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 
 #include "reconciler/engine/windows.hpp"
 #include "reconciler/session/accepted.hpp"
+#include "reconciler/session/cluster_observe.hpp"
 #include "reconciler/session/former_entries.hpp"
 
 namespace lockstep {
@@ -44,12 +45,14 @@ Result<Done> ClusterSession::want_restored() {
   return Done{};
 }
 
-std::vector<DeviceState> ClusterSession::observe() {
-  ObserveOptions options;
-  options.only = only_;
-  std::vector<DeviceState> states = observe_now(options);
-  mark_unreached(attached_, states);
-  return states;
+std::unique_ptr<ClusterObserve> ClusterSession::make_observe() {
+  return std::make_unique<ClusterObserve>(attached_, executor_, only_);
+}
+
+std::unique_ptr<ClusterWatch> ClusterSession::make_watch(WatchRequest request) {
+  return std::make_unique<ClusterWatch>(
+      WatchGround{attached_.fleet, executor_, origins(), sources(), policies(), directory_},
+      std::move(request));
 }
 
 PlanChoice ClusterSession::choice() const {
@@ -99,10 +102,10 @@ std::vector<NotObserved> ClusterSession::not_observed(const std::vector<DeviceSt
   return lockstep::not_observed(states, only_);
 }
 
-Result<ObservedDrift> ClusterSession::drift(bool unmanaged) {
+Result<ObservedDrift> ClusterSession::drift_of(std::vector<DeviceState> states, bool unmanaged) const {
   TRY(const std::unique_ptr<Journal> journal, read_journal());
   TRY(const auto waits, waits_for_window(*this, *journal));
-  ObservedDrift observed{observe(), {}};
+  ObservedDrift observed{std::move(states), {}};
   observed.report = report_of(fleet(), observed.states, only_, origins(), sources(),
                               {.unmanaged = unmanaged, .overruled = true, .waits = waits});
   return observed;

@@ -4,11 +4,13 @@
 // Promises: prints nothing and asks nobody: what a caller shows is returned, or passed to a callback while it
 // happens. Only apply() and, under `mode: converge`, watch() write to devices, and both hold the cluster's
 // lock while they do. apply() starts only after the changes of interrupted runs are settled or taken on.
-// Calls that act on devices block and run the executor until they are done (blocking.cpp has all of them).
+// What takes time is an object that the executor drives (make_observe, make_apply, make_watch): whoever owns
+// the loop starts and pumps it. A command, which has nothing else to do, calls the blocking forms, which are
+// those objects pumped until they answer (blocking.cpp has all of them).
 // Refuses: specs with errors or without devices; a twin that is not up.
 //
-// Destroy the executor first: until its destructor returns, a call that missed its deadline may still use the
-// session's drivers, journal and gate.
+// Destroy those objects first, then the executor, then the session: until the executor's destructor returns,
+// a call that missed its deadline may still use the session's drivers, journal and gate.
 #pragma once
 
 #include <map>
@@ -97,6 +99,9 @@ struct BenchRun {
   std::optional<Result<Done>> accepted = std::nullopt;  // none: not requested, or not all SLOs held
 };
 
+class ClusterObserve;
+class ClusterApply;
+
 class ClusterSession {
  public:
   static Result<std::unique_ptr<ClusterSession>> open(OpenedCluster cluster, const SessionSeams& seams);
@@ -119,6 +124,8 @@ class ClusterSession {
   const std::vector<std::size_t>& only() const { return only_; }
   PlanChoice choice() const;  // of an apply that a person runs on them
 
+  // Looks at the chosen devices (cluster_observe.hpp).
+  std::unique_ptr<ClusterObserve> make_observe();
   std::vector<DeviceState> observe();
   // Of the chosen devices.
   std::vector<NotObserved> not_observed(const std::vector<DeviceState>& states) const;
@@ -127,6 +134,7 @@ class ClusterSession {
   // Of the chosen devices, only items that no step of the plan corrects. If the plan has steps, open effects
   // are left out: they may follow from the steps.
   DriftReport unmended(const std::vector<DeviceState>& states, const Plan& plan) const;
+  Result<ObservedDrift> drift_of(std::vector<DeviceState> states, bool unmanaged) const;
   Result<ObservedDrift> drift(bool unmanaged);
 
   // Changes that are not validated yet.
@@ -142,16 +150,22 @@ class ClusterSession {
   Result<std::vector<WrittenEntry>> settle_written(const std::vector<DeviceState>& states);
   // `left`: the result of left_behind() before anything is written.
   Result<Done> guard_deletion(const Plan& plan) const;
+  // Carries the plan out and stores what was accepted (cluster_apply.hpp). The hooks' callbacks must outlive
+  // the executor.
+  std::unique_ptr<ClusterApply> make_apply(Plan plan, std::vector<WrittenEntry> left,
+                                           const ApplyRequest& request, const ApplyHooks& hooks);
   Applied apply(const Plan& plan, const std::vector<WrittenEntry>& left, const ApplyRequest& request,
                 const ApplyHooks& hooks);
   // Instead of apply(), when there is nothing to do.
   Result<Done> leave_as_is(const std::vector<WrittenEntry>& left);
+  Result<Rest> rest_of(const std::vector<DeviceState>& states) const;
   Result<Rest> observe_rest();
 
   // Waits until no other process measures the cluster, then measures on the calling thread.
   Result<BenchRun> bench(const BenchRequest& request, const MeasureHooks& hooks, const Call& call);
 
-  // Runs until stop is requested.
+  // Runs until it is stopped.
+  std::unique_ptr<ClusterWatch> make_watch(WatchRequest request);
   Result<Done> watch(const WatchRequest& request);
 
  private:
@@ -159,11 +173,6 @@ class ClusterSession {
   Result<Done> want_restored();
   Journal& journal() const;
   Result<Done> accept(const Plan& plan, const std::vector<WrittenEntry>& left, const Applied& applied);
-
-  // The engine's calls, each run until it is done (blocking.cpp).
-  std::vector<DeviceState> observe_now(const ObserveOptions& options);
-  ApplyReport apply_now(Journal& journal, const Plan& plan, const ApplyOptions& options,
-                        const Progress& progress);
 
   OpenedCluster cluster_;
   AttachedFleet attached_;

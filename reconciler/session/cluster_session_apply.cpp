@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "reconciler/session/accepted.hpp"
-#include "reconciler/session/cluster_session.hpp"
+#include "reconciler/session/cluster_apply.hpp"
 #include "reconciler/session/former_entries.hpp"
 
 namespace lockstep {
@@ -43,26 +43,38 @@ Result<Done> ClusterSession::leave_as_is(const std::vector<WrittenEntry>& left) 
   return note_written(*this, left, journal());
 }
 
-Applied ClusterSession::apply(const Plan& plan, const std::vector<WrittenEntry>& left,
-                              const ApplyRequest& request, const ApplyHooks& hooks) {
-  gates_.push_back(std::make_unique<SuiteGate>(cluster_, journal(), directory_, hooks.measure));
-  SuiteGate& gate = *gates_.back();
+std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<WrittenEntry> left,
+                                                         const ApplyRequest& request,
+                                                         const ApplyHooks& hooks) {
+  Journal& ledger = journal();
   ApplyOptions options;
   options.approved = request.approved;
   options.refusals_approved = request.deletion_confirmed;
   options.strict = request.strict;
   options.author = request.author;
   options.reason = request.command;
-  options.owed = std::move(owed_);
+  options.owed = std::exchange(owed_, {});
   options.choice = choice();
   options.policy_for = policies();
-  if (request.measures && !cluster_.catalog.validation_suites.empty())
-    options.measurer = measurer_ != nullptr ? measurer_ : &gate;
   options.on_fail = on_violation(cluster_.catalog);
-  Applied applied{apply_now(journal(), plan, options, hooks.progress), {}, Done{}};
-  applied.gates = gate.gates();
-  applied.accepted = accept(plan, left, applied);
-  return applied;
+  SuiteGate* gate = nullptr;
+  if (request.measures && !cluster_.catalog.validation_suites.empty()) {
+    options.measurer = measurer_;
+    if (measurer_ == nullptr) {
+      gates_.push_back(std::make_unique<SuiteGate>(cluster_, ledger, directory_, hooks.measure));
+      options.measurer = gate = gates_.back().get();
+    }
+  }
+  auto application = std::make_unique<Application>(attached_.fleet, executor_, ledger, plan,
+                                                   std::move(options), hooks.progress);
+  // Bound to nothing: it is called by the operation, which must not outlive its session.
+  auto over = [this, plan = std::move(plan), left = std::move(left), gate](ApplyReport report) {
+    Applied applied{std::move(report), {}, Done{}};
+    if (gate != nullptr) applied.gates = gate->gates();
+    applied.accepted = accept(plan, left, applied);
+    return applied;
+  };
+  return std::make_unique<ClusterApply>(std::move(application), std::move(over));
 }
 
 // Only a change whose every gate passed moves the baselines.
@@ -80,8 +92,7 @@ Result<Done> ClusterSession::accept(const Plan& plan, const std::vector<WrittenE
   return report.verdict == ApplyVerdict::kept ? remember(cluster_, journal()) : Done{};
 }
 
-Result<Rest> ClusterSession::observe_rest() {
-  const std::vector<DeviceState> states = observe();
+Result<Rest> ClusterSession::rest_of(const std::vector<DeviceState>& states) const {
   Rest rest{not_observed(states), false};
   if (!rest.not_observed.empty()) return rest;
   TRY(const Plan left, plan(states));

@@ -1,0 +1,35 @@
+// ClusterApply: one plan carried out for a session and its result accepted, as an object that the executor
+// drives. Made by ClusterSession::make_apply, which has taken the cluster's lock.
+//
+// Promises: those of Application; the answer comes after what was accepted is stored, or says why it could
+// not be. It ends before the executor and the session.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "reconciler/engine/application.hpp"
+#include "reconciler/session/cluster_session.hpp"
+
+namespace lockstep {
+
+class ClusterApply {
+ public:
+  using Answer = Applied;
+  ClusterApply(std::unique_ptr<Application> application, std::function<Applied(ApplyReport)> accept)
+      : application_(std::move(application)), accept_(std::move(accept)) {}
+  ClusterApply(const ClusterApply&) = delete;
+  ClusterApply& operator=(const ClusterApply&) = delete;
+
+  void start(std::function<void(Applied)> done) {
+    application_->start(
+        [this, done = std::move(done)](ApplyReport report) { done(accept_(std::move(report))); });
+  }
+  void stop() { application_->stop(); }
+
+ private:
+  std::unique_ptr<Application> application_;
+  std::function<Applied(ApplyReport)> accept_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,31 @@
+// ClusterObserve: one look at some devices of a session, as an object that the executor drives.
+//
+// Promises: answers once, in fleet order; a device that nothing here reaches is unreachable with the reason
+// (reach.hpp); after stop() with what was read so far. It ends before the executor and the session.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "reconciler/engine/observe.hpp"
+#include "reconciler/session/attached_fleet.hpp"
+
+namespace lockstep {
+
+class ClusterObserve {
+ public:
+  using Answer = std::vector<DeviceState>;
+  // `only`: indices into the fleet; empty: all.
+  ClusterObserve(AttachedFleet& attached, Executor& executor, std::vector<std::size_t> only);
+  ClusterObserve(const ClusterObserve&) = delete;
+  ClusterObserve& operator=(const ClusterObserve&) = delete;
+
+  void start(std::function<void(Answer)> done);
+  void stop() { round_.stop(); }
+
+ private:
+  const AttachedFleet& attached_;
+  ObserveRound round_;
+};
+
+}  // namespace lockstep
