@@ -12,8 +12,8 @@ struct SimulatedExecutor::Flight {
   std::stop_source stop;
 };
 
-SimulatedExecutor::SimulatedExecutor(std::uint64_t seed, SimulatedDelays delays)
-    : random_(seed), delays_(delays) {}
+SimulatedExecutor::SimulatedExecutor(std::uint64_t seed, SimulatedDelays delays, Time begin)
+    : now_(begin), random_(seed), delays_(delays) {}
 
 std::uint64_t SimulatedExecutor::push(Time when, std::function<void()> fire) {
   const Slot slot{std::max(when, now_), ++orders_};

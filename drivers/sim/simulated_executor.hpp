@@ -29,7 +29,8 @@ struct SimulatedDelays {
 
 class SimulatedExecutor final : public Executor {
  public:
-  explicit SimulatedExecutor(std::uint64_t seed, SimulatedDelays delays = {});
+  // `begin`: what now() is at first.
+  explicit SimulatedExecutor(std::uint64_t seed, SimulatedDelays delays = {}, Time begin = {});
 
   Time now() const override { return now_; }
   WallTime wall_time() const override { return wall_epoch + now_.time_since_epoch(); }
@@ -43,7 +44,7 @@ class SimulatedExecutor final : public Executor {
 
   SimulatedDelays& delays() { return delays_; }
   Random& random() { return random_; }
-  // What the wall clock shows when now() is at its beginning.
+  // What the wall clock shows when now() is zero.
   WallTime wall_epoch{};
   // Called at the end of every step, before what was deferred.
   std::function<void()> after_step;
@@ -70,7 +71,7 @@ class SimulatedExecutor final : public Executor {
   std::map<std::string, Busy> busy_;
   std::map<int, std::function<void()>> watched_;
   Deferred deferred_;
-  Time now_{};
+  Time now_;
   std::uint64_t orders_ = 0;
   Random random_;
   SimulatedDelays delays_;

@@ -62,7 +62,8 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   options.author = request_.author;
   options.reason = "drift";
   options.policy_for = ground_.policies;
-  application_.emplace(ground_.fleet, ground_.executor, *journal_, healing_.plan, std::move(options));
+  application_.emplace(ground_.fleet, ground_.executor, *journal_, healing_.plan, std::move(options),
+                       request_.progress);
   application_->start([this](ApplyReport report) {
     healing_.report = std::move(report);
     journal_.reset();

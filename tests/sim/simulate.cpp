@@ -1,5 +1,6 @@
 // simulate: runs seeded histories of a whole cluster in virtual time, each twice, and checks them.
 //   simulate [--seed N] [--seeds COUNT] [--devices 200] [--steps]     replay N: one seed, its history printed
+//   --hashes: besides, the hash of each seed's history, to compare with another process
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include "world.hpp"
 
 using lockstep::simulation::World;
+using lockstep::simulation::WorldCounts;
 using lockstep::simulation::WorldOptions;
 using lockstep::simulation::WorldResult;
 
@@ -34,11 +36,12 @@ bool run_twice(const WorldOptions& options, WorldResult& first) {
 int main(int argc, char** argv) {
   WorldOptions options;
   std::uint64_t seeds = 1;
+  bool hashes = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     const char* const next = i + 1 < argc ? argv[i + 1] : "";
-    if (word == "--steps") {
-      options.steps = true;
+    if (word == "--steps" || word == "--hashes") {
+      (word == "--steps" ? options.steps : hashes) = true;
       continue;
     }
     const std::uint64_t number = std::strtoull(next, nullptr, 10);
@@ -54,22 +57,27 @@ int main(int argc, char** argv) {
       options.steps = true;
     } else {
       std::fprintf(stderr,
-                   "usage: simulate [--seed N] [--seeds COUNT] [--devices N>=8] [--steps] | replay N\n");
+                   "usage: simulate [--seed N] [--seeds COUNT] [--devices N>=8] [--steps] [--hashes] | "
+                   "replay N\n");
       return 2;
     }
   }
-  std::size_t calls = 0;
-  std::size_t writes = 0;
+  WorldCounts counts;
   std::uint64_t failed = 0;
   const std::uint64_t last = options.seed + seeds;
   for (; options.seed < last; ++options.seed) {
     WorldResult result;
     failed += run_twice(options, result) ? 0 : 1;
-    calls += result.calls;
-    writes += result.writes;
+    counts += result.counts;
+    if (hashes)
+      std::printf("%llu %016llx\n", static_cast<unsigned long long>(options.seed),
+                  static_cast<unsigned long long>(result.history));
   }
-  std::printf("%llu seeds of %zu devices, %zu driver calls, %zu writes: %llu failed\n",
-              static_cast<unsigned long long>(seeds), options.devices, calls, writes,
-              static_cast<unsigned long long>(failed));
+  std::printf(
+      "%llu seeds of %zu devices, %zu driver calls, %zu writes, %zu healings; %zu processes killed; of "
+      "second leaders %zu refused, %zu took over, %zu late writes of the first came after theirs: "
+      "%llu failed\n",
+      static_cast<unsigned long long>(seeds), options.devices, counts.calls, counts.writes, counts.healed,
+      counts.killed, counts.refused, counts.took_over, counts.late, static_cast<unsigned long long>(failed));
   return failed == 0 ? 0 : 1;
 }

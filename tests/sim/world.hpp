@@ -1,12 +1,20 @@
-// World: a cluster of simulated devices, a controller that converges it, and everything that goes wrong, from
+// World: a cluster of simulated devices, the program that converges it, and everything that goes wrong, from
 // one seed; with checkers after every call and every step.
 //
+// The program is the real one: sessions with their journal in a directory of their own, what people run
+// (apply) and what runs for good (watch --converge), each as a process that the World can kill where it
+// stands (Killed, thrown through the executor's step). Only devices, time, network, and what the benchmarks
+// measure are the World's.
+//
 // Promises: the same seed gives the same history (hash of every driver call). What is checked: no write
-// without a fresh observation; after an unknown outcome the next act is an observation; entries that nobody
-// wants are never touched; never two members of a redundancy group disturbed at once, nor more capacity gone
-// than the policy allows; nothing is called in sync that was not seen to be; an older leader never writes;
-// nothing but an undo is written outside the policy's windows, where there are some. Then faults stop, and
-// all must converge: with every path judged by the benchmarks since it was last touched, or taken back.
+// without a fresh observation; after an unknown outcome the next act is an observation; no write without a
+// ticket of its own that is in the journal and open; entries that nobody wants are never touched; never two
+// members of a redundancy group disturbed at once, nor more capacity gone than the policy allows; nothing is
+// called in sync that was not seen to be; an older leader never writes, and no second one leads beside the
+// first; nothing but an undo is written outside the policy's windows, where there are some; nothing but what
+// says `mode: converge` is healed unasked. Then faults stop, and the watch must bring everything back that it
+// may; then a person must find all converged, or converge it: with every path judged by the benchmarks since
+// it was last touched, or taken back.
 //
 // Some generations of the specs are bad: where a switch has their value, the benchmarks fail, the change must
 // be undone, and the operator goes back to the generation before.
@@ -16,7 +24,7 @@
 // the sessions that it took down are back.
 #pragma once
 
-#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,12 +32,13 @@
 #include <string>
 #include <vector>
 
+#include "cluster.hpp"
+#include "devices.hpp"
 #include "drivers/runtime/pump.hpp"
-#include "drivers/sim/simulated_device.hpp"
 #include "drivers/sim/simulated_executor.hpp"
-#include "reconciler/engine/application.hpp"
-#include "reconciler/engine/ledger.hpp"
-#include "reconciler/engine/plan.hpp"
+#include "journal_reader.hpp"
+#include "reconciler/session/cluster_session.hpp"
+#include "state_directory.hpp"
 
 namespace lockstep::simulation {
 
@@ -40,33 +49,31 @@ struct WorldOptions {
   int rounds = 4;      // of the phase with faults
 };
 
-struct WorldResult {
-  std::uint64_t history = 0;  // hash
+// How often what is checked came about, so that a checker that never had anything to check is noticed.
+struct WorldCounts {
   std::size_t calls = 0;
   std::size_t writes = 0;
+  std::size_t killed = 0;     // processes
+  std::size_t refused = 0;    // second leaders
+  std::size_t took_over = 0;  // second leaders, of a killed one
+  std::size_t late = 0;       // writes of a killed leader that arrived after its successor's
+  std::size_t healed = 0;     // changes that nobody asked for
+  WorldCounts& operator+=(const WorldCounts& other);
+};
+
+struct WorldResult {
+  std::uint64_t history = 0;  // hash
+  WorldCounts counts;
   std::vector<std::string> violations;
-  bool converged = false;
 };
 
 // What is thrown through the engine to kill it where it stands.
 struct Killed {};
 
-class World final : public Ledger, public Measurer {
+class World final : public Measurer {
  public:
   explicit World(const WorldOptions& options);
   WorldResult run();
-
-  // The ledger survives the controller.
-  std::uint64_t epoch() const override { return epoch_; }
-  Result<std::uint64_t> begin(const Plan& plan, const std::string& author,
-                              const std::string& reason) override;
-  Result<Done> ticket(std::uint64_t change, const LedgerTicket& ticket) override;
-  Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) override;
-  Result<Done> gate(std::uint64_t change, GateState state) override;
-  Result<Done> end(std::uint64_t change, const std::string& outcome) override;
-  // No device here has a remedy.
-  Result<Done> cure(const std::string&, const std::string&, WallTime) override { return Done{}; }
-  Result<std::size_t> cures(const std::string&, const std::string&, WallTime) const override { return 0U; }
 
   Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending,
                              const Call& call) override;
@@ -79,10 +86,10 @@ class World final : public Ledger, public Measurer {
   };
   struct Place {
     std::string name;
-    std::string role;
+    DeviceRole role = DeviceRole::host;
     std::string group;
-    SimulatedDevice* device = nullptr;
     Intent* intent = nullptr;
+    std::unique_ptr<SimulatedDevice> device;
     bool is_observed = false;  // since the last write
     std::set<std::string> ports;
     Disturbance in_hand;  // written by a step that is not over
@@ -92,6 +99,8 @@ class World final : public Ledger, public Measurer {
     std::set<std::string> live_ports;
     Observation last_observed;  // at all of it, that was answered
     std::size_t moved = 0;      // the turn in which another hand last did
+    std::uint64_t writer = 0;   // the epoch that last wrote
+    bool is_host() const { return role == DeviceRole::host; }
   };
   // The way of a flow between two leaves over one spine, or of one host to its leaf.
   struct FlowPath {
@@ -99,71 +108,118 @@ class World final : public Ledger, public Measurer {
     std::vector<std::uint32_t> cables;
     std::set<std::uint64_t> unjudged;  // the changes that touched it since the benchmarks saw it
   };
-  struct OpenChange {
+  struct KnownChange {
     bool undo = false;
-    GateState state = GateState::none;
-    std::vector<LedgerTicket> tickets;
+    bool healing = false;
     std::map<std::string, std::size_t> first_ticket;  // by device: the turn of the first
   };
+  struct Write {
+    std::string device;
+    ChangeSet changes;
+    Guard guard;
+  };
+  // One run of the program: kill -9 ends all of it at once.
+  struct Process {
+    std::unique_ptr<ClusterSession> session;  // ends after the executor
+    std::unique_ptr<SimulatedExecutor> executor;
+  };
+
+  // world.cpp: what happens when
+  std::unique_ptr<Process> begin_process();
+  bool runs(std::unique_ptr<Process> process, const std::function<void(Process&)>& work);
+  void after_step();
+  void contested_apply();
+  void contend();
+  bool person_applies(Process& process);
+  void carry_out(Process& process, const Plan& plan, const std::vector<WrittenEntry>& left,
+                 const std::vector<OwedChange>& owed);
+  void watch(bool with_faults);
+  void healed(const Healing& healing, std::set<std::string>& held);
+  void run_until(Time when);
+  bool converge_quietly();
+  Progress progress();
+
+  // world_devices.cpp: devices, and what goes wrong with them
   void build();
-  void build_paths();
-  void set_windows();
-  bool may_write(const std::string& ticket) const;
-  void add(const std::string& name, const std::string& role, const std::string& group);
-  void join(const std::string& a, const std::string& a_port, const std::string& b, const std::string& b_port);
+  void add(const TopologyDevice& device, Intent& intent);
+  Result<std::optional<Attached>> attach(const DriverTarget& target);
   void arm_faults();
   void stop_faults();
-  void misbehave();
   void drift();
-  void change_spec(int generation);
-  void want_paths_max(std::int64_t value);
-  void touch_paths(const std::string& device, const ChangeSet& changes, const std::string& ticket);
-  void check_taken_back(const std::set<std::uint64_t>& changes);
-  std::vector<OwedChange> owed() const;
-  void settle_specs(const ApplyReport& report, const std::vector<OwedChange>& owed);
-  void round(bool with_faults);
-  void wait_an_hour();
-  bool converge_quietly();
-  void seen(const SimulatedCall& call);
-  void check_write(Place& place, const SimulatedCall& call);
-  void check_budget(const Place& place);
-  void check_states(const std::vector<DeviceState>& states);
-  Disturbance disturbed_by(const Place& place, const ChangeSet& changes) const;
+  void may_be_killed(double chance);
   void flap(Place& place, const Disturbance& disturbed);
   void lift(Place& place);
-  void note_traffic();
-  std::vector<DeviceState> observe(std::chrono::milliseconds timeout);
-  Result<Plan> plan(const std::vector<DeviceState>& states);
-  void restart();
-  void violation(const std::string& what);
-  void record(const std::string& what);
+  void changed(const Place& place);
+  void arrive_late();
+
+  // world_checks.cpp
+  void seen(const SimulatedCall& call);
+  void check_write(Place& place, const SimulatedCall& call);
+  void check_ticket(Place& place, const SimulatedCall& call);
+  void check_budget(const Place& place);
+  void check_states(const std::vector<DeviceState>& states);
+  void check_leads();
+  void check_healed(const std::set<std::string>& held);
+  bool all_healed(const std::set<std::string>& held) const;
+  Disturbance disturbed_by(const Place& place, const ChangeSet& changes) const;
   double capacity_left(const Outage& outage) const;
   bool was_seen_in_sync(const Place& place) const;
+  bool is_as_wanted(const Place& place) const;
+  void follow_journal();
+  void note_traffic();
 
-  WorldOptions options_;
+  // world_gate.cpp: benchmarks, generations of the specs, windows
+  void build_paths();
+  std::optional<Window> draw_window();
+  bool may_write(const KnownChange& change) const;
+  void change_spec(int generation);
+  void take_spec_back();
+  void want_paths_max(std::int64_t value);
+  void touch_paths(const std::string& device, const ChangeSet& changes, std::uint64_t change);
+  void check_taken_back(const std::set<std::uint64_t>& changes);
+  void settle_specs(const ApplyReport& report, const std::vector<OwedChange>& owed);
+
+  void violation(const std::string& what);
+  void record(const std::string& what);
+  Time now() const { return process_ ? process_->executor->now() : clock_; }
+  WallTime wall_time() const { return wall_epoch_ + now().time_since_epoch(); }
+
+  const WorldOptions options_;
   Random random_;
-  std::unique_ptr<SimulatedExecutor> executor_;
-  std::chrono::hours waited_{0};  // for windows
-  std::deque<Intent> intents_;
-  std::deque<Attached> attached_;
+  StateDirectory directory_;
+  JournalReader journal_;
+  OpenedCluster cluster_;  // the specs of today: each process has its own copy
+  DriverTable drivers_;
   std::map<std::string, Place> places_;
-  std::vector<FleetDevice> list_;
   Wiring wiring_;
-  std::unique_ptr<Fleet> fleet_;
-  Policy policy_;
-  Origins origins_;
-  Sources sources_;
-  std::uint64_t epoch_ = 1;
-  std::map<std::uint64_t, OpenChange> changes_;
+  std::vector<PolicyWindow> windows_;
+  WallTime wall_epoch_{};
+  Time clock_{};                  // when no process runs
+  Process* process_ = nullptr;    // that runs
+  Process* standby_ = nullptr;    // that waits for the first to die
+  std::weak_ptr<Events> events_;  // of the process that watches
+  SimulatedDelays delays_;
+  double kill_chance_ = 0;
+  double drift_chance_ = 0;
+  std::chrono::hours waited_{0};  // for windows
+  std::size_t turn_ = 0;          // counts tickets and other hands
+
+  std::uint64_t epoch_ = 0;  // the highest in the journal
+  std::uint64_t ended_ = 0;  // changes, in the journal
+  std::uint64_t last_ticket_ = 0;
+  std::map<std::uint64_t, KnownChange> changes_;
+  std::map<std::string, NotedTicket> tickets_;
+  std::set<std::string> sent_;  // tickets that came with a write
+  std::optional<Write> last_write_;
+  std::optional<Write> late_;  // of a killed leader, still on the wire
+  bool arriving_late_ = false;
+  bool leads_ = false;    // the process that runs, for a person
+  bool healing_ = false;  // a watch runs, and nobody else
+  bool waits_ = false;    // for a window
+
   std::vector<FlowPath> paths_;
   std::int64_t paths_max_ = 64;     // the last generation that held
   std::int64_t paths_max_bad_ = 0;  // of a generation that breaks the benchmarks; 0: the specs are good
-  bool measuring_may_be_killed_ = false;
-  std::size_t turn_ = 0;  // counts tickets and other hands
-  std::set<std::string> tickets_open_;
-  std::map<std::string, std::uint64_t> tickets_known_;  // the change of each
-  double kill_chance_ = 0;
-  double drift_chance_ = 0;
   WorldResult result_;
 };
 

@@ -1,0 +1,54 @@
+// How a process of the simulated program reaches devices that outlive it.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "drivers/posix/wake_descriptor.hpp"
+#include "drivers/sim/simulated_device.hpp"
+
+namespace lockstep::simulation {
+
+// The driver that a session is given: every call goes to the device.
+class Line final : public Driver {
+ public:
+  explicit Line(SimulatedDevice& device) : device_(device) {}
+  Result<Traits> traits(const Call& call) override { return device_.traits(call); }
+  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
+    return device_.observe(scope, if_not, call);
+  }
+  Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override {
+    return device_.apply(changes, guard, call);
+  }
+  Result<Done> settle(std::string_view transaction, Settlement settlement, const Call& call) override {
+    return device_.settle(transaction, settlement, call);
+  }
+
+ private:
+  SimulatedDevice& device_;
+};
+
+// One watcher for all devices, as of a collector that they all report to.
+class Events final : public Watcher {
+ public:
+  int descriptor() const override { return wake_.number(); }
+  Result<Woken> drain() override {
+    wake_.clear();
+    return std::exchange(woken_, {});
+  }
+  void happened(const std::string& device) {
+    woken_.devices.push_back(device);
+    wake_.signal();
+  }
+  void overrun() {
+    woken_ = {.all = true, .devices = {}};
+    wake_.signal();
+  }
+
+ private:
+  WakeDescriptor wake_;
+  Woken woken_;
+};
+
+}  // namespace lockstep::simulation

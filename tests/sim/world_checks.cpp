@@ -1,0 +1,228 @@
+// What is checked after every call of a device and after every step.
+#include <algorithm>
+
+#include "specs/model/schema_rows.hpp"
+#include "world.hpp"
+
+namespace lockstep::simulation {
+
+// What minCapacity is about (specs/fabric/capacity.hpp), counted anew: of a host's links the share that is
+// left, and of the spines that two entries in service have in common; the smaller of the worst two.
+double World::capacity_left(const Outage& outage) const {
+  std::map<std::string, std::set<std::uint32_t>> links_gone;  // by host: cables
+  std::map<std::string, std::set<std::string>> spines_gone;   // by entry
+  std::set<std::uint32_t> cables(outage.cables.begin(), outage.cables.end());
+  for (const std::string& name : outage.devices)
+    for (const std::string& port : places_.at(name).ports) cables.insert(*wiring_.cable_at(name, port));
+  for (const std::uint32_t cable : cables) {
+    const Cable& one = wiring_.cables[cable];
+    const bool has_leaf = !std::ranges::binary_search(outage.devices, one.a.device);
+    if (places_.at(one.a.device).is_host())
+      links_gone[one.a.device].insert(cable);
+    else if (has_leaf)
+      spines_gone[one.a.device].insert(one.b.device);
+  }
+  std::size_t links = 0;
+  for (const auto& [host, gone] : links_gone) links = std::max(links, gone.size());
+  std::size_t spines = 0;
+  for (const auto& [one, gone] : spines_gone)
+    for (const auto& [other, also] : spines_gone) {
+      std::set<std::string> both = gone;
+      both.insert(also.begin(), also.end());
+      spines = std::max(spines, both.size());
+    }
+  return 1.0 - std::max(static_cast<double>(links) / 2, static_cast<double>(spines) / kSpines);
+}
+
+bool World::was_seen_in_sync(const Place& place) const {
+  const Observation& observed = place.last_observed;
+  for (const Entry& want : place.intent->want.entries())
+    if (observed.have.value(want.path) != want.value) return false;
+  for (const Unread& unread : observed.unread)
+    if (unread.row == row("rule[*]") || !place.intent->want.of_row(unread.row).empty()) return false;
+  return observed.have.of_row(row("rule[*]")).empty();
+}
+
+bool World::is_as_wanted(const Place& place) const {
+  const Tree& truth = place.device->truth();
+  return truth.of_row(row("rule[*]")).empty() &&
+         std::ranges::all_of(place.intent->want.entries(),
+                             [&truth](const Entry& want) { return truth.value(want.path) == want.value; });
+}
+
+void World::seen(const SimulatedCall& call) {
+  if (arriving_late_) return;
+  follow_journal();
+  ++result_.counts.calls;
+  Place& place = places_.at(call.device);
+  std::string what = call.device;
+  if (call.kind == SimulatedCall::Kind::observe) {
+    what += " observe";
+    if (call.observed != nullptr) {
+      place.is_observed = true;
+      // An observation of a few rows tells nothing about the rest.
+      if (call.scope->rows.empty()) place.last_observed = *call.observed;
+    }
+  } else if (call.kind == SimulatedCall::Kind::apply) {
+    what += " apply " + call.guard->ticket;
+    check_write(place, call);
+  } else {
+    what += " settle";
+  }
+  if (call.answer) what += std::string(" = ") + std::string(to_string(*call.answer));
+  record(what);
+  if (call.kind == SimulatedCall::Kind::apply) may_be_killed(kill_chance_);
+}
+
+// The journal has the ticket before the device has the write, and it is one of the leader of now.
+void World::check_ticket(Place& place, const SimulatedCall& call) {
+  const Guard& guard = *call.guard;
+  const auto noted = tickets_.find(guard.ticket);
+  if (noted == tickets_.end() || noted->second.device != place.name || !journal_.is_open(guard.ticket))
+    return violation(guard.ticket + " was not journalled first");
+  if (!sent_.insert(guard.ticket).second) violation("ticket " + guard.ticket + " is used twice");
+  if (guard.epoch != epoch_) violation(place.name + " was written by an older leader");
+  const KnownChange& change = changes_.at(noted->second.change);
+  if (!may_write(change)) violation(place.name + " was written outside its window");
+  if (change.healing && place.intent->conduct != Conduct::converge)
+    violation(place.name + " was healed, and its specs do not say converge");
+}
+
+void World::check_write(Place& place, const SimulatedCall& call) {
+  ++result_.counts.writes;
+  if (!place.is_observed) violation(place.name + " was written without a fresh observation");
+  place.is_observed = false;
+  check_ticket(place, call);
+  for (const Change& change : *call.changes) {
+    const bool wanted = place.intent->want.find(change.path) != nullptr;
+    if (!wanted && change.path.row() != row("rule[*]")) violation(change.path.text() + " is not ours");
+  }
+  if (place.device->truth().value(*Path::parse("service[theirs]")) != Value::text("running") ||
+      !place.device->truth().value(*Path::parse("vlan[666]")))
+    violation(place.name + ": a leaf of somebody else's was touched");
+  if (standby_ != nullptr) last_write_ = {place.name, *call.changes, *call.guard};
+  if (call.answer == ErrorKind::transient || call.answer == ErrorKind::conflict) return;
+  place.writer = call.guard->epoch;
+  if (const auto noted = tickets_.find(call.guard->ticket); noted != tickets_.end())
+    touch_paths(place.name, *call.changes, noted->second.change);
+  if (place.is_host()) return;
+  const Disturbance disturbed = disturbed_by(place, *call.changes);
+  if (!disturbed.any()) return;
+  place.in_hand.whole = place.in_hand.whole || disturbed.whole;
+  place.in_hand.ports.insert(disturbed.ports.begin(), disturbed.ports.end());
+  check_budget(place);
+  flap(place, disturbed);
+}
+
+World::Disturbance World::disturbed_by(const Place& place, const ChangeSet& changes) const {
+  Disturbance disturbed;
+  for (const Change& change : changes) {
+    if (schema_row(change.path.row()).disruption < Disruption::traffic) continue;
+    if (place.device->truth().value(change.path) != change.want) continue;  // refused
+    const std::string key(change.path.key_count() > 0 ? change.path.key(0) : "");
+    if (!place.ports.contains(key))
+      disturbed.whole = disturbed.whole || place.live;
+    else if (place.live_ports.contains(key))
+      disturbed.ports.insert(key);
+  }
+  return disturbed;
+}
+
+// Only what is not yet back from our own hand counts: what others broke is not in our budget.
+void World::check_budget(const Place& place) {
+  Outage outage;
+  std::set<std::uint32_t> cables;
+  for (const auto& [name, other] : places_) {
+    if (!other.in_hand.any() && !other.down.any()) continue;
+    if (other.in_hand.whole || other.down.whole) outage.devices.push_back(name);
+    for (const auto* ports : {&other.in_hand.ports, &other.down.ports})
+      for (const std::string& port : *ports) cables.insert(*wiring_.cable_at(name, port));
+    if (name != place.name && !place.group.empty() && other.group == place.group)
+      violation(name + " and " + place.name + " of one group are disturbed at once");
+  }
+  outage.cables.assign(cables.begin(), cables.end());
+  if (capacity_left(outage) < 0.5)
+    violation("more capacity is gone than the policy allows, with " + place.name);
+}
+
+void World::check_states(const std::vector<DeviceState>& states) {
+  for (const DeviceState& state : states)
+    if (state.complete() && state.difference.in_sync() && state.not_applied.empty() &&
+        !was_seen_in_sync(places_.at(state.device)))
+      violation(state.device + " is called in sync, and was not seen to be");
+}
+
+// Of a process that has just taken the lock.
+void World::check_leads() {
+  leads_ = true;
+  follow_journal();
+  for (const auto& [name, place] : places_)
+    if (place.writer >= epoch_)
+      violation(name + " was written under epoch " + std::to_string(place.writer) +
+                ", and a new leader has " + std::to_string(epoch_));
+  if (journal_.not_ended() != 0) violation("a change of a killed run is still open under a new leader");
+}
+
+bool World::all_healed(const std::set<std::string>& held) const {
+  return std::ranges::all_of(places_, [&](const auto& one) {
+    return one.second.intent->conduct != Conduct::converge || held.contains(one.first) ||
+           is_as_wanted(one.second);
+  });
+}
+
+// What the watch did not bring back it must have said so.
+void World::check_healed(const std::set<std::string>& held) {
+  if (!windows_.empty()) return;
+  for (const auto& [name, place] : places_)
+    if (place.intent->conduct == Conduct::converge && !held.contains(name) && !is_as_wanted(place))
+      violation(name + " has drifted, and was neither healed nor reported");
+}
+
+// Before anything else happens that what was planned on could be taken for.
+void World::follow_journal() {
+  if (!journal_.moved()) return;
+  const std::uint64_t epoch = journal_.epoch();
+  if (epoch < epoch_) violation("the epoch went back");
+  epoch_ = epoch;
+  for (const NotedChange& change : journal_.changes_after(changes_.empty() ? 0 : changes_.rbegin()->first)) {
+    note_traffic();
+    changes_[change.id] = {change.reason.starts_with("undo of"), healing_, {}};
+    record("change " + std::to_string(change.id) + " " + change.reason);
+    if (change.epoch != epoch_) violation("a change was begun by an older leader");
+  }
+  for (const NotedTicket& ticket : journal_.tickets_after(last_ticket_)) {
+    last_ticket_ = ticket.place;
+    changes_.at(ticket.change).first_ticket.try_emplace(ticket.device, ++turn_);
+    tickets_.emplace(ticket.ticket, ticket);
+  }
+  const std::uint64_t ended = journal_.ended();
+  if (std::exchange(ended_, ended) == ended) return;
+  for (const std::string& ticket : journal_.open_tickets(epoch_))
+    violation("a change ended with an open ticket: " + ticket);
+}
+
+// Which switches and which of their ports carry traffic, as far as was seen when this plan was made: a port
+// with a session of its own by its neighbour, one that leads to a host by the host's address. What could not
+// be read may be there.
+void World::note_traffic() {
+  const auto may_have = [this](const std::string& device, Path path) {
+    const Observation& observed = places_.at(device).last_observed;
+    return observed.have.value(path) || is_unread(observed.unread, path);
+  };
+  for (auto& [name, place] : places_) {
+    place.live = false;
+    place.live_ports.clear();
+    if (place.is_host()) continue;
+    for (const std::string& port : place.ports) {
+      const Path neighbor(row("bgp/neighbor[*]"), {port});
+      const bool own = place.intent->want.find(neighbor) != nullptr;
+      const PortName& far = *wiring_.peer(name, port);
+      place.live = place.live || may_have(name, neighbor);
+      if (own ? may_have(name, neighbor)
+              : may_have(far.device, Path(row("interface[*]/address[*]"), {far.port, "10.0.0.1/31"})))
+        place.live_ports.insert(port);
+    }
+  }
+}
+
+}  // namespace lockstep::simulation

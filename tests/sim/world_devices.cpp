@@ -1,0 +1,175 @@
+// The devices of a World, and what goes wrong with them and with those who change them.
+#include <algorithm>
+#include <iterator>
+
+#include "specs/model/schema_rows.hpp"
+#include "world.hpp"
+
+namespace lockstep::simulation {
+namespace {
+
+using std::chrono::milliseconds;
+
+Path entry(const std::string& text) { return *Path::parse(text); }
+
+// Who stands in for whom, by the names alone.
+std::string group_of(const TopologyDevice& device) {
+  if (device.role == DeviceRole::host) return "";
+  if (device.role == DeviceRole::spine) return "spines";
+  return "pair" + std::to_string(std::stoul(device.name.substr(4)) / 2);
+}
+
+}  // namespace
+
+void World::build() {
+  wall_epoch_ = WallTime(std::chrono::minutes(random_.below(365 * 24 * 60)));
+  const std::optional<Window> window = draw_window();
+  cluster_ = make_cluster(options_.devices, window, directory_.path());
+  windows_ = policy_of(cluster_.catalog.rollout_policies.front()).windows;
+  const Topology& topology = cluster_.compiled.topology;
+  for (DeviceIndex i = 0; i < topology.devices.size(); ++i)
+    add(topology.devices[i], cluster_.compiled.intents[i]);
+  for (const TopologyLink& link : topology.links) {
+    const TopologyPort& a = topology.ports[link.a];
+    const TopologyPort& b = topology.ports[link.b];
+    wiring_.cables.push_back({{topology.device_of(link.a), std::string(a.name)},
+                              {topology.device_of(link.b), std::string(b.name)}});
+    places_.at(topology.device_of(link.a)).ports.emplace(a.name);
+    places_.at(topology.device_of(link.b)).ports.emplace(b.name);
+  }
+  wiring_.index();
+  build_paths();
+  drivers_[DriverName::sim].attach = [this](const DriverTarget& target) { return attach(target); };
+}
+
+void World::add(const TopologyDevice& device, Intent& intent) {
+  Place& place = places_[device.name];
+  place.name = device.name;
+  place.role = device.role;
+  place.group = group_of(device);
+  place.intent = &intent;
+  if (place.is_host() && random_.chance(0.05)) intent.conduct = Conduct::observe;
+  place.device = std::make_unique<SimulatedDevice>(device.name, random_.next());
+  place.device->seen = [this](const SimulatedCall& call) { seen(call); };
+  place.device->clock = [this] { return now(); };
+  // An entry of somebody else's: no intent names it, no claim covers it.
+  place.device->set(entry("service[theirs]"), Value::text("running"));
+  place.device->set(entry("vlan[666]"), Value::present());
+  // Sessions follow the configuration at once, but for flaps.
+  place.device->effects = [this, &place](Tree& tree) {
+    for (const Entry& want : place.intent->want.of_row(row("bgp/neighbor[*]/session"))) {
+      const bool down = place.down.whole || place.down.ports.contains(std::string(want.path.key(0)));
+      const bool up = tree.value(Path(row("bgp/neighbor[*]"), {want.path.key(0)})) && !down;
+      tree.set(want.path, Value::text(up ? "Established" : "Idle"));
+    }
+    changed(place);
+  };
+}
+
+Result<std::optional<Attached>> World::attach(const DriverTarget& target) {
+  Attached attached;
+  attached.driver = std::make_unique<Line>(*places_.at(target.device).device);
+  attached.watch = [this]() -> Result<std::shared_ptr<Watcher>> {
+    std::shared_ptr<Events> events = events_.lock();
+    if (!events) events_ = events = std::make_shared<Events>();
+    return std::shared_ptr<Watcher>(std::move(events));
+  };
+  return std::optional<Attached>(std::move(attached));
+}
+
+// An event may be lost, and all of them when the watcher is overrun.
+void World::changed(const Place& place) {
+  const std::shared_ptr<Events> events = events_.lock();
+  if (!events || random_.chance(0.1)) return;
+  if (random_.chance(0.01))
+    events->overrun();
+  else
+    events->happened(place.name);
+}
+
+void World::arm_faults() {
+  // Which kinds are armed at all is drawn first, then how often each strikes.
+  const auto draw = [this](double most) { return random_.chance(0.4) ? random_.unit() * most : 0.0; };
+  delays_.lost_request = draw(0.05);
+  delays_.lost_reply = draw(0.05);
+  delays_.slow = draw(0.05);
+  SimulatedFaults faults;
+  faults.transient = draw(0.1);
+  faults.refused = draw(0.05);
+  faults.lost_reply = draw(0.1);
+  faults.reboot_in_apply = draw(0.05);
+  faults.stale_read = draw(0.05);
+  faults.unread = draw(0.05);
+  faults.conflict = draw(0.05);
+  drift_chance_ = draw(0.02);
+  kill_chance_ = draw(0.02);
+  for (auto& [name, place] : places_) place.device->faults = faults;
+}
+
+void World::stop_faults() {
+  delays_ = SimulatedDelays{};
+  drift_chance_ = kill_chance_ = 0;
+  for (auto& [name, place] : places_) place.device->faults = SimulatedFaults{};
+}
+
+void World::may_be_killed(double chance) {
+  if (chance > 0 && random_.chance(chance)) throw Killed{};
+}
+
+// Another operator, at any moment.
+void World::drift() {
+  auto at = places_.begin();
+  std::advance(at, static_cast<std::ptrdiff_t>(random_.below(places_.size())));
+  Place& place = at->second;
+  const auto wanted = place.intent->want.entries();
+  const Entry& victim = wanted[random_.below(wanted.size())];
+  if (schema_row(victim.path.row()).facet != Facet::config) return;
+  record("drift " + place.name + " " + victim.path.text());
+  place.moved = ++turn_;
+  if (random_.chance(0.3)) {
+    place.device->set(Path(row("rule[*]"), {std::to_string(random_.below(3))}), Value::text("theirs"));
+  } else if (random_.chance(0.5)) {
+    place.device->set(victim.path, Value{});
+  } else if (random_.chance(0.2)) {
+    place.device->reboot();
+  } else if (victim.value.kind() == Value::Kind::integer) {
+    place.device->set(victim.path, Value::integer(1500));
+  }
+}
+
+// A change that disturbs traffic takes sessions down for a while: all of the device, or those on the ports
+// that it names. What had no session up has lost none, and nothing by which one could see it come back.
+void World::flap(Place& place, const Disturbance& disturbed) {
+  if (place.down.any() || random_.chance(0.5)) return;
+  const auto is_up = [&place](const std::string& port) {
+    return place.device->truth().value(Path(row("bgp/neighbor[*]/session"), {port})) ==
+           Value::text("Established");
+  };
+  place.down.whole = disturbed.whole && std::ranges::any_of(place.ports, is_up);
+  std::ranges::copy_if(disturbed.ports, std::inserter(place.down.ports, place.down.ports.end()), is_up);
+  if (!place.down.any()) return;
+  place.device->effects(const_cast<Tree&>(place.device->truth()));
+  process_->executor->at(now() + milliseconds(500 + random_.below(4000)), [this, &place] { lift(place); });
+}
+
+void World::lift(Place& place) {
+  if (!place.down.any()) return;
+  place.down = {};
+  place.device->effects(const_cast<Tree&>(place.device->truth()));
+}
+
+// What a killed leader had still on the wire comes after its successor has written there.
+void World::arrive_late() {
+  if (!late_ || places_.at(late_->device).writer <= late_->guard.epoch) return;
+  const Write write = *std::exchange(late_, {});
+  SimulatedDevice& device = *places_.at(write.device).device;
+  const std::string before = device.truth().to_string();
+  arriving_late_ = true;
+  const Result<Receipt> answer = device.apply(write.changes, write.guard, Call{});
+  arriving_late_ = false;
+  ++result_.counts.late;
+  if (answer || answer.error().kind != ErrorKind::denied || device.truth().to_string() != before)
+    violation(write.device + " took a write of an older leader");
+}
+
+}  // namespace lockstep::simulation
