@@ -7,8 +7,8 @@
 namespace lockstep {
 
 std::vector<DeviceState> ClusterSession::observe() {
-  const std::unique_ptr<ClusterObserve> look = make_observe();
-  return pump(executor_, *look, stop_);
+  const std::unique_ptr<ClusterObserve> round = make_observe();
+  return pump(executor_, *round, stop_);
 }
 
 Applied ClusterSession::apply(const Plan& plan, const std::vector<WrittenEntry>& left,

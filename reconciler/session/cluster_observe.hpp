@@ -1,4 +1,4 @@
-// ClusterObserve: one look at some devices of a session, as an object that the executor drives.
+// ClusterObserve: one observation of some devices of a session, as an object that the executor drives.
 //
 // Promises: answers once, in fleet order; a device that nothing here reaches is unreachable with the reason
 // (reach.hpp); after stop() with what was read so far. It ends before the executor and the session.

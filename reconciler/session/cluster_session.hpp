@@ -124,7 +124,7 @@ class ClusterSession {
   const std::vector<std::size_t>& only() const { return only_; }
   PlanChoice choice() const;  // of an apply that a person runs on them
 
-  // Looks at the chosen devices (cluster_observe.hpp).
+  // Observes the chosen devices (cluster_observe.hpp).
   std::unique_ptr<ClusterObserve> make_observe();
   std::vector<DeviceState> observe();
   // Of the chosen devices.

@@ -33,7 +33,7 @@ struct WatchRequest {
   bool converge = false;  // heals what may heal by itself; else it only watches
   std::function<void(const WatchEvent&)> event;
   std::function<void(const Healing&)> healed{};
-  Progress progress{};  // of the healing under way
+  Progress progress{};     // of the healing under way
   std::stop_token stop{};  // ends the watch in place of the session's; never requested: the session's does
 };
 

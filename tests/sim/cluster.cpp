@@ -71,16 +71,16 @@ class Builder {
   }
 
   void add_pair(std::size_t pair, const std::vector<DeviceIndex>& spines, std::size_t hosts) {
-    std::vector<DeviceIndex> entries;
+    std::vector<DeviceIndex> leaves;
     for (std::size_t i = 2 * pair; i < 2 * pair + 2; ++i) {
       leaves.push_back(add("leaf" + std::to_string(i), DeviceRole::leaf));
       for (std::size_t s = 0; s < spines.size(); ++s)
-        join(entries.back(), "up" + std::to_string(s), spines[s], "down" + std::to_string(i));
+        join(leaves.back(), "up" + std::to_string(s), spines[s], "down" + std::to_string(i));
     }
     for (std::size_t h = 0; h < hosts; ++h) {
       const DeviceIndex host = add("gpu" + std::to_string(pair * kHostsPerPair + h), DeviceRole::host);
-      for (std::size_t rail = 0; rail < entries.size(); ++rail)
-        join(host, "rail" + std::to_string(rail), entries[rail], "swp" + std::to_string(h));
+      for (std::size_t rail = 0; rail < leaves.size(); ++rail)
+        join(host, "rail" + std::to_string(rail), leaves[rail], "swp" + std::to_string(h));
     }
   }
 

@@ -1,4 +1,4 @@
-// What the specs of a simulated cluster come to: an opened cluster of hosts on pairs of entries under four
+// What the specs of a simulated cluster come to: an opened cluster of hosts on pairs of leaves under four
 // spines, made in memory, as load_cluster() would hand it to a session.
 //
 // Promises: the same number of devices gives the same cluster; what can be told from the topology (cables,

@@ -7,10 +7,10 @@
 namespace lockstep::simulation {
 
 // What minCapacity is about (specs/fabric/capacity.hpp), counted anew: of a host's links the share that is
-// left, and of the spines that two entries in service have in common; the smaller of the worst two.
+// left, and of the spines that two leaves in service have in common; the smaller of the worst two.
 double World::capacity_left(const Outage& outage) const {
   std::map<std::string, std::set<std::uint32_t>> links_gone;  // by host: cables
-  std::map<std::string, std::set<std::string>> spines_gone;   // by entry
+  std::map<std::string, std::set<std::string>> spines_gone;   // by leaf
   std::set<std::uint32_t> cables(outage.cables.begin(), outage.cables.end());
   for (const std::string& name : outage.devices)
     for (const std::string& port : places_.at(name).ports) cables.insert(*wiring_.cable_at(name, port));
