@@ -30,14 +30,14 @@ inline constexpr RowId kSysctl = row("sysctl[*]");
 std::vector<RowId> rows_read();
 std::vector<RowId> rows_written();
 
-// On which machines and ports a row is given (capabilities.hpp asks and says why not).
+// Where a row can be carried; capabilities.hpp asks the machine, and says why not.
 enum class Given : std::uint8_t {
   always,
-  by_software,    // where ports' speeds are made by software
-  by_red,         // there, where the kernel has RED
+  by_software,    // on ports whose speed is made by software
+  by_red,         // on those, where the kernel has RED
   by_marker,      // where RED does not mark
-  not_by_htb,     // by the other carriers of a port's classes
-  not_by_mqprio,  // so
+  not_by_htb,     // by each carrier of a port's classes but HTB
+  not_by_mqprio,  // by each but mqprio
 };
 Given given_of(RowId row);
 
@@ -62,10 +62,10 @@ void lldp_entries(const LldpdAnswer& answer, const NetworkState& network, const 
 std::vector<RowId> scheduler_rows();
 bool is_scheduler_row(RowId row);
 bool wants_scheduler(const Scope& scope);
-Given scheduler_row_given(RowId row);  // always: the row is another
+Given scheduler_row_given(RowId row);  // `always` for any other row
 void scheduler_entries(const HostState& state, const Scope& scope, TreeBuilder& tree,
                        std::vector<Unread>& unread);
-// Those of its traffic classes; the other is its rate.
+// Of the scheduler, all but its rate: those of its traffic classes.
 bool is_class_row(RowId row);
 void classes_unread(const std::string& port, const Error& why, const Scope& scope,
                     std::vector<Unread>& unread);

@@ -41,7 +41,7 @@ Result<Done> fetch_eswitches(Client& client, Devices& devices, const Call& call)
   return Done{};
 }
 
-std::vector<Entry> eswitch_leaves(const std::string& name, const Devices& devices, const Port& at) {
+std::vector<Entry> eswitch_entries(const std::string& name, const Devices& devices, const Port& at) {
   const auto eswitch = devices.eswitches.find(at.device);
   if (eswitch == devices.eswitches.end() || !eswitch->second.mode) return {};
   return {{Path(kEswitch, {name}), 0, Value::text(devlink::eswitch_words(*eswitch->second.mode))}};
@@ -67,7 +67,7 @@ std::string no_reporters(const Devices& devices, const Port& port) {
                                                         : port.device.text() + " has no health reporters";
 }
 
-std::vector<Entry> health_leaves(const std::string& name, const Devices& devices, const Port& port) {
+std::vector<Entry> health_entries(const std::string& name, const Devices& devices, const Port& port) {
   if (!no_reporters(devices, port).empty()) return {};
   std::string out;
   for (const Reporter& one : in_error(devices.reporters, port)) out += (out.empty() ? "" : " ") + one.name;
@@ -151,8 +151,8 @@ struct MapRow {
 };
 // In the order in which they are fetched: what a rate lacks is the eswitch's to say.
 constexpr MapRow kRows[] = {
-    {kEswitch, fetch_eswitches, eswitch_leaves, no_eswitch, each<&DeviceChange::set_eswitch>, eswitch_words},
-    {kHealth, fetch_reporters, health_leaves, no_reporters},
+    {kEswitch, fetch_eswitches, eswitch_entries, no_eswitch, each<&DeviceChange::set_eswitch>, eswitch_words},
+    {kHealth, fetch_reporters, health_entries, no_reporters},
     {kParameter, fetch_parameters, parameter_entries, no_parameters, set_parameters, parameter_words},
     {kMaxRate, fetch_rates, rate_entries, no_eswitch, each<&DeviceChange::set_max_rate>, rate_words},
 };
