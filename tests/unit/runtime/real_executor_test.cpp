@@ -100,14 +100,19 @@ TEST(RealExecutor, AWaitForRoomInTheLaneIsNotPartOfTheCall) {
   for (const Outcome& one : outcomes) EXPECT_EQ(one, Outcome::returned);
 }
 
-// Hangs until it is let go, whatever it is told.
+// Hangs until it is let go, whatever it is told. Outlives its bodies.
 class Hung {
  public:
-  ~Hung() { let_go(); }
+  ~Hung() {
+    let_go();
+    while (running_ > 0) std::this_thread::yield();
+  }
   std::function<void(const Call&)> body() {
     return [this](const Call&) {
       ++begun;
+      ++running_;
       while (!let_go_) std::this_thread::yield();
+      --running_;
     };
   }
   void let_go() { let_go_ = true; }
@@ -115,6 +120,7 @@ class Hung {
 
  private:
   std::atomic<bool> let_go_ = false;
+  std::atomic<int> running_ = 0;
 };
 
 TEST(RealExecutor, ABodyThatIsGivenUpOnGivesItsPlaceInTheLaneAway) {
