@@ -51,7 +51,6 @@ struct Row {
   std::string_view commit = "";     // rows of one commit unit and equal keys up to it are never split
   PeerOrder peer_order = PeerOrder::any;
   bool collection = false;  // a member of a collection: a claim may own it whole
-  std::uint16_t since = 1;  // protocol version that first knew the row; an older agent answers "unsupported"
 
   // interface[*]/mtu is a part of interface[*]: its first keys are those of the whole.
   constexpr bool is_part_of(std::string_view whole) const {
