@@ -1,0 +1,89 @@
+// History: the ledger (engine/ledger.hpp) with what those who come after read from it: changes that were
+// begun and not ended, changes that nobody judged yet, and what changes of ours wrote.
+//
+// Promises: each call that writes is one transaction: it happened and lasts when it returns, or did not
+// happen. Writes are refused (denied) without leadership, and when somebody else has taken it since.
+// Ended changes that kRetention does not keep go when a change begins, with their tickets, in its
+// transaction; so do cures beyond kCureWindowMax. What is in flight, owed or written stays whatever its age.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/ledger.hpp"
+
+namespace lockstep {
+
+// A change that a run had begun and not ended.
+struct InFlight {
+  std::uint64_t change = 0;
+  std::string begun;  // "2026-11-21T10:05:26Z"
+  std::string author;
+  std::string plan;                     // JSON
+  std::vector<LedgerTicket> unsettled;  // tickets that may have happened
+  std::vector<LedgerTicket> kept;       // tickets verified before the run died
+};
+
+// An entry that changes of ours have written, and that does not hold again what was found before the first.
+struct WrittenEntry {
+  std::string device;
+  Path path;
+  Value found;
+  Value wrote;  // last, as far as it was verified; `found`: nothing was
+  // What a write that failed or was interrupted may have left there; none: no such write since.
+  std::optional<Value> tried;
+  bool restore = false;  // as the object that last said it was kept: onDelete: restore
+  std::string object;    // "Fabric/backend"
+};
+
+struct ChangeRecord {
+  std::uint64_t change = 0;
+  std::string begun;
+  std::string ended;  // empty: in flight
+  std::string outcome;
+  std::string author;
+  std::string reason;
+  std::string digest;
+};
+
+struct HistoryTotals {
+  std::uint64_t changes = 0;
+  std::uint64_t tickets = 0;
+  std::uint64_t cures = 0;
+  std::uint64_t written = 0;  // settings
+};
+
+// How long an ended change is kept that nobody has to judge any more.
+struct Retention {
+  std::size_t newest;      // these stay whatever their age
+  std::chrono::hours age;  // younger ones stay, up to `most`
+  std::size_t most;        // and never more than these
+};
+// Choices. A quiet cluster changes a few times a week: 1,000 changes are years of it. 90 days are a quarter,
+// the period after which somebody asks what was done. 10,000 are 110 a day for that quarter, more than people
+// make: beyond it is a loop that heals and fails, and the file must not grow with it.
+inline constexpr Retention kRetention{1000, std::chrono::hours(24) * 90, 10'000};
+
+class History : public Ledger {
+ public:
+  // Oldest first.
+  virtual Result<std::vector<InFlight>> in_flight() const = 0;
+  // What was written under a gate that never answered. Oldest first.
+  virtual Result<std::vector<OwedChange>> owed() const = 0;
+  // Newest first.
+  virtual Result<std::vector<ChangeRecord>> changes(std::size_t newest = 20) const = 0;
+  virtual Result<HistoryTotals> totals() const = 0;
+
+  // By device and path.
+  virtual Result<std::vector<WrittenEntry>> written() const = 0;
+  // Makes entries that are there as these are, but for `found`; others are left alone. One that holds nothing
+  // of ours (`found` is `wrote`, nothing was tried) is forgotten.
+  virtual Result<Done> note(const std::vector<WrittenEntry>& entries) = 0;
+  virtual Result<Done> forget(const std::vector<WrittenEntry>& entries) = 0;
+};
+
+}  // namespace lockstep

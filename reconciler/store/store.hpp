@@ -1,0 +1,46 @@
+// Store: what a cluster's controller remembers, in one state directory: the history of its changes, who
+// leads, and blobs. By default one SQLite file (journal.sqlite) and a file lock beside it.
+//
+// Promises: reading needs no leadership and makes no file: a store that was never begun is empty. Whoever
+// leads writes. What was written survives a kill -9 or a power cut (WAL and synchronous=FULL, both checked).
+// Opening and closing is cheap; any number of readers, in one process or many, go on while one writes or
+// backs up. A reader that is open while the first writer begins sees what that one writes.
+// Refuses: a file of a newer layout (unsupported); one that is damaged, or where SQLite can't have a
+// write-ahead log (refused). Each error names the file and what to do.
+//
+// A store is for one thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "drivers/runtime/call.hpp"
+#include "reconciler/store/blobs.hpp"
+#include "reconciler/store/history.hpp"
+#include "reconciler/store/leadership.hpp"
+
+namespace lockstep {
+
+class Store {
+ public:
+  virtual ~Store() = default;
+  virtual Leadership& leadership() = 0;
+  virtual History& history() = 0;
+  virtual Blobs& blobs() = 0;
+};
+
+struct StoreOptions {
+  // Of the cluster, stored by its first writer: a restore compares it. Empty: not stored.
+  std::string cluster{};
+  // What is dated "now"; a simulation gives its own.
+  std::function<WallTime()> now = std::chrono::system_clock::now;
+};
+
+// `directory` is made by the first who takes leadership.
+Result<std::unique_ptr<Store>> open_store(const std::string& directory, const StoreOptions& options = {});
+
+// "2026-11-21T10:05:26Z".
+std::string utc_text(WallTime at);
+
+}  // namespace lockstep
