@@ -57,6 +57,9 @@ struct Arguments {
   ClusterSource twin_status;
   TwinExecOptions twin_exec;
   TwinBreakOptions twin_break;
+  ClusterSource state_show;
+  StateFileOptions state_backup;
+  StateFileOptions state_restore;
   std::string schema_kind;
   std::string shell = "bash";
   std::function<int(const Console&)> chosen;
@@ -250,6 +253,29 @@ void add_twin_commands(CLI::App& app, Arguments& a) {
   runs(command, a, [&a](const Console& c) { return run_twin_break(a.twin_break, c); });
 }
 
+void add_state_commands(CLI::App& app, Arguments& a) {
+  CLI::App* const state =
+      app.add_subcommand("state", "What is stored of a cluster: its changes, baselines, what was accepted");
+  state->require_subcommand(1);
+
+  CLI::App* command = add(*state, a, "show", "What the state directory holds, who leads, the last backup");
+  takes_specs(command, a.state_show);
+  takes_twin(command, a.state_show);
+  runs(command, a, [&a](const Console& c) { return run_state_show(a.state_show, c); });
+
+  command = add(*state, a, "backup", "Copy it to a file, whole, while other commands go on");
+  command->add_option("FILE", a.state_backup.file, "The backup; one that is there is replaced")->required();
+  takes_specs(command, a.state_backup.source);
+  takes_twin(command, a.state_backup.source);
+  runs(command, a, [&a](const Console& c) { return run_state_backup(a.state_backup, c); });
+
+  command = add(*state, a, "restore", "Put a backup in its place; what was there is kept beside it");
+  command->add_option("FILE", a.state_restore.file, "A file that `state backup` made")->required();
+  takes_specs(command, a.state_restore.source);
+  takes_twin(command, a.state_restore.source);
+  runs(command, a, [&a](const Console& c) { return run_state_restore(a.state_restore, c); });
+}
+
 void collect(const CLI::App& app, const std::string& prefix, const Arguments& a,
              std::vector<CompletionCommand>& out) {
   for (const CLI::App* const command : app.get_subcommands(nullptr)) {
@@ -342,6 +368,7 @@ int run_command_line(int argc, char** argv) {
   add_loop_commands(app, arguments);
   add_reading_commands(app, arguments);
   add_twin_commands(app, arguments);
+  add_state_commands(app, arguments);
   add_completion(app, arguments);
   refuse_empty_values(app);
   give_examples(app);

@@ -13,7 +13,7 @@ struct Example {
   std::string_view command;
   const char* text;
 };
-constexpr std::array<Example, 19> kExamples{{
+constexpr std::array<Example, 23> kExamples{{
     {"validate", "lockstep validate --strict examples/rail-pod"},
     {"plan", "lockstep plan --twin examples/rail-pod --only 'leaf[0-1]' --out plan.json"},
     {"apply", "lockstep apply --twin --yes examples/rail-pod"},
@@ -40,6 +40,14 @@ constexpr std::array<Example, 19> kExamples{{
     {"twin status", "lockstep twin status examples/rail-pod"},
     {"twin exec", "lockstep twin exec examples/rail-pod leaf0 ip -br link"},
     {"twin break", "lockstep twin break examples/rail-pod lost-nexthop leaf0"},
+    {"state", "lockstep state show examples/rail-pod"},
+    {"state show", "lockstep state show --twin examples/rail-pod -o json"},
+    {"state backup", "lockstep state backup /mnt/backup/rail-pod.sqlite examples/rail-pod"},
+    {"state restore",
+     "lockstep state restore /mnt/backup/rail-pod.sqlite examples/rail-pod\n"
+     "Refused while another command changes the cluster. Devices are not touched: `lockstep drift` shows how "
+     "they\n"
+     "differ from the specs, and `lockstep apply` goes on from there."},
 }};
 
 const CLI::App* below(const CLI::App& app, const std::string& name) {

@@ -105,6 +105,14 @@ int run_twin_status(const ClusterSource& source, const Console& console);
 int run_twin_exec(const TwinExecOptions& options, const Console& console);
 int run_twin_break(const TwinBreakOptions& options, const Console& console);
 
+struct StateFileOptions {
+  ClusterSource source;
+  std::string file;  // the backup
+};
+int run_state_show(const ClusterSource& source, const Console& console);
+int run_state_backup(const StateFileOptions& options, const Console& console);
+int run_state_restore(const StateFileOptions& options, const Console& console);
+
 int run_schema(const std::string& kind, const Console& console);
 int run_version(const Console& console);
 

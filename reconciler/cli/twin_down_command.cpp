@@ -9,8 +9,8 @@
 
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
-#include "reconciler/engine/file_lock.hpp"
 #include "reconciler/report/twin_report.hpp"
+#include "reconciler/store/file_lock.hpp"
 #include "reconciler/twin/twin.hpp"
 
 namespace lockstep {
@@ -73,7 +73,7 @@ int take_down(const std::string& id, const std::string& name, const OpenedCluste
     return console.fail(wrap("not taken down; --force does it all the same", locks.error()));
   const Result<TwinGone> gone = down(id);
   if (!gone) return console.fail(gone.error());
-  std::error_code ignored;  // the journal of a twin dies with it; that there is none is as well
+  std::error_code ignored;  // the store of a twin dies with it; that there is none is as well
   std::filesystem::remove_all(directory, ignored);
   const bool was_there = gone->was_up || !gone->cleaned.empty();
   if (!was_there && cluster == nullptr)

@@ -34,7 +34,7 @@ class Application {
   using Answer = ApplyReport;
   enum class Phase : std::uint8_t { waiting, remember, write, even_out, verify, measure, undo, over };
 
-  // The ledger must hold the cluster's lock (journal.hpp). Fleet, executor, ledger and what the options point
+  // The ledger must be the leader's (reconciler/store). Fleet, executor, ledger and what the options point
   // to outlive it; the measurer outlives the executor.
   Application(Fleet& fleet, Executor& executor, Ledger& ledger, Plan plan, ApplyOptions options,
               Progress progress = {});

@@ -1,10 +1,11 @@
-// Ledger: what the engine writes down before and after it acts. The journal on disk is one; a simulation
+// Ledger: what the engine writes down before and after it acts. The store on disk has one; a simulation
 // keeps its own in memory.
 //
 // Promises asked for: when a call returns, what it wrote survives a kill -9. Tickets are written before the
 // write that they name, so that a lost reply can be settled.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -65,8 +66,12 @@ class Ledger {
                                     WallTime since) const = 0;
 };
 
+// The longest Remedy::Offer::within: a ledger forgets older cures. A month is a choice: what was tried before
+// says nothing of the fault that is there today.
+inline constexpr std::chrono::hours kCureWindowMax{24 * 31};
+
 // Counts a cure that is about to be tried, in this run or any other. One beyond what the driver's offer
-// allows is refused (`refused`), but for a person who asks.
+// allows is refused (`refused`), but for a person who asks; and an offer over more than kCureWindowMax.
 Result<Done> count_cure(Ledger& ledger, const std::string& device, const Remedy::Offer& offer, WallTime now,
                         bool person);
 

@@ -36,8 +36,8 @@ Result<std::vector<std::string>> names_at(const nlohmann::json& blob, const char
 
 // What was there when a change was last accepted; nothing before the first. One that can't be read is an
 // error: taken for nothing, it would let every deletion through.
-Result<Census> accepted_census(const Journal& journal) {
-  TRY(const std::optional<nlohmann::json> blob, journal.kept(kCensusPlace));
+Result<Census> accepted_census(const Blobs& blobs) {
+  TRY(const std::optional<nlohmann::json> blob, blobs.kept(kCensusPlace));
   Census census;
   if (!blob) return census;
   if (!blob->is_object()) return not_of_ours(kCensusPlace);
@@ -55,8 +55,8 @@ std::string digest_of(const Intent& intent) {
   return digest.finish();
 }
 
-Result<nlohmann::json> accepted_intents(const Journal& journal) {
-  TRY(std::optional<nlohmann::json> blob, journal.kept(kIntentsPlace));
+Result<nlohmann::json> accepted_intents(const Blobs& blobs) {
+  TRY(std::optional<nlohmann::json> blob, blobs.kept(kIntentsPlace));
   if (!blob) return nlohmann::json::object();
   if (!blob->is_object()) return not_of_ours(kIntentsPlace);
   return *std::move(blob);
@@ -75,8 +75,8 @@ bool has_windows(const OpenedCluster& cluster) {
 
 }  // namespace
 
-Result<Done> guard_deletion(const OpenedCluster& cluster, const Plan& plan, const Journal& journal) {
-  TRY(const Census before, accepted_census(journal));
+Result<Done> guard_deletion(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs) {
+  TRY(const Census before, accepted_census(blobs));
   const DeletionVerdict verdict = judge_deletion(
       before, census_of(cluster.catalog, cluster.compiled.topology), max_delete_of(cluster.catalog));
   std::string why = verdict.refused ? verdict.reason : "";
@@ -85,33 +85,33 @@ Result<Done> guard_deletion(const OpenedCluster& cluster, const Plan& plan, cons
   return Error{ErrorKind::denied, why + "; --confirm-deletion applies it all the same"};
 }
 
-Result<Done> remember(const OpenedCluster& cluster, Journal& journal) {
-  TRY_DONE(journal.keep(kCensusPlace, census_json(census_of(cluster.catalog, cluster.compiled.topology))));
+Result<Done> remember(const OpenedCluster& cluster, Blobs& blobs) {
+  TRY_DONE(blobs.keep(kCensusPlace, census_json(census_of(cluster.catalog, cluster.compiled.topology))));
   if (!cluster.twin) TRY_DONE(write_allocation_lock(cluster.folder, cluster.compiled.allocation.lock));
   return Done{};
 }
 
 Result<Done> remember_intents(const ClusterSession& session, const Plan& plan, const ApplyReport& report,
-                              Journal& journal) {
+                              Blobs& blobs) {
   if (!has_windows(session.cluster())) return Done{};
   std::set<std::string> left_out;
   for (std::size_t i = 0; i < report.steps.size(); ++i)
     if (report.steps[i].state != StepState::done && report.steps[i].state != StepState::nothing_to_do)
       left_out.insert(plan.steps[i].device);
   const std::vector<std::string> only = session.choice().only;
-  TRY(nlohmann::json accepted, accepted_intents(journal));
+  TRY(nlohmann::json accepted, accepted_intents(blobs));
   for (const FleetDevice& device : session.fleet().devices()) {
     const bool chosen = only.empty() || std::find(only.begin(), only.end(), device.name) != only.end();
     if (chosen && !left_out.contains(device.name)) accepted[device.name] = digest_of(*device.intent);
   }
-  return journal.keep(kIntentsPlace, accepted);
+  return blobs.keep(kIntentsPlace, accepted);
 }
 
 Result<std::function<std::string(const FleetDevice&)>> waits_for_window(const ClusterSession& session,
-                                                                        const Journal& journal) {
+                                                                        const Blobs& blobs) {
   using Answer = std::function<std::string(const FleetDevice&)>;
   if (!has_windows(session.cluster())) return Answer();
-  TRY(const nlohmann::json accepted, accepted_intents(journal));
+  TRY(const nlohmann::json accepted, accepted_intents(blobs));
   std::map<const Policy*, std::string> reasons;
   std::map<std::string, std::string> waiting;
   const auto policies = session.policies();

@@ -1,30 +1,30 @@
-// What an accepted change leaves in the journal for the next run: who was there, and what each device was to
+// What an accepted change leaves in the store for the next run: who was there, and what each device was to
 // be.
 //
 // Promises: a change that takes away more than its share is refused against what was accepted last, and so is
-// any where the journal can't say what that was; a difference that waits for a window is told apart from
+// any where the store can't say what that was; a difference that waits for a window is told apart from
 // drift: where the specs have not changed since they were applied to a device, what differs there has
 // drifted, window or not.
 #pragma once
 
 #include "reconciler/engine/apply.hpp"
-#include "reconciler/engine/journal.hpp"
 #include "reconciler/session/cluster_session.hpp"
+#include "reconciler/store/store.hpp"
 
 namespace lockstep {
 
 // A partial checkout must not dismantle a cluster.
-Result<Done> guard_deletion(const OpenedCluster& cluster, const Plan& plan, const Journal& journal);
+Result<Done> guard_deletion(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs);
 
 // Who is there, and which numbers were given out. A twin never writes beside the specs.
-Result<Done> remember(const OpenedCluster& cluster, Journal& journal);
+Result<Done> remember(const OpenedCluster& cluster, Blobs& blobs);
 
 // What the devices were to be of which nothing was left undone.
 Result<Done> remember_intents(const ClusterSession& session, const Plan& plan, const ApplyReport& report,
-                              Journal& journal);
+                              Blobs& blobs);
 
 // Of a device whose specs have changed since they were applied: why it has to wait; empty: it has not.
 Result<std::function<std::string(const FleetDevice&)>> waits_for_window(const ClusterSession& session,
-                                                                        const Journal& journal);
+                                                                        const Blobs& blobs);
 
 }  // namespace lockstep

@@ -29,18 +29,22 @@ Result<Done> ClusterSession::choose(const std::string& hostlist) {
   return Done{};
 }
 
-Result<std::unique_ptr<Journal>> ClusterSession::read_journal() const {
-  return Journal::open(directory_, {.command = "", .read_only = true});
+StoreOptions ClusterSession::store_options() const {
+  return {.cluster = cluster_.state_name(), .now = [this] { return executor_.wall_time(); }};
+}
+
+Result<std::unique_ptr<Store>> ClusterSession::read_store() const {
+  return open_store(directory_, store_options());
 }
 
 Result<Unjudged> ClusterSession::unjudged() const {
-  TRY(const std::unique_ptr<Journal> journal, read_journal());
-  return lockstep::unjudged(directory_, *journal);
+  TRY(const std::unique_ptr<Store> store, read_store());
+  return lockstep::unjudged(*store);
 }
 
 Result<Done> ClusterSession::want_restored() {
-  TRY(const std::unique_ptr<Journal> journal, read_journal());
-  TRY(written_, journal->written());
+  TRY(const std::unique_ptr<Store> store, read_store());
+  TRY(written_, store->history().written());
   lockstep::want_restored(cluster_.compiled, written_);
   return Done{};
 }
@@ -51,7 +55,7 @@ std::unique_ptr<ClusterObserve> ClusterSession::make_observe() {
 
 std::unique_ptr<ClusterWatch> ClusterSession::make_watch(WatchRequest request) {
   return std::make_unique<ClusterWatch>(
-      WatchGround{attached_.fleet, executor_, origins(), sources(), policies(), directory_},
+      WatchGround{attached_.fleet, executor_, origins(), sources(), policies(), directory_, store_options()},
       std::move(request));
 }
 
@@ -103,8 +107,8 @@ std::vector<NotObserved> ClusterSession::not_observed(const std::vector<DeviceSt
 }
 
 Result<ObservedDrift> ClusterSession::drift_of(std::vector<DeviceState> states, bool unmanaged) const {
-  TRY(const std::unique_ptr<Journal> journal, read_journal());
-  TRY(const auto waits, waits_for_window(*this, *journal));
+  TRY(const std::unique_ptr<Store> store, read_store());
+  TRY(const auto waits, waits_for_window(*this, store->blobs()));
   ObservedDrift observed{std::move(states), {}};
   observed.report = report_of(fleet(), observed.states, only_, origins(), sources(),
                               {.unmanaged = unmanaged, .overruled = true, .waits = waits});

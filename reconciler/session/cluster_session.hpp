@@ -10,7 +10,7 @@
 // Refuses: specs with errors or without devices; a twin that is not up.
 //
 // Destroy those objects first, then the executor, then the session: until the executor's destructor returns,
-// a call that missed its deadline may still use the session's drivers, journal and gate.
+// a call that missed its deadline may still use the session's drivers, store and gate.
 #pragma once
 
 #include <map>
@@ -20,13 +20,13 @@
 #include <string>
 #include <vector>
 
-#include "reconciler/engine/journal.hpp"
 #include "reconciler/engine/status.hpp"
 #include "reconciler/session/attached_fleet.hpp"
 #include "reconciler/session/cluster_watch.hpp"
 #include "reconciler/session/owed.hpp"
 #include "reconciler/session/reach.hpp"
 #include "reconciler/session/suites.hpp"
+#include "reconciler/store/store.hpp"
 
 namespace lockstep {
 
@@ -34,7 +34,7 @@ namespace lockstep {
 struct SessionSeams {
   const DriverTable& drivers;  // used by open() only
   Executor& executor;
-  std::string directory;   // of the journal and the locks: state_directory()
+  std::string directory;   // of the store and the locks: state_directory()
   std::stop_token stop{};  // once requested, nothing new begins
   Measurer* measurer =
       nullptr;  // replaces the suites' own traffic as the gate's judge; null: it is not replaced
@@ -139,8 +139,8 @@ class ClusterSession {
 
   // Changes that are not validated yet.
   Result<Unjudged> unjudged() const;
-  // The cluster's journal, read-only.
-  Result<std::unique_ptr<Journal>> read_journal() const;
+  // The cluster's store, for reading.
+  Result<std::unique_ptr<Store>> read_store() const;
 
   // Takes the cluster's lock until the session ends, settles the changes of interrupted runs, and takes on
   // those to validate. Conflict: another process has the lock.
@@ -171,7 +171,8 @@ class ClusterSession {
  private:
   ClusterSession(OpenedCluster cluster, const SessionSeams& seams);
   Result<Done> want_restored();
-  Journal& journal() const;
+  Store& store() const;
+  StoreOptions store_options() const;
   Result<Done> accept(const Plan& plan, const std::vector<WrittenEntry>& left, const Applied& applied);
 
   OpenedCluster cluster_;
@@ -183,7 +184,7 @@ class ClusterSession {
   std::vector<std::size_t> only_;
   std::vector<WrittenEntry> written_;
   std::vector<OwedChange> owed_;                   // taken on by prepare_apply
-  std::unique_ptr<Journal> journal_;               // holds the cluster's lock; null before prepare_apply()
+  std::unique_ptr<Store> store_;                   // leads the cluster; null before prepare_apply()
   std::vector<std::unique_ptr<SuiteGate>> gates_;  // one an apply: a measurement may outlive its deadline
 };
 

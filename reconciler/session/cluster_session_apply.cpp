@@ -13,18 +13,21 @@ bool EarlierRuns::to_judge() const {
                      [](const OwedDecision& one) { return one.fate == OwedDecision::Fate::taken; });
 }
 
-Journal& ClusterSession::journal() const {
-  if (!journal_) throw std::logic_error("a change without prepare_apply()");
-  return *journal_;
+Store& ClusterSession::store() const {
+  if (!store_) throw std::logic_error("a change without prepare_apply()");
+  return *store_;
 }
 
 Result<EarlierRuns> ClusterSession::prepare_apply(const ApplyRequest& request) {
-  if (!journal_) {
-    TRY(journal_, Journal::open(directory_, {.command = request.command}));
+  if (!store_) {
+    TRY(std::unique_ptr<Store> opened, open_store(directory_, store_options()));
+    TRY_DONE(opened->leadership().take(request.command));
+    store_ = std::move(opened);
   }
   EarlierRuns earlier;
-  TRY(earlier.in_flight, recover_in_flight(*journal_));
-  TRY(earlier.owed, take_owed(cluster_, *journal_, {.measures = request.measures, .only = choice().only}));
+  TRY(earlier.in_flight, recover_in_flight(store_->history()));
+  TRY(earlier.owed,
+      take_owed(cluster_, store_->history(), {.measures = request.measures, .only = choice().only}));
   owed_.clear();
   for (const OwedDecision& one : earlier.owed)
     if (one.fate == OwedDecision::Fate::taken) owed_.push_back(one.owed);
@@ -32,21 +35,20 @@ Result<EarlierRuns> ClusterSession::prepare_apply(const ApplyRequest& request) {
 }
 
 Result<std::vector<WrittenEntry>> ClusterSession::settle_written(const std::vector<DeviceState>& states) {
-  return lockstep::settle_written(fleet(), states, journal());
+  return lockstep::settle_written(fleet(), states, store().history());
 }
 
 Result<Done> ClusterSession::guard_deletion(const Plan& plan) const {
-  return lockstep::guard_deletion(cluster_, plan, journal());
+  return lockstep::guard_deletion(cluster_, plan, store().blobs());
 }
 
 Result<Done> ClusterSession::leave_as_is(const std::vector<WrittenEntry>& left) {
-  return note_written(*this, left, journal());
+  return note_written(*this, left, store().history());
 }
 
 std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<WrittenEntry> left,
                                                          const ApplyRequest& request,
                                                          const ApplyHooks& hooks) {
-  Journal& ledger = journal();
   ApplyOptions options;
   options.approved = request.approved;
   options.refusals_approved = request.deletion_confirmed;
@@ -61,11 +63,11 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   if (request.measures && !cluster_.catalog.validation_suites.empty()) {
     options.measurer = measurer_;
     if (measurer_ == nullptr) {
-      gates_.push_back(std::make_unique<SuiteGate>(cluster_, ledger, directory_, hooks.measure));
+      gates_.push_back(std::make_unique<SuiteGate>(cluster_, store().blobs(), directory_, hooks.measure));
       options.measurer = gate = gates_.back().get();
     }
   }
-  auto application = std::make_unique<Application>(attached_.fleet, executor_, ledger, plan,
+  auto application = std::make_unique<Application>(attached_.fleet, executor_, store().history(), plan,
                                                    std::move(options), hooks.progress);
   // Bound to nothing: it is called by the operation, which must not outlive its session.
   auto over = [this, plan = std::move(plan), left = std::move(left), gate](ApplyReport report) {
@@ -86,10 +88,10 @@ Result<Done> ClusterSession::accept(const Plan& plan, const std::vector<WrittenE
                                          report.gate->verdict == GateVerdict::not_run);
   if (gate_held)
     for (const std::vector<SuiteOutcome>& measured : applied.gates)
-      if (verdict_of(measured) == bench::Verdict::pass) TRY_DONE(accept_baselines(journal(), measured));
-  TRY_DONE(remember_intents(*this, plan, report, journal()));
-  TRY_DONE(note_written(*this, left, journal()));
-  return report.verdict == ApplyVerdict::kept ? remember(cluster_, journal()) : Done{};
+      if (verdict_of(measured) == bench::Verdict::pass) TRY_DONE(accept_baselines(store().blobs(), measured));
+  TRY_DONE(remember_intents(*this, plan, report, store().blobs()));
+  TRY_DONE(note_written(*this, left, store().history()));
+  return report.verdict == ApplyVerdict::kept ? remember(cluster_, store().blobs()) : Done{};
 }
 
 Result<Rest> ClusterSession::rest_of(const std::vector<DeviceState>& states) const {
@@ -102,20 +104,20 @@ Result<Rest> ClusterSession::rest_of(const std::vector<DeviceState>& states) con
 
 Result<BenchRun> ClusterSession::bench(const BenchRequest& request, const MeasureHooks& hooks,
                                        const Call& call) {
-  TRY(const std::unique_ptr<Journal> journal,
-      Journal::open(directory_, {.command = request.command, .read_only = !request.accept}));
+  TRY(const std::unique_ptr<Store> store, read_store());
+  if (request.accept) TRY_DONE(store->leadership().take(request.command));
   TRY(const FileLock turn, turn_to_measure(directory_, request.command, call, hooks.waiting));
   MeasureChoice choice;
   choice.suite = request.suite;
   choice.benchmark = request.benchmark;
-  const MeasureInput input = measure_input(cluster_, *journal);
+  const MeasureInput input = measure_input(cluster_, store->blobs());
   Result<std::vector<SuiteOutcome>> outcomes = measure(input, choice, hooks.progress, call.stop);
   if (hooks.ended) hooks.ended();
   if (!outcomes) return std::move(outcomes.error());
   BenchRun run{*std::move(outcomes), input.config_hash};
   run.stopped = cut_short(run.outcomes);
   if (request.accept && !run.stopped && verdict_of(run.outcomes) == bench::Verdict::pass)
-    run.accepted = accept_baselines(*journal, run.outcomes);
+    run.accepted = accept_baselines(store->blobs(), run.outcomes);
   return run;
 }
 

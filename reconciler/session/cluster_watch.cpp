@@ -51,24 +51,29 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   }
   healing_.plan = *std::move(plan);
   if (healing_.plan.empty()) return go_on_();
-  Result<std::unique_ptr<Journal>> journal = Journal::open(ground_.directory, {.command = request_.command});
-  if (!journal) {
-    healing_.locked = std::move(journal.error());
+  if (Result<Done> led = lead(); !led) {
+    healing_.locked = std::move(led.error());
     return healing_over();
   }
-  journal_ = *std::move(journal);
   ApplyOptions options;
   options.choice = choice_;
   options.author = request_.author;
   options.reason = "drift";
   options.policy_for = ground_.policies;
-  application_.emplace(ground_.fleet, ground_.executor, *journal_, healing_.plan, std::move(options),
+  application_.emplace(ground_.fleet, ground_.executor, store_->history(), healing_.plan, std::move(options),
                        request_.progress);
   application_->start([this](ApplyReport report) {
     healing_.report = std::move(report);
-    journal_.reset();
+    store_.reset();
     healing_over();
   });
+}
+
+Result<Done> ClusterWatch::lead() {
+  TRY(std::unique_ptr<Store> opened, open_store(ground_.directory, ground_.store));
+  TRY_DONE(opened->leadership().take(request_.command));
+  store_ = std::move(opened);
+  return Done{};
 }
 
 void ClusterWatch::healing_over() {

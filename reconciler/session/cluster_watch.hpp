@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "reconciler/engine/application.hpp"
-#include "reconciler/engine/journal.hpp"
 #include "reconciler/engine/watch.hpp"
+#include "reconciler/store/store.hpp"
 
 namespace lockstep {
 
@@ -45,6 +45,7 @@ struct WatchGround {
   const Sources& sources;
   std::function<const Policy*(const FleetDevice&)> policies;
   std::string directory;  // of the cluster's state
+  StoreOptions store;
 };
 
 class ClusterWatch {
@@ -61,6 +62,7 @@ class ClusterWatch {
   WatchSettings settings();
   void heal(const std::vector<std::size_t>& devices, std::function<void()> healed);
   void observed(const std::vector<DeviceState>& states);
+  Result<Done> lead();
   void healing_over();
 
   const WatchGround ground_;
@@ -69,7 +71,7 @@ class ClusterWatch {
   PlanChoice choice_;  // of the healing under way, as all below
   Healing healing_;
   std::function<void()> go_on_;
-  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<Store> store_;
   std::optional<ObserveRound> round_;
   std::optional<Application> application_;
   Watch watch_;

@@ -58,8 +58,8 @@ void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written)
 }
 
 Result<std::vector<WrittenEntry>> settle_written(const Fleet& fleet, const std::vector<DeviceState>& states,
-                                                 Journal& journal) {
-  TRY(const std::vector<WrittenEntry> written, journal.written());
+                                                 History& history) {
+  TRY(const std::vector<WrittenEntry> written, history.written());
   std::vector<WrittenEntry> settled;
   for (const WrittenEntry& one : written) {
     const auto device = fleet.find(one.device);
@@ -71,8 +71,8 @@ Result<std::vector<WrittenEntry>> settle_written(const Fleet& fleet, const std::
     settled.back().tried.reset();
   }
   if (settled.empty()) return written;
-  TRY_DONE(journal.note(settled));
-  return journal.written();
+  TRY_DONE(history.note(settled));
+  return history.written();
 }
 
 std::vector<WrittenEntry> left_behind(const Fleet& fleet, const std::vector<DeviceState>& states,
@@ -90,8 +90,8 @@ std::vector<WrittenEntry> left_behind(const Fleet& fleet, const std::vector<Devi
 }
 
 Result<Done> note_written(const ClusterSession& session, const std::vector<WrittenEntry>& left,
-                          Journal& journal) {
-  TRY(const std::vector<WrittenEntry> written, journal.written());
+                          History& history) {
+  TRY(const std::vector<WrittenEntry> written, history.written());
   const Origins& origins = session.origins();
   std::vector<WrittenEntry> changed;
   for (const WrittenEntry& one : written) {
@@ -104,8 +104,8 @@ Result<Done> note_written(const ClusterSession& session, const std::vector<Writt
     changed.back().restore = origin.restore_on_delete;
     changed.back().object = origin.object;
   }
-  if (!changed.empty()) TRY_DONE(journal.note(changed));
-  return left.empty() ? Result<Done>(Done{}) : journal.forget(left);
+  if (!changed.empty()) TRY_DONE(history.note(changed));
+  return left.empty() ? Result<Done>(Done{}) : history.forget(left);
 }
 
 }  // namespace lockstep

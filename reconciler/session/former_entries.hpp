@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "reconciler/engine/journal.hpp"
 #include "reconciler/session/cluster_session.hpp"
+#include "reconciler/store/store.hpp"
 
 namespace lockstep {
 
@@ -22,7 +22,7 @@ void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written)
 // there, forgotten where what was found is; what was not read, or is neither, stays open. The answer: all
 // that is written.
 Result<std::vector<WrittenEntry>> settle_written(const Fleet& fleet, const std::vector<DeviceState>& states,
-                                                 Journal& journal);
+                                                 History& history);
 
 // Some value of ours was seen there; else it was only tried.
 bool is_verified(const WrittenEntry& one);
@@ -34,6 +34,6 @@ std::vector<WrittenEntry> left_behind(const Fleet& fleet, const std::vector<Devi
 
 // After an apply: how each written entry is kept now, and no more of what stays.
 Result<Done> note_written(const ClusterSession& session, const std::vector<WrittenEntry>& left,
-                          Journal& journal);
+                          History& history);
 
 }  // namespace lockstep

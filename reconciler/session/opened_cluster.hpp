@@ -32,6 +32,8 @@ struct OpenedCluster {
 
   bool valid() const { return !has_errors(diagnostics); }
   std::string title() const { return twin ? name + " (twin on this machine)" : name; }
+  // What its store is of, wherever the folder of specs is: a twin's is not the cluster's.
+  std::string state_name() const { return twin ? name + " (twin)" : name; }
 };
 
 Result<OpenedCluster> load_cluster(const ClusterSource& source);
@@ -39,7 +41,7 @@ Result<OpenedCluster> load_cluster(const ClusterSource& source);
 // Refused: specs that name no device.
 Result<Done> has_devices(const OpenedCluster& cluster);
 
-// Where the journal of the cluster (or of its twin) is: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root
+// Where the store of the cluster (or of its twin) is: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root
 // and $XDG_STATE_HOME/lockstep (XDG base directories: ~/.local/state) for others; below it the cluster's id.
 std::string state_directory(const OpenedCluster& cluster);
 std::string state_directory(const std::string& id, bool twin);

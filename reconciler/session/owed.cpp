@@ -11,34 +11,34 @@ std::vector<std::string> devices_of(const std::vector<LedgerTicket>& tickets) {
   return {devices.begin(), devices.end()};
 }
 
-Result<Unjudged> unjudged(const std::string& directory, const Journal& journal) {
+Result<Unjudged> unjudged(Store& store) {
   Unjudged out;
-  out.writer = writer_of(directory).value_or("");
+  out.writer = store.leadership().holder().value_or("");
   std::set<std::uint64_t> begun;
   if (!out.writer.empty()) {
-    TRY(const std::vector<InFlight> in_flight, journal.in_flight());
+    TRY(const std::vector<InFlight> in_flight, store.history().in_flight());
     for (const InFlight& one : in_flight) begun.insert(one.change);
   }
-  TRY(std::vector<OwedChange> owed, journal.owed());
+  TRY(std::vector<OwedChange> owed, store.history().owed());
   for (OwedChange& one : owed)
     (begun.contains(one.change) ? out.under_way : out.left).push_back(std::move(one));
   return out;
 }
 
-Result<std::vector<InFlight>> recover_in_flight(Journal& journal) {
-  TRY(std::vector<InFlight> begun, journal.in_flight());
+Result<std::vector<InFlight>> recover_in_flight(History& history) {
+  TRY(std::vector<InFlight> begun, history.in_flight());
   for (const InFlight& one : begun) {
     for (const LedgerTicket& ticket : one.unsettled)
-      TRY_DONE(journal.receipt(ticket.ticket, TicketState::failed,
+      TRY_DONE(history.receipt(ticket.ticket, TicketState::failed,
                                "cut off; settled by the next run's observation"));
-    TRY_DONE(journal.end(one.change, "interrupted"));
+    TRY_DONE(history.end(one.change, "interrupted"));
   }
   return begun;
 }
 
-Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, Journal& journal,
+Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, History& history,
                                             const OwedChoice& choice) {
-  TRY(std::vector<OwedChange> owed, journal.owed());
+  TRY(std::vector<OwedChange> owed, history.owed());
   std::vector<OwedDecision> decisions;
   for (OwedChange& one : owed) {
     const std::vector<std::string> devices = devices_of(one.tickets);
@@ -50,7 +50,7 @@ Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, Journa
     OwedDecision::Fate fate = OwedDecision::Fate::taken;
     if (cluster.catalog.validation_suites.empty()) {
       fate = OwedDecision::Fate::no_suite;
-      TRY_DONE(journal.gate(one.change, GateState::settled));
+      TRY_DONE(history.gate(one.change, GateState::settled));
     } else if (!choice.measures) {
       fate = OwedDecision::Fate::not_measuring;
     } else if (!all_chosen) {

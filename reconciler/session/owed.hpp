@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "reconciler/engine/journal.hpp"
 #include "reconciler/session/opened_cluster.hpp"
+#include "reconciler/store/store.hpp"
 
 namespace lockstep {
 
@@ -22,11 +22,11 @@ struct Unjudged {
   std::vector<OwedChange> under_way;
   std::vector<OwedChange> left;
 };
-Result<Unjudged> unjudged(const std::string& directory, const Journal& journal);
+Result<Unjudged> unjudged(Store& store);
 
 // Ends the changes of interrupted runs and returns them. Their open tickets count as failed: the next
 // observation shows what was written.
-Result<std::vector<InFlight>> recover_in_flight(Journal& journal);
+Result<std::vector<InFlight>> recover_in_flight(History& history);
 
 struct OwedChoice {
   bool measures = true;           // this run has a gate
@@ -43,7 +43,7 @@ struct OwedDecision {
   OwedChange owed;
   Fate fate = Fate::taken;
 };
-Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, Journal& journal,
+Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, History& history,
                                             const OwedChoice& choice);
 
 }  // namespace lockstep

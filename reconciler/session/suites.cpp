@@ -9,10 +9,8 @@
 namespace lockstep {
 namespace {
 
-std::string baseline_place(const std::string& suite) { return "baseline/" + suite; }
-
-std::optional<bench::Baseline> accepted(const Journal& journal, const std::string& suite) {
-  const Result<std::optional<nlohmann::json>> blob = journal.kept(baseline_place(suite));
+std::optional<bench::Baseline> accepted(const Blobs& blobs, const std::string& suite) {
+  const Result<std::optional<nlohmann::json>> blob = blobs.kept(baseline_place(suite));
   if (!blob || !*blob) return std::nullopt;
   Result<bench::Baseline> baseline = bench::read_baseline((*blob)->dump());
   // One that can't be read any more is no baseline: the SLOs that need it say so as unknown.
@@ -32,7 +30,9 @@ GateVerdict gate_verdict(const std::vector<SuiteOutcome>& outcomes) {
 
 }  // namespace
 
-MeasureInput measure_input(const OpenedCluster& cluster, const Journal& journal) {
+std::string baseline_place(const std::string& suite) { return "baseline/" + suite; }
+
+MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs) {
   MeasureInput input{cluster.catalog, cluster.compiled, {}, {}, {}, config_hash(cluster.compiled)};
   if (cluster.twin)
     input.netns_path = [id = cluster.id](const std::string& device) { return places(id, device).netns_path; };
@@ -42,22 +42,22 @@ MeasureInput measure_input(const OpenedCluster& cluster, const Journal& journal)
       return set.connect.value.local.value ? std::string{} : kWhyUnreached;
     };
   for (const ValidationSuite& suite : cluster.catalog.validation_suites)
-    if (std::optional<bench::Baseline> baseline = accepted(journal, suite.metadata.name.value))
+    if (std::optional<bench::Baseline> baseline = accepted(blobs, suite.metadata.name.value))
       input.baselines.emplace(suite.metadata.name.value, *std::move(baseline));
   return input;
 }
 
-Result<Done> accept_baselines(Journal& journal, const std::vector<SuiteOutcome>& outcomes) {
+Result<Done> accept_baselines(Blobs& blobs, const std::vector<SuiteOutcome>& outcomes) {
   for (const SuiteOutcome& suite : outcomes) {
     const std::string name = suite.suite->metadata.name.value;
-    bench::Baseline merged = accepted(journal, name).value_or(bench::Baseline{});
+    bench::Baseline merged = accepted(blobs, name).value_or(bench::Baseline{});
     for (const BenchmarkOutcome& outcome : suite.benchmarks) {
       bench::Baseline fresh = bench::accept(outcome.measurements);
       merged.config_hash = fresh.config_hash.empty() ? merged.config_hash : fresh.config_hash;
       for (auto& [key, distribution] : fresh.entries)
         merged.entries.insert_or_assign(key, std::move(distribution));
     }
-    TRY_DONE(journal.keep(baseline_place(name), nlohmann::json::parse(bench::write_baseline(merged))));
+    TRY_DONE(blobs.keep(baseline_place(name), nlohmann::json::parse(bench::write_baseline(merged))));
   }
   return Done{};
 }

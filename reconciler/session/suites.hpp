@@ -1,6 +1,6 @@
 // The validation suites of an opened cluster as the engine's gate, and as benchmarks on their own.
 //
-// Promises: baselines come from and go to the journal, so that a gate compares with the last accepted
+// Promises: baselines come from and go to the store, so that a gate compares with the last accepted
 // generation; only what a change can have touched is measured in a gate (onChange.scope: affected).
 #pragma once
 
@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "reconciler/engine/apply.hpp"
-#include "reconciler/engine/file_lock.hpp"
-#include "reconciler/engine/journal.hpp"
 #include "reconciler/measure/measure.hpp"
 #include "reconciler/session/opened_cluster.hpp"
+#include "reconciler/store/blobs.hpp"
+#include "reconciler/store/file_lock.hpp"
 
 namespace lockstep {
 
@@ -26,10 +26,13 @@ struct MeasureHooks {
   std::function<void()> ended{};  // whatever the outcome
 };
 
-MeasureInput measure_input(const OpenedCluster& cluster, const Journal& journal);
+// The key of a suite's accepted baseline.
+std::string baseline_place(const std::string& suite);
+
+MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs);
 
 // Adds what was measured to the accepted baselines. Call only when all SLOs held.
-Result<Done> accept_baselines(Journal& journal, const std::vector<SuiteOutcome>& outcomes);
+Result<Done> accept_baselines(Blobs& blobs, const std::vector<SuiteOutcome>& outcomes);
 
 // Waits for whoever measures the cluster of this state directory now: two at once would take the traffic of
 // the other for the fabric's fault.
@@ -41,13 +44,13 @@ OnFail on_violation(const Catalog& catalog);
 
 // Must outlive the executor that it is asked on: a measurement that ran out of time ends after its answer.
 // Measuring is a worker thread's: the baselines are read here, by the thread that makes the gate, because a
-// journal's connection is for one thread.
+// store is for one thread.
 class SuiteGate final : public Measurer {
  public:
   // `directory`: where the cluster's state is.
-  SuiteGate(const OpenedCluster& cluster, const Journal& journal, std::string directory, MeasureHooks hooks)
+  SuiteGate(const OpenedCluster& cluster, const Blobs& blobs, std::string directory, MeasureHooks hooks)
       : cluster_(cluster),
-        input_(measure_input(cluster, journal)),
+        input_(measure_input(cluster, blobs)),
         directory_(std::move(directory)),
         hooks_(std::move(hooks)) {}
   Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending,

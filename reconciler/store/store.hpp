@@ -40,7 +40,4 @@ struct StoreOptions {
 // `directory` is made by the first who takes leadership.
 Result<std::unique_ptr<Store>> open_store(const std::string& directory, const StoreOptions& options = {});
 
-// "2026-11-21T10:05:26Z".
-std::string utc_text(WallTime at);
-
 }  // namespace lockstep

@@ -81,6 +81,7 @@ class Beside {
 
   explicit operator bool() const { return static_cast<bool>(file_); }
   int descriptor() const { return file_.number(); }
+  const char* name() const { return name_.data(); }
   bool rename_to(const std::string& name) {
     if (::renameat(folder_, name_.data(), folder_, name.c_str()) != 0) return false;
     file_ = Descriptor();
@@ -104,11 +105,12 @@ class Replacing {
  public:
   Replacing(const std::string& file, const Replacement& how) : file_(file), how_(how) {
     const std::size_t slash = file.rfind('/');
-    folder_ = slash == std::string::npos ? "." : file.substr(0, slash + 1);
+    folder_ = slash == std::string::npos ? "./" : file.substr(0, slash + 1);
     name_ = slash == std::string::npos ? file : file.substr(slash + 1);
   }
 
-  Result<Done> with(std::string_view text) {
+  // `write`: to the descriptor of the file beside, or by its path.
+  Result<Done> with(const std::function<Result<Done>(int descriptor, const std::string& path)>& write) {
     if (name_.empty()) return failed(file_, file_.empty() ? ENOENT : EISDIR);
     const Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!folder) return failed(file_, errno);
@@ -119,7 +121,7 @@ class Replacing {
     const bool masked = !exists && !how_.mode;
     Beside fresh(folder.number(), masked ? kNewFile : kUnfinished);
     if (!fresh) return failed(file_, errno);
-    TRY_DONE(write_all(fresh.descriptor(), text, file_));
+    TRY_DONE(write(fresh.descriptor(), folder_ + fresh.name()));
     TRY_DONE(exists ? take_over(fresh.descriptor(), old) : begin(fresh.descriptor(), folder.number()));
     TRY_DONE(sync(fresh.descriptor(), file_));
     if (!fresh.rename_to(name_)) return failed(file_, errno);
@@ -156,7 +158,12 @@ Result<Done> replace_file(const std::string& file, std::string_view text, const 
   struct stat old {};
   if (how.write_through && ::lstat(file.c_str(), &old) == 0 && !S_ISREG(old.st_mode))
     return write_to(file, text);
-  return Replacing(file, how).with(text);
+  return Replacing(file, how).with(
+      [&](int descriptor, const std::string&) { return write_all(descriptor, text, file); });
+}
+
+Result<Done> replace_file_by(const std::string& file, const FileWriter& write, const Replacement& how) {
+  return Replacing(file, how).with([&](int, const std::string& beside) { return write(beside); });
 }
 
 }  // namespace lockstep

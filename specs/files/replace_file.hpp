@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,5 +35,10 @@ struct Replacement {
 
 // "FILE: the reason". Denied where permission is missing, else refused.
 Result<Done> replace_file(const std::string& file, std::string_view text, const Replacement& how = {});
+
+// The same for what only another library can write: `write` is given the path of the empty file beside. Its
+// error is returned as it is; what it made under longer names is its own.
+using FileWriter = std::function<Result<Done>(const std::string& beside)>;
+Result<Done> replace_file_by(const std::string& file, const FileWriter& write, const Replacement& how = {});
 
 }  // namespace lockstep

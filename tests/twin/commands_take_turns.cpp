@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "reconciler/engine/file_lock.hpp"
+#include "reconciler/store/file_lock.hpp"
 #include "tests/needs.hpp"
 #include "tests/twin/pod.hpp"
 

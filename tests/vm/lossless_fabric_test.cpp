@@ -10,8 +10,8 @@
 #include "drivers/runtime/pump.hpp"
 #include "drivers/runtime/real_executor.hpp"
 #include "reconciler/engine/application.hpp"
-#include "reconciler/engine/journal.hpp"
 #include "reconciler/engine/status.hpp"
+#include "reconciler/store/store.hpp"
 #include "specs/compile/compile.hpp"
 #include "specs/language/load.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -34,14 +34,16 @@ class LosslessFabric : public ::testing::Test {
     // Of two made one after the other each is the other's peer.
     cable("gpu1", "bnxt", "swp1");
     cable("gpu2", "mlx5", "swp2");
-    auto opened = Journal::open(state_, {.command = "vm_lossless_fabric"});
+    auto opened = open_store(state_);
     ASSERT_TRUE(opened) << opened.error().text();
-    journal_ = *std::move(opened);
+    store_ = *std::move(opened);
+    const auto led = store_->leadership().take("vm_lossless_fabric");
+    ASSERT_TRUE(led) << led.error().text();
     want(roce_cluster("nic0", kMore));
   }
   void TearDown() override {
     for (const std::string device : {"gpu1", "gpu2", "leaf0"}) by_hand("ip netns del " + device);
-    journal_.reset();
+    store_.reset();
     std::filesystem::remove_all(state_);
   }
 
@@ -99,7 +101,7 @@ class LosslessFabric : public ::testing::Test {
                                          [](const FleetDevice&) -> const Policy* { return nullptr; }));
     EXPECT_TRUE(plan) << plan.error().text();
     if (!plan) return {};
-    Application application(*fleet_, executor_, *journal_, *plan, {});
+    Application application(*fleet_, executor_, store_->history(), *plan, {});
     return pump(executor_, application);
   }
   static std::string told(const ApplyReport& report) {
@@ -146,7 +148,7 @@ spec:
   std::vector<std::unique_ptr<Intent>> intents_;
   std::vector<std::unique_ptr<Attached>> attached_;
   std::unique_ptr<Fleet> fleet_;
-  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<Store> store_;
   RealExecutor executor_;
   int index_ = 100;
 };

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "cluster.hpp"
-#include "reconciler/engine/journal.hpp"
+#include "tests/unit/store/led_store.hpp"
 
 namespace lockstep {
 namespace {
@@ -298,7 +298,7 @@ TEST_F(Gate, PathsLeftOutForAStepThatIsHeldStayOwed) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
-// The same, with the journal on disk and a process that is killed while it measures.
+// The same, with the store on disk and a process that is killed while it measures.
 TEST_F(Gate, AKillWhileMeasuringIsMadeGoodByTheNextProcess) {
   std::string directory = (std::filesystem::temp_directory_path() / "lockstep-gate-XXXXXX").string();
   ASSERT_NE(mkdtemp(directory.data()), nullptr);
@@ -306,13 +306,12 @@ TEST_F(Gate, AKillWhileMeasuringIsMadeGoodByTheNextProcess) {
   const Plan plan = cluster.plan();
   const pid_t child = fork();
   if (child == 0) {
-    auto journal = Journal::open(directory, {.command = "lockstep apply", .read_only = false});
-    if (!journal) _exit(1);
+    const auto store = led(directory);
     measurer.answer = [] {
       kill(getpid(), SIGKILL);
       return GateVerdict::unknown;
     };
-    Application application(cluster.fleet(), cluster.executor, **journal, plan, cluster.options);
+    Application application(cluster.fleet(), cluster.executor, store->history(), plan, cluster.options);
     pump(cluster.executor, application);
     _exit(1);
   }
@@ -321,16 +320,16 @@ TEST_F(Gate, AKillWhileMeasuringIsMadeGoodByTheNextProcess) {
   ASSERT_TRUE(WIFSIGNALED(status));
   cluster.devices["gpu1"]->set(entry(kMtu), number(4000));  // as the child left it
   {
-    auto journal = Journal::open(directory, {.command = "lockstep apply", .read_only = false});
-    ASSERT_TRUE(journal) << journal.error().text();
-    ASSERT_EQ((*journal)->in_flight()->size(), 1U);
-    cluster.options.owed = *(*journal)->owed();
+    const auto store = led(directory);
+    ASSERT_EQ(store->history().in_flight()->size(), 1U);
+    cluster.options.owed = *store->history().owed();
     ASSERT_EQ(cluster.options.owed.size(), 1U);
     measurer.answer = [this] { return measurer.asked.size() < 2 ? GateVerdict::fail : GateVerdict::pass; };
-    Application application(cluster.fleet(), cluster.executor, **journal, cluster.plan(), cluster.options);
+    Application application(cluster.fleet(), cluster.executor, store->history(), cluster.plan(),
+                            cluster.options);
     const ApplyReport report = pump(cluster.executor, application);
     EXPECT_EQ(report.verdict, ApplyVerdict::undone);
-    EXPECT_TRUE((*journal)->owed()->empty());
+    EXPECT_TRUE(store->history().owed()->empty());
   }
   EXPECT_EQ(truth(), before);
   std::filesystem::remove_all(directory);

@@ -72,6 +72,29 @@ TEST_F(ReplaceFile, MakesAFileAndReplacesIt) {
   EXPECT_EQ(names(), std::set<std::string>{"settings"});
 }
 
+TEST_F(ReplaceFile, LetsAnotherWriteTheFileByItsPath) {
+  ASSERT_TRUE(replace_file(file_, "old"));
+  std::string beside;
+  ASSERT_TRUE(replace_file_by(file_, [&](const std::string& path) -> Result<Done> {
+    EXPECT_EQ(fs::path(path).parent_path(), folder_);
+    EXPECT_EQ(contents(path), "");
+    EXPECT_EQ(contents(file_), "old");
+    std::ofstream(path) << "new";
+    beside = path;
+    return Done{};
+  }));
+  EXPECT_EQ(contents(file_), "new");
+  const auto failed = replace_file_by(file_, [](const std::string& path) -> Result<Done> {
+    std::ofstream(path) << "a part";
+    return Error{ErrorKind::refused, "no more"};
+  });
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().what, "no more");
+  EXPECT_EQ(contents(file_), "new");
+  EXPECT_FALSE(fs::exists(beside));
+  EXPECT_EQ(names(), std::set<std::string>{"settings"});
+}
+
 TEST_F(ReplaceFile, TakesANameWithoutAFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(folder_);

@@ -7,43 +7,43 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "tests/unit/store/led_store.hpp"
+
 namespace lockstep {
 namespace {
 
-// A checkout without any device, and a journal that remembers some.
-class DeletionGuardOverAJournal : public testing::Test {
+// A checkout without any device, and a store that remembers some.
+class DeletionGuardOverAStore : public testing::Test {
  protected:
-  DeletionGuardOverAJournal() {
+  DeletionGuardOverAStore() {
     std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-accepted-XXXXXX").string();
     directory_ = mkdtemp(pattern.data());
-    auto opened = Journal::open(directory_, {.command = "lockstep apply", .read_only = false});
-    if (!opened) throw std::runtime_error(opened.error().text());
-    journal_ = *std::move(opened);
+    store_ = led(directory_);
   }
-  ~DeletionGuardOverAJournal() override { std::filesystem::remove_all(directory_); }
+  ~DeletionGuardOverAStore() override { std::filesystem::remove_all(directory_); }
 
   Result<Done> guard_after(const nlohmann::json& census) {
-    if (const auto kept = journal_->keep("census", census); !kept) return kept;
-    return guard_deletion(cluster_, Plan{}, *journal_);
+    if (const auto kept = store_->blobs().keep("census", census); !kept) return kept;
+    return guard_deletion(cluster_, Plan{}, store_->blobs());
   }
 
   std::string directory_;
-  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<Store> store_;
   OpenedCluster cluster_;
 };
 
-TEST_F(DeletionGuardOverAJournal, LetsTheFirstChangeThrough) {
-  EXPECT_TRUE(guard_deletion(cluster_, Plan{}, *journal_));
+TEST_F(DeletionGuardOverAStore, LetsTheFirstChangeThrough) {
+  EXPECT_TRUE(guard_deletion(cluster_, Plan{}, store_->blobs()));
 }
 
-TEST_F(DeletionGuardOverAJournal, RefusesWhatTakesAwayMoreThanItsShare) {
+TEST_F(DeletionGuardOverAStore, RefusesWhatTakesAwayMoreThanItsShare) {
   const auto refused =
       guard_after({{"devices", {"gpu1", "gpu2", "gpu3"}}, {"objects", nlohmann::json::array()}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::denied) << refused.error().text();
 }
 
-TEST_F(DeletionGuardOverAJournal, RefusesWhatItCannotJudge) {
+TEST_F(DeletionGuardOverAStore, RefusesWhatItCannotJudge) {
   for (const nlohmann::json& broken :
        {nlohmann::json("three devices"), nlohmann::json::object(),
         nlohmann::json{{"devices", {"gpu1"}}, {"objects", "none"}},
@@ -54,12 +54,12 @@ TEST_F(DeletionGuardOverAJournal, RefusesWhatItCannotJudge) {
   }
 }
 
-TEST_F(DeletionGuardOverAJournal, RefusesUnderAJournalThatDoesNotAnswer) {
+TEST_F(DeletionGuardOverAStore, RefusesUnderAStoreThatDoesNotAnswer) {
   sqlite3* other = nullptr;
   ASSERT_EQ(sqlite3_open((directory_ + "/journal.sqlite").c_str(), &other), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(other, "DROP TABLE kept", nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(other);
-  EXPECT_FALSE(guard_deletion(cluster_, Plan{}, *journal_));
+  EXPECT_FALSE(guard_deletion(cluster_, Plan{}, store_->blobs()));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "specs/model/schema_rows.hpp"
+#include "tests/unit/store/led_store.hpp"
 
 namespace lockstep {
 namespace {
@@ -110,33 +111,32 @@ class SettledByAnObservation : public LeftBehind {
   SettledByAnObservation() {
     std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-settle-XXXXXX").string();
     directory = mkdtemp(pattern.data());
-    auto opened = Journal::open(directory, {.command = "lockstep apply"});
-    if (!opened) throw std::runtime_error(opened.error().text());
-    journal = *std::move(opened);
-    const std::uint64_t change = *journal->begin(Plan{}, "ann", "why");
+    store = led(directory);
+    const std::uint64_t change = *history().begin(Plan{}, "ann", "why");
     const ChangeSet changes{{mtu, Value::integer(1500), Value::integer(9000), 0}};
-    if (!journal->ticket(change, {"t1", 1, "gpu1", "linux", changes}) ||
-        !journal->receipt("t1", TicketState::failed, "no answer"))
-      throw std::runtime_error("the journal takes nothing");
+    if (!history().ticket(change, {"t1", 1, "gpu1", "linux", changes}) ||
+        !history().receipt("t1", TicketState::failed, "no answer"))
+      throw std::runtime_error("the store takes nothing");
   }
   ~SettledByAnObservation() override { std::filesystem::remove_all(directory); }
-  std::vector<WrittenEntry> settle() { return *settle_written(fleet, states, *journal); }
+  History& history() const { return store->history(); }
+  std::vector<WrittenEntry> settle() { return *settle_written(fleet, states, history()); }
 
   std::string directory;
-  std::unique_ptr<Journal> journal;
+  std::unique_ptr<Store> store;
 };
 
 TEST_F(SettledByAnObservation, AFailedWriteThatHoldsIsOurs) {
   has(mtu, Value::integer(9000));
   ASSERT_EQ(settle().size(), 1U);
-  EXPECT_EQ(journal->written()->front().wrote, Value::integer(9000));
-  EXPECT_FALSE(journal->written()->front().tried);
+  EXPECT_EQ(history().written()->front().wrote, Value::integer(9000));
+  EXPECT_FALSE(history().written()->front().tried);
 }
 
 TEST_F(SettledByAnObservation, AFailedWriteThatChangedNothingIsForgotten) {
   has(mtu, Value::integer(1500));
   EXPECT_TRUE(settle().empty());
-  EXPECT_TRUE(journal->written()->empty());
+  EXPECT_TRUE(history().written()->empty());
 }
 
 TEST_F(SettledByAnObservation, AFailedWriteStaysOpenWhereNothingTellsOfIt) {

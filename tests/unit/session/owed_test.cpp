@@ -8,6 +8,7 @@
 
 #include "reconciler/engine/plan.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/unit/store/led_store.hpp"
 
 namespace lockstep {
 namespace {
@@ -20,17 +21,12 @@ class Owed : public testing::Test {
   }
   ~Owed() override { std::filesystem::remove_all(directory); }
 
-  std::unique_ptr<Journal> open(bool read_only) const {
-    auto journal = Journal::open(directory, {.command = "lockstep apply", .read_only = read_only});
-    if (!journal) throw std::runtime_error(journal.error().text());
-    return *std::move(journal);
-  }
   // Begun under a gate and written, and not ended: as a process has it that measures.
-  static std::uint64_t begin(Journal& journal, const std::string& device) {
-    const std::uint64_t change = *journal.begin(Plan{}, "ann", "mtu");
+  static std::uint64_t begin(History& history, const std::string& device) {
+    const std::uint64_t change = *history.begin(Plan{}, "ann", "mtu");
     const Path mtu = *Path::parse("interface[rail0]/mtu");
-    if (!journal.gate(change, GateState::owed) ||
-        !journal.ticket(change, {device, 1, device, "linux", {{mtu, {}, Value::integer(9000), 0}}}))
+    if (!history.gate(change, GateState::owed) ||
+        !history.ticket(change, {device, 1, device, "linux", {{mtu, {}, Value::integer(9000), 0}}}))
       throw std::runtime_error("not written");
     return change;
   }
@@ -38,11 +34,10 @@ class Owed : public testing::Test {
 };
 
 TEST_F(Owed, WhatAnotherProcessIsAboutToMeasureIsItsOwnAndNotLeft) {
-  auto writer = open(false);
-  ASSERT_TRUE(writer->end(begin(*writer, "gpu1"), "interrupted"));
-  begin(*writer, "gpu2");
-  const auto reader = open(true);
-  const Result<Unjudged> now = unjudged(directory, *reader);
+  const auto writer = led(directory);
+  ASSERT_TRUE(writer->history().end(begin(writer->history(), "gpu1"), "interrupted"));
+  begin(writer->history(), "gpu2");
+  const Result<Unjudged> now = unjudged(*stored(directory));
   ASSERT_TRUE(now) << now.error().text();
   ASSERT_EQ(now->under_way.size(), 1U);
   EXPECT_EQ(now->under_way[0].change, 2U);
@@ -53,8 +48,8 @@ TEST_F(Owed, WhatAnotherProcessIsAboutToMeasureIsItsOwnAndNotLeft) {
 }
 
 TEST_F(Owed, WhatAProcessLeftThatIsGoneWasNeverMeasured) {
-  begin(*open(false), "gpu1");
-  const Result<Unjudged> now = unjudged(directory, *open(true));
+  begin(led(directory)->history(), "gpu1");
+  const Result<Unjudged> now = unjudged(*stored(directory));
   ASSERT_TRUE(now) << now.error().text();
   EXPECT_TRUE(now->writer.empty());
   EXPECT_TRUE(now->under_way.empty());
@@ -63,35 +58,37 @@ TEST_F(Owed, WhatAProcessLeftThatIsGoneWasNeverMeasured) {
 }
 
 TEST_F(Owed, AnInterruptedChangeIsEndedAndItsOpenTicketsReturned) {
-  begin(*open(false), "gpu1");
-  const auto journal = open(false);
-  const auto recovered = recover_in_flight(*journal);
+  begin(led(directory)->history(), "gpu1");
+  const auto store = led(directory);
+  History& history = store->history();
+  const auto recovered = recover_in_flight(history);
   ASSERT_TRUE(recovered) << recovered.error().text();
   ASSERT_EQ(recovered->size(), 1U);
   EXPECT_EQ(recovered->front().change, 1U);
   EXPECT_EQ(devices_of(recovered->front().unsettled), std::vector<std::string>{"gpu1"});
-  EXPECT_TRUE(journal->in_flight()->empty());
-  EXPECT_EQ(journal->changes()->front().outcome, "interrupted");
+  EXPECT_TRUE(history.in_flight()->empty());
+  EXPECT_EQ(history.changes()->front().outcome, "interrupted");
 }
 
 TEST_F(Owed, AChangeThatARunCannotValidateStaysOwedWithTheReason) {
   using Fate = OwedDecision::Fate;
-  begin(*open(false), "gpu1");
-  const auto journal = open(false);
+  begin(led(directory)->history(), "gpu1");
+  const auto store = led(directory);
+  History& history = store->history();
   OpenedCluster cluster;
   cluster.catalog.validation_suites.emplace_back();
   const auto fate = [&](const OwedChoice& choice) {
-    const auto decisions = take_owed(cluster, *journal, choice);
+    const auto decisions = take_owed(cluster, history, choice);
     return decisions && decisions->size() == 1 ? decisions->front().fate : Fate::no_suite;
   };
   EXPECT_EQ(fate({}), Fate::taken);
   EXPECT_EQ(fate({.only = {"gpu1", "gpu2"}}), Fate::taken);
   EXPECT_EQ(fate({.only = {"gpu2"}}), Fate::other_devices);
   EXPECT_EQ(fate({.measures = false, .only = {"gpu2"}}), Fate::not_measuring);
-  EXPECT_EQ(journal->owed()->size(), 1U);
+  EXPECT_EQ(history.owed()->size(), 1U);
   cluster.catalog.validation_suites.clear();
   EXPECT_EQ(fate({}), Fate::no_suite);
-  EXPECT_TRUE(journal->owed()->empty());
+  EXPECT_TRUE(history.owed()->empty());
 }
 
 }  // namespace

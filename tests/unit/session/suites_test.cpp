@@ -11,6 +11,7 @@
 #include "drivers/runtime/pump.hpp"
 #include "drivers/runtime/real_executor.hpp"
 #include "reconciler/engine/application.hpp"
+#include "tests/unit/store/led_store.hpp"
 
 namespace lockstep {
 namespace {
@@ -68,9 +69,8 @@ TEST_F(TurnToMeasure, AWaitThatIsOverNamesWhoMeasures) {
 // A change that no pair's path crosses, as the first switch of a rollout while all others wait.
 TEST_F(TurnToMeasure, AGateWithNothingToMeasureWasNotRun) {
   const OpenedCluster cluster = pod_in_a_twin();
-  const auto journal = Journal::open(directory_, {.command = "", .read_only = true});
-  ASSERT_TRUE(journal) << journal.error().text();
-  SuiteGate gate(cluster, **journal, directory_, {});
+  const auto store = stored(directory_);
+  SuiteGate gate(cluster, store->blobs(), directory_, {});
   const Result<GateResult> result = gate.measure({}, {}, {});
   ASSERT_TRUE(result) << result.error().text();
   EXPECT_EQ(result->verdict, GateVerdict::not_run);
@@ -95,30 +95,30 @@ class HeldGate final : public Measurer {
   SuiteGate& gate_;
 };
 
-TEST_F(TurnToMeasure, AMeasurementThatOutlivesItsDeadlineNeedsNoJournal) {
+TEST_F(TurnToMeasure, AMeasurementThatOutlivesItsDeadlineNeedsNoStore) {
   const OpenedCluster cluster = pod_in_a_twin();
-  auto journal = Journal::open(directory_, {.command = "lockstep apply"});
-  ASSERT_TRUE(journal) << journal.error().text();
-  const auto change = (*journal)->begin(Plan{}, "ann", "mtu");
+  auto store = led(directory_);
+  History& history = store->history();
+  const auto change = history.begin(Plan{}, "ann", "mtu");
   ASSERT_TRUE(change);
-  ASSERT_TRUE((*journal)->ticket(
+  ASSERT_TRUE(history.ticket(
       *change, {"t1", 1, "leaf0", "frr", {{*Path::parse("bgp/max-paths"), {}, Value::integer(64), 0}}}));
-  ASSERT_TRUE((*journal)->gate(*change, GateState::owed));
-  SuiteGate gate(cluster, **journal, directory_, {});
+  ASSERT_TRUE(history.gate(*change, GateState::owed));
+  SuiteGate gate(cluster, store->blobs(), directory_, {});
   HeldGate held(gate);
   ApplyOptions options;
   options.measurer = &held;
   options.measure_timeout = std::chrono::milliseconds(20);
-  options.owed = *(*journal)->owed();
+  options.owed = *history.owed();
   Result<Fleet> fleet = Fleet::make({}, {});
   ASSERT_TRUE(fleet);
   {
     RealExecutor executor;
-    Application application(*fleet, executor, **journal, Plan{}, options);
+    Application application(*fleet, executor, history, Plan{}, options);
     const ApplyReport report = pump(executor, application);
     EXPECT_TRUE(report.owes);
-    EXPECT_EQ((*journal)->owed()->size(), 1U);
-    journal->reset();
+    EXPECT_EQ(history.owed()->size(), 1U);
+    store.reset();
     held.let_go.store(true, std::memory_order_relaxed);
   }
   EXPECT_TRUE(held.over);
@@ -128,11 +128,10 @@ TEST_F(TurnToMeasure, AMeasurementThatOutlivesItsDeadlineNeedsNoJournal) {
 // What was measured before is not thrown away: the rest is told as not run.
 TEST_F(TurnToMeasure, WhatIsStoppedIsToldAsFarAsItWent) {
   const OpenedCluster cluster = pod_in_a_twin();
-  const auto journal = Journal::open(directory_, {.command = "", .read_only = true});
-  ASSERT_TRUE(journal) << journal.error().text();
+  const auto store = stored(directory_);
   std::stop_source stop;
   stop.request_stop();
-  const auto outcomes = measure(measure_input(cluster, **journal), {}, {}, stop.get_token());
+  const auto outcomes = measure(measure_input(cluster, store->blobs()), {}, {}, stop.get_token());
   ASSERT_TRUE(outcomes) << outcomes.error().text();
   EXPECT_TRUE(cut_short(*outcomes));
   ASSERT_FALSE(outcomes->empty());

@@ -4,6 +4,7 @@
 #include "drivers/runtime/real_executor.hpp"
 #include "lab.hpp"
 #include "reconciler/session/former_entries.hpp"
+#include "tests/unit/store/led_store.hpp"
 
 namespace lockstep {
 namespace {
@@ -119,13 +120,13 @@ TEST_F(Workflow, RefusesLargeDeletionsWithoutConfirmation) {
 
 TEST_F(Workflow, RecoversAndValidatesTheChangeOfAKilledRun) {
   {
-    auto journal = Journal::open(state(), {.command = "killed"});
-    ASSERT_TRUE(journal) << journal.error().text();
+    const auto store = led(state(), {}, "killed");
+    History& history = store->history();
     const Path mtu = *Path::parse(kMtu);
-    const std::uint64_t change = *(*journal)->begin(Plan{}, "ann", "mtu");
-    ASSERT_TRUE((*journal)->gate(change, GateState::owed));
+    const std::uint64_t change = *history.begin(Plan{}, "ann", "mtu");
+    ASSERT_TRUE(history.gate(change, GateState::owed));
     ASSERT_TRUE(
-        (*journal)->ticket(change, {"gpu1-1", 1, "gpu1", "sim", {{mtu, Value{}, Value::integer(9000), 0}}}));
+        history.ticket(change, {"gpu1-1", 1, "gpu1", "sim", {{mtu, Value{}, Value::integer(9000), 0}}}));
   }
   ClusterSession& lab = open();
   EXPECT_EQ(lab.unjudged()->left.size(), 1U);

@@ -1,4 +1,4 @@
-#include "reconciler/engine/file_lock.hpp"
+#include "reconciler/store/file_lock.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -8,9 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <utility>
+
+#include "reconciler/store/utc_text.hpp"
 
 namespace lockstep {
 namespace {
@@ -31,11 +32,11 @@ bool is_still(const std::string& file, int descriptor) {
 constexpr const char* kWriting = "lock";
 
 Result<FileLock> lock_in(const std::string& directory, const char* name, const std::string& doing,
-                         const std::string& command) {
+                         const std::string& command, WallTime now) {
   std::error_code why;
   std::filesystem::create_directories(directory, why);
   if (why) return Error{ErrorKind::denied, directory + ": " + why.message()};
-  return FileLock::take(directory + "/" + name, doing, command);
+  return FileLock::take(directory + "/" + name, doing, command, now);
 }
 
 }  // namespace
@@ -44,8 +45,8 @@ FileLock::~FileLock() {
   if (held_) (void)::ftruncate(held_.number(), 0);  // nobody holds it from here on
 }
 
-Result<FileLock> FileLock::take(const std::string& file, const std::string& doing,
-                                const std::string& command) {
+Result<FileLock> FileLock::take(const std::string& file, const std::string& doing, const std::string& command,
+                                WallTime now) {
   for (;;) {
     Descriptor opened(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!opened) return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
@@ -58,7 +59,7 @@ Result<FileLock> FileLock::take(const std::string& file, const std::string& doin
     }
     FileLock lock(std::move(opened));
     if (!is_still(file, descriptor)) continue;
-    const std::string who = "process " + std::to_string(::getpid()) + " since " + utc_now() +
+    const std::string who = "process " + std::to_string(::getpid()) + " since " + utc_text(now) +
                             (command.empty() ? "" : " (" + command + ")");
     if (::ftruncate(descriptor, 0) != 0 || ::pwrite(descriptor, who.data(), who.size(), 0) < 0)
       return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
@@ -66,12 +67,12 @@ Result<FileLock> FileLock::take(const std::string& file, const std::string& doin
   }
 }
 
-Result<FileLock> lock_for_writing(const std::string& directory, const std::string& command) {
-  return lock_in(directory, kWriting, "changed", command);
+Result<FileLock> lock_for_writing(const std::string& directory, const std::string& command, WallTime now) {
+  return lock_in(directory, kWriting, "changed", command, now);
 }
 
 Result<FileLock> lock_for_measuring(const std::string& directory, const std::string& command) {
-  return lock_in(directory, "measuring.lock", "measured", command);
+  return lock_in(directory, "measuring.lock", "measured", command, std::chrono::system_clock::now());
 }
 
 std::optional<std::string> writer_of(const std::string& directory) {
@@ -83,15 +84,6 @@ std::optional<std::string> writer_of(const std::string& directory) {
   const bool names_one = ::fstat(descriptor, &file) == 0 && file.st_size > 0;
   const bool held = names_one && ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   return held ? std::optional(holder_in(descriptor)) : std::nullopt;
-}
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text.data();
 }
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-#include "reconciler/engine/file_lock.hpp"
+#include "reconciler/store/file_lock.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/file.h>

@@ -1,5 +1,5 @@
-// FileLock: one process at a time does what a file stands for. flock(2): the kernel drops it when its owner
-// ends, however it ended.
+// FileLock: one at a time does what a file stands for, in one process or in many. flock(2): it belongs to the
+// open file, not to the process, and the kernel drops it when its owner ends, however it ended.
 //
 // Promises: whoever finds it taken (conflict) is told which process holds it, since when and with which
 // command; a file system that has no locks is told in its words (denied). The file names its holder and
@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "drivers/runtime/call.hpp"
 #include "specs/files/descriptor.hpp"
 #include "specs/model/result.hpp"
 
@@ -22,7 +23,8 @@ class FileLock {
   ~FileLock();
 
   // `doing`: "changed", as in "this cluster is being changed by process 7 since ... (lockstep apply)".
-  static Result<FileLock> take(const std::string& file, const std::string& doing, const std::string& command);
+  static Result<FileLock> take(const std::string& file, const std::string& doing, const std::string& command,
+                               WallTime now = std::chrono::system_clock::now());
 
  private:
   explicit FileLock(Descriptor held) : held_(std::move(held)) {}
@@ -30,14 +32,12 @@ class FileLock {
 };
 
 // In a cluster's state directory, which is made: its one writer, and the one that sends it measuring traffic.
-Result<FileLock> lock_for_writing(const std::string& directory, const std::string& command);
+Result<FileLock> lock_for_writing(const std::string& directory, const std::string& command,
+                                  WallTime now = std::chrono::system_clock::now());
 Result<FileLock> lock_for_measuring(const std::string& directory, const std::string& command);
 
 // Who holds the first of the two now: "process 7 since 2026-11-21T10:05:26Z (lockstep apply)". Takes nothing,
 // makes nothing; nobody where the file can't be read.
 std::optional<std::string> writer_of(const std::string& directory);
-
-// "2026-11-21T10:05:26Z".
-std::string utc_now();
 
 }  // namespace lockstep

@@ -1,0 +1,24 @@
+// The output of `lockstep state`: what a state directory holds, a backup that was made, one that was
+// restored.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "reconciler/report/terminal.hpp"
+#include "reconciler/session/opened_cluster.hpp"
+#include "reconciler/session/stored_state.hpp"
+
+namespace lockstep {
+
+std::string state_text(const OpenedCluster& cluster, const StoredState& state, const Terminal& terminal);
+nlohmann::json state_json(const OpenedCluster& cluster, const StoredState& state);
+
+std::string backup_text(const OpenedCluster& cluster, const Backup& backup);
+nlohmann::json backup_json(const OpenedCluster& cluster, const Backup& backup);
+
+// `file`: the backup that it came from.
+std::string restored_text(const OpenedCluster& cluster, const std::string& file, const Restored& restored);
+nlohmann::json restored_json(const OpenedCluster& cluster, const std::string& file, const Restored& restored);
+
+}  // namespace lockstep

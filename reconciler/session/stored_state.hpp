@@ -1,0 +1,30 @@
+// StoredState: what a cluster's state directory holds, for people.
+//
+// Promises: reads only, needs no lock, and makes nothing: a directory that is not there holds nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reconciler/session/owed.hpp"
+#include "reconciler/store/backup.hpp"
+
+namespace lockstep {
+
+struct StoredState {
+  StoreFile file;
+  std::optional<std::string> leader;  // "process 7 since 2026-11-21T10:05:26Z (lockstep apply)"
+  HistoryTotals totals;
+  std::vector<ChangeRecord> newest;  // newest first
+  std::vector<std::uint64_t> in_flight;
+  std::vector<OwedChange> owed;
+  std::vector<BlobEntry> blobs;
+};
+
+Result<StoredState> stored_state(const std::string& directory);
+
+// The suite of an accepted baseline's key; empty: it is of something else.
+std::string suite_of_baseline(const std::string& key);
+
+}  // namespace lockstep

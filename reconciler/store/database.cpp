@@ -1,0 +1,190 @@
+#include "reconciler/store/database.hpp"
+
+#include <sqlite3.h>
+
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+ErrorKind kind_of(int code) {
+  switch (code) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return ErrorKind::conflict;
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN: return ErrorKind::denied;
+    default: return ErrorKind::refused;
+  }
+}
+
+// What a person can do about it.
+const char* advice_for(int code) {
+  switch (code) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return "; another process holds it for longer than 5 s";
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+      return "; this user needs to read and write the file, those beside it and their folder";
+    case SQLITE_FULL: return "; nothing of it was written: make room on that file system and try again";
+    case SQLITE_IOERR: return "; look at the disk and its file system (dmesg)";
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return "; the file is damaged: `lockstep state restore BACKUP` puts a backup in its place and keeps it "
+             "under another name";
+    default: return "";
+  }
+}
+
+constexpr int kPrimaryCode = 0xff;  // of an extended result code (sqlite3.h)
+
+Error failure_of(const std::string& file, const std::string& doing, sqlite3* connection) {
+  if (connection == nullptr) return Error{ErrorKind::refused, file + ": " + doing + ": out of memory"};
+  const int code = sqlite3_errcode(connection) & kPrimaryCode;
+  return Error{kind_of(code), file + ": " + doing + ": " + sqlite3_errmsg(connection) + advice_for(code)};
+}
+
+}  // namespace
+
+// Fails only where statements are left, which end before their database.
+void Database::Closer::operator()(sqlite3* connection) const { (void)sqlite3_close(connection); }
+
+Result<Database> Database::open(const std::string& file, Use use) {
+  sqlite3* connection = nullptr;
+  // A file that this user can't write is opened to read all the same (sqlite3_open_v2).
+  const int how = SQLITE_OPEN_READWRITE | (use == Use::write ? SQLITE_OPEN_CREATE : 0);
+  const int opened = sqlite3_open_v2(file.c_str(), &connection, how | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database database(file, connection);
+  if (opened != SQLITE_OK ||
+      sqlite3_busy_timeout(connection, static_cast<int>(kBusyWait.count())) != SQLITE_OK)
+    return database.failure("open");
+  if (use == Use::read) TRY_DONE(database.execute("PRAGMA query_only=ON"));
+  return database;
+}
+
+Result<Database> Database::in_memory() { return open(":memory:", Use::write); }
+
+Result<Done> Database::write_ahead() const {
+  TRY(const std::string mode, text("PRAGMA journal_mode=WAL"));
+  if (mode != "wal")
+    return Error{ErrorKind::refused,
+                 file_ + ": SQLite has no write-ahead log here (journal_mode is '" + mode +
+                     "'); it needs a local file system with shared memory: put the state directory on one "
+                     "(LOCKSTEP_STATE_DIR)"};
+  TRY_DONE(execute("PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON"));
+  constexpr std::uint64_t kFull = 2;  // sqlite.org/pragma.html#pragma_synchronous
+  TRY(const std::uint64_t synchronous, number("PRAGMA synchronous"));
+  TRY(const std::uint64_t keys, number("PRAGMA foreign_keys"));
+  if (synchronous < kFull || keys != 1)
+    return Error{ErrorKind::refused,
+                 file_ + ": this SQLite does not sync what it commits, or checks no foreign keys"};
+  return Done{};
+}
+
+Result<std::string> Database::damage() const {
+  Result<std::string> found = text("PRAGMA integrity_check(1)");
+  if (found) return *found == "ok" ? std::string() : *std::move(found);
+  const int code = sqlite3_errcode(handle()) & kPrimaryCode;
+  if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) return std::string(sqlite3_errmsg(handle()));
+  return found;
+}
+
+Result<Done> Database::execute(const std::string& text) const {
+  if (sqlite3_exec(handle(), text.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return failure("write");
+  return Done{};
+}
+
+Result<std::uint64_t> Database::number(const std::string& text) const {
+  std::uint64_t out = 0;
+  TRY_DONE(Statement(*this, text).each([&out](const Statement& row) { out = row.number(0); }));
+  return out;
+}
+
+Result<std::string> Database::text(const std::string& text) const {
+  std::string out;
+  TRY_DONE(Statement(*this, text).each([&out](const Statement& row) { out = row.text(0); }));
+  return out;
+}
+
+Error Database::failure(const std::string& doing) const { return failure_of(file_, doing, handle()); }
+
+Statement::Statement(const Database& database, const std::string& text) : database_(database) {
+  check(sqlite3_prepare_v2(database.handle(), text.data(), static_cast<int>(text.size()), &statement_,
+                           nullptr));
+}
+
+// Repeats the result of the last step, which was looked at.
+Statement::~Statement() { (void)sqlite3_finalize(statement_); }
+
+// The first failure is the one that counts.
+void Statement::check(int code) {
+  if (code != SQLITE_OK && !failed_) failed_ = std::make_unique<Error>(database_.failure("prepare"));
+}
+
+Statement& Statement::bind(const std::string& text) {
+  if (!failed_)
+    check(sqlite3_bind_text64(statement_, ++bound_, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+  return *this;
+}
+
+Statement& Statement::bind(std::uint64_t number) {
+  if (!failed_) check(sqlite3_bind_int64(statement_, ++bound_, static_cast<sqlite3_int64>(number)));
+  return *this;
+}
+
+Result<std::size_t> Statement::run() {
+  if (failed_) return std::move(*failed_);
+  if (sqlite3_step(statement_) != SQLITE_DONE) return database_.failure("write");
+  return static_cast<std::size_t>(sqlite3_changes(database_.handle()));
+}
+
+Result<Done> Statement::each(const std::function<void(const Statement&)>& row) {
+  if (failed_) return std::move(*failed_);
+  int step = sqlite3_step(statement_);
+  for (; step == SQLITE_ROW; step = sqlite3_step(statement_)) row(*this);
+  if (step != SQLITE_DONE) return database_.failure("read");
+  return Done{};
+}
+
+std::string Statement::text(int column) const {
+  const auto* const bytes = sqlite3_column_text(statement_, column);
+  return bytes == nullptr ? std::string()
+                          : std::string(reinterpret_cast<const char*>(bytes),
+                                        static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+}
+
+std::uint64_t Statement::number(int column) const {
+  return static_cast<std::uint64_t>(sqlite3_column_int64(statement_, column));
+}
+
+Result<Transaction> Transaction::begin(const Database& database) {
+  TRY_DONE(database.execute("BEGIN IMMEDIATE"));
+  return Transaction(database);
+}
+
+// SQLite has rolled back by itself after some errors. If it can't here, the next BEGIN is refused and says
+// so.
+Transaction::~Transaction() {
+  if (database_ != nullptr && sqlite3_get_autocommit(database_->handle()) == 0)
+    (void)database_->execute("ROLLBACK");
+}
+
+Result<Done> Transaction::commit() {
+  TRY_DONE(database_->execute("COMMIT"));
+  database_ = nullptr;
+  return Done{};
+}
+
+Result<Done> copy_database(const Database& from, const Database& to) {
+  sqlite3_backup* const copy = sqlite3_backup_init(to.handle(), "main", from.handle(), "main");
+  if (copy == nullptr) return to.failure("copy from " + from.file());
+  constexpr int kAllPages = -1;
+  const int stepped = sqlite3_backup_step(copy, kAllPages);
+  // Puts its error into `to`, even where it was `from` that could not be read.
+  if (sqlite3_backup_finish(copy) != SQLITE_OK || stepped != SQLITE_DONE)
+    return to.failure("copy from " + from.file());
+  return Done{};
+}
+
+}  // namespace lockstep

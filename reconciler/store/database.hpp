@@ -1,0 +1,101 @@
+// Database: one SQLite connection, its statements and transactions, each result of SQLite checked.
+//
+// Promises: an error names the file, what was to be done, what SQLite said and what a person can do about it;
+// a transaction that is not committed has left nothing. A database that another one holds is waited for for
+// kBusyWait, then refused (conflict). For one thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "specs/model/result.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace lockstep {
+
+// Nobody but the leader writes, and with a write-ahead log readers and the writer don't wait for each other.
+// What is waited for is whoever recovers the log of a killed writer, or ends it: milliseconds. A choice.
+inline constexpr std::chrono::milliseconds kBusyWait{5000};
+
+class Database {
+ public:
+  // read: refuses statements that write; yet it makes good what a killed writer left, where it may.
+  // write: a file that is not there is made.
+  enum class Use : std::uint8_t { read, write };
+  static Result<Database> open(const std::string& file, Use use);
+  static Result<Database> in_memory();
+
+  // From here on a commit lasts through a loss of power and holds no reader up: journal_mode=WAL,
+  // synchronous=FULL, foreign_keys=ON, each read back.
+  Result<Done> write_ahead() const;
+  // What is damaged, as PRAGMA integrity_check says it; empty: nothing.
+  Result<std::string> damage() const;
+
+  Result<Done> execute(const std::string& text) const;
+  Result<std::uint64_t> number(const std::string& text) const;  // of one row and column; 0: none, or NULL
+  Result<std::string> text(const std::string& text) const;      // the same; empty: none, or NULL
+
+  const std::string& file() const { return file_; }
+  sqlite3* handle() const { return connection_.get(); }
+  // Of the last call that failed on this connection; `doing`: "write".
+  Error failure(const std::string& doing) const;
+
+ private:
+  Database(const std::string& file, sqlite3* connection) : file_(file), connection_(connection) {}
+  struct Closer {
+    void operator()(sqlite3* connection) const;
+  };
+  std::string file_;
+  std::unique_ptr<sqlite3, Closer> connection_;
+};
+
+// One prepared statement: bound in order, then run or stepped row by row. What fails before is answered
+// there.
+class Statement {
+ public:
+  Statement(const Database& database, const std::string& text);
+  ~Statement();
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& bind(const std::string& text);
+  Statement& bind(std::uint64_t number);
+  // The answer: how many rows it changed.
+  Result<std::size_t> run();
+  Result<Done> each(const std::function<void(const Statement&)>& row);
+
+  std::string text(int column) const;  // of the row: NULL is empty
+  std::uint64_t number(int column) const;
+
+ private:
+  void check(int code);
+  const Database& database_;
+  sqlite3_stmt* statement_ = nullptr;
+  std::unique_ptr<Error> failed_;
+  int bound_ = 0;
+};
+
+// Rolled back unless committed.
+class Transaction {
+ public:
+  // Waits for no reader.
+  static Result<Transaction> begin(const Database& database);
+  ~Transaction();
+  Transaction(Transaction&& other) noexcept : database_(other.database_) { other.database_ = nullptr; }
+  Transaction& operator=(Transaction&&) = delete;
+  Result<Done> commit();
+
+ private:
+  explicit Transaction(const Database& database) : database_(&database) {}
+  const Database* database_;  // null: committed, or another object's
+};
+
+// All of a database in place of another's content, in one transaction of `to`. Readers of both go on.
+Result<Done> copy_database(const Database& from, const Database& to);
+
+}  // namespace lockstep

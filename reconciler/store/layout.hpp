@@ -1,0 +1,21 @@
+// The layouts of the store's file, each made from the one before it. A file's layout is its user_version.
+#pragma once
+
+#include "reconciler/store/database.hpp"
+
+namespace lockstep {
+
+inline constexpr int kLayout = 6;  // the newest
+inline constexpr int kLayoutOfGates = 2;
+inline constexpr int kLayoutOfCures = 3;
+inline constexpr int kLayoutOfWrites = 4;
+inline constexpr int kLayoutOfTries = 5;
+inline constexpr int kLayoutOfIdentity = 6;
+
+// 0: nothing is in it. Unsupported: a newer lockstep wrote it.
+Result<int> layout_of(const Database& database);
+
+// In one transaction, from whatever layout it has.
+Result<Done> bring_up_to_date(const Database& database);
+
+}  // namespace lockstep

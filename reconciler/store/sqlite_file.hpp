@@ -1,0 +1,53 @@
+// SqliteFile: the file of a store and the lock beside it: who may read it, who may write, and as what.
+//
+// Promises: a reader makes no file; a write is one transaction under leadership, refused (denied) where this
+// one does not lead, or where a higher epoch was given out since (whoever removed the lock file let two in).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "reconciler/store/database.hpp"
+#include "reconciler/store/file_lock.hpp"
+#include "reconciler/store/store.hpp"
+
+namespace lockstep {
+
+// The names of files in a state directory.
+std::string store_file(const std::string& directory);
+std::string last_backup_file(const std::string& directory);
+
+// The last epoch that was given out, by this file or by what was restored into it.
+Result<std::uint64_t> last_epoch(const Database& database);
+
+class SqliteFile {
+ public:
+  SqliteFile(std::string directory, StoreOptions options);
+
+  struct Reading {
+    const Database& database;
+    int layout;  // a reader leaves an older one as it is
+  };
+  Result<Reading> read();
+  Result<Transaction> write();
+  // After write().
+  const Database& database() const { return *database_; }
+
+  Result<std::uint64_t> lead(const std::string& command);
+  void resign();
+  std::uint64_t epoch() const { return epoch_; }
+  const std::string& directory() const { return directory_; }
+  WallTime now() const { return options_.now(); }
+
+ private:
+  Result<std::uint64_t> begin_epoch(const Database& database, const std::string& command) const;
+
+  std::string directory_;
+  StoreOptions options_;
+  std::optional<FileLock> lock_;
+  std::optional<Database> database_;  // declared after the lock: closed before that is given up
+  bool never_begun_ = false;          // database_ is an empty one in memory
+  std::uint64_t epoch_ = 0;
+};
+
+}  // namespace lockstep

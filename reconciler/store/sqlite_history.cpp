@@ -1,0 +1,350 @@
+#include "reconciler/store/sqlite_history.hpp"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "reconciler/engine/plan.hpp"
+#include "reconciler/store/layout.hpp"
+#include "reconciler/store/utc_text.hpp"
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::json;
+
+// Of a verified write: its value is there, whatever was tried before.
+constexpr const char* kRememberVerified =
+    "INSERT INTO written(device, path, found, wrote) VALUES(?1, ?2, ?3, ?4) "
+    "ON CONFLICT(device, path) DO UPDATE SET wrote = excluded.wrote, tried = NULL";
+// Of one that is not known to hold. ?5: what was seen there before it, which an earlier try may have left.
+constexpr const char* kRememberTried =
+    "INSERT INTO written(device, path, found, wrote, tried) VALUES(?1, ?2, ?3, ?3, ?4) "
+    "ON CONFLICT(device, path) DO UPDATE SET wrote = CASE WHEN tried = ?5 THEN tried ELSE wrote END, "
+    "tried = excluded.tried";
+
+// What retention lets go of. ?1 and ?2: the newest change beyond Retention::newest and beyond
+// Retention::most, 0 if there is none; ?3: those ended before are old enough. gate = 1 is GateState::owed and
+// state = 2 TicketState::undone, as in owed().
+constexpr const char* kOldChanges =
+    "(SELECT id FROM changes WHERE id <= MAX(?1, ?2) AND ended IS NOT NULL AND (id <= ?2 OR ended < ?3) "
+    "AND id NOT IN (SELECT id FROM changes AS owing WHERE gate = 1 AND EXISTS "
+    "(SELECT 1 FROM tickets WHERE change = owing.id AND state <> 2)))";
+static_assert(static_cast<int>(GateState::owed) == 1 && static_cast<int>(TicketState::undone) == 2);
+
+std::uint64_t milliseconds_of(WallTime at) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count());
+}
+
+std::string writes_json(const ChangeSet& changes) {
+  Json out = Json::array();
+  for (const Change& change : changes)
+    out.push_back(
+        {{"path", change.path.text()}, {"was", to_json(change.was)}, {"want", to_json(change.want)}});
+  return stored_text(out);
+}
+
+ChangeSet writes_of(const std::string& text) {
+  ChangeSet changes;
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_array()) return changes;
+  for (const Json& one : json) {
+    if (!one.is_object() || !one.contains("path") || !one["path"].is_string()) continue;
+    const auto path = Path::parse(one["path"].get<std::string>());
+    if (!path || !one.contains("was") || !one.contains("want")) continue;  // a row of another version
+    const auto was = value_from_json(path->row(), one["was"]);
+    const auto want = value_from_json(path->row(), one["want"]);
+    if (was && want) changes.push_back({*path, *was, *want, 0});
+  }
+  return changes;
+}
+
+Result<Done> forget_unwritten(const Database& database, const std::string& device) {
+  TRY_DONE(Statement(database, "DELETE FROM written WHERE device = ? AND found = wrote AND tried IS NULL")
+               .bind(device)
+               .run());
+  return Done{};
+}
+
+// The tickets of a change, in the order of the writes, with their state.
+Result<std::vector<std::pair<LedgerTicket, TicketState>>> tickets_of(const Database& database,
+                                                                     std::uint64_t change) {
+  std::vector<std::pair<LedgerTicket, TicketState>> all;
+  TRY_DONE(Statement(database,
+                     "SELECT ticket, step, device, driver, writes, state FROM tickets WHERE change = ? "
+                     "ORDER BY rowid")
+               .bind(change)
+               .each([&all](const Statement& row) {
+                 all.emplace_back(LedgerTicket{row.text(0), static_cast<std::uint32_t>(row.number(1)),
+                                               row.text(2), row.text(3), writes_of(row.text(4))},
+                                  static_cast<TicketState>(row.number(5)));
+               }));
+  return all;
+}
+
+// The newest change that is not among so many newest; 0: there is none.
+Result<std::uint64_t> newest_beyond(const Database& database, std::size_t count) {
+  return database.number("SELECT id FROM changes ORDER BY id DESC LIMIT 1 OFFSET " + std::to_string(count));
+}
+
+// For an update of what must be there.
+Result<Done> update(const Database& database, Statement& statement, const std::string& what) {
+  TRY(const std::size_t changed, statement.run());
+  if (changed == 1) return Done{};
+  return Error{ErrorKind::refused, database.file() + ": there is no " + what};
+}
+
+}  // namespace
+
+std::string stored_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<std::uint64_t> SqliteHistory::begin(const Plan& plan, const std::string& author,
+                                           const std::string& reason) {
+  TRY(Transaction whole, file_.write());
+  TRY_DONE(forget_old());
+  TRY_DONE(
+      Statement(file_.database(),
+                "INSERT INTO changes(begun, author, reason, digest, plan, epoch) VALUES(?, ?, ?, ?, ?, ?)")
+          .bind(utc_text(file_.now()))
+          .bind(author)
+          .bind(reason)
+          .bind(plan.digest)
+          .bind(stored_text(to_json(plan)))
+          .bind(epoch())
+          .run());
+  TRY(const std::uint64_t change, file_.database().number("SELECT last_insert_rowid()"));
+  TRY_DONE(whole.commit());
+  return change;
+}
+
+Result<Done> SqliteHistory::forget_old() const {
+  const Database& database = file_.database();
+  TRY(const std::uint64_t newest, newest_beyond(database, kRetention.newest));
+  TRY(const std::uint64_t most, newest_beyond(database, kRetention.most));
+  const std::string cutoff = utc_text(file_.now() - kRetention.age);
+  for (const char* const text : {"DELETE FROM tickets WHERE change IN ", "DELETE FROM changes WHERE id IN "})
+    TRY_DONE(Statement(database, std::string(text) + kOldChanges).bind(newest).bind(most).bind(cutoff).run());
+  TRY_DONE(Statement(database, "DELETE FROM cures WHERE at < ?")
+               .bind(milliseconds_of(file_.now() - kCureWindowMax))
+               .run());
+  return Done{};
+}
+
+Result<Done> SqliteHistory::ticket(std::uint64_t change, const LedgerTicket& ticket) {
+  TRY(Transaction whole, file_.write());
+  TRY_DONE(Statement(file_.database(),
+                     "INSERT INTO tickets(ticket, change, step, device, driver, writes, begun, state) "
+                     "VALUES(?, ?, ?, ?, ?, ?, ?, 0)")
+               .bind(ticket.ticket)
+               .bind(change)
+               .bind(std::uint64_t{ticket.step})
+               .bind(ticket.device)
+               .bind(ticket.driver)
+               .bind(writes_json(ticket.changes))
+               .bind(utc_text(file_.now()))
+               .run());
+  return whole.commit();
+}
+
+Result<Done> SqliteHistory::receipt(const std::string& ticket, TicketState state, const std::string& note) {
+  TRY(Transaction whole, file_.write());
+  if (state != TicketState::undone) TRY_DONE(remember_writes(ticket, state == TicketState::kept));
+  TRY_DONE(update(
+      file_.database(),
+      Statement(file_.database(), "UPDATE tickets SET state = ?, settled = ?, note = ? WHERE ticket = ?")
+          .bind(static_cast<std::uint64_t>(state))
+          .bind(utc_text(file_.now()))
+          .bind(note)
+          .bind(ticket),
+      "ticket " + ticket));
+  return whole.commit();
+}
+
+// Once what was found is back, nothing of ours is left.
+Result<Done> SqliteHistory::remember_writes(const std::string& ticket, bool verified) const {
+  const Database& database = file_.database();
+  std::string device;
+  ChangeSet changes;
+  TRY_DONE(Statement(database, "SELECT device, writes FROM tickets WHERE ticket = ?")
+               .bind(ticket)
+               .each([&](const Statement& row) {
+                 device = row.text(0);
+                 changes = writes_of(row.text(1));
+               }));
+  std::set<Path> begun;  // a guard is written twice in one ticket: only the first `was` is an observation
+  for (const Change& change : changes) {
+    const std::string was = stored_text(to_json(change.was));
+    Statement remember(database, verified ? kRememberVerified : kRememberTried);
+    remember.bind(device).bind(change.path.text()).bind(was).bind(stored_text(to_json(change.want)));
+    if (!verified) remember.bind(begun.insert(change.path).second ? was : "");
+    TRY_DONE(remember.run());
+  }
+  return forget_unwritten(database, device);
+}
+
+Result<std::vector<WrittenEntry>> SqliteHistory::written() const {
+  TRY(const SqliteFile::Reading from, file_.read());
+  std::vector<WrittenEntry> all;
+  if (from.layout < kLayoutOfWrites) return all;
+  const std::string text = std::string("SELECT device, path, found, wrote, restore, object, ") +
+                           (from.layout < kLayoutOfTries ? "NULL" : "tried") +
+                           " FROM written ORDER BY device, path";
+  TRY_DONE(Statement(from.database, text).each([&all](const Statement& row) {
+    const auto path = Path::parse(row.text(1));
+    if (!path) return;  // of another version
+    const auto value = [&](int column) {
+      return value_from_json(path->row(), Json::parse(row.text(column), nullptr, false));
+    };
+    const auto found = value(2);
+    const auto wrote = value(3);
+    if (!found || !wrote) return;
+    all.push_back({row.text(0), *path, *found, *wrote, {}, row.number(4) != 0, row.text(5)});
+    if (row.text(6).empty()) return;
+    if (const auto tried = value(6)) all.back().tried = *tried;
+  }));
+  return all;
+}
+
+Result<Done> SqliteHistory::note(const std::vector<WrittenEntry>& entries) {
+  TRY(Transaction whole, file_.write());
+  for (const WrittenEntry& one : entries) {
+    TRY_DONE(Statement(file_.database(),
+                       "UPDATE written SET wrote = ?, tried = NULLIF(?, ''), restore = ?, object = ? "
+                       "WHERE device = ? AND path = ?")
+                 .bind(stored_text(to_json(one.wrote)))
+                 .bind(one.tried ? stored_text(to_json(*one.tried)) : "")
+                 .bind(std::uint64_t{one.restore})
+                 .bind(one.object)
+                 .bind(one.device)
+                 .bind(one.path.text())
+                 .run());
+    TRY_DONE(forget_unwritten(file_.database(), one.device));
+  }
+  return whole.commit();
+}
+
+Result<Done> SqliteHistory::forget(const std::vector<WrittenEntry>& entries) {
+  TRY(Transaction whole, file_.write());
+  for (const WrittenEntry& one : entries)
+    TRY_DONE(Statement(file_.database(), "DELETE FROM written WHERE device = ? AND path = ?")
+                 .bind(one.device)
+                 .bind(one.path.text())
+                 .run());
+  return whole.commit();
+}
+
+Result<Done> SqliteHistory::gate(std::uint64_t change, GateState state) {
+  TRY(Transaction whole, file_.write());
+  TRY_DONE(update(file_.database(),
+                  Statement(file_.database(), "UPDATE changes SET gate = ? WHERE id = ?")
+                      .bind(static_cast<std::uint64_t>(state))
+                      .bind(change),
+                  "change " + std::to_string(change)));
+  return whole.commit();
+}
+
+Result<Done> SqliteHistory::end(std::uint64_t change, const std::string& outcome) {
+  TRY(Transaction whole, file_.write());
+  TRY_DONE(update(file_.database(),
+                  Statement(file_.database(), "UPDATE changes SET ended = ?, outcome = ? WHERE id = ?")
+                      .bind(utc_text(file_.now()))
+                      .bind(outcome)
+                      .bind(change),
+                  "change " + std::to_string(change)));
+  return whole.commit();
+}
+
+Result<Done> SqliteHistory::cure(const std::string& device, const std::string& remedy, WallTime at) {
+  TRY(Transaction whole, file_.write());
+  TRY_DONE(Statement(file_.database(), "INSERT INTO cures(device, remedy, at) VALUES(?, ?, ?)")
+               .bind(device)
+               .bind(remedy)
+               .bind(milliseconds_of(at))
+               .run());
+  return whole.commit();
+}
+
+Result<std::size_t> SqliteHistory::cures(const std::string& device, const std::string& remedy,
+                                         WallTime since) const {
+  TRY(const SqliteFile::Reading from, file_.read());
+  std::size_t count = 0;
+  TRY_DONE(Statement(from.database, "SELECT COUNT(*) FROM cures WHERE device = ? AND remedy = ? AND at > ?")
+               .bind(device)
+               .bind(remedy)
+               .bind(milliseconds_of(since))
+               .each([&count](const Statement& row) { count = row.number(0); }));
+  return count;
+}
+
+Result<std::vector<InFlight>> SqliteHistory::in_flight() const {
+  TRY(const SqliteFile::Reading from, file_.read());
+  std::vector<InFlight> all;
+  TRY_DONE(
+      Statement(from.database, "SELECT id, begun, author, plan FROM changes WHERE ended IS NULL ORDER BY id")
+          .each([&all](const Statement& row) {
+            all.push_back({row.number(0), row.text(1), row.text(2), row.text(3), {}, {}});
+          }));
+  for (InFlight& one : all) {
+    TRY(auto tickets, tickets_of(from.database, one.change));
+    for (auto& [ticket, state] : tickets) {
+      if (state == TicketState::begun)
+        one.unsettled.push_back(std::move(ticket));
+      else if (state == TicketState::kept)
+        one.kept.push_back(std::move(ticket));
+    }
+  }
+  return all;
+}
+
+Result<std::vector<OwedChange>> SqliteHistory::owed() const {
+  TRY(const SqliteFile::Reading from, file_.read());
+  std::vector<OwedChange> all;
+  if (from.layout < kLayoutOfGates) return all;
+  TRY_DONE(Statement(from.database, "SELECT id, begun, author FROM changes WHERE gate = 1 ORDER BY id")
+               .each([&all](const Statement& row) {
+                 all.push_back({row.number(0), row.text(1), row.text(2), {}});
+               }));
+  for (OwedChange& one : all) {
+    TRY(auto tickets, tickets_of(from.database, one.change));
+    for (auto& [ticket, state] : tickets)
+      if (state != TicketState::undone) one.tickets.push_back(std::move(ticket));
+  }
+  std::erase_if(all, [](const OwedChange& one) { return one.tickets.empty(); });
+  return all;
+}
+
+Result<std::vector<ChangeRecord>> SqliteHistory::changes(std::size_t newest) const {
+  TRY(const SqliteFile::Reading from, file_.read());
+  std::vector<ChangeRecord> all;
+  TRY_DONE(
+      Statement(
+          from.database,
+          "SELECT id, begun, ended, outcome, author, reason, digest FROM changes ORDER BY id DESC LIMIT ?")
+          .bind(std::uint64_t{newest})
+          .each([&all](const Statement& row) {
+            all.push_back({row.number(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5),
+                           row.text(6)});
+          }));
+  return all;
+}
+
+Result<HistoryTotals> SqliteHistory::totals() const {
+  TRY(const SqliteFile::Reading from, file_.read());
+  HistoryTotals all;
+  const auto count = [&from](const std::string& table) {
+    return from.database.number("SELECT COUNT(*) FROM " + table);
+  };
+  TRY(all.changes, count("changes"));
+  TRY(all.tickets, count("tickets"));
+  if (from.layout >= kLayoutOfCures) {
+    TRY(all.cures, count("cures"));
+  }
+  if (from.layout >= kLayoutOfWrites) {
+    TRY(all.written, count("written"));
+  }
+  return all;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,46 @@
+// SqliteHistory: the history of a store in its SQLite file.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "reconciler/store/history.hpp"
+#include "reconciler/store/sqlite_file.hpp"
+
+namespace lockstep {
+
+class SqliteHistory final : public History {
+ public:
+  explicit SqliteHistory(SqliteFile& file) : file_(file) {}
+
+  std::uint64_t epoch() const override { return file_.epoch(); }
+  Result<std::uint64_t> begin(const Plan& plan, const std::string& author,
+                              const std::string& reason) override;
+  Result<Done> ticket(std::uint64_t change, const LedgerTicket& ticket) override;
+  Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) override;
+  Result<Done> gate(std::uint64_t change, GateState state) override;
+  Result<Done> end(std::uint64_t change, const std::string& outcome) override;
+  Result<Done> cure(const std::string& device, const std::string& remedy, WallTime at) override;
+  Result<std::size_t> cures(const std::string& device, const std::string& remedy,
+                            WallTime since) const override;
+  Result<std::vector<InFlight>> in_flight() const override;
+  Result<std::vector<OwedChange>> owed() const override;
+  Result<std::vector<ChangeRecord>> changes(std::size_t newest) const override;
+  Result<HistoryTotals> totals() const override;
+  Result<std::vector<WrittenEntry>> written() const override;
+  Result<Done> note(const std::vector<WrittenEntry>& entries) override;
+  Result<Done> forget(const std::vector<WrittenEntry>& entries) override;
+
+ private:
+  // Within a transaction.
+  Result<Done> forget_old() const;
+  Result<Done> remember_writes(const std::string& ticket, bool verified) const;
+
+  SqliteFile& file_;
+};
+
+// JSON as it is stored. A device's bytes that are no UTF-8 are kept as U+FFFD: JSON has no words for them.
+std::string stored_text(const nlohmann::json& json);
+
+}  // namespace lockstep

@@ -1,0 +1,13 @@
+// utc_text: a moment as it is stored and shown, to the second: "2026-11-21T10:05:26Z". Later ones sort after
+// earlier ones as text.
+#pragma once
+
+#include <string>
+
+#include "drivers/runtime/call.hpp"
+
+namespace lockstep {
+
+std::string utc_text(WallTime at);
+
+}  // namespace lockstep

@@ -1,0 +1,191 @@
+#include "reconciler/store/history.hpp"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "history_lab.hpp"
+
+namespace lockstep {
+namespace {
+
+using Histories = StateDirectory;
+
+TEST_F(Histories, TellsWhatAKilledRunHadBegun) {
+  // The child is killed in the middle of a change: nothing is closed, flushed or destroyed.
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto store = led(directory);
+    History& history = store->history();
+    const auto change = history.begin(Plan{}, "ann", "mtu");
+    if (!change || !history.ticket(*change, ticket("t1")) || !history.ticket(*change, ticket("t2")) ||
+        !history.receipt("t1", TicketState::kept, ""))
+      _exit(1);
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+
+  const auto store = led(directory);
+  History& history = store->history();
+  EXPECT_EQ(store->leadership().epoch(), 2U);
+  const auto found = history.in_flight();
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 1U);
+  ASSERT_EQ(found->front().unsettled.size(), 1U);
+  EXPECT_EQ(found->front().unsettled[0].ticket, "t2");
+  EXPECT_EQ(found->front().unsettled[0].changes, ticket("t2").changes);
+  EXPECT_EQ(found->front().kept.size(), 1U);
+  EXPECT_EQ(found->front().author, "ann");
+}
+
+TEST_F(Histories, EndedChangesAreNotInFlight) {
+  const auto store = led(directory);
+  History& history = store->history();
+  const auto change = history.begin(Plan{}, "ann", "why");
+  ASSERT_TRUE(change);
+  ASSERT_TRUE(history.end(*change, "kept"));
+  EXPECT_TRUE(history.in_flight()->empty());
+  const auto all = history.changes();
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->size(), 1U);
+  EXPECT_EQ(all->front().outcome, "kept");
+}
+
+TEST_F(Histories, WhatWasWrittenUnderAGateIsOwedUntilItAnswered) {
+  const auto store = led(directory);
+  History& history = store->history();
+  const auto change = history.begin(Plan{}, "ann", "why");
+  ASSERT_TRUE(change);
+  ASSERT_TRUE(history.gate(*change, GateState::owed));
+  EXPECT_TRUE(history.owed()->empty()) << "nothing was written yet";
+  ASSERT_TRUE(history.ticket(*change, ticket("t1")));
+  ASSERT_TRUE(history.ticket(*change, ticket("t2")));
+  ASSERT_TRUE(history.receipt("t2", TicketState::undone, ""));
+  ASSERT_TRUE(history.end(*change, "stopped"));
+  const auto owed = history.owed();
+  ASSERT_TRUE(owed);
+  ASSERT_EQ(owed->size(), 1U);
+  EXPECT_EQ(owed->front().author, "ann");
+  ASSERT_EQ(owed->front().tickets.size(), 1U);
+  EXPECT_EQ(owed->front().tickets[0].changes, ticket("t1").changes);
+  ASSERT_TRUE(history.gate(*change, GateState::settled));
+  EXPECT_TRUE(history.owed()->empty());
+}
+
+TEST_F(Histories, WhatIsNotThereCannotBeWrittenTo) {
+  const auto store = led(directory);
+  EXPECT_FALSE(store->history().ticket(77, ticket("t")));
+  EXPECT_FALSE(store->history().receipt("t", TicketState::kept, ""));
+  EXPECT_FALSE(store->history().gate(77, GateState::settled));
+  const Result<Done> ended = store->history().end(77, "kept");
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().text(), directory + "/journal.sqlite: there is no change 77");
+}
+
+TEST_F(Histories, CountsCuresOverAllRunsByDeviceRemedyAndTime) {
+  const WallTime now = WallTime(std::chrono::hours(500'000));
+  ASSERT_TRUE(led(directory)->history().cure("leaf0", "clear-session", now - std::chrono::seconds(60)));
+  const auto store = led(directory);
+  History& history = store->history();
+  ASSERT_TRUE(history.cure("leaf0", "clear-session", now));
+  ASSERT_TRUE(history.cure("leaf0", "restart-daemon", now));
+  ASSERT_TRUE(history.cure("leaf1", "clear-session", now));
+  EXPECT_EQ(*history.cures("leaf0", "clear-session", now - std::chrono::seconds(61)), 2U);
+  EXPECT_EQ(*history.cures("leaf0", "clear-session", now - std::chrono::seconds(60)), 1U);
+  EXPECT_EQ(*history.cures("leaf1", "restart-daemon", now - std::chrono::seconds(61)), 0U);
+}
+
+class WrittenEntries : public Histories {
+ protected:
+  void write(const std::string& name, Value was, Value want, TicketState end) {
+    LedgerTicket one = ticket(name);
+    one.changes = {{mtu, was, want, 0}};
+    ASSERT_TRUE(history.ticket(change, one));
+    ASSERT_TRUE(history.receipt(name, end, ""));
+  }
+  WrittenEntry only() const {
+    const auto all = history.written();
+    EXPECT_TRUE(all && all->size() == 1);
+    return all && all->size() == 1 ? all->front() : WrittenEntry{};
+  }
+  const Path mtu = entry("interface[rail0]/mtu");
+  std::unique_ptr<Store> store = led(directory);
+  History& history = store->history();
+  std::uint64_t change = *history.begin(Plan{}, "ann", "why");
+};
+
+TEST_F(WrittenEntries, KeepWhatWasFoundBeforeTheFirstWriteUntilItIsBack) {
+  write("t1", number(1500), number(9000), TicketState::undone);
+  EXPECT_TRUE(history.written()->empty());
+  write("t2", number(1500), number(9000), TicketState::kept);
+  write("t3", number(9000), number(4000), TicketState::kept);
+  EXPECT_EQ(only().path, mtu);
+  EXPECT_EQ(only().found, number(1500));
+  EXPECT_EQ(only().wrote, number(4000));
+  EXPECT_FALSE(only().tried);
+  EXPECT_FALSE(only().restore);
+  WrittenEntry noted = only();
+  noted.restore = true;
+  noted.object = "Fabric/backend";
+  ASSERT_TRUE(history.note({noted}));
+  EXPECT_TRUE(only().restore);
+  EXPECT_EQ(only().object, "Fabric/backend");
+  write("t4", number(4000), number(1500), TicketState::kept);
+  EXPECT_TRUE(history.written()->empty());
+  write("t5", {}, number(9000), TicketState::kept);
+  ASSERT_TRUE(history.forget(*history.written()));
+  EXPECT_TRUE(history.written()->empty());
+}
+
+TEST_F(WrittenEntries, AFailedWriteIsNotOursUntilItWasSeen) {
+  write("t1", number(1500), number(9000), TicketState::failed);
+  EXPECT_EQ(only().found, number(1500));
+  EXPECT_EQ(only().wrote, number(1500)) << "nothing of ours was verified";
+  EXPECT_EQ(only().tried, number(9000));
+  // The next write saw it before it wrote.
+  write("t2", number(9000), number(4000), TicketState::failed);
+  EXPECT_EQ(only().wrote, number(9000));
+  EXPECT_EQ(only().tried, number(4000));
+  // An observation finds 9000: the second write never took effect.
+  WrittenEntry seen = only();
+  seen.tried.reset();
+  ASSERT_TRUE(history.note({seen}));
+  EXPECT_FALSE(only().tried);
+  // An observation finds what was there before.
+  seen.wrote = seen.found;
+  ASSERT_TRUE(history.note({seen}));
+  EXPECT_TRUE(history.written()->empty());
+}
+
+TEST_F(WrittenEntries, AVerifiedWriteSettlesAFailedOneBeforeIt) {
+  write("t1", number(1500), number(9000), TicketState::failed);
+  write("t2", number(1500), number(9000), TicketState::kept);
+  EXPECT_EQ(only().wrote, number(9000));
+  EXPECT_FALSE(only().tried);
+  write("t3", number(9000), number(1500), TicketState::failed);
+  EXPECT_EQ(only().wrote, number(9000)) << "it may not be back";
+  EXPECT_EQ(only().tried, number(1500));
+}
+
+TEST_F(WrittenEntries, OfAGuardThatFailedWhatWasFoundStays) {
+  const Path admin = entry("interface[rail0]/admin");
+  LedgerTicket guarded = ticket("t1");
+  guarded.changes = {{admin, yes(), no(), 0}, {admin, no(), yes(), 0}};
+  ASSERT_TRUE(history.ticket(change, guarded));
+  ASSERT_TRUE(history.receipt("t1", TicketState::failed, ""));
+  guarded.ticket = "t2";
+  guarded.changes = {{admin, no(), yes(), 0}};
+  ASSERT_TRUE(history.ticket(change, guarded));
+  ASSERT_TRUE(history.receipt("t2", TicketState::failed, ""));
+  EXPECT_EQ(only().found, yes());
+}
+
+}  // namespace
+}  // namespace lockstep
