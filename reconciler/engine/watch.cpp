@@ -155,7 +155,10 @@ void Watch::observe() {
 
 void Watch::observed(const std::vector<DeviceState>& states) {
   if (stopping_) return at_rest();
-  for (const auto& [device, since] : observing_) compare_with_known(device, states[device], since);
+  for (const auto& [device, since] : observing_) {
+    if (settings_.observed) settings_.observed(device, states[device]);
+    compare_with_known(device, states[device], since);
+  }
   heal();
 }
 

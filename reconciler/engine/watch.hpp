@@ -72,6 +72,8 @@ struct WatchSettings {
   Damping::Limits damping;
   // Called with the devices that drift and may be healed now (converge); `healed` goes on. Null: watch only.
   std::function<void(const std::vector<std::size_t>& devices, std::function<void()> healed)> heal;
+  // Called with each device that was read, before what differs is reported.
+  std::function<void(std::size_t device, const DeviceState& state)> observed{};
 };
 
 class Watch {

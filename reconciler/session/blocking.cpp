@@ -1,5 +1,6 @@
 // The only place where a session runs the executor: the blocking forms, which are the session's operations
 // pumped until they answer, for callers that have nothing else to do meanwhile.
+#include "drivers/runtime/command_queue.hpp"
 #include "drivers/runtime/pump.hpp"
 #include "reconciler/session/cluster_apply.hpp"
 #include "reconciler/session/cluster_observe.hpp"
@@ -23,7 +24,11 @@ Result<Rest> ClusterSession::observe_rest() { return rest_of(observe()); }
 
 Result<Done> ClusterSession::watch(const WatchRequest& request) {
   const std::unique_ptr<ClusterWatch> watch = make_watch(request);
-  return pump(executor_, *watch, request.stop.stop_possible() ? request.stop : stop_);
+  TRY(const std::unique_ptr<CommandQueue> commands, CommandQueue::open(executor_));
+  // A stop comes from any thread, and wakes the loop.
+  const std::stop_callback stopped(request.stop.stop_possible() ? request.stop : stop_,
+                                   [&] { commands->post([&watch] { watch->stop(); }); });
+  return pump(executor_, *watch);
 }
 
 }  // namespace lockstep

@@ -7,10 +7,15 @@ namespace lockstep {
 ClusterWatch::ClusterWatch(WatchGround ground, WatchRequest request)
     : ground_(std::move(ground)),
       request_(std::move(request)),
-      watch_(ground_.fleet, ground_.executor, ground_.origins, ground_.sources, settings(), request_.event) {}
+      board_(ground_.executor, ground_.fleet.size()),
+      watch_(ground_.fleet, ground_.executor, ground_.origins, ground_.sources, settings(),
+             [this](const WatchEvent& event) { report(event); }) {}
 
 WatchSettings ClusterWatch::settings() {
   WatchSettings settings;
+  settings.observed = [this](std::size_t device, const DeviceState& state) {
+    board_.observed(device, state);
+  };
   if (request_.converge)
     settings.heal = [this](const std::vector<std::size_t>& devices, std::function<void()> healed) {
       heal(devices, std::move(healed));
@@ -61,10 +66,11 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   options.reason = "drift";
   options.policy_for = ground_.policies;
   application_.emplace(ground_.fleet, ground_.executor, store_->history(), healing_.plan, std::move(options),
-                       request_.progress);
+                       progress());
   application_->start([this](ApplyReport report) {
     healing_.report = std::move(report);
     store_.reset();
+    board_.change(std::nullopt);
     healing_over();
   });
 }
@@ -74,6 +80,28 @@ Result<Done> ClusterWatch::lead() {
   TRY_DONE(opened->leadership().take(request_.command));
   store_ = std::move(opened);
   return Done{};
+}
+
+void ClusterWatch::report(const WatchEvent& event) {
+  board_.happened(event);
+  if (request_.event) request_.event(event);
+}
+
+void ClusterWatch::note_change() {
+  board_.change(ChangeUnderWay{request_.author, application_->phase(), application_->plan().steps.size()});
+}
+
+Progress ClusterWatch::progress() {
+  Progress progress = request_.progress;
+  progress.step = [this](const Step& step, const StepResult& result) {
+    note_change();
+    if (request_.progress.step) request_.progress.step(step, result);
+  };
+  progress.phase = [this](std::string_view what) {
+    note_change();
+    if (request_.progress.phase) request_.progress.phase(what);
+  };
+  return progress;
 }
 
 void ClusterWatch::healing_over() {

@@ -3,7 +3,8 @@
 //
 // Promises: what is healed is observed again, planned for and applied under the rules of an apply that nobody
 // asked for (PlanChoice::person is false), with the cluster's lock held while it heals and not while it
-// watches; each healing is reported once. A stop ends what is under way as a stop of an apply does.
+// watches; each healing is reported once. A stop ends what is under way as a stop of an apply does. What any
+// thread wants to know of it is in its snapshot.
 #pragma once
 
 #include <functional>
@@ -15,6 +16,7 @@
 
 #include "reconciler/engine/application.hpp"
 #include "reconciler/engine/watch.hpp"
+#include "reconciler/session/snapshot.hpp"
 #include "reconciler/store/store.hpp"
 
 namespace lockstep {
@@ -57,6 +59,8 @@ class ClusterWatch {
 
   void start(std::function<void(Answer)> done);
   void stop();
+  // As of the last turn of the loop. On any thread, while the watch lives.
+  std::shared_ptr<const Snapshot> snapshot() const { return board_.read(); }
 
  private:
   WatchSettings settings();
@@ -64,9 +68,13 @@ class ClusterWatch {
   void observed(const std::vector<DeviceState>& states);
   Result<Done> lead();
   void healing_over();
+  Progress progress();
+  void note_change();
+  void report(const WatchEvent& event);
 
   const WatchGround ground_;
   const WatchRequest request_;
+  SnapshotBoard board_;
   bool stopped_ = false;
   PlanChoice choice_;  // of the healing under way, as all below
   Healing healing_;

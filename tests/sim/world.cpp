@@ -213,6 +213,7 @@ void World::watch(bool with_faults) {
          .healed = [this, &held](const Healing& healing) { healed(healing, held); },
          .progress = progress()});
     std::optional<Result<Done>> ended;
+    watch_ = watch.get();
     watch->start([&ended](Result<Done> answer) { ended.emplace(std::move(answer)); });
     const Time until = now() + (with_faults ? std::chrono::minutes(1) : std::chrono::minutes(15));
     while (now() < until && (with_faults || !all_healed(held))) run_until(now() + std::chrono::seconds(5));
@@ -223,6 +224,8 @@ void World::watch(bool with_faults) {
     if (!ended || !*ended) violation("a watch that was stopped did not end");
   });
   healing_ = false;
+  watch_ = nullptr;
+  snapshot_.reset();
 }
 
 void World::healed(const Healing& healing, std::set<std::string>& held) {

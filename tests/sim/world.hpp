@@ -166,6 +166,7 @@ class World final : public Measurer {
   bool was_seen_in_sync(const Place& place) const;
   bool is_as_wanted(const Place& place) const;
   void follow_journal();
+  void follow_snapshots();
   void note_traffic();
 
   // world_gate.cpp: benchmarks, generations of the specs, windows
@@ -211,7 +212,9 @@ class World final : public Measurer {
   std::map<std::string, NotedTicket> tickets_;
   std::set<std::string> sent_;  // tickets that came with a write
   std::optional<Write> last_write_;
-  std::optional<Write> late_;  // of a killed leader, still on the wire
+  std::optional<Write> late_;                 // of a killed leader, still on the wire
+  ClusterWatch* watch_ = nullptr;             // under way
+  std::shared_ptr<const Snapshot> snapshot_;  // the last of it that was checked
   bool arriving_late_ = false;
   bool leads_ = false;    // the process that runs, for a person
   bool healing_ = false;  // a watch runs, and nobody else

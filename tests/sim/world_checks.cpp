@@ -53,6 +53,7 @@ bool World::is_as_wanted(const Place& place) const {
 void World::seen(const SimulatedCall& call) {
   if (arriving_late_) return;
   follow_journal();
+  follow_snapshots();
   ++result_.counts.calls;
   Place& place = places_.at(call.device);
   std::string what = call.device;
@@ -199,6 +200,20 @@ void World::follow_journal() {
   if (std::exchange(ended_, ended) == ended) return;
   for (const std::string& ticket : journal_.open_tickets(epoch_))
     violation("a change ended with an open ticket: " + ticket);
+}
+
+// A snapshot is of the looks so far: what it calls in sync was seen so by the last one.
+void World::follow_snapshots() {
+  if (watch_ == nullptr) return;
+  const std::shared_ptr<const Snapshot> before = std::exchange(snapshot_, watch_->snapshot());
+  if (before == snapshot_) return;
+  if (before && before->generation >= snapshot_->generation) violation("a snapshot went back");
+  for (std::size_t i = 0; i < snapshot_->devices.size(); ++i) {
+    const std::shared_ptr<const DeviceStatus>& status = snapshot_->devices[i];
+    if (!status || (before && before->devices[i] == status)) continue;
+    if (status->in_sync() && !was_seen_in_sync(places_.at(status->device)))
+      violation(status->device + " is in sync in a snapshot, and was not seen to be");
+  }
 }
 
 // Which switches and which of their ports carry traffic, as far as was seen when this plan was made: a port

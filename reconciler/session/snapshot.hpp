@@ -1,0 +1,76 @@
+// Snapshot: what a reader wants to know of a watched cluster, as it was after one turn of the engine's loop;
+// and the board on which the newest hangs.
+//
+// Promises: a snapshot never changes, and lives as long as somebody holds it; read() may be called on any
+// thread while the board lives, and waits for nobody who waits for a device; `generation` rises with each.
+// All that one turn of the loop changed appears together. The board is made, written and ended by the
+// engine's thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drivers/runtime/callback_scope.hpp"
+#include "reconciler/engine/application.hpp"
+#include "reconciler/engine/watch.hpp"
+
+namespace lockstep {
+
+// One device, as it was when it was observed last.
+struct DeviceStatus {
+  std::string device;
+  WallTime observed{};
+  bool reachable = false;
+  std::string why_incomplete;   // empty where it is complete, or nobody gave a reason
+  std::size_t differences = 0;  // of configuration and effects
+  bool complete = false;
+  bool in_sync() const { return complete && differences == 0; }
+};
+
+struct ChangeUnderWay {
+  std::string author;
+  Application::Phase phase = Application::Phase::waiting;
+  std::size_t steps = 0;  // of its plan
+};
+
+struct Snapshot {
+  std::uint64_t generation = 0;
+  std::vector<std::shared_ptr<const DeviceStatus>> devices;  // in fleet order; null: not observed yet
+  std::optional<ChangeUnderWay> change;
+  std::deque<std::shared_ptr<const WatchEvent>> events;  // the newest kEventsKept, oldest first
+};
+
+// As many as a page shows.
+inline constexpr std::size_t kEventsKept = 100;
+
+class SnapshotBoard {
+ public:
+  SnapshotBoard(Executor& executor, std::size_t devices);
+  SnapshotBoard(const SnapshotBoard&) = delete;
+  SnapshotBoard& operator=(const SnapshotBoard&) = delete;
+
+  std::shared_ptr<const Snapshot> read() const;
+
+  // Of the engine's thread.
+  void observed(std::size_t device, const DeviceState& state);
+  void happened(const WatchEvent& event);
+  void change(std::optional<ChangeUnderWay> change);
+
+ private:
+  void publish_soon();
+  void publish();
+
+  Executor& executor_;
+  Snapshot next_;
+  bool publishes_ = false;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Snapshot> newest_;  // under mutex_
+  CallbackScope callbacks_;
+};
+
+}  // namespace lockstep
