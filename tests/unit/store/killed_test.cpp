@@ -30,14 +30,22 @@ class SharedCount {
 
 class Killed : public StateDirectory {
  protected:
-  void fresh() const {
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory + "/state");
-    std::filesystem::create_directory(directory + "/elsewhere");
+  Killed() {
+    std::filesystem::create_directories(state());
+    std::filesystem::create_directory(run() + "/elsewhere");
   }
-  std::string state() const { return directory + "/state"; }
+  // What is there now is where each child starts from.
+  void start_from_here() const {
+    std::filesystem::copy(run(), directory + "/start", std::filesystem::copy_options::recursive);
+  }
+  void start_over() const {
+    std::filesystem::remove_all(run());
+    std::filesystem::copy(directory + "/start", run(), std::filesystem::copy_options::recursive);
+  }
+  std::string run() const { return directory + "/run"; }
+  std::string state() const { return run() + "/state"; }
   std::string live() const { return state() + "/journal.sqlite"; }
-  std::string backup() const { return directory + "/elsewhere/pod.sqlite"; }
+  std::string backup() const { return run() + "/elsewhere/pod.sqlite"; }
   void change(int count) const {
     for (int i = 0; i < count; ++i) {
       const auto store = led(state());
@@ -64,9 +72,10 @@ void write_a_change(const std::string& directory, std::atomic<int>& answered) {
 }
 
 TEST_F(Killed, AtEachWriteOfAChangeLeavesItAnsweredAndWhole) {
+  start_from_here();
   int points = 0;
   for (bool killed = true; killed; ++points) {
-    fresh();
+    start_over();
     const SharedCount answered;
     killed = killed_at_write(points + 1, [&] { write_a_change(state(), *answered); });
     const int done = *answered;
@@ -90,12 +99,13 @@ TEST_F(Killed, AtEachWriteOfAChangeLeavesItAnsweredAndWhole) {
 }
 
 TEST_F(Killed, AtEachWriteOfABackupLeavesTheLastOne) {
+  change(1);
+  ASSERT_TRUE(back_up(state(), backup(), {}));
+  change(1);
+  start_from_here();
   int points = 0;
   for (bool killed = true; killed; ++points) {
-    fresh();
-    change(1);
-    ASSERT_TRUE(back_up(state(), backup(), {}));
-    change(1);
+    start_over();
     const SharedCount answered;
     killed = killed_at_write(points + 1, [&] {
       if (back_up(state(), backup(), {})) ++*answered;
@@ -111,13 +121,14 @@ TEST_F(Killed, AtEachWriteOfABackupLeavesTheLastOne) {
 
 // Once with a store that is whole, once with one that is damaged: two ways of replacing it.
 TEST_F(Killed, AtEachWriteOfARestoreLeavesTheOldOrTheNew) {
+  change(2);
+  ASSERT_TRUE(back_up(state(), backup(), {}));
+  change(3);
+  start_from_here();
   for (const bool damaged : {false, true}) {
     int points = 0;
     for (bool killed = true; killed; ++points) {
-      fresh();
-      change(2);
-      ASSERT_TRUE(back_up(state(), backup(), {}));
-      change(3);
+      start_over();
       if (damaged) std::filesystem::resize_file(live(), 8192);
       const SharedCount answered;
       killed = killed_at_write(points + 1, [&] {
