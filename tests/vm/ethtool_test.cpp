@@ -64,7 +64,7 @@ class EthtoolDriver : public NicDriver {
 
 TEST_F(EthtoolDriver, APortIsTunedAndUndone) {
   make("nic0", "plain");
-  const Tree before = observed().have;
+  const Tree before = observed(named_by(kTuned)).have;
   converge(kTuned);
   expect_shown("-g nic0", {"hardwaresettings:\nRX:4096\n", "\nTX:2048\n"});
   expect_shown("-l nic0", {"hardwaresettings:\nRX:n/a\nTX:n/a\nOther:n/a\nCombined:4\n"});
@@ -74,12 +74,13 @@ TEST_F(EthtoolDriver, APortIsTunedAndUndone) {
   expect_shown("nic0", {"Speed:100000Mb/s", "Auto-negotiation:off"});
   expect_shown("--show-fec nic0", {"ConfiguredFECencodings:RS\n"});
   ChangeSet undo;
-  const Tree now = observed().have;
+  const Tree now = observed(named_by(kTuned)).have;
   for (const auto& [entry, value] : kTuned)
     if (before.value(path(entry)) && now.value(path(entry)) != before.value(path(entry)))
       undo.push_back({path(entry), value, before.value(path(entry)), 0});
   EXPECT_TRUE(apply(undo).empty());
-  for (const Entry& entry : before.entries()) EXPECT_EQ(observed().have.value(entry.path), entry.value);
+  const Tree after = observed(named_by(kTuned)).have;
+  for (const Entry& entry : before.entries()) EXPECT_EQ(after.value(entry.path), entry.value);
 }
 
 TEST_F(EthtoolDriver, DriftByEthtoolIsNamedAndHealed) {
