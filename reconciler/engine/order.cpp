@@ -114,10 +114,12 @@ class Orderer {
     return *known;
   }
 
-  // As the device at that end of a cable tells. A device that we know nothing of may well use its port.
+  // As the device at that end of a cable tells. A device that we know nothing of, or that was not looked at
+  // this time, may well use its port.
   bool end_carries_traffic(const PortName& end) {
     const auto device = index_.find(end.device);
-    return device == index_.end() || traffic(device->second).ports.contains(end.port);
+    return device == index_.end() || input_.devices[device->second].observation == nullptr ||
+           traffic(device->second).ports.contains(end.port);
   }
 
   bool carries_traffic(std::uint32_t device, std::string_view port) {

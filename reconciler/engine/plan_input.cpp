@@ -16,7 +16,7 @@ DeviceInput device_input(const Fleet& fleet, std::size_t index, const DeviceStat
   input.name = device.name;
   input.role = device.role;
   input.intent = device.intent;
-  input.observation = &state.observation;
+  if (state.reachable) input.observation = &state.observation;  // else nothing is known of it
   input.not_applied = state.not_applied.size();
   input.carrier = [carriers](RowId row) {
     const int writer = carriers->writer(row);
@@ -107,6 +107,7 @@ UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
 
 Result<ChangeSet> undo_of_step(const Step& step, const Fleet& fleet, std::size_t device, const Tree& before) {
   std::vector<DeviceState> states(fleet.size());
+  states[device].reachable = true;
   Tree& after = states[device].observation.have;
   after = before;
   for (const PlannedChange& change : step.changes) {

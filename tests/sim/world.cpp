@@ -55,9 +55,11 @@ World::World(const WorldOptions& options)
 }
 
 WorldResult World::run() {
+  const bool in_service = random_.chance(0.75);
+  if (in_service) put_in_service();
   arm_faults();
   for (int i = 0; i < options_.rounds; ++i) {
-    if (i > 0 && random_.chance(0.7)) change_spec(i);
+    if ((i > 0 || in_service) && random_.chance(0.7)) change_spec(i);
     contested_apply();
   }
   if (paths_max_bad_ == 0 || random_.chance(0.5)) {
@@ -118,7 +120,7 @@ void World::after_step() {
 // Two people at once; if the first is killed, the second takes over.
 void World::contested_apply() {
   last_write_.reset();
-  std::unique_ptr<Process> second = random_.chance(0.5) ? begin_process() : nullptr;
+  std::unique_ptr<Process> second = random_.chance(0.4) ? begin_process() : nullptr;
   standby_ = second.get();
   const bool lives = runs(begin_process(), [this](Process& process) { person_applies(process); });
   standby_ = nullptr;

@@ -87,6 +87,14 @@ void World::changed(const Place& place) {
     events->happened(place.name);
 }
 
+// As their specs say, but for what other hands did since.
+void World::put_in_service() {
+  for (auto& [name, place] : places_)
+    for (const Entry& want : place.intent->want.entries())
+      if (schema_row(want.path.row()).facet == Facet::config) place.device->set(want.path, want.value);
+  for (std::uint64_t left = random_.below(places_.size()); left > 0; --left) drift();
+}
+
 void World::arm_faults() {
   // Which kinds are armed at all is drawn first, then how often each strikes.
   const auto draw = [this](double most) { return random_.chance(0.4) ? random_.unit() * most : 0.0; };

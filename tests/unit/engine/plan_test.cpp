@@ -309,6 +309,18 @@ TEST(Plan, TakesAPortForLiveWhereTheHostAtItsOtherEndCannotBeRead) {
   EXPECT_EQ(plan.steps[1].after, std::vector<std::uint32_t>{1});
 }
 
+// As in a healing, or with --only.
+TEST(Plan, TakesAPortForLiveWhereTheHostAtItsOtherEndWasNotLookedAt) {
+  Cluster cluster = leaves_of_a_host();
+  ObserveRound round(cluster.fleet(), cluster.executor, {.only = {1, 2}});
+  const std::vector<DeviceState> states = pump(cluster.executor, round);
+  const auto plan =
+      make_plan(input_of(cluster.fleet(), states, cluster.origins, cluster.sources, cluster.policies()));
+  ASSERT_TRUE(plan) << plan.error().text();
+  ASSERT_EQ(plan->steps.size(), 2U);
+  EXPECT_EQ(plan->steps[1].after, std::vector<std::uint32_t>{1});
+}
+
 TEST(Plan, ChangesBarePortsAtOnceWhereNobodyUsesThem) {
   const Plan plan = leaves_of_a_host().plan();
   std::size_t leaves = 0;
