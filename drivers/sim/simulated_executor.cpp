@@ -49,7 +49,7 @@ std::uint64_t SimulatedExecutor::start(Job job) {
   const bool request_lost = random_.chance(delays_.lost_request) && may_lose;
   const bool reply_lost = random_.chance(delays_.lost_reply) && may_lose;
 
-  const auto answer = [this, id, flight](Outcome outcome) {
+  const auto answer = [this, id, flight](const Outcome& outcome) {
     flights_.erase(id);
     flight->job.done(outcome);
   };

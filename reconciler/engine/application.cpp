@@ -291,6 +291,8 @@ void Application::gate_answered(const std::vector<Step>& later, const std::optio
   });
 }
 
+Application::Reverse::Reverse() = default;
+
 void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState>& now,
                           const std::string& reason, std::function<void()> done) {
   reverse_.emplace();

@@ -56,6 +56,7 @@ class Application {
   };
   // A plan from what is to what was before some steps, under the same rules, carried through.
   struct Reverse {
+    Reverse();
     Plan plan;
     std::uint64_t change = 0;  // of the ledger; 0: it was not begun
     std::vector<StepResult> steps;

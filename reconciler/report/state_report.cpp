@@ -11,8 +11,9 @@ namespace lockstep {
 namespace {
 
 std::string size_text(std::uint64_t bytes) {
-  return bytes < 1024 * 1024 ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024)
-                             : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024.0 * 1024));
+  constexpr double kKib = 1024;
+  const double kib = static_cast<double>(bytes) / kKib;
+  return kib < kKib ? fmt::format("{:.1f} KiB", kib) : fmt::format("{:.1f} MiB", kib / kKib);
 }
 
 std::string baselines_text(const std::vector<BlobEntry>& blobs) {
