@@ -92,7 +92,7 @@ void Effects::remember(const std::vector<Step>& steps, std::function<void()> don
 }
 
 void Effects::settle(std::vector<Step> touched, bool all, std::function<void(OpenEffects)> done) {
-  settling_.emplace();
+  settling_ = Settling{};
   settling_->touched = std::move(touched);
   settling_->all = all;
   settling_->done = std::move(done);
@@ -210,7 +210,7 @@ void Effects::remedy_over() {
 }
 
 void Effects::observe_written(std::vector<Step> steps, std::function<void(States)> done) {
-  reading_.emplace();
+  reading_ = Reading{};
   reading_->steps = std::move(steps);
   for (const Step& step : reading_->steps)
     if (const auto device = fleet_.find(step.device)) reading_->steps_of[*device].push_back(&step);
