@@ -178,11 +178,6 @@ std::string device_digest(const Intent& intent, const Observation& observation,
 
 nlohmann::json to_json(const Plan& plan);
 Result<Plan> plan_from_json(const nlohmann::json& document);
-nlohmann::json to_json(const Value& value);  // null, true, 1500, "x", ["a"], {"secret": "file:x"}
-Result<Value> value_from_json(RowId row, const nlohmann::json& json);
-
-// For people and goldens: one line a step, one a change.
-std::string to_string(const Plan& plan);
 std::string_view to_string(Disruption disruption);
 
 }  // namespace lockstep

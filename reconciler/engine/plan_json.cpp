@@ -7,6 +7,7 @@
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/plan.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "specs/model/value_json.hpp"
 
 namespace lockstep {
 namespace {
@@ -82,7 +83,9 @@ Result<PlanOrigin> read_origin(const Json& json) {
 
 Result<Value> read_value(const Json& json, const char* name, Path path) {
   if (!json.contains(name)) return broken(std::string("'") + name + "' is missing");
-  return value_from_json(path.row(), json.at(name));
+  Result<Value> value = value_from_json(path.row(), json.at(name));
+  if (!value) return broken(value.error().text());
+  return value;
 }
 
 Result<PlannedChange> read_change(const Json& json, Plan& plan) {
@@ -170,48 +173,6 @@ Result<PlanDevice> read_device(const Json& json) {
 
 std::string_view to_string(Disruption disruption) {
   return kDisruptions[static_cast<std::size_t>(disruption)];
-}
-
-Json to_json(const Value& value) {
-  switch (value.kind()) {
-    case Value::Kind::none: return nullptr;
-    case Value::Kind::present: return true;
-    case Value::Kind::boolean: return value.as_boolean();
-    case Value::Kind::integer: return value.as_integer();
-    case Value::Kind::text: return std::string(value.as_text());
-    case Value::Kind::secret: return {{"secret", std::string(value.as_text())}};
-    case Value::Kind::reference: return {{"reference", std::string(value.as_text())}};
-    case Value::Kind::list: break;
-  }
-  Json list = Json::array();
-  for (const std::string_view element : value.as_list()) list.push_back(std::string(element));
-  return list;
-}
-
-Result<Value> value_from_json(RowId row, const Json& json) {
-  if (json.is_null()) return Value{};
-  if (json.is_boolean()) {
-    if (schema_row(row).type == EntryType::present && json.get<bool>()) return Value::present();
-    return Value::boolean(json.get<bool>());
-  }
-  // nlohmann: what has a sign fits, what has none may be of 64 bits.
-  if (json.is_number_unsigned() && !std::in_range<std::int64_t>(json.get<std::uint64_t>()))
-    return broken(json.dump() + " is more than a number may be");
-  if (json.is_number_integer()) return Value::integer(json.get<std::int64_t>());
-  if (json.is_string()) return Value::text(json.get<std::string>());
-  if (json.is_array()) {
-    std::vector<std::string> elements;
-    for (const Json& element : json) {
-      if (!element.is_string()) return broken("a list holds something that is not a text");
-      elements.push_back(element.get<std::string>());
-    }
-    return Value::list(elements);
-  }
-  if (json.contains("secret") && json["secret"].is_string())
-    return Value::secret(json["secret"].get<std::string>());
-  if (json.contains("reference") && json["reference"].is_string())
-    return Value::reference(json["reference"].get<std::string>());
-  return broken("a value is of no known shape");
 }
 
 Json to_json(const Plan& plan) {

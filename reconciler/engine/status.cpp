@@ -5,6 +5,7 @@
 
 #include "reconciler/engine/digest.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "specs/model/value_json.hpp"
 
 namespace lockstep {
 namespace {

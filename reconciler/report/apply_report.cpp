@@ -9,6 +9,7 @@
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/plan_text.hpp"
 #include "reconciler/report/table.hpp"
+#include "specs/model/value_json.hpp"
 
 namespace lockstep {
 namespace {

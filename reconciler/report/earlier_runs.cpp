@@ -10,6 +10,7 @@
 #include "reconciler/report/table.hpp"
 #include "reconciler/session/former_entries.hpp"
 #include "specs/language/hostlist.hpp"
+#include "specs/model/value_json.hpp"
 
 namespace lockstep {
 

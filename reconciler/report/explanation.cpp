@@ -10,6 +10,7 @@
 #include "specs/fabric/codes.hpp"
 #include "specs/fabric/proofs.hpp"
 #include "specs/language/codes.hpp"
+#include "specs/model/value_json.hpp"
 
 namespace lockstep {
 namespace {

@@ -6,6 +6,7 @@
 #include "reconciler/engine/plan.hpp"
 #include "reconciler/store/layout.hpp"
 #include "reconciler/store/utc_text.hpp"
+#include "specs/model/value_json.hpp"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "reconciler/engine/ledger.hpp"
-#include "reconciler/engine/plan.hpp"
+#include "specs/model/value_json.hpp"
 
 namespace lockstep::simulation {
 namespace {

@@ -8,6 +8,7 @@
 #include "reconciler/session/cluster_apply.hpp"
 #include "reconciler/session/cluster_observe.hpp"
 #include "reconciler/session/former_entries.hpp"
+#include "tests/plan_lines.hpp"
 
 namespace lockstep::simulation {
 namespace {
@@ -164,7 +165,7 @@ bool World::person_applies(Process& process) {
     return false;
   }
   record("plan " + plan->digest);
-  if (options_.steps) std::printf("%s", to_string(*plan).c_str());
+  if (options_.steps) std::printf("%s", plan_lines(*plan).c_str());
   const std::vector<WrittenEntry> left = left_behind(session.fleet(), states, *written);
   if (!plan->empty() || earlier->to_judge()) {
     carry_out(process, *plan, left, taken_on(*earlier));

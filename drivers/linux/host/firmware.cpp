@@ -7,7 +7,6 @@
 
 #include "drivers/linux/host/map.hpp"
 #include "drivers/linux/host/pci.hpp"
-#include "drivers/linux/host/settings.hpp"
 
 namespace lockstep {
 namespace {
@@ -34,9 +33,6 @@ class Firmware final : public HostSetting {
  public:
   Firmware(HostFiles files, SharedPci pci) : files_(std::move(files)), pci_(std::move(pci)) {}
 
-  std::vector<RowId> rows() const override { return {kFirmware}; }
-  std::vector<RowId> written() const override { return {}; }
-
   std::vector<Incapable> incapable(const Scope& scope, const Call&) override {
     std::vector<Incapable> out;
     for (const std::string& platform : scope.names(kFirmware)) {
@@ -58,10 +54,6 @@ class Firmware final : public HostSetting {
       else
         out.fails(kFirmware, version.error(), {platform});
     }
-  }
-
-  Result<Done> set(const Change& change, const Call&) override {
-    return Error{ErrorKind::unsupported, change.path.text() + ": lockstep flashes no firmware"};
   }
 
  private:
@@ -86,8 +78,8 @@ class Firmware final : public HostSetting {
 
 }  // namespace
 
-OneSetting firmware_setting(HostFiles files, SharedPci pci) {
-  return std::make_unique<Firmware>(std::move(files), std::move(pci));
+OneSetting firmware_setting(const LinuxTarget& target, const SharedPci& pci) {
+  return std::make_unique<Firmware>(HostFiles(target.root), pci);
 }
 
 }  // namespace lockstep

@@ -4,7 +4,6 @@
 // policy stands for the CPUs that share a clock. A machine without policies (most virtual ones) has no
 // governor.
 #include "drivers/linux/host/map.hpp"
-#include "drivers/linux/host/settings.hpp"
 #include "drivers/linux/host/shares.hpp"
 
 namespace lockstep {
@@ -17,8 +16,6 @@ constexpr std::string_view kCpufreq = "/sys/devices/system/cpu/cpufreq";
 class Governor final : public HostSetting {
  public:
   explicit Governor(HostFiles files) : files_(std::move(files)) {}
-
-  std::vector<RowId> rows() const override { return {kGovernor}; }
 
   std::vector<Incapable> incapable(const Scope&, const Call&) override {
     if (!policies().empty()) return {};
@@ -55,10 +52,6 @@ class Governor final : public HostSetting {
     return Done{};
   }
 
-  std::string native(const Change& change) const override {
-    return "cpupower frequency-set --governor " + change.want.to_string();
-  }
-
  private:
   Result<Done> set_one(const std::string& policy, const std::string& wanted) const {
     TRY(const std::string was, files_.line(policy + "/scaling_governor"));
@@ -84,6 +77,12 @@ class Governor final : public HostSetting {
 
 }  // namespace
 
-OneSetting governor_setting(HostFiles files) { return std::make_unique<Governor>(std::move(files)); }
+std::string governor_words(const Change& change) {
+  return "cpupower frequency-set --governor " + change.want.to_string();
+}
+
+OneSetting governor_setting(const LinuxTarget& target, const SharedPci&) {
+  return std::make_unique<Governor>(HostFiles(target.root));
+}
 
 }  // namespace lockstep

@@ -8,7 +8,6 @@
 // NVIDIA's, by NVML. AMD's have no persistence mode, and their ECC is a parameter of amdgpu at boot.
 #include "drivers/linux/host/gpu.hpp"
 #include "drivers/linux/host/map.hpp"
-#include "drivers/linux/host/settings.hpp"
 
 namespace lockstep {
 namespace {
@@ -51,15 +50,12 @@ Value nic_affinity_of(const HostGpus& gpus) {
   return Value::text(far.empty() ? "nearest" : far);
 }
 
+std::string on_or_off(const Change& change) { return change.want == Value::boolean(true) ? "1" : "0"; }
+
 class Gpus final : public HostSetting {
  public:
   Gpus(const LinuxTarget& target, SharedPci pci)
       : files_(target.root), pci_(std::move(pci)), nvml_(target.root, target.nvml_library) {}
-
-  std::vector<RowId> rows() const override {
-    return {kGpuCount, kGpuDriver, kGpuEcc, kGpuNicAffinity, kGpuPersistence};
-  }
-  std::vector<RowId> written() const override { return {kGpuEcc, kGpuPersistence}; }
 
   std::vector<Incapable> incapable(const Scope&, const Call& call) override {
     const HostGpus gpus = read_gpus(files_, *pci_->functions(), nvml_, call);
@@ -112,13 +108,6 @@ class Gpus final : public HostSetting {
     return change.path.row() == kGpuEcc ? nvml_.set_ecc(on, call) : nvml_.set_persistence(on, call);
   }
 
-  std::string native(const Change& change) const override {
-    const std::string on = change.want == Value::boolean(true) ? "1" : "0";
-    if (change.path.row() == kGpuEcc) return "nvidia-smi -e " + on + "  # in force after a reset";
-    if (change.path.row() == kGpuPersistence) return "nvidia-smi -pm " + on;
-    return {};
-  }
-
  private:
   // There is an NVML, and it did not answer as it should.
   static bool failed(const HostGpus& gpus) {
@@ -132,8 +121,14 @@ class Gpus final : public HostSetting {
 
 }  // namespace
 
-OneSetting gpu_setting(const LinuxTarget& target, SharedPci pci) {
-  return std::make_unique<Gpus>(target, std::move(pci));
+std::string ecc_words(const Change& change) {
+  return "nvidia-smi -e " + on_or_off(change) + "  # in force after a reset";
+}
+
+std::string persistence_words(const Change& change) { return "nvidia-smi -pm " + on_or_off(change); }
+
+OneSetting gpu_setting(const LinuxTarget& target, const SharedPci& pci) {
+  return std::make_unique<Gpus>(target, pci);
 }
 
 }  // namespace lockstep

@@ -2,53 +2,51 @@
 
 #include <algorithm>
 
-#include "drivers/linux/host/settings.hpp"
+#include "drivers/linux/host/map.hpp"
 
 namespace lockstep {
 namespace {
 
-std::vector<OneSetting> settings_of(const LinuxTarget& target, const SharedPci& pci) {
-  const HostFiles files(target.root);
-  std::vector<OneSetting> out;
-  out.push_back(governor_setting(files));
-  out.push_back(irq_affinity_setting(files, pci));
-  out.push_back(pcie_setting(files, pci));
-  out.push_back(memlock_setting(files));
-  out.push_back(nccl_setting(files));
-  out.push_back(kernel_setting(files));
-  out.push_back(packages_setting(files));
-  out.push_back(services_setting(files));
-  out.push_back(firmware_setting(files, pci));
-  out.push_back(gpu_setting(target, pci));
+using host_map::kRows;
+using host_map::MapRow;
+
+// A setting, and the lines of the table that it serves.
+struct Carrier {
+  OneSetting setting;
+  std::vector<const MapRow*> lines;
+};
+
+bool serves(const Carrier& one, const MapRow& line) { return one.lines.front()->setting == line.setting; }
+
+std::vector<Carrier> carriers_for(const LinuxTarget& target, const SharedPci& pci) {
+  std::vector<Carrier> out;
+  for (const MapRow& line : kRows) {
+    const auto made =
+        std::find_if(out.begin(), out.end(), [&](const Carrier& one) { return serves(one, line); });
+    if (made == out.end())
+      out.push_back({line.setting(target, pci), {&line}});
+    else
+      made->lines.push_back(&line);
+  }
   return out;
 }
 
-bool is_wanted(const HostSetting& setting, const Scope& scope) {
-  const std::vector<RowId> rows = setting.rows();
-  return std::any_of(rows.begin(), rows.end(), [&](RowId row) { return scope.wants(row); });
+bool is_wanted(const Carrier& one, const Scope& scope) {
+  return std::any_of(one.lines.begin(), one.lines.end(),
+                     [&](const MapRow* line) { return scope.wants(line->row); });
 }
 
 class HostPart final : public LinuxPart {
  public:
   explicit HostPart(const LinuxTarget& target)
-      : pci_(std::make_shared<PciScan>(HostFiles(target.root))), settings_(settings_of(target, pci_)) {
+      : pci_(std::make_shared<PciScan>(HostFiles(target.root))), carriers_(carriers_for(target, pci_)) {
     if (!target.netns_path.empty() && target.root == "/")
       elsewhere_ = "host-wide: a network namespace shares its machine's";
   }
 
-  std::vector<RowId> reads() const override {
-    std::vector<RowId> out;
-    for (const OneSetting& one : settings_)
-      for (const RowId row : one->rows()) out.push_back(row);
-    return out;
-  }
+  std::vector<RowId> reads() const override { return rows_of(kRows); }
 
-  std::vector<RowId> writes() const override {
-    std::vector<RowId> out;
-    for (const OneSetting& one : settings_)
-      for (const RowId row : one->written()) out.push_back(row);
-    return out;
-  }
+  std::vector<RowId> writes() const override { return written_rows_of(kRows); }
 
   std::vector<Incapable> incapable(const Scope& scope, const std::vector<Link>&, const Call& call) override {
     std::vector<Incapable> out;
@@ -57,9 +55,9 @@ class HostPart final : public LinuxPart {
       return out;
     }
     pci_->forget();
-    for (const OneSetting& one : settings_)
-      if (is_wanted(*one, scope))
-        for (Incapable& lacks : one->incapable(scope, call)) out.push_back(std::move(lacks));
+    for (const Carrier& one : carriers_)
+      if (is_wanted(one, scope))
+        for (Incapable& lacks : one.setting->incapable(scope, call)) out.push_back(std::move(lacks));
     return out;
   }
 
@@ -68,14 +66,14 @@ class HostPart final : public LinuxPart {
     if (!elsewhere_.empty()) return;
     pci_->forget();
     HostReading out{scope, tree, unread};
-    for (const OneSetting& one : settings_) {
-      if (!is_wanted(*one, scope)) continue;
+    for (const Carrier& one : carriers_) {
+      if (!is_wanted(one, scope)) continue;
       if (!call.must_end(std::chrono::steady_clock::now())) {
-        one->read(out, call);
+        one.setting->read(out, call);
         continue;
       }
-      for (const RowId row : one->rows())
-        out.fails(row, {ErrorKind::transient, "not read: the deadline passed"});
+      for (const MapRow* const line : one.lines)
+        out.fails(line->row, {ErrorKind::transient, "not read: the deadline passed"});
     }
   }
 
@@ -91,17 +89,15 @@ class HostPart final : public LinuxPart {
   }
 
   std::string native(const Change& change) const override {
-    const HostSetting* const one = carrier(change.path.row());
-    return one == nullptr ? std::string() : one->native(change);
+    const MapRow* const line = find_row(kRows, change.path.row());
+    return line == nullptr || line->native == nullptr ? std::string() : line->native(change);
   }
 
  private:
-  HostSetting* carrier(RowId row) const {
-    for (const OneSetting& one : settings_) {
-      const std::vector<RowId> rows = one->rows();
-      if (std::find(rows.begin(), rows.end(), row) != rows.end()) return one.get();
-    }
-    return nullptr;
+  HostSetting& carrier(const MapRow& line) const {
+    const auto one = std::find_if(carriers_.begin(), carriers_.end(),
+                                  [&](const Carrier& carrier) { return serves(carrier, line); });
+    return *one->setting;
   }
 
   Result<Done> set(const Change& change, const Call& call) {
@@ -112,20 +108,19 @@ class HostPart final : public LinuxPart {
       return Error{stopped ? ErrorKind::cancelled : ErrorKind::transient,
                    stopped ? "not attempted: asked to stop" : "not attempted: the deadline passed"};
     }
-    HostSetting* const one = carrier(change.path.row());
-    if (one == nullptr) return Error{ErrorKind::unsupported, "no setting of a host is " + entry};
-    const std::vector<Incapable> lacks = one->incapable(Scope{{change.path.row()}, {change.path}}, call);
+    const MapRow* const line = find_row(kRows, change.path.row());
+    if (line == nullptr) return Error{ErrorKind::unsupported, "no setting of a host is " + entry};
+    HostSetting& one = carrier(*line);
+    const std::vector<Incapable> lacks = one.incapable(Scope{{change.path.row()}, {change.path}}, call);
     if (const Incapable* const why = incapable_of(lacks, change.path))
       return Error{ErrorKind::unsupported, why->reason};
-    const std::vector<RowId> written = one->written();
-    if (std::find(written.begin(), written.end(), change.path.row()) == written.end())
-      return Error{ErrorKind::unsupported, entry + " is read here, and not written"};
-    return one->set(change, call);
+    if (!line->write) return not_written(change);
+    return one.set(change, call);
   }
 
   SharedPci pci_;
-  std::vector<OneSetting> settings_;
-  std::string elsewhere_;  // why none of it is this target's; empty: all is
+  std::vector<Carrier> carriers_;  // in the table's order
+  std::string elsewhere_;          // why none of it is this target's; empty: all is
 };
 
 }  // namespace

@@ -17,7 +17,6 @@
 #include "drivers/linux/host/cpu_list.hpp"
 #include "drivers/linux/host/map.hpp"
 #include "drivers/linux/host/pci.hpp"
-#include "drivers/linux/host/settings.hpp"
 #include "drivers/linux/host/shares.hpp"
 
 namespace lockstep {
@@ -86,8 +85,6 @@ class IrqAffinity final : public HostSetting {
  public:
   IrqAffinity(HostFiles files, SharedPci pci) : files_(std::move(files)), pci_(std::move(pci)) {}
 
-  std::vector<RowId> rows() const override { return {kIrqAffinity}; }
-
   std::vector<Incapable> incapable(const Scope&, const Call&) override {
     for (const PciFunction& nic : nics())
       if (!files_.names(pci_path(nic.address) + "/msi_irqs").empty()) return {};
@@ -130,11 +127,6 @@ class IrqAffinity final : public HostSetting {
     shares.pop_back();
     if (const std::string told = word_for(found); !is_word(told)) mixed_.remember(told, std::move(shares));
     return Done{};
-  }
-
-  std::string native(const Change& change) const override {
-    const std::string which = change.want.to_string() == "numa-local" ? "CPUS_OF_THE_NICS_NODE" : "CPUS";
-    return "echo " + which + " > /proc/irq/N/smp_affinity_list  # each interrupt of each NIC";
   }
 
  private:
@@ -214,8 +206,13 @@ class IrqAffinity final : public HostSetting {
 
 }  // namespace
 
-OneSetting irq_affinity_setting(HostFiles files, SharedPci pci) {
-  return std::make_unique<IrqAffinity>(std::move(files), std::move(pci));
+std::string irq_affinity_words(const Change& change) {
+  const std::string which = change.want.to_string() == "numa-local" ? "CPUS_OF_THE_NICS_NODE" : "CPUS";
+  return "echo " + which + " > /proc/irq/N/smp_affinity_list  # each interrupt of each NIC";
+}
+
+OneSetting irq_affinity_setting(const LinuxTarget& target, const SharedPci& pci) {
+  return std::make_unique<IrqAffinity>(HostFiles(target.root), pci);
 }
 
 }  // namespace lockstep

@@ -13,7 +13,6 @@
 #include <sstream>
 
 #include "drivers/linux/host/map.hpp"
-#include "drivers/linux/host/settings.hpp"
 
 namespace lockstep {
 namespace {
@@ -78,9 +77,6 @@ class Kernel final : public HostSetting {
  public:
   explicit Kernel(HostFiles files) : files_(std::move(files)) {}
 
-  std::vector<RowId> rows() const override { return {kKernelModule, kKernelParameter, kKernelVersion}; }
-  std::vector<RowId> written() const override { return {kKernelModule}; }
-
   std::vector<Incapable> incapable(const Scope& scope, const Call&) override {
     std::vector<Incapable> out;
     if (!files_.exists("/proc/modules"))
@@ -130,13 +126,6 @@ class Kernel final : public HostSetting {
     if (!change.want && at != now.end())
       return Error{ErrorKind::refused, module + " is listed in " + at->second + ", which is not lockstep's"};
     return Done{};
-  }
-
-  std::string native(const Change& change) const override {
-    if (change.path.row() != kKernelModule) return {};
-    const std::string name = normal_name(change.path.key(0));
-    return change.want ? "echo " + name + " >> " + std::string(kOwnFile)
-                       : "sed -i /^" + name + "$/d " + std::string(kOwnFile);
   }
 
  private:
@@ -201,6 +190,14 @@ class Kernel final : public HostSetting {
 
 }  // namespace
 
-OneSetting kernel_setting(HostFiles files) { return std::make_unique<Kernel>(std::move(files)); }
+std::string module_words(const Change& change) {
+  const std::string name = normal_name(change.path.key(0));
+  return change.want ? "echo " + name + " >> " + std::string(kOwnFile)
+                     : "sed -i /^" + name + "$/d " + std::string(kOwnFile);
+}
+
+OneSetting kernel_setting(const LinuxTarget& target, const SharedPci&) {
+  return std::make_unique<Kernel>(HostFiles(target.root));
+}
 
 }  // namespace lockstep

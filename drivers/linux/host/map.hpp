@@ -1,6 +1,8 @@
-// The rows of host readiness that the linux driver carries: the one place of this folder that names entries.
+// The map between entries and a host's settings: the one place of this folder that names rows.
 #pragma once
 
+#include "drivers/linux/host/settings.hpp"
+#include "drivers/mapped/map_table.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep::host_map {
@@ -23,5 +25,35 @@ inline constexpr RowId kPackage = row("package[*]");
 inline constexpr RowId kAcs = row("pcie/acs");
 inline constexpr RowId kMaxReadRequest = row("pcie/max-read-request");
 inline constexpr RowId kService = row("service[*]");
+
+struct MapRow {
+  RowId row;
+  // Makes what reads the row and, where it is written, writes it. Rows that are read together share one.
+  OneSetting (*setting)(const LinuxTarget&, const SharedPci&);
+  bool write;
+  std::string (*native)(const Change&);  // null: nothing writes it
+};
+
+inline constexpr MapRow kRows[] = {
+    {kGovernor, governor_setting, true, governor_words},
+    {kIrqAffinity, irq_affinity_setting, true, irq_affinity_words},
+    {kAcs, pcie_setting, true, acs_words},
+    {kMaxReadRequest, pcie_setting, true, max_read_request_words},
+    {kMemlock, memlock_setting, true, memlock_words},
+    {kNcclHca, nccl_setting, true, nccl_words},
+    {kNcclTrafficClass, nccl_setting, true, nccl_words},
+    {kKernelModule, kernel_setting, true, module_words},
+    {kKernelParameter, kernel_setting, false, nullptr},
+    {kKernelVersion, kernel_setting, false, nullptr},
+    {kPackage, packages_setting, false, nullptr},
+    {kService, services_setting, true, service_words},
+    {kFirmware, firmware_setting, false, nullptr},
+    {kGpuCount, gpu_setting, false, nullptr},
+    {kGpuDriver, gpu_setting, false, nullptr},
+    {kGpuEcc, gpu_setting, true, ecc_words},
+    {kGpuNicAffinity, gpu_setting, false, nullptr},
+    {kGpuPersistence, gpu_setting, true, persistence_words},
+};
+static_assert(has_each_row_once(kRows));
 
 }  // namespace lockstep::host_map

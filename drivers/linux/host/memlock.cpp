@@ -14,7 +14,6 @@
 #include <sstream>
 
 #include "drivers/linux/host/map.hpp"
-#include "drivers/linux/host/settings.hpp"
 
 namespace lockstep {
 namespace {
@@ -100,8 +99,6 @@ class Memlock final : public HostSetting {
  public:
   explicit Memlock(HostFiles files) : files_(std::move(files)) {}
 
-  std::vector<RowId> rows() const override { return {kMemlock}; }
-
   void read(HostReading& out, const Call&) override {
     const auto found = effective();
     if (!found) return out.fails(kMemlock, found.error());
@@ -122,14 +119,6 @@ class Memlock final : public HostSetting {
       return Error{ErrorKind::refused, "memlock is " + now.limit + " all the same: " + now.where +
                                            " is read after " + std::string(kOwnFile)};
     return Done{};
-  }
-
-  std::string native(const Change& change) const override {
-    if (!change.want) return "rm " + std::string(kOwnFile);
-    const auto bytes = number_of(change.want.to_string());
-    return "echo '* - memlock " +
-           (bytes ? std::to_string(*bytes / kKilobyte) : std::string(change.want.as_text())) + "' > " +
-           std::string(kOwnFile);
   }
 
  private:
@@ -172,6 +161,16 @@ class Memlock final : public HostSetting {
 
 }  // namespace
 
-OneSetting memlock_setting(HostFiles files) { return std::make_unique<Memlock>(std::move(files)); }
+std::string memlock_words(const Change& change) {
+  if (!change.want) return "rm " + std::string(kOwnFile);
+  const auto bytes = number_of(change.want.to_string());
+  return "echo '* - memlock " +
+         (bytes ? std::to_string(*bytes / kKilobyte) : std::string(change.want.as_text())) + "' > " +
+         std::string(kOwnFile);
+}
+
+OneSetting memlock_setting(const LinuxTarget& target, const SharedPci&) {
+  return std::make_unique<Memlock>(HostFiles(target.root));
+}
 
 }  // namespace lockstep

@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "drivers/linux/host/map.hpp"
-#include "drivers/linux/host/settings.hpp"
 #include "drivers/linux/rdma/inventory.hpp"
 
 namespace lockstep {
@@ -47,8 +46,6 @@ class Nccl final : public HostSetting {
  public:
   explicit Nccl(HostFiles files) : files_(std::move(files)) {}
 
-  std::vector<RowId> rows() const override { return {kNcclHca, kNcclTrafficClass}; }
-
   std::vector<Incapable> incapable(const Scope&, const Call& call) override {
     const auto devices = rdma::read_rdma(files_, call);
     if (!devices) return {{kNcclHca, {}, devices.error().text()}};
@@ -59,7 +56,7 @@ class Nccl final : public HostSetting {
   void read(HostReading& out, const Call& call) override {
     const auto text = whole();
     if (!text) {
-      for (const RowId row : rows()) out.fails(row, text.error());
+      for (const RowId row : {kNcclHca, kNcclTrafficClass}) out.fails(row, text.error());
       return;
     }
     if (const auto said = value_in(*text, kTrafficClass)) out.add(kNcclTrafficClass, traffic_class(*said));
@@ -83,16 +80,6 @@ class Nccl final : public HostSetting {
       value = std::to_string(change.want.as_integer());
     }
     return put(is_hca ? kHca : kTrafficClass, value);
-  }
-
-  std::string native(const Change& change) const override {
-    const bool is_hca = change.path.row() == kNcclHca;
-    const std::string variable(is_hca ? kHca : kTrafficClass);
-    if (!change.want) return "sed -i '/^" + variable + "=/d' " + std::string(kFile);
-    const std::string value = change.want.to_string();
-    const std::string line = variable + (is_hca ? "==DEVICE:PORT,..." : "=" + value);
-    return (change.was ? "sed -i 's/^" + variable + "=.*/" + line + "/' " : "echo '" + line + "' >> ") +
-           std::string(kFile) + (is_hca ? "  # the RDMA devices of " + value : "");
   }
 
  private:
@@ -170,6 +157,18 @@ class Nccl final : public HostSetting {
 
 }  // namespace
 
-OneSetting nccl_setting(HostFiles files) { return std::make_unique<Nccl>(std::move(files)); }
+std::string nccl_words(const Change& change) {
+  const bool is_hca = change.path.row() == kNcclHca;
+  const std::string variable(is_hca ? kHca : kTrafficClass);
+  if (!change.want) return "sed -i '/^" + variable + "=/d' " + std::string(kFile);
+  const std::string value = change.want.to_string();
+  const std::string line = variable + (is_hca ? "==DEVICE:PORT,..." : "=" + value);
+  return (change.was ? "sed -i 's/^" + variable + "=.*/" + line + "/' " : "echo '" + line + "' >> ") +
+         std::string(kFile) + (is_hca ? "  # the RDMA devices of " + value : "");
+}
+
+OneSetting nccl_setting(const LinuxTarget& target, const SharedPci&) {
+  return std::make_unique<Nccl>(HostFiles(target.root));
+}
 
 }  // namespace lockstep

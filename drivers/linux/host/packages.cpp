@@ -6,7 +6,6 @@
 
 #include "drivers/linux/host/dpkg_status.hpp"
 #include "drivers/linux/host/map.hpp"
-#include "drivers/linux/host/settings.hpp"
 
 namespace lockstep {
 namespace {
@@ -18,9 +17,6 @@ constexpr std::string_view kStatus = "/var/lib/dpkg/status";
 class Packages final : public HostSetting {
  public:
   explicit Packages(HostFiles files) : files_(std::move(files)) {}
-
-  std::vector<RowId> rows() const override { return {kPackage}; }
-  std::vector<RowId> written() const override { return {}; }
 
   std::vector<Incapable> incapable(const Scope& scope, const Call&) override {
     if (!files_.exists(kStatus))
@@ -47,10 +43,6 @@ class Packages final : public HostSetting {
     if (!status) return out.fails(kPackage, status.error());
     for (const auto& [name, version] : installed_versions(*status, names))
       out.add(Path(kPackage, {name}), Value::text(version));
-  }
-
-  Result<Done> set(const Change& change, const Call&) override {
-    return Error{ErrorKind::unsupported, change.path.text() + ": lockstep installs no packages"};
   }
 
  private:
@@ -89,6 +81,8 @@ std::map<std::string, std::string> installed_versions(std::string_view status,
   return out;
 }
 
-OneSetting packages_setting(HostFiles files) { return std::make_unique<Packages>(std::move(files)); }
+OneSetting packages_setting(const LinuxTarget& target, const SharedPci&) {
+  return std::make_unique<Packages>(HostFiles(target.root));
+}
 
 }  // namespace lockstep

@@ -14,7 +14,6 @@
 #include "drivers/linux/host/map.hpp"
 #include "drivers/linux/host/pci.hpp"
 #include "drivers/linux/host/pci_config.hpp"
-#include "drivers/linux/host/settings.hpp"
 #include "drivers/linux/host/shares.hpp"
 
 namespace lockstep {
@@ -26,10 +25,8 @@ using host_map::kMaxReadRequest;
 class Pcie final : public HostSetting {
  public:
   Pcie(HostFiles files, SharedPci pci) : files_(std::move(files)), pci_(std::move(pci)) {
-    for (const RowId row : rows()) mixed_[row];
+    for (const RowId row : {kAcs, kMaxReadRequest}) mixed_[row];
   }
-
-  std::vector<RowId> rows() const final { return {kAcs, kMaxReadRequest}; }
 
   std::vector<Incapable> incapable(const Scope&, const Call&) override {
     std::vector<Incapable> out;
@@ -81,15 +78,6 @@ class Pcie final : public HostSetting {
           {nic.address, [set, wanted] { return set(wanted); }, [set, was] { return set(*was); }});
     }
     return write(kMaxReadRequest, std::move(shares), were);
-  }
-
-  std::string native(const Change& change) const override {
-    if (change.path.row() == kAcs)
-      return change.want == Value::boolean(true) ? "setpci -s BRIDGE ECAP_ACS+6.w=1d  # each, as it can"
-                                                 : "setpci -s BRIDGE ECAP_ACS+6.w=0  # each";
-    unsigned code = 0;
-    while (code < 5 && std::int64_t{128} << code < change.want.as_integer()) ++code;
-    return "setpci -s NIC CAP_EXP+8.w=" + std::to_string(code) + "000:7000  # each";
   }
 
  private:
@@ -163,8 +151,19 @@ class Pcie final : public HostSetting {
 
 }  // namespace
 
-OneSetting pcie_setting(HostFiles files, SharedPci pci) {
-  return std::make_unique<Pcie>(std::move(files), std::move(pci));
+std::string acs_words(const Change& change) {
+  return change.want == Value::boolean(true) ? "setpci -s BRIDGE ECAP_ACS+6.w=1d  # each, as it can"
+                                             : "setpci -s BRIDGE ECAP_ACS+6.w=0  # each";
+}
+
+std::string max_read_request_words(const Change& change) {
+  unsigned code = 0;
+  while (code < 5 && std::int64_t{128} << code < change.want.as_integer()) ++code;
+  return "setpci -s NIC CAP_EXP+8.w=" + std::to_string(code) + "000:7000  # each";
+}
+
+OneSetting pcie_setting(const LinuxTarget& target, const SharedPci& pci) {
+  return std::make_unique<Pcie>(HostFiles(target.root), pci);
 }
 
 }  // namespace lockstep

@@ -9,7 +9,6 @@
 #include <algorithm>
 
 #include "drivers/linux/host/map.hpp"
-#include "drivers/linux/host/settings.hpp"
 #include "drivers/linux/host/shares.hpp"
 #include "drivers/linux/host/systemd.hpp"
 
@@ -60,8 +59,6 @@ std::string word_for(const UnitState& unit) {
 class Services final : public HostSetting {
  public:
   explicit Services(HostFiles files) : files_(std::move(files)) {}
-
-  std::vector<RowId> rows() const override { return {kService}; }
 
   std::vector<Incapable> incapable(const Scope& scope, const Call& call) override {
     if (!files_.exists(kBooted))
@@ -115,15 +112,6 @@ class Services final : public HostSetting {
     return set_all({unit});
   }
 
-  std::string native(const Change& change) const override {
-    const std::string name = whole_name(std::string(change.path.key(0)));
-    const std::string wanted = change.want.to_string();
-    if (wanted == "running") return "systemctl enable --now " + name;
-    if (wanted == "disabled") return "systemctl disable --now " + name;
-    if (wanted == "stopped") return "systemctl enable " + name + "; systemctl stop " + name;
-    return "systemctl disable " + name + "; systemctl start " + name;
-  }
-
  private:
   static Result<Done> bring(Systemd& systemd, const std::string& name, const UnitState& is, bool active,
                             bool at_boot, const Call& call) {
@@ -162,6 +150,17 @@ class Services final : public HostSetting {
 
 }  // namespace
 
-OneSetting services_setting(HostFiles files) { return std::make_unique<Services>(std::move(files)); }
+std::string service_words(const Change& change) {
+  const std::string name = whole_name(std::string(change.path.key(0)));
+  const std::string wanted = change.want.to_string();
+  if (wanted == "running") return "systemctl enable --now " + name;
+  if (wanted == "disabled") return "systemctl disable --now " + name;
+  if (wanted == "stopped") return "systemctl enable " + name + "; systemctl stop " + name;
+  return "systemctl disable " + name + "; systemctl start " + name;
+}
+
+OneSetting services_setting(const LinuxTarget& target, const SharedPci&) {
+  return std::make_unique<Services>(HostFiles(target.root));
+}
 
 }  // namespace lockstep

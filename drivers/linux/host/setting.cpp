@@ -4,6 +4,10 @@
 
 namespace lockstep {
 
+Error not_written(const Change& change) {
+  return {ErrorKind::unsupported, change.path.text() + " is read here, and not written"};
+}
+
 Value in_common(const std::vector<Value>& values) {
   if (values.empty()) return {};
   std::map<std::string, std::size_t> counts;

@@ -1,5 +1,5 @@
-// One setting of a host (or a few that are read together) behind the rows that it carries: what HostPart is
-// made of.
+// One setting of a host (or a few that are read together) behind the rows that carry it: what HostPart is
+// made of. Which rows those are, and which of them are written, says the table (map.hpp).
 //
 // Promises asked of each: read changes nothing, and what it can't read is in `unread` with the kernel's or
 // the tool's own words; set reads back what it wrote, and what did not take is an error that leaves what was,
@@ -29,18 +29,17 @@ struct HostReading {
   }
 };
 
+Error not_written(const Change& change);
+
 class HostSetting {
  public:
   virtual ~HostSetting() = default;
-  virtual std::vector<RowId> rows() const = 0;
-  // Of rows(), those that set() takes.
-  virtual std::vector<RowId> written() const { return rows(); }
-  // What this machine lacks of them, or what is not lockstep's to do here, with the reason; of entries that
-  // are looked for by name, those that the scope names.
+  // What this machine lacks of its rows, or what is not lockstep's to do here, with the reason; of entries
+  // that are looked for by name, those that the scope names.
   virtual std::vector<Incapable> incapable(const Scope&, const Call&) { return {}; }
   virtual void read(HostReading& out, const Call& call) = 0;
-  virtual Result<Done> set(const Change& change, const Call& call) = 0;
-  virtual std::string native(const Change&) const { return {}; }
+  // Asked for of rows that are written.
+  virtual Result<Done> set(const Change& change, const Call&) { return not_written(change); }
 };
 
 // The one value that all have; else a text such as "512 (2 of 8), 4096 (6 of 8)". None: there are none.

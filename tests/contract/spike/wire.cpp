@@ -1,7 +1,7 @@
 #include "tests/contract/spike/wire.hpp"
 
-#include "reconciler/engine/plan.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "specs/model/value_json.hpp"
 
 namespace lockstep::contract::wire {
 namespace {
@@ -37,11 +37,7 @@ T right(Result<T> result) {
 }
 
 Path path_from(const Json& json) { return right(Path::parse(json.get<std::string>())); }
-Value value_from(Path path, const Json& json) {
-  const Value value = right(value_from_json(path.row(), json));
-  if (value.kind() != Value::Kind::list || schema_row(path.row()).compare != Compare::set) return value;
-  return Value::set(json.get<std::vector<std::string>>());
-}
+Value value_from(Path path, const Json& json) { return right(value_from_json(path.row(), json)); }
 
 template <class Part>
 Json part_json(const Part& part, Json rest) {

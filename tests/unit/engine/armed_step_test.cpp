@@ -1,6 +1,7 @@
 // A step that touches the last path to a device that can undo by itself: armed, kept only once what worked
 // before works again, undone otherwise.
 #include "cluster.hpp"
+#include "tests/plan_lines.hpp"
 
 namespace lockstep {
 namespace {
@@ -144,7 +145,7 @@ class ArmedEnds : public ::testing::Test {
 
 TEST_F(ArmedEnds, AreKeptOnceBothWork) {
   const Plan plan = cluster.plan();
-  ASSERT_EQ(plan.steps.size(), 2U) << to_string(plan);
+  ASSERT_EQ(plan.steps.size(), 2U) << plan_lines(plan);
   ASSERT_NE(plan.steps[0].together, 0U);
   ASSERT_EQ(plan.steps[0].together, plan.steps[1].together);
   const ApplyReport report = cluster.apply_plan(plan);

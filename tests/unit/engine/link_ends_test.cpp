@@ -2,6 +2,7 @@
 #include "reconciler/engine/link_ends.hpp"
 
 #include "cluster.hpp"
+#include "tests/plan_lines.hpp"
 
 namespace lockstep {
 namespace {
@@ -105,7 +106,7 @@ TEST(LinkEnds, ACableWhoseOtherEndIsOfAWaveThatDoesNotComeIsEvenToo) {
   rails.cluster.policy->waves = {{false, 1}, {true, 1.0}};
   rails.cluster.devices["gpu1"]->refuses = {row("interface[*]/pfc")};
   const Plan plan = rails.cluster.plan();
-  ASSERT_EQ(plan.waves(), 2U) << to_string(plan);
+  ASSERT_EQ(plan.waves(), 2U) << plan_lines(plan);
   EXPECT_EQ(rails.cluster.apply_plan(plan).verdict, ApplyVerdict::partly);
   for (const auto& [host, port] : {std::pair{"gpu1", "swp1"}, {"gpu2", "swp2"}}) {
     EXPECT_EQ(rails.have(host, "interface[rail0]/pfc"), priorities({"3"})) << host;

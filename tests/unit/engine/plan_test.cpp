@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster.hpp"
+#include "tests/plan_lines.hpp"
 
 namespace lockstep {
 namespace {
@@ -36,7 +37,7 @@ TEST(Plan, FollowsReferencesAndReversesThemForRemoval) {
   cluster.want("gpu1", "interface[rail0]/mtu", number(9000));
   cluster.want("gpu1", "rule[100]", Value::text("from 10.0.0.1 lookup 100"));
   cluster.want("gpu1", "route[main:10.0.0.0/8]", Value::set({"via 10.0.0.0 dev rail0"}));
-  EXPECT_EQ(to_string(cluster.plan()),
+  EXPECT_EQ(plan_lines(cluster.plan()),
             "step 1 gpu1 by sim wave 1 traffic\n"
             "  interface[rail0]/mtu: (none) -> 9000\n"
             "  interface[rail0]/address[10.0.0.1/31]: (none) -> present\n"
@@ -54,7 +55,7 @@ TEST(Plan, RemovesInReverse) {
   auto& device = *cluster.devices["leaf0"];
   device.set(entry("route[main:10.0.0.0/8]"), Value::set({"via 10.0.0.0 dev swp1"}));
   device.set(entry("rule[100]"), Value::text("from all lookup 100"));
-  EXPECT_EQ(to_string(cluster.plan()),
+  EXPECT_EQ(plan_lines(cluster.plan()),
             "step 1 leaf0 by sim wave 1 traffic\n"
             "  rule[100]: from all lookup 100 -> (none)\n"
             "  route[main:10.0.0.0/8]: via 10.0.0.0 dev swp1 -> (none)\n");
@@ -145,7 +146,7 @@ TEST(Plan, BracketsAGuardedChange) {
   input.row = guarded_row;
   const auto plan = make_plan(input);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(to_string(*plan),
+  EXPECT_EQ(plan_lines(*plan),
             "step 1 leaf0 by sim wave 1 traffic\n"
             "  interface[swp1]/admin: true -> false (transient)\n"
             "  interface[swp1]/fec: (none) -> rs\n"
@@ -401,8 +402,8 @@ TEST(Plan, NothingIsInAnEarlierWaveThanWhatItWaitsFor) {
   const Plan plan = cluster.plan();
   for (const Step& step : plan.steps)
     for (const std::uint32_t before : step.after)
-      EXPECT_LE(plan.steps[before - 1].wave, step.wave) << to_string(plan);
-  EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept) << to_string(plan);
+      EXPECT_LE(plan.steps[before - 1].wave, step.wave) << plan_lines(plan);
+  EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept) << plan_lines(plan);
 }
 
 TEST(Plan, KeepsCapacityAndHoldsWhatHasNoRedundancy) {

@@ -1,10 +1,15 @@
+// A plan as goldens and failure messages have it: one line a step, one a change.
+#pragma once
+
 #include <fmt/format.h>
+
+#include <string>
 
 #include "reconciler/engine/plan.hpp"
 
 namespace lockstep {
 
-std::string to_string(const Plan& plan) {
+inline std::string plan_lines(const Plan& plan) {
   std::string out;
   for (const Step& step : plan.steps) {
     out += fmt::format("step {} {}", step.id, step.device);

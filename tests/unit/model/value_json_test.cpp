@@ -1,10 +1,11 @@
 // A value in a plan file and in the journal is the value that was written there.
+#include "specs/model/value_json.hpp"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "reconciler/engine/plan.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/unit/any_integer.hpp"
 
@@ -24,6 +25,12 @@ TEST(ValueJson, RefusesANumberThatIsNoInteger) {
   for (const char* const text :
        {"9223372036854775808", "18446744073709551615", "18446744073709551616", "1.5"})
     EXPECT_FALSE(value_from_json(kAsn, nlohmann::json::parse(text))) << text;
+}
+
+TEST(ValueJson, OfASetHasNoOrder) {
+  constexpr RowId kMembers = row("bond[*]/members");
+  static_assert(schema_row(kMembers).compare == Compare::set);
+  EXPECT_EQ(*value_from_json(kMembers, {"swp2", "swp1"}), *value_from_json(kMembers, {"swp1", "swp2"}));
 }
 
 }  // namespace
