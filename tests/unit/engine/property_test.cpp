@@ -140,7 +140,7 @@ TEST(Properties, WhatAGateRefusesIsAsItWas) {
     const Plan plan = cluster.plan();
     const ApplyReport report = cluster.apply_plan(plan);
     RC_LOG() << plan_lines(plan) << "-- " << to_string(report.verdict) << '\n';
-    if (report.undo) RC_LOG() << to_string(*report.undo);
+    if (report.undo) RC_LOG() << plan_lines(*report.undo);
     const bool failed = measurer.asked > measurer.fails_from;
     RC_ASSERT(failed == report.undo.has_value());
     if (!failed) return;
