@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "bench/random.hpp"
+#include "drivers/runtime/random.hpp"
 
 namespace lockstep::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "bench/random.hpp"
+#include "drivers/runtime/random.hpp"
 
 namespace lockstep::bench {
 namespace {

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 #include "specs/model/diff.hpp"
 #include "specs/model/intent.hpp"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run.sh [fast|vm|all]: passes the tests; installs what is missing. fast (the default) builds with ASan and UBSan and runs the
 # fast suite; vm runs the tests under Debian's own kernel in an emulated machine; all runs both and, besides, clang-tidy, the
-# executor, the engine and the benchmarks under TSan, and, on an optimised build, the twin end to end, 1,000 seeds of a
+# executor, the engine, the session and the benchmarks under TSan, and, on an optimised build, the twin end to end, 1,000 seeds of a
 # simulated cluster of 200 devices, and more hostile specs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,7 +19,7 @@ fast() {
 
 under_tsan() {
   cmake --preset tsan >/dev/null
-  local programs=(unit_runtime unit_engine unit_bench)
+  local programs=(unit_runtime unit_engine unit_session unit_bench)
   cmake --build --preset tsan --target "${programs[@]}"
   for program in "${programs[@]}"; do
     # TSan of g++ 12 can't place its shadow under the address randomisation of newer kernels (personality(2)).

@@ -16,7 +16,7 @@
 #include "bench/tcp/sockets.hpp"
 #include "bench/tcp/wire.hpp"
 #include "bench/verbs/workload.hpp"
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 
 namespace lockstep::bench::verbs {
 

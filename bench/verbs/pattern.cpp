@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "bench/random.hpp"
+#include "drivers/runtime/random.hpp"
 
 namespace lockstep::bench::verbs {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "bench/verbs/gid_choice.hpp"
 #include "bench/verbs/workload.hpp"
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 
 namespace lockstep::bench::verbs {
 

@@ -1,8 +1,8 @@
 #include "bench/verbs/queue_pair.hpp"
 
-#include "bench/random.hpp"
 #include "bench/tcp/cpu.hpp"
 #include "bench/verbs/post.hpp"
+#include "drivers/runtime/random.hpp"
 
 namespace lockstep::bench::verbs {
 namespace {

@@ -24,12 +24,12 @@ std::string digest(std::string_view text) {
   return out;
 }
 
-// "config.effects": a guard compares the first part only, since a session that flaps moves no configuration.
+constexpr std::string_view kNotRead = "-";
+
+// "bgp,bfd.effects": a guard compares the daemons' configurations only, since a session that flaps moves
+// none.
 std::string revision_of(const State& state) {
-  std::string config;
   std::string effects;
-  if (state.bgp) config += print(state.bgp->config);
-  if (state.bfd) config += print(state.bfd->config);
   if (state.bgp)
     for (const auto& [name, session] : state.bgp->sessions) effects += name + "=" + session + "\n";
   if (state.bgp)
@@ -38,11 +38,19 @@ std::string revision_of(const State& state) {
   if (state.bfd)
     for (const auto& [name, session] : state.bfd->sessions) effects += name + "~" + session + "\n";
   for (const auto& [name, life] : state.daemons) effects += name + ":" + life + "\n";
-  return digest(config) + "." + digest(effects);
+  const std::string bgp = state.bgp ? digest(print(state.bgp->config)) : std::string(kNotRead);
+  const std::string bfd = state.bfd ? digest(print(state.bfd->config)) : std::string(kNotRead);
+  return bgp + "," + bfd + "." + digest(effects);
 }
 
+// Of the daemons that both revisions are of.
 bool same_config(std::string_view a, std::string_view b) {
-  return a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
+  const auto until = [](std::string_view text, char end) { return text.substr(0, text.find(end)); };
+  const auto past = [](std::string_view text, char end) { return text.substr(text.find(end) + 1); };
+  const auto agree = [](std::string_view one, std::string_view other) {
+    return one == other || one == kNotRead || other == kNotRead;
+  };
+  return agree(until(a, ','), until(b, ',')) && agree(until(past(a, ','), '.'), until(past(b, ','), '.'));
 }
 
 bool sets_timers(const Edit& edit) {
@@ -295,30 +303,6 @@ Attached make_frr_driver(FrrTarget target) {
   attached.remedy = driver->remedy();
   attached.driver = std::move(driver);
   return attached;
-}
-
-Result<std::string> explain_gap(const FrrTarget& target, const Change& effect, const Call& call) {
-  const bool counted = frr::is_forwarding_count(effect.path.row());
-  if (!counted && !frr::is_forwarding(effect.path.row()))
-    return Error{ErrorKind::unsupported, effect.path.text() + ": not the kernel's forwarding table"};
-  const std::string prefix(effect.path.key(0));
-  TRY(const frr::RouteView view, frr::ask_route(target.run_dir, prefix, call));
-  if (view.protocol.empty()) return "FRR has no route to " + prefix;
-  const auto joined = [](const auto& names) {
-    std::string out;
-    for (const auto& name : names) out += (out.empty() ? "" : ", ") + std::string(name);
-    return out.empty() ? std::string("nothing") : out;
-  };
-  const auto have =
-      effect.was.kind() == Value::Kind::list ? effect.was.as_list() : std::vector<std::string_view>{};
-  std::vector<std::string> lacks;
-  for (const std::string& name : view.interfaces)
-    if (std::find(have.begin(), have.end(), name) == have.end()) lacks.push_back(name);
-  const std::string belief = "FRR calls " + prefix +
-                             (view.installed ? " installed by " : " not installed by ") +
-                             joined(view.interfaces) + " (" + view.protocol + ")";
-  if (counted) return belief + "; the kernel has " + effect.was.to_string();
-  return lacks.empty() ? belief + "; the kernel agrees" : belief + "; the kernel lacks " + joined(lacks);
 }
 
 }  // namespace lockstep

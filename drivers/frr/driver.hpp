@@ -3,9 +3,8 @@
 // Promises: owns only the lines that its rows stand for; all others (prefix lists, route maps, descriptions,
 // numbered neighbours, other VRFs) are left as they are. What apply() did is saved to the integrated
 // configuration file before it answers. Sessions are reported as effects; routes are not: the kernel's
-// forwarding table is the linux driver's to read, and explain_gap() says what FRR believes about it. Refuses:
-// undo_after and settle(undo) (FRR has no commit timer; the engine undoes by a plan), an epoch older than one
-// that it has seen.
+// forwarding table is the linux driver's to read. Refuses: undo_after and settle(undo) (FRR has no commit
+// timer; the engine undoes by a plan), an epoch older than one that it has seen.
 #pragma once
 
 #include <functional>
@@ -26,9 +25,5 @@ struct FrrTarget {
 };
 
 Attached make_frr_driver(FrrTarget target);
-
-// Why the kernel's next hops of a prefix are not the wanted ones, as far as FRR can tell: "FRR calls
-// 10.0.0.0/24 installed by up0, up1; the kernel lacks up0". `effect` is a fib[*] difference.
-Result<std::string> explain_gap(const FrrTarget& target, const Change& effect, const Call& call);
 
 }  // namespace lockstep

@@ -121,7 +121,7 @@ Result<Done> await_no_group(const std::string& run_dir, std::int64_t group, cons
 Result<Done> await_paths(const std::string& run_dir, const std::string& prefix, std::size_t count,
                          const Call& call) {
   return await("zebra did not take " + prefix + " back", call, [&]() -> Result<bool> {
-    TRY(const RouteView view, ask_route(run_dir, prefix, call));
+    TRY(const RouteView view, read_route(run_dir, prefix, call));
     return view.installed && view.interfaces.size() >= count;
   });
 }
@@ -151,7 +151,7 @@ Result<RouteView> route_view_of(std::string_view json, const std::string& prefix
   return view;
 }
 
-Result<RouteView> ask_route(const std::string& run_dir, const std::string& prefix, const Call& call) {
+Result<RouteView> read_route(const std::string& run_dir, const std::string& prefix, const Call& call) {
   TRY(Vty zebra, Vty::connect(run_dir, "zebra", call));
   const char* const family = prefix.find(':') == std::string::npos ? "ip" : "ipv6";
   TRY(const std::string json, zebra.ask("show " + std::string(family) + " route " + prefix + " json", call));
@@ -230,7 +230,7 @@ Result<Done> FrrRemedy::cure(const Change& effect, const Call& call) {
 }
 
 Result<Done> FrrRemedy::reinstall(const std::string& prefix, const Call& call) {
-  TRY(const RouteView before, ask_route(target_.run_dir, prefix, call));
+  TRY(const RouteView before, read_route(target_.run_dir, prefix, call));
   if (before.protocol != "bgp" || !before.installed)
     return Error{ErrorKind::refused, prefix + ": FRR itself has no installed BGP route"};
   if (before.interfaces.size() < 2)

@@ -47,6 +47,6 @@ struct RouteView {
   std::vector<std::string> interfaces;
 };
 Result<RouteView> route_view_of(std::string_view json, const std::string& prefix);
-Result<RouteView> ask_route(const std::string& run_dir, const std::string& prefix, const Call& call);
+Result<RouteView> read_route(const std::string& run_dir, const std::string& prefix, const Call& call);
 
 }  // namespace lockstep::frr

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "drivers/frr/running_config.hpp"
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 
 namespace lockstep::frr {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 #include "specs/files/descriptor.hpp"
 #include "specs/model/result.hpp"
 

@@ -148,7 +148,7 @@ Result<DiscoveredHost> discover_host(const DiscoverTarget& target, const Call& c
   if ((*inside)->devlink_unread) out.notes.push_back("devlink: " + (*inside)->devlink_unread->text());
   std::map<std::string, LldpNeighbour> by_name;
   if (!target.lldpd_socket.empty()) {
-    LldpdAnswer asked = ask_lldpd(target.lldpd_socket, call);
+    LldpdAnswer asked = read_lldpd(target.lldpd_socket, call);
     by_name = std::move(asked.heard);
     if (asked.why) out.notes.push_back("neighbours: " + asked.why->text());
   }

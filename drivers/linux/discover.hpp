@@ -19,7 +19,7 @@
 #include "drivers/linux/host/facts.hpp"
 #include "drivers/linux/host/gpu.hpp"
 #include "drivers/linux/rdma/inventory.hpp"
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <deque>
 #include <mutex>
 #include <set>
 
@@ -110,6 +111,14 @@ class Remedies : public Remedy {
   std::vector<Remedy*> all_;
 };
 
+// A revision is of what its observation asked for, no more.
+struct ReadScope {
+  std::string revision;
+  Scope scope;
+};
+// A step observes before it writes; beside it a watch and a person may observe otherwise. A choice.
+constexpr std::size_t kScopesKept = 8;
+
 class LinuxDriver : public Driver, public Preview {
  public:
   explicit LinuxDriver(LinuxTarget target)
@@ -133,6 +142,8 @@ class LinuxDriver : public Driver, public Preview {
   Remedy* remedy() { return &remedies_; }
 
  private:
+  void remember(const std::string& revision, const Scope& scope);
+  Scope scope_of(std::string_view revision);
   Result<Done> admit(const Guard& guard, const Call& call);
   void drop_foreign_schedulers(HostState& state, const Scope& scope, std::vector<Unread>& unread,
                                const Call& call) const;
@@ -147,8 +158,8 @@ class LinuxDriver : public Driver, public Preview {
   LldpRemedy lldp_remedy_;
   Remedies remedies_;
   std::atomic<std::uint64_t> epoch_{0};
-  std::mutex mutex_;         // guards what follows
-  std::vector<Path> named_;  // what the last revision was told with
+  std::mutex mutex_;              // guards what follows
+  std::deque<ReadScope> scopes_;  // of the newest revisions, newest first
 };
 
 Result<Traits> LinuxDriver::traits(const Call& call) {
@@ -190,10 +201,6 @@ void LinuxDriver::drop_foreign_schedulers(HostState& state, const Scope& scope, 
 
 Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if_not, const Call& call) {
   if (call.stop.stop_requested()) return Error{ErrorKind::cancelled, target_.device + ": asked to stop"};
-  {
-    const std::lock_guard lock(mutex_);
-    named_ = scope.named;
-  }
   const std::set<std::string> named = scope.names(linux_map::kSysctl);
   SysctlNames names;
   if (scope.wants(linux_map::kSysctl))
@@ -217,12 +224,29 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
   for (const auto& part : parts_)
     for (std::string& note : part->notes()) out.notes.push_back(std::move(note));
   if (!target_.lldpd_socket.empty() && linux_map::wants_lldp(scope))
-    linux_map::lldp_entries(ask_lldpd(target_.lldpd_socket, call), (*state)->network, scope, tree,
+    linux_map::lldp_entries(read_lldpd(target_.lldpd_socket, call), (*state)->network, scope, tree,
                             out.unread);
   out.have = tree.build();
   out.revision = revision_of(out.have);
+  remember(out.revision, scope);
   if (!if_not.empty() && if_not == out.revision) out.have = Tree();
   return out;
+}
+
+void LinuxDriver::remember(const std::string& revision, const Scope& scope) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(scopes_, [&](const ReadScope& one) { return one.revision == revision; });
+  scopes_.push_front({revision, scope});
+  if (scopes_.size() > kScopesKept) scopes_.pop_back();
+}
+
+// What the revision is of. One that is not known any more is compared with all of the device: a conflict,
+// after which the caller observes anew.
+Scope LinuxDriver::scope_of(std::string_view revision) {
+  const std::lock_guard lock(mutex_);
+  for (const ReadScope& one : scopes_)
+    if (one.revision == revision) return one.scope;
+  return {};
 }
 
 Result<Done> LinuxDriver::admit(const Guard& guard, const Call& call) {
@@ -235,12 +259,7 @@ Result<Done> LinuxDriver::admit(const Guard& guard, const Call& call) {
   if (guard.undo_after)
     return Error{ErrorKind::unsupported, target_.device + ": the kernel can't undo by itself"};
   if (guard.revision.empty()) return Done{};
-  Scope scope;
-  {
-    const std::lock_guard lock(mutex_);
-    scope.named = named_;
-  }
-  TRY(const Observation now, observe(scope, {}, call));
+  TRY(const Observation now, observe(scope_of(guard.revision), {}, call));
   if (config_half(now.revision) != config_half(guard.revision))
     return Error{ErrorKind::conflict, target_.device + " has changed since it was read"};
   return Done{};

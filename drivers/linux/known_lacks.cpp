@@ -10,7 +10,7 @@ namespace lockstep {
 namespace {
 
 // A choice: more than any machine without sleeping GPUs takes.
-constexpr std::chrono::seconds kAsk{5};
+constexpr std::chrono::seconds kFindMax{5};
 
 bool wants_any(const Scope& scope, const std::vector<RowId>& rows) {
   return std::ranges::any_of(rows, [&](RowId row) { return scope.wants(row); });
@@ -34,7 +34,7 @@ std::string ground_of(const std::string& boot_id, const std::vector<Link>& ports
 // Of the call's time, so much that an observation is still told.
 Call share_of(const Call& call, Time now) {
   Call out = call;
-  out.deadline = now + std::min<Time::duration>(kAsk, (call.deadline - now) / 2);
+  out.deadline = now + std::min<Time::duration>(kFindMax, (call.deadline - now) / 2);
   return out;
 }
 
@@ -44,12 +44,12 @@ std::vector<Incapable> KnownLacks::of(const Scope& scope, const std::string& boo
                                       const std::vector<Link>& ports, const Call& call) {
   const Time now = std::chrono::steady_clock::now();
   const std::string ground = ground_of(boot_id, ports, scope.named);
-  const Scope missing = not_asked_for(scope, ground, now);
+  const Scope missing = not_probed(scope, ground, now);
   Answer fresh;
   if (!missing.rows.empty() && !call.must_end(now)) {
-    const Call asking = share_of(call, now);
-    fresh = ask(missing, ports, asking);
-    const bool cut_short = asking.must_end(std::chrono::steady_clock::now());
+    const Call share = share_of(call, now);
+    fresh = find(missing, ports, share);
+    const bool cut_short = share.must_end(std::chrono::steady_clock::now());
     if (!cut_short && keep(ground, missing, fresh)) fresh = {};
   }
   std::vector<Incapable> out;
@@ -59,7 +59,7 @@ std::vector<Incapable> KnownLacks::of(const Scope& scope, const std::string& boo
   return out;
 }
 
-Scope KnownLacks::not_asked_for(const Scope& scope, const std::string& ground, Time now) {
+Scope KnownLacks::not_probed(const Scope& scope, const std::string& ground, Time now) {
   Scope out = scope;
   out.rows.clear();
   const std::lock_guard lock(mutex_);
@@ -69,7 +69,7 @@ Scope KnownLacks::not_asked_for(const Scope& scope, const std::string& ground, T
   return out;
 }
 
-KnownLacks::Answer KnownLacks::ask(const Scope& missing, const std::vector<Link>& ports, const Call& call) {
+KnownLacks::Answer KnownLacks::find(const Scope& missing, const std::vector<Link>& ports, const Call& call) {
   Answer out;
   const bool classes = std::ranges::any_of(missing.rows, linux_map::is_class_row);
   if (classes && target_.software_rate) {
@@ -80,12 +80,12 @@ KnownLacks::Answer KnownLacks::ask(const Scope& missing, const std::vector<Link>
   append(probe_capabilities(target_.software_rate, call), missing, out.lacks);
   for (const auto& part : parts_)
     if (wants_any(missing, part->reads())) append(part->incapable(missing, ports, call), missing, out.lacks);
-  if (classes && !target_.software_rate) ask_for_mqprio(missing, ports, call, out);
+  if (classes && !target_.software_rate) find_mqprio(missing, ports, call, out);
   return out;
 }
 
-void KnownLacks::ask_for_mqprio(const Scope& missing, const std::vector<Link>& ports, const Call& call,
-                                Answer& out) const {
+void KnownLacks::find_mqprio(const Scope& missing, const std::vector<Link>& ports, const Call& call,
+                             Answer& out) const {
   const MqprioPorts carried = mqprio_ports(ports, target_.root, call);
   for (const Link& port : ports) {
     const auto found = carried.find(port.index);
@@ -100,13 +100,13 @@ void KnownLacks::ask_for_mqprio(const Scope& missing, const std::vector<Link>& p
 }
 
 // False: the ground has moved meanwhile.
-bool KnownLacks::keep(const std::string& ground, const Scope& asked, const Answer& answer) {
+bool KnownLacks::keep(const std::string& ground, const Scope& probed, const Answer& answer) {
   const std::lock_guard lock(mutex_);
   if (known_.ground != ground) return false;
-  // What carries the classes is asked for until there is an answer.
+  // What carries the classes is probed until there is an answer.
   const bool no_carrier = target_.software_rate && !carrier_;
   Scope fresh;
-  for (const RowId row : asked.rows)
+  for (const RowId row : probed.rows)
     if (!(no_carrier && linux_map::is_class_row(row)) && known_.rows.insert(row).second)
       fresh.rows.push_back(row);
   if (!fresh.rows.empty()) append(answer.lacks, fresh, known_.answer.lacks);

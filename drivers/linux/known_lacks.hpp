@@ -1,11 +1,11 @@
 // What a device lacks of the driver's rows, and what carries its traffic classes, as the kernel last said.
 //
-// Asking is many questions (walking links and PCI takes milliseconds; NVML wakes GPUs that nobody holds open,
-// seconds each: docs.nvidia.com/deploy/driver-persistence), and the answers last. Promises: each row is asked
-// for once, and again when the device has booted, its ports or the names to look for are other ones, or kKept
-// has passed; asking takes
-// at most half of what a call has left, and what had no answer by then is no lack and is asked for again.
-// Safe in several threads at once, as a call that was given up on may still be at work.
+// Finding them takes many requests (walking links and PCI takes milliseconds; NVML wakes GPUs that nobody
+// holds open, seconds each: docs.nvidia.com/deploy/driver-persistence), and the answers last. Promises: each
+// row is probed once, and again when the device has booted, its ports or the scope's names have changed, or
+// kKept has passed; probing takes at most half of what a call has left, and a row without an answer by then
+// is not reported as lacking and is probed again. Safe in several threads at once, as a call that was given
+// up on may still be at work.
 #pragma once
 
 #include <chrono>
@@ -46,14 +46,13 @@ class KnownLacks {
   struct Known {
     std::string ground;  // this boot, these ports and names
     Time since{};
-    std::set<RowId> rows;  // that were asked for
+    std::set<RowId> rows;  // that were probed
     Answer answer;
   };
-  Scope not_asked_for(const Scope& scope, const std::string& ground, Time now);
-  Answer ask(const Scope& missing, const std::vector<Link>& ports, const Call& call);
-  void ask_for_mqprio(const Scope& missing, const std::vector<Link>& ports, const Call& call,
-                      Answer& out) const;
-  bool keep(const std::string& ground, const Scope& asked, const Answer& answer);
+  Scope not_probed(const Scope& scope, const std::string& ground, Time now);
+  Answer find(const Scope& missing, const std::vector<Link>& ports, const Call& call);
+  void find_mqprio(const Scope& missing, const std::vector<Link>& ports, const Call& call, Answer& out) const;
+  bool keep(const std::string& ground, const Scope& probed, const Answer& answer);
 
   const LinuxTarget& target_;
   const LinuxParts& parts_;

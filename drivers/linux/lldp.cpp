@@ -1,7 +1,6 @@
 #include "drivers/linux/lldp.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "drivers/linux/kernel_address.hpp"
 
@@ -24,9 +23,7 @@ constexpr unsigned kPortMac = 3;
 constexpr unsigned kPortInterfaceName = 5;
 constexpr unsigned kPortLocal = 7;
 constexpr unsigned kNetworkAddress[] = {5, 4};  // chassis, port
-constexpr std::array kNearestBridge = {std::byte{0x01}, std::byte{0x80}, std::byte{0xC2},
-                                       std::byte{0x00}, std::byte{0x00}, std::byte{0x0E}};
-constexpr std::size_t kTextMax = 255;  // 802.1AB, 8.5: strings are at most 255 octets
+constexpr std::size_t kTextMax = 255;           // 802.1AB, 8.5: strings are at most 255 octets
 
 struct Tlv {
   unsigned type = kEnd;
@@ -66,20 +63,6 @@ std::string identifier(Bytes value, unsigned mac_subtype, unsigned network_subty
   return text_of(body);
 }
 
-void append_tlv(std::vector<std::byte>& out, unsigned type, const std::vector<std::byte>& value) {
-  const auto head = static_cast<unsigned>(type << 9 | value.size());
-  out.push_back(static_cast<std::byte>(head >> 8));
-  out.push_back(static_cast<std::byte>(head & 0xFF));
-  out.insert(out.end(), value.begin(), value.end());
-}
-
-std::vector<std::byte> tagged_text(std::optional<unsigned> subtype, std::string_view text) {
-  std::vector<std::byte> out;
-  if (subtype) out.push_back(static_cast<std::byte>(*subtype));
-  for (const char one : text.substr(0, kTextMax)) out.push_back(static_cast<std::byte>(one));
-  return out;
-}
-
 }  // namespace
 
 std::string LldpNeighbour::text() const {
@@ -113,26 +96,6 @@ Result<LldpNeighbour> decode_lldp(Bytes frame) {
     if (tlv.type == kPortDescription) out.port_description = text_of(tlv.value);
     if (tlv.type == kSystemName) out.system_name = text_of(tlv.value);
   }
-  return out;
-}
-
-std::vector<std::byte> encode_lldp(const LldpAnnouncement& announcement) {
-  std::vector<std::byte> out(kNearestBridge.begin(), kNearestBridge.end());
-  std::vector<std::byte> mac = announcement.hardware_address;
-  mac.resize(6);
-  out.insert(out.end(), mac.begin(), mac.end());
-  out.push_back(static_cast<std::byte>(kLldpEtherType >> 8));
-  out.push_back(static_cast<std::byte>(kLldpEtherType & 0xFF));
-  std::vector<std::byte> chassis{static_cast<std::byte>(kChassisMac)};
-  chassis.insert(chassis.end(), mac.begin(), mac.end());
-  append_tlv(out, kChassisId, chassis);
-  append_tlv(out, kPortId, tagged_text(kPortInterfaceName, announcement.port));
-  const auto lifetime =
-      static_cast<unsigned>(std::clamp<std::int64_t>(announcement.lifetime.count(), 0, 65535));
-  append_tlv(out, kTimeToLive,
-             {static_cast<std::byte>(lifetime >> 8), static_cast<std::byte>(lifetime & 0xFF)});
-  append_tlv(out, kSystemName, tagged_text(std::nullopt, announcement.system_name));
-  append_tlv(out, kEnd, {});
   return out;
 }
 

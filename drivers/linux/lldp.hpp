@@ -1,9 +1,9 @@
 // LLDP (IEEE 802.1AB-2016): what a neighbour says about itself, as frames on the wire.
 //
 // Promises: decode() checks every length and stops at the end-of-frame TLV; unknown TLVs are skipped. The
-// listener only receives: it changes nothing but the multicast membership of its own socket. The sender lets
-// Lockstep's hosts be seen where no lldpd runs. An lldpd that hangs costs a question's patience, no more, and
-// is told from one that is not there. Refuses: frames without the three mandatory TLVs in order.
+// listener only receives: it changes nothing but the multicast membership of its own socket. An lldpd that
+// hangs costs a question's patience, no more, and is told from one that is not there. Refuses: frames without
+// the three mandatory TLVs in order.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,9 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "drivers/linux/netlink.hpp"
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 #include "specs/files/descriptor.hpp"
 
 namespace lockstep {
@@ -38,15 +37,6 @@ inline constexpr std::uint16_t kLldpEtherType = 0x88CC;
 // `frame` begins after the Ethernet header.
 Result<LldpNeighbour> decode_lldp(netlink::Bytes frame);
 
-struct LldpAnnouncement {
-  std::string system_name;
-  std::string port;
-  std::vector<std::byte> hardware_address;  // 6 bytes
-  std::chrono::seconds lifetime{120};       // 802.1AB's default: 4 x 30 s
-};
-// A whole Ethernet frame, to the nearest-bridge group address.
-std::vector<std::byte> encode_lldp(const LldpAnnouncement& announcement);
-
 // Hears neighbours on all interfaces of the calling thread's network namespace (as of open()).
 class LldpListener {
  public:
@@ -63,10 +53,7 @@ class LldpListener {
   std::map<std::uint32_t, LldpNeighbour> neighbours_;
 };
 
-// Sends one announcement on every interface that is up, carries and is not a loopback; how many were sent.
-Result<unsigned> announce_lldp(const std::string& system_name, const Call& call);
-
-// What an lldpd said, asked over its control socket (liblldpctl).
+// What an lldpd said, read over its control socket (liblldpctl).
 struct LldpdAnswer {
   // unclear: nothing was learned of the agent itself (stopped, no time left, built without liblldpctl).
   enum class Agent : std::uint8_t { answers, absent, silent, unclear };
@@ -74,6 +61,6 @@ struct LldpdAnswer {
   std::optional<Error> why;                      // of anything but answers
   std::map<std::string, LldpNeighbour> heard{};  // by interface name; of several at a port the latest comer
 };
-LldpdAnswer ask_lldpd(const std::string& socket_path, const Call& call);
+LldpdAnswer read_lldpd(const std::string& socket_path, const Call& call);
 
 }  // namespace lockstep

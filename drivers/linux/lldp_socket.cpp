@@ -21,24 +21,15 @@ Error failed(const char* what) {
   return Error{netlink::kind_of_errno(code), std::string("LLDP: ") + what + ": " + std::strerror(code)};
 }
 
-Result<Descriptor> open_packets(int protocol) {
-  // SOCK_DGRAM: without the Ethernet header; SOCK_RAW: with it (packet(7)).
-  Descriptor out(::socket(AF_PACKET, (protocol != 0 ? SOCK_DGRAM : SOCK_RAW) | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                          htons(static_cast<std::uint16_t>(protocol))));
-  if (!out) return failed("packet socket");
-  return out;
-}
-
-Result<std::vector<Link>> links_here(const Call& call) {
-  TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
-  return read_links(socket, call);
-}
-
 }  // namespace
 
 Result<LldpListener> LldpListener::open(const Call& call) {
-  TRY(Descriptor descriptor, open_packets(kLldpEtherType));
-  TRY(const auto links, links_here(call));
+  // SOCK_DGRAM: without the Ethernet header (packet(7)).
+  Descriptor descriptor(
+      ::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(kLldpEtherType)));
+  if (!descriptor) return failed("packet socket");
+  TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
+  TRY(const auto links, read_links(socket, call));
   for (const Link& link : links) {
     if (link.loopback) continue;
     packet_mreq join{};
@@ -81,25 +72,6 @@ Result<std::map<std::uint32_t, LldpNeighbour>> LldpListener::listen(const Call& 
     if (!waited && waited.error().kind == ErrorKind::transient) return now;  // the time is up
     if (!waited) return waited.error();
   }
-}
-
-Result<unsigned> announce_lldp(const std::string& system_name, const Call& call) {
-  TRY(const Descriptor descriptor, open_packets(0));
-  TRY(const auto links, links_here(call));
-  unsigned sent = 0;
-  for (const Link& link : links) {
-    if (link.loopback || !link.admin_up || !link.carrier || link.hardware_address.size() != 6) continue;
-    const auto frame = encode_lldp(LldpAnnouncement{system_name, link.name, link.hardware_address});
-    sockaddr_ll to{};
-    to.sll_family = AF_PACKET;
-    to.sll_ifindex = static_cast<int>(link.index);
-    to.sll_halen = kNearestBridge.size();
-    std::copy(kNearestBridge.begin(), kNearestBridge.end(), to.sll_addr);
-    if (::sendto(descriptor.number(), frame.data(), frame.size(), 0, reinterpret_cast<const sockaddr*>(&to),
-                 sizeof(to)) > 0)
-      ++sent;
-  }
-  return sent;
 }
 
 }  // namespace lockstep

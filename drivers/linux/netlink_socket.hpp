@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "drivers/linux/netlink.hpp"
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 #include "specs/files/descriptor.hpp"
 
 namespace lockstep::netlink {

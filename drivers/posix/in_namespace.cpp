@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "specs/files/descriptor.hpp"
@@ -27,14 +28,19 @@ Result<Done> on_own_thread(const std::string& what, const std::function<int()>& 
                            const std::function<void()>& body) {
   int code = 0;
   std::exception_ptr bug;
-  std::thread inside([&] {
-    try {
-      code = enter();
-      if (code == 0) body();
-    } catch (...) {
-      bug = std::current_exception();
-    }
-  });
+  std::thread inside;
+  try {
+    inside = std::thread([&] {
+      try {
+        code = enter();
+        if (code == 0) body();
+      } catch (...) {
+        bug = std::current_exception();
+      }
+    });
+  } catch (const std::system_error& none) {
+    return Error{ErrorKind::transient, what + ": no thread to enter it: " + none.what()};
+  }
   inside.join();
   if (bug) std::rethrow_exception(bug);
   if (code != 0) return Error{kind_of_entering(code), what + ": " + std::strerror(code)};

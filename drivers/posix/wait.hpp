@@ -2,12 +2,12 @@
 //
 // Promises: ends as soon as what was waited for is there, the call's deadline has passed (transient), or a
 // stop was asked for (cancelled: its wake descriptor is readable). A stop token without a wake descriptor is
-// looked at every kStopPoll.
+// checked every kStopPoll.
 #pragma once
 
 #include <chrono>
 
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep {
@@ -16,7 +16,7 @@ inline constexpr std::chrono::milliseconds kStopPoll{50};
 
 // `events` as in poll(2).
 Result<Done> wait_for(int descriptor, short events, const Call& call);
-// Between two looks at what has no descriptor.
+// Between two polls of something that has no descriptor.
 Result<Done> pause(std::chrono::milliseconds length, const Call& call);
 
 }  // namespace lockstep

@@ -2,11 +2,13 @@
 // (eventfd(2)).
 //
 // Promises: signal() and clear() never block and may be called in any thread; what was written before
-// signal() is seen after clear(). Where no descriptor is left, it is none (as a Descriptor is), and signals
-// nobody.
+// signal() is seen after clear(). Where none can be made, it is none (as a Descriptor is) and signals nobody;
+// error() says why.
 #pragma once
 
 #include <sys/eventfd.h>
+
+#include <cerrno>
 
 #include "specs/files/descriptor.hpp"
 
@@ -14,9 +16,11 @@ namespace lockstep {
 
 class WakeDescriptor {
  public:
-  WakeDescriptor() : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+  WakeDescriptor() : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), error_(event_ ? 0 : errno) {}
   explicit operator bool() const { return static_cast<bool>(event_); }
   int number() const { return event_.number(); }
+  // 0, or the errno of eventfd(2).
+  int error() const { return error_; }
 
   // Can fail only when the counter is full, and then it is readable already.
   void signal() const { (void)::eventfd_write(number(), 1); }
@@ -28,6 +32,7 @@ class WakeDescriptor {
 
  private:
   Descriptor event_;
+  int error_;
 };
 
 }  // namespace lockstep

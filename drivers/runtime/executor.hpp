@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep {

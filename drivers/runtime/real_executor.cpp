@@ -1,7 +1,6 @@
 #include "drivers/runtime/real_executor.hpp"
 
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "drivers/posix/wake_descriptor.hpp"
 #include "drivers/runtime/deferred.hpp"
 #include "drivers/runtime/workers.hpp"
 
@@ -36,33 +36,6 @@ std::string text_of(const std::exception_ptr& thrown) {
     return "of an unknown type";
   }
 }
-
-// An eventfd (eventfd(2)): written to once, readable from then on. Without one, error() says why.
-class WakeDescriptor {
- public:
-  WakeDescriptor()
-      : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), error_(descriptor_ < 0 ? errno : 0) {}
-  ~WakeDescriptor() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  WakeDescriptor(const WakeDescriptor&) = delete;
-  WakeDescriptor& operator=(const WakeDescriptor&) = delete;
-  int get() const { return descriptor_; }
-  int error() const { return error_; }
-  void signal() const {
-    const std::uint64_t one = 1;
-    // Fails only when the counter is full, and then it is readable already.
-    [[maybe_unused]] const auto written = write(descriptor_, &one, sizeof one);
-  }
-  void clear() const {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const auto got = read(descriptor_, &count, sizeof count);
-  }
-
- private:
-  int descriptor_;
-  int error_;
-};
 
 // A device that misses so many deadlines in a row is suspect.
 constexpr int kMissesMax = 2;
@@ -100,7 +73,7 @@ struct Live {
       no_wake = wake.emplace().error();
       if (no_wake != 0) return wake.reset();
       if (stop.stop_requested()) wake->signal();
-      descriptor = wake->get();
+      descriptor = wake->number();
     }
     try {
       job.run(Call{deadline, stop.get_token(), descriptor});
@@ -133,7 +106,7 @@ struct RealExecutor::Inside {
     for (std::size_t i = 0; i < width.size(); ++i) rooms[i].width = std::max<std::size_t>(1, width[i]);
     if (epoll < 0) throw std::system_error(errno, std::generic_category(), "epoll_create1");
     if (events.error() != 0) throw std::system_error(events.error(), std::generic_category(), "eventfd");
-    if (const int error = add_descriptor(events.get()); error != 0)
+    if (const int error = add_descriptor(events.number()); error != 0)
       throw std::system_error(error, std::generic_category(), "epoll_ctl");
   }
   ~Inside() {
@@ -255,7 +228,10 @@ struct RealExecutor::Inside {
     Queue& queue = at->second;
     queue.calls.pop_front();
     if (live->state == BodyState::running) {
-      queue.missed = 0;
+      // A body that gives up at its deadline returns at the moment at which its timer would have fired.
+      const bool in_time =
+          live->job.timeout == kNoTimeout || std::chrono::steady_clock::now() < live->deadline;
+      queue.missed = in_time ? 0 : queue.missed + 1;
       --room(live->lane).used;
       fill(live->lane);
     }
@@ -292,7 +268,7 @@ struct RealExecutor::Inside {
     if (count < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "epoll_wait");
     for (int i = 0; i < count; ++i) {
       const int descriptor = ready[static_cast<std::size_t>(i)].data.fd;
-      if (descriptor == events.get())
+      if (descriptor == events.number())
         collect_finished();
       else
         readable.push_back(descriptor);

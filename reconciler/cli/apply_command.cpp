@@ -114,6 +114,12 @@ std::optional<int> asked_first(const ClusterSession& session, const Plan& plan,
   return kExitDifferent;
 }
 
+Result<Done> deletes_little(const ClusterSession& session, const Plan& plan) {
+  TRY(const std::string why, session.why_confirm_deletion(plan));
+  if (why.empty()) return Done{};
+  return Error{ErrorKind::denied, why + "; --confirm-deletion applies it all the same"};
+}
+
 int apply_to(ClusterSession& session, std::optional<Plan> planned, const ApplyCommandOptions& options,
              const Console& console) {
   const ApplyRequest request{.command = "lockstep apply",
@@ -141,7 +147,7 @@ int apply_to(ClusterSession& session, std::optional<Plan> planned, const ApplyCo
     return tell_nothing_to_do(session, states, *plan, read, console);
   }
   if (!options.confirm_deletion)
-    if (Result<Done> safe = session.guard_deletion(*plan); !safe) return console.fail(safe.error());
+    if (Result<Done> safe = deletes_little(session, *plan); !safe) return console.fail(safe.error());
   if (const std::optional<int> code = asked_first(session, *plan, options, console)) return *code;
   const int code = carry_out(session, *plan, left, request, console);
   return code == kExitInSync && read != kExitInSync ? observe_rest(session, console) : code;

@@ -392,12 +392,16 @@ int run_command_line(int argc, char** argv) {
     const std::string text = unknown.empty() ? mistake_of(app, words, error) : unknown;
     return console.end(console.fail_usage(text));
   }
-  const Interrupt interrupt;
   Console console;
   console.output = arguments.output;
-  console.stop = interrupt.token();
-  console.stop_fd = interrupt.descriptor();
-  return console.end(arguments.chosen(console));
+  try {
+    const Interrupt interrupt;
+    console.stop = interrupt.token();
+    console.stop_fd = interrupt.descriptor();
+    return console.end(arguments.chosen(console));
+  } catch (const std::system_error& lacking) {  // no descriptor or no thread to begin with
+    return console.end(console.fail(Error{ErrorKind::transient, lacking.what()}));
+  }
 }
 
 }  // namespace lockstep

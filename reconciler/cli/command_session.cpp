@@ -3,8 +3,20 @@
 #include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/report/bench_report.hpp"
 #include "reconciler/report/drift_report.hpp"
+#include "specs/language/hostlist.hpp"
 
 namespace lockstep {
+namespace {
+
+// `only`: a hostlist; empty: all devices.
+Result<Done> choose(ClusterSession& session, const std::string& only) {
+  if (only.empty()) return Done{};
+  TRY(const std::vector<std::string> names, expand_hostlist(only));
+  Result<Done> chosen = session.choose(names);
+  return chosen ? chosen : wrap("--only", std::move(chosen.error()));
+}
+
+}  // namespace
 
 std::optional<OpenedCluster> open_cluster(const ClusterSource& source, const Console& console, bool strict) {
   Result<OpenedCluster> cluster = load_cluster(source);
@@ -45,7 +57,7 @@ std::unique_ptr<CommandSession> CommandSession::open(const ClusterSource& source
     return nullptr;
   }
   command->session_ = *std::move(opened);
-  if (Result<Done> chosen = command->session_->choose(only); !chosen) {
+  if (Result<Done> chosen = choose(**command, only); !chosen) {
     console.fail_usage(chosen.error().text());
     return nullptr;
   }

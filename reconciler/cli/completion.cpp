@@ -77,18 +77,18 @@ std::string fish(const std::vector<CompletionCommand>& commands) {
       out += "complete -c lockstep -n __fish_use_subcommand -a " + quoted(command.name) + " -d " +
              quoted(command.help) + "\n";
     }
-    const std::string leaf = command.name.substr(command.name.rfind(' ') + 1);
+    const std::string last = command.name.substr(command.name.rfind(' ') + 1);
     for (const CompletionWord& one : command.subcommands)
-      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + leaf + "' -a " + quoted(one.word) +
+      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + last + "' -a " + quoted(one.word) +
              " -d " + quoted(one.help) + "\n";
     for (const CompletionWord& one : command.options) {
       const bool is_long = one.word.starts_with("--");
-      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + leaf + (is_long ? "' -l " : "' -s ") +
+      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + last + (is_long ? "' -l " : "' -s ") +
              quoted(one.word.substr(is_long ? 2 : 1)) + " -d " + quoted(one.help);
       out += (one.values.empty() ? "" : " -x -a " + quoted(joined(one.values))) + "\n";
     }
     if (!command.arguments.empty())
-      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + leaf + "' -a " +
+      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + last + "' -a " +
              quoted(joined(command.arguments)) + "\n";
   }
   return out;

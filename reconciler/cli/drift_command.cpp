@@ -18,7 +18,7 @@ int run_drift(const DriftOptions& options, const Console& console) {
   DriftReport& report = observed->report;
   const std::string title = session.cluster().title();
   if (!options.format && !console.is_text()) {
-    console.print_document(to_json(report));
+    console.print_document(drift_json(report));
     return report.exit_code();
   }
   const DriftFormat format = options.format.value_or(DriftFormat::text);
@@ -28,7 +28,7 @@ int run_drift(const DriftOptions& options, const Console& console) {
     case DriftFormat::text:
       console.print(drift_of_text(title, report, observed->states, console.out()));
       break;
-    case DriftFormat::json: console.print_document(to_json(report)); break;
+    case DriftFormat::json: console.print_document(drift_json(report)); break;
     case DriftFormat::markdown: console.print(drift_markdown(report, title)); break;
     case DriftFormat::sarif: console.print(drift_sarif(report)); break;
     case DriftFormat::junit: console.print(drift_junit(report, title)); break;

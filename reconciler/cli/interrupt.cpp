@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
+#include <system_error>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -23,8 +26,9 @@ sigset_t ending_signals() {
 Interrupt::Interrupt() {
   const sigset_t set = ending_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  thread_ = std::thread(
-      [this, signals = Descriptor(signalfd(-1, &set, SFD_CLOEXEC))] { wait_for_signals(signals); });
+  Descriptor signals(signalfd(-1, &set, SFD_CLOEXEC));
+  if (!signals) throw std::system_error(errno, std::generic_category(), "signalfd");
+  thread_ = std::thread([this, signals = std::move(signals)] { wait_for_signals(signals); });
 }
 
 Interrupt::~Interrupt() {

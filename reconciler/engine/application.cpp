@@ -64,7 +64,7 @@ void Application::start(std::function<void(ApplyReport)> done) {
 void Application::stop() {
   stop_.request_stop();
   effects_.stop();
-  if (measuring_) executor_.cancel(*measuring_);
+  if (measuring_ && !report_.undo) executor_.cancel(*measuring_);  // nothing of an undo is cut short
 }
 
 void Application::enter(Phase phase) {

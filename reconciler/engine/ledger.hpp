@@ -1,5 +1,5 @@
-// Ledger: what the engine writes down before and after it acts. The store on disk has one; a simulation
-// keeps its own in memory.
+// Ledger: what the engine writes down before and after it acts. The store on disk is one; the engine's unit
+// tests have one in memory (tests/unit/engine/cluster.hpp).
 //
 // Promises asked for: when a call returns, what it wrote survives a kill -9. Tickets are written before the
 // write that they name, so that a lost reply can be settled.

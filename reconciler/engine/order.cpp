@@ -114,7 +114,7 @@ class Orderer {
     return *known;
   }
 
-  // As the device at that end of a cable tells. A device that we know nothing of, or that was not looked at
+  // As the device at that end of a cable reports. A device that we know nothing of, or that was not observed
   // this time, may well use its port.
   bool end_carries_traffic(const PortName& end) {
     const auto device = index_.find(end.device);

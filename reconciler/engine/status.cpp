@@ -1,16 +1,12 @@
 #include "reconciler/engine/status.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "reconciler/engine/digest.hpp"
 #include "specs/model/schema_rows.hpp"
-#include "specs/model/value_json.hpp"
 
 namespace lockstep {
 namespace {
-
-using Json = nlohmann::json;
 
 class Reporter {
  public:
@@ -127,44 +123,6 @@ std::size_t DriftReport::differences() const {
 int DriftReport::exit_code() const {
   if (drifted > 0 || waiting > 0) return 2;
   return observed < devices || !unobserved.empty() ? 3 : 0;
-}
-
-Json to_json(const DriftEntry& entry) {
-  Json item{{"device", entry.device},          {"path", entry.path.text()},
-            {"want", to_json(entry.want)},     {"have", to_json(entry.have)},
-            {"state", to_string(entry.state)}, {"disruption", to_string(entry.disruption)}};
-  if (!entry.origin.file.empty() || !entry.origin.object.empty())
-    item["origin"] = {{"file", entry.origin.file},
-                      {"line", entry.origin.line},
-                      {"column", entry.origin.column},
-                      {"object", entry.origin.object},
-                      {"rule", entry.origin.rule}};
-  if (!entry.reason.empty()) item["reason"] = entry.reason;
-  if (entry.by_hand) item["byHand"] = true;
-  if (entry.flapping) item["flapping"] = true;
-  return item;
-}
-
-Json to_json(const DriftReport& report) {
-  Json items = Json::array();
-  for (const DriftEntry& entry : report.items) items.push_back(to_json(entry));
-  Json unobserved = Json::array();
-  for (const Unobserved& one : report.unobserved) {
-    Json item{{"device", one.device}, {"why", one.why}};
-    if (!one.path.empty()) item["path"] = one.path;
-    unobserved.push_back(std::move(item));
-  }
-  return {{"apiVersion", "lockstep.dev/v1alpha1"},
-          {"kind", "DriftReport"},
-          {"summary",
-           {{"devices", report.devices},
-            {"observed", report.observed},
-            {"inSync", report.in_sync},
-            {"drifted", report.drifted},
-            {"waiting", report.waiting},
-            {"items", report.items.size()}}},
-          {"items", std::move(items)},
-          {"unobserved", std::move(unobserved)}};
 }
 
 }  // namespace lockstep

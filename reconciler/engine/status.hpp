@@ -6,7 +6,6 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -65,7 +64,5 @@ DriftReport drift_report(const Fleet& fleet, const std::vector<DeviceState>& sta
 // The same for one device of the fleet.
 DriftReport device_report(const Fleet& fleet, std::size_t device, const DeviceState& state,
                           const Origins& origins, const Sources& sources, const ReportChoice& choice = {});
-nlohmann::json to_json(const DriftEntry& entry);
-nlohmann::json to_json(const DriftReport& report);
 
 }  // namespace lockstep

@@ -2,7 +2,7 @@
 // read or where it is not known yet what they are, and what they told as one.
 //
 // Promises: what a driver did not answer for is unread, never absent; where the step's own driver did not
-// answer there is nothing but its error. ask() is for a worker thread, all else for the engine's.
+// answer there is nothing but its error. observe() is for a worker thread, all else for the engine's.
 #pragma once
 
 #include <optional>

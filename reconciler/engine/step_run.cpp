@@ -169,7 +169,7 @@ void StepRun::found_as_wanted() {
   const std::chrono::milliseconds pause = context_.options.poll_min * (1 << met_);
   if (++met_ < kReadsMax && !context_.stop.stop_requested() && !is_late(pause))
     return observe_after(pause, Phase::ground);
-  if (tries_ > 0) return keep();
+  if (tries_ > 0) return is_armed() ? await_effects() : keep();
   end(StepState::nothing_to_do, "found as wanted");
 }
 

@@ -1,23 +1,9 @@
 #include "reconciler/engine/watch.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace lockstep {
-
-nlohmann::json to_json(const WatchEvent& event) {
-  nlohmann::json out;
-  if (event.about_entry()) {
-    out = to_json(event.item);
-  } else {
-    out["device"] = event.item.device;
-    if (!event.item.reason.empty()) out["reason"] = event.item.reason;
-  }
-  out["event"] = to_string(event.kind);
-  out["microseconds"] = event.since_event.count();
-  return out;
-}
 
 bool Damping::changed(const std::string& device, Path path, Time now) {
   Counted& entry = entries_[{device, path.id()}];

@@ -62,8 +62,6 @@ struct WatchEvent {
 constexpr auto words(WatchEvent::Kind) {
   return std::to_array<std::string_view>({"drift", "cleared", "flapping", "unreadable", "readable"});
 }
-// An item as the report of `drift` has it (as it was, where it cleared), and which event, how fast.
-nlohmann::json to_json(const WatchEvent& event);
 
 struct WatchSettings {
   ObserveOptions observe;

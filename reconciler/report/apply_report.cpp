@@ -132,7 +132,7 @@ std::string nothing_to_do_text(const DriftReport& unmended, const std::string& t
 
 nlohmann::json nothing_to_do_json(const Plan& plan, const DriftReport& unmended) {
   nlohmann::json document = to_json(plan);
-  document["leftToAPerson"] = to_json(unmended)["items"];
+  document["leftToAPerson"] = drift_json(unmended)["items"];
   return document;
 }
 

@@ -1,10 +1,11 @@
-// A DriftReport for people and for the tools of CI: text, Markdown (a merge request's comment), SARIF 2.1.0
-// (OASIS), JUnit XML, GitLab code quality JSON and GitHub workflow commands, each down to the line of the
-// spec.
+// A DriftReport for people, programs and the tools of CI: text, JSON, Markdown (a merge request's comment),
+// SARIF 2.1.0 (OASIS), JUnit XML, GitLab code quality JSON and GitHub workflow commands, each down to the
+// line of the spec.
 //
 // What could not be observed is in every form; only differences (and what is unobserved) are failures.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ std::string drift_text(const DriftReport& report, const Terminal& terminal);
 // The same under the cluster's title, and with what drivers noticed.
 std::string drift_of_text(const std::string& title, const DriftReport& report,
                           const std::vector<DeviceState>& states, const Terminal& terminal);
+nlohmann::json drift_json(const DriftReport& report);
 std::string drift_markdown(const DriftReport& report, const std::string& cluster);
 std::string drift_sarif(const DriftReport& report);
 std::string drift_junit(const DriftReport& report, const std::string& cluster);
@@ -26,6 +28,9 @@ std::string drift_github(const DriftReport& report);
 
 // Effects that are not as wanted, and what is a person's to mend, a line a reason; empty: neither.
 std::string unmended_text(const DriftReport& report, const Terminal& terminal);
+
+// One of the items of drift_json.
+nlohmann::json drift_item_json(const DriftEntry& entry);
 
 // Values in their units, "9000"; "(absent)" for none.
 std::string want_text(const DriftEntry& item);

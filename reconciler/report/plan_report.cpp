@@ -29,7 +29,7 @@ nlohmann::json plan_report_json(const PlanReport& report) {
   if (!unjudged.writer.empty())
     document["beingChanged"] = {{"by", unjudged.writer}, {"changes", owed_json(unjudged.under_way)}};
   document["leftAsIs"] = left_behind_json(report.left);
-  document["leftToAPerson"] = to_json(report.unmended)["items"];
+  document["leftToAPerson"] = drift_json(report.unmended)["items"];
   return document;
 }
 

@@ -21,7 +21,16 @@ std::string watching_text(const std::string& title, const Terminal& terminal) {
 }
 
 std::string watch_event_json(const WatchEvent& event) {
-  return to_json(event).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  nlohmann::json document;
+  if (event.about_entry()) {
+    document = drift_item_json(event.item);
+  } else {
+    document["device"] = event.item.device;
+    if (!event.item.reason.empty()) document["reason"] = event.item.reason;
+  }
+  document["event"] = to_string(event.kind);
+  document["microseconds"] = event.since_event.count();
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::string watch_event_text(const WatchEvent& event, const Terminal& terminal) {

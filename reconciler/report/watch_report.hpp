@@ -11,7 +11,8 @@ namespace lockstep {
 
 std::string watching_text(const std::string& title, const Terminal& terminal);
 
-// One line per event; as JSON: one document per line (JSON Lines).
+// One line per event; as JSON: one document per line (JSON Lines), an item as the report of `drift` has it
+// (as it was, where it cleared), and which event, how fast.
 std::string watch_event_text(const WatchEvent& event, const Terminal& terminal);
 std::string watch_event_json(const WatchEvent& event);
 

@@ -75,14 +75,13 @@ bool has_windows(const OpenedCluster& cluster) {
 
 }  // namespace
 
-Result<Done> guard_deletion(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs) {
+Result<std::string> why_confirm_deletion(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs) {
   TRY(const Census before, accepted_census(blobs));
   const DeletionVerdict verdict = judge_deletion(
       before, census_of(cluster.catalog, cluster.compiled.topology), max_delete_of(cluster.catalog));
   std::string why = verdict.refused ? verdict.reason : "";
   for (const std::string& refusal : plan.refusals) why += (why.empty() ? "" : "; ") + refusal;
-  if (why.empty()) return Done{};
-  return Error{ErrorKind::denied, why + "; --confirm-deletion applies it all the same"};
+  return why;
 }
 
 Result<Done> remember(const OpenedCluster& cluster, Blobs& blobs) {

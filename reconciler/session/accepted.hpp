@@ -1,9 +1,9 @@
 // What an accepted change leaves in the store for the next run: who was there, and what each device was to
 // be.
 //
-// Promises: a change that takes away more than its share is refused against what was accepted last, and so is
-// any where the store can't say what that was; a difference that waits for a window is told apart from
-// drift: where the specs have not changed since they were applied to a device, what differs there has
+// Promises: a change that takes away more than its share of what was accepted last needs a person's word, and
+// any is refused where the store can't say what that was; a difference that waits for a window is told apart
+// from drift: where the specs have not changed since they were applied to a device, what differs there has
 // drifted, window or not.
 #pragma once
 
@@ -13,8 +13,9 @@
 
 namespace lockstep {
 
-// A partial checkout must not dismantle a cluster.
-Result<Done> guard_deletion(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs);
+// Why a person has to confirm what the plan takes away; empty: nobody has to. A partial checkout must not
+// dismantle a cluster.
+Result<std::string> why_confirm_deletion(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs);
 
 // Who is there, and which numbers were given out. A twin never writes beside the specs.
 Result<Done> remember(const OpenedCluster& cluster, Blobs& blobs);

@@ -4,7 +4,6 @@
 
 #include "reconciler/session/cluster_twin.hpp"
 #include "specs/fabric/capacity.hpp"
-#include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 namespace {
@@ -113,13 +112,11 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTab
   return out;
 }
 
-Result<std::vector<std::size_t>> chosen_devices(const Fleet& fleet, const std::string& only) {
+Result<std::vector<std::size_t>> chosen_devices(const Fleet& fleet, const std::vector<std::string>& names) {
   std::vector<std::size_t> chosen;
-  if (only.empty()) return chosen;
-  TRY(const std::vector<std::string> names, expand_hostlist(only));
   for (const std::string& name : names) {
     const std::optional<std::size_t> index = fleet.find(name);
-    if (!index) return Error{ErrorKind::invalid_spec, "--only: no device is called '" + name + "'"};
+    if (!index) return Error{ErrorKind::invalid_spec, "no device is called '" + name + "'"};
     if (std::find(chosen.begin(), chosen.end(), *index) == chosen.end()) chosen.push_back(*index);
   }
   return chosen;

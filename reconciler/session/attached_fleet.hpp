@@ -30,7 +30,7 @@ struct AttachedFleet {
 // The fleet points into the cluster, which must outlive it.
 Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTable& table);
 
-// `only`: a hostlist; the answer: indices into the fleet; empty for an empty hostlist.
-Result<std::vector<std::size_t>> chosen_devices(const Fleet& fleet, const std::string& only);
+// Indices into the fleet, each once, in the order of the names.
+Result<std::vector<std::size_t>> chosen_devices(const Fleet& fleet, const std::vector<std::string>& names);
 
 }  // namespace lockstep

@@ -24,8 +24,8 @@ Result<std::unique_ptr<ClusterSession>> ClusterSession::open(OpenedCluster clust
   return session;
 }
 
-Result<Done> ClusterSession::choose(const std::string& hostlist) {
-  TRY(only_, chosen_devices(fleet(), hostlist));
+Result<Done> ClusterSession::choose(const std::vector<std::string>& names) {
+  TRY(only_, chosen_devices(fleet(), names));
   return Done{};
 }
 

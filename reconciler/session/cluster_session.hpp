@@ -119,8 +119,8 @@ class ClusterSession {
   // Devices that watch() does not heal.
   std::vector<std::string> not_converging() const;
 
-  // Limits the calls below to these devices: a hostlist; empty: all.
-  Result<Done> choose(const std::string& hostlist);
+  // Limits the calls below to these devices; empty: all.
+  Result<Done> choose(const std::vector<std::string>& names);
   const std::vector<std::size_t>& only() const { return only_; }
   PlanChoice choice() const;  // of an apply that a person runs on them
 
@@ -148,10 +148,10 @@ class ClusterSession {
   // These need prepare_apply(). What failed and interrupted changes may have written is settled by what was
   // observed now (former_entries.hpp); returns all that changes of ours wrote.
   Result<std::vector<WrittenEntry>> settle_written(const std::vector<DeviceState>& states);
-  // `left`: the result of left_behind() before anything is written.
-  Result<Done> guard_deletion(const Plan& plan) const;
-  // Carries the plan out and stores what was accepted (cluster_apply.hpp). The hooks' callbacks must outlive
-  // the executor.
+  // Why a person has to confirm what the plan takes away (accepted.hpp); empty: nobody has to.
+  Result<std::string> why_confirm_deletion(const Plan& plan) const;
+  // Carries the plan out and stores what was accepted (cluster_apply.hpp). `left`: the result of
+  // left_behind() before anything is written. The hooks' callbacks must outlive the executor.
   std::unique_ptr<ClusterApply> make_apply(Plan plan, std::vector<WrittenEntry> left,
                                            const ApplyRequest& request, const ApplyHooks& hooks);
   Applied apply(const Plan& plan, const std::vector<WrittenEntry>& left, const ApplyRequest& request,

@@ -38,8 +38,8 @@ Result<std::vector<WrittenEntry>> ClusterSession::settle_written(const std::vect
   return lockstep::settle_written(fleet(), states, store().history());
 }
 
-Result<Done> ClusterSession::guard_deletion(const Plan& plan) const {
-  return lockstep::guard_deletion(cluster_, plan, store().blobs());
+Result<std::string> ClusterSession::why_confirm_deletion(const Plan& plan) const {
+  return lockstep::why_confirm_deletion(cluster_, plan, store().blobs());
 }
 
 Result<Done> ClusterSession::leave_as_is(const std::vector<WrittenEntry>& left) {

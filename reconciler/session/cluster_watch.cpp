@@ -14,7 +14,7 @@ ClusterWatch::ClusterWatch(WatchGround ground, WatchRequest request)
 WatchSettings ClusterWatch::settings() {
   WatchSettings settings;
   settings.observed = [this](std::size_t device, const DeviceState& state) {
-    board_.observed(device, state);
+    if (!ground_.fleet[device].drivers.empty()) board_.observed(device, state);
   };
   if (request_.converge)
     settings.heal = [this](const std::vector<std::size_t>& devices, std::function<void()> healed) {

@@ -19,8 +19,7 @@ Result<CompileOptions> compile_options(const ClusterSource& source, const std::s
   if (source.twin) {
     TRY(const BitRate rate, parse_bit_rate(source.link_rate));
     if (rate.bits_per_second == 0)
-      return Error{ErrorKind::invalid_spec,
-                   "--link-rate: a link of " + source.link_rate + " carries nothing"};
+      return Error{ErrorKind::invalid_spec, "a link rate of " + source.link_rate + " carries nothing"};
     options.twin = TwinScale{.link_rate = rate.bits_per_second};
   }
   TRY(options.allocation.lock, read_allocation_lock(folder));

@@ -40,7 +40,8 @@ struct ChangeUnderWay {
 
 struct Snapshot {
   std::uint64_t generation = 0;
-  std::vector<std::shared_ptr<const DeviceStatus>> devices;  // in fleet order; null: not observed yet
+  std::vector<std::shared_ptr<const DeviceStatus>> devices;  // in fleet order; null: not observed, as yet
+                                                             // or because nothing here reaches it
   std::optional<ChangeUnderWay> change;
   std::deque<std::shared_ptr<const WatchEvent>> events;  // the newest kEventsKept, oldest first
 };

@@ -9,13 +9,14 @@
 namespace lockstep {
 namespace {
 
-std::optional<bench::Baseline> accepted(const Blobs& blobs, const std::string& suite) {
-  const Result<std::optional<nlohmann::json>> blob = blobs.kept(baseline_place(suite));
-  if (!blob || !*blob) return std::nullopt;
-  Result<bench::Baseline> baseline = bench::read_baseline((*blob)->dump());
-  // One that can't be read any more is no baseline: the SLOs that need it say so as unknown.
-  if (!baseline) return std::nullopt;
-  return *std::move(baseline);
+// Error: the store can't be read.
+Result<std::optional<bench::Baseline>> accepted(const Blobs& blobs, const std::string& suite) {
+  TRY(const std::optional<nlohmann::json> blob, blobs.kept(baseline_place(suite)));
+  if (!blob) return std::optional<bench::Baseline>();
+  Result<bench::Baseline> baseline = bench::read_baseline(blob->dump());
+  // What is no baseline of this version is none: the SLOs that need it say so as unknown.
+  if (!baseline) return std::optional<bench::Baseline>();
+  return std::optional(*std::move(baseline));
 }
 
 GateVerdict gate_verdict(const std::vector<SuiteOutcome>& outcomes) {
@@ -42,15 +43,16 @@ MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs) {
       return set.connect.value.local.value ? std::string{} : kWhyUnreached;
     };
   for (const ValidationSuite& suite : cluster.catalog.validation_suites)
-    if (std::optional<bench::Baseline> baseline = accepted(blobs, suite.metadata.name.value))
-      input.baselines.emplace(suite.metadata.name.value, *std::move(baseline));
+    if (auto baseline = accepted(blobs, suite.metadata.name.value); baseline && *baseline)
+      input.baselines.emplace(suite.metadata.name.value, **std::move(baseline));
   return input;
 }
 
 Result<Done> accept_baselines(Blobs& blobs, const std::vector<SuiteOutcome>& outcomes) {
   for (const SuiteOutcome& suite : outcomes) {
     const std::string name = suite.suite->metadata.name.value;
-    bench::Baseline merged = accepted(blobs, name).value_or(bench::Baseline{});
+    TRY(std::optional<bench::Baseline> before, accepted(blobs, name));
+    bench::Baseline merged = std::move(before).value_or(bench::Baseline{});
     for (const BenchmarkOutcome& outcome : suite.benchmarks) {
       bench::Baseline fresh = bench::accept(outcome.measurements);
       merged.config_hash = fresh.config_hash.empty() ? merged.config_hash : fresh.config_hash;

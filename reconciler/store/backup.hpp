@@ -2,10 +2,11 @@
 //
 // Promises of back_up(): it needs no leadership and holds no writer up; the file appears whole or not at all
 // (replace_file), is one SQLite file without a log beside it, and passed SQLite's integrity check.
-// Promises of restore(): it happens whole or not at all, whenever it is cut off; what was there before is
-// kept in the same directory under the name that it returns; the next epoch is higher than any that this
-// machine knows of, from the backup or from what was there, by kEpochGap. restore() refuses: while somebody
-// leads (conflict); a backup that is damaged, of a newer layout, of another cluster, or no backup of a store.
+// Promises of restore(): it happens whole or not at all, whenever it is cut off; of a store that was damaged,
+// and only then, the log may be gone from beside it after a cut. What was there before, log and all, is kept
+// in the same directory under the name that it returns; the next epoch is higher than any that this machine
+// knows of, from the backup or from what was there, by kEpochGap. restore() refuses: while somebody leads
+// (conflict); a backup that is damaged, of a newer layout, of another cluster, or no backup of a store.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 #include "specs/files/descriptor.hpp"
 #include "specs/model/result.hpp"
 
@@ -36,8 +36,8 @@ Result<FileLock> lock_for_writing(const std::string& directory, const std::strin
                                   WallTime now = std::chrono::system_clock::now());
 Result<FileLock> lock_for_measuring(const std::string& directory, const std::string& command);
 
-// Who holds the first of the two now: "process 7 since 2026-11-21T10:05:26Z (lockstep apply)". Takes nothing,
-// makes nothing; nobody where the file can't be read.
+// Who holds the first of the two now: "process 7 since 2026-11-21T10:05:26Z (lockstep apply)". Holds no
+// writer up, makes nothing; nobody where the file can't be read.
 std::optional<std::string> writer_of(const std::string& directory);
 
 }  // namespace lockstep

@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 #include "reconciler/store/blobs.hpp"
 #include "reconciler/store/history.hpp"
 #include "reconciler/store/leadership.hpp"

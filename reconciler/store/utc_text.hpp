@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 
 namespace lockstep {
 

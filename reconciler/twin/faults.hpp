@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 #include "reconciler/twin/places.hpp"
 #include "reconciler/twin/state.hpp"
 #include "specs/model/result.hpp"

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep {

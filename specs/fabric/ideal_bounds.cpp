@@ -89,27 +89,6 @@ bool crosses_leaves(const LeafTable& table, const LeafLinks& links, PairChoice p
 
 }  // namespace
 
-FabricBounds fabric_bounds(const Topology& topology, FabricIndex fabric) {
-  std::map<DeviceIndex, TierLoad> loads;
-  for (const LinkIndex index : topology.fabrics[fabric].links) {
-    const TopologyLink& link = topology.links[index];
-    const DeviceIndex a = topology.ports[link.a].device;
-    const DeviceIndex b = topology.ports[link.b].device;
-    if (topology.devices[a].tier() == topology.devices[b].tier()) continue;
-    loads[a].up += link.speed;
-    loads[b].down += link.speed;
-  }
-  FabricBounds out;
-  for (const auto& [device, load] : loads) {
-    const unsigned tier = topology.devices[device].tier();
-    if (load.up == 0 || load.down == 0) continue;
-    if (out.device[tier] != kNone && load.ratio() <= out.worst[tier].ratio()) continue;
-    out.worst[tier] = load;
-    out.device[tier] = device;
-  }
-  return out;
-}
-
 BestShare best_share(const Topology& topology, FabricIndex fabric, Workload workload, PairChoice pairs,
                      bool per_packet) {
   BestShare out;

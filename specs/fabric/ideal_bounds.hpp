@@ -4,27 +4,12 @@
 // leaves, never host pairs. Refuses to guess: a workload without a known bound has share 1.
 #pragma once
 
-#include <array>
+#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "specs/fabric/topology.hpp"
 
 namespace lockstep {
-
-// A device's capacity downwards and upwards, bit/s. Upwards 0: it is the top.
-struct TierLoad {
-  std::uint64_t down = 0;
-  std::uint64_t up = 0;
-  double ratio() const { return up == 0 ? 0 : static_cast<double>(down) / static_cast<double>(up); }
-};
-
-struct FabricBounds {
-  // By tier: the device with the worst ratio of down to up among those that have both. kNone: none has.
-  std::array<TierLoad, 4> worst{};
-  std::array<DeviceIndex, 4> device{kNone, kNone, kNone, kNone};
-};
-FabricBounds fabric_bounds(const Topology& topology, FabricIndex fabric);
 
 struct BestShare {
   double share = 1;          // of an endpoint's own link

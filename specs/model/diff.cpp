@@ -28,13 +28,12 @@ class Claims {
 };
 
 void compare_wanted(const Entry& want, Value have, const Observation& observation, Difference& out) {
-  const Row& row = schema_row(want.path.row());
-  if (satisfies(want.path.row(), want.value, have)) return;
+  if (want.value == have || satisfies(want.path.row(), want.value, have)) return;  // nearly all are equal
   if (!observation.unread.empty() && is_unread(observation.unread, want.path)) {
     out.unobserved.push_back(want);
     return;
   }
-  auto& list = row.facet == Facet::effect ? out.effects : out.changes;
+  auto& list = schema_row(want.path.row()).facet == Facet::effect ? out.effects : out.changes;
   list.push_back({want.path, have, want.value, want.origin});
 }
 

@@ -211,6 +211,23 @@ TEST_P(Calls, ARevisionThatMovedIsAConflict) {
   done(change(), guard("", 0, observed().revision));
 }
 
+// A step observes what it writes, and nothing else.
+TEST_P(Calls, ARevisionOfOneRowHoldsForAsLongAsTheRow) {
+  Scope few = whole();
+  few.rows = {entry_.row()};
+  few.named.push_back(entry_);
+  const auto seen = driver().observe(few, "", soon());
+  ASSERT_TRUE(seen) << seen.error().text();
+  if (seen->revision.empty()) LOCKSTEP_NOT_TESTED(GetParam() + " has no revisions");
+  const Value was = have();  // another observation, of all
+  done(change(), guard("t1", 0, seen->revision));
+  ASSERT_NE(have(), was);
+  const auto moved = driver().apply({{entry_, first_, was, 0}}, guard("t2", 0, seen->revision), soon());
+  ASSERT_FALSE(moved);
+  EXPECT_EQ(kind_of(moved.error()), to_string(ErrorKind::conflict));
+  EXPECT_EQ(have(), first_);
+}
+
 TEST_P(Calls, ALostReplyIsAnUnknownOutcomeAndAnObservationTells) {
   if (!subject_->lose_replies(true)) LOCKSTEP_NOT_TESTED(GetParam() + " can't lose one");
   const auto answer = driver().apply(change(), guard("t"), soon());

@@ -174,6 +174,7 @@ class World final : public Measurer {
   // world_gate.cpp: benchmarks, generations of the specs, windows
   void build_paths();
   std::optional<Window> draw_window();
+  void lift_windows();
   bool may_write(const KnownChange& change) const;
   void change_spec(int generation);
   void take_spec_back();
@@ -218,9 +219,10 @@ class World final : public Measurer {
   ClusterWatch* watch_ = nullptr;             // under way
   std::shared_ptr<const Snapshot> snapshot_;  // the last of it that was checked
   bool arriving_late_ = false;
-  bool leads_ = false;    // the process that runs, for a person
-  bool healing_ = false;  // a watch runs, and nobody else
-  bool waits_ = false;    // for a window
+  bool leads_ = false;              // the process that runs, for a person
+  bool healing_ = false;            // a watch runs, and nobody else
+  bool waits_ = false;              // for a window
+  bool windows_too_short_ = false;  // for the worst case of what is to be done, as a person was told
 
   std::vector<FlowPath> paths_;
   std::int64_t paths_max_ = 64;     // the last generation that held

@@ -100,7 +100,7 @@ void World::check_write(Place& place, const SimulatedCall& call) {
   }
   if (place.device->truth().value(*Path::parse("service[theirs]")) != Value::text("running") ||
       !place.device->truth().value(*Path::parse("vlan[666]")))
-    violation(place.name + ": a leaf of somebody else's was touched");
+    violation(place.name + ": an entry of somebody else's was touched");
   if (standby_ != nullptr) last_write_ = {place.name, *call.changes, *call.guard};
   if (call.answer == ErrorKind::transient || call.answer == ErrorKind::conflict) return;
   place.writer = call.guard->epoch;
@@ -202,7 +202,7 @@ void World::follow_journal() {
     violation("a change ended with an open ticket: " + ticket);
 }
 
-// A snapshot is of the looks so far: what it calls in sync was seen so by the last one.
+// A snapshot is of the observations so far: what it calls in sync was seen so by the last one.
 void World::follow_snapshots() {
   if (watch_ == nullptr) return;
   const std::shared_ptr<const Snapshot> before = std::exchange(snapshot_, watch_->snapshot());

@@ -103,9 +103,8 @@ constexpr std::array<std::string_view, 22> kOrder{"specs/model",
                                                   "examples",
                                                   "tests"};
 
-// bench and bench/tcp include each other's headers, and so do the drivers with the seam. A wait takes a Call.
+// bench and bench/tcp include each other's headers, and so do the drivers with the seam.
 int rank(std::string_view path) {
-  if (path.starts_with("drivers/runtime/call.hpp")) return rank("drivers/posix");
   if (path.starts_with("drivers/driver.hpp")) return rank("drivers/runtime");
   for (std::size_t i = 0; i < kOrder.size(); ++i)
     if (path.starts_with(kOrder[i])) return static_cast<int>(i);

@@ -202,9 +202,9 @@ Result<Done> wait_until_ready(const RxeEndpoint& one, const Call& call) {
 }
 
 void take_down(const std::vector<RxeEndpoint>& endpoints, const Call& call) {
-  const auto devices = rdma::read_devices(call);
-  if (devices)
-    for (const rdma::Device& device : *devices)
+  const auto all = rdma::read_devices_and_ports(call);
+  if (all)
+    for (const rdma::Device& device : all->devices)
       for (const RxeEndpoint& one : endpoints) {
         if (device.name != one.device) continue;
         Request gone(rdma_type(RDMA_NLDEV_CMD_DELLINK), NLM_F_ACK);

@@ -16,7 +16,7 @@ std::optional<bool> amd_memory_ecc(const HostFiles& files, const std::string& ad
   return (mask & 1U) != 0;
 }
 
-void ask_nvml(HostGpus& out, Nvml& nvml, const Call& call) {
+void read_nvml(HostGpus& out, Nvml& nvml, const Call& call) {
   auto state = nvml.read(call);
   if (!state) {
     out.nvml_missing = std::move(state.error());
@@ -47,7 +47,7 @@ HostGpus read_gpus(const HostFiles& files, const std::vector<PciFunction>& funct
       gpu.near = std::min(gpu.near.value_or(PciDistance::sys), distance_between(one, nic));
     out.all.push_back(std::move(gpu));
   }
-  if (out.any_of(kPciVendorNvidia)) ask_nvml(out, nvml, call);
+  if (out.any_of(kPciVendorNvidia)) read_nvml(out, nvml, call);
   if (!out.driver.empty()) return out;
   // Of a driver without NVML: modules that were built apart carry a version (MODULE_VERSION).
   for (const auto& [vendor, module] : {std::pair{kPciVendorNvidia, "nvidia"}, {kPciVendorAmd, "amdgpu"}}) {

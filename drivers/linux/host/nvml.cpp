@@ -305,11 +305,17 @@ Result<T> Nvml::ask(Result<T> (*question)(Library&, bool), bool argument, bool c
     lane_->busy = false;
     return Error{ErrorKind::transient, std::string("eventfd: ") + std::strerror(errno)};
   }
-  std::thread([lane = lane_, answer, question, argument] {
-    answer->result.emplace(question(lane->library, argument));
-    lane->busy = false;
-    answer->ready.signal();
-  }).detach();
+  try {
+    std::thread([lane = lane_, answer, question, argument] {
+      answer->result.emplace(question(lane->library, argument));
+      lane->busy = false;
+      answer->ready.signal();
+    }).detach();
+  } catch (const std::system_error& none) {
+    lane_->busy = false;
+    return Error{ErrorKind::transient,
+                 std::string("NVML was not asked, for want of a thread: ") + none.what()};
+  }
   const auto waited = wait_for(answer->ready.number(), POLLIN, call);
   if (!waited)
     return Error{changes ? ErrorKind::unknown_outcome : waited.error().kind,

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep {

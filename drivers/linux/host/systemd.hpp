@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 #include "specs/model/result.hpp"
 
 namespace lockstep {

@@ -169,7 +169,7 @@ class Turn {
 
 }  // namespace
 
-LldpdAnswer ask_lldpd(const std::string& socket_path, const Call& call) {
+LldpdAnswer read_lldpd(const std::string& socket_path, const Call& call) {
   // liblldpctl sets up its tables of atoms at first use, without a lock (src/lib/atom.c): two threads in it
   // at once were seen to meet an "unknown atom type" and to crash.
   const auto turn = Turn::wait(call);

@@ -2,7 +2,7 @@
 
 namespace lockstep {
 
-LldpdAnswer ask_lldpd(const std::string&, const Call&) {
+LldpdAnswer read_lldpd(const std::string&, const Call&) {
   return {.why = Error{ErrorKind::unsupported,
                        "lldpd: this lockstep was built without liblldpctl (liblldpctl-dev)"}};
 }

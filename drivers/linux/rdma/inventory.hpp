@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "drivers/linux/host/files.hpp"
-#include "drivers/runtime/call.hpp"
+#include "drivers/posix/call.hpp"
 
 namespace lockstep::rdma {
 

@@ -34,13 +34,6 @@ Error incomplete(std::string_view what) {
   return Error{ErrorKind::transient, "RDMA netlink: a " + std::string(what) + " without number or name"};
 }
 
-Result<std::vector<Device>> read_devices_from(netlink::Socket& socket, const Call& call) {
-  std::vector<Device> out;
-  Request request = devices_request();
-  TRY_DONE(netlink::read_all(socket, request, message_type(RDMA_NLDEV_CMD_GET), &decode_device, call, out));
-  return out;
-}
-
 Result<netlink::Socket> open_socket() {
   auto socket = netlink::Socket::open(NETLINK_RDMA);
   // EPROTONOSUPPORT: a kernel without RDMA, or whose module ib_core is not to be had.
@@ -91,15 +84,12 @@ std::string state_words(std::uint8_t state) { return word(kStates, state); }
 
 std::string physical_state_words(std::uint8_t state) { return word(kPhysicalStates, state); }
 
-Result<std::vector<Device>> read_devices(const Call& call) {
-  TRY(auto socket, open_socket());
-  return read_devices_from(socket, call);
-}
-
 Result<DevicesAndPorts> read_devices_and_ports(const Call& call) {
   TRY(auto socket, open_socket());
   DevicesAndPorts out;
-  TRY(out.devices, read_devices_from(socket, call));
+  Request devices = devices_request();
+  TRY_DONE(netlink::read_all(socket, devices, message_type(RDMA_NLDEV_CMD_GET), &decode_device, call,
+                             out.devices));
   for (const Device& one : out.devices) {
     Request request = ports_request(one.index);
     TRY_DONE(netlink::read_all(socket, request, message_type(RDMA_NLDEV_CMD_PORT_GET), &decode_port, call,

@@ -47,12 +47,11 @@ Result<std::optional<Port>> decode_port(netlink::Bytes payload);
 std::string state_words(std::uint8_t state);
 std::string physical_state_words(std::uint8_t state);
 
-// In the calling thread's namespace. `unsupported`: a kernel without RDMA.
-Result<std::vector<Device>> read_devices(const Call& call);
 struct DevicesAndPorts {
   std::vector<Device> devices;
   std::vector<Port> ports;
 };
+// In the calling thread's namespace. `unsupported`: a kernel without RDMA.
 Result<DevicesAndPorts> read_devices_and_ports(const Call& call);
 
 }  // namespace lockstep::rdma

@@ -77,6 +77,19 @@ TEST(CommandLine, TheSpeedOfATwinNeedsTheTwin) {
   EXPECT_NE(said.err.find("--twin"), std::string::npos) << said.err;
 }
 
+// What the session refuses of a flag's value has the flag's name.
+TEST(CommandLine, AValueThatIsRefusedLaterIsNamed) {
+  const std::string pod = LOCKSTEP_SOURCE_DIR "/examples/rail-pod";
+  const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
+      {{"plan", pod, "--only", "gpu99"}, "error: --only: no device is called 'gpu99'\n"},
+      {{"plan", pod, "--twin", "--link-rate", "0bps"}, "error: a link rate of 0bps carries nothing\n"}};
+  for (const auto& [words, text] : mistakes) {
+    const Answer said = say(words);
+    EXPECT_EQ(said.code, 1) << said.out;
+    EXPECT_TRUE(said.err.ends_with(text)) << said.err;
+  }
+}
+
 // An unset shell variable must not make a command mean more than it says.
 TEST(CommandLine, AnEmptyValueIsAMistakeAndNotTheSameAsNone) {
   const std::string pod = "/nowhere/at/all";  // harmless where one is taken all the same

@@ -84,6 +84,15 @@ TEST_F(ArmedStep, IsUndoneByTheDeviceWhenWhatWorkedBeforeDoesNotComeBack) {
   EXPECT_EQ(gpu1.truth().value(session), kUp);
 }
 
+TEST_F(ArmedStep, WhoseAnswerWasLostIsKeptOnlyIfWhatWorkedBeforeComesBack) {
+  lose_session_for(seconds(10'000));
+  gpu1.faults.lost_reply = 1;
+  const ApplyReport report = cluster.converge();
+  EXPECT_NE(report.steps.at(0).state, StepState::done) << report.steps.at(0).why;
+  EXPECT_EQ(gpu1.truth().value(mtu), number(1500));
+  EXPECT_EQ(gpu1.truth().value(session), kUp);
+}
+
 TEST_F(ArmedStep, IsUndoneByTheDeviceWhenItCanNotBeReachedAnyMore) {
   gpu1.effects = [this](Tree& tree) {
     if (tree.value(mtu) == number(9000)) gpu1.unreachable = true;
@@ -162,6 +171,17 @@ TEST_F(ArmedEnds, AreBothUndoneWhereOneRefuses) {
   const ApplyReport report = cluster.apply_plan(plan);
   EXPECT_EQ(report.steps[0].state, StepState::undone) << report.steps[0].why;
   EXPECT_NE(report.steps[1].state, StepState::done);
+  EXPECT_EQ(leaf0.truth().value(mtu("up0")), number(1500));
+  EXPECT_EQ(spine0.truth().value(mtu("down0")), number(1500));
+}
+
+TEST_F(ArmedEnds, AreBothUndoneWhereTheAnswerOfOneIsLostAndTheOtherRefuses) {
+  const Plan plan = cluster.plan();
+  const bool leaf_first = plan.steps[0].device == "leaf0";
+  (leaf_first ? leaf0 : spine0).faults.lost_reply = 1;
+  (leaf_first ? spine0 : leaf0).refuses = {row("interface[*]/mtu")};
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_NE(report.steps[0].state, StepState::done) << report.steps[0].why;
   EXPECT_EQ(leaf0.truth().value(mtu("up0")), number(1500));
   EXPECT_EQ(spine0.truth().value(mtu("down0")), number(1500));
 }

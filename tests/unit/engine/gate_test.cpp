@@ -241,6 +241,23 @@ TEST_F(Gate, EachGateOfWavesMeasuresWhatChangedSinceTheOneBefore) {
   EXPECT_TRUE(measurer.left_out[1].empty());
 }
 
+// Nothing of an undo is cut short, the measurement after it included.
+TEST_F(Gate, AStopWhileItIsMeasuredAgainEndsNothing) {
+  for (const char* const host : {"gpu1", "gpu2", "gpu3"}) cluster.want(host, kMtu, number(4000));
+  std::stop_source stop;
+  int asked = 0;
+  measurer.answer = [&] {
+    if (++asked == 1) return GateVerdict::fail;
+    stop.request_stop();
+    return GateVerdict::pass;
+  };
+  const ApplyReport report = cluster.apply_plan(cluster.plan(), {}, stop.get_token());
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  ASSERT_TRUE(report.gate_after_undo);
+  EXPECT_EQ(report.gate_after_undo->verdict, GateVerdict::pass) << report.gate_after_undo->why;
+  EXPECT_EQ(truth(), before);
+}
+
 // Told is the gate that was stopped, not the one before it.
 TEST_F(Gate, AStopWhileTheSecondGateMeasuresIsToldAsItsVerdict) {
   cluster.policy = Policy{};

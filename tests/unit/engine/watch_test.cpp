@@ -3,7 +3,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cluster.hpp"
@@ -45,40 +44,6 @@ TEST(Damping, HealsEverMoreRarely) {
   now += seconds(20);
   damping.changed("gpu1", mtu, now);
   EXPECT_EQ(damping.may_heal_at("gpu1", mtu, now), now);
-}
-
-TEST(WatchEvents, AreInJsonWhatDriftSaysOfTheEntry) {
-  DriftEntry item;
-  item.device = "gpu1";
-  item.path = entry("interface[rail0]/mtu");
-  item.want = number(9000);
-  item.have = number(1500);
-  item.state = DriftState::not_applied;
-  item.reason = "is not there";
-  item.by_hand = true;
-  item.origin.file = "fabric.yaml";
-  nlohmann::json event = to_json(WatchEvent{WatchEvent::Kind::appeared, item, std::chrono::microseconds(7)});
-  EXPECT_EQ(event["event"], "drift");
-  EXPECT_EQ(event["microseconds"], 7);
-  event.erase("event");
-  event.erase("microseconds");
-  DriftReport report;
-  report.items = {item};
-  EXPECT_EQ(event, to_json(report)["items"][0]);
-  EXPECT_EQ(event["state"], "notApplied");
-  EXPECT_EQ(event["reason"], "is not there");
-  EXPECT_EQ(event["byHand"], true);
-}
-
-TEST(WatchEvents, OfADeviceSayItsReason) {
-  DriftEntry item;
-  item.device = "gpu1";
-  item.reason = "connection refused";
-  const nlohmann::json event = to_json(WatchEvent{WatchEvent::Kind::unreadable, item, {}});
-  EXPECT_EQ(event, (nlohmann::json{{"event", "unreadable"},
-                                   {"device", "gpu1"},
-                                   {"reason", "connection refused"},
-                                   {"microseconds", 0}}));
 }
 
 // An eventfd that a test signals in place of netlink, and what it then tells.

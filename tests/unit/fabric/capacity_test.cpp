@@ -185,18 +185,6 @@ TEST(Capacity, TakingMoreLinksDownNeverRaisesAFigure) {
   }));
 }
 
-TEST(IdealBounds, NamesTheLeafWithTheWorstRatio) {
-  SmallFabric fabric;
-  const DeviceIndex leaf = fabric.add(DeviceRole::leaf);
-  const DeviceIndex spine = fabric.add(DeviceRole::spine);
-  for (int i = 0; i < 4; ++i) fabric.link(fabric.add(DeviceRole::host), leaf, 400);
-  fabric.link(leaf, spine, 800);
-  const FabricBounds bounds = fabric_bounds(fabric.topology, 0);
-  EXPECT_EQ(bounds.device[kLeaf], leaf);
-  EXPECT_DOUBLE_EQ(bounds.worst[kLeaf].ratio(), 2);
-  EXPECT_EQ(bounds.device[kSpine], kNone);
-}
-
 TEST(IdealBounds, BoundsAreSharesOnAnyGraph) {
   EXPECT_TRUE(rc::check("share", [] {
     const SmallFabric fabric = random_fabric();

@@ -94,13 +94,13 @@ std::string entries(const State& state) {
 
 TEST(Speaker, IsReadFromATraditionalConfig) {
   EXPECT_EQ(entries(state_of(recorded("bgpd-traditional.txt"), recorded("bfdd.txt"))),
-            recorded("leaves-traditional.txt"));
+            recorded("entries-traditional.txt"));
 }
 
 // Peer groups, hand-made lines, a numbered neighbour, another profile of defaults.
 TEST(Speaker, IsReadFromADatacenterConfig) {
   EXPECT_EQ(entries(state_of(recorded("bgpd-datacenter.txt"), recorded("bfdd.txt"))),
-            recorded("leaves-datacenter.txt"));
+            recorded("entries-datacenter.txt"));
 }
 
 TEST(Speaker, KnowsWhatMissingLinesMean) {

@@ -13,6 +13,7 @@
 #include "drivers/posix/wait.hpp"
 #include "tests/needs.hpp"
 #include "tests/unit/linux/lab.hpp"
+#include "tests/unit/linux/lldp_sender.hpp"
 
 namespace lockstep {
 namespace {
@@ -89,6 +90,8 @@ class LldpOnTheWire : public Lab {
     if (IsSkipped() || HasFatalFailure()) return;
     bring_up();
   }
+  // By swp1, of the calling thread's network namespace.
+  static bool announce_leaf0() { return send_lldp("swp1", {"leaf0", "swp1", bytes({2, 0, 0, 0, 0, 1})}); }
 };
 
 TEST_F(LldpOnTheWire, AnAnnouncementIsHeardAtTheOtherEnd) {
@@ -98,11 +101,7 @@ TEST_F(LldpOnTheWire, AnAnnouncementIsHeardAtTheOtherEnd) {
     ASSERT_TRUE(opened);
     listener.emplace(*std::move(opened));
   }));
-  ASSERT_TRUE(in_namespace(path() + "p", [&] {
-    const auto sent = announce_lldp("leaf0", within(std::chrono::seconds(5)));
-    ASSERT_TRUE(sent) << sent.error().text();
-    EXPECT_EQ(*sent, 1U);
-  }));
+  ASSERT_TRUE(in_namespace(path() + "p", [&] { EXPECT_TRUE(announce_leaf0()); }));
   ASSERT_TRUE(wait_for(listener->descriptor(), POLLIN, within(std::chrono::seconds(5))));
   const auto heard = listener->heard();
   ASSERT_TRUE(heard);
@@ -147,8 +146,7 @@ TEST_F(RealLldpd, IsAskedForThePeersOfEachPort) {
   Observation seen;
   do {
     // Our own announcement: lldpd's next one may be 30 s away.
-    ASSERT_TRUE(
-        in_namespace(path() + "p", [&] { (void)announce_lldp("leaf0", within(std::chrono::seconds(1))); }));
+    ASSERT_TRUE(in_namespace(path() + "p", [] { (void)announce_leaf0(); }));
     seen = observed();
   } while (!seen.have.value(peer) && std::chrono::steady_clock::now() < deadline);
   if (is_unread(seen.unread, peer) && seen.unread.front().why.kind == ErrorKind::unsupported)
@@ -183,19 +181,19 @@ class HungLldpd : public ::testing::Test {
 };
 
 TEST_F(HungLldpd, AStopEndsTheWaitForItsTurn) {
-  if (ask_lldpd("/tmp/lslinux-none", within(std::chrono::seconds(1))).why->kind == ErrorKind::unsupported)
+  if (read_lldpd("/tmp/lslinux-none", within(std::chrono::seconds(1))).why->kind == ErrorKind::unsupported)
     LOCKSTEP_NOT_TESTED_BUT_ON_CI("lldpd: built without liblldpctl");
   const Descriptor let_go(::eventfd(0, EFD_CLOEXEC));
   std::thread first([&] {
     Call call = within(std::chrono::seconds(20));
     call.wake_fd = let_go.number();
-    (void)ask_lldpd(path_, call);
+    (void)read_lldpd(path_, call);
   });
   ASSERT_TRUE(wait_for(listener_.number(), POLLIN, within(std::chrono::seconds(10)))) << "it never came";
   const Descriptor stop(::eventfd(1, EFD_CLOEXEC));
   Call call = within(std::chrono::seconds(20));
   call.wake_fd = stop.number();
-  const LldpdAnswer second = ask_lldpd(path_, call);
+  const LldpdAnswer second = read_lldpd(path_, call);
   ASSERT_TRUE(second.why);
   EXPECT_EQ(second.why->kind, ErrorKind::cancelled) << second.why->text();
   EXPECT_NE(second.why->text().find("others are being asked"), std::string::npos)

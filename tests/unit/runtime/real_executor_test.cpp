@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "drivers/posix/wait.hpp"
 #include "tests/unit/linux/no_descriptors.hpp"
 
 namespace lockstep {
@@ -122,6 +123,36 @@ class Hung {
   std::atomic<bool> let_go_ = false;
   std::atomic<int> running_ = 0;
 };
+
+// As a driver's call does that keeps its deadline: it ends at the moment at which it would be given up on.
+TEST(RealExecutor, ADeviceThatGivesUpAtTwoDeadlinesIsSuspectToo) {
+  RealExecutor executor({.local = 1, .remote = 1, .suspect = 1, .bench = 1});
+  const auto run = [&executor](Job one) {
+    bool over = false;
+    one.done = [&over](const Outcome&) { over = true; };
+    executor.start(std::move(one));
+    while (!over && executor.step()) {
+    }
+  };
+  const auto until_its_deadline = [](const Call& call) {
+    EXPECT_FALSE(pause(std::chrono::seconds(60), call));
+  };
+  for (int i = 0; i < 2; ++i) {
+    run(job("bad", until_its_deadline, {}, milliseconds(10), Lane::remote));
+    run(job("behind", [](const Call&) {}, {}));
+  }
+  // Its third call does not take the remote lane's only place.
+  Hung third;
+  bool bad = false;
+  executor.start(job(
+      "bad", third.body(), [&bad](const Outcome&) { bad = true; }, std::chrono::seconds(60), Lane::remote));
+  run(job(
+      "live", [](const Call&) {}, {}, std::chrono::seconds(60), Lane::remote));
+  EXPECT_FALSE(bad);
+  third.let_go();
+  while (!bad && executor.step()) {
+  }
+}
 
 TEST(RealExecutor, ABodyThatIsGivenUpOnGivesItsPlaceInTheLaneAway) {
   RealExecutor executor({.local = 1, .remote = 1, .suspect = 1, .bench = 1});

@@ -22,9 +22,9 @@ class DeletionGuardOverAStore : public testing::Test {
   }
   ~DeletionGuardOverAStore() override { std::filesystem::remove_all(directory_); }
 
-  Result<Done> guard_after(const nlohmann::json& census) {
-    if (const auto kept = store_->blobs().keep("census", census); !kept) return kept;
-    return guard_deletion(cluster_, Plan{}, store_->blobs());
+  Result<std::string> why_after(const nlohmann::json& census) {
+    TRY_DONE(store_->blobs().keep("census", census));
+    return why_confirm_deletion(cluster_, Plan{}, store_->blobs());
   }
 
   std::string directory_;
@@ -33,14 +33,13 @@ class DeletionGuardOverAStore : public testing::Test {
 };
 
 TEST_F(DeletionGuardOverAStore, LetsTheFirstChangeThrough) {
-  EXPECT_TRUE(guard_deletion(cluster_, Plan{}, store_->blobs()));
+  EXPECT_EQ(*why_confirm_deletion(cluster_, Plan{}, store_->blobs()), "");
 }
 
-TEST_F(DeletionGuardOverAStore, RefusesWhatTakesAwayMoreThanItsShare) {
-  const auto refused =
-      guard_after({{"devices", {"gpu1", "gpu2", "gpu3"}}, {"objects", nlohmann::json::array()}});
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind, ErrorKind::denied) << refused.error().text();
+TEST_F(DeletionGuardOverAStore, HasConfirmedWhatTakesAwayMoreThanItsShare) {
+  const auto why = why_after({{"devices", {"gpu1", "gpu2", "gpu3"}}, {"objects", nlohmann::json::array()}});
+  ASSERT_TRUE(why) << why.error().text();
+  EXPECT_NE(*why, "");
 }
 
 TEST_F(DeletionGuardOverAStore, RefusesWhatItCannotJudge) {
@@ -48,7 +47,7 @@ TEST_F(DeletionGuardOverAStore, RefusesWhatItCannotJudge) {
        {nlohmann::json("three devices"), nlohmann::json::object(),
         nlohmann::json{{"devices", {"gpu1"}}, {"objects", "none"}},
         nlohmann::json{{"devices", {1, 2}}, {"objects", nlohmann::json::array()}}}) {
-    const auto refused = guard_after(broken);
+    const auto refused = why_after(broken);
     ASSERT_FALSE(refused) << broken;
     EXPECT_NE(refused.error().text().find("'census'"), std::string::npos) << refused.error().text();
   }
@@ -59,7 +58,7 @@ TEST_F(DeletionGuardOverAStore, RefusesUnderAStoreThatDoesNotAnswer) {
   ASSERT_EQ(sqlite3_open((directory_ + "/journal.sqlite").c_str(), &other), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(other, "DROP TABLE kept", nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(other);
-  EXPECT_FALSE(guard_deletion(cluster_, Plan{}, store_->blobs()));
+  EXPECT_FALSE(why_confirm_deletion(cluster_, Plan{}, store_->blobs()));
 }
 
 }  // namespace

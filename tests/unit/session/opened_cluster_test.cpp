@@ -54,6 +54,7 @@ TEST_F(LoadedSpecs, RefuseALinkRateOfZero) {
   const auto cluster = load(observing, true);
   ASSERT_FALSE(cluster);
   EXPECT_EQ(cluster.error().kind, ErrorKind::invalid_spec);
+  EXPECT_EQ(cluster.error().text(), "a link rate of 0bps carries nothing");
   EXPECT_TRUE(load(observing, false)) << "a link rate is the twin's";
 }
 

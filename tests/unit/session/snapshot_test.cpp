@@ -101,5 +101,30 @@ TEST_F(WatchedLab, IsReadAndStoppedByAnotherThread) {
   EXPECT_EQ(watch->snapshot()->events.front()->item.device, "gpu1");
 }
 
+// Nothing reaches gpu2: nobody may take it for in sync.
+TEST_F(WatchedLab, WhatNothingReachesWasNotObserved) {
+  apply(open());
+  unattachable.emplace("gpu2", Error{ErrorKind::denied, "no credentials for gpu2"});
+  session.reset();
+  ClusterSession& watching = open();
+  const std::unique_ptr<ClusterWatch> watch =
+      watching.make_watch({.command = "test", .author = "ann", .converge = false, .event = {}});
+  bool over = false;
+  watch->start([&over](const Result<Done>&) { over = true; });
+  const auto all_but_gpu2 = [&watch] {
+    const std::shared_ptr<const Snapshot> now = watch->snapshot();
+    return std::ranges::count_if(now->devices, [](const auto& one) { return one != nullptr; }) ==
+           static_cast<std::ptrdiff_t>(now->devices.size()) - 1;
+  };
+  while (!all_but_gpu2() && executor.step()) {
+  }
+  watch->stop();
+  while (!over && executor.step()) {
+  }
+  const std::shared_ptr<const Snapshot> now = watch->snapshot();
+  for (std::size_t i = 0; i < now->devices.size(); ++i)
+    EXPECT_EQ(now->devices[i] == nullptr, watching.fleet()[i].name == "gpu2") << watching.fleet()[i].name;
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -28,7 +28,7 @@ TEST_F(Workflow, ConvergesDevicesAndThenReportsNoDrift) {
   ASSERT_TRUE(earlier) << earlier.error().text();
   EXPECT_TRUE(earlier->in_flight.empty());
   EXPECT_FALSE(earlier->to_judge());
-  EXPECT_TRUE(lab.guard_deletion(*plan));
+  EXPECT_EQ(*lab.why_confirm_deletion(*plan), "");
   std::size_t steps_done = 0;
   ApplyHooks hooks;
   hooks.progress.step = [&](const Step&, const StepResult& at) {
@@ -74,11 +74,11 @@ TEST_F(Workflow, ReportsAManualChangeAsDrift) {
 
 TEST_F(Workflow, ChangesOnlyTheChosenDevices) {
   ClusterSession& lab = open();
-  ASSERT_TRUE(lab.choose("gpu1"));
+  ASSERT_TRUE(lab.choose({"gpu1"}));
   apply(lab);
   EXPECT_EQ(at("gpu1", kProbing), Value::text("0"));
   EXPECT_EQ(at("gpu2", kProbing), Value::text("1"));
-  EXPECT_FALSE(lab.choose("gpu9"));
+  EXPECT_FALSE(lab.choose({"gpu9"}));
 }
 
 TEST_F(Workflow, PlansForTheOtherDevicesWhenOneCannotBeAttached) {
@@ -105,7 +105,7 @@ TEST_F(Workflow, RestoresFoundValuesWhenAnObjectIsDeleted) {
   EXPECT_EQ(at("gpu1", kMtu), Value::integer(9000));
 }
 
-TEST_F(Workflow, RefusesLargeDeletionsWithoutConfirmation) {
+TEST_F(Workflow, SaysWhyALargeDeletionNeedsConfirmation) {
   apply(open());
   for (const char* const gone : {"hosts.yaml", "slo.yaml"})
     std::filesystem::remove(folder.path() + "/specs/" + gone);
@@ -113,9 +113,9 @@ TEST_F(Workflow, RefusesLargeDeletionsWithoutConfirmation) {
   ASSERT_TRUE(lab.prepare_apply({.command = "test", .author = "ann"}));
   const Result<Plan> plan = lab.plan(lab.observe());
   ASSERT_TRUE(plan) << plan.error().text();
-  const Result<Done> guarded = lab.guard_deletion(*plan);
-  ASSERT_FALSE(guarded);
-  EXPECT_EQ(guarded.error().kind, ErrorKind::denied) << guarded.error().text();
+  const Result<std::string> why = lab.why_confirm_deletion(*plan);
+  ASSERT_TRUE(why) << why.error().text();
+  EXPECT_NE(*why, "");
 }
 
 TEST_F(Workflow, RecoversAndValidatesTheChangeOfAKilledRun) {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <functional>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace {
@@ -114,6 +116,21 @@ TEST_F(FileLocks, WhoAsksForTheWriterIsToldAndTakesNothing) {
   EXPECT_FALSE(writer_of(directory_));
   std::ofstream(directory_ + "/lock") << "process 7 since 2026-11-21T10:05:26Z";
   EXPECT_FALSE(writer_of(directory_)) << "it was killed, and its words stayed";
+}
+
+// A killed writer's words are there: who asks takes the lock for a moment to see that nobody has it.
+TEST_F(FileLocks, WhoAsksForTheWriterHoldsNoWriterUp) {
+  { ASSERT_TRUE(lock_for_writing(directory_, "lockstep apply")); }
+  std::atomic<bool> over = false;
+  std::jthread asks([&] {
+    while (!over) writer_of(directory_);
+  });
+  for (int i = 0; i < 300; ++i) {
+    std::ofstream(directory_ + "/lock") << "process 7 since 2026-11-21T10:05:26Z";
+    const auto held = lock_for_writing(directory_, "lockstep apply");
+    EXPECT_TRUE(held) << held.error().text();
+  }
+  over = true;
 }
 
 TEST_F(FileLocks, AnOwnerThatDiesLetsGo) {

@@ -3,9 +3,6 @@
 #include "drivers/linux/lldp.hpp"
 
 #include <gtest/gtest.h>
-#include <net/if.h>
-#include <netpacket/packet.h>
-#include <sys/socket.h>
 
 #include <csignal>
 
@@ -13,6 +10,7 @@
 #include "drivers/linux/session.hpp"
 #include "drivers/posix/in_namespace.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/unit/linux/lldp_sender.hpp"
 #include "tests/unit/twin/live.hpp"
 
 namespace lockstep {
@@ -63,22 +61,15 @@ class LiveLldp : public testing::Test {
   void announce(const std::string& name, const std::string& port) {
     EXPECT_TRUE(in_namespace(places(cluster_, "far").netns_path, [&] {
       const auto mac = std::vector<std::byte>(6, static_cast<std::byte>(name.front() << 1U));
-      const auto frame = encode_lldp({name, port, mac});
-      const Descriptor raw(::socket(AF_PACKET, SOCK_RAW, 0));
-      sockaddr_ll to{};
-      to.sll_family = AF_PACKET;
-      to.sll_ifindex = static_cast<int>(::if_nametoindex("swp0"));
-      // Lost as long as there is no carrier.
-      (void)::sendto(raw.number(), frame.data(), frame.size(), 0, reinterpret_cast<sockaddr*>(&to),
-                     sizeof(to));
+      (void)send_lldp("swp0", {name, port, mac});  // lost as long as there is no carrier
     }));
   }
   LinuxTarget target() const {
     const DevicePlaces at = places(cluster_, "gpu0");
     return {.device = "gpu0", .netns_path = at.netns_path, .lldpd_socket = at.lldpd_socket};
   }
-  LldpdAnswer ask() { return ask_lldpd(places(cluster_, "gpu0").lldpd_socket, soon()); }
-  std::map<std::string, LldpNeighbour> heard() { return ask().heard; }
+  LldpdAnswer answer() { return read_lldpd(places(cluster_, "gpu0").lldpd_socket, soon()); }
+  std::map<std::string, LldpNeighbour> heard() { return answer().heard; }
 
   std::string cluster_;
   DownAtEnd end_{};
@@ -109,20 +100,20 @@ TEST_F(LiveLldp, APortWithoutCarrierHasNoNeighbourWhateverLldpdRemembers) {
 }
 
 TEST_F(LiveLldp, AnAgentThatHangsIsToldFromOneThatIsDead) {
-  EXPECT_EQ(ask().agent, Agent::answers);
+  EXPECT_EQ(answer().agent, Agent::answers);
   signal("gpu0", SIGSTOP);
   const auto before = std::chrono::steady_clock::now();
-  const LldpdAnswer hung = ask();
+  const LldpdAnswer hung = answer();
   EXPECT_EQ(hung.agent, Agent::silent);
   ASSERT_TRUE(hung.why);
   EXPECT_LT(std::chrono::steady_clock::now(), before + std::chrono::seconds(8))
       << "not the whole call's time";
   const Call short_of_time{std::chrono::steady_clock::now() + std::chrono::milliseconds(50), {}, -1};
-  EXPECT_EQ(ask_lldpd(places(cluster_, "gpu0").lldpd_socket, short_of_time).agent, Agent::unclear);
+  EXPECT_EQ(read_lldpd(places(cluster_, "gpu0").lldpd_socket, short_of_time).agent, Agent::unclear);
   ASSERT_TRUE(restart_daemon(cluster_, "gpu0", "lldpd"));
-  EXPECT_EQ(ask().agent, Agent::answers);
+  EXPECT_EQ(answer().agent, Agent::answers);
   signal("gpu0", SIGKILL);
-  EXPECT_TRUE(eventually([this] { return ask().agent == Agent::absent; }));
+  EXPECT_TRUE(eventually([this] { return answer().agent == Agent::absent; }));
 }
 
 TEST_F(LiveLldp, IsStartedAgainOnlyByWhoWasGivenTheMeans) {
@@ -133,12 +124,12 @@ TEST_F(LiveLldp, IsStartedAgainOnlyByWhoWasGivenTheMeans) {
   with_means.restart_lldpd = [this](const Call&) { return restart_daemon(cluster_, "gpu0", "lldpd"); };
   Attached driver = make_linux_driver(with_means);
   signal("gpu0", SIGKILL);
-  ASSERT_TRUE(eventually([this] { return ask().agent == Agent::absent; }));
+  ASSERT_TRUE(eventually([this] { return answer().agent == Agent::absent; }));
   ASSERT_TRUE(driver.remedy->offer(dead));
   EXPECT_FALSE(driver.remedy->offer({Path(row("interface[*]/peer"), {"rail0"}), {}, Value::text("x:y"), 0}));
   const auto cured = driver.remedy->cure(dead, soon());
   ASSERT_TRUE(cured) << cured.error().text();
-  EXPECT_TRUE(eventually([this] { return ask().agent == Agent::answers; }));
+  EXPECT_TRUE(eventually([this] { return answer().agent == Agent::answers; }));
 }
 
 }  // namespace

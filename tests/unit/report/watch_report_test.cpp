@@ -1,0 +1,46 @@
+#include "reconciler/report/watch_report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reconciler/report/drift_report.hpp"
+
+namespace lockstep {
+namespace {
+
+TEST(WatchEvents, AreInJsonWhatDriftSaysOfTheEntry) {
+  DriftEntry item;
+  item.device = "gpu1";
+  item.path = *Path::parse("interface[rail0]/mtu");
+  item.want = Value::integer(9000);
+  item.have = Value::integer(1500);
+  item.state = DriftState::not_applied;
+  item.reason = "is not there";
+  item.by_hand = true;
+  item.origin.file = "fabric.yaml";
+  nlohmann::json event = nlohmann::json::parse(
+      watch_event_json(WatchEvent{WatchEvent::Kind::appeared, item, std::chrono::microseconds(7)}));
+  EXPECT_EQ(event["event"], "drift");
+  EXPECT_EQ(event["microseconds"], 7);
+  event.erase("event");
+  event.erase("microseconds");
+  DriftReport report;
+  report.items = {item};
+  EXPECT_EQ(event, drift_json(report)["items"][0]);
+  EXPECT_EQ(event["state"], "notApplied");
+  EXPECT_EQ(event["reason"], "is not there");
+  EXPECT_EQ(event["byHand"], true);
+}
+
+TEST(WatchEvents, OfADeviceSayItsReason) {
+  DriftEntry item;
+  item.device = "gpu1";
+  item.reason = "connection refused";
+  EXPECT_EQ(watch_event_json(WatchEvent{WatchEvent::Kind::unreadable, item, {}}),
+            R"({"device":"gpu1","event":"unreadable","microseconds":0,"reason":"connection refused"})"
+            "\n");
+}
+
+}  // namespace
+}  // namespace lockstep
