@@ -115,7 +115,8 @@ struct DeviceState {
   Observation observation;    // all drivers' trees merged
   Difference difference;      // without what is not applied
   std::vector<NotApplied> not_applied;
-  bool claims_unread = false;  // members of a claimed collection may be there unseen
+  bool claims_unread = false;      // members of a claimed collection may be there unseen
+  std::vector<std::string> armed;  // transactions that the device will undo unless they are kept
   bool complete() const {
     return reachable && errors.empty() && difference.unobserved.empty() && !claims_unread;
   }

@@ -32,7 +32,7 @@ void ObserveRound::start(std::function<void(Answer)> done) {
     answers_[i].resize(fleet_[i].drivers.size(), Error{ErrorKind::transient, "not asked"});
     for (std::size_t d = 0; d < fleet_[i].drivers.size(); ++d) observe(i, d, 1);
   }
-  if (open_ == 0) executor_.defer(callbacks_.bind([this] { finish(); }));
+  finish_if_last();
 }
 
 void ObserveRound::stop() {
@@ -67,6 +67,32 @@ void ObserveRound::answered(std::size_t device, std::size_t driver, int attempt,
   }
   const bool may_pass = !answer && answer.error().kind == ErrorKind::transient;
   if (may_pass && attempt < options_.tries && !stopped_) return observe(device, driver, attempt + 1);
+  const bool is_armed = answer && !answer->armed.empty();
+  if (is_armed && options_.undoes_armed && attempt <= options_.tries && !stopped_)
+    return undo_armed(device, driver, attempt);
+  if (answer && !is_armed && undone_.contains({device, driver}))
+    answer->notes.push_back("what an earlier run had left armed is undone");
+  finish_if_last();
+}
+
+// Whether it was undone is what the next observation tells.
+void ObserveRound::undo_armed(std::size_t device, std::size_t driver, int attempt) {
+  ++open_;
+  undone_.emplace(device, driver);
+  Driver* const armed = fleet_[device].drivers[driver]->driver.get();
+  jobs_.push_back(executor_.start(
+      Job{.key = fleet_[device].name,
+          .lane = fleet_[device].lane,
+          .timeout = options_.timeout,
+          .run = [armed, transaction = answers_[device][driver]->armed](
+                     const Call& call) { (void)armed->settle(transaction, Settlement::undo, call); },
+          .done = callbacks_.bind([this, device, driver, attempt](const Outcome&) {
+            --open_;
+            stopped_ ? finish_if_last() : observe(device, driver, attempt + 1);
+          })}));
+}
+
+void ObserveRound::finish_if_last() {
   if (open_ == 0) executor_.defer(callbacks_.bind([this] { finish(); }));
 }
 
@@ -126,6 +152,7 @@ DeviceState compare(const FleetDevice& device, const Carriers& carriers, DriverA
     if (answer && carriers.traits(driver) == nullptr) answer = carriers.why_unknown(driver);
     if (answer) {
       parts[driver] = *std::move(answer);
+      if (!parts[driver].armed.empty()) state.armed.push_back(parts[driver].armed);
       continue;
     }
     carriers.add_unread(driver, {}, answer.error(), parts[driver].unread);

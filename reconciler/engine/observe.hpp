@@ -2,7 +2,8 @@
 //
 // Promises: every driver of every chosen device is asked, again where the error may pass by itself; the first
 // time for its traits too, in the same job, until they are known; what a driver did not answer for is unread,
-// never absent. Single-threaded over the executor.
+// never absent; what is armed on a device is told, and for a leader undone before anything else is planned
+// on. Single-threaded over the executor.
 #pragma once
 
 #include <chrono>
@@ -10,6 +11,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "drivers/runtime/callback_scope.hpp"
@@ -21,6 +24,9 @@ struct ObserveOptions {
   std::chrono::milliseconds timeout{10'000};  // for each driver
   int tries = 2;                              // of transient errors
   std::vector<std::size_t> only;              // indices into the fleet; empty: all
+  // Of a leader under whom nothing is under way: what is armed was left by a run that ended before it
+  // settled.
+  bool undoes_armed = false;
 };
 
 // What one driver of a device said, as a worker has it asked. Shared with the worker, which may outlive the
@@ -52,15 +58,18 @@ class ObserveRound {
   void observe(std::size_t device, std::size_t driver, int attempt);
   void answered(std::size_t device, std::size_t driver, int attempt, DriverReply& reply,
                 const Outcome& outcome);
+  void undo_armed(std::size_t device, std::size_t driver, int attempt);
+  void finish_if_last();
   void finish();
 
   Fleet& fleet_;
   Executor& executor_;
   const ObserveOptions options_;
   std::function<void(Answer)> done_;
-  std::vector<bool> chosen_;                          // by device
-  std::vector<std::shared_ptr<const Scope>> scopes_;  // by device
-  std::vector<DriverAnswers> answers_;                // by device
+  std::vector<bool> chosen_;                              // by device
+  std::vector<std::shared_ptr<const Scope>> scopes_;      // by device
+  std::vector<DriverAnswers> answers_;                    // by device
+  std::set<std::pair<std::size_t, std::size_t>> undone_;  // device, driver: what was armed there
   std::vector<std::uint64_t> jobs_;
   std::size_t open_ = 0;
   bool stopped_ = false;

@@ -7,20 +7,32 @@
 namespace lockstep {
 namespace {
 
-ObserveOptions options_for(std::vector<std::size_t> only) {
+ObserveOptions options_for(std::vector<std::size_t> only, bool leads) {
   ObserveOptions options;
   options.only = std::move(only);
+  options.undoes_armed = leads;
   return options;
+}
+
+// What it shows is not what will be.
+void mark_armed(std::vector<DeviceState>& states) {
+  for (DeviceState& state : states)
+    for (const std::string& transaction : state.armed)
+      state.errors.push_back(Error{
+          ErrorKind::conflict, state.device + ": change " + transaction +
+                                   " is armed: the device undoes it unless the run that made it keeps it"});
 }
 
 }  // namespace
 
-ClusterObserve::ClusterObserve(AttachedFleet& attached, Executor& executor, std::vector<std::size_t> only)
-    : attached_(attached), round_(attached.fleet, executor, options_for(std::move(only))) {}
+ClusterObserve::ClusterObserve(AttachedFleet& attached, Executor& executor, std::vector<std::size_t> only,
+                               bool leads)
+    : attached_(attached), round_(attached.fleet, executor, options_for(std::move(only), leads)) {}
 
 void ClusterObserve::start(std::function<void(Answer)> done) {
   round_.start([this, done = std::move(done)](Answer states) {
     mark_unreached(attached_, states);
+    mark_armed(states);
     done(std::move(states));
   });
 }

@@ -1,7 +1,8 @@
 // ClusterObserve: one observation of some devices of a session, as an object that the executor drives.
 //
 // Promises: answers once, in fleet order; a device that nothing here reaches is unreachable with the reason
-// (reach.hpp); after stop() with what was read so far. It ends before the executor and the session.
+// (reach.hpp); one that will undo by itself what it shows now is not observed completely, and for a leader it
+// has undone it; after stop() with what was read so far. It ends before the executor and the session.
 #pragma once
 
 #include <functional>
@@ -15,8 +16,9 @@ namespace lockstep {
 class ClusterObserve {
  public:
   using Answer = std::vector<DeviceState>;
-  // `only`: indices into the fleet; empty: all.
-  ClusterObserve(AttachedFleet& attached, Executor& executor, std::vector<std::size_t> only);
+  // `only`: indices into the fleet; empty: all. `leads`: nobody else changes the cluster, and nothing of ours
+  // is under way.
+  ClusterObserve(AttachedFleet& attached, Executor& executor, std::vector<std::size_t> only, bool leads);
   ClusterObserve(const ClusterObserve&) = delete;
   ClusterObserve& operator=(const ClusterObserve&) = delete;
 

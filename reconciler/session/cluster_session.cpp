@@ -50,7 +50,7 @@ Result<Done> ClusterSession::want_restored() {
 }
 
 std::unique_ptr<ClusterObserve> ClusterSession::make_observe() {
-  return std::make_unique<ClusterObserve>(attached_, executor_, only_);
+  return std::make_unique<ClusterObserve>(attached_, executor_, only_, store_ != nullptr);
 }
 
 std::unique_ptr<ClusterWatch> ClusterSession::make_watch(WatchRequest request) {

@@ -95,6 +95,39 @@ TEST_F(Workflow, PlansForTheOtherDevicesWhenOneCannotBeAttached) {
   EXPECT_FALSE(plan->empty());
 }
 
+// What the killed run wrote is what the specs want, and will not stay.
+TEST_F(Workflow, WhatAKilledRunLeftArmedIsNotInSyncAndIsUndoneFirst) {
+  apply(open());
+  const Path mtu = *Path::parse(kMtu);
+  SimulatedDevice& gpu1 = *devices.at("gpu1");
+  gpu1.undoes_itself = true;
+  gpu1.clock = [this] { return executor.now(); };
+  gpu1.set(mtu, Value::integer(1500));
+  Guard killed;
+  killed.ticket = "e1-c9-s1-1";
+  killed.transaction = "e1-c9-s1";
+  killed.epoch = 1;
+  killed.undo_after = std::chrono::seconds(30);
+  killed.undo = {{mtu, Value::integer(9000), Value::integer(1500), 0}};
+  ASSERT_TRUE(gpu1.apply({{mtu, Value::integer(1500), Value::integer(9000), 0}}, killed, Call{}));
+
+  ClusterSession& reading = open();
+  const std::vector<NotObserved> unsure = reading.not_observed(reading.observe());
+  ASSERT_EQ(unsure.size(), 1U);
+  EXPECT_EQ(unsure[0].devices, std::vector<std::string>{"gpu1"});
+  EXPECT_NE(unsure[0].why.find("e1-c9-s1 is armed"), std::string::npos) << unsure[0].why;
+  EXPECT_EQ(at("gpu1", kMtu), Value::integer(9000)) << "who only reads settles nothing";
+
+  const Applied applied = apply(open());
+  EXPECT_EQ(applied.report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(applied.report.count(StepState::done), 1U);
+  bool later = false;
+  executor.at(executor.now() + std::chrono::seconds(60), [&later] { later = true; });
+  while (!later) executor.step();
+  open().observe();
+  EXPECT_EQ(at("gpu1", kMtu), Value::integer(9000)) << "it was applied anew, and stays";
+}
+
 TEST_F(Workflow, RestoresFoundValuesWhenAnObjectIsDeleted) {
   apply(open());
   ASSERT_EQ(at("gpu1", kProbing), Value::text("0"));
