@@ -147,8 +147,7 @@ class LinuxDriver : public Driver, public Preview {
   Result<Done> admit(const Guard& guard, const Call& call);
   void drop_foreign_schedulers(HostState& state, const Scope& scope, std::vector<Unread>& unread,
                                const Call& call) const;
-  std::vector<Incapable> lacks_of(const Scope& scope, const Observation& seen, const HostState& state,
-                                  const Call& call);
+  void tell_lacks(const Scope& scope, const HostState& state, const Call& call, Observation& out);
 
   const LinuxTarget target_;
   const LinuxParts parts_;
@@ -169,20 +168,23 @@ Result<Traits> LinuxDriver::traits(const Call& call) {
 }
 
 // Ports first: what is of the kernel's is said of one that is not there all the same.
-std::vector<Incapable> LinuxDriver::lacks_of(const Scope& scope, const Observation& seen,
-                                             const HostState& state, const Call& call) {
-  std::vector<Incapable> out = absent_ports(scope, state.network.links, traits_.reads);
-  for (Incapable& one : lacks_.of(scope, seen.boot_id, state.network.links, call))
-    out.push_back(std::move(one));
-  if (!scope.wants(linux_map::kSysctl)) return out;
+void LinuxDriver::tell_lacks(const Scope& scope, const HostState& state, const Call& call, Observation& out) {
+  out.incapable = absent_ports(scope, state.network.links, traits_.reads);
+  Lacks lacks = lacks_.of(scope, out.boot_id, state.network.links, call);
+  for (Incapable& one : lacks.known) out.incapable.push_back(std::move(one));
+  for (const RowId row : lacks.unknown)
+    out.unread.push_back(
+        {row,
+         {},
+         Error{ErrorKind::transient, "not known yet whether it can be applied here: no answer in time"}});
+  if (!scope.wants(linux_map::kSysctl)) return;
   for (const std::string& name : scope.names(linux_map::kSysctl)) {
     const auto read = state.sysctls.find(name);
     if (read != state.sysctls.end() && !read->second && read->second.error().kind == ErrorKind::unsupported)
-      out.push_back({linux_map::kSysctl, {name}, read->second.error().what});
+      out.incapable.push_back({linux_map::kSysctl, {name}, read->second.error().what});
     if (std::string why = why_not_sysctl(target_, name); !why.empty())
-      out.push_back({linux_map::kSysctl, {name}, std::move(why)});
+      out.incapable.push_back({linux_map::kSysctl, {name}, std::move(why)});
   }
-  return out;
 }
 
 // Of ports with a speed of their own, only mqprio is Lockstep's.
@@ -216,7 +218,7 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
     if (!*state) return;
     if (!target_.software_rate) drop_foreign_schedulers(**state, scope, out.unread, call);
     for (const auto& part : parts_) part->read(scope, (*state)->network.links, tree, out.unread, call);
-    out.incapable = lacks_of(scope, out, **state, call);
+    tell_lacks(scope, **state, call, out);
   }));
   if (!*state) return wrap(target_.device, state->error());
   linux_map::entries(**state, scope, named, tree, out.unread);

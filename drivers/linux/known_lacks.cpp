@@ -40,22 +40,24 @@ Call share_of(const Call& call, Time now) {
 
 }  // namespace
 
-std::vector<Incapable> KnownLacks::of(const Scope& scope, const std::string& boot_id,
-                                      const std::vector<Link>& ports, const Call& call) {
+Lacks KnownLacks::of(const Scope& scope, const std::string& boot_id, const std::vector<Link>& ports,
+                     const Call& call) {
   const Time now = std::chrono::steady_clock::now();
   const std::string ground = ground_of(boot_id, ports, scope.named);
   const Scope missing = not_probed(scope, ground, now);
   Answer fresh;
-  if (!missing.rows.empty() && !call.must_end(now)) {
+  Lacks out;
+  if (!missing.rows.empty()) {
     const Call share = share_of(call, now);
-    fresh = find(missing, ports, share);
-    const bool cut_short = share.must_end(std::chrono::steady_clock::now());
-    if (!cut_short && keep(ground, missing, fresh)) fresh = {};
+    if (!share.must_end(now)) fresh = find(missing, ports, share);
+    if (share.must_end(std::chrono::steady_clock::now()))
+      out.unknown = missing.rows;
+    else if (keep(ground, missing, fresh))
+      fresh = {};
   }
-  std::vector<Incapable> out;
   const std::lock_guard lock(mutex_);
-  if (known_.ground == ground) append(known_.answer.lacks, scope, out);
-  append(fresh.lacks, scope, out);
+  if (known_.ground == ground) append(known_.answer.lacks, scope, out.known);
+  append(fresh.lacks, scope, out.known);
   return out;
 }
 

@@ -4,8 +4,8 @@
 // holds open, seconds each: docs.nvidia.com/deploy/driver-persistence), and the answers last. Promises: each
 // row is probed once, and again when the device has booted, its ports or the scope's names have changed, or
 // kKept has passed; probing takes at most half of what a call has left, and a row without an answer by then
-// is not reported as lacking and is probed again. Safe in several threads at once, as a call that was given
-// up on may still be at work.
+// is told as such (nobody may take it for one that can be carried) and is probed again. Safe in several
+// threads at once, as a call that was given up on may still be at work.
 #pragma once
 
 #include <chrono>
@@ -20,6 +20,11 @@
 
 namespace lockstep {
 
+struct Lacks {
+  std::vector<Incapable> known;
+  std::vector<RowId> unknown;  // no answer yet, by a deadline or a stop
+};
+
 class KnownLacks {
  public:
   // A choice: what comes without a boot and without a port (a module, a daemon that takes DCB) is found by
@@ -31,8 +36,7 @@ class KnownLacks {
       : target_(target), parts_(parts), rows_(rows) {}
 
   // Of the rows in scope, in the target's network namespace, whose ports are `ports`.
-  std::vector<Incapable> of(const Scope& scope, const std::string& boot_id, const std::vector<Link>& ports,
-                            const Call& call);
+  Lacks of(const Scope& scope, const std::string& boot_id, const std::vector<Link>& ports, const Call& call);
 
   // What carries the traffic classes of ports whose speed is made by software; an error: not known.
   Result<Carrier> software_carrier() const;

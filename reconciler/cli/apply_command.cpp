@@ -134,6 +134,7 @@ int apply_to(ClusterSession& session, std::optional<Plan> planned, const ApplyCo
   for (const OwedDecision& one : earlier->owed) console.note(owed_line(one, console.progress()));
 
   const std::vector<DeviceState> states = session.observe();
+  if (const std::optional<int> code = console.interrupted()) return *code;
   const int read = tell_not_observed(session.not_observed(states), console);
   const Result<Plan> plan =
       planned ? still_valid(session, *std::move(planned), states, console) : session.plan(states);

@@ -1,5 +1,8 @@
 #include "reconciler/cli/command_session.hpp"
 
+#include <fmt/format.h>
+#include <sys/resource.h>
+
 #include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/report/bench_report.hpp"
 #include "reconciler/report/drift_report.hpp"
@@ -7,6 +10,17 @@
 
 namespace lockstep {
 namespace {
+
+// Where no file can be opened, what is there looks like what is missing: a daemon's socket, a setting's file.
+Result<Done> may_open_files() {
+  // A choice: the workers of an executor have some ten open each, a watch three for each device of a machine.
+  constexpr rlim_t kLeast = 256;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kLeast) return Done{};
+  return Error{ErrorKind::refused,
+               fmt::format("this process may have {} files open, and needs {} (ulimit -n {})", limit.rlim_cur,
+                           kLeast, kLeast)};
+}
 
 // `only`: a hostlist; empty: all devices.
 Result<Done> choose(ClusterSession& session, const std::string& only) {
@@ -41,6 +55,10 @@ Result<Done> CommandSession::watch_for_stop(int descriptor) {
 
 std::unique_ptr<CommandSession> CommandSession::open(const ClusterSource& source, const Console& console,
                                                      const std::string& only) {
+  if (const Result<Done> may = may_open_files(); !may) {
+    console.fail(may.error());
+    return nullptr;
+  }
   std::optional<OpenedCluster> cluster = open_cluster(source, console);
   if (!cluster) return nullptr;
   std::unique_ptr<CommandSession> command(new CommandSession());

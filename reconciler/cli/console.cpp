@@ -107,6 +107,11 @@ int Console::fail_as(std::string_view code, const std::string& message) const {
 
 int Console::fail(const Error& error) const { return fail_as(to_string(error.kind), error.text()); }
 
+std::optional<int> Console::interrupted() const {
+  if (!stop.stop_requested()) return std::nullopt;
+  return fail(Error{ErrorKind::cancelled, "interrupted while observing: what was read so far tells nothing"});
+}
+
 int Console::fail_usage(const std::string& mistake) const { return fail_as("usage", mistake); }
 
 int Console::fail(const Sources& sources, const Diagnostics& diagnostics) const {

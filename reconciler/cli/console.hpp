@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -60,6 +61,9 @@ class Console {
   // Prints, and returns kExitError (kExitIncomplete stays the caller's matter).
   int fail(const Error& error) const;
   int fail(const Sources& sources, const Diagnostics& diagnostics) const;
+  // Ctrl-C came while the cluster was observed: nothing is concluded from the part that was read. None: it
+  // did not.
+  std::optional<int> interrupted() const;
   // The command line itself is wrong: its code is "usage".
   int fail_usage(const std::string& mistake) const;
   // How to go on after an error; to standard error, and as text only.

@@ -15,6 +15,7 @@ int run_drift(const DriftOptions& options, const Console& console) {
   ClusterSession& session = **command;
   Result<ObservedDrift> observed = session.drift(options.unmanaged);
   if (!observed) return console.fail(observed.error());
+  if (const std::optional<int> code = console.interrupted()) return *code;
   DriftReport& report = observed->report;
   const std::string title = session.cluster().title();
   if (!options.format && !console.is_text()) {

@@ -17,6 +17,7 @@ int run_plan(const PlanOptions& options, const Console& console) {
   console.say_passing("observing " + report.title);
   report.states = session.observe();
   console.say_passing("");
+  if (const std::optional<int> code = console.interrupted()) return *code;
   Result<Plan> plan = session.plan(report.states);
   if (!plan) return console.fail(plan.error());
   report.plan = *std::move(plan);

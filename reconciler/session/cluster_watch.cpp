@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "reconciler/session/owed.hpp"
+
 namespace lockstep {
 
 ClusterWatch::ClusterWatch(WatchGround ground, WatchRequest request)
@@ -78,6 +80,7 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
 Result<Done> ClusterWatch::lead() {
   TRY(std::unique_ptr<Store> opened, open_store(ground_.directory, ground_.store));
   TRY_DONE(opened->leadership().take(request_.command));
+  if (const auto ended = recover_in_flight(opened->history()); !ended) return ended.error();
   store_ = std::move(opened);
   return Done{};
 }

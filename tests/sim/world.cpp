@@ -237,6 +237,7 @@ void World::healed(const Healing& healing, std::set<std::string>& held) {
   for (auto& [name, place] : places_) place.in_hand = {};
   if (healing.no_plan) return violation("no plan: " + healing.no_plan->text());
   if (healing.locked) return violation("nobody leads, and the lock is not given to the watch");
+  if (journal_.not_ended() != 0) violation("a change of a killed run is still open after a healing");
   ++result_.counts.healed;
   record("healed " + std::string(to_string(healing.report.verdict)));
   for (const Step& step : healing.plan.steps) held.erase(step.device);

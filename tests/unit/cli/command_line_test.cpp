@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -75,6 +76,18 @@ TEST(CommandLine, TheSpeedOfATwinNeedsTheTwin) {
   const Answer said = say({"plan", "--link-rate", "5Gbps"});
   EXPECT_EQ(said.code, 1);
   EXPECT_NE(said.err.find("--twin"), std::string::npos) << said.err;
+}
+
+TEST(CommandLine, TooFewFilesAreRefusedBeforeAnythingLooksMissing) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit few = before;
+  few.rlim_cur = 100;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const Answer said = say({"drift", LOCKSTEP_SOURCE_DIR "/examples/rail-pod"});
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(said.code, 1);
+  EXPECT_EQ(said.err, "error: this process may have 100 files open, and needs 256 (ulimit -n 256)\n");
 }
 
 // What the session refuses of a flag's value has the flag's name.

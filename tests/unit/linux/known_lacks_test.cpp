@@ -41,7 +41,9 @@ class KnownLacksTest : public ::testing::Test {
     return Call{.deadline = std::chrono::steady_clock::now() + limit, .stop = {}};
   }
   std::size_t lacks(const std::string& boot, const std::vector<Link>& ports, const Scope& scope = {}) {
-    return known_.of(scope, boot, ports, within(std::chrono::seconds(10))).size();
+    const Lacks out = known_.of(scope, boot, ports, within(std::chrono::seconds(10)));
+    EXPECT_TRUE(out.unknown.empty());
+    return out.known.size();
   }
   static Link port(const std::string& name, std::uint32_t index) {
     Link out;
@@ -83,12 +85,12 @@ TEST_F(KnownLacksTest, AreThoseOfTheScopeAndNoOtherRowIsAskedFor) {
 TEST_F(KnownLacksTest, WhatHadNoAnswerInTimeIsAskedForAgainAndLeavesTimeToTellTheRest) {
   part().hangs = true;
   const Call call = within(std::chrono::seconds(1));
-  known_.of(Scope{}, "boot1", {}, call);
+  EXPECT_EQ(known_.of(Scope{}, "boot1", {}, call).unknown, rows_);
   EXPECT_LT(std::chrono::steady_clock::now(), call.deadline);
   part().hangs = false;
   EXPECT_EQ(lacks("boot1", {}), 2U);
   EXPECT_EQ(part().asked.size(), 2U);
-  known_.of(Scope{}, "boot2", {}, within(std::chrono::milliseconds(-1)));
+  EXPECT_EQ(known_.of(Scope{}, "boot2", {}, within(std::chrono::milliseconds(-1))).unknown, rows_);
   EXPECT_EQ(part().asked.size(), 2U) << "of a call that is over nothing is asked";
 }
 
