@@ -30,15 +30,17 @@ bool is_still(const std::string& file, int descriptor) {
          there.st_ino == held.st_ino && there.st_dev == held.st_dev;
 }
 
-// Whoever asks who holds it (writer_of) has it for some microseconds: such a one is no holder.
+// Whoever asks who holds it (writer_of) shares it for some microseconds, and is no holder. False: errno.
 bool lock_now(int descriptor) {
-  constexpr int kTries = 4;
-  constexpr std::chrono::milliseconds kPause{3};
-  for (int tries = 1; ::flock(descriptor, LOCK_EX | LOCK_NB) != 0; ++tries) {
-    if (errno != EWOULDBLOCK || tries == kTries) return false;
-    std::this_thread::sleep_for(kPause);
+  constexpr int kSharers = 100;
+  for (int i = 0; i < kSharers; ++i) {
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK || ::flock(descriptor, LOCK_SH | LOCK_NB) != 0) return false;
+    (void)::flock(descriptor, LOCK_UN);
+    std::this_thread::yield();
   }
-  return true;
+  errno = EWOULDBLOCK;
+  return false;
 }
 
 constexpr const char* kWriting = "lock";
