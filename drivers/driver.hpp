@@ -139,12 +139,26 @@ class Remedy {
   virtual Result<Done> cure(const Change& effect, const Call& call) = 0;
 };
 
+// What the device's owner lets specs do, whoever asks (host_policy/): apply and cure refuse the rest.
+class Permission {
+ public:
+  virtual ~Permission() = default;
+  // Why a change, or the cure of an effect, is refused; none: it is allowed. Asks the device nothing, as a
+  // Preview.
+  virtual std::optional<std::string> why_not(const Change& change) const = 0;
+  // Why what disturbs traffic or worse needs a person's answer at the prompt; none: the specs' own rules do.
+  virtual std::optional<std::string> why_not_unasked() const = 0;
+  // Why a person's word does not confirm a deletion beyond the specs' share; none: it does.
+  virtual std::optional<std::string> why_not_confirm_deletion() const = 0;
+};
+
 // A driver attached to one device, with the optional parts that it has. The pointers live as long as
 // `driver`.
 struct Attached {
   std::unique_ptr<Driver> driver;
   Preview* preview = nullptr;
   Remedy* remedy = nullptr;
+  Permission* permission = nullptr;  // null: all is allowed
   // A watch on the device; null when the driver can't watch. Drivers of several devices may answer with one
   // watcher, which is then watched once.
   std::function<Result<std::shared_ptr<Watcher>>()> watch;

@@ -114,20 +114,24 @@ std::optional<int> asked_first(const ClusterSession& session, const Plan& plan,
   return kExitDifferent;
 }
 
-Result<Done> deletes_little(const ClusterSession& session, const Plan& plan) {
+Result<Done> may_delete(const ClusterSession& session, const Plan& plan, bool confirmed) {
   TRY(const std::string why, session.why_confirm_deletion(plan));
   if (why.empty()) return Done{};
+  const std::string refused = session.why_not_confirm_deletion();
+  if (!refused.empty()) return Error{ErrorKind::denied, why + "; " + refused};
+  if (confirmed) return Done{};
   return Error{ErrorKind::denied, why + "; --confirm-deletion applies it all the same"};
 }
 
 int apply_to(ClusterSession& session, std::optional<Plan> planned, const ApplyCommandOptions& options,
              const Console& console) {
-  const ApplyRequest request{.command = "lockstep apply",
-                             .author = who_applies(),
-                             .measures = !options.no_measure,
-                             .strict = options.strict,
-                             .approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain},
-                             .deletion_confirmed = options.confirm_deletion};
+  ApplyRequest request{.command = "lockstep apply",
+                       .author = who_applies(),
+                       .measures = !options.no_measure,
+                       .strict = options.strict,
+                       .approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain},
+                       .deletion_confirmed = options.confirm_deletion};
+  if (!options.yes) request.approved.insert(Hold::Kind::in_person);  // who is asked below
   const Result<EarlierRuns> earlier = session.prepare_apply(request);
   if (!earlier) return console.fail(earlier.error());
   for (const InFlight& one : earlier->in_flight) console.note(in_flight_line(one, console.progress()));
@@ -147,8 +151,8 @@ int apply_to(ClusterSession& session, std::optional<Plan> planned, const ApplyCo
     if (Result<Done> noted = session.leave_as_is(left); !noted) return console.fail(noted.error());
     return tell_nothing_to_do(session, states, *plan, read, console);
   }
-  if (!options.confirm_deletion)
-    if (Result<Done> safe = deletes_little(session, *plan); !safe) return console.fail(safe.error());
+  if (Result<Done> may = may_delete(session, *plan, options.confirm_deletion); !may)
+    return console.fail(may.error());
   if (const std::optional<int> code = asked_first(session, *plan, options, console)) return *code;
   const int code = carry_out(session, *plan, left, request, console);
   return code == kExitInSync && read != kExitInSync ? observe_rest(session, console) : code;

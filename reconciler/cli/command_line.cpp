@@ -60,6 +60,8 @@ struct Arguments {
   ClusterSource state_show;
   StateFileOptions state_backup;
   StateFileOptions state_restore;
+  std::string host_policy_file;
+  std::string host_policy_setting;
   std::string schema_kind;
   std::string shell = "bash";
   std::function<int(const Console&)> chosen;
@@ -276,6 +278,24 @@ void add_state_commands(CLI::App& app, Arguments& a) {
   runs(command, a, [&a](const Console& c) { return run_state_restore(a.state_restore, c); });
 }
 
+void add_host_policy_commands(CLI::App& app, Arguments& a) {
+  CLI::App* const policy =
+      app.add_subcommand("host-policy", "What specs may do to this machine: /etc/lockstep/host.yaml");
+  policy->require_subcommand(1);
+
+  CLI::App* command = add(*policy, a, "init", "Write a first /etc/lockstep/host.yaml, with the default");
+  runs(command, a, [](const Console& c) { return run_host_policy_init(c); });
+
+  command = add(*policy, a, "check", "Read it as an apply does, and say what is wrong; or a draft of it");
+  command->add_option("FILE", a.host_policy_file, "A draft (default: this machine's own)");
+  runs(command, a, [&a](const Console& c) { return run_host_policy_check(a.host_policy_file, c); });
+
+  command = add(*policy, a, "explain", "All that holds here, and which line says so; or one setting's fate");
+  command->add_option("SETTING", a.host_policy_setting,
+                      "A setting such as 'sysctl[vm.nr_hugepages]': exit code 2 where it is refused");
+  runs(command, a, [&a](const Console& c) { return run_host_policy_explain(a.host_policy_setting, c); });
+}
+
 void collect(const CLI::App& app, const std::string& prefix, const Arguments& a,
              std::vector<CompletionCommand>& out) {
   for (const CLI::App* const command : app.get_subcommands(nullptr)) {
@@ -369,6 +389,7 @@ int run_command_line(int argc, char** argv) {
   add_reading_commands(app, arguments);
   add_twin_commands(app, arguments);
   add_state_commands(app, arguments);
+  add_host_policy_commands(app, arguments);
   add_completion(app, arguments);
   refuse_empty_values(app);
   give_examples(app);

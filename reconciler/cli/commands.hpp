@@ -113,6 +113,10 @@ int run_state_show(const ClusterSource& source, const Console& console);
 int run_state_backup(const StateFileOptions& options, const Console& console);
 int run_state_restore(const StateFileOptions& options, const Console& console);
 
+int run_host_policy_init(const Console& console);
+int run_host_policy_check(const std::string& named, const Console& console);      // empty: this machine's own
+int run_host_policy_explain(const std::string& setting, const Console& console);  // empty: all of it
+
 int run_schema(const std::string& kind, const Console& console);
 int run_version(const Console& console);
 

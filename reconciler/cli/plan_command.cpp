@@ -37,7 +37,7 @@ int run_plan(const PlanOptions& options, const Console& console) {
     console.print_document(plan_report_json(report));
   const bool differs =
       !report.plan.empty() || !report.unjudged.under_way.empty() || !report.unjudged.left.empty();
-  return exit_code_of(differs, report.whole);
+  return report.plan.refused_by_host() ? kExitError : exit_code_of(differs, report.whole);
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #include "reconciler/cli/program_drivers.hpp"
 
 #include "drivers/frr/driver.hpp"
+#include "drivers/host_policy/policed.hpp"
 #include "drivers/linux/driver.hpp"
 #include "reconciler/twin/places.hpp"
 #include "reconciler/twin/twin.hpp"
@@ -10,6 +11,13 @@ namespace {
 
 // Where Debian's lldpd listens (lldpd(8), -u).
 constexpr const char* kLldpdSocket = "/run/lldpd.socket";
+
+// What changes this machine itself is under its policy; a twin is namespaces of its own.
+Attached as_policed(Attached attached, const DriverTarget& target, DriverName driver) {
+  if (target.twin) return attached;
+  return under_host_policy(std::move(attached), {target.device, target.cluster, driver},
+                           [] { return HostPolicy::read(kHostPolicyFile, this_host()); });
+}
 
 Result<std::optional<Attached>> attach_linux(const DriverTarget& target) {
   LinuxTarget out{
@@ -25,7 +33,8 @@ Result<std::optional<Attached>> attach_linux(const DriverTarget& target) {
   } else if (!target.connect.local.value) {
     return std::optional<Attached>{};
   }
-  return std::optional<Attached>{make_linux_driver(std::move(out))};
+  return std::optional<Attached>{
+      as_policed(make_linux_driver(std::move(out)), target, DriverName::linux_kernel)};
 }
 
 Result<std::optional<Attached>> attach_frr(const DriverTarget& target) {
@@ -44,7 +53,7 @@ Result<std::optional<Attached>> attach_frr(const DriverTarget& target) {
   } else if (!target.connect.local.value) {
     return std::optional<Attached>{};
   }
-  return std::optional<Attached>{make_frr_driver(std::move(out))};
+  return std::optional<Attached>{as_policed(make_frr_driver(std::move(out)), target, DriverName::frr)};
 }
 
 Attached unattached_linux(const std::string& device) {

@@ -306,9 +306,11 @@ void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState
     return done();
   }
   reverse_->plan = *std::move(planned);
-  // Never held back but by what protects the path to the device.
+  // Never held back but by what protects the path to the device, and by what the device itself refuses.
   for (Step& step : reverse_->plan.steps)
-    std::erase_if(step.holds, [](const Hold& hold) { return hold.kind != Hold::Kind::management; });
+    std::erase_if(step.holds, [](const Hold& hold) {
+      return hold.kind != Hold::Kind::management && hold.kind != Hold::Kind::host_policy;
+    });
   const auto begun = ledger_.begin(reverse_->plan, options_.author, reason);
   if (!begun) {
     report_.notes.push_back(begun.error().text());

@@ -84,7 +84,7 @@ struct Progress {
 };
 
 struct ApplyOptions {
-  std::set<Hold::Kind> approved{};  // a person's word; management is never in it
+  std::set<Hold::Kind> approved{};  // a person's word
   bool refusals_approved = false;
   Measurer* measurer = nullptr;    // null: no gate
   std::vector<OwedChange> owed{};  // of earlier runs: measured, and kept or undone, with what this one writes

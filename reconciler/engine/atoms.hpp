@@ -29,6 +29,7 @@ struct Atom {
   Disruption disruption = Disruption::none;
   std::string remedy;  // not empty: a cure
   std::vector<std::string> notes;
+  std::vector<std::string> refused;  // by the device's own policy, with the reasons
 };
 
 struct DeviceAtoms {

@@ -163,6 +163,16 @@ bool Effects::is_approved(std::size_t device, const Remedy::Offer& offer) const 
   return manual == policy->needs_approval.end() || !manual->second;
 }
 
+// By the device's own policy.
+std::optional<std::string> Effects::why_refused(const Attached& attached, const Change& effect,
+                                                const Remedy::Offer& offer) const {
+  if (attached.permission == nullptr) return std::nullopt;
+  if (auto why = attached.permission->why_not(effect)) return why;
+  const bool unasked = !options_.approved.contains(Hold::Kind::in_person);
+  if (unasked && offer.disruption >= Disruption::traffic) return attached.permission->why_not_unasked();
+  return std::nullopt;
+}
+
 // False: there is none to try.
 bool Effects::try_remedies(const OpenEffects& open) {
   for (const OpenEffect& one : open) {
@@ -178,6 +188,11 @@ bool Effects::try_remedies(const OpenEffects& open) {
 bool Effects::try_remedy(const OpenEffect& open, std::size_t device, Attached& attached) {
   const auto offer = attached.remedy->offer(open.change);
   if (!offer) return false;
+  if (const std::optional<std::string> why = why_refused(attached, open.change, *offer)) {
+    notes_.push_back(open.device + ": remedy '" + offer->name + "' for " + open.change.path.text() + ": " +
+                     *why);
+    return true;
+  }
   if (!is_approved(device, *offer)) {
     notes_.push_back(open.device + ": remedy '" + offer->name + "' needs a person's word");
     return true;

@@ -87,6 +87,8 @@ class Effects {
   void add_open(std::size_t device, const DeviceState& state, OpenEffects& open) const;
   bool may_cure(const OpenEffect& open) const;
   bool is_approved(std::size_t device, const Remedy::Offer& offer) const;
+  std::optional<std::string> why_refused(const Attached& attached, const Change& effect,
+                                         const Remedy::Offer& offer) const;
   bool try_remedies(const OpenEffects& open);
   bool try_remedy(const OpenEffect& open, std::size_t device, Attached& attached);
   void remedy_over();

@@ -120,6 +120,11 @@ Result<Fleet> Fleet::make(std::vector<FleetDevice> devices, Wiring wiring) {
   return fleet;
 }
 
+const Permission* Fleet::permission(std::size_t index, RowId row) const {
+  const int writer = carriers_[index].writer(row);
+  return writer < 0 ? nullptr : devices_[index].drivers[static_cast<std::size_t>(writer)]->permission;
+}
+
 std::optional<std::size_t> Fleet::find(const std::string& name) const {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) return std::nullopt;

@@ -85,6 +85,8 @@ class Fleet {
   void learn(std::size_t index, std::size_t driver, Result<Traits> answer) {
     carriers_[index].learn(driver, std::move(answer));
   }
+  // Of what writes a row there; null: all is allowed.
+  const Permission* permission(std::size_t index, RowId row) const;
   std::optional<std::size_t> find(const std::string& name) const;
   const Wiring& wiring() const { return wiring_; }
 

@@ -17,8 +17,9 @@ double budget_of(const DeviceInput& device) {
   return found == device.policy->min_capacity.end() ? 0 : found->second;
 }
 
-// Draws ready nodes into steps, one bucket (wave, device, driver) at a time, preferring the bucket that has
-// the least left to wait for: so a device's changes stay in one step wherever the order allows.
+// Draws ready nodes into steps, one bucket (wave, device, driver; refused or not) at a time, preferring the
+// bucket that has the least left to wait for: so a device's changes stay in one step wherever the order
+// allows.
 class Gatherer {
  public:
   Gatherer(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, const OrderGraph& order)
@@ -69,7 +70,8 @@ class Gatherer {
   }
 
   void make_buckets() {
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string, std::uint32_t>, std::uint32_t>
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string, std::uint32_t, bool>,
+             std::uint32_t>
         known;
     bucket_of_.assign(order_.nodes.size(), 0);
     waits_.assign(order_.nodes.size(), 0);
@@ -79,9 +81,10 @@ class Gatherer {
       const OrderNode& node = order_.nodes[n];
       if (node.device == kBarrier) continue;
       const bool alone = node.live && split_.contains({node.device, node.wave});
-      const auto [found, is_new] = known.try_emplace(
-          {node.wave, node.device, atom(n).driver, atom(n).remedy, alone ? node.cable : kNoCable},
-          static_cast<std::uint32_t>(buckets_.size()));
+      const auto [found, is_new] =
+          known.try_emplace({node.wave, node.device, atom(n).driver, atom(n).remedy,
+                             alone ? node.cable : kNoCable, !atom(n).refused.empty()},
+                            static_cast<std::uint32_t>(buckets_.size()));
       if (is_new)
         buckets_.push_back(Bucket{.wave = node.wave, .device = node.device, .left = 0, .ready = {}});
       bucket_of_[n] = found->second;
@@ -146,6 +149,7 @@ class Gatherer {
       step.remedy = one.remedy;
       step.disruption = std::max(step.disruption, one.disruption);
       step.notes.insert(step.notes.end(), one.notes.begin(), one.notes.end());
+      for (const std::string& why : one.refused) step.holds.push_back({Hold::Kind::host_policy, why});
       for (const AtomChange& change : one.changes)
         step.changes.push_back({change.path, change.was, change.want, change.origin, change.transient});
       if (!order_.nodes[node].live) continue;

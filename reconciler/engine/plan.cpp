@@ -60,6 +60,13 @@ void ask_approval(const DeviceInput& device, Step& step) {
                                                             to_string(step.disruption))});
 }
 
+void ask_person(const DeviceInput& device, Step& step) {
+  if (!device.permission || step.disruption < Disruption::traffic) return;
+  const Permission* const permission = device.permission(step.driver);
+  if (permission == nullptr) return;
+  if (auto why = permission->why_not_unasked()) step.holds.push_back({Hold::Kind::in_person, *why});
+}
+
 // Work is moved away before live traffic is disturbed. No driver carries a drain: what that means is the
 // policy's onTimeout, as for a drain that does not come.
 void ask_drain(const DeviceInput& device, Step& step) {
@@ -126,6 +133,18 @@ void add_remedies(const DeviceInput& device, DeviceAtoms& atoms) {
   }
 }
 
+// An atom is refused whole: it must not be split. What is refused travels in steps of its own.
+void ask_permission(const DeviceInput& device, DeviceAtoms& atoms) {
+  if (!device.permission) return;
+  for (Atom& atom : atoms.atoms) {
+    const Permission* const permission = device.permission(atom.driver);
+    if (permission == nullptr) continue;
+    for (const AtomChange& change : atom.changes)
+      if (auto why = permission->why_not({change.path, change.was, change.want, change.origin}))
+        atom.refused.push_back(change.path.text() + ": " + *why);
+  }
+}
+
 std::vector<DeviceAtoms> all_atoms(const PlanInput& input, const Columns& columns) {
   std::vector<DeviceAtoms> atoms(input.devices.size());
   const std::unordered_set<std::string_view> near = near_changes(input);
@@ -135,6 +154,7 @@ std::vector<DeviceAtoms> all_atoms(const PlanInput& input, const Columns& column
     const DeviceInput& device = input.devices[d];
     if (!device.effects.empty() && device.remedy && !near.contains(device.name))
       add_remedies(device, atoms[d]);
+    ask_permission(device, atoms[d]);
   }
   return atoms;
 }
@@ -209,6 +229,7 @@ Result<Plan> make_plan(const PlanInput& input) {
     for (PlannedChange& change : draft.step.changes) change.origin = origin(change.origin);
     protect_management(input, device, draft.step);
     ask_approval(device, draft.step);
+    ask_person(device, draft.step);
     ask_drain(device, draft.step);
     plan.steps.push_back(std::move(draft.step));
   }
@@ -225,6 +246,13 @@ std::uint32_t Plan::waves() const {
   std::uint32_t last = 0;
   for (const Step& step : steps) last = std::max(last, step.wave);
   return last;
+}
+
+bool Plan::refused_by_host() const {
+  return std::ranges::any_of(steps, [](const Step& step) {
+    return std::ranges::any_of(step.holds,
+                               [](const Hold& hold) { return hold.kind == Hold::Kind::host_policy; });
+  });
 }
 
 std::size_t Plan::changes() const {

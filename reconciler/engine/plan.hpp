@@ -46,10 +46,11 @@ struct PlannedChange {
   bool operator==(const PlannedChange&) const = default;
 };
 
-// Why a step must not run as it is. `approval`, `budget` and `drain` yield to a person's word; `management`
-// never does; `window` yields to time alone.
+// Why a step must not run as it is. `approval`, `budget` and `drain` yield to a person's word, `in_person` to
+// an answer at the prompt (never to --yes); `management` and `host_policy` never do; `window` yields to time
+// alone.
 struct Hold {
-  enum class Kind : std::uint8_t { approval, budget, management, window, drain };
+  enum class Kind : std::uint8_t { approval, budget, management, window, drain, host_policy, in_person };
   Kind kind = Kind::approval;
   std::string reason;
   bool operator==(const Hold&) const = default;
@@ -89,6 +90,7 @@ struct Plan {
   std::size_t not_applicable = 0;
   std::vector<std::string> refusals;  // why the plan as a whole needs a person's word (deletion guard)
   bool empty() const { return steps.empty(); }
+  bool refused_by_host() const;  // some step of it
   std::uint32_t waves() const;
   std::size_t changes() const;  // without transient ones
 };
@@ -132,6 +134,7 @@ struct DeviceInput {
   std::function<std::string(RowId)> carrier;
   std::function<bool(const std::string& driver)> undoes_itself;
   std::function<std::optional<std::pair<std::string, Remedy::Offer>>(const Change&)> remedy;  // driver, offer
+  std::function<const Permission*(const std::string& driver)> permission{};  // none, null: all is allowed
   const Policy* policy = nullptr;
   std::size_t not_applied = 0;
 };

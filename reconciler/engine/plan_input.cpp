@@ -27,6 +27,12 @@ DeviceInput device_input(const Fleet& fleet, std::size_t index, const DeviceStat
     return known && carriers->traits(*known)->undoes_itself;
   };
   const std::vector<Attached*> drivers = device.drivers;
+  const bool policed = std::ranges::any_of(drivers, [](Attached* one) { return one->permission != nullptr; });
+  if (policed)
+    input.permission = [carriers, drivers](const std::string& driver) -> const Permission* {
+      const auto known = carriers->find(driver);
+      return known ? drivers[*known]->permission : nullptr;
+    };
   input.remedy = [carriers,
                   drivers](const Change& effect) -> std::optional<std::pair<std::string, Remedy::Offer>> {
     for (std::size_t d = 0; d < drivers.size(); ++d) {

@@ -56,7 +56,8 @@ void Runner::consider(std::uint32_t id) {
   if (results_[id - 1].state != StepState::waiting) return;
   const Step& step = plan_.steps[id - 1];
   for (const Hold& hold : step.holds) {
-    const bool yields = hold.kind != Hold::Kind::management && hold.kind != Hold::Kind::window;
+    const bool yields = hold.kind != Hold::Kind::management && hold.kind != Hold::Kind::host_policy &&
+                        hold.kind != Hold::Kind::window;
     if (yields && context_.options.approved.contains(hold.kind)) continue;
     results_[id - 1].waits = hold.kind == Hold::Kind::window;
     set(id, StepState::held, hold.reason);

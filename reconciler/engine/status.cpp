@@ -13,7 +13,8 @@ class Reporter {
   Reporter(const Origins& origins, const Sources& sources, const ReportChoice& choice)
       : origins_(origins), sources_(sources), choice_(choice) {}
 
-  void add(const FleetDevice& device, const DeviceState& state) {
+  void add(const Fleet& fleet, std::size_t index, const DeviceState& state) {
+    const FleetDevice& device = fleet[index];
     ++report_.devices;
     for (const Error& error : state.errors) report_.unobserved.push_back({device.name, "", error.text()});
     if (!state.reachable && state.errors.empty())
@@ -28,7 +29,9 @@ class Reporter {
     const std::string waits = choice_.waits ? choice_.waits(device) : std::string();
     for (const Change& change : state.difference.changes) {
       add(device, change, waits.empty() ? DriftState::drifted : DriftState::not_applied);
-      report_.items.back().reason = waits;
+      const Permission* const permission = fleet.permission(index, change.path.row());
+      const auto refused = permission == nullptr ? std::nullopt : permission->why_not(change);
+      report_.items.back().reason = refused ? *refused : waits;
     }
     for (const Change& change : state.difference.effects) add(device, change, DriftState::effect);
     for (const NotApplied& one : state.not_applied) {
@@ -99,14 +102,14 @@ class Reporter {
 DriftReport drift_report(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,
                          const Sources& sources, const ReportChoice& choice) {
   Reporter reporter(origins, sources, choice);
-  for (std::size_t i = 0; i < fleet.size() && i < states.size(); ++i) reporter.add(fleet[i], states[i]);
+  for (std::size_t i = 0; i < fleet.size() && i < states.size(); ++i) reporter.add(fleet, i, states[i]);
   return reporter.take();
 }
 
 DriftReport device_report(const Fleet& fleet, std::size_t device, const DeviceState& state,
                           const Origins& origins, const Sources& sources, const ReportChoice& choice) {
   Reporter reporter(origins, sources, choice);
-  reporter.add(fleet[device], state);
+  reporter.add(fleet, device, state);
   return reporter.take();
 }
 

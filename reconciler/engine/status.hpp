@@ -23,7 +23,7 @@ struct DriftEntry {
   DriftState state = DriftState::drifted;
   Disruption disruption = Disruption::none;
   PlanOrigin origin;
-  std::string reason;    // of notApplied and overruled
+  std::string reason;    // of notApplied and overruled; of drifted: why its device refuses the cure
   bool by_hand = false;  // of notApplied: it was read and differs, and a person has to see to it
   bool flapping = false;
   // Of the device, and not of what specs or drivers can say of it.

@@ -12,7 +12,7 @@
 namespace lockstep {
 
 struct StepDraft {
-  Step step;                          // without origins and holds
+  Step step;                          // without origins, and holds but the host policy's
   std::vector<std::uint32_t> nodes;   // in order
   std::vector<std::uint32_t> cables;  // live ones, sorted
   bool whole_device = false;          // some live change is not about one cable

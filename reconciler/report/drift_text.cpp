@@ -119,8 +119,9 @@ std::string unobserved_sentence(const Unobserved& one) {
 }
 
 std::string drift_sentence(const DriftEntry& item) {
-  return fmt::format("{} {}: want {}, have {}{}", item.device, item.path.text(), want_text(item),
-                     have_text(item), item.by_hand ? "; " + item.reason : "");
+  return fmt::format(
+      "{} {}: want {}, have {}{}", item.device, item.path.text(), want_text(item), have_text(item),
+      item.by_hand || (item.state == DriftState::drifted && !item.reason.empty()) ? "; " + item.reason : "");
 }
 
 std::string unmended_text(const DriftReport& report, const Terminal& terminal) {
@@ -135,6 +136,10 @@ std::string unmended_text(const DriftReport& report, const Terminal& terminal) {
 std::string drift_text(const DriftReport& report, const Terminal& terminal) {
   std::string out;
   add_items(report, DriftState::drifted, terminal, out);
+  Folded refused;
+  for (const DriftEntry& item : report.items)
+    if (item.state == DriftState::drifted && !item.reason.empty()) refused.add(item);
+  out += refused.text("no apply mends", Ink::red, true, terminal);
   out += unmended_text(report, terminal);
   for (const DriftState state : {DriftState::not_applied, DriftState::overruled, DriftState::unmanaged})
     out += folded(report, state, terminal);

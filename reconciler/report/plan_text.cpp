@@ -93,7 +93,9 @@ std::string plan_text(const Plan& plan, const Terminal& terminal) {
       out += group.changes;
       for (const std::string& note : step.notes) out += terminal.paint(Ink::dim, "      " + note) + "\n";
       for (const Hold& hold : step.holds)
-        out += terminal.paint(Ink::yellow, "      held: " + hold.reason) + "\n";
+        out += hold.kind == Hold::Kind::host_policy
+                   ? terminal.paint(Ink::red, "      refused: " + hold.reason) + "\n"
+                   : terminal.paint(Ink::yellow, "      held: " + hold.reason) + "\n";
     }
   }
   for (const std::string& refusal : plan.refusals)

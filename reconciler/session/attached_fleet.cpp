@@ -13,7 +13,7 @@ Result<std::vector<Attached>> drivers_of(const OpenedCluster& cluster, DeviceInd
                                          const DriverTable& table,
                                          const std::optional<DriverTarget::Twin>& twin) {
   const TopologyDevice& device = cluster.compiled.topology.devices[index];
-  const DriverTarget target{device.name, cluster.catalog.device_sets[device.set].connect.value,
+  const DriverTarget target{device.name, cluster.name, cluster.catalog.device_sets[device.set].connect.value,
                             cluster.compiled.intents[index], twin};
   std::vector<Attached> all;
   for (const DriverName driver : device.drivers) {

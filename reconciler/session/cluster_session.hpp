@@ -150,6 +150,8 @@ class ClusterSession {
   Result<std::vector<WrittenEntry>> settle_written(const std::vector<DeviceState>& states);
   // Why a person has to confirm what the plan takes away (accepted.hpp); empty: nobody has to.
   Result<std::string> why_confirm_deletion(const Plan& plan) const;
+  // Why nobody's word confirms it here; empty: a person's does.
+  std::string why_not_confirm_deletion() const;
   // Carries the plan out and stores what was accepted (cluster_apply.hpp). `left`: the result of
   // left_behind() before anything is written. The hooks' callbacks must outlive the executor.
   std::unique_ptr<ClusterApply> make_apply(Plan plan, std::vector<WrittenEntry> left,

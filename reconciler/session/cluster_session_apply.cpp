@@ -42,6 +42,13 @@ Result<std::string> ClusterSession::why_confirm_deletion(const Plan& plan) const
   return lockstep::why_confirm_deletion(cluster_, plan, store().blobs());
 }
 
+std::string ClusterSession::why_not_confirm_deletion() const {
+  for (const std::unique_ptr<Attached>& one : attached_.drivers)
+    if (one->permission != nullptr)
+      if (const auto why = one->permission->why_not_confirm_deletion()) return *why;
+  return "";
+}
+
 Result<Done> ClusterSession::leave_as_is(const std::vector<WrittenEntry>& left) {
   return note_written(*this, left, store().history());
 }
@@ -51,7 +58,7 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
                                                          const ApplyHooks& hooks) {
   ApplyOptions options;
   options.approved = request.approved;
-  options.refusals_approved = request.deletion_confirmed;
+  options.refusals_approved = request.deletion_confirmed && why_not_confirm_deletion().empty();
   options.strict = request.strict;
   options.author = request.author;
   options.reason = request.command;

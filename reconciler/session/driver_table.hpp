@@ -18,6 +18,7 @@ struct DriverTarget {
     bool lldp = false;    // an lldpd runs in every device
   };
   std::string device;
+  std::string cluster;       // the name that the specs give it
   const Connect& connect;    // of the device's set
   const Intent& intent;      // names the sysctls, packages and ports to read
   std::optional<Twin> twin;  // the device in that twin, whatever `connect` says; none: the real device

@@ -37,6 +37,26 @@ enum class PeerOrder : std::uint8_t {
   receiver_first,       // an addition is accepted everywhere before anything sends it; removal in reverse
 };
 
+// What somebody can do who may choose the value, at worst (SECURITY.md). A machine's host policy
+// (drivers/host_policy) has to name what specs may set of the last two kinds.
+enum class Power : std::uint8_t {
+  none,           // nothing is written
+  performance,    // slow, stall or speed up
+  reachability,   // cut off, or lead traffic elsewhere
+  dma_isolation,  // let a PCI device reach memory or devices that it could not
+  runs_code,      // have code of one's choice run, loaded or no longer run, or weaken what guards a machine
+};
+constexpr std::string_view to_string(Power power) {
+  switch (power) {
+    case Power::none: return "none";
+    case Power::performance: return "performance";
+    case Power::reachability: return "reachability";
+    case Power::dma_isolation: return "DMA isolation";
+    case Power::runs_code: return "runs code";
+  }
+  return "none";
+}
+
 struct Row {
   std::string_view pattern;  // "interface[*]/mtu"; [*] is a key
   EntryType type;
@@ -51,6 +71,7 @@ struct Row {
   std::string_view commit = "";     // rows of one commit unit and equal keys up to it are never split
   PeerOrder peer_order = PeerOrder::any;
   bool collection = false;  // a member of a collection: a claim may own it whole
+  Power power = Power::none;
 
   // interface[*]/mtu is a part of interface[*]: its first keys are those of the whole.
   constexpr bool is_part_of(std::string_view whole) const {

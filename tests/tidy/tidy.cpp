@@ -80,7 +80,7 @@ bool any(const SourceText&) { return true; }
 bool product(const SourceText& source) { return source.product(); }
 
 // Folders in the order in which they may include: only what stands before.
-constexpr std::array<std::string_view, 22> kOrder{"specs/model",
+constexpr std::array<std::string_view, 23> kOrder{"specs/model",
                                                   "specs/files",
                                                   "specs/language",
                                                   "specs/platforms",
@@ -91,6 +91,7 @@ constexpr std::array<std::string_view, 22> kOrder{"specs/model",
                                                   "drivers/mapped",
                                                   "drivers/linux",
                                                   "drivers/frr",
+                                                  "drivers/host_policy",
                                                   "drivers/sim",
                                                   "bench",
                                                   "reconciler/measure",

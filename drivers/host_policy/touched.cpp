@@ -1,0 +1,106 @@
+#include "drivers/host_policy/touched.hpp"
+
+#include "drivers/mapped/map_table.hpp"
+#include "specs/compile/wanted_by_name.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+template <PolicySubject subject>
+void by_key(const Change& change, Touched& out) {
+  out.names.emplace_back(subject, std::string(change.path.key(0)));
+  out.ruled = true;
+}
+
+// A devlink parameter's name is behind its port's.
+void parameter(const Change& change, Touched& out) {
+  out.names.emplace_back(PolicySubject::parameter, std::string(change.path.key(1)));
+  out.ruled = true;
+}
+
+void acs(const Change&, Touched& out) { out.acs = out.ruled = true; }
+
+// What is no prefix can't be inside of any block: the empty one stands for it.
+void add_prefix(std::string_view text, Touched& out) {
+  out.prefixes.push_back(IpPrefix::parse(text).value_or(IpPrefix{}));
+}
+
+void address(const Change& change, Touched& out) { add_prefix(change.path.key(1), out); }
+void aggregate(const Change& change, Touched& out) { add_prefix(change.path.key(0), out); }
+
+// Tables but those that every packet is looked up in (ip-rule(8)) are reached by rules alone, whose prefixes
+// are held to the blocks: a table's own default route is a host's rail.
+void route(const Change& change, Touched& out) {
+  const std::string_view key = change.path.key(0);
+  const std::size_t colon = key.find(':');
+  const std::string_view table = key.substr(0, colon);
+  for (const std::string_view everybodys : {"main", "default", "local", "253", "254", "255"})
+    if (table == everybodys) return add_prefix(colon == key.npos ? key : key.substr(colon + 1), out);
+}
+
+// "from PREFIX lookup TABLE".
+void rule(const Change& change, Touched& out) {
+  for (const Value value : {change.was, change.want}) {
+    if (!value) continue;
+    constexpr std::string_view kFrom = "from ";
+    const std::string_view text = value.as_text();
+    const std::size_t begin = text.find(kFrom);
+    const std::string_view rest = begin == text.npos ? "" : text.substr(begin + kFrom.size());
+    add_prefix(rest.substr(0, rest.find(' ')), out);
+  }
+}
+
+void gateway(const Change& change, Touched& out) {
+  for (const Value value : {change.was, change.want})
+    if (value) add_prefix(value.as_text(), out);
+}
+
+void asn(const Change& change, Touched& out) {
+  for (const Value value : {change.was, change.want})
+    if (value.kind() == Value::Kind::integer) out.asns.push_back(value.as_integer());
+}
+
+void members(const Change& change, Touched& out) {
+  for (const Value value : {change.was, change.want})
+    if (value.kind() == Value::Kind::list)
+      for (const std::string_view one : value.as_list())
+        out.names.emplace_back(PolicySubject::interface, std::string(one));
+}
+
+struct TouchedRow {
+  RowId row;
+  void (*touches)(const Change&, Touched&);
+};
+constexpr TouchedRow kRows[] = {
+    {row("bgp/aggregate[*]"), aggregate},
+    {row("bgp/asn"), asn},
+    {row("bond[*]/members"), members},
+    {row("interface[*]/address[*]"), address},
+    {row("interface[*]/parameter[*]"), parameter},
+    {row("kernel/module[*]"), by_key<PolicySubject::module>},
+    {row("pcie/acs"), acs},
+    {row("route[*]"), route},
+    {row("rule[*]"), rule},
+    {row("service[*]"), by_key<PolicySubject::service>},
+    {row("sysctl[*]"), by_key<PolicySubject::sysctl>},
+    {row("vlan[*]/gateway"), gateway},
+};
+static_assert(has_each_row_once(kRows));
+
+}  // namespace
+
+Touched touched_by(const Change& change) {
+  Touched out;
+  const Row& row = schema_row(change.path.row());
+  constexpr std::string_view kNeighbour = "bgp/neighbor[*]";  // by the interface that it is on
+  if (row.is_of_port() || row.is_of_bond() || row.pattern == kNeighbour || row.is_part_of(kNeighbour))
+    out.names.emplace_back(PolicySubject::interface, std::string(change.path.key(0)));
+  for (const Value value : {change.was, change.want})
+    for (const Path port : ports_needed(change.path, value))
+      out.names.emplace_back(PolicySubject::interface, std::string(port.key(0)));
+  if (const TouchedRow* const found = find_row(kRows, change.path.row())) found->touches(change, out);
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# run.sh LOCKSTEP: what specs can't do to the machine that `lockstep` runs on as root. In mount and network namespaces of its
+# own, so that /etc/lockstep and net.* are the test's; the oracle is /proc/sys.
+set -euo pipefail
+. "$(dirname "$0")/../needs.sh"
+lockstep=$(realpath "$1")
+[ "$(id -u)" -eq 0 ] || not_tested_but_on_ci "a host policy is root's"
+if [ "${2:-}" != inside ]; then
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  status=0
+  unshare --mount --net --uts "$(realpath "$0")" "$lockstep" inside "$work" || status=$?
+  exit $status
+fi
+
+work=$3
+cp -a /etc "$work/etc"
+mount --bind "$work/etc" /etc
+rm -rf /etc/lockstep
+hostname policy-test
+export LOCKSTEP_STATE_DIR=$work/state LOCKSTEP_RUN_DIR=$work/run
+failures=0
+fail() {
+  echo "FAILED: $*" >&2
+  failures=$((failures + 1))
+}
+# expect CODE TEXT COMMAND...: the exit code, and a text that the output has.
+expect() {
+  local code=0 out
+  out=$("${@:3}" 2>&1 </dev/null) || code=$?
+  [ "$code" = "$1" ] || fail "${*:3}: exit code $code, not $1: $out"
+  case $out in *"$2"*) ;; *) fail "${*:3}: no '$2' in: $out" ;; esac
+}
+specs() {
+  mkdir -p "$work/$1"
+  cat >"$work/$1/host.yaml" <<YAML
+apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {name: me, labels: {pool: lab}}
+spec: {names: $2, role: host, drivers: [linux], connect: {local: true}}
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: HostProfile
+metadata: {name: profile}
+spec:
+  selector: {matchLabels: {pool: lab}}
+  sysctl: {$3}
+YAML
+}
+value() { cat "/proc/sys/$1"; }
+
+# A parameter that runs nothing, of the kind that the default refuses; whoever breaks this test harms nobody.
+burst=$(value kernel/printk_ratelimit_burst)
+mine="kernel.printk_ratelimit_burst: $((burst + 1)), net.ipv4.tcp_mtu_probing: 1"
+specs good policy-test "$mine"
+why="kernel parameter 'kernel.printk_ratelimit_burst' is not among spec.sysctls (the default: there is no /etc/lockstep/host.yaml)"
+expect 1 "refused: sysctl[kernel.printk_ratelimit_burst]: this host's policy refuses it: $why" "$lockstep" plan "$work/good"
+expect 2 "$why" "$lockstep" drift "$work/good"
+expect 1 "$why" "$lockstep" apply --yes --confirm-deletion "$work/good"
+[ "$(value kernel/printk_ratelimit_burst)" = "$burst" ] || fail "the default let kernel.printk_ratelimit_burst be set"
+[ "$(value net/ipv4/tcp_mtu_probing)" = 1 ] || fail "what the default allows was not done"
+
+# A plan file is held to it as the specs are.
+"$lockstep" plan --out "$work/plan.json" "$work/good" >/dev/null || true
+expect 1 "$why" "$lockstep" apply --yes "$work/plan.json"
+[ "$(value kernel/printk_ratelimit_burst)" = "$burst" ] || fail "a plan file set what the policy refuses"
+
+# Specs that call the machine by another name change nothing of it.
+specs other this-machine "net.ipv4.tcp_mtu_probing: 2"
+expect 1 "the specs call this machine 'this-machine', and it is 'policy-test' by its host name" \
+  "$lockstep" apply --yes "$work/other"
+[ "$(value net/ipv4/tcp_mtu_probing)" = 1 ] || fail "specs of another name changed this machine"
+
+# Root's word allows it, and is not replaced by a second init.
+expect 0 "wrote /etc/lockstep/host.yaml" "$lockstep" host-policy init
+[ "$(stat -c '%a %u' /etc/lockstep /etc/lockstep/host.yaml | tr '\n' ' ')" = "755 0 644 0 " ] || fail "modes of init"
+expect 1 "is there already" "$lockstep" host-policy init
+expect 0 "is as a host policy has to be" "$lockstep" host-policy check
+expect 2 "refused: kernel parameter 'kernel.core_pattern'" "$lockstep" host-policy explain 'sysctl[kernel.core_pattern]'
+echo '  sysctls: {allow: [kernel.printk_ratelimit_burst], refuse: [net.ipv4.tcp_mtu_probing]}' >>/etc/lockstep/host.yaml
+expect 0 "allow kernel.printk_ratelimit_burst" "$lockstep" host-policy explain
+line=$(wc -l </etc/lockstep/host.yaml)
+
+# A policy that others can write is none: nothing is allowed, not even what the default allows.
+chmod 666 /etc/lockstep/host.yaml
+expect 1 "can be written by its group or by others" "$lockstep" apply --yes "$work/good"
+expect 1 "can be written by its group or by others" "$lockstep" host-policy check
+expect 1 "can be written by its group or by others" "$lockstep" host-policy explain
+[ "$(value kernel/printk_ratelimit_burst)" = "$burst" ] || fail "a policy that anybody can write was followed"
+
+chmod 644 /etc/lockstep/host.yaml
+specs good policy-test "kernel.printk_ratelimit_burst: $((burst + 1)), net.ipv4.tcp_mtu_probing: 2"
+expect 1 "kernel parameter 'net.ipv4.tcp_mtu_probing' is refused, at /etc/lockstep/host.yaml:$line:" \
+  "$lockstep" apply --yes "$work/good"
+[ "$(value kernel/printk_ratelimit_burst)" = $((burst + 1)) ] || fail "what the policy allows was not done"
+[ "$(value net/ipv4/tcp_mtu_probing)" = 1 ] || fail "what the policy refuses was done"
+specs back policy-test "kernel.printk_ratelimit_burst: $burst"
+expect 0 "" "$lockstep" apply --yes "$work/back"
+
+sed -i 's/^  sysctls:/  sysctl:/' /etc/lockstep/host.yaml
+expect 1 "/etc/lockstep/host.yaml:$line:3" "$lockstep" host-policy check
+expect 1 "unknown field 'sysctl'" "$lockstep" apply --yes "$work/good"
+
+echo "$burst" >/proc/sys/kernel/printk_ratelimit_burst
+[ "$failures" -eq 0 ] || { echo "$failures failures"; exit 1; }
