@@ -17,7 +17,7 @@ double budget_of(const DeviceInput& device) {
   return found == device.policy->min_capacity.end() ? 0 : found->second;
 }
 
-// Draws ready nodes into steps, one bucket (wave, device, driver; refused or not) at a time, preferring the
+// Draws ready nodes into steps, one bucket (wave, device, driver) at a time, preferring the
 // bucket that has the least left to wait for: so a device's changes stay in one step wherever the order
 // allows.
 class Gatherer {
@@ -27,6 +27,7 @@ class Gatherer {
 
   std::vector<StepDraft> gather() {
     find_split_devices();
+    find_refused();
     make_buckets();
     step_of_.assign(order_.nodes.size(), kNoStep);
     sources_.resize(order_.nodes.size());
@@ -48,6 +49,7 @@ class Gatherer {
     std::size_t left = 0;
     std::set<std::uint32_t> ready;
   };
+  enum class Refusal : std::uint8_t { none, itself, before_it };
   using Turn = std::tuple<std::uint32_t, std::size_t, std::uint32_t>;  // wave, blocked, bucket
 
   const Atom& atom(std::uint32_t node) const {
@@ -69,8 +71,20 @@ class Gatherer {
     }
   }
 
+  // What comes after a refused atom is not done either: neither may share a step with what can be.
+  void find_refused() {
+    refusal_.assign(order_.nodes.size(), Refusal::none);
+    for (const std::uint32_t n : order_.topological) {
+      if (order_.nodes[n].device == kBarrier) continue;
+      if (!atom(n).refused.empty()) refusal_[n] = Refusal::itself;
+      if (refusal_[n] == Refusal::none) continue;
+      for (const std::uint32_t next : order_.after[n])
+        if (refusal_[next] == Refusal::none) refusal_[next] = Refusal::before_it;
+    }
+  }
+
   void make_buckets() {
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string, std::uint32_t, bool>,
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string, std::uint32_t, Refusal>,
              std::uint32_t>
         known;
     bucket_of_.assign(order_.nodes.size(), 0);
@@ -81,10 +95,9 @@ class Gatherer {
       const OrderNode& node = order_.nodes[n];
       if (node.device == kBarrier) continue;
       const bool alone = node.live && split_.contains({node.device, node.wave});
-      const auto [found, is_new] =
-          known.try_emplace({node.wave, node.device, atom(n).driver, atom(n).remedy,
-                             alone ? node.cable : kNoCable, !atom(n).refused.empty()},
-                            static_cast<std::uint32_t>(buckets_.size()));
+      const auto [found, is_new] = known.try_emplace({node.wave, node.device, atom(n).driver, atom(n).remedy,
+                                                      alone ? node.cable : kNoCable, refusal_[n]},
+                                                     static_cast<std::uint32_t>(buckets_.size()));
       if (is_new)
         buckets_.push_back(Bucket{.wave = node.wave, .device = node.device, .left = 0, .ready = {}});
       bucket_of_[n] = found->second;
@@ -193,6 +206,7 @@ class Gatherer {
   const std::vector<DeviceAtoms>& atoms_;
   const OrderGraph& order_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> split_;  // device, wave
+  std::vector<Refusal> refusal_;                             // by node
   std::vector<Bucket> buckets_;
   std::vector<std::uint32_t> bucket_of_;
   std::vector<std::uint32_t> waits_;
