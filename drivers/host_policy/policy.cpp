@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "drivers/host_policy/touched.hpp"
+#include "drivers/host_policy/map.hpp"
 #include "specs/files/descriptor.hpp"
 #include "specs/model/schema_rows.hpp"
 

@@ -36,7 +36,8 @@ constexpr const char* kFooter =
     "(and\n"
     "kept where a gate could not judge, without --strict); 2 drift, pending changes, a failed SLO, or "
     "declined\n"
-    "at the prompt; 3 some devices could not be observed, and nothing seen differs; 1 error, or interrupted.";
+    "at the prompt; 3 some devices could not be observed, and nothing seen differs; 1 error, a step that\n"
+    "the host's policy refuses, or interrupted.";
 
 constexpr const char* kCommandOfExec = "COMMAND";  // the words of another program: one may well be empty
 

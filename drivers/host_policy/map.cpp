@@ -1,4 +1,4 @@
-#include "drivers/host_policy/touched.hpp"
+#include "drivers/host_policy/map.hpp"
 
 #include "drivers/mapped/map_table.hpp"
 #include "specs/compile/wanted_by_name.hpp"
