@@ -80,10 +80,12 @@ Result<Bytes> Socket::receive(const Call& call) {
 }
 
 // True: complete. False: the kernel says that the table changed meanwhile.
-Result<bool> Socket::dump_once(Request& request, const Call& call, const EachMessage& each) {
+Result<bool> Socket::dump_once(Request& request, const Call& call, const EachMessage& each,
+                               std::size_t most) {
   const std::uint32_t sequence = ++sequence_;
   TRY_DONE(send(request.finish(sequence), call));
   bool consistent = true;
+  std::size_t messages = 0;
   for (;;) {
     TRY(const Bytes bytes, receive(call));
     MessageWalk walk(bytes);
@@ -100,17 +102,21 @@ Result<bool> Socket::dump_once(Request& request, const Call& call, const EachMes
         if (answer.code != 0) return to_error(answer, "netlink dump");
         return consistent;
       }
-      if (message.type >= NLMSG_MIN_TYPE) TRY_DONE(each(message));
+      if (message.type < NLMSG_MIN_TYPE) continue;
+      if (++messages > most)
+        return Error{ErrorKind::refused,
+                     "netlink: a table of more than " + std::to_string(most) + " entries"};
+      TRY_DONE(each(message));
     }
     TRY_DONE(walk.finish());
   }
 }
 
 Result<Done> Socket::dump(Request& request, const Call& call, const EachMessage& each,
-                          const std::function<void()>& restart) {
+                          const std::function<void()>& restart, std::size_t most) {
   for (int tries = 0; tries < kDumpTries; ++tries) {
     if (tries > 0) restart();
-    TRY(const bool consistent, dump_once(request, call, each));
+    TRY(const bool consistent, dump_once(request, call, each, most));
     if (consistent) return Done{};
   }
   return Error{ErrorKind::transient, "netlink: the kernel's table kept changing while it was read"};

@@ -25,6 +25,8 @@ using EachMessage = std::function<Result<Done>(const Message&)>;
 class Socket {
  public:
   static constexpr int kDumpTries = 5;
+  // A choice: twice the Internet's table of routes. What is longer is not read at all, rather than in part.
+  static constexpr std::size_t kDumpMost = 2'000'000;
 
   // `protocol`: NETLINK_ROUTE, NETLINK_GENERIC.
   static Result<Socket> open(int protocol);
@@ -35,9 +37,10 @@ class Socket {
   Socket& operator=(Socket&&) noexcept;
   ~Socket();
 
-  // All messages of a dump, in order. `restart` is called before a second reading, to forget the first.
+  // All messages of a dump, in order; refused: more than `most`. `restart` is called before a second reading,
+  // to forget the first.
   Result<Done> dump(Request& request, const Call& call, const EachMessage& each,
-                    const std::function<void()>& restart);
+                    const std::function<void()>& restart, std::size_t most = kDumpMost);
   // One request that is answered by an acknowledgement only. Sends it with NLM_F_ACK.
   Result<Answer> change(Request& request, const Call& call);
   // Several of those in one send; as many answers as requests, in order. A failure of the transport ends it:
@@ -59,7 +62,7 @@ class Socket {
   explicit Socket(Descriptor descriptor) : descriptor_(std::move(descriptor)), buffer_(kBufferBytes) {}
   Result<Done> send(Bytes bytes, const Call& call);
   Result<Bytes> receive(const Call& call);
-  Result<bool> dump_once(Request& request, const Call& call, const EachMessage& each);
+  Result<bool> dump_once(Request& request, const Call& call, const EachMessage& each, std::size_t most);
 
   // The kernel fills dumps in pieces of up to 32 KiB when the reader's buffer allows (af_netlink.c,
   // netlink_recvmsg and netlink_dump: max_recvmsg_len is capped at 32768 there); twice that is never too

@@ -64,9 +64,13 @@ Result<std::string> read_sysctl(std::string_view name) {
   TRY(const std::string path, sysctl_file(name));
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return failed(name, errno);
+  // A choice: all 65,536 ports of net.ipv4.ip_local_reserved_ports, one by one, are 400 KB.
+  constexpr std::size_t kLargest = std::size_t{1} << 20;
   std::string raw;
   std::array<char, 4096> piece{};
   for (;;) {
+    if (raw.size() > kLargest)
+      return Error{ErrorKind::refused, "sysctl " + std::string(name) + ": a value longer than 1 MiB"};
     const ssize_t got = ::read(file.number(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failed(name, errno);

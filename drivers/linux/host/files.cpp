@@ -61,9 +61,12 @@ std::string HostFiles::linked_name(std::string_view link) const {
 Result<std::string> HostFiles::read(std::string_view path) const {
   const Descriptor file(::open(at(path).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return failed(path, errno);
+  // A choice: ten times Debian's list of packages, the longest file that is read.
+  constexpr std::size_t kLargest = std::size_t{64} << 20;
   std::string out;
   std::array<char, 16384> piece;
   for (;;) {
+    if (out.size() > kLargest) return Error{ErrorKind::refused, std::string(path) + ": longer than 64 MiB"};
     const ssize_t got = ::read(file.number(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failed(path, errno);
