@@ -305,7 +305,7 @@ void add_completion(CLI::App& app, Arguments& a) {
     collect(app, "", a, commands);
     const Result<std::string> script = completion_script(a.shell, commands);
     if (!script) return console.fail_usage(script.error().text());
-    console.print(*script);
+    console.print_format(*script);
     return kExitInSync;
   });
 }

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 
+#include "specs/model/printable.hpp"
+
 namespace lockstep {
 namespace {
 
 constexpr std::size_t mark_every = 1024;
 
 unsigned char byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
-bool continues(std::string_view text, std::size_t i) {
-  return i < text.size() && (byte_at(text, i) & 0xc0) == 0x80;
-}
 
 std::uint32_t count_characters(std::string_view text) {
   std::uint32_t count = 0;
@@ -47,21 +46,6 @@ Position TextIndex::position(std::size_t offset) const {
   std::size_t column = characters_before(offset) - characters_before(start);
   if (line == 1 && column > 0 && text_.starts_with(byte_order_mark)) --column;  // no character of the line
   return {file_, static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(column + 1)};
-}
-
-CodePoint code_point_at(std::string_view text, std::size_t offset) {
-  const unsigned char first = byte_at(text, offset);
-  const unsigned bytes = first < 0x80 ? 1U : first < 0xc2 ? 0U : first < 0xe0 ? 2U : first < 0xf0 ? 3U : 4U;
-  if (bytes == 1) return {first, 1};
-  if (bytes == 0 || first > 0xf4) return {0xfffd, 1};
-  char32_t value = first & (0xffU >> (bytes + 1));
-  for (unsigned i = 1; i < bytes; ++i) {
-    if (!continues(text, offset + i)) return {0xfffd, 1};
-    value = value << 6 | (byte_at(text, offset + i) & 0x3fU);
-  }
-  const bool overlong = (bytes == 3 && value < 0x800) || (bytes == 4 && value < 0x10000);
-  if (overlong || (value >= 0xd800 && value < 0xe000) || value > 0x10ffff) return {0xfffd, 1};
-  return {value, bytes};
 }
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) {

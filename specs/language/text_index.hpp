@@ -35,11 +35,4 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text);
 // The offset of the first control character other than tab, newline and a carriage return before a newline.
 std::optional<std::size_t> find_control_character(std::string_view text);
 
-// The code point at `offset` and how many bytes it takes; malformed bytes count as one character each.
-struct CodePoint {
-  char32_t value = 0;
-  unsigned bytes = 1;
-};
-CodePoint code_point_at(std::string_view text, std::size_t offset);
-
 }  // namespace lockstep
