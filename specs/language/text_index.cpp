@@ -62,13 +62,20 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
 }
 
 std::optional<std::size_t> find_control_character(std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const unsigned char c = byte_at(text, i);
-    if ((c >= 0x20 && c != 0x7f) || c == '\t' || c == '\n') continue;
-    if (c == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
-    return i;
+  for (std::size_t i = 0; i < text.size();) {
+    const CodePoint point = code_point_at(text, i);
+    const bool ends_line = point.value == '\r' && i + 1 < text.size() && text[i + 1] == '\n';
+    if (is_hidden(point.value) && point.value != '\t' && point.value != '\n' && !ends_line) return i;
+    i += point.bytes;
   }
   return std::nullopt;
+}
+
+std::string control_character_at(std::string_view text, std::size_t offset) {
+  const CodePoint point = code_point_at(text, offset);
+  if (point.value == 0) return "a NUL character";
+  if (point.value < 0xa0) return "a control character, " + visible(text, point, offset);
+  return "a character that hides or reorders text, " + visible(text, point, offset);
 }
 
 }  // namespace lockstep
