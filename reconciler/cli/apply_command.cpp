@@ -168,6 +168,7 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
     if (!file) return console.fail(file.error());
     if (const std::string mistake = not_of_a_plan_file(options, file->source); !mistake.empty())
       return console.fail_usage(mistake);
+    file->source.max_entries = options.source.max_entries;
     options.source = std::move(file->source);
     planned = std::move(file->plan);
   }

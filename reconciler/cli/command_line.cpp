@@ -98,7 +98,17 @@ void takes_one_of(CLI::App* command, Arguments& arguments, const std::string& na
   for (const auto& [word, form] : forms) arguments.values[option].push_back(word);
 }
 
+void takes_max_entries(CLI::App* command, ClusterSource& source) {
+  command
+      ->add_option(
+          "--max-entries", source.max_entries,
+          "Entries that the specs may want of all devices together; more are refused before memory is spent")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
 void takes_specs(CLI::App* command, ClusterSource& source) {
+  takes_max_entries(command, source);
   command->add_option("SPECS", source.specs,
                       "Folder or files of specs (default: the current folder; -: standard input)");
 }
@@ -198,6 +208,7 @@ void add_reading_commands(CLI::App& app, Arguments& a) {
       ->expected(1, 3)
       ->option_text("[SPECS] DEVICE PATH | CODE");
   takes_twin(command, a.explain.source);
+  takes_max_entries(command, a.explain.source);
   runs(command, a, [&a](const Console& c) { return run_explain(a.explain, c); });
 
   command = app.add_subcommand("topology", "The fabric as a picture");
@@ -326,7 +337,7 @@ void add_completion(CLI::App& app, Arguments& a) {
     collect(app, "", a, commands);
     const Result<std::string> script = completion_script(a.shell, commands);
     if (!script) return console.fail_usage(script.error().text());
-    console.print(*script);
+    console.print_format(*script);
     return kExitInSync;
   });
 }

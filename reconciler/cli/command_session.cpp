@@ -6,6 +6,7 @@
 #include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/report/bench_report.hpp"
 #include "reconciler/report/drift_report.hpp"
+#include "reconciler/report/escape.hpp"
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
@@ -89,7 +90,8 @@ int tell_not_observed(const std::vector<NotObserved>& all, const Console& consol
 
 MeasureHooks measure_hooks(const Console& console, const std::string& indent) {
   // Whatever the form of the output: the command seems to hang without it.
-  return {.waiting = [](const Error& taken) { std::fputs((waiting_line(taken) + "\n").c_str(), stderr); },
+  return {.waiting =
+              [](const Error& taken) { std::fputs(report_text(waiting_line(taken) + "\n").c_str(), stderr); },
           .progress = [&console, indent](
                           const MeasureProgress& at) { console.say_passing(indent + measuring_line(at)); },
           .ended = [&console] { console.say_passing(""); }};

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <unistd.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <array>
@@ -11,35 +10,29 @@
 #include <system_error>
 
 #include "drivers/posix/wait.hpp"
+#include "reconciler/report/escape.hpp"
 #include "specs/language/excerpt.hpp"
+#include "specs/model/printable.hpp"
 
 namespace lockstep {
 namespace {
 
-void emit(YAML::Emitter& out, const nlohmann::json& node) {
-  switch (node.type()) {
-    case nlohmann::json::value_t::object:
-      out << YAML::BeginMap;
-      for (const auto& [key, value] : node.items()) {
-        out << YAML::Key << key << YAML::Value;
-        emit(out, value);
-      }
-      out << YAML::EndMap;
-      return;
-    case nlohmann::json::value_t::array:
-      out << YAML::BeginSeq;
-      for (const auto& value : node) emit(out, value);
-      out << YAML::EndSeq;
-      return;
-    case nlohmann::json::value_t::string: out << YAML::DoubleQuoted << node.get<std::string>(); return;
-    case nlohmann::json::value_t::null: out << YAML::Null; return;
-    default: out << node.dump(); return;
-  }
+void write_error(const std::string& text) {
+  const std::string safe = report_text(text);
+  std::fwrite(safe.data(), 1, safe.size(), stderr);
+}
+
+// Over the line that stands there: "\r\x1b[K" goes to its beginning and clears it (ECMA-48, 8.3.41).
+void write_progress(std::string_view line) {
+  const std::string text = "\r\x1b[K" + report_text(line);
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 }  // namespace
 
-void Console::print(std::string_view text) const {
+void Console::print(std::string_view text) const { print_format(report_text(text)); }
+
+void Console::print_format(std::string_view text) const {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
   if (write_error_ == 0) write_error_ = errno;
 }
@@ -48,19 +41,12 @@ int Console::end(int code) const {
   if (write_error_ == 0) return code;
   const std::string text = progress_.paint(Ink::red, "error: ") +
                            "can't write the output: " + std::generic_category().message(write_error_) + "\n";
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  write_error(text);
   return kExitError;
 }
 
 void Console::print_document(const nlohmann::json& document) const {
-  if (output == OutputFormat::yaml) {
-    YAML::Emitter out;
-    emit(out, document);
-    print(std::string(out.c_str()) + "\n");
-    return;
-  }
-  // A device may answer with bytes that are no UTF-8: they are replaced, never thrown over.
-  print(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  print_format(output == OutputFormat::yaml ? yaml_text(document) : json_text(document, 2));
 }
 
 Result<bool> Console::ask(const std::string& question) const {
@@ -84,28 +70,28 @@ Result<bool> Console::ask(const std::string& question) const {
 
 void Console::say(std::string_view line) const {
   if (!shows_progress_) return;
-  const std::string text = "\r\x1b[K" + std::string(line) + "\n";
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  write_progress(line);
+  write_error("\n");
 }
 
 void Console::say_passing(std::string_view line) const {
   if (!shows_progress_) return;
-  const std::string text = "\r\x1b[K" + std::string(line);
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  write_progress(line);
   std::fflush(stderr);
 }
 
 int Console::fail_as(std::string_view code, const std::string& message) const {
   if (is_text()) {
-    const std::string text = progress_.paint(Ink::red, "error: ") + message + "\n";
-    std::fwrite(text.data(), 1, text.size(), stderr);
+    write_error(progress_.paint(Ink::red, "error: ") + message + "\n");
   } else {
     print_document(nlohmann::json{{"kind", "Error"}, {"errors", {{{"code", code}, {"message", message}}}}});
   }
   return kExitError;
 }
 
-int Console::fail(const Error& error) const { return fail_as(to_string(error.kind), error.text()); }
+int Console::fail(const Error& error) const {
+  return fail_as(to_string(error.kind), printable(error.text()));
+}
 
 std::optional<int> Console::interrupted() const {
   if (!stop.stop_requested()) return std::nullopt;
@@ -117,7 +103,7 @@ int Console::fail_usage(const std::string& mistake) const { return fail_as("usag
 int Console::fail(const Sources& sources, const Diagnostics& diagnostics) const {
   if (is_text()) {
     const std::string text = excerpts(diagnostics, sources, progress_.colour ? Colour::on : Colour::off);
-    std::fwrite(text.data(), 1, text.size(), stderr);
+    write_error(text);
   } else {
     print_document(error_report(diagnostics, sources));
   }
@@ -126,14 +112,13 @@ int Console::fail(const Sources& sources, const Diagnostics& diagnostics) const 
 
 void Console::note(std::string_view line) const {
   if (!is_text()) return;
-  const std::string text = std::string(line) + "\n";
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  write_error(std::string(line) + "\n");
 }
 
 void Console::warn(const Sources& sources, const Diagnostics& diagnostics) const {
   if (!is_text() || diagnostics.empty()) return;
   const std::string text = excerpts(diagnostics, sources, progress_.colour ? Colour::on : Colour::off);
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  write_error(text);
 }
 
 }  // namespace lockstep

@@ -30,11 +30,11 @@ int run_drift(const DriftOptions& options, const Console& console) {
       console.print(drift_of_text(title, report, observed->states, console.out()));
       break;
     case DriftFormat::json: console.print_document(drift_json(report)); break;
-    case DriftFormat::markdown: console.print(drift_markdown(report, title)); break;
-    case DriftFormat::sarif: console.print(drift_sarif(report)); break;
-    case DriftFormat::junit: console.print(drift_junit(report, title)); break;
-    case DriftFormat::gitlab: console.print(drift_gitlab(report)); break;
-    case DriftFormat::github: console.print(drift_github(report)); break;
+    case DriftFormat::markdown: console.print_format(drift_markdown(report, title)); break;
+    case DriftFormat::sarif: console.print_format(drift_sarif(report)); break;
+    case DriftFormat::junit: console.print_format(drift_junit(report, title)); break;
+    case DriftFormat::gitlab: console.print_format(drift_gitlab(report)); break;
+    case DriftFormat::github: console.print_format(drift_github(report)); break;
   }
   return report.exit_code();
 }

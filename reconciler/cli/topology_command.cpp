@@ -14,8 +14,8 @@ int run_topology(const TopologyOptions& options, const Console& console) {
   const Topology& topology = opened->compiled.topology;
   switch (options.format) {
     case PictureFormat::text: console.print(topology_text(catalog, topology, console.out())); break;
-    case PictureFormat::dot: console.print(topology_dot(catalog, topology)); break;
-    case PictureFormat::svg: console.print(topology_svg(catalog, topology)); break;
+    case PictureFormat::dot: console.print_format(topology_dot(catalog, topology)); break;
+    case PictureFormat::svg: console.print_format(topology_svg(catalog, topology)); break;
   }
   return kExitInSync;
 }

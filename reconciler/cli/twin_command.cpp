@@ -78,7 +78,7 @@ int run_twin_break(const TwinBreakOptions& options, const Console& console) {
       break_twin(cluster->id, options.fault, options.arguments, call);
   if (!done) return console.fail(done.error());
   if (console.is_text()) {
-    for (const std::string& line : *done) console.print(line + "\n");
+    for (const std::string& line : *done) console.print(printable(line) + "\n");
   } else {
     console.print_document(twin_broken_json(*cluster, options.fault, *done));
   }

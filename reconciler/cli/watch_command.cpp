@@ -8,7 +8,10 @@ namespace lockstep {
 namespace {
 
 void print_event(const WatchEvent& event, const Console& console) {
-  console.print(console.is_text() ? watch_event_text(event, console.out()) : watch_event_json(event));
+  if (console.is_text())
+    console.print(watch_event_text(event, console.out()));
+  else
+    console.print_format(watch_event_json(event));
 }
 
 void print_healing(const Healing& healing, const Console& console) {

@@ -1,7 +1,5 @@
 #include "reconciler/report/apply_report.hpp"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -14,11 +12,11 @@
 namespace lockstep {
 namespace {
 
-std::string verdict_text(const GateResult& gate, const Terminal& terminal) {
+Shown verdict_text(const GateResult& gate, const Terminal& terminal) {
   const Ink ink = gate.verdict == GateVerdict::pass   ? Ink::green
                   : gate.verdict == GateVerdict::fail ? Ink::red
                                                       : Ink::yellow;
-  return terminal.paint(ink, to_string(gate.verdict)) + "  " + gate.why;
+  return compose("{}  {}", terminal.paint(ink, to_string(gate.verdict)), gate.why);
 }
 
 nlohmann::json gate_json(const std::optional<GateResult>& gate) {
@@ -29,29 +27,30 @@ nlohmann::json gate_json(const std::optional<GateResult>& gate) {
 }  // namespace
 
 std::string wave_line(std::uint32_t wave, std::uint32_t of, const Terminal& terminal) {
-  return terminal.paint(Ink::bold, fmt::format("wave {} of {}", wave, of));
+  return terminal.paint(Ink::bold, compose("wave {} of {}", wave, of));
 }
 
 std::string step_line(const Step& step, const StepResult& result, const Terminal& terminal) {
   const bool good = result.state == StepState::done || result.state == StepState::nothing_to_do;
-  std::string line = fmt::format("  {} {} {}", terminal.paint(good ? Ink::green : Ink::red, good ? "✓" : "×"),
-                                 terminal.paint(Ink::cyan, step.device), step.driver);
-  line += step.remedy.empty() ? "  " + counted(step.changes.size(), "change") : "  remedy " + step.remedy;
-  line += terminal.paint(Ink::dim, fmt::format("  {} ms", result.took.count()));
-  if (!good) line += fmt::format("  {}: {}", to_string(result.state), result.why);
+  std::string line = compose("  {} {} {}", terminal.paint(good ? Ink::green : Ink::red, good ? "✓" : "×"),
+                             terminal.paint(Ink::cyan, step.device), step.driver);
+  line += step.remedy.empty() ? "  " + counted(step.changes.size(), "change")
+                              : compose("  remedy {}", step.remedy);
+  line += terminal.paint(Ink::dim, compose("  {} ms", result.took.count()));
+  if (!good) line += compose("  {}: {}", to_string(result.state), result.why);
   return line;
 }
 
-std::string step_begun_line(const Step& step) { return fmt::format("  … {} {}", step.device, step.driver); }
+std::string step_begun_line(const Step& step) { return compose("  … {} {}", step.device, step.driver); }
 
-std::string phase_line(std::string_view what) { return "  … " + std::string(what); }
+std::string phase_line(std::string_view what) { return compose("  … {}", what); }
 
 std::string gate_line(const GateResult& gate, const Terminal& terminal) {
   return "  gate: " + verdict_text(gate, terminal);
 }
 
 std::string refused_step_line(std::uint32_t step, const std::string& why) {
-  return fmt::format("step {} is refused: {}", step, why);
+  return compose("step {} is refused: {}", step, why);
 }
 
 std::string apply_text(const Applied& applied, const Plan& plan, const Terminal& terminal) {
@@ -64,7 +63,7 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
       out += step_line(plan.steps[i], step, terminal) + "\n";
   }
   for (const OpenEffect& open : report.effects)
-    out += fmt::format(
+    out += compose(
         "  {} {} {}: want {}, {}\n", terminal.paint(Ink::red, "effect"), open.device, open.change.path.text(),
         open.change.want.to_string(),
         open.unread.empty() ? "have " + open.change.was.to_string() : "could not be read: " + open.unread);
@@ -82,9 +81,8 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
   std::set<std::string> touched;
   for (std::size_t i = 0; i < report.steps.size(); ++i)
     if (report.steps[i].writes > 0) touched.insert(plan.steps[i].device);
-  out += fmt::format(
-      "  {} of {} done, {}\n", report.count(StepState::done), counted(report.steps.size(), "step"),
-      touched.empty() ? "nothing was written" : counted(touched.size(), "device") + " touched");
+  out += compose("  {} of {} done, {}\n", report.count(StepState::done), counted(report.steps.size(), "step"),
+                 touched.empty() ? "nothing was written" : counted(touched.size(), "device") + " touched");
   return out;
 }
 
@@ -125,9 +123,10 @@ std::string nothing_to_do_text(const DriftReport& unmended, const std::string& t
                                const Terminal& terminal) {
   if (unmended.drifted > 0)
     return unmended_text(unmended, terminal) + terminal.paint(Ink::yellow, "nothing done") +
-           ": no step mends what differs of " + title + " (lockstep drift)\n";
-  if (whole) return terminal.paint(Ink::green, "nothing to do") + ": " + title + " is as its specs say\n";
-  return terminal.paint(Ink::yellow, "nothing done") + ": not all of " + title + " could be observed\n";
+           compose(": no step mends what differs of {} (lockstep drift)\n", title);
+  if (whole)
+    return terminal.paint(Ink::green, "nothing to do") + compose(": {} is as its specs say\n", title);
+  return terminal.paint(Ink::yellow, "nothing done") + compose(": not all of {} could be observed\n", title);
 }
 
 nlohmann::json nothing_to_do_json(const Plan& plan, const DriftReport& unmended) {

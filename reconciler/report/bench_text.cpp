@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
@@ -13,7 +11,7 @@ namespace {
 
 using bench::Measurement;
 
-std::string verdict_text(bench::Verdict verdict, const Terminal& terminal) {
+Shown verdict_text(bench::Verdict verdict, const Terminal& terminal) {
   const Ink ink = verdict == bench::Verdict::pass   ? Ink::green
                   : verdict == bench::Verdict::fail ? Ink::red
                                                     : Ink::yellow;
@@ -90,7 +88,7 @@ std::string measurements_text(const BenchmarkOutcome& outcome, const Terminal& t
   }
   std::string out = table.render(terminal, "    ");
   if (shown < sorted.size())
-    out += terminal.paint(Ink::dim, fmt::format("    ... and {} more\n", sorted.size() - shown));
+    out += terminal.paint(Ink::dim, compose("    ... and {} more", sorted.size() - shown)) + "\n";
   return out;
 }
 
@@ -113,11 +111,11 @@ std::string counters_text(const BenchmarkOutcome& outcome, const Terminal& termi
                    [](const bench::CounterMove& a, const bench::CounterMove& b) { return a.by > b.by; });
   std::string out;
   for (std::size_t i = 0; i < std::min(all.size(), kRowsMax); ++i)
-    out += fmt::format("    {} is {}: {} ({} {}); look at {}\n", all[i].end,
-                       terminal.paint(Ink::yellow, as_a(all[i].side)), all[i].says, all[i].counter, all[i].by,
-                       all[i].look_at);
+    out += compose("    {} is {}: {} ({} {}); look at {}\n", all[i].end,
+                   terminal.paint(Ink::yellow, as_a(all[i].side)), all[i].says, all[i].counter, all[i].by,
+                   all[i].look_at);
   if (all.size() > kRowsMax)
-    out += terminal.paint(Ink::dim, fmt::format("    ... and {} more counters\n", all.size() - kRowsMax));
+    out += terminal.paint(Ink::dim, compose("    ... and {} more counters", all.size() - kRowsMax)) + "\n";
   return out;
 }
 
@@ -160,14 +158,14 @@ std::string heat_map_text(const BenchmarkOutcome& outcome, const Terminal& termi
     out += "    " + text.substr(start, end - start + 1);
     start = end + 1;
   }
-  return terminal.paint(Ink::dim, "    % of nominal, row sends to column\n") + out;
+  return terminal.paint(Ink::dim, "    % of nominal, row sends to column") + "\n" + out;
 }
 
 std::string slo_text(const BenchmarkOutcome& outcome, const Terminal& terminal) {
   std::string out;
   for (const bench::SloVerdict& slo : outcome.verdict.slo) {
-    out += fmt::format("    {} {} {} {}", verdict_text(slo.verdict, terminal), to_string(slo.metric),
-                       to_string(slo.statistic), slo.want);
+    out += compose("    {} {} {} {}", verdict_text(slo.verdict, terminal), to_string(slo.metric),
+                   to_string(slo.statistic), slo.want);
     if (!slo.have.empty()) out += ", have " + terminal.paint(Ink::bold, slo.have);
     if (!slo.worst.empty()) out += terminal.paint(Ink::dim, "  worst: " + slo.worst);
     if (!slo.reason.empty() && slo.verdict != bench::Verdict::pass)
@@ -177,23 +175,29 @@ std::string slo_text(const BenchmarkOutcome& outcome, const Terminal& terminal) 
   return out;
 }
 
+Shown listed(const std::vector<Shown>& all) {
+  Shown out;
+  for (const Shown& one : all) out = compose("{}{}{}", out, out.empty() ? "" : ", ", one);
+  return out;
+}
+
 // Most suspect first, those that can't be told apart together; more than a few accuse nobody.
 std::string suspects_text(const std::vector<bench::Suspect>& suspects, const Terminal& terminal) {
   constexpr std::size_t kRanksMax = 3;
   constexpr std::size_t kNamesMax = 6;
   std::string out;
   for (std::size_t rank = 0, i = 0; rank < kRanksMax && i < suspects.size(); ++rank) {
-    std::vector<std::string> names;
+    std::vector<Shown> names;
     const bench::Suspect& first = suspects[i];
     for (; i < suspects.size() && suspects[i].rank == first.rank; ++i)
       names.push_back(
-          fmt::format("{} {}", to_string(suspects[i].kind), terminal.paint(Ink::red, suspects[i].name)));
+          compose("{} {}", to_string(suspects[i].kind), terminal.paint(Ink::red, suspects[i].name)));
     const std::size_t more = names.size() - std::min(names.size(), kNamesMax);
     names.resize(names.size() - more);
-    out += fmt::format("  suspect{}: {}{} ({} of the {} pairs that may cross {} are slow)\n",
-                       names.size() > 1 ? ", one of" : "", fmt::join(names, ", "),
-                       more > 0 ? fmt::format(" and {} more", more) : "", first.slow, first.pairs,
-                       names.size() > 1 ? "the first" : "it");
+    out += compose("  suspect{}: {}{} ({} of the {} pairs that may cross {} are slow)\n",
+                   names.size() > 1 ? ", one of" : "", listed(names),
+                   more > 0 ? fmt::format(" and {} more", more) : "", first.slow, first.pairs,
+                   names.size() > 1 ? "the first" : "it");
   }
   return out;
 }
@@ -208,16 +212,17 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
                                               : verdict_text(suite.verdict, terminal)) +
            "\n";
     for (const BenchmarkOutcome& outcome : suite.benchmarks) {
-      out += fmt::format("  {}  {} over {}  {}\n", terminal.paint(Ink::cyan, outcome.benchmark->name.value),
-                         to_string(outcome.benchmark->workload.value),
-                         outcome.transport.empty() ? "no transport" : outcome.transport,
-                         outcome.measurements.empty() ? terminal.paint(Ink::dim, "nothing here was affected")
-                                                      : verdict_text(outcome.verdict.verdict, terminal));
+      out += compose("  {}  {} over {}  {}\n", terminal.paint(Ink::cyan, outcome.benchmark->name.value),
+                     to_string(outcome.benchmark->workload.value),
+                     outcome.transport.empty() ? "no transport" : outcome.transport,
+                     outcome.measurements.empty() ? terminal.paint(Ink::dim, "nothing here was affected")
+                                                  : verdict_text(outcome.verdict.verdict, terminal));
       if (!outcome.measurements.empty()) {
-        out += terminal.paint(
-            Ink::dim, fmt::format("    {} of {} pairs, {} of {} links, {} rounds\n", outcome.coverage.pairs,
-                                  outcome.coverage.of_pairs, outcome.coverage.links,
-                                  outcome.coverage.of_links, outcome.rounds));
+        out += terminal.paint(Ink::dim,
+                              compose("    {} of {} pairs, {} of {} links, {} rounds", outcome.coverage.pairs,
+                                      outcome.coverage.of_pairs, outcome.coverage.links,
+                                      outcome.coverage.of_links, outcome.rounds)) +
+               "\n";
         if (!outcome.transport_why.empty())
           out += terminal.paint(Ink::dim, "    why this transport: " + outcome.transport_why) + "\n";
         out += measurements_text(outcome, terminal) + counters_text(outcome, terminal) +
@@ -237,9 +242,9 @@ std::string bench_of_text(const std::string& title, const std::vector<SuiteOutco
 }
 
 std::string measuring_line(const MeasureProgress& at) {
-  return fmt::format("{} {}/{}  {}", at.benchmark, at.done, at.total, at.last);
+  return compose("{} {}/{}  {}", at.benchmark, at.done, at.total, at.last);
 }
 
-std::string waiting_line(const Error& taken) { return "waiting: " + taken.text(); }
+std::string waiting_line(const Error& taken) { return compose("waiting: {}", taken.text()); }
 
 }  // namespace lockstep

@@ -18,9 +18,9 @@ std::string joined(const std::vector<std::string>& list) {
   return out;
 }
 
-std::string link_text(const PcieLink& link, const Terminal& terminal) {
+Shown link_text(const PcieLink& link, const Terminal& terminal) {
   // A GPU's link slows down when it idles; lanes that are missing stay missing.
-  return link.narrow() ? terminal.paint(Ink::yellow, link.text()) : link.text();
+  return link.narrow() ? terminal.paint(Ink::yellow, link.text()) : compose("{}", link.text());
 }
 
 std::string numa_text(const PciFunction& function) {
@@ -40,7 +40,7 @@ std::string gpus_text(const DiscoveredDevice& found, const Terminal& terminal) {
     const PciFunction& pci = one.gpu.pci;
     const NvmlGpu known = one.gpu.nvml.value_or(NvmlGpu{});
     const std::string trouble = known.trouble();
-    std::vector<std::string> cells{
+    std::vector<Table::Cell> cells{
         terminal.paint(Ink::cyan, found.device),
         pci.address,
         known.name.empty() ? fmt::format("{} {:04x}", gpu_vendor(pci), pci.device) : known.name,
@@ -49,7 +49,7 @@ std::string gpus_text(const DiscoveredDevice& found, const Terminal& terminal) {
         link_text(pci.link, terminal),
         on_off(known.persistence),
         on_off(one.gpu.amd_ecc ? one.gpu.amd_ecc : known.ecc),
-        trouble.empty() ? "" : terminal.paint(Ink::red, trouble)};
+        terminal.paint(Ink::red, trouble)};
     for (const auto& [nic, distance] : one.nics) cells.emplace_back(to_string(distance));
     gpus.add(std::move(cells));
   }
@@ -271,8 +271,8 @@ std::string discovery_text(const std::vector<DiscoveredDevice>& all, const Termi
       ports.add({terminal.paint(Ink::cyan, found.device), port.name, port.driver, speed_text(port),
                  std::to_string(port.mtu), terminal.paint(state == "up" ? Ink::green : Ink::yellow, state),
                  joined(port.addresses), port.peer, port.pci ? port.pci->address : "",
-                 port.pci ? link_text(port.pci->link, terminal) : "", port.pci ? numa_text(*port.pci) : "",
-                 joined(port.rdma_devices)});
+                 port.pci ? link_text(port.pci->link, terminal) : Shown(),
+                 port.pci ? numa_text(*port.pci) : "", joined(port.rdma_devices)});
     }
   }
   out += ports.empty() ? "no ports but the loopback\n" : ports.render(terminal);
@@ -285,7 +285,7 @@ std::string discovery_text(const std::vector<DiscoveredDevice>& all, const Termi
     for (const std::string& note : missing_settings(found.host)) notes[note].push_back(found.device);
   }
   for (const auto& [note, devices] : notes)
-    out += terminal.paint(Ink::dim, fmt::format("note: {} ({})\n", note, fold_hostlist(devices)));
+    out += terminal.paint(Ink::dim, compose("note: {} ({})", note, fold_hostlist(devices))) + "\n";
   return out;
 }
 

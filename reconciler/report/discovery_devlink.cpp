@@ -1,7 +1,5 @@
 #include "reconciler/report/discovery_devlink.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -31,12 +29,12 @@ std::string functions_text(const DeviceFacts& facts) {
   return facts.functions_max ? count + " of " + std::to_string(*facts.functions_max) : count;
 }
 
-std::string health_text(const DeviceFacts& facts, const Terminal& terminal) {
+Shown health_text(const DeviceFacts& facts, const Terminal& terminal) {
   std::string out;
   for (const devlink::Reporter& one : facts.reporters)
     if (!one.healthy) add_to(out, one.name);
   if (!out.empty()) return terminal.paint(Ink::red, out);
-  return facts.reporters.empty() ? "" : "healthy";
+  return Shown(facts.reporters.empty() ? "" : "healthy");
 }
 
 std::string bits_text(std::uint64_t bytes_per_second) {
@@ -80,7 +78,7 @@ std::string functions_ports_text(const DiscoveredDevice& found, const Terminal& 
                {"share", true},
                {"max", true},
                {"group"}});
-  const std::string device = terminal.paint(Ink::cyan, found.device);
+  const Shown device = terminal.paint(Ink::cyan, found.device);
   for (const DeviceFacts& facts : found.host.devlink) {
     for (const devlink::Port& port : facts.ports) {
       const Rate* const rate = rate_of(facts, port.index);

@@ -6,12 +6,15 @@
 #include "reconciler/report/discovery.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/language/scalars.hpp"
+#include "specs/model/printable.hpp"
 
 namespace lockstep {
 namespace {
 
 // One name, and as a hostlist that name alone: interfaces and LLDP neighbours may be any bytes.
 bool is_name(const std::string& text) {
+  // It is written between double quotes of YAML.
+  if (printable(text) != text || text.find_first_of("\"\\") != text.npos) return false;
   const auto names = expand_hostlist(text, 1);
   return names && names->front() == text;
 }
@@ -30,8 +33,7 @@ struct Draft {
 
   void leave_out(const std::string& what, const std::string& name) {
     left_out +=
-        fmt::format("# left out: {} {}: specs can't write this name\n", what,
-                    nlohmann::json(name).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+        fmt::format("# left out: {} '{}': specs can't write this name\n", printable(what), printable(name));
   }
 };
 

@@ -5,56 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "reconciler/report/drift_report.hpp"
+#include "reconciler/report/escape.hpp"
 
 namespace lockstep {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string dump(const Json& document) {
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string escape_xml(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default:
-        // XML 1.0 has no other control characters (section 2.2).
-        if (static_cast<unsigned char>(c) >= 0x20 || c == '\t' || c == '\n') out += c;
-    }
-  }
-  return out;
-}
-
-std::string escape_markdown(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '|' || c == '\\') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
-}
-
-// Workflow commands: %, CR and LF in data; : and , too in properties (GitHub Actions, "Workflow commands").
-std::string escape_github(std::string_view text, bool property) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '%': out += "%25"; break;
-      case '\r': out += "%0D"; break;
-      case '\n': out += "%0A"; break;
-      case ':': out += property ? "%3A" : ":"; break;
-      case ',': out += property ? "%2C" : ","; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
 
 // Stable over runs: GitLab recognises a finding by it.
 std::string fingerprint(const std::string& device, const std::string& path) {
@@ -75,7 +31,7 @@ std::string fingerprint(const Unobserved& one) { return fingerprint(one.device, 
 Json sarif_places(const PlanOrigin& origin) {
   if (origin.file.empty()) return nullptr;
   return Json::array({{{"physicalLocation",
-                        {{"artifactLocation", {{"uri", origin.file}}},
+                        {{"artifactLocation", {{"uri", uri_of_path(origin.file)}}},
                          {"region", {{"startLine", origin.line}, {"startColumn", origin.column}}}}}}});
 }
 
@@ -83,7 +39,7 @@ Json sarif_result(const std::string& rule, std::string_view level, const std::st
                   const std::string& print, const PlanOrigin& origin) {
   Json result{{"ruleId", rule},
               {"level", level},
-              {"message", {{"text", text}}},
+              {"message", {{"text", sarif_message(text)}}},
               {"partialFingerprints", {{"deviceAndEntry/v1", print}}}};
   if (Json places = sarif_places(origin); !places.is_null()) result["locations"] = std::move(places);
   return result;
@@ -91,7 +47,7 @@ Json sarif_result(const std::string& rule, std::string_view level, const std::st
 
 Json gitlab_finding(const std::string& rule, std::string_view severity, const std::string& text,
                     const std::string& print, const PlanOrigin& origin) {
-  return {{"description", text},
+  return {{"description", printable(text)},
           {"check_name", rule},
           {"fingerprint", print},
           {"severity", severity},
@@ -101,7 +57,11 @@ Json gitlab_finding(const std::string& rule, std::string_view severity, const st
 // The properties that say where, each with a comma behind it.
 std::string github_place(const PlanOrigin& origin) {
   if (origin.file.empty()) return "";
-  return fmt::format("file={},line={},col={},", escape_github(origin.file, true), origin.line, origin.column);
+  return fmt::format("file={},line={},col={},", workflow_property(origin.file), origin.line, origin.column);
+}
+
+std::string place_text(const PlanOrigin& origin) {
+  return origin.file.empty() ? "" : fmt::format("{}:{}", origin.file, origin.line);
 }
 
 constexpr const char* kUnobservedRule = "lockstep/unobserved";
@@ -111,8 +71,8 @@ std::string rule_id(const DriftEntry& item) { return "lockstep/" + std::string(t
 }  // namespace
 
 std::string drift_markdown(const DriftReport& report, const std::string& cluster) {
-  std::string out =
-      fmt::format("### {}: {} of {} devices in sync\n\n", cluster, report.in_sync, report.devices);
+  std::string out = fmt::format("### {}: {} of {} devices in sync\n\n", markdown_code(cluster),
+                                report.in_sync, report.devices);
   bool any = false;
   for (const DriftEntry& item : report.items) {
     if (!item.is_difference()) continue;
@@ -121,16 +81,17 @@ std::string drift_markdown(const DriftReport& report, const std::string& cluster
           "| device | entry | want | have | state | disruption | wanted by "
           "|\n|---|---|---|---|---|---|---|\n";
     any = true;
-    out +=
-        fmt::format("| {} | `{}` | {} | {} | {} | {} | `{}:{}` {} |\n", escape_markdown(item.device),
-                    escape_markdown(item.path.text()), escape_markdown(want_text(item)),
-                    escape_markdown(have_text(item)), to_string(item.state), to_string(item.disruption),
-                    escape_markdown(item.origin.file), item.origin.line, escape_markdown(item.origin.rule));
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} {} |\n", markdown_code(item.device),
+                       markdown_code(item.path.text()), markdown_code(want_text(item)),
+                       markdown_code(have_text(item)), to_string(item.state), to_string(item.disruption),
+                       markdown_code(place_text(item.origin)), markdown_code(item.origin.rule));
   }
   if (!any) out += "No drift.\n";
   if (!report.unobserved.empty()) out += "\n";
-  for (const Unobserved& one : report.unobserved)
-    out += "- " + escape_markdown(unobserved_sentence(one)) + "\n";
+  for (const Unobserved& one : report.unobserved) {
+    out += "- " + markdown_code(one.device + (one.path.empty() ? "" : " " + one.path)) + " was not observed";
+    out += (one.why.empty() ? "" : ": " + markdown_code(one.why)) + "\n";
+  }
   return out;
 }
 
@@ -151,11 +112,12 @@ std::string drift_sarif(const DriftReport& report) {
        {{"id", "lockstep/notApplied"},
         {"shortDescription", {{"text", "It differs, and a person has to see to it"}}}},
        {{"id", kUnobservedRule}, {"shortDescription", {{"text", "Could not be read"}}}}});
-  return dump({{"version", "2.1.0"},
-               {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
-               {"runs", Json::array({{{"tool", {{"driver", {{"name", "lockstep"}, {"rules", rules}}}}},
-                                      {"columnKind", "unicodeCodePoints"},
-                                      {"results", results}}})}});
+  return json_text({{"version", "2.1.0"},
+                    {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                    {"runs", Json::array({{{"tool", {{"driver", {{"name", "lockstep"}, {"rules", rules}}}}},
+                                           {"columnKind", "unicodeCodePoints"},
+                                           {"results", results}}})}},
+                   2);
 }
 
 std::string drift_junit(const DriftReport& report, const std::string& cluster) {
@@ -168,22 +130,22 @@ std::string drift_junit(const DriftReport& report, const std::string& cluster) {
         "    <testcase classname=\"{}\" name=\"{}\">\n      <failure message=\"{}\" "
         "type=\"{}\">{}:{}:{}</failure>\n"
         "    </testcase>\n",
-        escape_xml(item.device), escape_xml(item.path.text()), escape_xml(drift_sentence(item)),
-        to_string(item.state), escape_xml(item.origin.file), item.origin.line, item.origin.column);
+        xml_text(item.device), xml_text(item.path.text()), xml_text(drift_sentence(item)),
+        to_string(item.state), xml_text(item.origin.file), item.origin.line, item.origin.column);
   }
   for (const Unobserved& one : report.unobserved)
     cases += fmt::format(
         "    <testcase classname=\"{}\" name=\"{}\">\n      <error message=\"{}\"/>\n    </testcase>\n",
-        escape_xml(one.device), escape_xml(one.path.empty() ? "device" : one.path), escape_xml(one.why));
+        xml_text(one.device), xml_text(one.path.empty() ? "device" : one.path), xml_text(one.why));
   if (report.in_sync > 0)
-    cases += fmt::format("    <testcase classname=\"{}\" name=\"{} devices in sync\"/>\n",
-                         escape_xml(cluster), report.in_sync);
+    cases += fmt::format("    <testcase classname=\"{}\" name=\"{} devices in sync\"/>\n", xml_text(cluster),
+                         report.in_sync);
   const std::size_t tests = failures + report.unobserved.size() + (report.in_sync > 0 ? 1 : 0);
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
       "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n{}  "
       "</testsuite>\n</testsuites>\n",
-      escape_xml(cluster), tests, failures, report.unobserved.size(), cases);
+      xml_text(cluster), tests, failures, report.unobserved.size(), cases);
 }
 
 std::string drift_gitlab(const DriftReport& report) {
@@ -197,7 +159,7 @@ std::string drift_gitlab(const DriftReport& report) {
   for (const Unobserved& one : report.unobserved)
     findings.push_back(
         gitlab_finding(kUnobservedRule, "minor", unobserved_sentence(one), fingerprint(one), one.origin));
-  return dump(findings);
+  return json_text(findings, 2);
 }
 
 std::string drift_github(const DriftReport& report) {
@@ -205,11 +167,11 @@ std::string drift_github(const DriftReport& report) {
   for (const DriftEntry& item : report.items) {
     if (!item.is_difference()) continue;
     out += fmt::format("::error {}title={}::{}\n", github_place(item.origin),
-                       escape_github(rule_id(item), true), escape_github(drift_sentence(item), false));
+                       workflow_property(rule_id(item)), workflow_data(drift_sentence(item)));
   }
   for (const Unobserved& one : report.unobserved)
     out += fmt::format("::warning {}title={}::{}\n", github_place(one.origin), kUnobservedRule,
-                       escape_github(unobserved_sentence(one), false));
+                       workflow_data(unobserved_sentence(one)));
   return out;
 }
 

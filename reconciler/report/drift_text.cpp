@@ -60,10 +60,9 @@ class Folded {
     if (lines_.empty()) return "";
     std::string out = terminal.paint(Ink::bold, std::string(title)) + "\n";
     for (const auto& [reason, line] : lines_)
-      out +=
-          fmt::format("  {} ({})  {}\n", terminal.paint(ink, reason),
-                      in_full && !line.wants.empty() ? line.wants : counted(line.entries, "entry", "entries"),
-                      terminal.paint(Ink::cyan, fold_hostlist(line.devices)));
+      out += compose("  {} ({})  {}\n", terminal.paint(ink, reason),
+                     in_full && !line.wants.empty() ? line.wants : counted(line.entries, "entry", "entries"),
+                     terminal.paint(Ink::cyan, fold_hostlist(line.devices)));
     return out;
   }
 
@@ -147,10 +146,10 @@ std::string drift_text(const DriftReport& report, const Terminal& terminal) {
   const std::size_t items = report.differences();
   const bool whole = report.observed == report.devices;
   const Ink ink = items > 0 ? Ink::red : whole ? Ink::green : Ink::yellow;
-  out += terminal.paint(ink, fmt::format("{} of {} devices in sync", report.in_sync, report.devices));
+  out += terminal.paint(ink, compose("{} of {} devices in sync", report.in_sync, report.devices));
   if (items > 0) out += ", " + counted(items, "difference") + " on " + counted(report.drifted, "device");
-  if (report.waiting > 0) out += fmt::format(", {} waiting for a window", report.waiting);
-  if (!whole) out += fmt::format(", {} not wholly observed", report.devices - report.observed);
+  if (report.waiting > 0) out += compose(", {} waiting for a window", report.waiting);
+  if (!whole) out += compose(", {} not wholly observed", report.devices - report.observed);
   return out + "\n";
 }
 
@@ -161,7 +160,8 @@ std::string drift_of_text(const std::string& title, const DriftReport& report,
 }
 
 std::string not_observed_line(const NotObserved& some, const Terminal& terminal) {
-  return terminal.paint(Ink::yellow, "not observed: ") + fold_hostlist(some.devices) + ": " + some.why;
+  return compose("{}{}: {}", terminal.paint(Ink::yellow, "not observed: "), fold_hostlist(some.devices),
+                 some.why);
 }
 
 }  // namespace lockstep

@@ -30,9 +30,9 @@ nlohmann::json owed_json(const std::vector<OwedChange>& owed) {
 }
 
 std::string in_flight_line(const InFlight& begun, const Terminal& terminal) {
-  return terminal.paint(Ink::yellow, "in flight") + ": " +
-         fmt::format(
-             "change {} (begun {} by {}) was cut off: {} writes kept, {} may have happened{}; observing "
+  return terminal.paint(Ink::yellow, "in flight") +
+         compose(
+             ": change {} (begun {} by {}) was cut off: {} writes kept, {} may have happened{}; observing "
              "and going on from there",
              begun.change, begun.begun, begun.author, begun.kept.size(), begun.unsettled.size(),
              begun.unsettled.empty() ? "" : " on " + fold_hostlist(devices_of(begun.unsettled)));
@@ -48,19 +48,21 @@ std::string owed_line(const OwedDecision& decision, const Terminal& terminal) {
       what = "this run measures what it can have touched, and keeps or undoes it";
       break;
   }
-  return terminal.paint(Ink::yellow, "never measured") + ": " + owed_sentence(decision.owed) + "; " + what;
+  return terminal.paint(Ink::yellow, "never measured") +
+         compose(": {}; {}", owed_sentence(decision.owed), what);
 }
 
 std::string unjudged_text(const Unjudged& all, const Terminal& terminal) {
   std::string text;
   if (!all.writer.empty()) {
-    text += terminal.paint(Ink::yellow, "being changed") + " by " + all.writer;
-    for (const OwedChange& one : all.under_way) text += ": " + owed_sentence(one) + ", not judged yet";
+    text += terminal.paint(Ink::yellow, "being changed") + compose(" by {}", all.writer);
+    for (const OwedChange& one : all.under_way) text += compose(": {}, not judged yet", owed_sentence(one));
     text += "; this is how it is meanwhile\n";
   }
   for (const OwedChange& one : all.left)
-    text += terminal.paint(Ink::yellow, "never measured") + ": " + owed_sentence(one) +
-            "; the next apply measures what it can have touched, and keeps or undoes it\n";
+    text += terminal.paint(Ink::yellow, "never measured") +
+            compose(": {}; the next apply measures what it can have touched, and keeps or undoes it\n",
+                    owed_sentence(one));
   return text;
 }
 
@@ -77,11 +79,10 @@ std::string left_behind_text(const std::vector<WrittenEntry>& left) {
   }
   std::string out;
   for (const auto& [key, what] : by_object)
-    out +=
-        fmt::format("left as {}: {} that earlier changes {}{} and nothing here says any more, on {}\n",
-                    what.count == 1 ? "it is" : "they are", counted(what.count, "setting", "settings"),
-                    key.second ? "may have written" : "wrote", key.first.empty() ? "" : " for " + key.first,
-                    fold_hostlist({what.devices.begin(), what.devices.end()}));
+    out += compose("left as {}: {} that earlier changes {}{} and nothing here says any more, on {}\n",
+                   what.count == 1 ? "it is" : "they are", counted(what.count, "setting", "settings"),
+                   key.second ? "may have written" : "wrote", key.first.empty() ? "" : " for " + key.first,
+                   fold_hostlist({what.devices.begin(), what.devices.end()}));
   return out;
 }
 

@@ -26,9 +26,9 @@ std::string explanation_text(const OpenedCluster& cluster, const Explanation& e,
   const Sources& sources = cluster.catalog.sources;
   std::string out = terminal.paint(Ink::bold, e.device + " " + e.path.text()) + " = " +
                     terminal.paint(Ink::green, value_text(e.path.row(), e.value)) + "\n";
-  out += fmt::format("  entry   {}{}\n", e.doc, e.unit.empty() ? "" : fmt::format(" ({})", e.unit));
-  out += fmt::format("  spec    {}  {}\n", place_text(sources, e.origin.at), e.origin.object);
-  out += fmt::format("  rule    {}{}\n", e.origin.rule, e.sentence.empty() ? "" : ": " + e.sentence);
+  out += compose("  entry   {}{}\n", e.doc, e.unit.empty() ? "" : fmt::format(" ({})", e.unit));
+  out += compose("  spec    {}  {}\n", place_text(sources, e.origin.at), e.origin.object);
+  out += compose("  rule    {}{}\n", e.origin.rule, e.sentence.empty() ? "" : ": " + e.sentence);
   Table terms({{""}, {""}, {""}, {""}});
   for (const ExplainTerm& term : e.terms)
     terms.add({term.name, term.value, terminal.paint(Ink::dim, term.source),
@@ -39,8 +39,8 @@ std::string explanation_text(const OpenedCluster& cluster, const Explanation& e,
   }
   for (const Overruled& one : e.overruled) {
     const Origin& from = cluster.compiled.origins[one.origin];
-    out += fmt::format("  overruled  {} of {} ({})\n", value_text(e.path.row(), one.want), from.object,
-                       place_text(sources, from.at));
+    out += compose("  overruled  {} of {} ({})\n", value_text(e.path.row(), one.want), from.object,
+                   place_text(sources, from.at));
   }
   for (const std::string& call : calls) out += "  native  " + terminal.paint(Ink::cyan, call) + "\n";
   if (calls.empty())
@@ -96,8 +96,8 @@ std::optional<CodeText> text_of_code(std::string_view code) {
 }
 
 std::string code_text(const std::string& code, const CodeText& text, const Terminal& terminal) {
-  return fmt::format("{}  {}\n{}{}", terminal.paint(Ink::bold, code), text.rule, text.reason,
-                     text.reason.empty() ? "" : "\n");
+  return compose("{}  {}\n{}{}", terminal.paint(Ink::bold, code), text.rule, text.reason,
+                 text.reason.empty() ? "" : "\n");
 }
 
 nlohmann::json code_json(const std::string& code, const CodeText& text) {

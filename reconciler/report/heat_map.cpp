@@ -1,7 +1,5 @@
 #include "reconciler/report/heat_map.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace lockstep {
@@ -18,20 +16,20 @@ std::string cell_text(const HeatMap& map, const HeatCell& cell, const Terminal& 
     case HeatCell::State::measured: break;
   }
   const Ink ink = cell.share >= map.good ? Ink::green : cell.share >= map.poor ? Ink::yellow : Ink::red;
-  return terminal.paint(ink, pad_left(fmt::format("{:.0f}", cell.share * 100), kCellWidth));
+  return terminal.paint(ink, pad_left(compose("{:.0f}", cell.share * 100), kCellWidth));
 }
 
 }  // namespace
 
 std::string render(const HeatMap& map, const Terminal& terminal) {
   std::size_t label = 7;  // "from\to"
-  for (const std::string& name : map.names) label = std::max(label, display_width(name));
+  for (const std::string& name : map.names) label = std::max(label, display_width(printable(name)));
   std::string out = terminal.paint(Ink::dim, pad("from\\to", label + kIndexWidth));
   for (std::size_t i = 0; i < map.names.size(); ++i)
     out += terminal.paint(Ink::dim, pad_left(std::to_string(i + 1), kCellWidth));
   out += "\n";
   for (std::size_t from = 0; from < map.names.size(); ++from) {
-    out += pad(map.names[from], label) +
+    out += pad(printable(map.names[from]), label) +
            terminal.paint(Ink::dim, pad_left(std::to_string(from + 1), kIndexWidth));
     for (const HeatCell& cell : map.cells[from]) out += cell_text(map, cell, terminal);
     out += "\n";

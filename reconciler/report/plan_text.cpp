@@ -26,13 +26,14 @@ std::string origin_text(const Plan& plan, std::uint32_t origin) {
 void add_change(const Plan& plan, const FoldedChange& line, Table& table, const Terminal& terminal) {
   const bool adds = !line.was;
   const bool removes = !line.want;
-  const std::string sign = adds      ? terminal.paint(Ink::green, "+")
-                           : removes ? terminal.paint(Ink::red, "-")
-                                     : terminal.paint(Ink::yellow, "~");
+  const Shown sign = adds      ? terminal.paint(Ink::green, "+")
+                     : removes ? terminal.paint(Ink::red, "-")
+                               : terminal.paint(Ink::yellow, "~");
   std::string value = removes ? value_text(line.row, line.was) : value_text(line.row, line.want);
   if (!adds && !removes) value = value_text(line.row, line.was) + " → " + value;
   if (value == "present") value.clear();
-  table.add({sign + " " + line.path, value, terminal.paint(Ink::dim, origin_text(plan, line.origin))});
+  table.add(
+      {compose("{} {}", sign, line.path), value, terminal.paint(Ink::dim, origin_text(plan, line.origin))});
 }
 
 std::string changes_text(const Plan& plan, const Step& step, const Terminal& terminal) {
@@ -82,13 +83,13 @@ Ink ink_of(Disruption disruption) {
 std::string plan_text(const Plan& plan, const Terminal& terminal) {
   std::string out;
   for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave) {
-    out += terminal.paint(Ink::bold, fmt::format("wave {}", wave)) + "\n";
+    out += terminal.paint(Ink::bold, compose("wave {}", wave)) + "\n";
     for (const StepGroup& group : groups_of(plan, wave, terminal)) {
       const Step& step = *group.first;
-      out += fmt::format(
+      out += compose(
           "  {}  {}  {}{}\n", terminal.paint(Ink::cyan, fold_hostlist(group.devices)), step.driver,
-          terminal.paint(ink_of(step.disruption), fmt::format("disruption: {}", to_string(step.disruption))),
-          step.live ? terminal.paint(Ink::yellow, "  carries traffic now") : "");
+          terminal.paint(ink_of(step.disruption), compose("disruption: {}", to_string(step.disruption))),
+          step.live ? terminal.paint(Ink::yellow, "  carries traffic now") : Shown());
       if (!step.remedy.empty()) out += "    " + terminal.paint(Ink::bold, "remedy " + step.remedy) + "\n";
       out += group.changes;
       for (const std::string& note : step.notes) out += terminal.paint(Ink::dim, "      " + note) + "\n";
@@ -125,9 +126,9 @@ std::string not_applied_text(const std::vector<DeviceState>& states, const Termi
   for (const auto& [why, reason] : by_reason) {
     std::string rows;
     for (const std::string_view row : reason.rows) rows += (rows.empty() ? "" : ", ") + std::string(row);
-    out += fmt::format("  {} ({})  {}\n", terminal.paint(Ink::yellow, why),
-                       counted(reason.entries, "entry", "entries"),
-                       terminal.paint(Ink::cyan, fold_hostlist(reason.devices)));
+    out += compose("  {} ({})  {}\n", terminal.paint(Ink::yellow, why),
+                   counted(reason.entries, "entry", "entries"),
+                   terminal.paint(Ink::cyan, fold_hostlist(reason.devices)));
     out += terminal.paint(Ink::dim, "    " + rows) + "\n";
   }
   return out;
@@ -139,18 +140,18 @@ std::string notes_text(const std::vector<DeviceState>& states, const Terminal& t
     for (const std::string& note : state.observation.notes) devices[note].push_back(state.device);
   std::string out;
   for (const auto& [note, those] : devices)
-    out += fmt::format("noticed: {}  {}\n", note, terminal.paint(Ink::cyan, fold_hostlist(those)));
+    out += compose("noticed: {}  {}\n", note, terminal.paint(Ink::cyan, fold_hostlist(those)));
   return out;
 }
 
 std::string plan_summary(const Plan& plan) {
   std::size_t disturbing = 0;
   for (const Step& step : plan.steps) disturbing += step.live ? 1 : 0;
-  return fmt::format("{} on {}, {} in {}; {} live traffic; {} can't be applied here",
-                     counted(plan.steps.size(), "step"), counted(plan.devices.size(), "device"),
-                     counted(plan.changes(), "change"), counted(plan.waves(), "wave"),
-                     counted(disturbing, "step disturbs", "steps disturb"),
-                     counted(plan.not_applicable, "entry", "entries"));
+  return compose("{} on {}, {} in {}; {} live traffic; {} can't be applied here",
+                 counted(plan.steps.size(), "step"), counted(plan.devices.size(), "device"),
+                 counted(plan.changes(), "change"), counted(plan.waves(), "wave"),
+                 counted(disturbing, "step disturbs", "steps disturb"),
+                 counted(plan.not_applicable, "entry", "entries"));
 }
 
 }  // namespace lockstep

@@ -20,20 +20,20 @@ std::string baselines_text(const std::vector<BlobEntry>& blobs) {
   std::string out;
   for (const BlobEntry& blob : blobs)
     if (const std::string suite = suite_of_baseline(blob.key); !suite.empty())
-      out += fmt::format("{}{} (accepted {})", out.empty() ? "" : ", ", suite, blob.written);
+      out += compose("{}{} (accepted {})", out.empty() ? "" : ", ", suite, blob.written);
   return out.empty() ? "none" : out;
 }
 
 std::string changes_text(const StoredState& state) {
   std::string out = counted(state.totals.changes, "change");
-  for (const std::uint64_t change : state.in_flight) out += fmt::format("; change {} is in flight", change);
-  for (const OwedChange& one : state.owed) out += fmt::format("; change {} was never measured", one.change);
+  for (const std::uint64_t change : state.in_flight) out += compose("; change {} is in flight", change);
+  for (const OwedChange& one : state.owed) out += compose("; change {} was never measured", one.change);
   return out;
 }
 
 std::string last_backup_text(const std::optional<Backup>& backup) {
   if (!backup) return "never";
-  return fmt::format("{}, {}, {}", backup->at, backup->file, counted(backup->changes, "change"));
+  return compose("{}, {}, {}", backup->at, backup->file, counted(backup->changes, "change"));
 }
 
 nlohmann::json head(const OpenedCluster& cluster, std::string_view kind) {
@@ -48,15 +48,15 @@ nlohmann::json head(const OpenedCluster& cluster, std::string_view kind) {
 
 std::string state_text(const OpenedCluster& cluster, const StoredState& state, const Terminal& terminal) {
   const StoreFile& file = state.file;
-  std::string out = terminal.paint(Ink::bold, "state of " + cluster.title()) + ": " + file.file;
+  std::string out = terminal.paint(Ink::bold, "state of " + cluster.title()) + compose(": {}", file.file);
   if (!file.begun) return out + ": nothing was ever written here\n";
-  out += fmt::format(" ({}, layout {})\n", size_text(file.bytes), file.layout);
+  out += compose(" ({}, layout {})\n", size_text(file.bytes), file.layout);
   const auto line = [&out](const char* what, const std::string& text) {
-    out += fmt::format("  {:<12}{}\n", what, text);
+    out += compose("  {:<12}{}\n", what, text);
   };
-  line("leader", state.leader.value_or("nobody") + fmt::format("; epoch {} was the last", file.epoch));
+  line("leader", state.leader.value_or("nobody") + compose("; epoch {} was the last", file.epoch));
   line("changes", changes_text(state));
-  line("settings", fmt::format("{} hold what changes of ours wrote", state.totals.written));
+  line("settings", compose("{} hold what changes of ours wrote", state.totals.written));
   line("baselines", baselines_text(state.blobs));
   line("last backup", last_backup_text(file.last_backup));
   Table table({{"change", true}, {"begun"}, {"outcome"}, {"author"}, {"by"}});
@@ -104,10 +104,10 @@ nlohmann::json state_json(const OpenedCluster& cluster, const StoredState& state
 }
 
 std::string backup_text(const OpenedCluster& cluster, const Backup& backup) {
-  std::string out = fmt::format("backed up {}: {}, {} in {}\n", cluster.title(), backup.file,
-                                counted(backup.changes, "change"), size_text(backup.bytes));
+  std::string out = compose("backed up {}: {}, {} in {}\n", cluster.title(), backup.file,
+                            counted(backup.changes, "change"), size_text(backup.bytes));
   if (backup.not_noted)
-    out += fmt::format("`lockstep state show` does not know of it: {}\n", backup.not_noted->text());
+    out += compose("`lockstep state show` does not know of it: {}\n", backup.not_noted->text());
   return out;
 }
 
@@ -123,9 +123,9 @@ nlohmann::json backup_json(const OpenedCluster& cluster, const Backup& backup) {
 }
 
 std::string restored_text(const OpenedCluster& cluster, const std::string& file, const Restored& restored) {
-  std::string out = fmt::format("restored {} from {}: {}; the next epoch is above {}\n", cluster.title(),
-                                file, counted(restored.changes, "change"), restored.epoch);
-  if (!restored.kept.empty()) out += fmt::format("what was there before is kept: {}\n", restored.kept);
+  std::string out = compose("restored {} from {}: {}; the next epoch is above {}\n", cluster.title(), file,
+                            counted(restored.changes, "change"), restored.epoch);
+  if (!restored.kept.empty()) out += compose("what was there before is kept: {}\n", restored.kept);
   return out + "what was changed after that backup is not known here: `lockstep drift` shows what differs\n";
 }
 

@@ -12,16 +12,18 @@ void cut_trailing_blanks(std::string& line) {
 }  // namespace
 
 std::string Table::render(const Terminal& terminal, std::string_view indent) const {
+  std::vector<Cell> titles;
+  for (const Column& column : columns_) titles.emplace_back(terminal.paint(Ink::dim, column.title));
   std::vector<std::size_t> widths;
-  for (const Column& column : columns_) widths.push_back(display_width(column.title));
+  for (const Cell& title : titles) widths.push_back(display_width(title.text()));
   for (const auto& cells : rows_)
     for (std::size_t i = 0; i < cells.size() && i < widths.size(); ++i)
-      widths[i] = std::max(widths[i], display_width(cells[i]));
+      widths[i] = std::max(widths[i], display_width(cells[i].text()));
 
-  const auto line = [&](const std::vector<std::string>& cells) {
+  const auto line = [&](const std::vector<Cell>& cells) {
     std::string out(indent);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const std::string cell = i < cells.size() ? cells[i] : "";
+      const std::string cell = i < cells.size() ? cells[i].text() : "";
       if (i > 0) out += "  ";
       out += columns_[i].right ? pad_left(cell, widths[i]) : pad(cell, widths[i]);
     }
@@ -29,8 +31,6 @@ std::string Table::render(const Terminal& terminal, std::string_view indent) con
     return out + "\n";
   };
 
-  std::vector<std::string> titles;
-  for (const Column& column : columns_) titles.push_back(terminal.paint(Ink::dim, column.title));
   std::string out = line(titles);
   for (const auto& cells : rows_) out += line(cells);
   return out;

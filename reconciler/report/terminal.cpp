@@ -22,6 +22,8 @@ constexpr std::string_view escape(Ink ink) {
   return "";
 }
 
+constexpr std::string_view kEnd = "\x1b[0m";
+
 }  // namespace
 
 Terminal Terminal::of(int descriptor) {
@@ -37,9 +39,16 @@ Terminal Terminal::of(int descriptor) {
   return terminal;
 }
 
-std::string Terminal::paint(Ink ink, std::string_view text) const {
-  if (!colour || ink == Ink::plain || text.empty()) return std::string(text);
-  return std::string(escape(ink)) + std::string(text) + "\x1b[0m";
+Shown Terminal::paint(Ink ink, std::string_view text) const {
+  if (!colour || ink == Ink::plain || text.empty()) return Shown(printable(text));
+  return Shown(std::string(escape(ink)) + printable(text) + std::string(kEnd));
+}
+
+std::size_t colour_sequence(std::string_view text) {
+  if (!text.starts_with('\x1b')) return 0;
+  for (const Ink ink : {Ink::bold, Ink::dim, Ink::red, Ink::green, Ink::yellow, Ink::blue, Ink::cyan})
+    if (text.starts_with(escape(ink))) return escape(ink).size();
+  return text.starts_with(kEnd) ? kEnd.size() : 0;
 }
 
 std::size_t display_width(std::string_view text) {

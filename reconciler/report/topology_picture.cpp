@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "reconciler/report/escape.hpp"
 #include "reconciler/report/table.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/language/quantity.hpp"
@@ -126,18 +127,18 @@ std::string topology_dot(const Catalog& catalog, const Topology& topology) {
       "graph lockstep {\n  rankdir=BT; node [shape=box, fontname=\"sans-serif\"]; edge [color=gray40];\n";
   for (std::size_t i = 0; i < topology.fabrics.size(); ++i) {
     const FabricGraph& graph = topology.fabrics[i];
-    out += fmt::format("  // Fabric/{}\n", catalog.fabrics[i].metadata.name.value);
+    out += fmt::format("  // Fabric/{}\n", dot_text(catalog.fabrics[i].metadata.name.value));
     for (int tier = 0; tier < tiers_of(graph); ++tier) {
       out += "  {rank=same;";
       for (const std::string& name : names_of(topology, graph.tier(static_cast<unsigned>(tier))))
-        out += " \"" + name + "\";";
+        out += " \"" + dot_text(name) + "\";";
       out += "}\n";
     }
     for (const LinkIndex index : graph.links) {
       const TopologyLink& link = topology.links[index];
       out += fmt::format("  \"{}\" -- \"{}\" [taillabel=\"{}\", headlabel=\"{}\", fontsize=8];\n",
-                         topology.device_of(link.a), topology.device_of(link.b), topology.ports[link.a].name,
-                         topology.ports[link.b].name);
+                         dot_text(topology.device_of(link.a)), dot_text(topology.device_of(link.b)),
+                         dot_text(topology.ports[link.a].name), dot_text(topology.ports[link.b].name));
     }
   }
   return out + "}\n";
@@ -154,19 +155,19 @@ std::string topology_svg(const Catalog& catalog, const Topology& topology) {
     const auto places = places_of(graph, width, tiers);
     body += fmt::format(
         "<g transform=\"translate(0,{})\">\n<text x=\"{}\" y=\"20\" font-weight=\"bold\">Fabric/{}</text>\n",
-        top, width / 2, catalog.fabrics[i].metadata.name.value);
+        top, width / 2, xml_text(catalog.fabrics[i].metadata.name.value));
     for (const LinkIndex index : graph.links) {
       const Place& a = places.at(topology.ports[topology.links[index].a].device);
       const Place& b = places.at(topology.ports[topology.links[index].b].device);
       body += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"><title>{} - {}</title></line>\n",
-                          a.x, a.y, b.x, b.y, topology.port_text(topology.links[index].a),
-                          topology.port_text(topology.links[index].b));
+                          a.x, a.y, b.x, b.y, xml_text(topology.port_text(topology.links[index].a)),
+                          xml_text(topology.port_text(topology.links[index].b)));
     }
     for (const auto& [device, place] : places)
       body += fmt::format(
           "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\"/><text x=\"{}\" y=\"{}\">{}</text>\n",
           place.x - kBoxWidth / 2, place.y - kBoxHeight / 2, kBoxWidth, kBoxHeight, place.x, place.y + 4,
-          topology.devices[device].name);
+          xml_text(topology.devices[device].name));
     body += "</g>\n";
     top += tiers * kRowHeight + kMargin;
     widest = std::max(widest, width);

@@ -1,7 +1,6 @@
 #include "reconciler/report/twin_report.hpp"
 
 #include <date/date.h>
-#include <fmt/format.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -33,16 +32,17 @@ std::string since_of(const TwinReport& report) {
 }  // namespace
 
 std::string twin_progress_line(const TwinProgress& at) {
-  return at.text.empty() ? fmt::format("{} {}/{}", at.step, at.done, at.of) : at.step + " " + at.text;
+  return at.text.empty() ? compose("{} {}/{}", at.step, at.done, at.of) : compose("{} {}", at.step, at.text);
 }
 
 std::string twin_up_text(const OpenedCluster& cluster, const TwinHandle& handle) {
   std::string out;
-  for (const std::string& one : handle.cleaned) out += "cleaned what a dead twin had left: " + one + "\n";
-  if (handle.was_up) return out + fmt::format("the twin of {} is up already\n", cluster.name);
+  for (const std::string& one : handle.cleaned)
+    out += compose("cleaned what a dead twin had left: {}\n", one);
+  if (handle.was_up) return out + compose("the twin of {} is up already\n", cluster.name);
   const Topology& topology = cluster.compiled.topology;
   return out +
-         fmt::format(
+         compose(
              "the twin of {} is up in {} ms: {} network namespaces, {} cables, FRR in every switch; bare, "
              "until `lockstep apply --twin`\n",
              cluster.name, handle.took.count(), topology.devices.size(), topology.links.size());
@@ -76,9 +76,9 @@ nlohmann::json twin_status_json(const OpenedCluster& cluster, const TwinReport& 
 std::string twin_status_text(const OpenedCluster& cluster, const TwinReport& report,
                              const Terminal& terminal) {
   std::string out = terminal.paint(Ink::bold, "twin of " + cluster.name) +
-                    fmt::format(" ({}): supervisor {}, {} devices, {} cables\n", cluster.id,
-                                report.alive ? std::to_string(report.supervisor) : "has died",
-                                report.record.layout.devices.size(), report.record.layout.cables.size());
+                    compose(" ({}): supervisor {}, {} devices, {} cables\n", cluster.id,
+                            report.alive ? std::to_string(report.supervisor) : "has died",
+                            report.record.layout.devices.size(), report.record.layout.cables.size());
   Table table({{"device"}, {"daemon"}, {"pid", true}, {"state"}, {""}});
   for (const DaemonState& daemon : report.daemons) {
     const Ink ink = daemon.life == DaemonLife::running ? Ink::green : Ink::red;
@@ -88,18 +88,17 @@ std::string twin_status_text(const OpenedCluster& cluster, const TwinReport& rep
   }
   if (!table.empty()) out += table.render(terminal, "  ");
   for (const std::string& one : report.lost_cables)
-    out +=
-        "  " + terminal.paint(Ink::red, "lost") + ": " + one + "; a twin that is taken down and up has it\n";
-  for (const std::string& one : report.left_behind) out += "  left behind: " + one + "\n";
+    out += "  " + terminal.paint(Ink::red, "lost") +
+           compose(": {}; a twin that is taken down and up has it\n", one);
+  for (const std::string& one : report.left_behind) out += compose("  left behind: {}\n", one);
   return out;
 }
 
 std::string faults_text(const Terminal& terminal) {
   std::string out;
   for (const Fault& fault : faults())
-    out += fmt::format("{} {}\n  {}\n  {}\n", terminal.paint(Ink::cyan, std::string(fault.name)),
-                       fault.arguments, fault.what,
-                       terminal.paint(Ink::dim, fmt::format("shown by: {}", fault.shown_by)));
+    out += compose("{} {}\n  {}\n  {}\n", terminal.paint(Ink::cyan, fault.name), fault.arguments, fault.what,
+                   terminal.paint(Ink::dim, compose("shown by: {}", fault.shown_by)));
   return out;
 }
 
@@ -123,9 +122,8 @@ nlohmann::json twin_broken_json(const OpenedCluster& cluster, const std::string&
 
 std::string twin_down_text(const std::string& cluster, const TwinGone& gone) {
   std::string out;
-  for (const std::string& one : gone.cleaned) out += "took away " + one + "\n";
-  return out +
-         fmt::format("the twin of {} {}\n", cluster, gone.was_up ? "is down; nothing stays" : "was not up");
+  for (const std::string& one : gone.cleaned) out += compose("took away {}\n", one);
+  return out + compose("the twin of {} {}\n", cluster, gone.was_up ? "is down; nothing stays" : "was not up");
 }
 
 nlohmann::json twin_down_json(const std::string& cluster, const std::string& id, const TwinGone& gone) {

@@ -1,7 +1,5 @@
 #include "reconciler/report/validation.hpp"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "reconciler/report/table.hpp"
@@ -22,10 +20,10 @@ std::string validation_text(const OpenedCluster& cluster) {
   const std::string warnings =
       cluster.diagnostics.empty() ? "" : ", " + counted(cluster.diagnostics.size(), "warning");
   if (Result<Done> any = has_devices(cluster); !any)
-    return fmt::format("{}: valid{}; {}\n", cluster.name, warnings, any.error().text());
-  return fmt::format("{}: {}, {}, {} wanted; valid and proved{}\n", cluster.name,
-                     counted(topology.devices.size(), "device"), counted(topology.links.size(), "link"),
-                     counted(entries_of(cluster), "entry", "entries"), warnings);
+    return compose("{}: valid{}; {}\n", cluster.name, warnings, any.error().text());
+  return compose("{}: {}, {}, {} wanted; valid and proved{}\n", cluster.name,
+                 counted(topology.devices.size(), "device"), counted(topology.links.size(), "link"),
+                 counted(entries_of(cluster), "entry", "entries"), warnings);
 }
 
 nlohmann::json validation_json(const OpenedCluster& cluster) {

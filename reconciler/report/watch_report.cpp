@@ -1,17 +1,16 @@
 #include "reconciler/report/watch_report.hpp"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "reconciler/report/drift_report.hpp"
+#include "reconciler/report/escape.hpp"
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 namespace {
 
 std::string line(std::string_view word, const std::string& what) {
-  return fmt::format("{:<10}  {}\n", word, what);
+  return compose("{:<10}  {}\n", word, what);
 }
 
 }  // namespace
@@ -30,7 +29,7 @@ std::string watch_event_json(const WatchEvent& event) {
   }
   document["event"] = to_string(event.kind);
   document["microseconds"] = event.since_event.count();
-  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(document, -1);
 }
 
 std::string watch_event_text(const WatchEvent& event, const Terminal& terminal) {
@@ -40,27 +39,27 @@ std::string watch_event_text(const WatchEvent& event, const Terminal& terminal) 
                                                              : Ink::yellow;
   std::string text = pad(terminal.paint(ink, to_string(event.kind)), 10) + "  ";
   if (event.about_entry())
-    text += drift_sentence(event.item);
+    text += printable(drift_sentence(event.item));
   else
-    text += event.item.device + (event.item.reason.empty() ? "" : ": " + event.item.reason);
+    text += printable(event.item.device + (event.item.reason.empty() ? "" : ": " + event.item.reason));
   if (event.about_entry() && !event.item.origin.file.empty())
-    text += terminal.paint(Ink::dim, fmt::format("  {}:{} {}", event.item.origin.file, event.item.origin.line,
-                                                 event.item.origin.rule));
+    text += terminal.paint(Ink::dim, compose("  {}:{} {}", event.item.origin.file, event.item.origin.line,
+                                             event.item.origin.rule));
   if (event.since_event.count() > 0)
-    text += terminal.paint(
-        Ink::dim, fmt::format("  {:.1f} ms", static_cast<double>(event.since_event.count()) / 1000.0));
+    text += terminal.paint(Ink::dim,
+                           compose("  {:.1f} ms", static_cast<double>(event.since_event.count()) / 1000.0));
   return text + "\n";
 }
 
 std::string healing_text(const Healing& healing) {
   if (healing.locked) return line("not healed", healing.locked->text());
   const ApplyReport& report = healing.report;
-  std::string text = line("healed", fmt::format("{} of {} steps: {}", report.count(StepState::done),
-                                                report.steps.size(), to_string(report.verdict)));
+  std::string text = line("healed", compose("{} of {} steps: {}", report.count(StepState::done),
+                                            report.steps.size(), to_string(report.verdict)));
   for (std::size_t i = 0; i < report.steps.size(); ++i)
     if (!report.steps[i].why.empty())
-      text += line("", fmt::format("{}: {}, {}", healing.plan.steps[i].device,
-                                   to_string(report.steps[i].state), report.steps[i].why));
+      text += line("", compose("{}: {}, {}", healing.plan.steps[i].device, to_string(report.steps[i].state),
+                               report.steps[i].why));
   return text;
 }
 

@@ -16,6 +16,7 @@ namespace {
 Result<CompileOptions> compile_options(const ClusterSource& source, const std::string& folder) {
   CompileOptions options;
   options.today = today();
+  options.max_entries = source.max_entries;
   if (source.twin) {
     TRY(const BitRate rate, parse_bit_rate(source.link_rate));
     if (rate.bits_per_second == 0)

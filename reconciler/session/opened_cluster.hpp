@@ -17,8 +17,9 @@ namespace lockstep {
 struct ClusterSource {
   std::vector<std::string> specs{"."};  // folders and files
   bool twin = false;
-  std::string link_rate = "1Gbps";  // of the twin's fastest link
-  bool renumber = false;            // forget allocations.lock
+  std::string link_rate = "1Gbps";            // of the twin's fastest link
+  bool renumber = false;                      // forget allocations.lock
+  std::size_t max_entries = kEntriesDefault;  // of all devices together
 };
 
 struct OpenedCluster {

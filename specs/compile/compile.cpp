@@ -1,6 +1,7 @@
 #include "specs/compile/compile.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <thread>
 
@@ -14,9 +15,6 @@
 
 namespace lockstep {
 namespace {
-
-// Ten times those of 16,384 hosts x 8 rails with 2,560 switches (22,033,408, tests/perf), 3.2 GB.
-constexpr std::size_t kEntriesMax = 200'000'000;
 
 // A class of devices, finished: its entries by row, ready to be copied.
 struct DeviceClass {
@@ -50,14 +48,14 @@ class Compiler {
 
   void run() {
     add_claimants();
-    select_hosts();
-    place_vlans();
+    if (!select_hosts() || !place_vlans()) return no_intents();
     for (FabricIndex i = 0; i < catalog_.fabrics.size(); ++i) c_.routes.push_back(route(out_.topology, i));
     classify();
     const std::vector<FabricNumbers> numbers = prepare_numbers(c_);
-    out_.intents.resize(out_.topology.devices.size());
+    no_intents();
     if (!entries_fit()) return;
     make_intents(numbers);
+    if (made_ > c_.options.max_entries) return refuse_numbered();
     Exceptions exceptions(c_, covered_);
     for (DeviceIndex i = 0; i < out_.intents.size(); ++i) exceptions.apply(i, out_.intents[i]);
     if (exceptions.override_any(row("bgp/neighbor[*]/hold")) ||
@@ -70,13 +68,17 @@ class Compiler {
   using Signature = std::vector<std::uint32_t>;
 
   void add_claimants();
-  void select_hosts();
-  void place_vlans();
+  // False, and reported: more than may be.
+  bool select_hosts();
+  bool place_vlans();
   void classify();
   Signature signature(DeviceIndex device) const;
   DeviceClass make_class(DeviceIndex example, std::vector<ClaimantId>& claimants);
   std::vector<FabricIndex> fabrics_of(DeviceIndex device) const;
+  // One for each device, empty.
+  void no_intents() { out_.intents = std::vector<Intent>(out_.topology.devices.size()); }
   bool entries_fit();
+  void refuse_numbered();
   void make_intents(const std::vector<FabricNumbers>& numbers);
   void make_intent(DeviceIndex device, NumberedEntries& numbered);
 
@@ -90,7 +92,14 @@ class Compiler {
   std::vector<std::vector<DeviceIndex>> covered_;                             // by claimant
   std::vector<DeviceClass> classes_;
   std::vector<std::uint32_t> class_of_;
+  std::atomic<std::size_t> made_ = 0;  // entries, by all threads
 };
+
+std::string grouped(std::size_t number) {
+  std::string out = std::to_string(number);
+  for (std::size_t i = out.size(); i > 3; i -= 3) out.insert(i - 3, ",");
+  return out;
+}
 
 void Compiler::add_claimants() {
   for (const DeviceSet& one : catalog_.device_sets)
@@ -113,7 +122,8 @@ void Compiler::add_claimants() {
   }
 }
 
-void Compiler::select_hosts() {
+bool Compiler::select_hosts() {
+  std::size_t pairs = 0;  // of a profile and a host: each may want entries there
   host_profiles_.resize(out_.topology.devices.size());
   for (std::uint32_t profile = 0; profile < catalog_.host_profiles.size(); ++profile) {
     const HostProfile& said = catalog_.host_profiles[profile];
@@ -124,6 +134,13 @@ void Compiler::select_hosts() {
       if (!selects(*said.selector, catalog_.device_sets[device.set], device.ordinal, device.name)) continue;
       any_switch = any_switch || device.is_switch();
       if (device.is_switch()) continue;
+      if (++pairs > c_.options.max_entries) {
+        c_.report(
+            fabric_code::too_large, said.at,
+            "HostProfiles select hosts more than " + grouped(c_.options.max_entries) + " times together",
+            "have fewer profiles select the same hosts");
+        return false;
+      }
       host_profiles_[i].push_back(profile);
       any = true;
     }
@@ -133,9 +150,11 @@ void Compiler::select_hosts() {
               "a HostProfile is for hosts: select a DeviceSet of role host");
     c_.diagnostics.back().severity = Severity::warning;
   }
+  return true;
 }
 
-void Compiler::place_vlans() {
+bool Compiler::place_vlans() {
+  std::size_t pairs = 0;  // of a VLAN and a device
   vlans_of_.resize(out_.topology.devices.size());
   for (FabricIndex fabric = 0; fabric < catalog_.fabrics.size(); ++fabric) {
     const std::vector<Vlan>& vlans = catalog_.fabrics[fabric].vlans;
@@ -143,10 +162,17 @@ void Compiler::place_vlans() {
       const Result<PortList> ports = split_port_list(*vlans[vlan].ports);
       const auto names = expand_hostlist(ports ? ports->devices : std::string());
       for (const std::string& name : names ? *names : std::vector<std::string>())
-        if (const DeviceIndex device = out_.topology.find_device(name); device != kNone)
+        if (const DeviceIndex device = out_.topology.find_device(name);
+            device != kNone && ++pairs <= c_.options.max_entries)
           vlans_of_[device].emplace_back(fabric, vlan);
+      if (pairs <= c_.options.max_entries) continue;
+      c_.report(fabric_code::too_large, vlans[vlan].ports.at,
+                "VLANs are on devices more than " + grouped(c_.options.max_entries) + " times together",
+                "have fewer VLANs on the same devices");
+      return false;
     }
   }
+  return true;
 }
 
 std::vector<FabricIndex> Compiler::fabrics_of(DeviceIndex device) const {
@@ -249,17 +275,35 @@ void Compiler::classify() {
   for (std::vector<DeviceIndex>& one : covered_) one.erase(std::unique(one.begin(), one.end()), one.end());
 }
 
+// Counted by class, before one of them is copied for a device.
 bool Compiler::entries_fit() {
+  std::vector<std::size_t> devices(classes_.size());
+  for (const std::uint32_t one : class_of_) ++devices[one];
   std::size_t count = 0;
-  for (DeviceIndex i = 0; i < out_.topology.devices.size(); ++i) {
-    count += classes_[class_of_[i]].entries.size();
-    if (count <= kEntriesMax) continue;
-    c_.report(fabric_code::too_large, catalog_.device_sets[out_.topology.devices[i].set].names.at,
-              "more than " + std::to_string(kEntriesMax) + " entries are wanted of all devices together",
-              "split the cluster, or say less of each device");
-    return false;
+  std::map<std::string_view, std::size_t> by_object;
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    count += classes_[i].entries.size() * devices[i];
+    for (const Entry& entry : classes_[i].entries)
+      by_object[origins_.claimant_of(entry.origin).name] += devices[i];
   }
-  return true;
+  if (count <= c_.options.max_entries) return true;
+  const auto most = std::max_element(by_object.begin(), by_object.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const Claimant& who = origins_.claimant_named(most->first);
+  c_.report(fabric_code::too_large, who.at,
+            "all devices together want " + grouped(count) + " entries, " + grouped(most->second) +
+                " of them by " + who.name + "; " + grouped(c_.options.max_entries) + " are allowed",
+            "say less of each device, or allow more: --max-entries " + std::to_string(count) +
+                " (16 bytes of memory each, at least)");
+  return false;
+}
+
+void Compiler::refuse_numbered() {
+  no_intents();
+  c_.report(
+      fabric_code::too_large, catalog_.fabrics.empty() ? Position{} : catalog_.fabrics.front().at,
+      "routes and addresses make more than " + grouped(c_.options.max_entries) + " entries of all devices",
+      "split the cluster, or allow more with --max-entries");
 }
 
 void Compiler::make_intent(DeviceIndex device, NumberedEntries& numbered) {
@@ -267,6 +311,7 @@ void Compiler::make_intent(DeviceIndex device, NumberedEntries& numbered) {
   const auto& own = numbered.of(device);
   std::size_t count = shared.entries.size();
   for (const std::vector<Entry>& one : own) count += one.size();
+  if ((made_ += count) > c_.options.max_entries) return;  // nothing of this compile will be used
   std::vector<Entry> entries;
   entries.reserve(count);
   std::size_t from = 0;

@@ -3,7 +3,8 @@
 //
 // Promises: the same specs give the same intents, origins included; what an object covers it owns whole
 // (claims); nothing is dropped: what no driver carries compiles all the same. Refuses (LS12xx): two objects
-// that want different values of one entry with equal priority, and what expand() and allocate() refuse.
+// that want different values of one entry with equal priority, what expand() and allocate() refuse, and more
+// entries than the options allow: before they are made, as a few lines can want more than a machine holds.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,15 @@ struct TwinScale {
   std::uint64_t link_rate = 1'000'000'000;  // bit/s of the fastest link; all others in proportion
 };
 
+// Entries of all devices together, of 16 bytes each and some more on the way to it: above the largest fleet
+// that is measured (16,384 hosts x 8 rails with 2,560 switches: 22,033,408 entries, 0.4 GB; tests/perf).
+inline constexpr std::size_t kEntriesDefault = 25'000'000;
+
 struct CompileOptions {
   std::optional<TwinScale> twin;
   std::optional<Date> today;  // overrides that ended before it are reported; none: not checked
   AllocateOptions allocation;
+  std::size_t max_entries = kEntriesDefault;
   unsigned threads = 2;
 };
 

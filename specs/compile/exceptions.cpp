@@ -174,7 +174,7 @@ void Exceptions::set(Settings& settings, const Setting& setting, const Said<std:
     const DeviceIndex device = c_.topology.find_device(name);
     if (device != kNone)
       add(device);
-    else
+    else if (c_.diagnostics.size() < diagnostics_limit)
       c_.report(fabric_code::no_such_device, names.at, "no DeviceSet has a device called " + name,
                 "correct the name");
   }

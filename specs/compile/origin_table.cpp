@@ -1,5 +1,7 @@
 #include "specs/compile/origin_table.hpp"
 
+#include <algorithm>
+
 namespace lockstep {
 
 OriginTable::OriginTable(const Catalog& catalog) {
@@ -21,6 +23,11 @@ ClaimantId OriginTable::add_claimant(std::string_view kind, const Object& object
   claimant.apply_allowed = !*object.suspend && !(object.mode.said && *object.mode == Mode::observe);
   claimants_.push_back(std::move(claimant));
   return static_cast<ClaimantId>(claimants_.size() - 1);
+}
+
+const Claimant& OriginTable::claimant_named(std::string_view name) const {
+  return *std::find_if(claimants_.begin(), claimants_.end(),
+                       [name](const Claimant& one) { return one.name == name; });
 }
 
 OriginId OriginTable::add(ClaimantId claimant, Position at, std::string_view rule) {

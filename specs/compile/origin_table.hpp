@@ -32,6 +32,8 @@ class OriginTable {
   explicit OriginTable(const Catalog& catalog);
   ClaimantId add_claimant(std::string_view kind, const Object& object);
   const Claimant& claimant(ClaimantId id) const { return claimants_[id]; }
+  // Of one that was added.
+  const Claimant& claimant_named(std::string_view name) const;
   const Claimant& claimant_of(OriginId origin) const { return claimants_[of_origin_[origin]]; }
 
   // A rule that derives from a field; `at` is the field's place, or the object's where the field is not said.

@@ -10,8 +10,11 @@ constexpr CodeRow rows[] = {
     {code::too_large, "a file is at most 16 MiB, all together 4 GiB",
      "memory and time stay bounded whatever is committed"},
     {code::not_utf8, "a file is UTF-8", "a YAML stream has one encoding; columns and names would be guesses"},
-    {code::control_character, "no control characters but tab and line ends",
-     "YAML 1.2 5.1 forbids them; a NUL cuts text short in many tools"},
+    {code::control_character,
+     "no control characters and none that hide or reorder text, written or escaped; line breaks and tabs in "
+     "no "
+     "text but an annotation's",
+     "what a reviewer sees must be what is applied, and a terminal must not obey it (UTS #55)"},
     {code::syntax, "a file is YAML, an inventory CSV (RFC 4180)", "what cannot be parsed cannot be checked"},
     {code::too_deep, "nesting is at most 64 deep", "a parser's stack must not depend on its input"},
     {code::too_many_nodes,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "specs/language/text_index.hpp"
+#include "specs/model/printable.hpp"
 
 namespace lockstep {
 namespace {
@@ -41,23 +42,10 @@ Glyph glyph_of(std::string_view text, const CodePoint& point, std::size_t at, st
     const std::size_t width = tab_stop - column % tab_stop;
     return {std::string(width, ' '), width};
   }
-  // C0, DEL, C1, and the marks that reorder text (bidirectional overrides hide what is really written).
-  const bool control = point.value < 0x20 || (point.value >= 0x7f && point.value < 0xa0) ||
-                       (point.value >= 0x202a && point.value <= 0x202e) ||
-                       (point.value >= 0x2066 && point.value <= 0x2069) || point.value == 0xfffd;
-  if (control) return {"?", 1};
+  std::string shown = visible(text, point, at);
+  if (point.malformed() || is_hidden(point.value)) return {shown, shown.size()};
   const std::size_t width = is_in(point.value, no_width) ? 0 : is_in(point.value, double_width) ? 2 : 1;
-  return {std::string(text.substr(at, point.bytes)), width};
-}
-
-std::string printable(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const CodePoint point = code_point_at(text, i);
-    out += glyph_of(text, point, i, 0).bytes;
-    i += point.bytes;
-  }
-  return out;
+  return {std::move(shown), width};
 }
 
 struct Underlined {

@@ -29,6 +29,7 @@ void add_fields(Json& schema, std::span<const Field> fields) {
 std::string_view pattern_of(Form form) {
   switch (form) {
     case Form::any:
+    case Form::note:
     case Form::scalar:
     case Form::entry: return {};
     case Form::name: return "^[0-9A-Za-z]([0-9A-Za-z._-]{0,251}[0-9A-Za-z])?$";

@@ -9,7 +9,9 @@ constexpr Field metadata_fields[] = {
     field<&Metadata::name>("name", "the object's name, unique in its kind",
                            {.required = true, .form = Form::name}),
     field<&Metadata::labels>("labels", "what selectors match", {.key = Form::word}),
-    field<&Metadata::annotations>("annotations", "notes for people and tools; lockstep does not read them"),
+    field<&Metadata::annotations>(
+        "annotations", "notes for people and tools, of any number of lines; lockstep does not read them",
+        {.form = Form::note}),
 };
 constexpr Field override_fields[] = {
     field<&Override::names>("names", "the devices, a hostlist", {.required = true, .form = Form::hostlist}),

@@ -106,6 +106,10 @@ class Builder : public YAML::EventHandler {
     node.plain = tag != "!";
     node.text = value;
     node.length = written_length(text_, offset(mark), value, node.plain);
+    // Escapes of YAML write what the file itself may not hold.
+    if (const auto bad = find_control_character(value))
+      reporter_.error(code::control_character, span_of(node),
+                      control_character_at(value, *bad) + " in a text", "remove it");
     // "!" is also what yaml-cpp gives for quotes; only in the text are the two told apart.
     if ((tag != "?" && tag != "!") || (tag == "!" && begins_with_tag(mark))) report_tag(node);
     complete(&node);
@@ -209,6 +213,7 @@ class Builder : public YAML::EventHandler {
                       "write the fields out, or use one object with a selector");
       return false;
     }
+    if (!is_one_line(key, reporter_)) return false;
     if (const Node* first = first_of(frame, key)) {
       reporter_.error(code::duplicate_key, span_of(key), in_quotes(key.text) + " is written twice",
                       "keep one of the two", {{first->at, "first written here"}});
@@ -369,6 +374,13 @@ class FileReader {
 };
 
 }  // namespace
+
+bool is_one_line(const Node& node, Reporter& reporter) {
+  if (node.text.find_first_of("\t\n") == std::string::npos) return true;
+  reporter.error(code::control_character, span_of(node), "a line break or a tab in a text",
+                 "write one line; in YAML, >- joins lines to one");
+  return false;
+}
 
 const Node* Node::find(std::string_view key) const {
   for (const auto& [name, value] : fields)

@@ -3,8 +3,10 @@
 //
 // Promises: bounded memory, time and depth whatever the bytes are; positions in characters; map keys are
 // unique scalars; an alias is the node of its anchor (shared, counted as if copied). Errors of one document
-// do not hide those of the next. Refuses, by name: what is not UTF-8, control characters, merge keys, tags,
-// duplicate keys, aliases to what is not complete.
+// do not hide those of the next. Refuses, by name: what is not UTF-8, control characters and those that hide
+// or reorder text, also where escapes write them and in comments, merge keys, tags, duplicate keys, aliases
+// to what is not complete. Line breaks and tabs are whoever's who reads a scalar (is_one_line): a key holds
+// none.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +39,9 @@ struct Node {
 
   const Node* find(std::string_view key) const;
 };
+
+// False, and reported, for a scalar with a line break or a tab.
+bool is_one_line(const Node& node, Reporter& reporter);
 
 // Calls `visit` with each document of that file that is not empty; the node lives only during the call.
 void read_documents(std::uint32_t file, Reporter& reporter, const std::function<void(const Node&)>& visit);

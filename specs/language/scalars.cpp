@@ -144,6 +144,7 @@ bool has_form(std::string_view text, Form form) {
 bool check_form(const Node& node, Form form, Reporter& reporter) {
   switch (form) {
     case Form::any:
+    case Form::note:
     case Form::scalar:
     case Form::entry: return true;  // compile knows the entries
     case Form::hostlist: return check_hostlist(node, node.text, reporter);
@@ -207,6 +208,7 @@ bool load_string(const Node& node, const Limits& limits, std::string& out, Repor
   const bool ambiguous = node.plain && (looks_like_number(node.text) || is_one_of(node.text, boolean_words) ||
                                         is_one_of(node.text, null_words));
   if (ambiguous) return wrong_type(node, "a text", "quote it: \"" + node.text.substr(0, 60) + "\"", reporter);
+  if (limits.form != Form::note && !is_one_line(node, reporter)) return false;
   if (!check_form(node, limits.form, reporter)) return false;
   out = node.text;
   return true;

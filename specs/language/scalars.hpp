@@ -18,10 +18,11 @@ namespace lockstep {
 enum class ScalarShape : std::uint8_t { boolean, integer, text, literal };
 
 // What a text must be beyond its type. word: anything without blanks; hosts: a hostlist of host names (RFC
-// 1123 2.1); sysctl: a dotted name; entry: the path of one; scalar: of a literal; filled: anything but
-// blanks.
+// 1123 2.1); note: any number of lines, all others are one; sysctl: a dotted name; entry: the path of one;
+// scalar: of a literal; filled: anything but blanks.
 enum class Form : std::uint8_t {
   any,
+  note,
   name,
   word,
   sysctl,

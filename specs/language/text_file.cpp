@@ -58,9 +58,10 @@ bool check_text(std::uint32_t file, const TextIndex& index, Reporter& reporter) 
                   "split the file");
   if (const auto bad = find_invalid_utf8(text))
     return refuse(code::not_utf8, *bad, "a byte that is not UTF-8", "save the file as UTF-8");
-  if (const auto bad = find_control_character(text))
-    return refuse(code::control_character, *bad,
-                  text[*bad] == '\0' ? "a NUL character" : "a control character", "remove it");
+  const std::size_t begin = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+  if (const auto bad = find_control_character(text.substr(begin)))
+    return refuse(code::control_character, begin + *bad, control_character_at(text, begin + *bad),
+                  "remove it");
   return true;
 }
 

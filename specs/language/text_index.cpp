@@ -2,15 +2,14 @@
 
 #include <algorithm>
 
+#include "specs/model/printable.hpp"
+
 namespace lockstep {
 namespace {
 
 constexpr std::size_t mark_every = 1024;
 
 unsigned char byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
-bool continues(std::string_view text, std::size_t i) {
-  return i < text.size() && (byte_at(text, i) & 0xc0) == 0x80;
-}
 
 std::uint32_t count_characters(std::string_view text) {
   std::uint32_t count = 0;
@@ -49,21 +48,6 @@ Position TextIndex::position(std::size_t offset) const {
   return {file_, static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(column + 1)};
 }
 
-CodePoint code_point_at(std::string_view text, std::size_t offset) {
-  const unsigned char first = byte_at(text, offset);
-  const unsigned bytes = first < 0x80 ? 1U : first < 0xc2 ? 0U : first < 0xe0 ? 2U : first < 0xf0 ? 3U : 4U;
-  if (bytes == 1) return {first, 1};
-  if (bytes == 0 || first > 0xf4) return {0xfffd, 1};
-  char32_t value = first & (0xffU >> (bytes + 1));
-  for (unsigned i = 1; i < bytes; ++i) {
-    if (!continues(text, offset + i)) return {0xfffd, 1};
-    value = value << 6 | (byte_at(text, offset + i) & 0x3fU);
-  }
-  const bool overlong = (bytes == 3 && value < 0x800) || (bytes == 4 && value < 0x10000);
-  if (overlong || (value >= 0xd800 && value < 0xe000) || value > 0x10ffff) return {0xfffd, 1};
-  return {value, bytes};
-}
-
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     if (byte_at(text, i) < 0x80) {
@@ -78,13 +62,20 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
 }
 
 std::optional<std::size_t> find_control_character(std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const unsigned char c = byte_at(text, i);
-    if ((c >= 0x20 && c != 0x7f) || c == '\t' || c == '\n') continue;
-    if (c == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
-    return i;
+  for (std::size_t i = 0; i < text.size();) {
+    const CodePoint point = code_point_at(text, i);
+    const bool ends_line = point.value == '\r' && i + 1 < text.size() && text[i + 1] == '\n';
+    if (is_hidden(point.value) && point.value != '\t' && point.value != '\n' && !ends_line) return i;
+    i += point.bytes;
   }
   return std::nullopt;
+}
+
+std::string control_character_at(std::string_view text, std::size_t offset) {
+  const CodePoint point = code_point_at(text, offset);
+  if (point.value == 0) return "a NUL character";
+  if (point.value < 0xa0) return "a control character, " + visible(text, point, offset);
+  return "a character that hides or reorders text, " + visible(text, point, offset);
 }
 
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,14 +33,10 @@ class TextIndex {
 // The offset of the first byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7).
 std::optional<std::size_t> find_invalid_utf8(std::string_view text);
 
-// The offset of the first control character other than tab, newline and a carriage return before a newline.
+// The offset of the first character that is_hidden() (specs/model/printable.hpp) other than tab, newline and
+// a carriage return before a newline.
 std::optional<std::size_t> find_control_character(std::string_view text);
-
-// The code point at `offset` and how many bytes it takes; malformed bytes count as one character each.
-struct CodePoint {
-  char32_t value = 0;
-  unsigned bytes = 1;
-};
-CodePoint code_point_at(std::string_view text, std::size_t offset);
+// What stands there: "a control character, \x1b".
+std::string control_character_at(std::string_view text, std::size_t offset);
 
 }  // namespace lockstep

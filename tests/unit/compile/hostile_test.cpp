@@ -2,6 +2,9 @@
 // every error has a place. LOCKSTEP_FUZZ_STEP asks for cuts that many bytes apart, LOCKSTEP_FUZZ_ROUNDS for
 // that many rounds of wrong bytes; the long suite asks for more of both.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -130,6 +133,76 @@ TEST(Hostile, AClusterThatIsTooLargeIsRefusedAndNotBuilt) {
     EXPECT_EQ(compiled.diagnostics[0].code, "LS1210");
     EXPECT_GT(compiled.diagnostics[0].at.line, 0U);
   }
+}
+
+Compiled compiled_with(const std::string& text, std::size_t max_entries) {
+  const Loaded loaded = load_text("large.yaml", text);
+  EXPECT_TRUE(loaded.diagnostics.empty());
+  CompileOptions options;
+  options.max_entries = max_entries;
+  return compile(loaded.catalog, options);
+}
+
+std::string two_hundred_thousand_hosts() {
+  std::string sysctls = "{selector: {}, sysctl: {";
+  for (int i = 0; i < 990; ++i) sysctls += "net.b" + std::to_string(i) + ": 1,";
+  return document("DeviceSet", "a", "{names: 'a[1-200000]', role: host, drivers: [linux]}") +
+         document("HostProfile", "h", sysctls + "}}");
+}
+
+TEST(Hostile, MoreEntriesThanAllowedAreCountedAndNotMade) {
+  const std::string text = two_hundred_thousand_hosts();
+  ASSERT_LT(text.size(), 16'000U);
+  const Compiled compiled = compiled_with(text, kEntriesDefault);
+  ASSERT_EQ(compiled.diagnostics.size(), 1U);
+  const Diagnostic& one = compiled.diagnostics[0];
+  EXPECT_EQ(one.code, "LS1210");
+  EXPECT_EQ(
+      one.message,
+      "all devices together want 198,000,000 entries, 198,000,000 of them by HostProfile/h; 25,000,000 are "
+      "allowed");
+  EXPECT_NE(one.hint.find("--max-entries 198000000"), std::string::npos) << one.hint;
+  EXPECT_EQ(one.at.line, 9U) << "of the profile";
+  for (const Intent& intent : compiled.intents) ASSERT_EQ(intent.want.size(), 0U);
+}
+
+// 16 bytes an entry would be 3.2 GB; a sanitizer's own memory is in what is left.
+TEST(Hostile, TooManyEntriesCostNoMemory) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0)
+    ::_exit(compiled_with(two_hundred_thousand_hosts(), kEntriesDefault).diagnostics.size() == 1 ? 0 : 1);
+  int status = 0;
+  rusage used{};
+  ASSERT_EQ(::wait4(child, &status, 0, &used), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_LT(used.ru_maxrss, 1'000'000) << "KiB";
+}
+
+TEST(Hostile, ExactlyAsManyEntriesAsAllowedAreMade) {
+  const std::string text = together(clusters().front());
+  const Compiled whole = compiled_with(text, kEntriesDefault);
+  std::size_t entries = 0;
+  for (const Intent& intent : whole.intents) entries += intent.want.size();
+  ASSERT_GT(entries, 100U);
+  EXPECT_FALSE(has_errors(compiled_with(text, entries).diagnostics));
+  // Of devices' own numbers (addresses, routes) as of what devices of a class have in common.
+  for (const std::size_t fewer : {entries - 1, entries / 2, std::size_t{1}}) {
+    const Compiled refused = compiled_with(text, fewer);
+    ASSERT_TRUE(has_errors(refused.diagnostics)) << fewer;
+    EXPECT_EQ(refused.diagnostics.back().code, "LS1210");
+    EXPECT_GT(refused.diagnostics.back().at.line, 0U);
+    for (const Intent& intent : refused.intents) ASSERT_EQ(intent.want.size(), 0U);
+  }
+}
+
+TEST(Hostile, ProfilesAndVlansOnManyDevicesAreCountedToo) {
+  std::string profiles = document("DeviceSet", "a", "{names: 'a[1-1000]', role: host, drivers: [linux]}");
+  for (int i = 0; i < 20; ++i) profiles += document("HostProfile", "h" + std::to_string(i), "{selector: {}}");
+  EXPECT_FALSE(has_errors(compiled_with(profiles, 20'000).diagnostics));
+  const Compiled refused = compiled_with(profiles, 19'999);
+  ASSERT_TRUE(has_errors(refused.diagnostics));
+  EXPECT_EQ(refused.diagnostics[0].code, "LS1210");
 }
 
 }  // namespace

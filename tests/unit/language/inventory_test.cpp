@@ -56,7 +56,7 @@ TEST(Csv, WhatIsNoneIsReportedAtItsPlace) {
       {"a\n\"b\"c\n", code::syntax, "2:4 text behind a closing quote"},
       {"a\n\xff\n", code::not_utf8, "2:1 a byte that is not UTF-8"},
       {std::string("a\n\0", 3), code::control_character, "2:1 a NUL character"},
-      {"a\rb\n", code::control_character, "1:2 a control character"},
+      {"a\rb\n", code::control_character, "1:2 a control character, \\x0d"},
       {std::string(1'000'001, ','), code::too_many_nodes, "1:1000001 more than 1000000 cells"},
       {std::string((16 << 20) + 1, 'a'), code::too_large, "1:1 larger than 16 MiB"},
   };

@@ -203,5 +203,14 @@ TEST(Values, AStatusIsAMap) {
   });
 }
 
+TEST(Values, AnAnnotationHasAnyNumberOfLines) {
+  const Loaded loaded =
+      load_text("x.yaml",
+                "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: one\n"
+                "  annotations:\n    note: |\n      two\n      lines\tand a tab\nspec: {}\n");
+  ASSERT_TRUE(loaded.diagnostics.empty()) << loaded.diagnostics[0].message;
+  EXPECT_EQ(loaded.catalog.clusters[0].metadata.annotations[0].value.value, "two\nlines\tand a tab\n");
+}
+
 }  // namespace
 }  // namespace lockstep

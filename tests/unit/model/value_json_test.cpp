@@ -33,5 +33,22 @@ TEST(ValueJson, OfASetHasNoOrder) {
   EXPECT_EQ(*value_from_json(kMembers, {"swp2", "swp1"}), *value_from_json(kMembers, {"swp1", "swp2"}));
 }
 
+TEST(ValueJson, KeepsBytesThatAreNoText) {
+  constexpr RowId kSysctl = row("sysctl[*]");
+  for (const std::string& bytes :
+       {std::string("a\xff\x80z"), std::string("\xc3"), std::string("\0\x1b", 2)}) {
+    const Value value = Value::text(bytes);
+    const auto back =
+        value_from_json(kSysctl, nlohmann::json::parse(to_json(value).dump()));  // strict: throws
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_EQ(*back, value);
+  }
+  const Value list = Value::list({"a", "b\xff"});
+  EXPECT_EQ(*value_from_json(row("fib[*]"), nlohmann::json::parse(to_json(list).dump())), list);
+  for (const char* const text :
+       {R"({"bytes": "f"})", R"({"bytes": "0g"})", R"({"bytes": 1})", R"([{"bytes": "x1"}])"})
+    EXPECT_FALSE(value_from_json(kSysctl, nlohmann::json::parse(text))) << text;
+}
+
 }  // namespace
 }  // namespace lockstep

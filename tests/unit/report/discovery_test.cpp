@@ -150,7 +150,7 @@ TEST(DiscoveryDraft, LeavesOutNamesThatSpecsCannotWrite) {
         std::string("leaf0")}) {
     const std::string draft = discovery_draft({device_with("gpu1", "rail0", peer)}, false);
     EXPECT_EQ(draft.find("cabling"), std::string::npos) << draft;
-    const std::size_t comment = draft.find("\n# left out: gpu1:rail0's neighbour \"");
+    const std::size_t comment = draft.find("\n# left out: gpu1:rail0's neighbour '");
     ASSERT_NE(comment, std::string::npos) << draft;
     EXPECT_EQ(draft.find("\n---", comment + 1), draft.find('\n', comment + 1)) << "one line: " << draft;
   }

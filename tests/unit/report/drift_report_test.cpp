@@ -169,18 +169,17 @@ TEST(DriftMarkdown, HasValuesAsTextHasThemAndEndsWithOneLineBreak) {
   report.items[0].want = Value::integer(1000000000);
   report.items[0].have = Value{};
   const std::string text = drift_markdown(report, "pod");
-  EXPECT_NE(text.find("| 1Gbps | (absent) |"), std::string::npos) << text;
-  EXPECT_TRUE(text.ends_with("|\n\n- leaf1 was not observed: bgpd.vty: connection refused\n")) << text;
+  EXPECT_NE(text.find("| `1Gbps` | `(absent)` |"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("|\n\n- `leaf1` was not observed: `bgpd.vty: connection refused`\n")) << text;
   report.unobserved.clear();
-  EXPECT_TRUE(drift_markdown(report, "pod").ends_with("routing |\n"));
+  EXPECT_TRUE(drift_markdown(report, "pod").ends_with("`routing` |\n"));
 }
 
 TEST(DriftMarkdown, IsATableWithOneRowAFailure) {
   const std::string text = drift_markdown(sample(), "pod");
-  EXPECT_NE(
-      text.find(
-          "| gpu1 | `interface[rail0]/mtu` | 9000 | 1500 | drifted | traffic | `specs/fabric.yaml:9` mtu |"),
-      std::string::npos)
+  EXPECT_NE(text.find("| `gpu1` | `interface[rail0]/mtu` | `9000` | `1500` | drifted | traffic | "
+                      "`specs/fabric.yaml:9` `mtu` |"),
+            std::string::npos)
       << text;
   EXPECT_EQ(text.find("veth has no DCB"), std::string::npos);
 }

@@ -1,0 +1,39 @@
+// Printable: what people may be shown of a text that this program did not write (a device's answer, a name in
+// a spec, a file's name, a kernel's words). The one owner of which characters are never shown, and of the
+// form that stands for them; reconciler/report/escape.hpp puts the result into Markdown, XML, workflow
+// commands and so on.
+//
+// Promises: the result is UTF-8 and one line, whatever the bytes are; a text without such characters stays as
+// it is; to do it twice is the same as once, so that each layer may do it and none has to rely on another.
+// What is replaced is shown by its number, and never left out: \x1b (a control character), \xff (a byte that
+// is not UTF-8), \u{202e} (everything else). A backslash is not doubled: a text that holds these very letters
+// looks the same here, and differs in -o json.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace lockstep {
+
+// The code point at `offset` and how many bytes it takes; malformed bytes (Unicode 15, table 3-7) count as
+// one character each, 0xfffd of one byte.
+struct CodePoint {
+  char32_t value = 0;
+  unsigned bytes = 1;
+  bool malformed() const { return value == 0xfffd && bytes == 1; }
+};
+CodePoint code_point_at(std::string_view text, std::size_t offset);
+
+// Characters that act on a terminal, end a line, reorder or hide text, or are no characters: C0, DEL, C1;
+// line and paragraph separator; the general category Cf (Unicode 15: bidirectional marks, zero-width
+// characters, tags); noncharacters. XML 1.0 forbids some of the same (section 2.2), and those that it allows
+// help nobody.
+bool is_hidden(char32_t value);
+
+// The form that stands for a hidden or malformed character of `text`; the character itself for all others.
+std::string visible(std::string_view text, const CodePoint& point, std::size_t offset);
+
+std::string printable(std::string_view text);
+
+}  // namespace lockstep

@@ -1,0 +1,407 @@
+// Every string that a device, a daemon, a neighbour or a kernel can give, hostile, through every form of
+// output. What is printed is judged by parsers that have nothing to do with the program: parse_output.py, by
+// Python's own parsers and by cmark-gfm, against what the same report has with harmless strings.
+// LOCKSTEP_FUZZ_ROUNDS asks for that many rounds (300 take about a minute).
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "reconciler/report/apply_report.hpp"
+#include "reconciler/report/discovery.hpp"
+#include "reconciler/report/drift_report.hpp"
+#include "reconciler/report/earlier_runs.hpp"
+#include "reconciler/report/escape.hpp"
+#include "reconciler/report/plan_report.hpp"
+#include "reconciler/report/plan_text.hpp"
+#include "reconciler/report/topology_picture.hpp"
+#include "reconciler/report/watch_report.hpp"
+#include "specs/model/interned.hpp"
+#include "specs/model/schema_rows.hpp"
+#include "tests/needs.hpp"
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::json;
+
+// Gives the next string; each begins with a name of its own, so that nothing folds that would not otherwise.
+using Strings = std::function<std::string()>;
+
+Strings harmless() {
+  return [n = 0]() mutable { return "f" + std::to_string(n++) + "x"; };
+}
+
+Strings hostile(std::mt19937_64& random) {
+  return [n = 0, &random]() mutable {
+    static const std::vector<std::string> kPieces{"\x1b[2K\x1b[1A",
+                                                  "\x1b[31m",
+                                                  "\x1b[0m",
+                                                  "\x1b]0;title\x07",
+                                                  "\x1b[8m",
+                                                  "\r",
+                                                  "\n",
+                                                  "\r\n",
+                                                  "\t",
+                                                  std::string("\0", 1),
+                                                  "\x7f",
+                                                  "\xc2\x9b"
+                                                  "31m",
+                                                  "\xc2\x85",
+                                                  "\xe2\x80\xae",
+                                                  "\xe2\x81\xa6",
+                                                  "\xe2\x80\x8b",
+                                                  "\xe2\x80\xa8",
+                                                  "\xef\xbb\xbf",
+                                                  "\xef\xbf\xbe",
+                                                  "\xff\xfe",
+                                                  "\xc3",
+                                                  "\xed\xa0\x80",
+                                                  "\xf4\x90\x80\x80",
+                                                  "@org/admins",
+                                                  "@everyone ",
+                                                  "#123",
+                                                  "!7 ",
+                                                  "GH-1",
+                                                  "\n::error file=x::forged",
+                                                  "::set-output name=a::b",
+                                                  "::",
+                                                  "##[error]forged",
+                                                  "##[",
+                                                  "%0A::error::forged",
+                                                  "%",
+                                                  "<script>alert(1)</script>",
+                                                  "<img src=x onerror=a>",
+                                                  "-->",
+                                                  "<!--",
+                                                  "]]>",
+                                                  "&lt;",
+                                                  "&#10;",
+                                                  "&",
+                                                  "\"",
+                                                  "'",
+                                                  "|",
+                                                  "\\|",
+                                                  "\\",
+                                                  "`",
+                                                  "``",
+                                                  "```\n",
+                                                  "~~~",
+                                                  "$a$",
+                                                  "![x](http://evil.example/x.png)",
+                                                  "[x](javascript:a)",
+                                                  "](0)",
+                                                  "www.evil.example ",
+                                                  "http://evil.example ",
+                                                  "a@evil.example ",
+                                                  "*b*",
+                                                  "_i_",
+                                                  "~~s~~",
+                                                  "\n# heading\n",
+                                                  "\n- item",
+                                                  "\n|a|b|\n|-|-|\n",
+                                                  "\n\n",
+                                                  "{0}",
+                                                  "{{",
+                                                  "}",
+                                                  "---\n",
+                                                  ": ",
+                                                  " #c",
+                                                  "!!python/object:os",
+                                                  "\" -- \"x\" [",
+                                                  "größe→",
+                                                  "\xf0\x9f\x9a\x80",
+                                                  " ",
+                                                  "  "};
+    std::string out = "f" + std::to_string(n++) + "x";
+    for (std::size_t pieces = 1 + random() % 5; pieces > 0; --pieces)
+      out += random() % 8 == 0 ? std::string(1, static_cast<char>(random() % 256))
+                               : kPieces[random() % kPieces.size()];
+    if (random() % 64 == 0) out += std::string(20'000, 'a') + "`" + std::string(300, '`');
+    return out;
+  };
+}
+
+// Brackets end a key (Path::text), which a device's driver sees to; all else may be in it.
+std::string key(std::string text) {
+  std::erase_if(text, [](char c) { return c == '[' || c == ']'; });
+  return text;
+}
+
+PlanOrigin origin_from(const Strings& next) { return {next() + ".yaml", 3, 4, next(), next()}; }
+
+DriftReport drift_from(const Strings& next) {
+  DriftReport report;
+  report.devices = 9;
+  report.observed = 7;
+  report.in_sync = 1;
+  report.drifted = 3;
+  for (const DriftState state : {DriftState::drifted, DriftState::effect, DriftState::not_applied,
+                                 DriftState::overruled, DriftState::unmanaged, DriftState::not_applied})
+    report.items.push_back({.device = next(),
+                            .path = Path(row("sysctl[*]"), {key(next())}),
+                            .want = Value::text(next()),
+                            .have = Value::text(next()),
+                            .state = state,
+                            .disruption = Disruption::traffic,
+                            .origin = origin_from(next),
+                            .reason = next()});
+  report.items.back().by_hand = true;
+  report.items.push_back(report.items.front());
+  report.items.back().have = Value::list({key(next()), key(next())});
+  report.unobserved.push_back({next(), "", next(), origin_from(next)});
+  report.unobserved.push_back({next(), next(), next(), origin_from(next)});
+  return report;
+}
+
+Plan plan_from(const Strings& next) {
+  Plan plan;
+  plan.digest = next();
+  plan.origins.push_back(origin_from(next));
+  plan.refusals.push_back(next());
+  for (std::uint32_t id = 1; id < 3; ++id) {
+    Step step;
+    step.id = id;
+    step.device = next();
+    step.driver = next();
+    if (id == 2) step.remedy = next();
+    step.live = true;
+    for (const Value& was : {Value{}, Value::text(next())})
+      step.changes.push_back({Path(row("sysctl[*]"), {key(next())}), was, Value::text(next()), 1});
+    step.holds.push_back({Hold::Kind::approval, next()});
+    step.notes.push_back(next());
+    plan.steps.push_back(std::move(step));
+  }
+  return plan;
+}
+
+std::vector<DeviceState> states_from(const Strings& next) {
+  std::vector<DeviceState> states(2);
+  for (DeviceState& state : states) {
+    state.device = next();
+    state.observation.notes = {next(), next()};
+    state.not_applied.push_back({Path(row("sysctl[*]"), {key(next())}), Value::text(next()), 0, next()});
+  }
+  return states;
+}
+
+Applied applied_from(const Strings& next, const Plan& plan) {
+  ApplyReport report;
+  report.verdict = ApplyVerdict::kept;
+  for (const Step& step : plan.steps) {
+    StepResult& result = report.steps.emplace_back();
+    result.id = step.id;
+    result.state = StepState::failed;
+    result.why = next();
+  }
+  const Path path(row("sysctl[*]"), {key(next())});
+  report.effects.push_back({next(), {path, Value::text(next()), Value::text(next())}, ""});
+  report.effects.push_back({next(), {path, Value::text(next()), Value::text(next())}, next()});
+  report.notes = {next()};
+  report.gate = GateResult{GateVerdict::fail, next()};
+  report.undo = plan_from(next);
+  report.gate_after_undo = GateResult{GateVerdict::unknown, next()};
+  return {std::move(report), {}, Done{}};
+}
+
+std::vector<DiscoveredDevice> discovered_from(const Strings& next) {
+  DiscoveredDevice device{next(), "host", {}};
+  DiscoveredPort port;
+  for (std::string* const field : {&port.name, &port.kind, &port.driver, &port.hardware_address})
+    *field = next();
+  port.nic.fec = next();
+  port.nic.fec_active = next();
+  port.nic.rings[next()] = {1, 2};
+  ethtool::ModuleFacts& module = port.nic.module.emplace();
+  for (std::string* const field : {&module.kind, &module.vendor, &module.part, &module.revision})
+    *field = next();
+  port.rdma_devices = {next(), next()};
+  port.addresses = {next(), next()};
+  port.peer = next() + ":" + next();
+  device.host.ports.push_back(std::move(port));
+  DiscoveredGpu gpu;
+  gpu.gpu.pci.address = next();
+  gpu.gpu.pci.driver = next();
+  gpu.gpu.nvml = NvmlGpu{};
+  gpu.gpu.nvml->name = next();
+  gpu.nics.emplace_back(next(), PciDistance{});
+  device.host.gpus.push_back(std::move(gpu));
+  DiscoveredRdma rdma;
+  rdma.facts.name = next();
+  rdma.facts.driver = next();
+  rdma.facts.firmware = next();
+  rdma::PortFacts& port_facts = rdma.facts.ports.emplace_back();
+  for (std::string* const field :
+       {&port_facts.state, &port_facts.physical_state, &port_facts.link_layer, &port_facts.netdev})
+    *field = next();
+  rdma.ports.emplace_back();
+  device.host.rdma.push_back(std::move(rdma));
+  devlink::DeviceFacts facts;
+  facts.info.driver = next();
+  facts.info.versions.push_back({.name = next(), .value = next(), .kind = "running"});
+  facts.reporters.emplace_back().name = next();
+  facts.reporters.back().healthy = false;
+  facts.parameters.emplace_back().name = next();
+  facts.parameters.back().values[{}] = next();
+  facts.rates.emplace_back().node = next();
+  facts.rates.back().parent = next();
+  device.host.devlink.push_back(std::move(facts));
+  device.host.settings = {{next(), next(), ""}, {next(), "", next()}};
+  device.host.notes = {next()};
+  return {device};
+}
+
+struct Picture {
+  Catalog catalog;
+  Topology topology;
+};
+Picture picture_from(const Strings& next) {
+  Picture out;
+  out.catalog.fabrics.resize(1);
+  out.catalog.fabrics[0].metadata.name.value = next();
+  out.catalog.fabrics[0].cabling.resize(1);
+  out.topology.fabrics.resize(1);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    out.topology.devices.push_back({.name = next(), .first_port = i, .port_count = 1});
+    out.topology.ports.push_back({.name = interned_text(intern(next())), .device = i, .link = 0});
+  }
+  out.topology.devices[1].role = DeviceRole::leaf;
+  out.topology.links.push_back({.a = 0, .b = 1, .speed = 1'000'000'000});
+  out.topology.fabrics[0].hosts = {0};
+  out.topology.fabrics[0].leaves = {1};
+  out.topology.fabrics[0].links = {0};
+  return out;
+}
+
+// One document for the judge. `text`: as it is printed, in hexadecimal.
+Json printed(std::string_view form, const std::string& text, Json fields = Json::object()) {
+  std::ostringstream hex;
+  for (const char c : text) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    hex << kDigits[static_cast<unsigned char>(c) >> 4U] << kDigits[static_cast<unsigned char>(c) & 0xfU];
+  }
+  return {{"form", form}, {"text", hex.str()}, {"fields", std::move(fields)}};
+}
+
+void add_texts(const Strings& next, const Terminal& terminal, std::vector<Json>& out) {
+  const auto text = [&](const std::string& report) {
+    out.push_back(printed(terminal.colour ? "colours" : "text", report_text(report)));
+    // Without the net too: no report relies on it.
+    out.push_back(printed(terminal.colour ? "colours-alone" : "text-alone", report));
+  };
+  const DriftReport drift = drift_from(next);
+  text(drift_of_text(next(), drift, states_from(next), terminal));
+  const Plan plan = plan_from(next);
+  text(plan_text(plan, terminal) + plan_summary(plan) + "\n");
+  PlanReport report;
+  report.title = next();
+  report.plan = plan;
+  report.states = states_from(next);
+  report.unmended = drift;
+  report.unjudged.writer = next();
+  OwedChange& owed = report.unjudged.left.emplace_back();
+  owed.begun = next();
+  owed.author = next();
+  WrittenEntry& left = report.left.emplace_back();
+  left.device = next();
+  left.object = next();
+  text(plan_report_text(report, terminal));
+  const Applied applied = applied_from(next, plan);
+  text(apply_text(applied, plan, terminal));
+  text(step_line(plan.steps[0], applied.report.steps[0], terminal) + "\n" + step_begun_line(plan.steps[0]) +
+       "\n" + phase_line(next()) + "\n" + gate_line(*applied.report.gate, terminal) + "\n" +
+       refused_step_line(1, next()) + "\n");
+  text(nothing_to_do_text(drift, next(), true, terminal) + nothing_to_do_text({}, next(), true, terminal));
+  text(not_observed_line({next(), {next(), next()}}, terminal) + "\n");
+  text(discovery_text(discovered_from(next), terminal));
+  {
+    std::vector<DiscoveredDevice> named = discovered_from(next);
+    named[0].device = "gpu1";  // another name is left out, whole
+    out.push_back(printed("draft", discovery_draft(named, false)));
+  }
+  for (const DriftEntry& item : drift.items) text(watch_event_text({.item = item}, terminal));
+  text(watch_event_text({.kind = WatchEvent::Kind::unreadable, .item = drift.items[0]}, terminal));
+  text(watching_text(next(), terminal));
+  const Picture picture = picture_from(next);
+  text(topology_text(picture.catalog, picture.topology, terminal));
+}
+
+void add_formats(const Strings& next, std::vector<Json>& out) {
+  const DriftReport report = drift_from(next);
+  const auto fields = [&report] {
+    Json all = Json::array();
+    for (const DriftEntry& item : report.items)
+      if (item.is_difference())
+        all.push_back({{"device", printed("", item.device)["text"]},
+                       {"have", printed("", have_text(item))["text"]},
+                       {"sentence", printed("", drift_sentence(item))["text"]}});
+    for (const Unobserved& one : report.unobserved)
+      all.push_back({{"device", printed("", one.device + (one.path.empty() ? "" : " " + one.path))["text"]},
+                     {"sentence", printed("", unobserved_sentence(one))["text"]}});
+    return all;
+  }();
+  const std::string title = next();
+  out.push_back(printed("markdown", drift_markdown(report, title), fields));
+  out.push_back(printed("junit", drift_junit(report, title), fields));
+  out.push_back(printed("sarif", drift_sarif(report), fields));
+  out.push_back(printed("gitlab", drift_gitlab(report), fields));
+  out.push_back(printed("github", drift_github(report), fields));
+  const Picture picture = picture_from(next);
+  out.push_back(printed("svg", topology_svg(picture.catalog, picture.topology)));
+  out.push_back(printed("dot", topology_dot(picture.catalog, picture.topology)));
+  const Plan plan = plan_from(next);
+  for (const Json& document : {drift_json(report), to_json(plan), discovery_json(discovered_from(next)),
+                               apply_json(applied_from(next, plan), plan, next())}) {
+    out.push_back(printed("json", json_text(document, 2)));
+    out.push_back(printed("yaml", yaml_text(document), out.back()["text"]));
+  }
+  out.push_back(printed("json", watch_event_json({.item = report.items[0]})));
+}
+
+std::vector<Json> all_forms(const Strings& next) {
+  std::vector<Json> out;
+  for (const bool colour : {false, true}) {
+    Terminal terminal;
+    terminal.colour = colour;
+    add_texts(next, terminal, out);
+  }
+  add_formats(next, out);
+  return out;
+}
+
+TEST(HostileOutput, IsWhatHarmlessStringsMakeInEveryForm) {
+  if (::access("/usr/bin/cmark-gfm", X_OK) != 0 || ::access("/usr/bin/python3", X_OK) != 0)
+    LOCKSTEP_NOT_TESTED_BUT_ON_CI("needs cmark-gfm, python3 and python3-yaml");
+  const char* const asked = std::getenv("LOCKSTEP_FUZZ_ROUNDS");
+  const std::size_t rounds = asked != nullptr ? std::strtoul(asked, nullptr, 10) : 20;
+  std::mt19937_64 random(20261123);
+  std::string folder = std::filesystem::temp_directory_path() / "lockstep-output-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  constexpr std::size_t kRoundsAtOnce = 100;  // a choice: a judge's file of some 100 MB
+  for (std::size_t round = 0; round < rounds && !HasFailure(); round += kRoundsAtOnce) {
+    const std::string file = folder + "/printed.jsonl";
+    std::ofstream out(file);
+    for (const Json& one : all_forms(harmless())) out << one.dump() << "\n";
+    for (std::size_t i = round; i < std::min(rounds, round + kRoundsAtOnce); ++i) {
+      out << Json{{"form", "round"}, {"round", i}}.dump() << "\n";
+      for (const Json& one : all_forms(hostile(random))) out << one.dump() << "\n";
+    }
+    out.close();
+    // Debian's own interpreter, which has python3-yaml.
+    EXPECT_EQ(
+        std::system(
+            ("/usr/bin/python3 " LOCKSTEP_SOURCE_DIR "/tests/unit/report/parse_output.py " + file).c_str()),
+        0);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace lockstep
