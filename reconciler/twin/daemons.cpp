@@ -36,6 +36,9 @@ constexpr std::string_view kFrrPrograms = "/usr/lib/frr/";
 constexpr const char* kLldpd = "/usr/sbin/lldpd";
 constexpr const char* kFrrUser = "frr";
 constexpr std::string_view kRun = "/run";
+constexpr const char* kScratch = "/var/tmp";  // FRR has /var/tmp/frr compiled in, for its logs (lib/zlog.c)
+// Of a daemon's own tmpfs: anybody in it, which is the daemon; sockets and a few pages of log.
+constexpr const char* kOwnTmpfs = "mode=1777,size=1m";
 constexpr std::array<const char*, 3> kFrrDaemons{"zebra", "bgpd", "bfdd"};
 
 DaemonPlan frr_daemon(const TwinRecord& record, const std::string& device, const std::string& name) {
@@ -111,7 +114,7 @@ const char* words(Stage stage) {
     case Stage::uts: return "create a UTS namespace";
     case Stage::host_name: return "set the host name";
     case Stage::log: return "open the log";
-    case Stage::run: return "make a private /run";
+    case Stage::run: return "make a private /run and /var/tmp";
     case Stage::root: return "chdir /";
     case Stage::execute: return "execute";
   }
@@ -145,13 +148,17 @@ Launch prepare_launch(const DaemonPlan& plan, const DevicePlaces& at, int netns,
 
 // A private /run with nothing in it but the device's own run directory and what the daemon makes itself:
 // FRR's user and lldpd's can't pass through the twin's own folders, and lldpd has /run/lldpd compiled in.
-bool give_own_run(const Launch& launch) {
+// And a private /var/tmp, whose content ends with the daemon, however it ends; where there is none FRR leaves
+// nothing.
+bool give_own_folders(const Launch& launch) {
   // What this machine unmounts is unmounted here as well (MS_SLAVE), so that no daemon keeps it busy.
   if (::unshare(CLONE_NEWNS) != 0 || !change_propagation(MS_SLAVE)) return false;
   // Opened in the new mount namespace: a bind from a mount of another one is EINVAL (mount(2)).
   const int kept = ::open(launch.run_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (kept < 0) return false;
-  if (::mount("twin", kRun.data(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=1m") != 0) return false;
+  if (::mount("twin", kRun.data(), "tmpfs", MS_NOSUID | MS_NODEV, kOwnTmpfs) != 0) return false;
+  if (::mount("twin", kScratch, "tmpfs", MS_NOSUID | MS_NODEV, kOwnTmpfs) != 0 && errno != ENOENT)
+    return false;
   for (const std::string& folder : launch.folders)
     if (::mkdir(folder.c_str(), 0755) != 0) return false;
   return ::fchdir(kept) == 0 && ::mount(".", launch.run_dir.c_str(), nullptr, MS_BIND, nullptr) == 0;
@@ -180,7 +187,7 @@ bool redirect(const std::string& log) {
   if (::unshare(CLONE_NEWUTS) != 0) fail(Stage::uts);
   if (::sethostname(launch.host_name, launch.host_name_size) != 0) fail(Stage::host_name);
   if (!redirect(launch.log)) fail(Stage::log);
-  if (!give_own_run(launch)) fail(Stage::run);
+  if (!give_own_folders(launch)) fail(Stage::run);
   if (::chdir("/") != 0) fail(Stage::root);
   ::setpgid(0, 0);
   std::array<char*, 2> environment{const_cast<char*>("PATH=/usr/sbin:/usr/bin:/sbin:/bin"), nullptr};
