@@ -128,7 +128,7 @@ Result<Done> Supervisor::make_namespaces(std::map<std::string, MadeNetns>& made)
   const auto& devices = record_.layout.devices;
   for (const TwinDevice& device : devices) {
     TRY_DONE(prepare_run_dir(record_, device));
-    TRY(MadeNetns one, create_netns(places(cluster_, device.name).netns));
+    TRY(MadeNetns one, create_netns(places(cluster_, device.name).netns, [this] { return go_on(); }));
     made.emplace(device.name, std::move(one));
     if (!tell("namespaces", made.size(), devices.size())) return Error{ErrorKind::cancelled, "stopped"};
   }

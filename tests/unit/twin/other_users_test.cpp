@@ -2,12 +2,16 @@
 // that tries it by plain system calls.
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -108,6 +112,98 @@ TEST(OtherUsers, ReachNoFolderNoFileAndNoSocketOfATwin) {
       EXPECT_EQ(files::status(one).permissions() & files::perms::others_all, files::perms::none) << one;
     ASSERT_TRUE(down(layout.cluster));
   }
+}
+
+// A process of nobody that holds the lock of a folder for as long as this object lives.
+class Holder {
+ public:
+  explicit Holder(const char* folder) {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const int held = ::open(folder, O_RDONLY | O_DIRECTORY);
+      if (::setresuid(kNobody, kNobody, kNobody) == 0 && ::flock(held, LOCK_EX | LOCK_NB) == 0)
+        (void)!::write(ends[1], "held", 4);
+      ::close(ends[1]);
+      for (;;) ::pause();
+    }
+    ::close(ends[1]);
+    holds_ = read_whole(ends[0]) == "held";
+    ::close(ends[0]);
+  }
+  ~Holder() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Holder(const Holder&) = delete;
+  Holder& operator=(const Holder&) = delete;
+  bool holds() const { return holds_; }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+  bool holds_ = false;
+};
+
+// What `body` finds wrong where /run is a new one, as after a boot, and its own: in a process whose mounts
+// end with it.
+std::string after_a_boot(const std::function<std::string()>& body) {
+  int ends[2];
+  EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::string wrong = "no /run of its own";
+    if (::unshare(CLONE_NEWNS) == 0 && change_propagation(MS_PRIVATE) &&
+        ::mount("boot", "/run", "tmpfs", 0, "mode=0755") == 0)
+      wrong = body();
+    (void)!::write(ends[1], wrong.data(), wrong.size());
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string wrong = read_whole(ends[0]);
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  return wrong;
+}
+
+constexpr const char* kNetns = "/run/netns";
+
+TEST(OtherUsers, WhoHoldTheLockOfTheNamespacesAreNamedAndCtrlCEndsTheWait) {
+  NEEDS_ROOT;
+  EXPECT_EQ(after_a_boot([]() -> std::string {
+              const TwinLayout layout = rail_pod(test_cluster("b"), 1, 1, 0);
+              if (::mkdir(kNetns, 0755) != 0) return "no /run/netns";
+              const Holder holder(kNetns);
+              if (!holder.holds()) return "nobody holds nothing";
+              std::stop_source stopped;
+              stopped.request_stop();
+              const auto ended = up(layout, without_lldp(), {}, stopped.get_token());
+              if (ended) return "it came up";
+              if (ended.error().kind != ErrorKind::cancelled) return ended.error().text();
+              if (files::exists("/run/lockstep")) return "stopped, it is still there";
+              const auto refused = up(layout, without_lldp(), {}, {});
+              if (refused) return "it came up";
+              const std::string who = "process " + std::to_string(holder.pid()) + " (uid 65534)";
+              if (refused.error().text().find(who) == std::string::npos) return refused.error().text();
+              return files::exists("/run/lockstep") ? "refused, it is still there" : "";
+            }),
+            "");
+}
+
+TEST(OtherUsers, WhoHoldTheLockOfTheNamespacesHoldUpNoTwinOnceAnyWasMade) {
+  NEEDS_ROOT;
+  EXPECT_EQ(after_a_boot([]() -> std::string {
+              const TwinLayout layout = rail_pod(test_cluster("m"), 1, 1, 0);
+              if (const auto first = create_netns("lstwin-first"); !first) return first.error().text();
+              const Holder holder(kNetns);
+              if (!holder.holds()) return "nobody holds nothing";
+              const auto handle = up(layout, without_lldp(), {}, {});
+              if (!handle) return handle.error().text();
+              const auto gone = down(layout.cluster);
+              return gone ? "" : gone.error().text();
+            }),
+            "");
 }
 
 TEST(OtherUsers, AreNotHeardOnAControlSocketThatTheyReach) {
