@@ -91,4 +91,14 @@ Result<Descriptor> listen_on(const std::string& path) {
   return socket;
 }
 
+std::optional<LineChannel> accept_own(const Descriptor& listener) {
+  Descriptor client(::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!client) return std::nullopt;
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(client.number(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  if (peer.uid != ::geteuid()) return std::nullopt;
+  return LineChannel(std::move(client));
+}
+
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,5 +30,8 @@ class LineChannel {
 
 Result<LineChannel> connect_to(const std::string& path);
 Result<Descriptor> listen_on(const std::string& path);
+// The next connection that waits, if this user made it; none: nobody waits, or another user did, whose
+// connection is closed unheard.
+std::optional<LineChannel> accept_own(const Descriptor& listener);
 
 }  // namespace lockstep

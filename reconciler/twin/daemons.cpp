@@ -21,7 +21,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 
+#include "reconciler/twin/folders.hpp"
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
 #include "specs/files/replace_file.hpp"
@@ -34,6 +36,9 @@ constexpr std::string_view kFrrPrograms = "/usr/lib/frr/";
 constexpr const char* kLldpd = "/usr/sbin/lldpd";
 constexpr const char* kFrrUser = "frr";
 constexpr std::string_view kRun = "/run";
+constexpr const char* kScratch = "/var/tmp";  // FRR has /var/tmp/frr compiled in, for its logs (lib/zlog.c)
+// Of a daemon's own tmpfs: anybody in it, which is the daemon; sockets and a few pages of log.
+constexpr const char* kOwnTmpfs = "mode=1777,size=1m";
 constexpr std::array<const char*, 3> kFrrDaemons{"zebra", "bgpd", "bfdd"};
 
 DaemonPlan frr_daemon(const TwinRecord& record, const std::string& device, const std::string& name) {
@@ -64,7 +69,9 @@ DaemonPlan frr_daemon(const TwinRecord& record, const std::string& device, const
               "stdout",
               "--log-level",
               "informational"};
-  if (name == "bfdd") out.argv.insert(out.argv.end(), {"--bfdctl", at.run_dir + "/bfdd.sock"});
+  // Nobody asks bfdd here, and it gives this socket to everybody (FRR, bfdd/control.c): in the /run that only
+  // the daemon has.
+  if (name == "bfdd") out.argv.insert(out.argv.end(), {"--bfdctl", "/run/bfdd.sock"});
   return out;
 }
 
@@ -76,7 +83,6 @@ DaemonPlan lldp_daemon(const TwinRecord& record, const TwinDevice& device) {
   out.ready_socket = at.lldpd_socket;
   // -d: foreground; -O: not the configuration of this machine's own lldpd.
   out.argv = {kLldpd, "-d", "-u", at.lldpd_socket, "-O", at.config_file("lldpd")};
-  out.own_run = true;
   return out;
 }
 
@@ -87,8 +93,7 @@ struct Launch {
   std::size_t host_name_size = 0;
   std::string log;
   std::string run_dir;
-  std::vector<std::string>
-      folders;  // from below /run down to the run directory, if it gets a /run of its own
+  std::vector<std::string> folders;  // from below /run down to the run directory
   int netns = -1;
   int report = -1;
 };
@@ -109,7 +114,7 @@ const char* words(Stage stage) {
     case Stage::uts: return "create a UTS namespace";
     case Stage::host_name: return "set the host name";
     case Stage::log: return "open the log";
-    case Stage::run: return "make a private /run";
+    case Stage::run: return "make a private /run and /var/tmp";
     case Stage::root: return "chdir /";
     case Stage::execute: return "execute";
   }
@@ -132,7 +137,7 @@ Launch prepare_launch(const DaemonPlan& plan, const DevicePlaces& at, int netns,
   out.host_name_size = plan.device.size();
   out.log = at.log_file(plan.name);
   out.run_dir = at.run_dir;
-  if (plan.own_run) out.folders = folders_below_run(at.run_dir);
+  out.folders = folders_below_run(at.run_dir);
   out.netns = netns;
   out.report = report;
   return out;
@@ -141,13 +146,19 @@ Launch prepare_launch(const DaemonPlan& plan, const DevicePlaces& at, int netns,
 // From here to become(): between fork and exec, so only async-signal-safe functions and system calls
 // (signal-safety(7), fork(2)); nothing that allocates.
 
-// A private /run with nothing in it but the device's own run directory and what lldpd makes itself.
-bool give_own_run(const Launch& launch) {
-  if (::unshare(CLONE_NEWNS) != 0 || !change_propagation(MS_PRIVATE)) return false;
+// A private /run with nothing in it but the device's own run directory and what the daemon makes itself:
+// FRR's user and lldpd's can't pass through the twin's own folders, and lldpd has /run/lldpd compiled in.
+// And a private /var/tmp, whose content ends with the daemon, however it ends; where there is none FRR leaves
+// nothing.
+bool give_own_folders(const Launch& launch) {
+  // What this machine unmounts is unmounted here as well (MS_SLAVE), so that no daemon keeps it busy.
+  if (::unshare(CLONE_NEWNS) != 0 || !change_propagation(MS_SLAVE)) return false;
   // Opened in the new mount namespace: a bind from a mount of another one is EINVAL (mount(2)).
   const int kept = ::open(launch.run_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (kept < 0) return false;
-  if (::mount("twin", kRun.data(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m") != 0) return false;
+  if (::mount("twin", kRun.data(), "tmpfs", MS_NOSUID | MS_NODEV, kOwnTmpfs) != 0) return false;
+  if (::mount("twin", kScratch, "tmpfs", MS_NOSUID | MS_NODEV, kOwnTmpfs) != 0 && errno != ENOENT)
+    return false;
   for (const std::string& folder : launch.folders)
     if (::mkdir(folder.c_str(), 0755) != 0) return false;
   return ::fchdir(kept) == 0 && ::mount(".", launch.run_dir.c_str(), nullptr, MS_BIND, nullptr) == 0;
@@ -155,7 +166,7 @@ bool give_own_run(const Launch& launch) {
 
 bool redirect(const std::string& log) {
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+  const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
   return null >= 0 && out >= 0 && ::dup2(null, 0) == 0 && ::dup2(out, 1) == 1 && ::dup2(out, 2) == 2;
 }
 
@@ -176,13 +187,23 @@ bool redirect(const std::string& log) {
   if (::unshare(CLONE_NEWUTS) != 0) fail(Stage::uts);
   if (::sethostname(launch.host_name, launch.host_name_size) != 0) fail(Stage::host_name);
   if (!redirect(launch.log)) fail(Stage::log);
-  if (!launch.folders.empty() && !give_own_run(launch)) fail(Stage::run);
+  if (!give_own_folders(launch)) fail(Stage::run);
   if (::chdir("/") != 0) fail(Stage::root);
   ::setpgid(0, 0);
   std::array<char*, 2> environment{const_cast<char*>("PATH=/usr/sbin:/usr/bin:/sbin:/bin"), nullptr};
   ::execve(launch.argv.front(), launch.argv.data(), environment.data());
   fail(Stage::execute);
   ::_exit(127);
+}
+
+// The user that a device's daemons become; none: FRR is not installed.
+struct DaemonUser {
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+std::optional<DaemonUser> frr_user() {
+  const passwd* const user = ::getpwnam(kFrrUser);
+  return user == nullptr ? std::nullopt : std::optional(DaemonUser{user->pw_uid, user->pw_gid});
 }
 
 std::string read_all(int fd) {
@@ -219,7 +240,7 @@ Result<Done> preflight(const TwinRecord& record) {
       if (::access((std::string(kFrrPrograms) + name).c_str(), X_OK) != 0)
         return Error{ErrorKind::unsupported,
                      fmt::format("{}{} is not there: apt-get install frr", kFrrPrograms, name)};
-    if (::getpwnam(kFrrUser) == nullptr)
+    if (!frr_user())
       return Error{ErrorKind::unsupported, "there is no user frr: apt-get install frr makes it"};
   }
   if (record.lldp && ::access(kLldpd, X_OK) != 0)
@@ -231,22 +252,22 @@ Result<Done> preflight(const TwinRecord& record) {
 
 Result<Done> prepare_run_dir(const TwinRecord& record, const TwinDevice& device) {
   const DevicePlaces at = places(record.layout.cluster, device.name);
-  if (::mkdir(at.run_dir.c_str(), 0755) != 0) return errno_error("create " + at.run_dir);
+  const std::optional<DaemonUser> frr = device.routing ? frr_user() : DaemonUser{};
+  if (!frr) return Error{ErrorKind::unsupported, "there is no user frr"};
+  TRY(const bool made, make_folder(at.run_dir, {frr->uid, 0750}));
+  if (!made) return Error{ErrorKind::refused, "create " + at.run_dir + ": the folder above it is gone"};
   if (record.lldp) {
     // A frame that is sent before the other end listens is lost, and the next would come after 30 s
     // (lldpcli(8)).
     TRY_DONE(replace_file(at.config_file("lldpd"), "configure lldp tx-interval 1\n"));
   }
   if (!device.routing) return Done{};
-  const passwd* user = ::getpwnam(kFrrUser);
-  if (user == nullptr) return Error{ErrorKind::unsupported, "there is no user frr"};
-  if (::chown(at.run_dir.c_str(), user->pw_uid, user->pw_gid) != 0) return errno_error("chown " + at.run_dir);
   // vtysh reads vtysh.conf and complains without it; the daemons do so for theirs.
   for (const char* name : {"frr", "vtysh", "zebra", "bgpd", "bfdd"}) {
     const std::string file = at.config_file(name);
-    const Descriptor made(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
-    if (!made) return errno_error("create " + file);
-    if (::fchown(made.number(), user->pw_uid, user->pw_gid) != 0) return errno_error("chown " + file);
+    const Descriptor empty(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
+    if (!empty) return errno_error("create " + file);
+    if (::fchown(empty.number(), frr->uid, frr->gid) != 0) return errno_error("chown " + file);
   }
   return Done{};
 }

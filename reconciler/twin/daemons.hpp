@@ -21,13 +21,13 @@ struct DaemonPlan {
   std::vector<std::string> argv;
   std::string ready_socket;  // accepts when the daemon is ready
   std::string after;         // a daemon of the same device that must be ready first; empty: none
-  bool own_run = false;      // gets a /run of its own (lldpd has /run/lldpd compiled in for its chroot)
 };
 
 std::vector<DaemonPlan> daemons_of(const TwinRecord& record);
 // All that must be there before anything is made: privileges, programs, users.
 Result<Done> preflight(const TwinRecord& record);
-// The run directory of one device with the daemons' empty configuration files, owned as the daemons need it.
+// The run directory of one device with the daemons' empty configuration files, owned as the daemons need it
+// and closed to everybody else.
 Result<Done> prepare_run_dir(const TwinRecord& record, const TwinDevice& device);
 
 struct Spawned {

@@ -1,19 +1,25 @@
 #include "reconciler/twin/namespace.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "drivers/posix/in_namespace.hpp"
 
@@ -24,22 +30,60 @@ constexpr const char* kNetnsDir = "/run/netns";  // ip-netns(8)
 // Of the thread, not of the process: "self" is the thread group's leader.
 constexpr const char* kOwnNetns = "/proc/thread-self/ns/net";
 
+// A choice: iproute2 holds the lock of the folder for three calls of mount(2).
+constexpr std::chrono::seconds kLockPatience{5};
+constexpr int kLockPollMs = 10;
+
 std::string path_of(const std::string& name) { return std::string(kNetnsDir) + "/" + name; }
 
+// Who holds a lock of that file, by /proc/locks (proc(5)): "1: FLOCK  ADVISORY  WRITE 4711 00:1a:23 0 EOF".
+std::string lock_holder(int descriptor) {
+  struct stat locked {};
+  if (::fstat(descriptor, &locked) != 0) return "another process";
+  const std::string file =
+      fmt::format("{:02x}:{:02x}:{}", major(locked.st_dev), minor(locked.st_dev), locked.st_ino);
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, kind, advisory, how, inode;
+    pid_t pid = -1;
+    if (!(words >> number >> kind >> advisory >> how >> pid >> inode) || inode != file || kind != "FLOCK")
+      continue;
+    struct stat process {};
+    if (::stat(fmt::format("/proc/{}", pid).c_str(), &process) != 0) continue;
+    return fmt::format("process {} (uid {})", pid, process.st_uid);
+  }
+  return "another process";
+}
+
+bool share_netns_dir() { return ::mount("", kNetnsDir, "none", MS_SHARED | MS_REC, nullptr) == 0; }
+
 // The folder must be a shared mount, so that a namespace bound there appears in (and, on deletion, disappears
-// from) every mount namespace; the same steps under the same lock as iproute2's ipnetns.c, so that both can
-// race.
-Result<Done> prepare_netns_dir() {
+// from) every mount namespace. Making it a mount takes the lock that iproute2's ipnetns.c takes, as two of
+// them would hide each other's namespaces; one that is a mount already needs none. Every user can open the
+// folder, and so hold that lock for as long as they like.
+Result<Done> prepare_netns_dir(const GoOn& go_on) {
   if (::mkdir(kNetnsDir, 0755) != 0 && errno != EEXIST) return errno_error("mkdir /run/netns");
-  const Descriptor lock(::open(kNetnsDir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock) return errno_error("open /run/netns");
-  if (::flock(lock.number(), LOCK_EX) != 0) return errno_error("lock /run/netns");
-  if (::mount("", kNetnsDir, "none", MS_SHARED | MS_REC, nullptr) == 0) return Done{};
-  if (errno != EINVAL) return errno_error("make /run/netns a shared mount");
+  const Descriptor folder(::open(kNetnsDir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return errno_error("open /run/netns");
+  const auto until = std::chrono::steady_clock::now() + kLockPatience;
+  for (bool locked = false;;) {
+    if (share_netns_dir()) return Done{};
+    if (errno != EINVAL) return errno_error("make /run/netns a shared mount");
+    if (locked) break;
+    locked = ::flock(folder.number(), LOCK_EX | LOCK_NB) == 0;
+    if (locked) continue;
+    if (errno != EWOULDBLOCK) return errno_error("lock /run/netns");
+    if (go_on && !go_on()) return Error{ErrorKind::cancelled, "stopped"};
+    if (std::chrono::steady_clock::now() > until)
+      return Error{ErrorKind::transient,
+                   fmt::format("/run/netns is locked by {}: try again once it has ended",
+                               lock_holder(folder.number()))};
+    (void)::poll(nullptr, 0, kLockPollMs);
+  }
   if (::mount(kNetnsDir, kNetnsDir, "none", MS_BIND | MS_REC, nullptr) != 0)
     return errno_error("bind /run/netns onto itself");
-  if (::mount("", kNetnsDir, "none", MS_SHARED | MS_REC, nullptr) != 0)
-    return errno_error("make /run/netns a shared mount");
+  if (!share_netns_dir()) return errno_error("make /run/netns a shared mount");
   return Done{};
 }
 
@@ -83,10 +127,10 @@ Error errno_error(std::string what) {
   return Error{kind, std::move(what) + ": " + std::strerror(code)};
 }
 
-Result<MadeNetns> create_netns(const std::string& name) {
+Result<MadeNetns> create_netns(const std::string& name, const GoOn& go_on) {
   if (name.empty() || name.find('/') != std::string::npos)
     return Error{ErrorKind::invalid_spec, "'" + name + "' can't name a network namespace"};
-  TRY_DONE(prepare_netns_dir());
+  TRY_DONE(prepare_netns_dir(go_on));
   const std::string path = path_of(name);
   {
     const Descriptor target(::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0));

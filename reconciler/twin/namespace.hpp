@@ -6,6 +6,7 @@
 // supervisor with a single thread can fork freely. Refuses: names with a '/'.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,12 @@ struct MadeNetns {
   Descriptor socket;  // AF_INET, opened inside: for ioctls on its interfaces
 };
 
-// A new namespace with its loopback up and nothing else.
-Result<MadeNetns> create_netns(const std::string& name);
+// Asked again and again while something is waited for: false ends the wait (cancelled).
+using GoOn = std::function<bool()>;
+
+// A new namespace with its loopback up and nothing else. The first after a boot makes /run/netns a mount;
+// whoever holds its lock is waited for, for seconds, and named.
+Result<MadeNetns> create_netns(const std::string& name, const GoOn& go_on = {});
 // The namespace itself lives on while a process is in it.
 Result<Done> delete_netns(const std::string& name);
 Result<Descriptor> open_netns(const std::string& name);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <sstream>
 
 #include "reconciler/twin/daemons.hpp"
+#include "reconciler/twin/folders.hpp"
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
 #include "specs/files/replace_file.hpp"
@@ -25,6 +27,16 @@ std::string identity_file(const std::string& cluster) {
 }
 
 std::string netns_prefix(const std::string& cluster) { return places(cluster, "").netns; }
+
+// A twin's folders from the outermost on.
+Result<bool> make_folders(const TwinPlaces& at) {
+  const files::path run_dir(at.run_dir);
+  for (const files::path& one : {run_dir.parent_path().parent_path(), run_dir.parent_path(), run_dir}) {
+    TRY(const bool made, make_folder(one, {::geteuid(), 0750}));
+    if (!made) return false;
+  }
+  return make_folder(at.supervisor_dir, {::geteuid(), 0700});
+}
 
 Error file_error(const std::string& what, const std::error_code& failed) {
   return Error{ErrorKind::refused, what + ": " + failed.message()};
@@ -45,11 +57,9 @@ Result<std::optional<Descriptor>> claim(const std::string& cluster) {
   // A holder removes the directory just before it ends: then open fails or the lock is of a file that has no
   // name any more, and all begins again. Each round means that another twin command got to its end.
   for (int tries = 0; tries < 100; ++tries) {
-    std::error_code failed;
-    files::create_directories(at.supervisor_dir, failed);
-    if (failed && failed != std::errc::no_such_file_or_directory)
-      return file_error("create " + at.supervisor_dir, failed);
-    Descriptor lock(::open(at.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    TRY(const bool made, make_folders(at));
+    if (!made) continue;
+    Descriptor lock(::open(at.lock.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!lock && errno == ENOENT) continue;
     if (!lock) return errno_error("open " + at.lock);
     if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
@@ -60,7 +70,6 @@ Result<std::optional<Descriptor>> claim(const std::string& cluster) {
     struct stat named {};
     if (::fstat(lock.number(), &held) != 0) return errno_error("stat " + at.lock);
     if (::stat(at.lock.c_str(), &named) != 0 || held.st_ino != named.st_ino) continue;
-    if (::chmod(at.supervisor_dir.c_str(), 0700) != 0) return errno_error("chmod " + at.supervisor_dir);
     return std::optional<Descriptor>(std::move(lock));
   }
   return Error{ErrorKind::transient,
@@ -121,7 +130,7 @@ Result<Done> record_supervisor(const std::string& cluster) {
   const auto self = identity_of(outer_pid_of_self());
   if (!self) return Error{ErrorKind::refused, "/proc is not that of this machine's processes"};
   const std::string text = fmt::format("{} {}\n", self->pid, self->started);
-  return replace_file(identity_file(cluster), text);
+  return replace_file(identity_file(cluster), text, {.mode = 0600});
 }
 
 std::optional<ProcessIdentity> recorded_supervisor(const std::string& cluster) {

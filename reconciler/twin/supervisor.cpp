@@ -110,7 +110,7 @@ Result<Done> Supervisor::prepare() {
   if (!signals_) return errno_error("signalfd");
   TRY_DONE(record_supervisor(cluster_));
   // The record is there before anything that it describes.
-  return replace_file(twin_places(cluster_).record, to_text(record_) + "\n");
+  return replace_file(twin_places(cluster_).record, to_text(record_) + "\n", {.mode = 0600});
 }
 
 Result<Done> Supervisor::build() {
@@ -128,7 +128,7 @@ Result<Done> Supervisor::make_namespaces(std::map<std::string, MadeNetns>& made)
   const auto& devices = record_.layout.devices;
   for (const TwinDevice& device : devices) {
     TRY_DONE(prepare_run_dir(record_, device));
-    TRY(MadeNetns one, create_netns(places(cluster_, device.name).netns));
+    TRY(MadeNetns one, create_netns(places(cluster_, device.name).netns, [this] { return go_on(); }));
     made.emplace(device.name, std::move(one));
     if (!tell("namespaces", made.size(), devices.size())) return Error{ErrorKind::cancelled, "stopped"};
   }
@@ -218,8 +218,7 @@ void Supervisor::serve() {
     if (::poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) break;
     if (asked_to_stop()) break;
     reap();
-    Descriptor client(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (client) answer(LineChannel(std::move(client)));
+    if (auto client = accept_own(listener_)) answer(*std::move(client));
   }
   // A client that asked for the stop sees the end of the process, not an answer that comes too early.
   take_away();

@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,7 +159,11 @@ pid_t Lab::spawn(const std::string& node, const std::string& daemon) const {
   const int net = ::open(ns.c_str(), O_RDONLY | O_CLOEXEC);
   const int out = ::open((file + ".out").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   const int in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (::setns(net, CLONE_NEWNET) != 0 || ::unshare(CLONE_NEWUTS) != 0) ::_exit(126);
+  if (::setns(net, CLONE_NEWNET) != 0 || ::unshare(CLONE_NEWUTS | CLONE_NEWNS) != 0) ::_exit(126);
+  // FRR makes /var/tmp/frr/NAME.PID, which a daemon that is killed would leave there.
+  if (::mount("", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0 ||
+      ::mount("lab", "/var/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=1m") != 0)
+    ::_exit(126);
   if (::sethostname(node.data(), node.size()) != 0) ::_exit(126);
   ::dup2(in, 0);
   ::dup2(out, 1);

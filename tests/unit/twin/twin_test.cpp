@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <net/if.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -214,6 +216,43 @@ TEST(Twin, AKilledSupervisorTakesItsDaemonsAlongAndDownCleansTheRest) {
   ASSERT_TRUE(gone) << gone.error().text();
   EXPECT_FALSE(gone->cleaned.empty());
   expect_nothing_left(layout.cluster, processes);
+}
+
+// What is in /var/tmp/frr, by name and inode: a pid of a twin's own PID namespace is soon another's as well.
+std::set<std::string> frr_scratch() {
+  std::set<std::string> out;
+  std::error_code none;
+  for (const auto& one : std::filesystem::directory_iterator("/var/tmp/frr", none)) {
+    struct stat there {};
+    if (::stat(one.path().c_str(), &there) == 0)
+      out.insert(one.path().filename().string() + " " + std::to_string(there.st_ino));
+  }
+  return out;
+}
+
+// FRR's daemons make /var/tmp/frr/NAME.PID, and one that is killed leaves it. It is looked for in the mounts
+// of the daemon itself, so that nothing else on this machine that runs FRR is mistaken for a twin.
+TEST(Twin, LeavesNothingInVarTmpHoweverADaemonEnds) {
+  NEEDS_ROOT;
+  const TwinLayout layout = rail_pod(test_cluster("v"), 1, 1, 0);
+  const DownAtEnd end{layout.cluster};
+  const std::set<std::string> before = frr_scratch();
+  const auto handle = up(layout, without_lldp(), {}, {});
+  ASSERT_TRUE(handle) << handle.error().text();
+  ASSERT_TRUE(restart_daemon(layout.cluster, "leaf0", "bgpd"));
+  const auto report = status(layout.cluster);
+  ASSERT_TRUE(report);
+  for (const DaemonState& daemon : report->daemons) {
+    const std::string own = "/proc/" + std::to_string(daemon.pid) + "/root/var/tmp/frr";
+    struct stat theirs {};
+    struct stat ours {};
+    ASSERT_EQ(::stat(own.c_str(), &theirs), 0) << daemon.name << " has no " << own;
+    ASSERT_EQ(::stat("/var/tmp", &ours), 0);
+    EXPECT_NE(theirs.st_dev, ours.st_dev) << daemon.name;
+  }
+  ASSERT_EQ(::kill(handle->supervisor, SIGKILL), 0);
+  ASSERT_TRUE(down(layout.cluster));
+  EXPECT_EQ(frr_scratch(), before);
 }
 
 TEST(Twin, UpAfterAKilledSupervisorCleansAndSaysSo) {
