@@ -18,8 +18,9 @@ std::string host_policy_text(const HostPolicy& policy, const Terminal& terminal)
   Table table({{"field"}, {"says"}, {"at"}});
   std::string last;
   for (const HostPolicy::Line& line : policy.lines()) {
-    table.add({line.field == last ? "" : line.field, line.says,
-               line.place.empty() ? terminal.paint(Ink::dim, "default") : line.place});
+    const Table::Cell place =
+        line.place.empty() ? terminal.paint(Ink::dim, "default") : Table::Cell(line.place);
+    table.add({line.field == last ? "" : line.field, line.says, place});
     last = line.field;
   }
   return out + table.render(terminal, "  ");
@@ -42,9 +43,9 @@ Json host_policy_json(const HostPolicy& policy) {
 
 std::string permission_text(const Path& setting, const WhyRefused& why, const Terminal& terminal) {
   const std::string power(to_string(schema_row(setting.row()).power));
-  return setting.text() + ": " +
-         (why ? terminal.paint(Ink::red, "refused: " + *why) : terminal.paint(Ink::green, "allowed")) +
-         terminal.paint(Ink::dim, " (power: " + power + ")") + "\n";
+  return compose("{}: {}{}\n", setting.text(),
+                 why ? terminal.paint(Ink::red, "refused: " + *why) : terminal.paint(Ink::green, "allowed"),
+                 terminal.paint(Ink::dim, " (power: " + power + ")"));
 }
 
 Json permission_json(const Path& setting, const WhyRefused& why) {
