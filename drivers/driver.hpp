@@ -159,6 +159,9 @@ struct Attached {
   Preview* preview = nullptr;
   Remedy* remedy = nullptr;
   Permission* permission = nullptr;  // null: all is allowed
+  // What it changes, as no spec can call it ("machine-4d2e..."): one writer at a time. Empty: only this fleet
+  // knows of it.
+  std::string machine{};
   // A watch on the device; null when the driver can't watch. Drivers of several devices may answer with one
   // watcher, which is then watched once.
   std::function<Result<std::shared_ptr<Watcher>>()> watch;

@@ -95,6 +95,7 @@ Attached under_host_policy(Attached inner, PolicedFor whom, ReadHostPolicy read)
   out.remedy = driver->inner().remedy == nullptr ? nullptr : driver.get();
   out.watch = driver->inner().watch;
   out.permission = driver->word();
+  out.machine = driver->inner().machine;
   out.driver = std::move(driver);
   return out;
 }

@@ -58,6 +58,7 @@ struct Arguments {
   ClusterSource twin_status;
   TwinExecOptions twin_exec;
   TwinBreakOptions twin_break;
+  ClusterSource state_adopt;
   ClusterSource state_show;
   StateFileOptions state_backup;
   StateFileOptions state_restore;
@@ -288,6 +289,11 @@ void add_state_commands(CLI::App& app, Arguments& a) {
   takes_specs(command, a.state_restore.source);
   takes_twin(command, a.state_restore.source);
   runs(command, a, [&a](const Console& c) { return run_state_restore(a.state_restore, c); });
+
+  command = add(*state, a, "adopt",
+                "Take over what changed this machine before, where the cluster was renamed or moved");
+  takes_specs(command, a.state_adopt);
+  runs(command, a, [&a](const Console& c) { return run_state_adopt(a.state_adopt, c); });
 }
 
 void add_host_policy_commands(CLI::App& app, Arguments& a) {

@@ -111,6 +111,7 @@ struct StateFileOptions {
 };
 int run_state_show(const ClusterSource& source, const Console& console);
 int run_state_backup(const StateFileOptions& options, const Console& console);
+int run_state_adopt(const ClusterSource& source, const Console& console);
 int run_state_restore(const StateFileOptions& options, const Console& console);
 
 int run_host_policy_init(const Console& console);

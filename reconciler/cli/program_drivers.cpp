@@ -3,6 +3,7 @@
 #include "drivers/frr/driver.hpp"
 #include "drivers/host_policy/policed.hpp"
 #include "drivers/linux/driver.hpp"
+#include "drivers/posix/machine_id.hpp"
 #include "reconciler/twin/places.hpp"
 #include "reconciler/twin/twin.hpp"
 
@@ -14,6 +15,7 @@ constexpr const char* kLldpdSocket = "/run/lldpd.socket";
 
 // What changes this machine itself is under its policy; a twin is namespaces of its own.
 Attached as_policed(Attached attached, const DriverTarget& target, DriverName driver) {
+  attached.machine = target.twin ? "twin-" + target.twin->cluster : this_machine();
   if (target.twin) return attached;
   return under_host_policy(std::move(attached), {target.device, target.cluster, driver},
                            [] { return HostPolicy::read(kHostPolicyFile, this_host()); });
@@ -69,6 +71,8 @@ Attached unattached_frr(const std::string& device) {
 }
 
 }  // namespace
+
+std::string this_machine() { return "machine-" + machine_id(); }
 
 DriverTable driver_table() {
   DriverTable table;

@@ -9,6 +9,9 @@ namespace lockstep {
 
 DriverTable driver_table();
 
+// As Attached::machine has it.
+std::string this_machine();
+
 // Discovery, whatever the specs say: of this machine; of a device in the twin with this id.
 Result<DiscoveredHost> discover_here(const Call& call);
 Result<DiscoveredHost> discover_in_twin(const std::string& cluster, const std::string& device,

@@ -3,6 +3,7 @@
 
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
+#include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/report/state_report.hpp"
 #include "reconciler/store/backup.hpp"
 
@@ -43,6 +44,20 @@ int run_state_restore(const StateFileOptions& options, const Console& console) {
     console.print(restored_text(*cluster, options.file, *restored));
   else
     console.print_document(restored_json(*cluster, options.file, *restored));
+  return kExitInSync;
+}
+
+int run_state_adopt(const ClusterSource& source, const Console& console) {
+  const std::optional<OpenedCluster> cluster = open_cluster(source, console);
+  if (!cluster) return kExitError;
+  const MachineUser user{cluster->name, cluster->folder, state_directory(*cluster)};
+  const Result<Adopted> adopted = adopt(this_machine(), machine_folders(), user, "lockstep state adopt",
+                                        {.cluster = cluster->state_name()});
+  if (!adopted) return console.fail(adopted.error());
+  if (console.is_text())
+    console.print(adopted_text(*cluster, *adopted));
+  else
+    console.print_document(adopted_json(*cluster, *adopted));
   return kExitInSync;
 }
 

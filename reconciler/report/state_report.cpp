@@ -139,4 +139,25 @@ nlohmann::json restored_json(const OpenedCluster& cluster, const std::string& fi
   return document;
 }
 
+std::string adopted_text(const OpenedCluster& cluster, const Adopted& adopted) {
+  std::string out =
+      compose("{} has what cluster '{}' (specs in {}) stored of this machine: {}\n", cluster.title(),
+              adopted.from.cluster, adopted.from.folder, counted(adopted.restored.changes, "change"));
+  if (!adopted.restored.kept.empty())
+    out += compose("what was there before is kept: {}\n", adopted.restored.kept);
+  return out + "`lockstep plan` shows what it owes and what would change\n";
+}
+
+nlohmann::json adopted_json(const OpenedCluster& cluster, const Adopted& adopted) {
+  nlohmann::json document = head(cluster, "Adopted");
+  document["from"] = {{"cluster", adopted.from.cluster},
+                      {"folder", adopted.from.folder},
+                      {"directory", adopted.from.directory}};
+  document["changes"] = adopted.restored.changes;
+  document["epoch"] = adopted.restored.epoch;
+  const std::string& kept = adopted.restored.kept;
+  document["keptBefore"] = kept.empty() ? nlohmann::json() : nlohmann::json(kept);
+  return document;
+}
+
 }  // namespace lockstep

@@ -1,11 +1,12 @@
 // The output of `lockstep state`: what a state directory holds, a backup that was made, one that was
-// restored.
+// restored, what was taken over.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "reconciler/report/terminal.hpp"
+#include "reconciler/session/machines.hpp"
 #include "reconciler/session/opened_cluster.hpp"
 #include "reconciler/session/stored_state.hpp"
 
@@ -20,5 +21,8 @@ nlohmann::json backup_json(const OpenedCluster& cluster, const Backup& backup);
 // `file`: the backup that it came from.
 std::string restored_text(const OpenedCluster& cluster, const std::string& file, const Restored& restored);
 nlohmann::json restored_json(const OpenedCluster& cluster, const std::string& file, const Restored& restored);
+
+std::string adopted_text(const OpenedCluster& cluster, const Adopted& adopted);
+nlohmann::json adopted_json(const OpenedCluster& cluster, const Adopted& adopted);
 
 }  // namespace lockstep

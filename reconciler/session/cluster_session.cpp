@@ -6,6 +6,16 @@
 #include "reconciler/session/former_entries.hpp"
 
 namespace lockstep {
+namespace {
+
+std::vector<std::string> machines_of(const AttachedFleet& attached) {
+  std::vector<std::string> all;
+  for (const std::unique_ptr<Attached>& one : attached.drivers)
+    if (!one->machine.empty()) all.push_back(one->machine);
+  return all;
+}
+
+}  // namespace
 
 ClusterSession::ClusterSession(OpenedCluster cluster, const SessionSeams& seams)
     : cluster_(std::move(cluster)),
@@ -21,6 +31,7 @@ Result<std::unique_ptr<ClusterSession>> ClusterSession::open(OpenedCluster clust
   std::unique_ptr<ClusterSession> session(new ClusterSession(std::move(cluster), seams));
   TRY_DONE(session->want_restored());
   TRY(session->attached_, attach_fleet(session->cluster_, seams.drivers));
+  session->machines_ = Machines(machines_of(session->attached_), seams.machines, !session->cluster_.twin);
   return session;
 }
 
@@ -28,6 +39,8 @@ Result<Done> ClusterSession::choose(const std::vector<std::string>& names) {
   TRY(only_, chosen_devices(fleet(), names));
   return Done{};
 }
+
+MachineUser ClusterSession::user() const { return {cluster_.name, cluster_.folder, directory_}; }
 
 StoreOptions ClusterSession::store_options() const {
   return {.cluster = cluster_.state_name(), .now = [this] { return executor_.wall_time(); }};
@@ -55,7 +68,8 @@ std::unique_ptr<ClusterObserve> ClusterSession::make_observe() {
 
 std::unique_ptr<ClusterWatch> ClusterSession::make_watch(WatchRequest request) {
   return std::make_unique<ClusterWatch>(
-      WatchGround{attached_.fleet, executor_, origins(), sources(), policies(), directory_, store_options()},
+      WatchGround{attached_.fleet, executor_, origins(), sources(), policies(), directory_, store_options(),
+                  machines_, user()},
       std::move(request));
 }
 

@@ -23,6 +23,7 @@
 #include "reconciler/engine/status.hpp"
 #include "reconciler/session/attached_fleet.hpp"
 #include "reconciler/session/cluster_watch.hpp"
+#include "reconciler/session/machines.hpp"
 #include "reconciler/session/owed.hpp"
 #include "reconciler/session/reach.hpp"
 #include "reconciler/session/suites.hpp"
@@ -34,7 +35,8 @@ namespace lockstep {
 struct SessionSeams {
   const DriverTable& drivers;  // used by open() only
   Executor& executor;
-  std::string directory;   // of the store and the locks: state_directory()
+  std::string directory;  // of the store and the locks: state_directory()
+  MachineFolders machines{machine_folders()};
   std::stop_token stop{};  // once requested, nothing new begins
   Measurer* measurer =
       nullptr;  // replaces the suites' own traffic as the gate's judge; null: it is not replaced
@@ -142,8 +144,9 @@ class ClusterSession {
   // The cluster's store, for reading.
   Result<std::unique_ptr<Store>> read_store() const;
 
-  // Takes the cluster's lock until the session ends, settles the changes of interrupted runs, and takes on
-  // those to validate. Conflict: another process has the lock.
+  // Takes the locks of the cluster and of the machines until the session ends, settles the changes of
+  // interrupted runs, and takes on those to validate. Conflict: another process has a lock. Refused: a
+  // machine is another cluster's (machines.hpp).
   Result<EarlierRuns> prepare_apply(const ApplyRequest& request);
   // These need prepare_apply(). What failed and interrupted changes may have written is settled by what was
   // observed now (former_entries.hpp); returns all that changes of ours wrote.
@@ -173,6 +176,7 @@ class ClusterSession {
  private:
   ClusterSession(OpenedCluster cluster, const SessionSeams& seams);
   Result<Done> want_restored();
+  MachineUser user() const;
   Store& store() const;
   StoreOptions store_options() const;
   Result<Done> accept(const Plan& plan, const std::vector<WrittenEntry>& left, const Applied& applied);
@@ -185,7 +189,9 @@ class ClusterSession {
   Measurer* measurer_;
   std::vector<std::size_t> only_;
   std::vector<WrittenEntry> written_;
-  std::vector<OwedChange> owed_;                   // taken on by prepare_apply
+  std::vector<OwedChange> owed_;  // taken on by prepare_apply
+  Machines machines_;
+  std::vector<FileLock> machine_locks_;            // since prepare_apply()
   std::unique_ptr<Store> store_;                   // leads the cluster; null before prepare_apply()
   std::vector<std::unique_ptr<SuiteGate>> gates_;  // one an apply: a measurement may outlive its deadline
 };

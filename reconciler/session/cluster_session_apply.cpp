@@ -22,6 +22,7 @@ Result<EarlierRuns> ClusterSession::prepare_apply(const ApplyRequest& request) {
   if (!store_) {
     TRY(std::unique_ptr<Store> opened, open_store(directory_, store_options()));
     TRY_DONE(opened->leadership().take(request.command));
+    TRY(machine_locks_, machines_.take(user(), request.command, executor_.wall_time()));
     store_ = std::move(opened);
   }
   EarlierRuns earlier;

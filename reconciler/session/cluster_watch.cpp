@@ -71,6 +71,7 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
                        progress());
   application_->start([this](ApplyReport report) {
     healing_.report = std::move(report);
+    machine_locks_.clear();
     store_.reset();
     board_.change(std::nullopt);
     healing_over();
@@ -80,6 +81,7 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
 Result<Done> ClusterWatch::lead() {
   TRY(std::unique_ptr<Store> opened, open_store(ground_.directory, ground_.store));
   TRY_DONE(opened->leadership().take(request_.command));
+  TRY(machine_locks_, ground_.machines.take(ground_.user, request_.command, ground_.executor.wall_time()));
   if (const auto ended = recover_in_flight(opened->history()); !ended) return ended.error();
   store_ = std::move(opened);
   return Done{};

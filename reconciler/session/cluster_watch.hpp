@@ -16,6 +16,7 @@
 
 #include "reconciler/engine/application.hpp"
 #include "reconciler/engine/watch.hpp"
+#include "reconciler/session/machines.hpp"
 #include "reconciler/session/snapshot.hpp"
 #include "reconciler/store/store.hpp"
 
@@ -48,6 +49,8 @@ struct WatchGround {
   std::function<const Policy*(const FleetDevice&)> policies;
   std::string directory;  // of the cluster's state
   StoreOptions store;
+  const Machines& machines;
+  MachineUser user;
 };
 
 class ClusterWatch {
@@ -79,6 +82,7 @@ class ClusterWatch {
   PlanChoice choice_;  // of the healing under way, as all below
   Healing healing_;
   std::function<void()> go_on_;
+  std::vector<FileLock> machine_locks_;
   std::unique_ptr<Store> store_;
   std::optional<ObserveRound> round_;
   std::optional<Application> application_;

@@ -71,19 +71,17 @@ std::string state_directory(const OpenedCluster& cluster) {
   return state_directory(cluster.id, cluster.twin);
 }
 
+std::string state_top() {
+  if (const char* const set = std::getenv("LOCKSTEP_STATE_DIR"); set != nullptr && *set != '\0') return set;
+  if (geteuid() == 0) return "/var/lib/lockstep";
+  if (const char* const xdg = std::getenv("XDG_STATE_HOME"); xdg != nullptr && *xdg != '\0')
+    return std::string(xdg) + "/lockstep";
+  const char* const home = std::getenv("HOME");
+  return std::string(home != nullptr ? home : ".") + "/.local/state/lockstep";
+}
+
 std::string state_directory(const std::string& id, bool twin) {
-  std::string top;
-  if (const char* const set = std::getenv("LOCKSTEP_STATE_DIR"); set != nullptr && *set != '\0') {
-    top = set;
-  } else if (geteuid() == 0) {
-    top = "/var/lib/lockstep";
-  } else if (const char* const xdg = std::getenv("XDG_STATE_HOME"); xdg != nullptr && *xdg != '\0') {
-    top = std::string(xdg) + "/lockstep";
-  } else {
-    const char* const home = std::getenv("HOME");
-    top = std::string(home != nullptr ? home : ".") + "/.local/state/lockstep";
-  }
-  return top + "/" + id + (twin ? "-twin" : "");
+  return state_top() + "/" + id + (twin ? "-twin" : "");
 }
 
 }  // namespace lockstep

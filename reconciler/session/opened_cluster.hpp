@@ -42,8 +42,10 @@ Result<OpenedCluster> load_cluster(const ClusterSource& source);
 // Refused: specs that name no device.
 Result<Done> has_devices(const OpenedCluster& cluster);
 
-// Where the store of the cluster (or of its twin) is: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root
-// and $XDG_STATE_HOME/lockstep (XDG base directories: ~/.local/state) for others; below it the cluster's id.
+// What all clusters' state is below: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root and
+// $XDG_STATE_HOME/lockstep (XDG base directories: ~/.local/state) for others.
+std::string state_top();
+// Where the store of the cluster (or of its twin) is: below that, by the cluster's id.
 std::string state_directory(const OpenedCluster& cluster);
 std::string state_directory(const std::string& id, bool twin);
 

@@ -171,6 +171,8 @@ class Restoring {
     TRY_DONE(copy_to(backup_, path));
     TRY(const Database fresh, Database::open(path, Database::Use::write));
     TRY_DONE(bring_up_to_date(fresh));
+    TRY_DONE(
+        Statement(fresh, "UPDATE identity SET cluster = ?1 WHERE ?1 <> ''").bind(options_.cluster).run());
     return set_last_epoch(fresh, epoch_);
   }
 
@@ -255,6 +257,15 @@ Result<Restored> restore(const std::string& directory, const std::string& file, 
   TRY(const Database backup, Database::open(file, Database::Use::read));
   TRY_DONE(check_backup(backup, options.cluster));
   return Restoring(directory, options, backup).run();
+}
+
+Result<Restored> take_over(const std::string& from, const std::string& directory, const std::string& command,
+                           const StoreOptions& options) {
+  TRY(const FileLock theirs, lock_for_writing(from, command, options.now()));
+  TRY(const FileLock ours, lock_for_writing(directory, command, options.now()));
+  TRY(const Database other, Database::open(store_file(from), Database::Use::read));
+  TRY_DONE(check_backup(other, ""));
+  return Restoring(directory, options, other).run();
 }
 
 Result<StoreFile> describe(const std::string& directory) {

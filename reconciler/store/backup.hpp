@@ -41,6 +41,11 @@ struct Restored {
 Result<Restored> restore(const std::string& directory, const std::string& file, const std::string& command,
                          const StoreOptions& options);
 
+// The content of another state directory, as a restore of its backup, for a cluster that goes by another name
+// now. Both are locked meanwhile.
+Result<Restored> take_over(const std::string& from, const std::string& directory, const std::string& command,
+                           const StoreOptions& options);
+
 // The file of a store.
 struct StoreFile {
   std::string file;

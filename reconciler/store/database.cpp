@@ -1,8 +1,15 @@
 #include "reconciler/store/database.hpp"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <utility>
+
+#include "specs/files/descriptor.hpp"
 
 namespace lockstep {
 namespace {
@@ -50,7 +57,35 @@ Error failure_of(const std::string& file, const std::string& doing, sqlite3* con
 // Fails only where statements are left, which end before their database.
 void Database::Closer::operator()(sqlite3* connection) const { (void)sqlite3_close(connection); }
 
+namespace {
+
+// What devices hold is nobody else's matter. SQLite gives its log the file's own mode (os_unix.c,
+// findCreateFileMode).
+Result<Done> make_private(const std::string& file) {
+  constexpr mode_t kOwnerOnly = 0600;
+  const auto failed = [&file] {
+    const bool denied = errno == EACCES || errno == EPERM || errno == EROFS;
+    return Error{denied ? ErrorKind::denied : ErrorKind::refused, file + ": " + std::strerror(errno)};
+  };
+  if (const Descriptor made(::open(file.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly)); made)
+    return ::fchmod(made.number(), kOwnerOnly) == 0 ? Result<Done>(Done{}) : failed();
+  if (errno != EEXIST) return failed();
+  // O_PATH: to close any other descriptor of it would take away SQLite's own locks (fcntl_locking(2)).
+  const Descriptor there(::open(file.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat found {};
+  if (!there || ::fstat(there.number(), &found) != 0) return failed();
+  if (!S_ISREG(found.st_mode)) return Error{ErrorKind::refused, file + ": is no regular file"};
+  const std::string itself = "/proc/self/fd/" + std::to_string(there.number());
+  if ((found.st_mode & 07777) != kOwnerOnly && ::chmod(itself.c_str(), kOwnerOnly) != 0) return failed();
+  return Done{};
+}
+
+constexpr const char* kInMemory = ":memory:";
+
+}  // namespace
+
 Result<Database> Database::open(const std::string& file, Use use) {
+  if (use == Use::write && file != kInMemory) TRY_DONE(make_private(file));
   sqlite3* connection = nullptr;
   // A file that this user can't write is opened to read all the same (sqlite3_open_v2).
   const int how = SQLITE_OPEN_READWRITE | (use == Use::write ? SQLITE_OPEN_CREATE : 0);
@@ -63,7 +98,7 @@ Result<Database> Database::open(const std::string& file, Use use) {
   return database;
 }
 
-Result<Database> Database::in_memory() { return open(":memory:", Use::write); }
+Result<Database> Database::in_memory() { return open(kInMemory, Use::write); }
 
 Result<Done> Database::write_ahead() const {
   TRY(const std::string mode, text("PRAGMA journal_mode=WAL"));

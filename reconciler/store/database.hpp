@@ -25,7 +25,7 @@ inline constexpr std::chrono::milliseconds kBusyWait{5000};
 class Database {
  public:
   // read: refuses statements that write; yet it makes good what a killed writer left, where it may.
-  // write: a file that is not there is made.
+  // write: a file that is not there is made; it is its owner's alone (0600) from then on.
   enum class Use : std::uint8_t { read, write };
   static Result<Database> open(const std::string& file, Use use);
   static Result<Database> in_memory();

@@ -8,11 +8,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <thread>
 #include <utility>
 
 #include "reconciler/store/utc_text.hpp"
+#include "specs/files/own_folder.hpp"
 
 namespace lockstep {
 namespace {
@@ -45,12 +45,20 @@ bool lock_now(int descriptor) {
 
 constexpr const char* kWriting = "lock";
 
-Result<FileLock> lock_in(const std::string& directory, const char* name, const std::string& doing,
+Result<FileLock> lock_in(const std::string& directory, const std::string& name, const std::string& taken,
                          const std::string& command, WallTime now) {
-  std::error_code why;
-  std::filesystem::create_directories(directory, why);
-  if (why) return Error{ErrorKind::denied, directory + ": " + why.message()};
-  return FileLock::take(directory + "/" + name, doing, command, now);
+  TRY_DONE(make_private_folder(directory));
+  return FileLock::take(directory + "/" + name, taken, command, now);
+}
+
+constexpr int kOpen = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
+// What is written to must be this file alone: a hard link is another name of somebody's file.
+Result<Done> is_a_lock(const std::string& file, int descriptor) {
+  struct stat found {};
+  if (::fstat(descriptor, &found) != 0) return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
+  if (S_ISREG(found.st_mode) && found.st_nlink <= 1 && found.st_uid == ::geteuid()) return Done{};
+  return Error{ErrorKind::refused, file + " is no lock of ours: remove it"};
 }
 
 }  // namespace
@@ -59,16 +67,18 @@ FileLock::~FileLock() {
   if (held_) (void)::ftruncate(held_.number(), 0);  // nobody holds it from here on
 }
 
-Result<FileLock> FileLock::take(const std::string& file, const std::string& doing, const std::string& command,
+Result<FileLock> FileLock::take(const std::string& file, const std::string& taken, const std::string& command,
                                 WallTime now) {
   for (;;) {
-    Descriptor opened(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    Descriptor opened(::open(file.c_str(), kOpen, 0600));
+    if (!opened && errno == ELOOP)
+      return Error{ErrorKind::refused, file + " is a symbolic link, and no lock of ours: remove it"};
     if (!opened) return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
+    TRY_DONE(is_a_lock(file, opened.number()));
     const int descriptor = opened.number();
     if (!lock_now(descriptor)) {
       const int why = errno;
-      if (why == EWOULDBLOCK)
-        return Error{ErrorKind::conflict, "this cluster is being " + doing + " by " + holder_in(descriptor)};
+      if (why == EWOULDBLOCK) return Error{ErrorKind::conflict, taken + " by " + holder_in(descriptor)};
       return Error{ErrorKind::denied, file + ": flock: " + std::strerror(why)};
     }
     FileLock lock(std::move(opened));
@@ -82,15 +92,22 @@ Result<FileLock> FileLock::take(const std::string& file, const std::string& doin
 }
 
 Result<FileLock> lock_for_writing(const std::string& directory, const std::string& command, WallTime now) {
-  return lock_in(directory, kWriting, "changed", command, now);
+  return lock_in(directory, kWriting, "this cluster is being changed", command, now);
 }
 
 Result<FileLock> lock_for_measuring(const std::string& directory, const std::string& command) {
-  return lock_in(directory, "measuring.lock", "measured", command, std::chrono::system_clock::now());
+  return lock_in(directory, "measuring.lock", "this cluster is being measured", command,
+                 std::chrono::system_clock::now());
+}
+
+Result<FileLock> lock_for_machine(const std::string& folder, const std::string& machine,
+                                  const std::string& command, WallTime now) {
+  return lock_in(folder, machine + ".lock", "this machine (" + machine + ") is being changed", command, now);
 }
 
 std::optional<std::string> writer_of(const std::string& directory) {
-  const Descriptor opened(::open((directory + "/" + kWriting).c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor opened(
+      ::open((directory + "/" + kWriting).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!opened) return std::nullopt;
   const int descriptor = opened.number();
   // The lock of a file that names nobody is not tried: for as long as that takes it would refuse a writer.

@@ -2,8 +2,9 @@
 // open file, not to the process, and the kernel drops it when its owner ends, however it ended.
 //
 // Promises: whoever finds it taken (conflict) is told which process holds it, since when and with which
-// command; a file system that has no locks is told in its words (denied). The file names its holder and
-// nobody else. A file that was removed while it was waited for is not mistaken for the one that is there.
+// command; only a lock file of ours is written to, never what a link or another name of it leads to; a file
+// system that has no locks is told in its words (denied). The file names its holder and nobody else. A file
+// that was removed while it was waited for is not mistaken for the one that is there.
 #pragma once
 
 #include <optional>
@@ -22,8 +23,8 @@ class FileLock {
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();
 
-  // `doing`: "changed", as in "this cluster is being changed by process 7 since ... (lockstep apply)".
-  static Result<FileLock> take(const std::string& file, const std::string& doing, const std::string& command,
+  // `taken`: "this cluster is being changed", as in "... by process 7 since ... (lockstep apply)".
+  static Result<FileLock> take(const std::string& file, const std::string& taken, const std::string& command,
                                WallTime now = std::chrono::system_clock::now());
 
  private:
@@ -31,13 +32,18 @@ class FileLock {
   Descriptor held_;
 };
 
-// In a cluster's state directory, which is made: its one writer, and the one that sends it measuring traffic.
+// In a cluster's state directory, which is made (own_folder.hpp): its one writer, and the one that sends it
+// measuring traffic.
 Result<FileLock> lock_for_writing(const std::string& directory, const std::string& command,
                                   WallTime now = std::chrono::system_clock::now());
 Result<FileLock> lock_for_measuring(const std::string& directory, const std::string& command);
 
-// Who holds the first of the two now: "process 7 since 2026-11-21T10:05:26Z (lockstep apply)". Holds no
-// writer up, makes nothing; nobody where the file can't be read.
+// The one writer of a machine, in a folder that all clusters have in common.
+Result<FileLock> lock_for_machine(const std::string& folder, const std::string& machine,
+                                  const std::string& command, WallTime now);
+
+// Who holds the first of the two of a cluster now: "process 7 since 2026-11-21T10:05:26Z (lockstep apply)".
+// Holds no writer up, makes nothing; nobody where the file can't be read.
 std::optional<std::string> writer_of(const std::string& directory);
 
 }  // namespace lockstep

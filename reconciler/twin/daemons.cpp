@@ -23,9 +23,9 @@
 #include <fstream>
 #include <optional>
 
-#include "reconciler/twin/folders.hpp"
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
+#include "specs/files/own_folder.hpp"
 #include "specs/files/replace_file.hpp"
 
 namespace lockstep {

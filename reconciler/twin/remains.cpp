@@ -12,9 +12,9 @@
 #include <sstream>
 
 #include "reconciler/twin/daemons.hpp"
-#include "reconciler/twin/folders.hpp"
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
+#include "specs/files/own_folder.hpp"
 #include "specs/files/replace_file.hpp"
 
 namespace lockstep {

@@ -1,4 +1,4 @@
-// The folders that a twin's records, sockets and logs are in: this user's own, and closed to others.
+// Folders for records, sockets, locks and logs: this user's own, and closed to others.
 //
 // Promises: a folder that is made is closed from its first moment, and one that is found is closed, whatever
 // the umask: what is in it is out of reach for other users, whatever its own mode (FRR gives bfdd's socket to
@@ -23,6 +23,9 @@ struct FolderFor {
 
 // False: the folder above is gone, as when another command takes an empty one away.
 Result<bool> make_folder(const std::string& path, const FolderFor& whom);
+
+// With the folders above it, of mode 0755; this user's alone (0700).
+Result<Done> make_private_folder(const std::string& path);
 
 // Nothing there is this user's as well as anybody's. Refuses what make_folder() refuses.
 Result<Done> check_own_folder(const std::string& path);

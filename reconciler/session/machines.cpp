@@ -1,0 +1,114 @@
+#include "reconciler/session/machines.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "reconciler/session/opened_cluster.hpp"
+#include "specs/files/replace_file.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr mode_t kOwnerOnly = 0600;
+
+std::string record_file(const std::string& machine, const MachineFolders& folders) {
+  return folders.records + "/" + machine + ".json";
+}
+
+Result<Done> write_record(const std::string& machine, const MachineFolders& folders,
+                          const MachineUser& user) {
+  TRY_DONE(make_private_folder(folders.records));
+  const nlohmann::json record{
+      {"cluster", user.cluster}, {"folder", user.folder}, {"directory", user.directory}};
+  const std::string text = record.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return replace_file(record_file(machine, folders), text, {.mode = kOwnerOnly});
+}
+
+// A state directory that holds nothing, or is gone, has nothing to forget.
+Result<bool> remembers(const MachineUser& user) {
+  TRY(const StoreFile file, describe(user.directory));
+  return file.begun;
+}
+
+bool is_same(const MachineUser& one, const MachineUser& other) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(one.directory, ignored) ==
+         std::filesystem::weakly_canonical(other.directory, ignored);
+}
+
+Error of_another(const MachineUser& last) {
+  return Error{
+      ErrorKind::refused,
+      "this machine was changed before by cluster '" + last.cluster + "' (specs in " + last.folder +
+          "): what that remembers and owes would be forgotten; `lockstep state adopt` takes it over"};
+}
+
+}  // namespace
+
+MachineFolders machine_folders() {
+  const std::string records = state_top() + "/machines";
+  if (const char* const set = std::getenv("LOCKSTEP_RUN_DIR"); set != nullptr && *set != '\0')
+    return {set, records};
+  if (geteuid() == 0) return {"/run/lockstep/locks", records};
+  const char* const xdg = std::getenv("XDG_RUNTIME_DIR");
+  return {xdg != nullptr && *xdg != '\0' ? std::string(xdg) + "/lockstep" : records, records};
+}
+
+Machines::Machines(std::vector<std::string> machines, MachineFolders folders, bool recorded)
+    : machines_(std::move(machines)), folders_(std::move(folders)), recorded_(recorded) {
+  std::sort(machines_.begin(), machines_.end());
+  machines_.erase(std::unique(machines_.begin(), machines_.end()), machines_.end());
+}
+
+Result<std::vector<FileLock>> Machines::take(const MachineUser& user, const std::string& command,
+                                             WallTime now) const {
+  std::vector<FileLock> locks;
+  for (const std::string& machine : machines_) {
+    TRY(FileLock lock, lock_for_machine(folders_.locks, machine, command, now));
+    locks.push_back(std::move(lock));
+    if (!recorded_) continue;
+    TRY(const std::optional<MachineUser> last, last_user(machine, folders_));
+    if (last && is_same(*last, user)) continue;
+    TRY(const bool holds, last ? remembers(*last) : Result<bool>(false));
+    if (holds) return of_another(*last);
+    TRY_DONE(write_record(machine, folders_, user));
+  }
+  return locks;
+}
+
+Result<std::optional<MachineUser>> last_user(const std::string& machine, const MachineFolders& folders) {
+  const std::string file = record_file(machine, folders);
+  constexpr std::size_t kLargest = std::size_t{1} << 16;  // three names
+  const FileText read = read_named(file, kLargest);
+  if (read.outcome == FileText::Outcome::missing) return std::optional<MachineUser>();
+  if (!read) return Error{ErrorKind::refused, file + ": " + read.why};
+  const nlohmann::json record = nlohmann::json::parse(read.text, nullptr, false);
+  MachineUser out;
+  for (const auto& [key, field] :
+       {std::pair{"cluster", &MachineUser::cluster}, std::pair{"folder", &MachineUser::folder},
+        std::pair{"directory", &MachineUser::directory}}) {
+    if (!record.is_object() || !record.contains(key) || !record[key].is_string())
+      return Error{ErrorKind::refused,
+                   file + ": is no record of who changed this machine; remove it if nobody else does"};
+    out.*field = record[key].get<std::string>();
+  }
+  return std::optional(std::move(out));
+}
+
+Result<Adopted> adopt(const std::string& machine, const MachineFolders& folders, const MachineUser& user,
+                      const std::string& command, const StoreOptions& options) {
+  TRY(const FileLock lock, lock_for_machine(folders.locks, machine, command, options.now()));
+  TRY(const std::optional<MachineUser> last, last_user(machine, folders));
+  if (!last || is_same(*last, user))
+    return Error{ErrorKind::refused,
+                 "no other cluster changed this machine before: there is nothing to take over"};
+  TRY(Restored restored, take_over(last->directory, user.directory, command, options));
+  TRY_DONE(write_record(machine, folders, user));
+  return Adopted{*last, std::move(restored)};
+}
+
+}  // namespace lockstep

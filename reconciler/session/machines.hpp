@@ -1,0 +1,62 @@
+// The machines that a session changes, by what they are (Attached::machine) and not by what specs call them.
+//
+// Promises: one writer a machine, from whatever cluster, checkout or state directory it comes; the lock ends
+// with its owner. What changed a machine before remembers who was there (the deletion guard), what was
+// written and what was never measured: specs whose cluster was renamed, or that were moved, have a state
+// directory of their own, and are refused until that is taken over (`lockstep state adopt`), so that no guard
+// starts from nothing. A record that can't be read refuses too.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reconciler/store/backup.hpp"
+#include "reconciler/store/file_lock.hpp"
+
+namespace lockstep {
+
+struct MachineFolders {
+  std::string locks;    // gone with a boot, as locks are
+  std::string records;  // for good
+};
+// LOCKSTEP_RUN_DIR, else /run/lockstep/locks for root and $XDG_RUNTIME_DIR/lockstep for others; records
+// beside the clusters' state directories.
+MachineFolders machine_folders();
+
+// What changes a machine.
+struct MachineUser {
+  std::string cluster;    // as specs name it
+  std::string folder;     // of the specs
+  std::string directory;  // of its state
+};
+
+class Machines {
+ public:
+  Machines() = default;
+  // `recorded`: of real machines; a twin is its folder's and goes with it.
+  Machines(std::vector<std::string> machines, MachineFolders folders, bool recorded);
+
+  // Conflict: another process changes one of them. Refused: another cluster's state holds what is
+  // remembered of one. Else this user's state does from now on.
+  Result<std::vector<FileLock>> take(const MachineUser& user, const std::string& command, WallTime now) const;
+
+ private:
+  std::vector<std::string> machines_;  // sorted, each once
+  MachineFolders folders_;
+  bool recorded_ = false;
+};
+
+// Who changed this machine last; none: nobody that is known.
+Result<std::optional<MachineUser>> last_user(const std::string& machine, const MachineFolders& folders);
+
+// What a state directory holds, put into `user`'s, whose own is kept beside; from then on it is the
+// machine's. Refused: nothing else changed the machine before.
+struct Adopted {
+  MachineUser from;
+  Restored restored;
+};
+Result<Adopted> adopt(const std::string& machine, const MachineFolders& folders, const MachineUser& user,
+                      const std::string& command, const StoreOptions& options);
+
+}  // namespace lockstep
