@@ -13,6 +13,7 @@
 #include "reconciler/twin/daemons.hpp"
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
+#include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
 
 namespace lockstep {
@@ -49,7 +50,7 @@ Result<std::optional<Descriptor>> claim(const std::string& cluster) {
     files::create_directories(at.supervisor_dir, failed);
     if (failed && failed != std::errc::no_such_file_or_directory)
       return file_error("create " + at.supervisor_dir, failed);
-    Descriptor lock(::open(at.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    Descriptor lock(::open(at.lock.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!lock && errno == ENOENT) continue;
     if (!lock) return errno_error("open " + at.lock);
     if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
@@ -125,7 +126,8 @@ Result<Done> record_supervisor(const std::string& cluster) {
 }
 
 std::optional<ProcessIdentity> recorded_supervisor(const std::string& cluster) {
-  std::ifstream in(identity_file(cluster));
+  constexpr std::size_t kLargest = 4096;  // two numbers
+  std::istringstream in(read_named(identity_file(cluster), kLargest).text);
   ProcessIdentity out;
   if (!(in >> out.pid >> out.started)) return std::nullopt;
   return out;
