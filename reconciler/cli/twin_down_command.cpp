@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "reconciler/cli/command_session.hpp"
@@ -12,6 +10,7 @@
 #include "reconciler/report/twin_report.hpp"
 #include "reconciler/store/file_lock.hpp"
 #include "reconciler/twin/twin.hpp"
+#include "specs/files/read_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -22,9 +21,8 @@ constexpr const char* kHowWithoutSpecs =
 
 // Of a twin whose supervisor has died only its file is left to say whose it was.
 TwinRecord kept_record(const std::string& id) {
-  std::ifstream in(twin_places(id).record);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  Result<TwinRecord> record = from_text(text);
+  constexpr std::size_t kLargest = std::size_t{64} << 20;  // a choice: thousands of devices and their ports
+  Result<TwinRecord> record = from_text(read_named(twin_places(id).record, kLargest).text);
   return record ? *std::move(record) : TwinRecord{};
 }
 

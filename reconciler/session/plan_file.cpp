@@ -1,11 +1,10 @@
 #include "reconciler/session/plan_file.hpp"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
 
 namespace lockstep {
@@ -14,6 +13,9 @@ namespace {
 // The reconciler's own field beside those of command-line.md ("fields may be added").
 constexpr const char* kAim = "aim";
 
+// A choice: a million settings at 200 bytes each, and some.
+constexpr std::size_t kLargestPlan = std::size_t{256} << 20;
+
 }  // namespace
 
 bool is_plan_file(const std::vector<std::string>& arguments) {
@@ -21,10 +23,9 @@ bool is_plan_file(const std::vector<std::string>& arguments) {
 }
 
 Result<PlanFile> read_plan_file(const std::string& file) {
-  std::ifstream in(file);
-  if (!in) return Error{ErrorKind::invalid_spec, "can't read " + file};
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
+  const FileText read = read_named(file, kLargestPlan);
+  if (!read) return Error{ErrorKind::invalid_spec, "can't read " + file + ": " + read.why};
+  const nlohmann::json document = nlohmann::json::parse(read.text, nullptr, false);
   const Error not_a_plan{ErrorKind::invalid_spec, file + " is not a plan that `lockstep plan --out` wrote"};
   if (document.is_discarded() || !document.is_object() || !document.contains(kAim)) return not_a_plan;
   const nlohmann::json& aim = document[kAim];

@@ -8,13 +8,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "reconciler/store/layout.hpp"
 #include "reconciler/store/sqlite_file.hpp"
 #include "reconciler/store/utc_text.hpp"
+#include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
 
 namespace lockstep {
@@ -76,9 +75,9 @@ nlohmann::json to_json(const Backup& backup) {
 
 // None: there is none, or not one that can be read.
 std::optional<Backup> last_backup(const std::string& directory) {
-  std::ifstream in(last_backup_file(directory));
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  constexpr std::size_t kLargest = std::size_t{1} << 20;  // a path and four numbers
+  const nlohmann::json json =
+      nlohmann::json::parse(read_named(last_backup_file(directory), kLargest).text, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   const auto word = [&json](const char* key) {
     const auto found = json.find(key);
@@ -251,8 +250,8 @@ Result<Restored> restore(const std::string& directory, const std::string& file, 
   std::error_code different;
   if (fs::equivalent(file, store_file(directory), different) && !different)
     return wrong(file, "is the store itself; restore takes a backup of it");
-  TRY(const bool there, exists(file));
-  if (!there) return wrong(file, "no such file");
+  // SQLite would wait for a FIFO, and write to a device.
+  if (const std::string why = why_not_regular(file); !why.empty()) return wrong(file, why);
   TRY(const FileLock lock, lock_for_writing(directory, command, options.now()));
   TRY(const Database backup, Database::open(file, Database::Use::read));
   TRY_DONE(check_backup(backup, options.cluster));

@@ -20,12 +20,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
+#include <sstream>
 
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
 #include "specs/files/own_folder.hpp"
+#include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
 
 namespace lockstep {
@@ -306,7 +307,10 @@ bool is_ready(const DaemonPlan& plan) {
 }
 
 std::string last_words(const DaemonPlan& plan, const std::string& cluster) {
-  std::ifstream in(places(cluster, plan.device).log_file(plan.name));
+  // The daemon's user owns the folder, and might put a link there.
+  constexpr std::size_t kLargest = std::size_t{16} << 20;  // a choice: days of a daemon that complains
+  std::istringstream in(
+      read_beneath(places(cluster, plan.device).run_dir, plan.name + ".log", kLargest).text);
   std::string last;
   for (std::string line; std::getline(in, line);)
     if (!line.empty()) last = line;

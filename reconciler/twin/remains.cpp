@@ -15,6 +15,7 @@
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
 #include "specs/files/own_folder.hpp"
+#include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
 
 namespace lockstep {
@@ -134,7 +135,8 @@ Result<Done> record_supervisor(const std::string& cluster) {
 }
 
 std::optional<ProcessIdentity> recorded_supervisor(const std::string& cluster) {
-  std::ifstream in(identity_file(cluster));
+  constexpr std::size_t kLargest = 4096;  // two numbers
+  std::istringstream in(read_named(identity_file(cluster), kLargest).text);
   ProcessIdentity out;
   if (!(in >> out.pid >> out.started)) return std::nullopt;
   return out;

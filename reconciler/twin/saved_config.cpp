@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sstream>
+#include <filesystem>
 
 #include "drivers/frr/running_config.hpp"
 #include "drivers/frr/vty.hpp"
+#include "specs/files/read_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -28,11 +28,12 @@ Result<Done> tell(frr::Vty& vty, const frr::ConfigLine& line, bool top, const Ca
 
 Result<Done> tell_saved_config(const std::string& run_dir, const std::string& config_file,
                                const std::string& daemon, const Call& call) {
-  std::ifstream in(config_file);
-  std::stringstream text;
-  text << in.rdbuf();
-  if (text.str().find_first_not_of(" \n") == std::string::npos) return Done{};
-  TRY(const frr::RunningConfig config, frr::parse_running_config(text.str()));
+  // FRR's user owns the folder, and might put a link there.
+  constexpr std::size_t kLargest = std::size_t{64} << 20;  // as much as is saved (drivers/frr/save.cpp)
+  const std::filesystem::path file(config_file);
+  const std::string text = read_beneath(file.parent_path(), file.filename(), kLargest).text;
+  if (text.find_first_not_of(" \n") == std::string::npos) return Done{};
+  TRY(const frr::RunningConfig config, frr::parse_running_config(text));
   TRY(frr::Vty vty, frr::Vty::connect(run_dir, daemon, call));
   TRY_DONE(vty.say("configure terminal", frr::Intention::writes, call));
   for (const frr::ConfigLine& line : config.lines) TRY_DONE(tell(vty, line, true, call));

@@ -1,13 +1,11 @@
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "specs/fabric/allocation.hpp"
+#include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
 #include "specs/language/node.hpp"
+#include "specs/language/text_file.hpp"
 #include "specs/language/text_index.hpp"
 
 namespace lockstep {
@@ -84,15 +82,6 @@ class LockFile {
   Diagnostics diagnostics_;
 };
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
-
-Error unreadable(const std::string& file) {
-  return Error{ErrorKind::refused, file + ": can't be read: " + std::strerror(errno)};
-}
-
 }  // namespace
 
 Result<AllocationLock> parse_allocation_lock(std::string name, std::string text) {
@@ -108,19 +97,10 @@ std::string to_text(const AllocationLock& lock) {
 
 Result<std::optional<AllocationLock>> read_allocation_lock(const std::string& directory) {
   const std::string name = directory + "/" + std::string(kAllocationLockFile);
-  const File file(std::fopen(name.c_str(), "re"));
-  if (!file) {
-    if (errno == ENOENT || errno == ENOTDIR) return std::optional<AllocationLock>{};
-    return unreadable(name);
-  }
-  std::string text;
-  char block[1U << 14];
-  while (const std::size_t got = std::fread(block, 1, sizeof block, file.get())) {
-    text.append(block, got);
-    if (text.size() > file_size_limit) break;  // refused below, and not read to its end
-  }
-  if (std::ferror(file.get()) != 0) return unreadable(name);
-  TRY(AllocationLock lock, parse_allocation_lock(name, std::move(text)));
+  FileText read = read_beneath(directory, std::string(kAllocationLockFile), file_size_limit);
+  if (read.outcome == FileText::Outcome::missing) return std::optional<AllocationLock>{};
+  if (!read) return Error{ErrorKind::refused, name + ": can't be read: " + read.why};
+  TRY(AllocationLock lock, parse_allocation_lock(name, std::move(read.text)));
   return std::optional<AllocationLock>(std::move(lock));
 }
 

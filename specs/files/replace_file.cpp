@@ -19,7 +19,6 @@ namespace {
 // Written for its owner alone until it has its mode.
 constexpr mode_t kUnfinished = 0600;
 constexpr mode_t kPermissions = 07777;
-constexpr mode_t kNewFile = 0666;  // as fopen(3) makes one
 // 64 random bits are taken already only by somebody's intent, whom more tries would not tire.
 constexpr int kNamesTried = 16;
 
@@ -51,8 +50,14 @@ Result<Done> sync(int descriptor, const std::string& file) {
   return failed(file, errno);
 }
 
+// What a shell gave this process: links of /dev, which belongs to root (fd(4), stdout(3)).
+bool is_given_open(std::string_view file) {
+  return file == "/dev/stdout" || file == "/dev/stderr" || file.starts_with("/dev/fd/");
+}
+
 Result<Done> write_to(const std::string& file, std::string_view text) {
-  const Descriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, kNewFile));
+  const int nofollow = is_given_open(file) ? O_TRUNC : O_NOFOLLOW;
+  const Descriptor out(::open(file.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | nofollow));
   if (!out) return failed(file, errno);
   TRY_DONE(write_all(out.number(), text, file));
   struct stat written {};
@@ -63,13 +68,13 @@ Result<Done> write_to(const std::string& file, std::string_view text) {
 // A file of a name of its own in a folder, gone with this object unless it was given another name.
 class Beside {
  public:
-  Beside(int folder, mode_t mode) : folder_(folder) {
+  explicit Beside(int folder) : folder_(folder) {
     for (int tries = 0; !file_ && tries < kNamesTried; ++tries) {
       unsigned long long bits = 0;
       if (::getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) continue;
       (void)std::snprintf(name_.data(), name_.size(), ".lockstep-%016llx", bits);
       file_ = Descriptor(
-          ::openat(folder, name_.data(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+          ::openat(folder, name_.data(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kUnfinished));
       if (!file_ && errno != EEXIST) return;
     }
   }
@@ -118,8 +123,7 @@ class Replacing {
     const bool exists = ::fstatat(folder.number(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
     if (!exists && errno != ENOENT) return failed(file_, errno);
     if (exists && !S_ISREG(old.st_mode)) return not_regular(file_, old.st_mode);
-    const bool masked = !exists && !how_.mode;
-    Beside fresh(folder.number(), masked ? kNewFile : kUnfinished);
+    Beside fresh(folder.number());
     if (!fresh) return failed(file_, errno);
     TRY_DONE(write(fresh.descriptor(), folder_ + fresh.name()));
     TRY_DONE(exists ? take_over(fresh.descriptor(), old) : begin(fresh.descriptor(), folder.number()));
@@ -142,7 +146,7 @@ class Replacing {
       if (::fstat(folder, &around) != 0 || !give_to(descriptor, around.st_uid, around.st_gid))
         return failed(file_ + ": can't have its folder's owner", errno);
     }
-    if (how_.mode && ::fchmod(descriptor, *how_.mode) != 0) return failed(file_, errno);
+    if (::fchmod(descriptor, how_.mode) != 0) return failed(file_, errno);
     return Done{};
   }
 
@@ -156,7 +160,8 @@ class Replacing {
 
 Result<Done> replace_file(const std::string& file, std::string_view text, const Replacement& how) {
   struct stat old {};
-  if (how.write_through && ::lstat(file.c_str(), &old) == 0 && !S_ISREG(old.st_mode))
+  const bool there = how.write_through && ::lstat(file.c_str(), &old) == 0;
+  if (there && (is_given_open(file) || S_ISFIFO(old.st_mode) || S_ISCHR(old.st_mode)))
     return write_to(file, text);
   return Replacing(file, how).with(
       [&](int descriptor, const std::string&) { return write_all(descriptor, text, file); });

@@ -6,15 +6,14 @@
 // synced. A regular file that is replaced keeps its mode and its owner; other attributes and hard links to it
 // do not follow. Where it fails, the old file is as it was (or the new one is there, if only the folder could
 // not be synced) and nothing is left beside it; only a killed process leaves its `.lockstep-*` there. Of
-// several that replace one file at once, the last one stays. Refuses what is there and is not a regular file;
-// a symbolic link is not followed.
+// several that replace one file at once, the last one stays. The umask decides nothing. Refuses what is there
+// and is not a regular file; a symbolic link is not followed.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,11 +24,13 @@ namespace lockstep {
 struct Replacement {
   enum class Owner : std::uint8_t { self, folder };
 
-  // Of a file that was not there: its mode, whatever the umask; none: 0666 as the umask leaves it.
-  std::optional<mode_t> mode = std::nullopt;
+  // Of a file that was not there: its mode, whatever the umask. 0644: others read it (a plan, numbers).
+  mode_t mode = 0644;
   // Of a file that was not there: this process, or whoever owns the folder.
   Owner owner = Owner::self;
-  // What is there and is no regular file (a link, a pipe, a terminal) is written to, and stays what it is.
+  // A pipe or a terminal that is there is written to, and stays what it is; so is what this process was given
+  // open (/dev/stdout, /dev/stderr, /dev/fd/N). Other links are refused: whoever may put one into a folder of
+  // specs would choose the file that is emptied.
   bool write_through = false;
 };
 

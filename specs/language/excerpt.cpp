@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "specs/language/codes.hpp"
+#include "specs/language/secret_lines.hpp"
 #include "specs/language/text_index.hpp"
 #include "specs/model/printable.hpp"
 
@@ -82,13 +85,14 @@ Underlined underline(std::string_view line, std::size_t column, std::size_t leng
   return out;
 }
 
-// Finds lines; a report of many errors scans each file once.
+// Finds lines that may be shown; a report of many errors scans each file once.
 class Lines {
  public:
   explicit Lines(const Sources& sources) : sources_(sources) {}
+  // Empty: there is none, or it may not be shown.
   std::string_view line(const Position& at) {
     const std::string_view text = text_of(at);
-    if (at.line == 0 || text.empty()) return {};
+    if (at.line == 0 || text.empty() || !sources_.files[at.file].shown || is_withheld(at, text)) return {};
     auto& starts = starts_[at.file];
     if (starts.empty()) {
       starts.push_back(0);
@@ -102,6 +106,10 @@ class Lines {
     if (at.line == 1 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
     return line;
   }
+  // A secret is there, whatever its key is called.
+  void withhold(const Diagnostic& one) {
+    if (one.code == code::secret_written) withheld_[one.at.file].insert(one.at.line);
+  }
   std::string_view name(const Position& at) const {
     return at.file < sources_.files.size() ? std::string_view(sources_.files[at.file].name)
                                            : std::string_view();
@@ -112,8 +120,14 @@ class Lines {
     return at.file < sources_.files.size() ? std::string_view(sources_.files[at.file].text)
                                            : std::string_view();
   }
+  bool is_withheld(const Position& at, std::string_view text) {
+    if (scanned_.insert(at.file).second) withheld_[at.file].merge(lines_with_secrets(text));
+    return withheld_[at.file].contains(at.line);
+  }
   const Sources& sources_;
   std::map<std::uint32_t, std::vector<std::size_t>> starts_;
+  std::set<std::uint32_t> scanned_;
+  std::map<std::uint32_t, std::set<std::uint32_t>> withheld_;
 };
 
 struct Paint {
@@ -165,11 +179,13 @@ nlohmann::json at_json(const Lines& lines, const Position& at) {
 
 std::string excerpt(const Diagnostic& one, const Sources& sources, Colour colour) {
   Lines lines(sources);
+  lines.withhold(one);
   return render(one, lines, colour);
 }
 
 std::string excerpts(const Diagnostics& all, const Sources& sources, Colour colour) {
   Lines lines(sources);
+  for (const Diagnostic& one : all) lines.withhold(one);
   std::string out;
   for (const Diagnostic& one : all) out += (out.empty() ? "" : "\n") + render(one, lines, colour);
   return out;

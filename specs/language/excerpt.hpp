@@ -3,7 +3,8 @@
 //
 // Promises: the underline stands below what it means, with tabs and wide characters before it too; a line
 // that is very long is cut around the place; nothing in the source can reach the terminal as a control
-// sequence.
+// sequence; what a person must not read in a log is not shown: lines of what is no spec (SourceFile::shown),
+// and those where a secret stands (secret_lines.hpp).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -113,7 +113,7 @@ class Inventory {
   std::map<std::string_view, Position> seen_;
 };
 
-// As a person names it: beside the file that says it, unless it is absolute.
+// As a person names it: beside the file that says it.
 std::string path_of(const Said<std::string>& csv, const Sources& sources) {
   const std::filesystem::path beside = std::filesystem::path(sources.files[csv.at.file].name).parent_path();
   return (beside / *csv).string();
@@ -130,11 +130,17 @@ void read_inventories(Catalog& catalog, Reporter& reporter) {
                      "export it, and write from: {csv: FILE}");
     if (!from.csv.said || set.names.said) continue;
     const Span at{from.csv.at, static_cast<std::uint32_t>(from.csv->size())};
+    if (from.csv->starts_with('/')) {
+      reporter.error(code::unreadable, at, "cannot read " + in_quotes(*from.csv) + ": an absolute path",
+                     "put the file beside the specs, and name it relative to this file");
+      continue;
+    }
     const std::string name = path_of(from.csv, catalog.sources);
     std::optional<std::string> text = read_text_file(
-        name, [&] { return at; }, reporter);
+        catalog.sources.files[from.csv.at.file].folder, name, [&] { return at; }, reporter);
     if (!text) continue;
     const std::uint32_t file = catalog.sources.add(name, *std::move(text));
+    catalog.sources.files[file].shown = false;
     if (const std::optional<CsvTable> table = read_csv(file, reporter))
       Inventory(set, *table, reporter).run({file, 1, 1});
   }

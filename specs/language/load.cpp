@@ -1,9 +1,6 @@
 #include "specs/language/load.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -30,8 +27,9 @@ class Loader {
  public:
   explicit Loader(Loaded& out) : out_(out), reporter_(out.catalog.sources, out.diagnostics) {}
 
-  void file(std::string name, std::string text) {
+  void file(std::string name, std::string text, const std::string& folder) {
     const std::uint32_t file = out_.catalog.sources.add(std::move(name), std::move(text));
+    out_.catalog.sources.files[file].folder = folder;
     read_documents(file, reporter_, [this](const Node& root) {
       ++documents_;
       document(root);
@@ -157,6 +155,14 @@ class Loader {
 bool is_spec_file(const fs::path& path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
+std::string directory_of(const std::string& path) {
+  std::error_code failed;
+  if (path == "-") return ".";
+  if (fs::is_directory(path, failed)) return path;
+  const std::string parent = fs::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
 class Walk {
  public:
   explicit Walk(Loader& loader) : loader_(loader) {}
@@ -181,7 +187,7 @@ class Walk {
     if (!fs::exists(status)) return unreadable(name, failed ? failed.message() : "no such file or folder");
     if (fs::is_directory(status)) return folder(name);
     if (!fs::is_regular_file(status)) return unreadable(name, "not a regular file or folder");
-    file(name);
+    file(name, directory_of(name));
   }
 
  private:
@@ -192,10 +198,8 @@ class Walk {
 
   void standard_input() {
     files_.push_back("<stdin>");
-    if (auto text = read_text(stdin))
-      loader_.file("<stdin>", std::move(*text));
-    else
-      unreadable("<stdin>", std::strerror(errno));
+    if (auto text = read_standard_input([&] { return loader_.whole("<stdin>"); }, loader_.reporter()))
+      loader_.file("<stdin>", std::move(*text), ".");
   }
 
   void folder(const std::string& name) {
@@ -216,38 +220,29 @@ class Walk {
     }
     if (failed) unreadable(last, failed.message());
     std::sort(files.begin(), files.end());
-    for (const std::string& one : files) file(one);
+    for (const std::string& one : files) file(one, name);
     if (files.empty() && !failed)
       loader_.reporter().error(code::no_specs, loader_.whole(name),
                                "no *.yaml or *.yml file in " + in_quotes(name),
                                "name the folder that holds the specs");
   }
 
-  void file(const std::string& name) {
+  void file(const std::string& name, const std::string& folder) {
     files_.push_back(name);
-    std::error_code unknown;  // what can't be asked is said when it can't be read
-    const std::uintmax_t size = fs::file_size(name, unknown);
-    if (!unknown) total_ += size;
-    if (!unknown && total_ > total_size_limit)
+    if (total_ > total_size_limit)
       return loader_.reporter().error(code::too_large, loader_.whole(name),
                                       in_quotes(name) + ": all files together are larger than 4 GiB");
-    if (auto text = read_text_file(
-            name, [&] { return loader_.whole(name); }, loader_.reporter()))
-      loader_.file(name, std::move(*text));
+    auto text = read_text_file(
+        folder, name, [&] { return loader_.whole(name); }, loader_.reporter());
+    if (!text) return;
+    total_ += text->size();
+    loader_.file(name, std::move(*text), folder);
   }
 
   Loader& loader_;
   std::vector<std::string> files_;
-  std::uintmax_t total_ = 0;
+  std::size_t total_ = 0;
 };
-
-std::string directory_of(const std::string& path) {
-  std::error_code failed;
-  if (path == "-") return ".";
-  if (fs::is_directory(path, failed)) return path;
-  const std::string parent = fs::path(path).parent_path().string();
-  return parent.empty() ? "." : parent;
-}
 
 }  // namespace
 
@@ -266,7 +261,7 @@ Loaded load_text(std::string name, std::string text) {
   Loaded loaded;
   loaded.catalog.directory = ".";
   Loader loader(loaded);
-  loader.file(std::move(name), std::move(text));
+  loader.file(std::move(name), std::move(text), ".");
   loader.finish();
   return loaded;
 }

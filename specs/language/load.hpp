@@ -19,7 +19,8 @@ struct Loaded {
 };
 
 // Each path is a folder (all *.yaml and *.yml below it; hidden names and links to folders are not followed),
-// a file, or "-" for standard input. Inventories that they name (inventory.hpp) are read too.
+// a file, or "-" for standard input. Inventories that they name (inventory.hpp) are read too. Nothing is read
+// outside of that folder, or of the folder that a file is in (read_file.hpp).
 Loaded load(const std::vector<std::string>& paths);
 
 // The same for text that is already in memory, under the name that diagnostics shall show.

@@ -1,50 +1,41 @@
 #include "specs/language/text_file.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <memory>
+#include <unistd.h>
 
+#include <filesystem>
+#include <utility>
+
+#include "specs/files/read_file.hpp"
 #include "specs/language/codes.hpp"
 
 namespace lockstep {
 
-std::optional<std::string> read_text(std::FILE* file) {
-  std::string text;
-  constexpr std::size_t step = std::size_t{64} << 10;
-  while (text.size() <= file_size_limit) {  // at most one step more than may be parsed
-    const std::size_t before = text.size();
-    text.resize(before + step);
-    const std::size_t got = std::fread(text.data() + before, 1, step, file);
-    text.resize(before + got);
-    if (got < step) break;
-  }
-  if (std::ferror(file) != 0) return std::nullopt;
-  return text;
+namespace {
+
+std::optional<std::string> text_or_error(FileText read, const std::string& name,
+                                         const std::function<Span()>& at, Reporter& reporter) {
+  using Outcome = FileText::Outcome;
+  if (read) return std::move(read.text);
+  if (read.outcome == Outcome::too_large)
+    reporter.error(code::too_large, at(), in_quotes(name) + " is " + read.why, "split the file");
+  else
+    reporter.error(code::unreadable, at(), "cannot read " + in_quotes(name) + ": " + read.why,
+                   read.outcome == Outcome::outside
+                       ? "copy the file into that folder: a spec reads no other, also not by a link"
+                       : "");
+  return std::nullopt;
 }
 
-std::optional<std::string> read_text_file(const std::string& name, const std::function<Span()>& at,
-                                          Reporter& reporter) {
-  namespace fs = std::filesystem;
-  const auto unreadable = [&](const std::string& why) {
-    reporter.error(code::unreadable, at(), "cannot read " + in_quotes(name) + ": " + why);
-    return std::nullopt;
-  };
-  std::error_code failed;
-  // Before it is opened: a FIFO or a device would block, and a size that is known need not be read.
-  const fs::file_status status = fs::status(name, failed);
-  if (!fs::exists(status)) return unreadable(failed ? failed.message() : "no such file");
-  if (!fs::is_regular_file(status)) return unreadable("not a regular file");
-  const std::uintmax_t size = fs::file_size(name, failed);
-  if (!failed && size > file_size_limit) {
-    reporter.error(code::too_large, at(), in_quotes(name) + " is larger than 16 MiB", "split the file");
-    return std::nullopt;
-  }
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(name.c_str(), "rbe"), std::fclose);
-  if (!file) return unreadable(std::strerror(errno));
-  std::optional<std::string> text = read_text(file.get());
-  if (!text) return unreadable(std::strerror(errno));
-  return text;
+}  // namespace
+
+std::optional<std::string> read_text_file(const std::string& folder, const std::string& name,
+                                          const std::function<Span()>& at, Reporter& reporter) {
+  const std::string inside = std::filesystem::path(name).lexically_relative(folder).string();
+  return text_or_error(read_beneath(folder, inside, file_size_limit), name, at, reporter);
+}
+
+std::optional<std::string> read_standard_input(const std::function<Span()>& at, Reporter& reporter) {
+  return text_or_error(read_open(STDIN_FILENO, file_size_limit), "<stdin>", at, reporter);
 }
 
 bool check_text(std::uint32_t file, const TextIndex& index, Reporter& reporter) {

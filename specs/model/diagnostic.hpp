@@ -24,11 +24,14 @@ struct Position {
 struct SourceFile {
   std::string name;
   std::string text;
+  std::string folder = ".";  // what the file names is read beneath it
+  // False: its lines are in no excerpt. Of what is no spec, a person needs the place, and no one the content.
+  bool shown = true;
 };
 struct Sources {
   std::vector<SourceFile> files{SourceFile{}};
   std::uint32_t add(std::string name, std::string text) {
-    files.push_back({std::move(name), std::move(text)});
+    files.push_back({std::move(name), std::move(text), ".", true});
     return static_cast<std::uint32_t>(files.size() - 1);
   }
 };

@@ -159,6 +159,14 @@ TEST(AllocationLock, IsReadAndReplacedInItsFolder) {
   const auto cut = read_allocation_lock(folder);
   ASSERT_FALSE(cut);
   EXPECT_EQ(cut.error().what.find(folder + "/allocations.lock:"), 0U) << cut.error().what;
+
+  fs::remove(folder + "/allocations.lock");
+  fs::create_symlink("/etc/passwd", folder + "/allocations.lock");
+  const auto outside = read_allocation_lock(folder);
+  ASSERT_FALSE(outside);
+  EXPECT_EQ(outside.error().what,
+            folder + "/allocations.lock: can't be read: outside of the folder of specs");
+  EXPECT_FALSE(write_allocation_lock(folder, lock));
   fs::remove_all(folder);
 }
 

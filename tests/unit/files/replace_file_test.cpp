@@ -105,13 +105,17 @@ TEST_F(ReplaceFile, TakesANameWithoutAFolder) {
 }
 
 TEST_F(ReplaceFile, GivesANewFileTheModeThatIsAskedFor) {
-  const mode_t before = ::umask(027);
-  const auto masked = replace_file(file_, "");
-  const auto exact = replace_file(folder_ + "/exact", "", {.mode = 0604});
-  ::umask(before);
-  ASSERT_TRUE(masked && exact);
-  EXPECT_EQ(mode_of(file_), 0640U);
-  EXPECT_EQ(mode_of(folder_ + "/exact"), 0604U);
+  for (const mode_t mask : {mode_t{0}, mode_t{077}, mode_t{0777}}) {
+    fs::remove(file_);
+    fs::remove(folder_ + "/exact");
+    const mode_t before = ::umask(mask);
+    const auto plain = replace_file(file_, "");
+    const auto exact = replace_file(folder_ + "/exact", "", {.mode = 0604});
+    ::umask(before);
+    ASSERT_TRUE(plain && exact);
+    EXPECT_EQ(mode_of(file_), 0644U) << mask;
+    EXPECT_EQ(mode_of(folder_ + "/exact"), 0604U) << mask;
+  }
 }
 
 TEST_F(ReplaceFile, KeepsTheModeOfTheFileThatWasThere) {
@@ -164,17 +168,24 @@ TEST_F(ReplaceFile, RefusesWhatIsNoRegularFile) {
   EXPECT_EQ(names(), before);
 }
 
+TEST_F(ReplaceFile, WritesThroughNoLinkThatOthersMayHavePutThere) {
+  constexpr Replacement kThrough{.write_through = true};
+  ASSERT_TRUE(replace_file(file_, "precious", kThrough));
+  fs::create_symlink("settings", folder_ + "/link");
+  fs::create_symlink("absent", folder_ + "/dangling");
+  for (const char* const name : {"/link", "/dangling"})
+    EXPECT_EQ(error_of(folder_ + name, kThrough), folder_ + name + ": is a symbolic link");
+  EXPECT_EQ(contents(file_), "precious");
+  EXPECT_FALSE(fs::exists(folder_ + "/absent"));
+}
+
 TEST_F(ReplaceFile, WritesThroughWhatIsNoRegularFileIfTheCallerSaysSo) {
   constexpr Replacement kThrough{.write_through = true};
-  ASSERT_TRUE(replace_file(file_, "a longer old text", kThrough));
-  fs::create_symlink("settings", folder_ + "/link");
-  ASSERT_TRUE(replace_file(folder_ + "/link", "new", kThrough));
-  EXPECT_TRUE(fs::is_symlink(folder_ + "/link"));
-  EXPECT_EQ(contents(file_), "new");
-
-  fs::create_symlink("absent", folder_ + "/dangling");
-  ASSERT_TRUE(replace_file(folder_ + "/dangling", "made", kThrough));
-  EXPECT_EQ(contents(folder_ + "/absent"), "made");
+  // What a shell opened for this process, as `--out /dev/stdout > settings` does.
+  const int given = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_TRUE(replace_file("/dev/fd/" + std::to_string(given), "given", kThrough));
+  ::close(given);
+  EXPECT_EQ(contents(file_), "given");
 
   const std::string pipe = folder_ + "/pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -185,7 +196,7 @@ TEST_F(ReplaceFile, WritesThroughWhatIsNoRegularFileIfTheCallerSaysSo) {
   ASSERT_TRUE(piped) << piped.error().what;
   EXPECT_EQ(heard, "through");
   EXPECT_TRUE(fs::is_fifo(pipe));
-  EXPECT_EQ(error_of(folder_, kThrough), folder_ + ": Is a directory");
+  EXPECT_EQ(error_of(folder_, kThrough), folder_ + ": is a directory");
 }
 
 TEST_F(ReplaceFile, LeavesTheOldFileAndNothingElseWhereItIsTooLarge) {

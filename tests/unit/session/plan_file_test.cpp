@@ -127,6 +127,21 @@ TEST_F(PlanFileOfTwo, ThatWasEditedCutOrIsAnotherDocumentIsRefused) {
   EXPECT_FALSE(read_plan_file(file));
 }
 
+TEST_F(PlanFileOfTwo, ThatIsNoRegularFileIsRefusedAndNotWaitedFor) {
+  alarm(60);  // a read that hangs ends the suite
+  const std::string zero = folder + "/zero.json";
+  std::filesystem::create_symlink("/dev/zero", zero);
+  ASSERT_EQ(mkfifo((folder + "/fifo.json").c_str(), 0600), 0);
+  std::ofstream(folder + "/large.json") << "{";
+  std::filesystem::resize_file(folder + "/large.json", std::uintmax_t{1} << 36);  // sparse
+  EXPECT_EQ(read_plan_file(zero).error().text(), "can't read " + zero + ": not a regular file");
+  EXPECT_EQ(read_plan_file(folder + "/fifo.json").error().text(),
+            "can't read " + folder + "/fifo.json: not a regular file");
+  EXPECT_EQ(read_plan_file(folder + "/large.json").error().text(),
+            "can't read " + folder + "/large.json: larger than 256 MiB");
+  alarm(0);
+}
+
 // A limit on the size of files stands for a full disk.
 TEST_F(PlanFileOfTwo, ThatDoesNotFitGivesTheReasonAndLeavesNothing) {
   const std::string before = text();
@@ -145,12 +160,17 @@ TEST_F(PlanFileOfTwo, ThatDoesNotFitGivesTheReasonAndLeavesNothing) {
   EXPECT_EQ(text(), before);
 }
 
-TEST_F(PlanFileOfTwo, GoesThroughALinkAndADeviceThatStayWhatTheyAre) {
+TEST_F(PlanFileOfTwo, IsNotWrittenThroughALink) {
   const std::string link = folder + "/link.json";
-  std::filesystem::create_symlink("behind.json", link);
-  ASSERT_TRUE(write_plan_file(link, ClusterSource{}, Plan{}));
-  EXPECT_TRUE(std::filesystem::is_symlink(link));
-  EXPECT_GT(std::filesystem::file_size(folder + "/behind.json"), 0U);
+  std::filesystem::create_symlink("plan.json", link);
+  const std::string before = text();
+  const Result<Done> written = write_plan_file(link, ClusterSource{}, Plan{});
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().text(), "can't write the plan to " + link + ": is a symbolic link");
+  EXPECT_EQ(text(), before);
+}
+
+TEST_F(PlanFileOfTwo, GoesToADeviceThatStaysWhatItIs) {
   const std::string full = folder + "/full";
   LOCKSTEP_NEEDS_ROOT("makes a device");
   if (::mknod(full.c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0)
