@@ -9,6 +9,8 @@
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/report/twin_report.hpp"
 #include "reconciler/store/file_lock.hpp"
+#include "reconciler/twin/folders.hpp"
+#include "reconciler/twin/remains.hpp"
 #include "reconciler/twin/twin.hpp"
 #include "specs/files/read_file.hpp"
 
@@ -26,9 +28,10 @@ TwinRecord kept_record(const std::string& id) {
   return record ? *std::move(record) : TwinRecord{};
 }
 
-std::vector<TwinHere> twins_here() {
+Result<std::vector<TwinHere>> twins_here() {
   std::vector<TwinHere> out;
-  for (const std::string& id : twin_clusters()) {
+  TRY(const std::vector<std::string> clusters, twin_clusters());
+  for (const std::string& id : clusters) {
     out.push_back({id, examine(id)});
     Result<TwinReport>& report = out.back().report;
     if (report && !report->alive) report->record = kept_record(id);
@@ -49,7 +52,9 @@ Result<std::vector<FileLock>> lock_out_others(const std::string& directory) {
 // The twins that somebody may mean whose folder has none: of a cluster of that name, or from that folder.
 std::string others_like(const OpenedCluster& cluster) {
   std::string out;
-  for (const TwinHere& twin : twins_here()) {
+  const Result<std::vector<TwinHere>> twins = twins_here();
+  if (!twins) return "";
+  for (const TwinHere& twin : *twins) {
     if (!twin.report || twin.id == cluster.id) continue;
     const TwinRecord& record = twin.report->record;
     if (record.name != cluster.name && record.folder != cluster.folder) continue;
@@ -66,13 +71,14 @@ int take_down(const std::string& id, const std::string& name, const OpenedCluste
         Error{ErrorKind::denied, "a twin is taken down by root: it is made of namespaces and mounts"});
   if (Result<Done> valid = validate_cluster_id(id); !valid) return console.fail(valid.error());
   const std::string directory = state_directory(id, true);
-  const Result<std::vector<FileLock>> locks = lock_out_others(directory);
+  const Result<Done> own = check_own_folder(directory);
+  const Result<std::vector<FileLock>> locks = own ? lock_out_others(directory) : own.error();
   if (!locks && !force)
     return console.fail(wrap("not taken down; --force does it all the same", locks.error()));
   const Result<TwinGone> gone = down(id);
   if (!gone) return console.fail(gone.error());
   std::error_code ignored;  // the store of a twin dies with it; that there is none is as well
-  std::filesystem::remove_all(directory, ignored);
+  if (own) std::filesystem::remove_all(directory, ignored);
   const bool was_there = gone->was_up || !gone->cleaned.empty();
   if (!was_there && cluster == nullptr)
     return console.fail(
@@ -89,11 +95,12 @@ int take_down(const std::string& id, const std::string& name, const OpenedCluste
 }  // namespace
 
 int run_twin_list(const Console& console) {
-  const std::vector<TwinHere> twins = twins_here();
+  const Result<std::vector<TwinHere>> twins = twins_here();
+  if (!twins) return console.fail(twins.error());
   if (console.is_text())
-    console.print(twins_text(twins, console.out()));
+    console.print(twins_text(*twins, console.out()));
   else
-    console.print_document(twins_json(twins));
+    console.print_document(twins_json(*twins));
   return kExitInSync;
 }
 

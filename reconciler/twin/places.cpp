@@ -1,11 +1,7 @@
 #include "reconciler/twin/places.hpp"
 
-#include <algorithm>
-#include <filesystem>
-
 namespace lockstep {
 namespace {
-constexpr std::string_view kTwins = "/run/lockstep/twin";
 constexpr std::string_view kNetns = "/run/netns/";  // ip-netns(8)
 }  // namespace
 
@@ -22,21 +18,12 @@ DevicePlaces places(std::string_view cluster, std::string_view device) {
 
 TwinPlaces twin_places(std::string_view cluster) {
   TwinPlaces out;
-  out.run_dir = std::string(kTwins) + "/" + std::string(cluster);
+  out.run_dir = std::string(kTwinsDir) + "/" + std::string(cluster);
   out.supervisor_dir = out.run_dir + "/.supervisor";
   out.lock = out.supervisor_dir + "/lock";
   out.record = out.supervisor_dir + "/record.json";
   out.control = out.supervisor_dir + "/control";
   out.log = out.supervisor_dir + "/log";
-  return out;
-}
-
-std::vector<std::string> twin_clusters() {
-  std::vector<std::string> out;
-  std::error_code ignored;  // no folder: no twins
-  for (const auto& entry : std::filesystem::directory_iterator(kTwins, ignored))
-    out.push_back(entry.path().filename().string());
-  std::sort(out.begin(), out.end());
   return out;
 }
 

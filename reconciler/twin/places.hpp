@@ -6,9 +6,10 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace lockstep {
+
+inline constexpr std::string_view kTwinsDir = "/run/lockstep/twin";
 
 struct DevicePlaces {
   std::string netns;         // "ls-pod1-leaf0": what `ip netns` shows
@@ -41,7 +42,5 @@ struct TwinPlaces {
 
 DevicePlaces places(std::string_view cluster, std::string_view device);
 TwinPlaces twin_places(std::string_view cluster);
-// The clusters that have a run directory, running or left behind.
-std::vector<std::string> twin_clusters();
 
 }  // namespace lockstep

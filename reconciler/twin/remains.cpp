@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -29,10 +30,15 @@ std::string identity_file(const std::string& cluster) {
 
 std::string netns_prefix(const std::string& cluster) { return places(cluster, "").netns; }
 
-// A twin's folders from the outermost on.
+// The folders of all twins, from the outermost on.
+std::vector<std::string> shared_folders() {
+  return {files::path(kTwinsDir).parent_path(), std::string(kTwinsDir)};
+}
+
 Result<bool> make_folders(const TwinPlaces& at) {
-  const files::path run_dir(at.run_dir);
-  for (const files::path& one : {run_dir.parent_path().parent_path(), run_dir.parent_path(), run_dir}) {
+  std::vector<std::string> folders = shared_folders();
+  folders.push_back(at.run_dir);
+  for (const std::string& one : folders) {
     TRY(const bool made, make_folder(one, {::geteuid(), 0750}));
     if (!made) return false;
   }
@@ -77,6 +83,22 @@ Result<std::optional<Descriptor>> claim(const std::string& cluster) {
                "the lock of twin " + cluster + " keeps moving: others start and stop it"};
 }
 
+Result<Done> check_own(const std::string& cluster) {
+  for (const std::string& one : shared_folders()) TRY_DONE(check_own_folder(one));
+  TRY_DONE(check_own_folder(twin_places(cluster).run_dir));
+  return check_own_folder(twin_places(cluster).supervisor_dir);
+}
+
+Result<std::vector<std::string>> twin_clusters() {
+  for (const std::string& one : shared_folders()) TRY_DONE(check_own_folder(one));
+  std::vector<std::string> out;
+  std::error_code ignored;  // no folder: no twins
+  for (const auto& entry : files::directory_iterator(kTwinsDir, ignored))
+    if (check_own(entry.path().filename())) out.push_back(entry.path().filename());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 std::vector<std::string> remains_of(const std::string& cluster) {
   std::vector<std::string> out;
   for (const std::string& name : netns_with_prefix(netns_prefix(cluster))) out.push_back("namespace " + name);
@@ -90,6 +112,7 @@ std::vector<std::string> remains_of(const std::string& cluster) {
 }
 
 Result<Done> clean_remains(const std::string& cluster, Leave leave) {
+  TRY_DONE(check_own(cluster));
   for (const std::string& name : netns_with_prefix(netns_prefix(cluster))) TRY_DONE(delete_netns(name));
   const TwinPlaces at = twin_places(cluster);
   std::error_code failed;

@@ -2,7 +2,8 @@
 //
 // Promises: the lock dies with its holder (flock(2)), whatever killed it; only things that bear the cluster's
 // own names are removed: /run/netns/ls-<cluster>-* and the run directory. Processes are never looked for: all
-// of a twin's die with its supervisor (PID namespace). Refuses to clean without the lock.
+// of a twin's die with its supervisor (PID namespace). Refuses to clean without the lock,
+// and what is another user's.
 #pragma once
 
 #include <optional>
@@ -16,6 +17,12 @@ namespace lockstep {
 
 // The lock of this cluster, making its run directory if there is none; none: somebody holds it.
 Result<std::optional<Descriptor>> claim(const std::string& cluster);
+
+// Refuses folders that are not this user's, or are links: what is in them is another user's word.
+Result<Done> check_own(const std::string& cluster);
+
+// The clusters that have a run directory of this user's, running or left behind. Other users' are not told.
+Result<std::vector<std::string>> twin_clusters();
 
 // What is there in the cluster's name, in words ("namespace ls-pod1-leaf0", "run directory ...").
 std::vector<std::string> remains_of(const std::string& cluster);

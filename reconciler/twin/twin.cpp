@@ -60,6 +60,7 @@ Error error_in(const nlohmann::json& line) {
 
 Result<std::string> ask(const std::string& cluster, const nlohmann::json& request,
                         milliseconds patience = kAnswerPatience) {
+  TRY_DONE(check_own(cluster));
   const Call call = within(patience);
   TRY(LineChannel channel, connect_to(twin_places(cluster).control));
   TRY_DONE(channel.write_line(request.dump(), call));
@@ -159,6 +160,7 @@ Result<TwinHandle> up(const TwinLayout& layout, const TwinOptions& options, cons
 
 Result<TwinReport> status(const std::string& cluster) {
   TRY_DONE(validate_cluster_id(cluster));
+  TRY_DONE(check_own(cluster));
   const std::vector<std::string> there = remains_of(cluster);
   if (there.empty())
     return Error{ErrorKind::refused, "there is no twin " + cluster + ": `lockstep twin up` makes it"};
@@ -185,6 +187,7 @@ Result<TwinReport> examine(const std::string& cluster) {
 
 Result<TwinGone> down(const std::string& cluster, milliseconds patience) {
   TRY_DONE(validate_cluster_id(cluster));
+  TRY_DONE(check_own(cluster));
   TwinGone out;
   std::error_code ignored;
   if (remains_of(cluster).empty() && !std::filesystem::exists(twin_places(cluster).run_dir, ignored))

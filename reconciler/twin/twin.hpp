@@ -4,9 +4,10 @@
 // Promises: up() returns when every daemon answers, or with an error and nothing left behind; a stop, or the
 // caller's own death, before that undoes everything; up() of an equal twin that runs succeeds and says so.
 // down() leaves nothing, whatever state the twin was in, and succeeds when there is none. Two clusters never
-// touch each other. Interfaces are made DOWN and bare: links, addresses, MTU, sysctls, queues and BGP are the
-// reconciler's work. Refuses: a second, different twin under one cluster id (conflict, naming what differs).
-// Needs root.
+// touch each other, and no other user of this machine reaches a twin. Interfaces are made DOWN and bare:
+// links, addresses, MTU, sysctls, queues and BGP are the reconciler's work. Refuses: a second, different twin
+// under one cluster id (conflict, naming what differs); folders that are links or belong to another user,
+// which stay as they are. Needs root.
 #pragma once
 
 #include <chrono>

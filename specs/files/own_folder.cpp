@@ -23,6 +23,8 @@ Result<Done> check_own(const std::string& path, const struct stat& there) {
   if (S_ISLNK(there.st_mode))
     return Error{ErrorKind::refused, path + " is a symbolic link; it is left alone"};
   if (!S_ISDIR(there.st_mode)) return Error{ErrorKind::refused, path + " is no folder; it is left alone"};
+  if (there.st_uid != ::geteuid() && there.st_uid == 0)
+    return Error{ErrorKind::denied, path + " belongs to root: run this as root"};
   if (there.st_uid != ::geteuid())
     return Error{ErrorKind::denied, path + " belongs to another user (uid " + std::to_string(there.st_uid) +
                                         "); it is left alone"};

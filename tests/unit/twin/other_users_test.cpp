@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <fstream>
@@ -204,6 +205,74 @@ TEST(OtherUsers, WhoHoldTheLockOfTheNamespacesHoldUpNoTwinOnceAnyWasMade) {
               return gone ? "" : gone.error().text();
             }),
             "");
+}
+
+// A run directory that says: here is a dead twin, and this was its supervisor.
+std::string pretend(const std::string& run_dir, pid_t supervisor) {
+  const auto who = identity_of(supervisor);
+  files::create_directories(run_dir + "/.supervisor");
+  std::ofstream(run_dir + "/.supervisor/identity") << supervisor << ' ' << who->started << '\n';
+  std::ofstream(run_dir + "/leaf0") << "a file";
+  return run_dir + "/leaf0";
+}
+
+// What is wrong once every command has met a folder of that cluster.
+std::string met(const std::string& cluster, const std::string& kept, const std::string& because) {
+  const auto clusters = twin_clusters();
+  if (!clusters || !clusters->empty()) return "it is listed";
+  const auto came_up = up(rail_pod(cluster, 1, 1, 0), without_lldp(), {}, {});
+  const auto told = status(cluster);
+  const auto gone = down(cluster);
+  if (came_up || told || gone) return "it is believed";
+  for (const Error& error : {came_up.error(), told.error(), gone.error()})
+    if (error.text().find(because) == std::string::npos) return error.text();
+  return files::exists(kept) ? "" : kept + " is gone";
+}
+
+TEST(OtherUsers, TwinsAreNeitherListedNorBelievedNorTakenAway) {
+  NEEDS_ROOT;
+  EXPECT_EQ(after_a_boot([]() -> std::string {
+              const Holder bystander("/run");
+              const std::string twins{kTwinsDir};
+              const std::string theirs = test_cluster("t");
+              const std::string file = pretend(twins + "/" + theirs, bystander.pid());
+              // The lock is held, as by a supervisor that does not answer: then the recorded one is killed.
+              const Descriptor lock(::open((twins + "/" + theirs + "/.supervisor/lock").c_str(),
+                                           O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+              if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) return "no lock";
+              for (const char* part : {"", "/.supervisor", "/.supervisor/identity", "/.supervisor/lock"})
+                if (::chown((twins + "/" + theirs + part).c_str(), kNobody, kNobody) != 0) return "chown";
+              const std::string link = test_cluster("s");
+              const std::string behind = pretend("/run/elsewhere", bystander.pid());
+              files::create_directory_symlink("/run/elsewhere", twins + "/" + link);
+              if (std::string wrong = met(theirs, file, "another user (uid 65534)"); !wrong.empty())
+                return wrong;
+              if (std::string wrong = met(link, behind, "is a symbolic link"); !wrong.empty()) return wrong;
+              if (!files::is_symlink(twins + "/" + link)) return "the link is gone";
+              const auto who = identity_of(bystander.pid());
+              return who && runs(*who) ? "" : "the bystander was killed";
+            }),
+            "");
+}
+
+TEST(OtherUsers, AreTheOnesWhoAreNotToldOfATwin) {
+  NEEDS_ROOT;
+  const TwinLayout layout = rail_pod(test_cluster("w"), 1, 1, 0);
+  const DownAtEnd end{layout.cluster};
+  ASSERT_TRUE(up(layout, without_lldp(), {}, {}));
+  const auto clusters = twin_clusters();
+  ASSERT_TRUE(clusters);
+  EXPECT_EQ(std::count(clusters->begin(), clusters->end(), layout.cluster), 1);
+  EXPECT_EQ(as_nobody([&]() -> std::string {
+              const auto seen = twin_clusters();
+              const auto told = status(layout.cluster);
+              const auto gone = down(layout.cluster);
+              if (seen || told || gone) return "nobody is told";
+              return seen.error().text() + "|" + told.error().text() + "|" + gone.error().text();
+            }),
+            "/run/lockstep belongs to root: run this as root|"
+            "/run/lockstep belongs to root: run this as root|"
+            "/run/lockstep belongs to root: run this as root");
 }
 
 TEST(OtherUsers, AreNotHeardOnAControlSocketThatTheyReach) {
