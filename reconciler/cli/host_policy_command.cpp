@@ -8,6 +8,7 @@
 
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/report/host_policy_report.hpp"
+#include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
 #include "specs/language/text_file.hpp"
 
@@ -45,7 +46,6 @@ int run_host_policy_check(const std::string& named, const Console& console) {
   const std::string file = named.empty() ? kHostPolicyFile : named;
   Sources sources;
   Diagnostics wrong;
-  Reporter reporter(sources, wrong);
   if (named.empty()) {
     const HostPolicy policy = HostPolicy::read(file, this_host());
     if (policy.is_default()) {
@@ -55,9 +55,9 @@ int run_host_policy_check(const std::string& named, const Console& console) {
     if (!policy.broken().empty() && !policy.broken().starts_with(file + ":"))
       return console.fail(Error{ErrorKind::denied, policy.broken()});
   }
-  const auto whole = [&]() -> Span { return {{sources.add(file, ""), 0, 0}, 1}; };
-  if (std::optional<std::string> text = read_text_file(file, whole, reporter))
-    (void)HostPolicy::from_text(file, *std::move(text), this_host(), sources, wrong);
+  FileText read = read_named(file, file_size_limit);
+  if (!read) return console.fail(Error{ErrorKind::refused, file + ": " + read.why});
+  (void)HostPolicy::from_text(file, std::move(read.text), this_host(), sources, wrong);
   if (has_errors(wrong)) return console.fail(sources, wrong);
   console.warn(sources, wrong);
   if (console.is_text()) console.print(file + " is as a host policy has to be\n");

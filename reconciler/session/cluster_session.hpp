@@ -35,11 +35,11 @@ namespace lockstep {
 struct SessionSeams {
   const DriverTable& drivers;  // used by open() only
   Executor& executor;
-  std::string directory;  // of the store and the locks: state_directory()
-  MachineFolders machines{machine_folders()};
+  std::string directory;   // of the store and the locks: state_directory()
   std::stop_token stop{};  // once requested, nothing new begins
   Measurer* measurer =
       nullptr;  // replaces the suites' own traffic as the gate's judge; null: it is not replaced
+  MachineFolders machines{machine_folders()};
 };
 
 // A plan that was made earlier, compared with what is observed now.

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "reconciler/session/opened_cluster.hpp"
+#include "specs/files/own_folder.hpp"
+#include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
 
 namespace lockstep {
