@@ -12,9 +12,10 @@ namespace lockstep {
 inline constexpr std::string_view kTwinsDir = "/run/lockstep/twin";
 
 struct DevicePlaces {
-  std::string netns;         // "ls-pod1-leaf0": what `ip netns` shows
-  std::string netns_path;    // /run/netns/ls-pod1-leaf0
-  std::string run_dir;       // sockets, pid files, logs and configuration of the device's daemons; owner frr
+  std::string netns;       // "ls-pod1-leaf0": what `ip netns` shows
+  std::string netns_path;  // /run/netns/ls-pod1-leaf0
+  // Sockets, pid files, logs and configuration of the device's daemons; a switch's is user frr's.
+  std::string run_dir;
   std::string lldpd_socket;  // lldpcli -u
   std::string zserv_socket;  // zebra's client socket
   std::string frr_config;    // the integrated frr.conf: what is saved there is told to a daemon started again

@@ -2,8 +2,8 @@
 //
 // Promises: the lock dies with its holder (flock(2)), whatever killed it; only things that bear the cluster's
 // own names are removed: /run/netns/ls-<cluster>-* and the run directory. Processes are never looked for: all
-// of a twin's die with its supervisor (PID namespace). Refuses to clean without the lock,
-// and what is another user's.
+// of a twin's die with its supervisor (PID namespace). Refuses to clean without the lock, and to touch what
+// is another user's.
 #pragma once
 
 #include <optional>

@@ -9,6 +9,7 @@ needs_twin
 remains() {
   ls /run/netns 2>/dev/null | grep '^ls-' || true
   ls -d /run/lockstep/twin/* 2>/dev/null || true
+  ls -d /var/tmp/frr/* 2>/dev/null || true
   ls -d /tmp/lockstep-quickstart.* 2>/dev/null || true
   pgrep -af '/run/lockstep/twin/' || true
 }

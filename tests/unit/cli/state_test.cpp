@@ -9,6 +9,7 @@
 #include "reconciler/engine/plan.hpp"
 #include "reconciler/session/opened_cluster.hpp"
 #include "said.hpp"
+#include "tests/needs.hpp"
 #include "tests/unit/store/led_store.hpp"
 
 namespace lockstep {
@@ -48,6 +49,31 @@ class StateCommands : public testing::Test {
   std::string top;
   std::string file;
 };
+
+TEST_F(StateCommands, TwinDownLeavesAnotherUsersStateWhereItIs) {
+  LOCKSTEP_NEEDS_ROOT("gives a folder to another user");
+  const std::string state = top + "/state/nosuch-twin";
+  std::filesystem::create_directories(state);
+  std::ofstream(state + "/journal.sqlite") << "theirs";
+  ASSERT_EQ(::chown(state.c_str(), 65534, 65534), 0);
+  std::filesystem::create_directories(top + "/elsewhere");
+  std::filesystem::create_directory_symlink(top + "/elsewhere", top + "/state/linked-twin");
+  for (const bool force : {false, true}) {
+    std::vector<std::string> words{"twin", "down", "--name", "nosuch"};
+    if (force) words.emplace_back("--force");
+    const Answer said = say(words);
+    EXPECT_EQ(said.code, 1) << said.out;
+    if (!force) {
+      EXPECT_NE(said.err.find("belongs to another user (uid 65534)"), std::string::npos) << said.err;
+    }
+    words[3] = "linked";
+    EXPECT_EQ(say(words).code, 1);
+  }
+  EXPECT_TRUE(std::filesystem::exists(state + "/journal.sqlite"));
+  EXPECT_FALSE(std::filesystem::exists(state + "/lock"));
+  EXPECT_TRUE(std::filesystem::is_empty(top + "/elsewhere"));
+  EXPECT_TRUE(std::filesystem::is_symlink(top + "/state/linked-twin"));
+}
 
 TEST_F(StateCommands, OfNothingSayThatAndMakeNothing) {
   const Answer shown = say({"state", "show", pod});
