@@ -24,7 +24,7 @@ Socket::Socket(Socket&&) noexcept = default;
 Socket& Socket::operator=(Socket&&) noexcept = default;
 Socket::~Socket() = default;
 
-Result<Socket> Socket::open(int protocol) {
+Result<Socket> Socket::open(int protocol, std::size_t dump_max) {
   Descriptor descriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol));
   if (!descriptor) return system_error("socket", errno);
   const int fd = descriptor.number();
@@ -40,7 +40,7 @@ Result<Socket> Socket::open(int protocol) {
   (void)::setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &one, sizeof(one));
   if (::setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBytes, sizeof(kReceiveBytes)) != 0)
     (void)::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &kReceiveBytes, sizeof(kReceiveBytes));
-  return Socket(std::move(descriptor));
+  return Socket(std::move(descriptor), dump_max);
 }
 
 Result<Done> Socket::send(Bytes bytes, const Call& call) {
@@ -84,6 +84,7 @@ Result<bool> Socket::dump_once(Request& request, const Call& call, const EachMes
   const std::uint32_t sequence = ++sequence_;
   TRY_DONE(send(request.finish(sequence), call));
   bool consistent = true;
+  std::size_t count = 0;
   for (;;) {
     TRY(const Bytes bytes, receive(call));
     MessageWalk walk(bytes);
@@ -100,7 +101,12 @@ Result<bool> Socket::dump_once(Request& request, const Call& call, const EachMes
         if (answer.code != 0) return to_error(answer, "netlink dump");
         return consistent;
       }
-      if (message.type >= NLMSG_MIN_TYPE) TRY_DONE(each(message));
+      if (message.type < NLMSG_MIN_TYPE) continue;
+      // What is left of the answer is of an older sequence to the next request.
+      if (++count > dump_max_)
+        return Error{ErrorKind::refused, "netlink: the kernel's table has more than " +
+                                             std::to_string(dump_max_) + " entries, and no more are read"};
+      TRY_DONE(each(message));
     }
     TRY_DONE(walk.finish());
   }

@@ -20,6 +20,9 @@ Error failed(std::string_view name, int code) {
   return Error{ErrorKind::refused, what};
 }
 
+// A choice: the longest known (net.ipv4.ip_local_reserved_ports with every other port) has some 190 KB.
+constexpr std::size_t kValueMax = 1U << 20;
+
 // Vectors that are written with blanks read back with tabs (kernel/sysctl.c, proc_dointvec).
 bool is_blank(char one) { return one == ' ' || one == '\t' || one == '\n'; }
 
@@ -72,6 +75,8 @@ Result<std::string> read_sysctl(std::string_view name) {
     if (got < 0) return failed(name, errno);
     if (got == 0) break;
     raw.append(piece.data(), static_cast<std::size_t>(got));
+    if (raw.size() > kValueMax)
+      return Error{ErrorKind::refused, "sysctl " + std::string(name) + ": a value of more than 1 MiB"};
   }
   return normal_sysctl(raw);
 }

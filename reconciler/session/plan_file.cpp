@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "specs/files/replace_file.hpp"
+#include "specs/model/bounded_json.hpp"
 
 namespace lockstep {
 namespace {
@@ -24,9 +25,11 @@ Result<PlanFile> read_plan_file(const std::string& file) {
   std::ifstream in(file);
   if (!in) return Error{ErrorKind::invalid_spec, "can't read " + file};
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
+  const Result<nlohmann::json> parsed = parse_bounded_json(text);
   const Error not_a_plan{ErrorKind::invalid_spec, file + " is not a plan that `lockstep plan --out` wrote"};
-  if (document.is_discarded() || !document.is_object() || !document.contains(kAim)) return not_a_plan;
+  if (!parsed) return wrap(not_a_plan.what, parsed.error());
+  const nlohmann::json& document = *parsed;
+  if (!document.is_object() || !document.contains(kAim)) return not_a_plan;
   const nlohmann::json& aim = document[kAim];
   if (!aim.is_object() || !aim.value("specs", nlohmann::json()).is_array() ||
       !aim.value("twin", nlohmann::json()).is_boolean() ||

@@ -59,8 +59,11 @@ std::string HostFiles::linked_name(std::string_view link) const {
 }
 
 Result<std::string> HostFiles::read(std::string_view path) const {
-  const Descriptor file(::open(at(path).c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(at(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file) return failed(path, errno);
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0) return failed(path, errno);
+  if (!S_ISREG(status.st_mode)) return Error{ErrorKind::refused, std::string(path) + ": not a regular file"};
   std::string out;
   std::array<char, 16384> piece;
   for (;;) {
@@ -69,6 +72,9 @@ Result<std::string> HostFiles::read(std::string_view path) const {
     if (got < 0) return failed(path, errno);
     if (got == 0) return out;
     out.append(piece.data(), static_cast<std::size_t>(got));
+    if (out.size() > kFileMax)
+      return Error{ErrorKind::refused,
+                   std::string(path) + ": larger than " + std::to_string(kFileMax >> 20U) + " MiB"};
   }
 }
 
