@@ -6,6 +6,7 @@
 #include "drivers/frr/map.hpp"
 #include "drivers/frr/save.hpp"
 #include "drivers/posix/wait.hpp"
+#include "specs/model/bounded_json.hpp"
 
 namespace lockstep::frr {
 namespace {
@@ -129,8 +130,9 @@ Result<Done> await_paths(const std::string& run_dir, const std::string& prefix, 
 }  // namespace
 
 Result<RouteView> route_view_of(std::string_view json, const std::string& prefix) {
-  const Json routes = Json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (routes.is_discarded()) return Error{ErrorKind::transient, "show ip route json: not JSON"};
+  const Result<Json> parsed = parse_bounded_json(json);
+  if (!parsed) return Error{ErrorKind::transient, "show ip route json: " + parsed.error().what};
+  const Json& routes = *parsed;
   RouteView view;
   if (!routes.is_object() || !routes.contains(prefix) || !routes[prefix].is_array()) return view;
   for (const Json& route : routes[prefix]) {

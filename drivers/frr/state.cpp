@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "drivers/frr/json_at.hpp"
+#include "specs/model/bounded_json.hpp"
 
 namespace lockstep::frr {
 namespace {
@@ -27,9 +28,9 @@ std::optional<std::int64_t> seconds_at(const Json& object, const char* milliseco
 Result<Json> parse_json(std::string_view text, const char* command) {
   // "% No BGP neighbors found in VRF default" may stand before the object.
   const std::size_t start = text.find_first_of("{[");
-  Json json = start == text.npos ? Json::object()
-                                 : Json::parse(text.substr(start), nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return Error{ErrorKind::transient, std::string(command) + ": not JSON"};
+  if (start == text.npos) return Json(Json::object());
+  Result<Json> json = parse_bounded_json(text.substr(start));
+  if (!json) return Error{ErrorKind::transient, std::string(command) + ": " + json.error().what};
   return json;
 }
 

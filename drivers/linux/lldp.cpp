@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "drivers/linux/kernel_address.hpp"
+#include "specs/model/printable.hpp"
 
 namespace lockstep {
 namespace {
@@ -67,10 +68,7 @@ std::string identifier(Bytes value, unsigned mac_subtype, unsigned network_subty
 
 std::string LldpNeighbour::text() const {
   const std::string& port = port_is_name || port_description.empty() ? port_id : port_description;
-  std::string out = (system_name.empty() ? chassis : system_name) + ":" + port;
-  for (char& one : out)
-    if (one < 0x20 || one >= 0x7F) one = '?';
-  return out;
+  return printable((system_name.empty() ? chassis : system_name) + ":" + port);
 }
 
 Result<LldpNeighbour> decode_lldp(Bytes frame) {

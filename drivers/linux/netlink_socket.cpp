@@ -24,7 +24,7 @@ Socket::Socket(Socket&&) noexcept = default;
 Socket& Socket::operator=(Socket&&) noexcept = default;
 Socket::~Socket() = default;
 
-Result<Socket> Socket::open(int protocol) {
+Result<Socket> Socket::open(int protocol, std::size_t dump_max) {
   Descriptor descriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol));
   if (!descriptor) return system_error("socket", errno);
   const int fd = descriptor.number();
@@ -40,7 +40,7 @@ Result<Socket> Socket::open(int protocol) {
   (void)::setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &one, sizeof(one));
   if (::setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBytes, sizeof(kReceiveBytes)) != 0)
     (void)::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &kReceiveBytes, sizeof(kReceiveBytes));
-  return Socket(std::move(descriptor));
+  return Socket(std::move(descriptor), dump_max);
 }
 
 Result<Done> Socket::send(Bytes bytes, const Call& call) {
@@ -80,12 +80,11 @@ Result<Bytes> Socket::receive(const Call& call) {
 }
 
 // True: complete. False: the kernel says that the table changed meanwhile.
-Result<bool> Socket::dump_once(Request& request, const Call& call, const EachMessage& each,
-                               std::size_t most) {
+Result<bool> Socket::dump_once(Request& request, const Call& call, const EachMessage& each) {
   const std::uint32_t sequence = ++sequence_;
   TRY_DONE(send(request.finish(sequence), call));
   bool consistent = true;
-  std::size_t messages = 0;
+  std::size_t count = 0;
   for (;;) {
     TRY(const Bytes bytes, receive(call));
     MessageWalk walk(bytes);
@@ -103,9 +102,10 @@ Result<bool> Socket::dump_once(Request& request, const Call& call, const EachMes
         return consistent;
       }
       if (message.type < NLMSG_MIN_TYPE) continue;
-      if (++messages > most)
-        return Error{ErrorKind::refused,
-                     "netlink: a table of more than " + std::to_string(most) + " entries"};
+      // What is left of the answer is of an older sequence to the next request.
+      if (++count > dump_max_)
+        return Error{ErrorKind::refused, "netlink: the kernel's table has more than " +
+                                             std::to_string(dump_max_) + " entries, and no more are read"};
       TRY_DONE(each(message));
     }
     TRY_DONE(walk.finish());
@@ -113,10 +113,10 @@ Result<bool> Socket::dump_once(Request& request, const Call& call, const EachMes
 }
 
 Result<Done> Socket::dump(Request& request, const Call& call, const EachMessage& each,
-                          const std::function<void()>& restart, std::size_t most) {
+                          const std::function<void()>& restart) {
   for (int tries = 0; tries < kDumpTries; ++tries) {
     if (tries > 0) restart();
-    TRY(const bool consistent, dump_once(request, call, each, most));
+    TRY(const bool consistent, dump_once(request, call, each));
     if (consistent) return Done{};
   }
   return Error{ErrorKind::transient, "netlink: the kernel's table kept changing while it was read"};

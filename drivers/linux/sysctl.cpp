@@ -20,6 +20,9 @@ Error failed(std::string_view name, int code) {
   return Error{ErrorKind::refused, what};
 }
 
+// A choice: the longest known (net.ipv4.ip_local_reserved_ports with every other port) has some 190 KB.
+constexpr std::size_t kValueMax = 1U << 20;
+
 // Vectors that are written with blanks read back with tabs (kernel/sysctl.c, proc_dointvec).
 bool is_blank(char one) { return one == ' ' || one == '\t' || one == '\n'; }
 
@@ -64,18 +67,16 @@ Result<std::string> read_sysctl(std::string_view name) {
   TRY(const std::string path, sysctl_file(name));
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return failed(name, errno);
-  // A choice: all 65,536 ports of net.ipv4.ip_local_reserved_ports, one by one, are 400 KB.
-  constexpr std::size_t kLargest = std::size_t{1} << 20;
   std::string raw;
   std::array<char, 4096> piece{};
   for (;;) {
-    if (raw.size() > kLargest)
-      return Error{ErrorKind::refused, "sysctl " + std::string(name) + ": a value longer than 1 MiB"};
     const ssize_t got = ::read(file.number(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failed(name, errno);
     if (got == 0) break;
     raw.append(piece.data(), static_cast<std::size_t>(got));
+    if (raw.size() > kValueMax)
+      return Error{ErrorKind::refused, "sysctl " + std::string(name) + ": a value of more than 1 MiB"};
   }
   return normal_sysctl(raw);
 }

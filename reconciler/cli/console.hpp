@@ -2,8 +2,8 @@
 // error and only on a terminal, errors to standard error (with -o json or yaml: as an Error object on
 // standard output).
 //
-// All of it goes through report_text (reconciler/report/escape.hpp): whatever a report forgot, no control character
-// but our own colours reaches a terminal, and no line of ours is a command to a workflow runner.
+// All of it goes through report_text (reconciler/report/escape.hpp): whatever a report forgot, no control
+// character but our own colours reaches a terminal, and no line of ours is a command to a workflow runner.
 #pragma once
 
 #include <cerrno>
@@ -46,7 +46,8 @@ class Console {
   bool is_text() const { return output == OutputFormat::text; }
 
   void print(std::string_view text) const;
-  // What another program reads, and whose own function has escaped it (reconciler/report/escape.hpp): as it is.
+  // What another program reads, and whose own function has escaped it (reconciler/report/escape.hpp): as it
+  // is.
   void print_format(std::string_view text) const;
   // One JSON document, as JSON or as YAML.
   void print_document(const nlohmann::json& document) const;

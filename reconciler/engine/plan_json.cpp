@@ -224,6 +224,8 @@ Result<Plan> plan_from_json(const Json& json) {
     TRY(Step step, read_step(one, plan, static_cast<std::uint32_t>(plan.steps.size() + 1)));
     plan.steps.push_back(std::move(step));
   }
+  // Each wave has a step: what counts through the waves must not count to 4,000,000,000.
+  if (plan.waves() > plan.steps.size()) return broken("a wave has no step");
   if (!json.contains("devices") || !json["devices"].is_array()) return broken("'devices' is missing");
   for (const Json& one : json["devices"]) {
     TRY(PlanDevice device, read_device(one));

@@ -6,6 +6,7 @@
 
 #include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
+#include "specs/model/bounded_json.hpp"
 
 namespace lockstep {
 namespace {
@@ -25,9 +26,11 @@ bool is_plan_file(const std::vector<std::string>& arguments) {
 Result<PlanFile> read_plan_file(const std::string& file) {
   const FileText read = read_named(file, kLargestPlan);
   if (!read) return Error{ErrorKind::invalid_spec, "can't read " + file + ": " + read.why};
-  const nlohmann::json document = nlohmann::json::parse(read.text, nullptr, false);
+  const Result<nlohmann::json> parsed = parse_bounded_json(read.text);
   const Error not_a_plan{ErrorKind::invalid_spec, file + " is not a plan that `lockstep plan --out` wrote"};
-  if (document.is_discarded() || !document.is_object() || !document.contains(kAim)) return not_a_plan;
+  if (!parsed) return wrap(not_a_plan.what, parsed.error());
+  const nlohmann::json& document = *parsed;
+  if (!document.is_object() || !document.contains(kAim)) return not_a_plan;
   const nlohmann::json& aim = document[kAim];
   if (!aim.is_object() || !aim.value("specs", nlohmann::json()).is_array() ||
       !aim.value("twin", nlohmann::json()).is_boolean() ||

@@ -1,5 +1,5 @@
-// The one JSON form of a value: null, true, 1500, "x", ["a"], {"secret": "file:x"}, {"reference": "x"}; a text
-// that is not UTF-8 is {"bytes": "61ff"}, so that it is written again as it was found.
+// The one JSON form of a value: null, true, 1500, "x", ["a"], {"secret": "file:x"}, {"reference": "x"}; a
+// text that is not UTF-8 is {"bytes": "61ff"}, so that it is written again as it was found.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

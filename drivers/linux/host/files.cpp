@@ -59,19 +59,22 @@ std::string HostFiles::linked_name(std::string_view link) const {
 }
 
 Result<std::string> HostFiles::read(std::string_view path) const {
-  const Descriptor file(::open(at(path).c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(at(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file) return failed(path, errno);
-  // A choice: ten times Debian's list of packages, the longest file that is read.
-  constexpr std::size_t kLargest = std::size_t{64} << 20;
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0) return failed(path, errno);
+  if (!S_ISREG(status.st_mode)) return Error{ErrorKind::refused, std::string(path) + ": not a regular file"};
   std::string out;
   std::array<char, 16384> piece;
   for (;;) {
-    if (out.size() > kLargest) return Error{ErrorKind::refused, std::string(path) + ": longer than 64 MiB"};
     const ssize_t got = ::read(file.number(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failed(path, errno);
     if (got == 0) return out;
     out.append(piece.data(), static_cast<std::size_t>(got));
+    if (out.size() > kFileMax)
+      return Error{ErrorKind::refused,
+                   std::string(path) + ": larger than " + std::to_string(kFileMax >> 20U) + " MiB"};
   }
 }
 

@@ -3,7 +3,8 @@
 //
 // Promises: a file that is not there (unsupported) and one that may not be read (denied) are told apart, in
 // the kernel's words and with the path. A file of our own is replaced whole (specs/files/replace_file.hpp).
-// Refuses nothing: what a file says is for the caller to check.
+// Refuses what is not a regular file (a FIFO would hold the reader up) and more than kFileMax bytes; what a
+// file says is for the caller to check.
 #pragma once
 
 #include <filesystem>
@@ -17,6 +18,8 @@ namespace lockstep {
 
 class HostFiles {
  public:
+  static constexpr std::size_t kFileMax = 64U << 20;  // a choice: all of Debian 12's index has some 50 MB
+
   explicit HostFiles(std::filesystem::path root) : root_(std::move(root)) {}
 
   // Where it is under the root.

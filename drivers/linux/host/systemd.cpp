@@ -133,6 +133,7 @@ Result<std::vector<UnitState>> Systemd::units(const std::vector<std::string>& na
                                            &following, &object, &number, &job_type, &job);
     if (read < 0) return malformed();
     if (read == 0) break;
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
     found.insert_or_assign(name, std::pair(UnitState{load, active, {}}, std::string(object)));
   }
   std::vector<UnitState> out;

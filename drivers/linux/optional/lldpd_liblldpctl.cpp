@@ -20,6 +20,10 @@ using Agent = LldpdAnswer::Agent;
 // fleet on a loaded machine must not lose the others' answers over one that hangs.
 constexpr std::chrono::milliseconds kPatience{2000};
 
+// What a neighbour says in a string is at most this long (802.1AB, 8.5). The library takes no message of more
+// than 512 KiB (lldpd 1.0.16, ctl.h, HMSG_MAX_SIZE).
+constexpr std::size_t kTextMax = 255;
+
 // What the library's callbacks work on: our own connected socket and the caller's patience.
 struct Channel {
   Descriptor socket;
@@ -77,7 +81,7 @@ class Atom {
   lldpctl_atom_t* get() const { return atom_; }
   std::string text(lldpctl_key_t key) const {
     const char* out = atom_ != nullptr ? lldpctl_atom_get_str(atom_, key) : nullptr;
-    return out != nullptr ? out : "";
+    return out != nullptr ? std::string(out, ::strnlen(out, kTextMax)) : "";
   }
   long number(lldpctl_key_t key) const { return lldpctl_atom_get_int(atom_, key); }
 

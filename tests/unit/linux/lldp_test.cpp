@@ -59,11 +59,11 @@ TEST(Lldp, WhatIsNotPrintableNeverReachesATerminal) {
   frame[22 + 2] = std::byte{0x1B};  // the first letter of the system name
   const auto neighbour = decode_lldp(frame);
   ASSERT_TRUE(neighbour);
-  EXPECT_EQ(neighbour->text(), "?eaf0:swp1");
+  EXPECT_EQ(neighbour->text(), "\\x1beaf0:swp1");
   LldpNeighbour other;
   other.system_name = "leaf\xFF\n0";
   other.port_id = "swp1\x7F";
-  EXPECT_EQ(other.text(), "leaf??0:swp1?") << "neither UTF-8 nor one line";
+  EXPECT_EQ(other.text(), "leaf\\xff\\x0a0:swp1\\x7f") << "neither UTF-8 nor one line";
 }
 
 TEST(Lldp, EveryTruncationIsRefusedOrSaysLess) {

@@ -15,6 +15,7 @@
 #include "drivers/sim/simulated_device.hpp"
 #include "drivers/sim/simulated_executor.hpp"
 #include "reconciler/engine/application.hpp"
+#include "reconciler/engine/digest.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/needs.hpp"
 
@@ -114,6 +115,32 @@ TEST_F(PlanFileOfTwo, IsAppliedButForTheDeviceWhoseGroundHasMoved) {
   EXPECT_EQ(report.verdict, ApplyVerdict::kept);
   EXPECT_EQ(devices[0]->truth().value(mtu), Value::integer(1234));
   EXPECT_EQ(devices[1]->truth().value(mtu), Value::integer(9000));
+}
+
+// Of another's file a digest says nothing: whoever writes the file writes its digest.
+TEST_F(PlanFileOfTwo, ThatCostsMoreThanItsStepsIsRefused) {
+  EXPECT_NE(refused(std::string(8U << 20, '[')).find("nested deeper than 64"), std::string::npos);
+  std::string wide = "[";
+  for (int i = 0; i < 4'000'000; ++i) wide += "0,";
+  EXPECT_NE(refused(wide + "0]").find("more than 4000000 values"), std::string::npos);
+  Plan plan = *make_plan(input_of(fleet, observe(), origins, sources, {}));
+  plan.steps.back().wave = 4'000'000'000;
+  plan.digest = plan_digest(plan);
+  const auto counted = plan_from_json(to_json(plan));
+  ASSERT_FALSE(counted);
+  EXPECT_NE(counted.error().text().find("a wave has no step"), std::string::npos);
+}
+
+// A device may answer with any bytes, and an undo writes them again.
+TEST_F(PlanFileOfTwo, KeepsAValueThatIsNoText) {
+  Plan plan = *make_plan(input_of(fleet, observe(), origins, sources, {}));
+  const Value odd = Value::text("a\xff\x1b\xc3");
+  plan.steps.back().changes.push_back({Path(row("sysctl[*]"), {"net.a.b"}), odd, Value::text("1"), 0});
+  plan.digest = plan_digest(plan);
+  ASSERT_TRUE(write_plan_file(file, {}, plan));
+  const Result<PlanFile> read = read_plan_file(file);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->plan.steps.back().changes.back().was, odd);
 }
 
 TEST_F(PlanFileOfTwo, ThatWasEditedCutOrIsAnotherDocumentIsRefused) {

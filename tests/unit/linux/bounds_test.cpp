@@ -1,0 +1,86 @@
+// What a kernel's table or a machine's file may cost: bounded, and an error that says so.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "drivers/linux/host/files.hpp"
+#include "drivers/linux/netlink_socket.hpp"
+
+namespace lockstep {
+namespace {
+
+Call soon() { return {.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20), .stop = {}}; }
+
+Result<std::size_t> count_rules(netlink::Socket& socket) {
+  netlink::Request request(RTM_GETRULE, NLM_F_DUMP);
+  fib_rule_hdr header{};
+  header.family = AF_INET;
+  request.header(header);
+  std::size_t count = 0;
+  TRY_DONE(socket.dump(
+      request, soon(),
+      [&count](const netlink::Message&) -> Result<Done> {
+        ++count;
+        return Done{};
+      },
+      [&count] { count = 0; }));
+  return count;
+}
+
+// Every network namespace has three rules: local, main and default (ip-rule(8)).
+TEST(Bounds, ATableOfMoreEntriesThanAllowedIsAnErrorAndNeverACutTable) {
+  auto plenty = netlink::Socket::open(NETLINK_ROUTE);
+  ASSERT_TRUE(plenty) << plenty.error().text();
+  const auto rules = count_rules(*plenty);
+  ASSERT_TRUE(rules) << rules.error().text();
+  ASSERT_GE(*rules, 3U);
+  auto exact = netlink::Socket::open(NETLINK_ROUTE, *rules);
+  ASSERT_TRUE(exact);
+  EXPECT_EQ(*count_rules(*exact), *rules);
+  auto small = netlink::Socket::open(NETLINK_ROUTE, *rules - 1);
+  ASSERT_TRUE(small);
+  for (int again = 0; again < 2; ++again) {  // what is left of the first answer is not taken for the second's
+    const auto refused = count_rules(*small);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::refused);
+    EXPECT_NE(refused.error().what.find("more than " + std::to_string(*rules - 1) + " entries"),
+              std::string::npos);
+  }
+}
+
+class Files : public ::testing::Test {
+ protected:
+  Files() {
+    std::string name = std::filesystem::temp_directory_path() / "lockstep-bounds-XXXXXX";
+    root_ = ::mkdtemp(name.data());
+  }
+  ~Files() override { std::filesystem::remove_all(root_); }
+  std::filesystem::path root_;
+};
+
+TEST_F(Files, ThatAreTooLargeOrNoFilesAreRefused) {
+  const HostFiles files(root_);
+  const auto why = [&files](const char* path) {
+    const auto read = files.read(path);
+    return read ? "" : read.error().what;
+  };
+  ASSERT_EQ(::mkfifo((root_ / "fifo").c_str(), 0600), 0);
+  EXPECT_EQ(why("/fifo"), "/fifo: not a regular file") << "and it does not wait for a writer";
+  std::filesystem::create_symlink("/dev/zero", root_ / "zero");
+  EXPECT_EQ(why("/zero"), "/zero: not a regular file");
+  for (const char* const name : {"/whole", "/larger"}) {
+    const int made = ::creat(files.at(name).c_str(), 0600);
+    ASSERT_EQ(::ftruncate(made, static_cast<off_t>(HostFiles::kFileMax) + (name[1] == 'l' ? 1 : 0)), 0);
+    ::close(made);
+  }
+  EXPECT_EQ(why("/whole"), "");
+  EXPECT_EQ(why("/larger"), "/larger: larger than 64 MiB");
+}
+
+}  // namespace
+}  // namespace lockstep
