@@ -13,7 +13,7 @@ struct Example {
   std::string_view command;
   const char* text;
 };
-constexpr std::array<Example, 23> kExamples{{
+constexpr std::array<Example, 28> kExamples{{
     {"validate", "lockstep validate --strict examples/rail-pod"},
     {"plan", "lockstep plan --twin examples/rail-pod --only 'leaf[0-1]' --out plan.json"},
     {"apply", "lockstep apply --twin --yes examples/rail-pod"},
@@ -48,6 +48,15 @@ constexpr std::array<Example, 23> kExamples{{
      "Refused while another command changes the cluster. Devices are not touched: `lockstep drift` shows how "
      "they\n"
      "differ from the specs, and `lockstep apply` goes on from there."},
+    {"state adopt",
+     "lockstep state adopt examples/rail-pod\n"
+     "After a Cluster was renamed or its folder moved: who was there, what was written and what was never "
+     "measured\n"
+     "goes on under the new name."},
+    {"host-policy", "lockstep host-policy explain"},
+    {"host-policy init", "sudo lockstep host-policy init"},
+    {"host-policy check", "lockstep host-policy check draft.yaml"},
+    {"host-policy explain", "lockstep host-policy explain 'sysctl[kernel.core_pattern]'"},
 }};
 
 const CLI::App* below(const CLI::App& app, const std::string& name) {
