@@ -71,12 +71,15 @@ std::string not_of_a_plan_file(const ApplyCommandOptions& asked, const ClusterSo
   return "";
 }
 
-// The steps of a plan from a file that may still run; those that may not are told.
-Result<Plan> still_valid(const ClusterSession& session, Plan plan, const std::vector<DeviceState>& states,
-                         const Console& console) {
-  CheckedPlan checked = session.still_valid(std::move(plan), states);
+// What is to be done: the plan made now, or what a plan file approves of it. What the file has and may not
+// run, and what it lacks, is told.
+CheckedPlan plan_now(const ClusterSession& session, const std::optional<PlanFile>& file,
+                     const std::vector<DeviceState>& states, const Console& console) {
+  if (!file) return {{}, {}, session.plan(states)};
+  CheckedPlan checked = session.still_valid(file->plan, states);
   for (const auto& [id, why] : checked.refused) console.note(refused_step_line(id, why));
-  return std::move(checked.plan);
+  if (!checked.unapproved.empty()) console.note(unapproved_line(checked.unapproved));
+  return checked;
 }
 
 int tell_nothing_to_do(const ClusterSession& session, const std::vector<DeviceState>& states,
@@ -123,7 +126,7 @@ Result<Done> may_delete(const ClusterSession& session, const Plan& plan, bool co
   return Error{ErrorKind::denied, why + "; --confirm-deletion applies it all the same"};
 }
 
-int apply_to(ClusterSession& session, std::optional<Plan> planned, const ApplyCommandOptions& options,
+int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const ApplyCommandOptions& options,
              const Console& console) {
   ApplyRequest request{.command = "lockstep apply",
                        .author = who_applies(),
@@ -140,8 +143,8 @@ int apply_to(ClusterSession& session, std::optional<Plan> planned, const ApplyCo
   const std::vector<DeviceState> states = session.observe();
   if (const std::optional<int> code = console.interrupted()) return *code;
   const int read = tell_not_observed(session.not_observed(states), console);
-  const Result<Plan> plan =
-      planned ? still_valid(session, *std::move(planned), states, console) : session.plan(states);
+  const CheckedPlan checked = plan_now(session, file, states, console);
+  const Result<Plan>& plan = checked.plan;
   if (!plan) return console.fail(plan.error());
   const Result<std::vector<WrittenEntry>> written = session.settle_written(states);
   if (!written) return console.fail(written.error());
@@ -155,6 +158,7 @@ int apply_to(ClusterSession& session, std::optional<Plan> planned, const ApplyCo
     return console.fail(may.error());
   if (const std::optional<int> code = asked_first(session, *plan, options, console)) return *code;
   const int code = carry_out(session, *plan, left, request, console);
+  if (code == kExitInSync && !checked.whole()) return kExitDifferent;
   return code == kExitInSync && read != kExitInSync ? observe_rest(session, console) : code;
 }
 
@@ -162,19 +166,26 @@ int apply_to(ClusterSession& session, std::optional<Plan> planned, const ApplyCo
 
 int run_apply(const ApplyCommandOptions& given, const Console& console) {
   ApplyCommandOptions options = given;
-  std::optional<Plan> planned;
+  std::optional<PlanFile> planned;
   if (is_plan_file(options.source.specs)) {
     Result<PlanFile> file = read_plan_file(options.source.specs.front());
     if (!file) return console.fail(file.error());
-    if (const std::string mistake = not_of_a_plan_file(options, file->source); !mistake.empty())
+    if (const std::string mistake = not_of_a_plan_file(options, file->aim.source); !mistake.empty())
       return console.fail_usage(mistake);
-    file->source.max_entries = options.source.max_entries;
-    options.source = std::move(file->source);
-    planned = std::move(file->plan);
+    console.note(plan_file_line(options.source.specs.front(), file->aim));
+    const std::size_t max_entries = options.source.max_entries;
+    options.source = file->aim.source;
+    options.source.max_entries = max_entries;
+    options.only = file->aim.only;
+    planned = *std::move(file);
   }
   const std::unique_ptr<CommandSession> session = CommandSession::open(options.source, console, options.only);
   if (!session) return kExitError;
-  return apply_to(**session, std::move(planned), options, console);
+  if (const std::string is = (*session)->cluster().state_name(); planned && planned->aim.cluster != is)
+    return console.fail({ErrorKind::conflict, given.source.specs.front() + " was made for cluster " +
+                                                  planned->aim.cluster + ", and its specs are of " + is +
+                                                  " now: plan again"});
+  return apply_to(**session, planned, options, console);
 }
 
 }  // namespace lockstep

@@ -157,7 +157,10 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   command->add_option("--only", a.plan.only, "Only these devices (a hostlist)");
   runs(command, a, [&a](const Console& c) { return run_plan(a.plan, c); });
 
-  command = add(app, a, "apply", "Converge: apply, verify, measure, keep or undo. SPECS may be a plan.json");
+  command =
+      add(app, a, "apply",
+          "Converge: apply, verify, measure, keep or undo. SPECS may be a plan.json: what the specs ask for "
+          "now and it has is done");
   takes_source(command, a.apply.source);
   command->add_flag("-y,--yes", a.apply.yes, "Don't ask");
   command->add_flag("--no-measure", a.apply.no_measure, "Verify only; no benchmark gate");

@@ -142,13 +142,6 @@ struct ApplyReport {
                           // stopped, undo failed
 };
 
-// The steps of a plan that was made earlier which may not run any more: the ground of their device has moved,
-// or they come after such a step. By id, with the reason.
-std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet& fleet,
-                                                  const std::vector<DeviceState>& now);
-// The plan without those steps, numbered again.
-Plan without(const Plan& plan, const std::map<std::uint32_t, std::string>& steps);
-
 // The one place that decides what an error leads to.
 enum class Reaction : std::uint8_t { retry_later, observe_again, plan_again, give_up, stop };
 Reaction reaction_to(ErrorKind kind);

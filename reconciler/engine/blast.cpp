@@ -1,4 +1,4 @@
-// What a change set can have touched, which steps of an old plan may still run, and what errors lead to.
+// What a change set can have touched, and what errors lead to.
 #include <algorithm>
 #include <array>
 
@@ -73,50 +73,6 @@ Reaction reaction_to(ErrorKind kind) {
     case ErrorKind::invalid_spec: return Reaction::give_up;
   }
   return Reaction::give_up;
-}
-
-std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet& fleet,
-                                                  const std::vector<DeviceState>& now) {
-  std::map<std::string, std::string> moved;  // by device: why
-  for (const PlanDevice& device : plan.devices) {
-    const auto index = fleet.find(device.name);
-    if (!index || *index >= now.size()) {
-      moved[device.name] = device.name + " is not in the specs any more";
-    } else if (!now[*index].reachable) {
-      moved[device.name] = device.name + " can't be observed";
-    } else if (device_digest(*fleet[*index].intent, now[*index].observation, device.read) != device.digest) {
-      moved[device.name] = "the ground of " + device.name + " has moved since the plan was made";
-    }
-  }
-  std::map<std::uint32_t, std::string> out;
-  for (const Step& step : plan.steps) {
-    if (const auto found = moved.find(step.device); found != moved.end()) {
-      out[step.id] = found->second;
-      continue;
-    }
-    for (const std::uint32_t before : step.after)
-      if (out.contains(before))
-        out.try_emplace(step.id, "comes after step " + std::to_string(before) + ": " + out[before]);
-  }
-  return out;
-}
-
-Plan without(const Plan& plan, const std::map<std::uint32_t, std::string>& steps) {
-  Plan kept = plan;
-  std::vector<std::uint32_t> new_id(plan.steps.size() + 1, 0);
-  kept.steps.clear();
-  for (const Step& step : plan.steps) {
-    if (steps.contains(step.id)) continue;
-    kept.steps.push_back(step);
-    new_id[step.id] = static_cast<std::uint32_t>(kept.steps.size());
-  }
-  for (Step& step : kept.steps) {
-    step.id = new_id[step.id];
-    for (std::uint32_t& before : step.after) before = new_id[before];
-    std::erase(step.after, 0U);
-    if (step.together != 0) step.together = new_id[step.together];
-  }
-  return kept;
 }
 
 std::string_view to_string(StepState state) {

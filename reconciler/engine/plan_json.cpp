@@ -65,6 +65,12 @@ Result<T> field(const Json& json, const char* name) {
   return broken(std::string("'") + name + "' is of the wrong type");
 }
 
+// By reference: a copy calls itself for each level, and how deep a value is its writer chooses.
+bool is_true(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found != json.end() && *found == Json(true);
+}
+
 template <std::size_t N>
 Result<std::size_t> word(const std::array<std::string_view, N>& words, const std::string& text) {
   for (std::size_t i = 0; i < N; ++i)
@@ -97,11 +103,11 @@ Result<PlannedChange> read_change(const Json& json, Plan& plan) {
   TRY(change.want, read_value(json, "want", change.path));
   if (json.contains("origin")) {
     TRY(PlanOrigin origin, read_origin(json.at("origin")));
-    const auto found = std::find(plan.origins.begin(), plan.origins.end(), origin);
+    const auto found = std::find(plan.origins.begin() + 1, plan.origins.end(), origin);
     change.origin = static_cast<std::uint32_t>(found - plan.origins.begin());
     if (found == plan.origins.end()) plan.origins.push_back(std::move(origin));
   }
-  change.transient = json.value("transient", Json(false)) == Json(true);
+  change.transient = is_true(json, "transient");
   return change;
 }
 
@@ -137,7 +143,7 @@ Result<Step> read_step(const Json& json, Plan& plan, std::uint32_t id) {
     TRY(const PlannedChange change, read_change(one, plan));
     step.changes.push_back(change);
   }
-  step.live = json.value("live", Json(false)) == Json(true);
+  step.live = is_true(json, "live");
   if (json.contains("together")) {
     TRY(step.together, field<std::uint32_t>(json, "together"));
   }

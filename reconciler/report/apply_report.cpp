@@ -7,6 +7,7 @@
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/plan_text.hpp"
 #include "reconciler/report/table.hpp"
+#include "specs/language/hostlist.hpp"
 #include "specs/model/value_json.hpp"
 
 namespace lockstep {
@@ -51,6 +52,21 @@ std::string gate_line(const GateResult& gate, const Terminal& terminal) {
 
 std::string refused_step_line(std::uint32_t step, const std::string& why) {
   return compose("step {} is refused: {}", step, why);
+}
+
+std::string unapproved_line(const std::vector<Step>& steps) {
+  std::set<std::string> devices;
+  for (const Step& step : steps) devices.insert(step.device);
+  return fmt::format("not in the plan file, and not run: {} that the specs ask for now, of {}; plan again",
+                     counted(steps.size(), "step"), fold_hostlist({devices.begin(), devices.end()}));
+}
+
+std::string plan_file_line(const std::string& file, const PlanAim& aim) {
+  std::string line =
+      fmt::format("{} is of cluster {}: specs {}", file, aim.cluster, fmt::join(aim.source.specs, " "));
+  if (!aim.only.empty()) line += ", only " + aim.only;
+  if (aim.source.renumber) line += ", renumbered";
+  return line;
 }
 
 std::string apply_text(const Applied& applied, const Plan& plan, const Terminal& terminal) {

@@ -4,9 +4,11 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "reconciler/report/terminal.hpp"
 #include "reconciler/session/cluster_session.hpp"
+#include "reconciler/session/plan_file.hpp"
 
 namespace lockstep {
 
@@ -17,8 +19,10 @@ std::string step_begun_line(const Step& step);
 std::string phase_line(std::string_view what);
 std::string gate_line(const GateResult& gate, const Terminal& terminal);
 
-// A step of a plan file that can no longer run.
+// What a plan file is for; a step of it that can't run; steps of now that it lacks.
+std::string plan_file_line(const std::string& file, const PlanAim& aim);
 std::string refused_step_line(std::uint32_t step, const std::string& why);
+std::string unapproved_line(const std::vector<Step>& steps);
 
 std::string apply_text(const Applied& applied, const Plan& plan, const Terminal& terminal);
 nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::string& config_hash);

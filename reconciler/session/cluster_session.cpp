@@ -1,9 +1,11 @@
 #include "reconciler/session/cluster_session.hpp"
 
+#include "reconciler/engine/earlier_plan.hpp"
 #include "reconciler/engine/windows.hpp"
 #include "reconciler/session/accepted.hpp"
 #include "reconciler/session/cluster_observe.hpp"
 #include "reconciler/session/former_entries.hpp"
+#include "reconciler/session/plan_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -98,14 +100,15 @@ Result<Plan> ClusterSession::plan(const std::vector<DeviceState>& states) const 
                           executor_.wall_time());
 }
 
-CheckedPlan ClusterSession::still_valid(Plan plan, const std::vector<DeviceState>& states) const {
-  std::map<std::uint32_t, std::string> moved = moved_ground(plan, fleet(), states);
-  if (moved.empty()) return {{}, std::move(plan)};
-  Plan left = without(plan, moved);
-  if (left.empty())
-    return {std::move(moved),
-            Error{ErrorKind::conflict, "nothing of this plan can run any more: plan again"}};
-  return {std::move(moved), std::move(left)};
+CheckedPlan ClusterSession::still_valid(const Plan& earlier, const std::vector<DeviceState>& states) const {
+  Result<Plan> now = plan(states);
+  if (!now) return {{}, {}, std::move(now)};
+  ApprovedPart part = approved_part(with_whole_file_names(earlier), with_whole_file_names(*std::move(now)),
+                                    moved_ground(earlier, fleet(), states));
+  CheckedPlan checked{std::move(part.refused), std::move(part.unapproved), std::move(part.plan)};
+  if (checked.plan->empty() && !checked.whole())
+    checked.plan = Error{ErrorKind::conflict, "nothing of this plan can run any more: plan again"};
+  return checked;
 }
 
 DriftReport ClusterSession::unmended(const std::vector<DeviceState>& states, const Plan& plan) const {

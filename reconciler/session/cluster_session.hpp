@@ -42,10 +42,12 @@ struct SessionSeams {
   MachineFolders machines{machine_folders()};
 };
 
-// A plan that was made earlier, compared with what is observed now.
+// A plan that was made earlier, compared with the plan that is made now (engine/earlier_plan.hpp).
 struct CheckedPlan {
-  std::map<std::uint32_t, std::string> refused;  // by id of the step, with the reason
-  Result<Plan> plan;                             // what can still run; conflict: nothing can
+  std::map<std::uint32_t, std::string> refused;  // by id of the earlier plan's step, with the reason
+  std::vector<Step> unapproved;                  // of the plan made now: what the earlier one lacks
+  Result<Plan> plan;                             // of the plan made now: what may run; conflict: nothing may
+  bool whole() const { return refused.empty() && unapproved.empty(); }
 };
 
 struct ObservedDrift {
@@ -132,7 +134,8 @@ class ClusterSession {
   // Of the chosen devices.
   std::vector<NotObserved> not_observed(const std::vector<DeviceState>& states) const;
   Result<Plan> plan(const std::vector<DeviceState>& states) const;
-  CheckedPlan still_valid(Plan plan, const std::vector<DeviceState>& states) const;
+  // For devices chosen as they were then.
+  CheckedPlan still_valid(const Plan& earlier, const std::vector<DeviceState>& states) const;
   // Of the chosen devices, only items that no step of the plan corrects. If the plan has steps, open effects
   // are left out: they may follow from the steps.
   DriftReport unmended(const std::vector<DeviceState>& states, const Plan& plan) const;

@@ -2,8 +2,10 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 
+#include "reconciler/engine/digest.hpp"
 #include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
 #include "specs/model/bounded_json.hpp"
@@ -13,6 +15,59 @@ namespace {
 
 // The reconciler's own field beside those of command-line.md ("fields may be added").
 constexpr const char* kAim = "aim";
+constexpr const char* kFileDigest = "fileDigest";
+
+std::string whole_name(const std::string& path) {
+  std::error_code ignored;  // a path that can't be made absolute is kept as it was given
+  const std::filesystem::path absolute = std::filesystem::absolute(path, ignored).lexically_normal();
+  return absolute.empty() ? path : absolute.string();
+}
+
+std::string text_of(const nlohmann::json& document) {
+  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+nlohmann::json document_of(const PlanFile& file) {
+  nlohmann::json document = to_json(file.plan);
+  document[kAim] = {{"specs", file.aim.source.specs},
+                    {"twin", file.aim.source.twin},
+                    {"linkRate", file.aim.source.link_rate},
+                    {"renumber", file.aim.source.renumber},
+                    {"only", file.aim.only},
+                    {"cluster", file.aim.cluster}};
+  Digest digest;
+  digest.add(text_of(document));
+  document[kFileDigest] = digest.finish();
+  return document;
+}
+
+// Nothing: it is not of the form that lockstep writes. By reference throughout: a copy of a value calls
+// itself for each level, and how deep it is its writer chooses.
+std::optional<PlanAim> read_aim(const nlohmann::json& document) {
+  const nlohmann::json none;
+  const auto field = [&none](const nlohmann::json& in, const char* name) -> const nlohmann::json& {
+    const auto found = in.find(name);
+    return found == in.end() ? none : *found;
+  };
+  const nlohmann::json& aim = field(document, kAim);
+  const auto of = [&](const char* name) -> const nlohmann::json& { return field(aim, name); };
+  if (!aim.is_object() || !of("specs").is_array() || of("specs").empty() || !of("twin").is_boolean() ||
+      !of("linkRate").is_string() || !of("renumber").is_boolean() || !of("only").is_string() ||
+      !of("cluster").is_string())
+    return std::nullopt;
+  PlanAim out;
+  out.source.specs.clear();
+  for (const nlohmann::json& path : of("specs")) {
+    if (!path.is_string()) return std::nullopt;
+    out.source.specs.push_back(path.get<std::string>());
+  }
+  out.source.twin = of("twin").get<bool>();
+  out.source.link_rate = of("linkRate").get<std::string>();
+  out.source.renumber = of("renumber").get<bool>();
+  out.only = of("only").get<std::string>();
+  out.cluster = of("cluster").get<std::string>();
+  return out;
+}
 
 // A choice: a million settings at 200 bytes each, and some.
 constexpr std::size_t kLargestPlan = std::size_t{256} << 20;
@@ -30,39 +85,37 @@ Result<PlanFile> read_plan_file(const std::string& file) {
   const Error not_a_plan{ErrorKind::invalid_spec, file + " is not a plan that `lockstep plan --out` wrote"};
   if (!parsed) return wrap(not_a_plan.what, parsed.error());
   const nlohmann::json& document = *parsed;
-  if (!document.is_object() || !document.contains(kAim)) return not_a_plan;
-  const nlohmann::json& aim = document[kAim];
-  if (!aim.is_object() || !aim.value("specs", nlohmann::json()).is_array() ||
-      !aim.value("twin", nlohmann::json()).is_boolean() ||
-      !aim.value("linkRate", nlohmann::json()).is_string())
-    return not_a_plan;
-  PlanFile out;
-  out.source.specs.clear();
-  for (const nlohmann::json& path : aim["specs"]) {
-    if (!path.is_string()) return not_a_plan;
-    out.source.specs.push_back(path.get<std::string>());
-  }
-  out.source.twin = aim["twin"].get<bool>();
-  out.source.link_rate = aim["linkRate"].get<std::string>();
+  if (!document.is_object()) return not_a_plan;
+  const std::optional<PlanAim> aim = read_aim(document);
+  if (!aim) return not_a_plan;
   Result<Plan> plan = plan_from_json(document);
   if (!plan) return wrap(file, std::move(plan.error()));
-  out.plan = *std::move(plan);
+  PlanFile out{*aim, *std::move(plan)};
+  // Of what is there and has no place in a plan nothing was read: it makes the document another one, too.
+  if (document_of(out) != document)
+    return Error{
+        ErrorKind::invalid_spec,
+        file + ": the plan file is broken: its digest does not fit what it says: it was edited or cut"};
   return out;
 }
 
-Result<Done> write_plan_file(const std::string& file, const ClusterSource& source, const Plan& plan) {
-  nlohmann::json document = to_json(plan);
-  nlohmann::json specs = nlohmann::json::array();
-  std::error_code ignored;  // a path that can't be made absolute is kept as it was given
-  for (const std::string& path : source.specs) {
-    const std::filesystem::path absolute = std::filesystem::absolute(path, ignored);
-    specs.push_back(absolute.empty() ? path : absolute.string());
+Result<Done> write_plan_file(const std::string& file, const PlanAim& aim, const Plan& plan) {
+  PlanFile out{aim, with_whole_file_names(plan)};
+  for (std::string& path : out.aim.source.specs) {
+    if (path == "-")
+      return Error{ErrorKind::invalid_spec,
+                   "a plan file names its specs, and these came from standard input: put them in a file"};
+    path = whole_name(path);
   }
-  document[kAim] = {{"specs", specs}, {"twin", source.twin}, {"linkRate", source.link_rate}};
-  const std::string text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  const auto done = replace_file(file, text, {.write_through = true});
+  const auto done = replace_file(file, text_of(document_of(out)), {.write_through = true});
   if (!done) return Error{done.error().kind, "can't write the plan to " + done.error().what};
   return Done{};
+}
+
+Plan with_whole_file_names(Plan plan) {
+  for (PlanOrigin& origin : plan.origins)
+    if (!origin.file.empty()) origin.file = whole_name(origin.file);
+  return plan;
 }
 
 }  // namespace lockstep

@@ -1,5 +1,12 @@
-// A plan on disk: `plan --out` writes it, `apply plan.json` reads it. It names the specs that it was made
-// from, since the ground that it stands on (the digests) is checked against what they say now.
+// A plan on disk: `plan --out` writes it, `apply plan.json` reads it. It approves steps, and names what it
+// was made from and for (its aim), so that the plan can be made anew: only steps that the specs give now are
+// run (reconciler/engine/earlier_plan.hpp).
+//
+// Promises: written whole or not at all; a file that was edited or cut anywhere is refused, by a digest of
+// all that it says. The digest has no key and is no protection from whoever forges a whole file: making the
+// plan anew is, for the steps. For the aim nothing is but the caller, who shows it: a forged file can name
+// other specs, as a forged command line can. Refuses: what is no plan file; specs that no path names
+// (standard input).
 #pragma once
 
 #include <string>
@@ -10,15 +17,24 @@
 
 namespace lockstep {
 
-struct PlanFile {
+// All that shapes a plan beside the specs' text and the devices.
+struct PlanAim {
   ClusterSource source;
+  std::string only{};     // devices, a hostlist; empty: all
+  std::string cluster{};  // OpenedCluster::state_name
+};
+
+struct PlanFile {
+  PlanAim aim;
   Plan plan;
 };
 
 // One argument that ends in .json: specs are YAML.
 bool is_plan_file(const std::vector<std::string>& arguments);
 Result<PlanFile> read_plan_file(const std::string& file);
-// Whole or not at all: written beside and renamed.
-Result<Done> write_plan_file(const std::string& file, const ClusterSource& source, const Plan& plan);
+Result<Done> write_plan_file(const std::string& file, const PlanAim& aim, const Plan& plan);
+
+// The plan with origins whose files have absolute names: as plan files have them, wherever they are read.
+Plan with_whole_file_names(Plan plan);
 
 }  // namespace lockstep

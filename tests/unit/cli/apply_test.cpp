@@ -14,10 +14,10 @@ TEST(ApplyOfAPlanFile, IsNotNarrowedOrAimedAnew) {
   std::string folder = (std::filesystem::temp_directory_path() / "lockstep-plan-XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
   const std::string file = folder + "/plan.json";
-  ClusterSource source;
-  source.specs = {folder};
-  source.twin = true;
-  ASSERT_TRUE(write_plan_file(file, source, *make_plan({})));
+  PlanAim aim;
+  aim.source.specs = {folder};
+  aim.source.twin = true;
+  ASSERT_TRUE(write_plan_file(file, aim, *make_plan({})));
   const Answer narrowed = say({"apply", "--yes", "--only", "gpu2", file});
   EXPECT_EQ(narrowed.code, 1);
   EXPECT_NE(narrowed.err.find("is carried out whole: `lockstep plan --only gpu2 --out FILE` narrows a plan"),
@@ -25,8 +25,8 @@ TEST(ApplyOfAPlanFile, IsNotNarrowedOrAimedAnew) {
       << narrowed.err;
   EXPECT_NE(say({"apply", "--yes", "--renumber", file}).err.find("--renumber is for `lockstep plan`"),
             std::string::npos);
-  source.twin = false;
-  ASSERT_TRUE(write_plan_file(file, source, *make_plan({})));
+  aim.source.twin = false;
+  ASSERT_TRUE(write_plan_file(file, aim, *make_plan({})));
   EXPECT_NE(say({"apply", "--yes", "--twin", file}).err.find("was not planned for a twin"),
             std::string::npos);
   std::filesystem::remove_all(folder);

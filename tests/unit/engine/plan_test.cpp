@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster.hpp"
+#include "reconciler/engine/earlier_plan.hpp"
 #include "tests/plan_lines.hpp"
 
 namespace lockstep {

@@ -16,6 +16,7 @@
 #include "drivers/sim/simulated_executor.hpp"
 #include "reconciler/engine/application.hpp"
 #include "reconciler/engine/digest.hpp"
+#include "reconciler/engine/earlier_plan.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/needs.hpp"
 
@@ -55,10 +56,11 @@ class PlanFileOfTwo : public ::testing::Test {
     }
     fleet = *Fleet::make(std::move(list), {});
     const Plan plan = *make_plan(input_of(fleet, observe(), origins, sources, {}));
-    ClusterSource source;
-    source.specs = {folder};
-    source.twin = true;
-    const Result<Done> written = write_plan_file(file, source, plan);
+    PlanAim aim{.source = {}, .only = "gpu[1-2]", .cluster = "lab (twin)"};
+    aim.source.specs = {folder};
+    aim.source.twin = true;
+    aim.source.renumber = true;
+    const Result<Done> written = write_plan_file(file, aim, plan);
     if (!written) throw std::runtime_error(written.error().text());
     digest = plan.digest;
   }
@@ -96,8 +98,11 @@ TEST_F(PlanFileOfTwo, IsReadAsItWasWritten) {
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(read->plan.digest, digest);
   EXPECT_EQ(read->plan.steps.size(), 2U);
-  EXPECT_EQ(read->source.specs, std::vector<std::string>{folder});
-  EXPECT_TRUE(read->source.twin);
+  EXPECT_EQ(read->aim.source.specs, std::vector<std::string>{folder});
+  EXPECT_TRUE(read->aim.source.twin);
+  EXPECT_TRUE(read->aim.source.renumber);
+  EXPECT_EQ(read->aim.only, "gpu[1-2]");
+  EXPECT_EQ(read->aim.cluster, "lab (twin)");
   EXPECT_TRUE(is_plan_file({file}));
   EXPECT_FALSE(is_plan_file({folder}));
 }
@@ -177,7 +182,7 @@ TEST_F(PlanFileOfTwo, ThatDoesNotFitGivesTheReasonAndLeavesNothing) {
   const auto was = signal(SIGXFSZ, SIG_IGN);
   const rlimit small{16, limit.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
-  const Result<Done> written = write_plan_file(file, ClusterSource{}, Plan{});
+  const Result<Done> written = write_plan_file(file, PlanAim{}, Plan{});
   setrlimit(RLIMIT_FSIZE, &limit);
   signal(SIGXFSZ, was);
   ASSERT_FALSE(written);
@@ -191,7 +196,7 @@ TEST_F(PlanFileOfTwo, IsNotWrittenThroughALink) {
   const std::string link = folder + "/link.json";
   std::filesystem::create_symlink("plan.json", link);
   const std::string before = text();
-  const Result<Done> written = write_plan_file(link, ClusterSource{}, Plan{});
+  const Result<Done> written = write_plan_file(link, PlanAim{}, Plan{});
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().text(), "can't write the plan to " + link + ": is a symbolic link");
   EXPECT_EQ(text(), before);
@@ -202,7 +207,7 @@ TEST_F(PlanFileOfTwo, GoesToADeviceThatStaysWhatItIs) {
   LOCKSTEP_NEEDS_ROOT("makes a device");
   if (::mknod(full.c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0)
     LOCKSTEP_NOT_TESTED("a plan to a full device: none can be made here (mknod(2))");
-  const Result<Done> written = write_plan_file(full, ClusterSource{}, Plan{});
+  const Result<Done> written = write_plan_file(full, PlanAim{}, Plan{});
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().text(), "can't write the plan to " + full + ": No space left on device");
   EXPECT_TRUE(std::filesystem::is_character_file(full));

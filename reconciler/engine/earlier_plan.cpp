@@ -1,0 +1,209 @@
+#include "reconciler/engine/earlier_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "reconciler/engine/digest.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string what_of(const PlannedChange& change) {
+  return fmt::format("{} from {} to {}", change.path.text(), change.was.to_string(), change.want.to_string());
+}
+
+std::string place_of(const PlanOrigin& origin) {
+  return origin.file.empty() ? "no line of the specs"
+                             : fmt::format("{}:{}:{}", origin.file, origin.line, origin.column);
+}
+
+std::vector<Hold> lasting_holds(const Step& step) {
+  std::vector<Hold> holds = step.holds;
+  std::erase_if(holds, [](const Hold& hold) { return hold.kind == Hold::Kind::window; });
+  return holds;
+}
+
+bool changes_path(const Step& step, Path path) {
+  return std::any_of(step.changes.begin(), step.changes.end(),
+                     [path](const PlannedChange& one) { return one.path == path; });
+}
+
+class Comparison {
+ public:
+  Comparison(const Plan& earlier, const Plan& now) : earlier_(earlier), now_(now) {
+    for (std::uint32_t i = 0; i < now.steps.size(); ++i) of_device_[now.steps[i].device].push_back(i);
+  }
+
+  // The id of the step of now that is this one but for its place in the order; 0 and the reason: there is
+  // none. Each step of now is found once.
+  std::uint32_t find(const Step& step, std::string& why) {
+    why = "the specs don't ask for it now";
+    const auto steps = of_device_.find(step.device);
+    if (steps == of_device_.end()) return 0;
+    bool is_near = false;
+    for (const std::uint32_t i : steps->second) {
+      const Step& other = now_.steps[i];
+      if (other.driver != step.driver || other.remedy != step.remedy) continue;
+      const std::string differs = difference(step, other);
+      if (differs.empty() && found_.insert(other.id).second) return other.id;
+      if (differs.empty()) {
+        why = "it is there twice";
+        is_near = true;
+      } else if (!is_near && std::any_of(step.changes.begin(), step.changes.end(),
+                                         [&](const auto& one) { return changes_path(other, one.path); })) {
+        why = differs;
+        is_near = true;
+      }
+    }
+    return 0;
+  }
+
+ private:
+  // In what a step of now differs from an earlier one; empty: in nothing.
+  std::string difference(const Step& was, const Step& is) const {
+    if (std::string changes = difference_of_changes(was, is); !changes.empty()) return changes;
+    if (was.wave != is.wave) return fmt::format("it is of wave {} now, not of wave {}", is.wave, was.wave);
+    if (was.disruption != is.disruption)
+      return fmt::format("its disruption is '{}', not '{}'", to_string(is.disruption),
+                         to_string(was.disruption));
+    if (is.live && !was.live) return "it disturbs live traffic now";
+    if (was.undo_after != is.undo_after) return "when the device undoes it by itself is another now";
+    const std::vector<Hold> held = lasting_holds(was);
+    for (const Hold& hold : lasting_holds(is))
+      if (std::find(held.begin(), held.end(), hold) == held.end()) return "it is held now: " + hold.reason;
+    if (held != lasting_holds(is)) return "what held it then does not hold it now";
+    return "";
+  }
+
+  std::string difference_of_changes(const Step& was, const Step& is) const {
+    for (const PlannedChange& change : was.changes)
+      if (!changes_path(is, change.path))
+        return "the specs don't ask for " + what_of(change) + " now, not in this step";
+    for (const PlannedChange& change : is.changes)
+      if (!changes_path(was, change.path)) return "it changes " + what_of(change) + " as well now";
+    for (std::size_t i = 0; i < was.changes.size() && i < is.changes.size(); ++i) {
+      const PlannedChange& then = was.changes[i];
+      const PlannedChange& now = is.changes[i];
+      if (then.path != now.path || then.transient != now.transient)
+        return "its changes are in another order now";
+      if (then.was != now.was || then.want != now.want)
+        return fmt::format("it changes {} now, not {}", what_of(now), what_of(then));
+      const PlanOrigin& from = earlier_.origins.at(then.origin);
+      const PlanOrigin& line = now_.origins.at(now.origin);
+      if (from != line)
+        return fmt::format("{} comes from {} now, not from {}", now.path.text(), place_of(line),
+                           place_of(from));
+    }
+    return was.changes.size() == is.changes.size() ? "" : "its changes are in another order now";
+  }
+
+  const Plan& earlier_;
+  const Plan& now_;
+  std::unordered_map<std::string, std::vector<std::uint32_t>> of_device_;
+  std::set<std::uint32_t> found_;
+};
+
+// Why a step that is found may not run after what it comes after now; empty: it may. `found`: by earlier id.
+std::string why_not_after(const Step& earlier, const Step& now, const std::vector<std::uint32_t>& found,
+                          const std::map<std::uint32_t, std::string>& refused) {
+  std::set<std::uint32_t> approved;  // ids of now
+  for (const std::uint32_t before : earlier.after) {
+    if (const auto why = refused.find(before); why != refused.end())
+      return fmt::format("comes after step {}: {}", before, why->second);
+    approved.insert(found[before]);
+  }
+  for (const std::uint32_t before : now.after)
+    if (!approved.contains(before))
+      return "it comes after another step now, which this plan does not have there";
+  if (approved.size() != now.after.size()) return "it does not come after the same steps now";
+  return "";
+}
+
+}  // namespace
+
+std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet& fleet,
+                                                  const std::vector<DeviceState>& now) {
+  std::map<std::string, std::string> moved;  // by device: why; empty: it has not
+  for (const PlanDevice& device : plan.devices) {
+    std::string& why = moved[device.name];
+    const auto index = fleet.find(device.name);
+    if (!index || *index >= now.size()) {
+      why = device.name + " is not in the specs any more";
+    } else if (!now[*index].reachable) {
+      why = device.name + " can't be observed";
+    } else if (device_digest(*fleet[*index].intent, now[*index].observation, device.read) != device.digest) {
+      why = "the ground of " + device.name + " has moved since the plan was made";
+    }
+  }
+  std::map<std::uint32_t, std::string> out;
+  for (const Step& step : plan.steps) {
+    const auto found = moved.find(step.device);
+    if (found == moved.end()) {
+      out[step.id] = "the plan does not say on which ground of " + step.device + " it stands";
+      continue;
+    }
+    if (!found->second.empty()) {
+      out[step.id] = found->second;
+      continue;
+    }
+    for (const std::uint32_t before : step.after)
+      if (out.contains(before))
+        out.try_emplace(step.id, "comes after step " + std::to_string(before) + ": " + out[before]);
+  }
+  return out;
+}
+
+Plan without(const Plan& plan, const std::map<std::uint32_t, std::string>& steps) {
+  if (steps.empty()) return plan;
+  Plan kept = plan;
+  std::vector<std::uint32_t> new_id(plan.steps.size() + 1, 0);
+  std::set<std::string_view> devices;
+  kept.steps.clear();
+  for (const Step& step : plan.steps) {
+    if (steps.contains(step.id)) continue;
+    kept.steps.push_back(step);
+    devices.insert(step.device);
+    new_id[step.id] = static_cast<std::uint32_t>(kept.steps.size());
+  }
+  for (Step& step : kept.steps) {
+    step.id = new_id[step.id];
+    for (std::uint32_t& before : step.after) before = new_id[before];
+    std::erase(step.after, 0U);
+    if (step.together != 0) step.together = new_id[step.together];
+  }
+  std::erase_if(kept.devices, [&](const PlanDevice& one) { return !devices.contains(one.name); });
+  kept.digest = plan_digest(kept);
+  return kept;
+}
+
+ApprovedPart approved_part(const Plan& earlier, const Plan& now, std::map<std::uint32_t, std::string> moved) {
+  ApprovedPart part{std::move(moved), {}, {}};
+  Comparison comparison(earlier, now);
+  std::vector<std::uint32_t> found(earlier.steps.size() + 1, 0);  // by earlier id
+  std::vector<bool> known(now.steps.size() + 1, false);           // by id of now: the earlier plan has it
+  std::vector<bool> may_run(now.steps.size() + 1, false);
+  for (const Step& step : earlier.steps) {
+    std::string why;
+    const std::uint32_t id = comparison.find(step, why);
+    found[step.id] = id;
+    if (id != 0) {
+      known[id] = true;
+      why = why_not_after(step, now.steps[id - 1], found, part.refused);
+    }
+    const bool refused = part.refused.contains(step.id);  // its ground has moved: the better reason
+    if (!refused && !why.empty()) part.refused[step.id] = why;
+    if (!refused && why.empty()) may_run[id] = true;
+  }
+  std::map<std::uint32_t, std::string> left_out;
+  for (const Step& step : now.steps) {
+    if (!known[step.id]) part.unapproved.push_back(step);
+    if (!may_run[step.id]) left_out.emplace(step.id, "");
+  }
+  part.plan = without(now, left_out);
+  return part;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,37 @@
+// What a plan that was made earlier is still good for: it approves steps of the plan that is made now.
+//
+// Promises: nothing of the earlier plan runs. What runs is the plan made now, without the steps that the
+// earlier one does not have, word for word (device, driver, remedy, changes with their values and lines,
+// wave, order, holds, disruption), so that a forged plan can leave steps out and can't add or change any.
+// A window's hold is not compared: time opens it, and what runs is held by the windows of now.
+// Refuses, each with its reason: steps whose device's ground has moved, or is not told; steps that the plan
+// made now does not have; what comes after a refused step.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/fleet.hpp"
+#include "reconciler/engine/plan.hpp"
+
+namespace lockstep {
+
+// The steps that may not run any more as the ground of their device has moved (or the plan does not tell it),
+// or as they come after such a step. By id, with the reason.
+std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet& fleet,
+                                                  const std::vector<DeviceState>& now);
+
+// The plan without those steps, numbered again, with the digest of what is left.
+Plan without(const Plan& plan, const std::map<std::uint32_t, std::string>& steps);
+
+struct ApprovedPart {
+  std::map<std::uint32_t, std::string> refused;  // of the earlier plan: by id, with the reason
+  std::vector<Step> unapproved;                  // of the plan made now: those that the earlier one lacks
+  Plan plan;                                     // of the plan made now: what may run
+};
+// `moved`: moved_ground() of the earlier plan.
+ApprovedPart approved_part(const Plan& earlier, const Plan& now, std::map<std::uint32_t, std::string> moved);
+
+}  // namespace lockstep

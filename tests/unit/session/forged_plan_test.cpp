@@ -1,0 +1,412 @@
+// Plan files whose author can compute digests: what devices were asked to write tells what passed.
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lab.hpp"
+#include "reconciler/engine/digest.hpp"
+#include "reconciler/session/plan_file.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kMtu = "interface[rail0]/mtu";
+constexpr const char* kProbing = "sysctl[net.ipv4.tcp_mtu_probing]";
+
+class ForgedPlan : public Lab {
+ protected:
+  using Forge = std::function<void(Plan&)>;
+  struct Outcome {
+    std::string error;  // empty: it was applied, at least in part
+    std::string refused;
+    std::size_t unapproved = 0;
+  };
+
+  // An honest plan, as `lockstep plan --out` writes it.
+  void plan_to_file(const std::vector<std::string>& only = {}) {
+    open();
+    ASSERT_TRUE(session->choose(only));
+    const Result<Plan> plan = session->plan(session->observe());
+    ASSERT_TRUE(plan) << plan.error().text();
+    ASSERT_FALSE(plan->empty());
+    const PlanAim aim{.source = {}, .only = "", .cluster = session->cluster().state_name()};
+    ASSERT_TRUE(write_plan_file(file(), aim, *plan));
+  }
+  // As somebody does who has lockstep's own source: every digest fits.
+  void forge(const Forge& how) {
+    Result<PlanFile> read = read_plan_file(file());
+    ASSERT_TRUE(read) << read.error().text();
+    how(read->plan);
+    read->plan.digest = plan_digest(read->plan);
+    ASSERT_TRUE(write_plan_file(file(), read->aim, read->plan));
+  }
+  // As `lockstep apply plan.json --yes` does it.
+  Outcome apply_file(const std::vector<std::string>& only = {}) {
+    Result<PlanFile> read = read_plan_file(file());
+    if (!read) return {read.error().text(), "", 0};
+    open();
+    if (!only.empty() && !session->choose(only)) return {"no such device", "", 0};
+    for (const auto& [name, device] : devices)
+      device->seen = [this, name = name](const SimulatedCall& call) {
+        if (call.kind != SimulatedCall::Kind::apply) return;
+        for (const Change& change : *call.changes)
+          asked.insert(name + " " + change.path.text() + " " + change.want.to_string());
+      };
+    const ApplyRequest request{.command = "test",
+                               .author = "ann",
+                               .approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain}};
+    if (const auto earlier = session->prepare_apply(request); !earlier)
+      return {earlier.error().text(), "", 0};
+    const CheckedPlan checked = session->still_valid(read->plan, session->observe());
+    Outcome out{"", "", checked.unapproved.size()};
+    for (const auto& [id, why] : checked.refused) out.refused += std::to_string(id) + ": " + why + "\n";
+    if (!checked.plan) return {checked.plan.error().text(), out.refused, out.unapproved};
+    const Applied applied = session->apply(*checked.plan, {}, request, {});
+    EXPECT_EQ(applied.report.verdict, ApplyVerdict::kept) << to_string(applied.report.verdict);
+    return out;
+  }
+  // What an honest plan file asks of the devices, in a lab of its own.
+  std::set<std::string> honest() {
+    std::set<std::string> out;
+    const Result<PlanFile> read = read_plan_file(file());
+    for (const Step& step : read->plan.steps)
+      for (const PlannedChange& change : step.changes)
+        out.insert(step.device + " " + change.path.text() + " " + change.want.to_string());
+    return out;
+  }
+  void edit(const std::function<void(nlohmann::json&)>& how) {
+    nlohmann::json document = nlohmann::json::parse(std::ifstream(file()));
+    how(document);
+    std::ofstream(file(), std::ios::trunc) << document.dump(2);
+  }
+  static Step& step_with(Plan& plan, std::string_view device, std::string_view path) {
+    for (Step& step : plan.steps)
+      for (const PlannedChange& change : step.changes)
+        if (step.device == device && change.path.text() == path) return step;
+    throw std::runtime_error("no step of " + std::string(device) + " changes " + std::string(path));
+  }
+  static PlannedChange& change_of(Plan& plan, std::string_view device, std::string_view path) {
+    for (PlannedChange& change : step_with(plan, device, path).changes)
+      if (change.path.text() == path) return change;
+    throw std::logic_error("not reached");
+  }
+  // Nothing but what an honest plan asks for, and nothing of this device.
+  void expect_refused(const Outcome& outcome, const std::set<std::string>& honest, const std::string& device,
+                      const std::string& why) {
+    EXPECT_NE(outcome.refused.find(why), std::string::npos) << outcome.refused << outcome.error;
+    for (const std::string& one : asked) {
+      EXPECT_TRUE(honest.contains(one)) << one << " was asked for";
+      EXPECT_FALSE(one.starts_with(device + " ")) << one << " was asked for";
+    }
+  }
+  std::string file() const { return folder.path() + "/plan.json"; }
+
+  std::set<std::string> asked;  // of all devices: "gpu1 interface[rail0]/mtu 9000"
+};
+
+TEST_F(ForgedPlan, AnHonestOneIsDoneWhole) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  const Outcome outcome = apply_file();
+  EXPECT_EQ(outcome.error + outcome.refused, "");
+  EXPECT_EQ(outcome.unapproved, 0U);
+  EXPECT_EQ(asked, planned);
+  EXPECT_EQ(at("gpu1", kMtu), Value::integer(9000));
+}
+
+TEST_F(ForgedPlan, AnotherValueIsNotWritten) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  forge([](Plan& plan) { change_of(plan, "gpu1", kMtu).want = Value::integer(1280); });
+  expect_refused(apply_file(), planned, "gpu1", "interface[rail0]/mtu from");
+}
+
+TEST_F(ForgedPlan, AnotherFormerValueIsNotTakenForTheOneThatAnUndoPutsBack) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  forge([](Plan& plan) { change_of(plan, "gpu1", kProbing).was = Value::text("2"); });
+  expect_refused(apply_file(), planned, "gpu1",
+                 "it changes sysctl[net.ipv4.tcp_mtu_probing] from 1 to 0 now");
+}
+
+TEST_F(ForgedPlan, AnExtraChangeIsNotWritten) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  forge([](Plan& plan) {
+    step_with(plan, "gpu1", kMtu)
+        .changes.push_back(
+            {*Path::parse("sysctl[kernel.core_pattern]"), {}, Value::text("|/tmp/x"), 0, false});
+  });
+  expect_refused(apply_file(), planned, "gpu1", "the specs don't ask for sysctl[kernel.core_pattern]");
+}
+
+TEST_F(ForgedPlan, ATransientChangeIsNotWritten) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  forge([](Plan& plan) {
+    std::vector<PlannedChange>& changes = step_with(plan, "gpu1", kProbing).changes;
+    const Path path = *Path::parse("sysctl[kernel.modprobe]");
+    changes.insert(changes.begin(), {path, {}, Value::text("/tmp/x"), 0, true});
+    changes.push_back({path, Value::text("/tmp/x"), {}, 0, true});
+  });
+  expect_refused(apply_file(), planned, "gpu1", "the specs don't ask for sysctl[kernel.modprobe]");
+}
+
+TEST_F(ForgedPlan, AnExtraStepIsNotRun) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  forge([](Plan& plan) {
+    Step extra = plan.steps.front();
+    extra.id = static_cast<std::uint32_t>(plan.steps.size() + 1);
+    extra.after.clear();
+    extra.changes = {{*Path::parse("sysctl[kernel.core_pattern]"), {}, Value::text("|/tmp/x"), 0, false}};
+    plan.steps.push_back(extra);
+  });
+  const Outcome outcome = apply_file();
+  EXPECT_NE(outcome.refused.find("the specs don't ask for it now"), std::string::npos) << outcome.refused;
+  EXPECT_EQ(asked, planned);
+}
+
+TEST_F(ForgedPlan, AStepThatIsThereTwiceIsRunOnce) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  forge([](Plan& plan) {
+    Step again = plan.steps.front();
+    again.id = static_cast<std::uint32_t>(plan.steps.size() + 1);
+    plan.steps.push_back(again);
+  });
+  EXPECT_NE(apply_file().refused.find("it is there twice"), std::string::npos);
+  EXPECT_EQ(asked, planned);
+}
+
+TEST_F(ForgedPlan, AStepOfAnotherDeviceIsNotRunThere) {
+  plan_to_file({"gpu1"});
+  const std::set<std::string> planned = honest();
+  forge([](Plan& plan) {
+    for (Step& step : plan.steps) step.device = "gpu2";
+    for (PlanDevice& device : plan.devices) device.name = "gpu2";
+  });
+  EXPECT_NE(apply_file({"gpu1"}).error, "");
+  EXPECT_EQ(asked, std::set<std::string>{});
+}
+
+TEST_F(ForgedPlan, OtherStepsThanThoseOfTheDevicesThatWereChosenAreNotRun) {
+  plan_to_file();
+  const Outcome outcome = apply_file({"gpu1"});
+  EXPECT_NE(outcome.refused.find("gpu2"), std::string::npos) << outcome.refused;
+  for (const std::string& one : asked) EXPECT_TRUE(one.starts_with("gpu1 ")) << one;
+}
+
+TEST_F(ForgedPlan, WithoutADeviceListNothingIsRun) {
+  plan_to_file();
+  forge([](Plan& plan) { plan.devices.clear(); });
+  const Outcome outcome = apply_file();
+  EXPECT_NE(outcome.refused.find("does not say on which ground of gpu1 it stands"), std::string::npos);
+  EXPECT_NE(outcome.error, "");
+  EXPECT_EQ(asked, std::set<std::string>{});
+}
+
+TEST_F(ForgedPlan, ALowerDisruptionIsNotBelieved) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  forge([](Plan& plan) { step_with(plan, "gpu1", kMtu).disruption = Disruption::none; });
+  expect_refused(apply_file(), planned, "gpu1", "its disruption is");
+}
+
+TEST_F(ForgedPlan, AHoldThatIsHiddenIsMissed) {
+  folder.write("specs/policy.yaml", R"yaml(apiVersion: lockstep.dev/v1alpha1
+kind: RolloutPolicy
+metadata: {name: careful}
+spec: {selector: {matchLabels: {pool: lab}}, approval: {traffic: manual, reset: manual}}
+)yaml");
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  bool was_held = false;
+  forge([&](Plan& plan) {
+    std::vector<Hold>& holds = step_with(plan, "gpu1", kMtu).holds;
+    was_held = !holds.empty();
+    holds.clear();
+  });
+  EXPECT_TRUE(was_held) << "nothing was hidden";
+  expect_refused(apply_file(), planned, "gpu1", "it is held now: the policy wants a person's word");
+}
+
+TEST_F(ForgedPlan, AWaveThatIsHugeIsRefused) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  forge([](Plan& plan) { step_with(plan, "gpu1", kMtu).wave = 4'000'000'000; });
+  expect_refused(apply_file(), planned, "gpu1", "not of wave 4000000000");
+}
+
+TEST_F(ForgedPlan, AnotherTimeUntilADeviceUndoesItIsRefused) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  forge([](Plan& plan) { step_with(plan, "gpu1", kMtu).undo_after = std::chrono::milliseconds(1); });
+  expect_refused(apply_file(), planned, "gpu1", "when the device undoes it by itself is another now");
+}
+
+TEST_F(ForgedPlan, AnotherLineOfTheSpecsIsRefused) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  forge([](Plan& plan) {
+    plan.origins.push_back({"/etc/passwd", 1, 1, "HostProfile/harmless", "said"});
+    change_of(plan, "gpu1", kMtu).origin = static_cast<std::uint32_t>(plan.origins.size() - 1);
+  });
+  expect_refused(apply_file(), planned, "gpu1", "not from /etc/passwd:1:1");
+}
+
+TEST_F(ForgedPlan, AnotherOrderIsRefusedWithWhatComesAfterIt) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  std::uint32_t forged = 0;
+  forge([&](Plan& plan) {
+    for (Step& step : plan.steps) {
+      if (step.after.empty()) continue;
+      forged = step.id;
+      step.after.clear();
+      return;
+    }
+  });
+  ASSERT_NE(forged, 0U) << "no step comes after another";
+  const Outcome outcome = apply_file();
+  EXPECT_NE(outcome.refused.find(std::to_string(forged) + ": it comes after another step now"),
+            std::string::npos)
+      << outcome.refused;
+  EXPECT_LT(asked.size(), planned.size());
+}
+
+TEST_F(ForgedPlan, WhatComesAfterARefusedStepIsRefusedToo) {
+  plan_to_file();
+  std::uint32_t forged = 0;
+  std::string after;
+  forge([&](Plan& plan) {
+    for (const Step& step : plan.steps) {
+      if (step.after.empty()) continue;
+      forged = step.after.front();
+      after = std::to_string(step.id) + ": comes after step " + std::to_string(forged) + ": its disruption";
+      plan.steps[forged - 1].disruption = Disruption::reboot;
+      return;
+    }
+  });
+  ASSERT_NE(forged, 0U) << "no step comes after another";
+  const Outcome outcome = apply_file();
+  EXPECT_NE(outcome.refused.find(after), std::string::npos) << outcome.refused;
+}
+
+TEST_F(ForgedPlan, WhatAFileLacksIsNotRunAndIsCounted) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  std::size_t lacking = 0;
+  forge([&](Plan& plan) {
+    std::vector<Step> first{plan.steps.front()};
+    lacking = plan.steps.size() - 1;
+    plan.steps = std::move(first);
+  });
+  const Outcome outcome = apply_file();
+  EXPECT_EQ(outcome.error + outcome.refused, "");
+  EXPECT_EQ(outcome.unapproved, lacking);
+  EXPECT_GT(lacking, 0U);
+  EXPECT_LT(asked.size(), planned.size());
+  EXPECT_FALSE(asked.empty());
+}
+
+// The steps of other specs, or of another cluster, on the ground of these.
+TEST_F(ForgedPlan, OfOtherSpecsIsRefusedWhereTheyDiffer) {
+  plan_to_file();
+  const std::set<std::string> planned = honest();
+  std::vector<PlanDevice> ground;
+  forge([&](Plan& plan) { ground = plan.devices; });
+  std::string others = kProfile;
+  others.replace(others.find("tcp_mtu_probing: 0"), 18, "tcp_mtu_probing: 2");
+  folder.write("specs/hosts.yaml", others);
+  plan_to_file();
+  folder.write("specs/hosts.yaml", kProfile);
+  forge([&](Plan& plan) { plan.devices = ground; });
+  const Outcome outcome = apply_file();
+  EXPECT_NE(outcome.refused.find("it changes sysctl[net.ipv4.tcp_mtu_probing] from 1 to 0 now, not"),
+            std::string::npos)
+      << outcome.refused;
+  for (const std::string& one : asked) EXPECT_TRUE(planned.contains(one)) << one << " was asked for";
+}
+
+TEST_F(ForgedPlan, AWindowThatHasOpenedSinceIsNoDifference) {
+  folder.write("specs/policy.yaml", R"yaml(apiVersion: lockstep.dev/v1alpha1
+kind: RolloutPolicy
+metadata: {name: mondays}
+spec: {selector: {matchLabels: {pool: lab}}, windows: [{days: Mon, from: "00:01", to: "23:59"}]}
+)yaml");
+  plan_to_file();  // on a Thursday: 1970-01-01
+  const std::set<std::string> planned = honest();
+  bool waited = false;
+  forge([&](Plan& plan) {
+    const std::vector<Hold>& holds = step_with(plan, "gpu1", kMtu).holds;
+    waited = !holds.empty() && holds.front().kind == Hold::Kind::window;
+  });
+  EXPECT_TRUE(waited);
+  executor.wall_epoch += std::chrono::hours(4 * 24 + 1);
+  EXPECT_EQ(apply_file().refused, "");
+  EXPECT_EQ(asked, planned);
+}
+
+TEST_F(ForgedPlan, ADocumentThatIsNoPlanIsRefusedAsItIsRead) {
+  using Json = nlohmann::json;
+  const std::vector<std::pair<std::function<void(Json&)>, std::string>> forged{
+      {[](Json& j) { j["steps"][1]["id"] = 1; }, "not numbered"},
+      {[](Json& j) { j["steps"][0]["after"] = {1}; }, "comes after one that is not before it"},
+      {[](Json& j) { j["steps"][0]["after"] = {2}; }, "comes after one that is not before it"},
+      {[](Json& j) { j["steps"][0]["after"] = {-1}; }, "comes after one that is not before it"},
+      {[](Json& j) { j["steps"][0].erase("after"); }, "'after' is missing"},
+      {[](Json& j) { j["steps"][0]["id"] = 1e300; }, "'id' is of the wrong type"},
+      {[](Json& j) { j["steps"][0]["wave"] = 1ULL << 40; }, "'wave' is of the wrong type"},
+      {[](Json& j) { j["steps"][0]["undoAfterMs"] = 1ULL << 40; }, "'undoAfterMs' is of the wrong type"},
+      {[](Json& j) { j["devices"] = 7; }, "'devices' is missing"},
+      {[](Json& j) { j["aim"]["specs"] = Json::array(); }, "is not a plan"},
+      {[](Json& j) { j["aim"].erase("only"); }, "is not a plan"},
+      {[](Json& j) { j["aim"]["specs"][0] = "/tmp"; }, "was edited or cut"},
+      {[](Json& j) { j["aim"]["only"] = "gpu1"; }, "was edited or cut"},
+      {[](Json& j) { j["aim"]["renumber"] = true; }, "was edited or cut"},
+      {[](Json& j) { j["aim"]["cluster"] = "other"; }, "was edited or cut"},
+      {[](Json& j) { j["summary"]["changes"] = 0; }, "was edited or cut"},
+      {[](Json& j) { j["steps"][0]["disruption"] = "none"; }, "was edited or cut"},
+      {[](Json& j) { j["steps"][0]["notes"] = {"harmless"}; }, "was edited or cut"},
+      {[](Json& j) { j["steps"][0]["changes"][0]["origin"]["line"] = 1; }, "was edited or cut"},
+      {[](Json& j) { j["steps"][0]["changes"][0]["transient"] = true; }, "was edited or cut"},
+      {[](Json& j) { j["refusals"] = {7}; }, "was edited or cut"},
+      {[](Json& j) { j["more"] = 1; }, "was edited or cut"},
+      {[](Json& j) { j["fileDigest"] = "sha256:0"; }, "was edited or cut"},
+      {[](Json& j) { j.erase("fileDigest"); }, "was edited or cut"}};
+  plan_to_file();
+  const Json honest = Json::parse(std::ifstream(file()));
+  for (std::size_t i = 0; i < forged.size(); ++i) {
+    edit([&](Json& document) {
+      document = honest;
+      forged[i].first(document);
+    });
+    const Result<PlanFile> read = read_plan_file(file());
+    ASSERT_FALSE(read) << i;
+    EXPECT_NE(read.error().text().find(forged[i].second), std::string::npos) << i << read.error().text();
+  }
+}
+
+// So deep that a call for each level would not fit any stack.
+TEST_F(ForgedPlan, ADeepDocumentIsRefusedAsItIsRead) {
+  plan_to_file();
+  std::ifstream in(file());
+  const std::string honest{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const std::string digest = read_plan_file(file())->plan.digest;
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  for (const std::string at : {"\"aim\": {", "\"summary\": {", "\"changes\": [\n        {"})
+    for (const std::string name : {"more", "specs", "transient", "live", "was"}) {
+      std::string text = honest;
+      ASSERT_NE(text.find(at), std::string::npos) << at;
+      text.insert(text.find(at) + at.size(), "\"" + name + "\": " + deep + ",");
+      std::ofstream(file(), std::ios::trunc) << text;
+      const Result<PlanFile> read = read_plan_file(file());
+      EXPECT_EQ(read ? read->plan.digest : digest, digest)
+          << "of two of one name, the honest one comes later";
+    }
+}
+
+}  // namespace
+}  // namespace lockstep
