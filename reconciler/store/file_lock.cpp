@@ -64,7 +64,10 @@ Result<Done> is_a_lock(const std::string& file, int descriptor) {
 }  // namespace
 
 FileLock::~FileLock() {
-  if (held_) (void)::ftruncate(held_.number(), 0);  // nobody holds it from here on
+  if (!held_) return;
+  (void)::ftruncate(held_.number(), 0);  // nobody holds it from here on
+  // While it is held: whoever opened it before finds that it is not there any more (is_still).
+  if (!passing_.empty()) (void)::unlink(passing_.c_str());
 }
 
 Result<FileLock> FileLock::take(const std::string& file, const std::string& taken, const std::string& command,
@@ -102,7 +105,10 @@ Result<FileLock> lock_for_measuring(const std::string& directory, const std::str
 
 Result<FileLock> lock_for_machine(const std::string& folder, const std::string& machine,
                                   const std::string& command, WallTime now) {
-  return lock_in(folder, machine + ".lock", "this machine (" + machine + ") is being changed", command, now);
+  TRY(FileLock lock,
+      lock_in(folder, machine + ".lock", "this machine (" + machine + ") is being changed", command, now));
+  lock.leave_nothing(folder + "/" + machine + ".lock");
+  return lock;
 }
 
 std::optional<std::string> writer_of(const std::string& directory) {

@@ -26,10 +26,13 @@ class FileLock {
   // `taken`: "this cluster is being changed", as in "... by process 7 since ... (lockstep apply)".
   static Result<FileLock> take(const std::string& file, const std::string& taken, const std::string& command,
                                WallTime now = std::chrono::system_clock::now());
+  // From now on the file goes with the lock.
+  void leave_nothing(std::string file) { passing_ = std::move(file); }
 
  private:
   explicit FileLock(Descriptor held) : held_(std::move(held)) {}
   Descriptor held_;
+  std::string passing_;
 };
 
 // In a cluster's state directory, which is made (own_folder.hpp): its one writer, and the one that sends it
@@ -38,7 +41,7 @@ Result<FileLock> lock_for_writing(const std::string& directory, const std::strin
                                   WallTime now = std::chrono::system_clock::now());
 Result<FileLock> lock_for_measuring(const std::string& directory, const std::string& command);
 
-// The one writer of a machine, in a folder that all clusters have in common.
+// The one writer of a machine, in a folder that all clusters have in common; its file goes with it.
 Result<FileLock> lock_for_machine(const std::string& folder, const std::string& machine,
                                   const std::string& command, WallTime now);
 
