@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
