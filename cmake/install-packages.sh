@@ -12,7 +12,8 @@ packages=(
 )
 if [ "${1:-build}" = test ]; then
   packages+=(libgtest-dev librapidcheck-dev libbenchmark-dev iperf3 ethtool git clang-format clang-tidy-16 nftables
-             iputils-ping dbus-daemon python3 python3-jsonschema python3-yaml cmark-gfm redis-server libhiredis-dev)
+             iputils-ping dbus-daemon python3 python3-jsonschema python3-yaml cmark-gfm redis-server libhiredis-dev
+             openssh-client)
 elif [ "${1:-build}" = vm ]; then
   packages=(qemu-system-x86 busybox-static cpio kmod xz-utils zstd iproute2 pciutils systemd dbus-daemon gcc-12 make libelf1
             ibverbs-providers perftest)

@@ -130,6 +130,7 @@ int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const
              const Console& console) {
   ApplyRequest request{.command = "lockstep apply",
                        .author = who_applies(),
+                       .approved_by = file ? file->approved_by : "",
                        .measures = !options.no_measure,
                        .strict = options.strict,
                        .approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain},
@@ -168,16 +169,18 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
   ApplyCommandOptions options = given;
   std::optional<PlanFile> planned;
   if (is_plan_file(options.source.specs)) {
-    Result<PlanFile> file = read_plan_file(options.source.specs.front());
+    Result<PlanFile> file = read_plan_file(options.source.specs.front(), options.allowed_signers);
     if (!file) return console.fail(file.error());
     if (const std::string mistake = not_of_a_plan_file(options, file->aim.source); !mistake.empty())
       return console.fail_usage(mistake);
-    console.note(plan_file_line(options.source.specs.front(), file->aim));
+    console.note(plan_file_line(options.source.specs.front(), *file));
     const std::size_t max_entries = options.source.max_entries;
     options.source = file->aim.source;
     options.source.max_entries = max_entries;
     options.only = file->aim.only;
     planned = *std::move(file);
+  } else if (!options.allowed_signers.empty()) {
+    return console.fail_usage("--allowed-signers is for a plan file (FILE.json): nobody signs specs");
   }
   const std::unique_ptr<CommandSession> session = CommandSession::open(options.source, console, options.only);
   if (!session) return kExitError;

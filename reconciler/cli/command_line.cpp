@@ -153,7 +153,13 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
 
   command = add(app, a, "plan", "What would change, in order, with disruption and origin");
   takes_source(command, a.plan.source);
-  command->add_option("--out", a.plan.out, "Write the plan to this file, for `lockstep apply FILE`");
+  CLI::Option* const out =
+      command->add_option("--out", a.plan.out, "Write the plan to this file, for `lockstep apply FILE`");
+  command
+      ->add_option("--sign", a.plan.sign,
+                   "Sign that file with this SSH key, into FILE.sig (a key with a passphrase: by ssh-agent, "
+                   "and its .pub here)")
+      ->needs(out);
   command->add_option("--only", a.plan.only, "Only these devices (a hostlist)");
   runs(command, a, [&a](const Console& c) { return run_plan(a.plan, c); });
 
@@ -168,6 +174,8 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
                     "Take away more devices, objects or settings than maxDelete allows");
   command->add_flag("--strict", a.apply.strict, "An SLO that can't be judged fails the gate");
   command->add_option("--only", a.apply.only, "Only these devices (a hostlist)");
+  command->add_option("--allowed-signers", a.apply.allowed_signers,
+                      "Apply a plan.json only if one of these signed it (ssh-keygen(1), ALLOWED SIGNERS)");
   runs(command, a, [&a](const Console& c) { return run_apply(a.apply, c); });
 
   command = add(app, a, "drift", "What differs from the specs now");

@@ -22,6 +22,7 @@ struct PlanOptions {
   ClusterSource source;
   std::string out;   // file to write the plan to
   std::string only;  // devices, a hostlist
+  std::string sign;  // key by which the file is signed; empty: it is not
 };
 int run_plan(const PlanOptions& options, const Console& console);
 
@@ -32,6 +33,7 @@ struct ApplyCommandOptions {
   bool strict = false;
   bool confirm_deletion = false;
   std::string only;
+  std::string allowed_signers;  // of whom one must have signed the plan file; empty: nobody need have
 };
 int run_apply(const ApplyCommandOptions& options, const Console& console);
 

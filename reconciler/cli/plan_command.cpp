@@ -22,8 +22,9 @@ int run_plan(const PlanOptions& options, const Console& console) {
   if (!plan) return console.fail(plan.error());
   report.plan = *std::move(plan);
   if (!options.out.empty()) {
-    if (Result<Done> written = write_plan_file(
-            options.out, {options.source, options.only, session.cluster().state_name()}, report.plan);
+    if (Result<Done> written =
+            write_plan_file(options.out, {options.source, options.only, session.cluster().state_name()},
+                            report.plan, options.sign);
         !written)
       return console.fail(written.error());
   }

@@ -61,11 +61,13 @@ std::string unapproved_line(const std::vector<Step>& steps) {
                      counted(steps.size(), "step"), fold_hostlist({devices.begin(), devices.end()}));
 }
 
-std::string plan_file_line(const std::string& file, const PlanAim& aim) {
+std::string plan_file_line(const std::string& name, const PlanFile& file) {
+  const PlanAim& aim = file.aim;
   std::string line =
-      fmt::format("{} is of cluster {}: specs {}", file, aim.cluster, fmt::join(aim.source.specs, " "));
+      fmt::format("{} is of cluster {}: specs {}", name, aim.cluster, fmt::join(aim.source.specs, " "));
   if (!aim.only.empty()) line += ", only " + aim.only;
   if (aim.source.renumber) line += ", renumbered";
+  if (!file.approved_by.empty()) line += ", approved by " + file.approved_by;
   return line;
 }
 

@@ -20,7 +20,7 @@ std::string phase_line(std::string_view what);
 std::string gate_line(const GateResult& gate, const Terminal& terminal);
 
 // What a plan file is for; a step of it that can't run; steps of now that it lacks.
-std::string plan_file_line(const std::string& file, const PlanAim& aim);
+std::string plan_file_line(const std::string& name, const PlanFile& file);
 std::string refused_step_line(std::uint32_t step, const std::string& why);
 std::string unapproved_line(const std::vector<Step>& steps);
 

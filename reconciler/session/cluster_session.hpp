@@ -58,6 +58,7 @@ struct ObservedDrift {
 struct ApplyRequest {
   std::string command;  // "lockstep apply": in the ledger, and shown to whoever finds the cluster locked
   std::string author;
+  std::string approved_by{};        // who signed the plan file; the ledger has it behind the command
   bool measures = true;             // where the specs have suites, there is a gate
   bool strict = false;              // an unknown verdict fails it
   std::set<Hold::Kind> approved{};  // by a person

@@ -63,6 +63,7 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   options.strict = request.strict;
   options.author = request.author;
   options.reason = request.command;
+  if (!request.approved_by.empty()) options.reason += ", approved by " + request.approved_by;
   options.owed = std::exchange(owed_, {});
   options.choice = choice();
   options.policy_for = policies();

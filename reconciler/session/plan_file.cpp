@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "reconciler/engine/digest.hpp"
+#include "reconciler/session/plan_signature.hpp"
 #include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
 #include "specs/model/bounded_json.hpp"
@@ -16,6 +17,13 @@ namespace {
 // The reconciler's own field beside those of command-line.md ("fields may be added").
 constexpr const char* kAim = "aim";
 constexpr const char* kFileDigest = "fileDigest";
+constexpr const char* kSignature = ".sig";  // as ssh-keygen calls it
+
+Result<Done> write_named(const std::string& file, const std::string& text) {
+  const auto done = replace_file(file, text, {.write_through = true});
+  if (!done) return Error{done.error().kind, "can't write the plan to " + done.error().what};
+  return Done{};
+}
 
 std::string whole_name(const std::string& path) {
   std::error_code ignored;  // a path that can't be made absolute is kept as it was given
@@ -78,9 +86,13 @@ bool is_plan_file(const std::vector<std::string>& arguments) {
   return arguments.size() == 1 && arguments.front().ends_with(".json");
 }
 
-Result<PlanFile> read_plan_file(const std::string& file) {
+Result<PlanFile> read_plan_file(const std::string& file, const std::string& allowed_signers) {
   const FileText read = read_named(file, kLargestPlan);
   if (!read) return Error{ErrorKind::invalid_spec, "can't read " + file + ": " + read.why};
+  std::string approved_by;
+  if (!allowed_signers.empty()) {
+    TRY(approved_by, verify_plan_signature(read.text, file + kSignature, allowed_signers));
+  }
   const Result<nlohmann::json> parsed = parse_bounded_json(read.text);
   const Error not_a_plan{ErrorKind::invalid_spec, file + " is not a plan that `lockstep plan --out` wrote"};
   if (!parsed) return wrap(not_a_plan.what, parsed.error());
@@ -90,7 +102,7 @@ Result<PlanFile> read_plan_file(const std::string& file) {
   if (!aim) return not_a_plan;
   Result<Plan> plan = plan_from_json(document);
   if (!plan) return wrap(file, std::move(plan.error()));
-  PlanFile out{*aim, *std::move(plan)};
+  PlanFile out{*aim, *std::move(plan), approved_by};
   // Of what is there and has no place in a plan nothing was read: it makes the document another one, too.
   if (document_of(out) != document)
     return Error{
@@ -99,17 +111,20 @@ Result<PlanFile> read_plan_file(const std::string& file) {
   return out;
 }
 
-Result<Done> write_plan_file(const std::string& file, const PlanAim& aim, const Plan& plan) {
-  PlanFile out{aim, with_whole_file_names(plan)};
+Result<Done> write_plan_file(const std::string& file, const PlanAim& aim, const Plan& plan,
+                             const std::string& key) {
+  PlanFile out{aim, with_whole_file_names(plan), ""};
   for (std::string& path : out.aim.source.specs) {
     if (path == "-")
       return Error{ErrorKind::invalid_spec,
                    "a plan file names its specs, and these came from standard input: put them in a file"};
     path = whole_name(path);
   }
-  const auto done = replace_file(file, text_of(document_of(out)), {.write_through = true});
-  if (!done) return Error{done.error().kind, "can't write the plan to " + done.error().what};
-  return Done{};
+  const std::string text = text_of(document_of(out));
+  if (key.empty()) return write_named(file, text);
+  TRY(const std::string signature, sign_plan(text, key));
+  TRY_DONE(write_named(file, text));
+  return write_named(file + kSignature, signature);
 }
 
 Plan with_whole_file_names(Plan plan) {

@@ -5,8 +5,9 @@
 // Promises: written whole or not at all; a file that was edited or cut anywhere is refused, by a digest of
 // all that it says. The digest has no key and is no protection from whoever forges a whole file: making the
 // plan anew is, for the steps. For the aim nothing is but the caller, who shows it: a forged file can name
-// other specs, as a forged command line can. Refuses: what is no plan file; specs that no path names
-// (standard input).
+// other specs, as a forged command line can. Whoever must know who wrote a file has it signed: FILE.sig
+// (plan_signature.hpp).
+// Refuses: what is no plan file; specs that no path names (standard input).
 #pragma once
 
 #include <string>
@@ -27,12 +28,16 @@ struct PlanAim {
 struct PlanFile {
   PlanAim aim;
   Plan plan;
+  std::string approved_by{};  // who signed it; empty: nobody looked
 };
 
 // One argument that ends in .json: specs are YAML.
 bool is_plan_file(const std::vector<std::string>& arguments);
-Result<PlanFile> read_plan_file(const std::string& file);
-Result<Done> write_plan_file(const std::string& file, const PlanAim& aim, const Plan& plan);
+// `allowed_signers` not empty: refused unless one of them signed the bytes that are read.
+Result<PlanFile> read_plan_file(const std::string& file, const std::string& allowed_signers = "");
+// `key` not empty: signed by it.
+Result<Done> write_plan_file(const std::string& file, const PlanAim& aim, const Plan& plan,
+                             const std::string& key = "");
 
 // The plan with origins whose files have absolute names: as plan files have them, wherever they are read.
 Plan with_whole_file_names(Plan plan);

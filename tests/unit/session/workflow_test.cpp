@@ -52,6 +52,17 @@ TEST_F(Workflow, ConvergesDevicesAndThenReportsNoDrift) {
   EXPECT_TRUE(std::filesystem::exists(folder.path() + "/specs/allocations.lock"));
 }
 
+TEST_F(Workflow, KeepsWhoApprovedAPlanFileInTheJournal) {
+  ClusterSession& lab = open();
+  const ApplyRequest request{.command = "test", .author = "ann", .approved_by = "bob@example.com"};
+  ASSERT_TRUE(lab.prepare_apply(request));
+  lab.apply(*lab.plan(lab.observe()), {}, request, {});
+  const auto changes = (*lab.read_store())->history().changes(1);
+  ASSERT_TRUE(changes && changes->size() == 1);
+  EXPECT_EQ(changes->front().author, "ann");
+  EXPECT_EQ(changes->front().reason, "test, approved by bob@example.com");
+}
+
 TEST_F(Workflow, RollsBackAChangeThatFailsItsGate) {
   measurer.verdict = GateVerdict::fail;
   ClusterSession& lab = open();
