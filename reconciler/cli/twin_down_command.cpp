@@ -9,9 +9,9 @@
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/report/twin_report.hpp"
 #include "reconciler/store/file_lock.hpp"
-#include "reconciler/twin/folders.hpp"
 #include "reconciler/twin/remains.hpp"
 #include "reconciler/twin/twin.hpp"
+#include "specs/files/own_folder.hpp"
 #include "specs/files/read_file.hpp"
 
 namespace lockstep {

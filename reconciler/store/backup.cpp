@@ -199,6 +199,8 @@ class Restoring {
 
   // The log of a damaged file goes before it: SQLite would take it for the new file's.
   Result<Done> replace_whole(bool was_there) const {
+    // What is replaced keeps its mode.
+    if (was_there && ::chmod(live_.c_str(), kOwnerOnly) != 0) return failed(live_);
     return replace_file_by(live_, [&](const std::string& beside) -> Result<Done> {
       TRY_DONE(prepare(beside));
       if (was_there && ::link(live_.c_str(), kept_.c_str()) != 0) return failed(kept_);

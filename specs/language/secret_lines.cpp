@@ -48,11 +48,59 @@ bool has_secret(std::string_view line) {
   return false;
 }
 
+// Inside of `credentials` any key may be a mistyped `secret`: only `user` and what names a place are told.
+bool is_told(std::string_view key, std::string_view value) {
+  if (key == "user" || key.empty()) return true;
+  return key == "secret" && std::any_of(std::begin(places), std::end(places),
+                                        [value](std::string_view place) { return value.starts_with(place); });
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view around = " \t\r'\"{}";
+  const std::size_t first = text.find_first_not_of(around);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(around) - first + 1);
+}
+
+// `fields`: of credentials, "secret: file:x, user: y" or one of its lines.
+bool all_told(std::string_view fields) {
+  while (!fields.empty()) {
+    const std::size_t comma = std::min(fields.find(','), fields.size());
+    const std::string_view one = trimmed(fields.substr(0, comma));
+    fields.remove_prefix(std::min(comma + 1, fields.size()));
+    const std::size_t colon = one.find(':');
+    const bool comment = one.starts_with('#');
+    if (comment || one.empty()) continue;
+    if (colon == one.npos || !is_told(trimmed(one.substr(0, colon)), trimmed(one.substr(colon + 1))))
+      return false;
+  }
+  return true;
+}
+
+// The value of a `credentials` key in this line; npos at its place: there is none.
+std::size_t credentials_value(std::string_view line) {
+  constexpr std::string_view key = "credentials";
+  const std::size_t at = line.find(key);
+  if (at == line.npos) return at;
+  const std::size_t colon = line.find_first_not_of(" \t'\"", at + key.size());
+  return colon == line.npos || line[colon] != ':' ? line.npos : colon + 1;
+}
+
+// Of a line that has such a key, or is below one.
+bool may_tell_a_secret(std::string_view line, bool below) {
+  const std::size_t value = credentials_value(line);
+  if (value == line.npos) return below && !all_told(line);
+  std::string_view fields = line.substr(value);
+  if (const std::size_t end = fields.find('}'); end != fields.npos) fields = fields.substr(0, end);
+  return !all_told(fields);
+}
+
 }  // namespace
 
 std::set<std::uint32_t> lines_with_secrets(std::string_view text) {
   std::set<std::uint32_t> out;
   std::size_t above = std::string_view::npos;  // the indent of the key whose value this may be; npos: none
+  std::size_t credentials = std::string_view::npos;  // the same, of that key
   for (std::uint32_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
@@ -60,7 +108,11 @@ std::set<std::uint32_t> lines_with_secrets(std::string_view text) {
     const std::size_t indent = indent_of(line);
     const bool below = above != std::string_view::npos && (indent > above || indent == line.size());
     if (!below) above = has_secret(line) ? indent : std::string_view::npos;
-    if (above != std::string_view::npos) out.insert(number);
+    if (credentials != std::string_view::npos && indent <= credentials && indent < line.size())
+      credentials = std::string_view::npos;
+    const bool inside = credentials != std::string_view::npos;
+    if (above != std::string_view::npos || may_tell_a_secret(line, inside)) out.insert(number);
+    if (credentials_value(line) != std::string_view::npos) credentials = indent;
   }
   return out;
 }
