@@ -60,7 +60,7 @@ class SignedPlanFile : public testing::Test {
         << "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: " << name
         << "}\nspec: {mode: converge}\n---\n"
         << "apiVersion: lockstep.dev/v1alpha1\nkind: DeviceSet\n"
-        << "metadata: {name: hosts}\nspec: {names: gpu1, role: host}\n";
+        << "metadata: {name: hosts}\nspec: {names: gpu1, role: host, drivers: [eos]}\n";
   }
   Answer apply(std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"apply", "--yes", at("plan.json")});
