@@ -52,11 +52,11 @@ class MachinesTest : public testing::Test {
 
   TemporaryFolder top;
   MachineFolders folders{top.path() + "/run/locks", top.path() + "/state/machines"};
-  Machines one{{"m1", "m1"}, folders, true};
+  Machines machine_{{"m1", "m1"}, folders, true};
 };
 
 TEST_F(MachinesTest, HaveOneWriterFromWhicheverClusterItComes) {
-  auto held = take(one, user("pod1"));
+  auto held = take(machine_, user("pod1"));
   ASSERT_TRUE(held) << why(held);
   const Machines two({"m0", "m1"}, folders, false);
   const auto refused = take(two, user("pod2"));
@@ -72,28 +72,28 @@ TEST_F(MachinesTest, HaveOneWriterFromWhicheverClusterItComes) {
 }
 
 TEST_F(MachinesTest, WhatARenamedClusterWouldForgetIsRefusedUntilItIsTakenOver) {
-  ASSERT_TRUE(take(one, user("pod1")));
+  ASSERT_TRUE(take(machine_, user("pod1")));
   remember(user("pod1"), {"gpu1", "gpu2", "gpu3"});
-  EXPECT_EQ(why(take(one, user("renamed"))),
+  EXPECT_EQ(why(take(machine_, user("renamed"))),
             "this machine was changed before by cluster 'pod1' (specs in " + user("pod1").folder +
                 "): what that remembers and owes would be forgotten; `lockstep state adopt` takes it over");
-  EXPECT_TRUE(take(one, user("pod1"))) << "it is its own";
+  EXPECT_TRUE(take(machine_, user("pod1"))) << "it is its own";
 
   const auto adopted = adopted_by(user("renamed"));
   ASSERT_TRUE(adopted) << adopted.error().text();
   EXPECT_EQ(adopted->from.cluster, "pod1");
   EXPECT_EQ(adopted->restored.changes, 1U);
-  EXPECT_TRUE(take(one, user("renamed")));
+  EXPECT_TRUE(take(machine_, user("renamed")));
   const auto store = stored(user("renamed").directory);
   const auto deletes = why_confirm_deletion(OpenedCluster{}, Plan{}, store->blobs());
   ASSERT_TRUE(deletes);
   EXPECT_NE(*deletes, "") << "the guard knows who was there";
-  EXPECT_NE(why(take(one, user("pod1"))), "taken") << "and the former cluster is another now";
+  EXPECT_NE(why(take(machine_, user("pod1"))), "taken") << "and the former cluster is another now";
   EXPECT_FALSE(adopted_by(user("renamed"))) << "a second time there is nothing to take over";
 }
 
 TEST_F(MachinesTest, WhatWasThereBeforeATakeOverIsKept) {
-  ASSERT_TRUE(take(one, user("pod1")));
+  ASSERT_TRUE(take(machine_, user("pod1")));
   remember(user("pod1"), {"gpu1"});
   remember(user("renamed"), {"gpu9"});
   const auto adopted = adopted_by(user("renamed"));
@@ -102,15 +102,16 @@ TEST_F(MachinesTest, WhatWasThereBeforeATakeOverIsKept) {
 }
 
 TEST_F(MachinesTest, AClusterThatRemembersNothingHoldsNobodyUp) {
-  ASSERT_TRUE(take(one, user("pod1")));
-  EXPECT_TRUE(take(one, user("pod2")));
+  ASSERT_TRUE(take(machine_, user("pod1")));
+  EXPECT_TRUE(take(machine_, user("pod2")));
 }
 
 TEST_F(MachinesTest, ARecordThatCannotBeReadRefuses) {
-  ASSERT_TRUE(take(one, user("pod1")));
+  ASSERT_TRUE(take(machine_, user("pod1")));
   for (const char* const text : {"", "{}", "[]", R"({"cluster": 1, "folder": "", "directory": ""})"}) {
     top.write("state/machines/m1.json", text);
-    EXPECT_NE(why(take(one, user("pod1"))).find("no record of who changed this machine"), std::string::npos)
+    EXPECT_NE(why(take(machine_, user("pod1"))).find("no record of who changed this machine"),
+              std::string::npos)
         << text;
   }
 }
