@@ -48,9 +48,8 @@ bool has_secret(std::string_view line) {
   return false;
 }
 
-// Inside of `credentials` any key may be a mistyped `secret`: only `user` and what names a place are told.
+// Inside of `credentials` any key may be a mistyped `secret`: only what names a place is told.
 bool is_told(std::string_view key, std::string_view value) {
-  if (key == "user" || key.empty()) return true;
   return key == "secret" && std::any_of(std::begin(places), std::end(places),
                                         [value](std::string_view place) { return value.starts_with(place); });
 }

@@ -55,6 +55,7 @@ TEST(Tidy, EveryClaimOfSecurityNamesTestsThatAreThere) {
     named += here;
   };
   for (std::string line; std::getline(lines, line);) {
+    if (line == "## What does not hold") break;
     const bool goes_on = line.starts_with("  ");
     if (goes_on) {
       claim += " " + line.substr(2);
