@@ -6,6 +6,9 @@
 // observation, apply and cure, so that an edit holds at once. Reading the machine needs nobody's permission.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "drivers/driver.hpp"
 #include "drivers/host_policy/policy.hpp"
 

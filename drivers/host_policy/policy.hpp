@@ -8,7 +8,7 @@
 // changes DMA isolation. Refuses: a file that is not root's alone or has an error permits nothing at all.
 #pragma once
 
-#include <functional>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -94,7 +94,7 @@ class HostPolicy {
   At<std::string> device_;
   std::optional<At<std::string>> cluster_;  // none: any
   std::vector<At<DriverName>> drivers_;     // none: all; so with addresses and ASNs
-  std::vector<PolicyRule> rules_[std::size(kPolicySubjects)];
+  std::array<std::vector<PolicyRule>, std::size(kPolicySubjects)> rules_;
   std::vector<At<IpPrefix>> addresses_;
   std::vector<At<AsnRange>> asns_;
   At<bool> acs_{false, ""};

@@ -311,7 +311,8 @@ void Compiler::make_intent(DeviceIndex device, NumberedEntries& numbered) {
   const auto& own = numbered.of(device);
   std::size_t count = shared.entries.size();
   for (const std::vector<Entry>& one : own) count += one.size();
-  if ((made_ += count) > c_.options.max_entries) return;  // nothing of this compile will be used
+  const std::size_t made = made_ += count;
+  if (made > c_.options.max_entries) return;  // nothing of this compile will be used
   std::vector<Entry> entries;
   entries.reserve(count);
   std::size_t from = 0;
