@@ -1,5 +1,7 @@
 #include "drivers/host_policy/map.hpp"
 
+#include <charconv>
+
 #include "drivers/mapped/map_table.hpp"
 #include "specs/compile/wanted_by_name.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -26,17 +28,33 @@ void add_prefix(std::string_view text, Touched& out) {
   out.prefixes.push_back(IpPrefix::parse(text).value_or(IpPrefix{}));
 }
 
+void every_interface(const Change&, Touched& out) { out.every_interface = true; }
+
+// Parameters of all interfaces (ip-sysctl.rst, "conf/all" and ip_forward), and of those that come.
+void sysctl(const Change& change, Touched& out) {
+  by_key<PolicySubject::sysctl>(change, out);
+  const std::string_view name = change.path.key(0);
+  for (const std::string_view of_all : {".conf.all.", ".conf.default.", ".neigh.default."})
+    if (name.find(of_all) != name.npos) out.every_interface = true;
+  if (name == "net.ipv4.ip_forward") out.every_interface = true;
+}
+
 void address(const Change& change, Touched& out) { add_prefix(change.path.key(1), out); }
 void aggregate(const Change& change, Touched& out) { add_prefix(change.path.key(0), out); }
 
-// Tables but those that every packet is looked up in (ip-rule(8)) are reached by rules alone, whose prefixes
-// are held to the blocks: a table's own default route is a host's rail.
+// A rail's own table has a default route, which a rule of its address leads to (numbered_entries.hpp: 1000
+// and up); any other table may be that of a rule of the host's own.
 void route(const Change& change, Touched& out) {
+  constexpr unsigned kRails = 1000;
   const std::string_view key = change.path.key(0);
   const std::size_t colon = key.find(':');
   const std::string_view table = key.substr(0, colon);
-  for (const std::string_view everybodys : {"main", "default", "local", "253", "254", "255"})
-    if (table == everybodys) return add_prefix(colon == key.npos ? key : key.substr(colon + 1), out);
+  const std::string_view prefix = colon == key.npos ? key : key.substr(colon + 1);
+  unsigned number = 0;
+  const bool numbered =
+      std::from_chars(table.data(), table.data() + table.size(), number).ptr == table.data() + table.size();
+  const bool everything = prefix == "0.0.0.0/0" || prefix == "::/0";
+  if (!numbered || number < kRails || !everything) add_prefix(prefix, out);
 }
 
 // "from PREFIX lookup TABLE".
@@ -76,14 +94,16 @@ constexpr TouchedRow kRows[] = {
     {row("bgp/aggregate[*]"), aggregate},
     {row("bgp/asn"), asn},
     {row("bond[*]/members"), members},
+    {row("cpu/irq-affinity"), every_interface},
     {row("interface[*]/address[*]"), address},
     {row("interface[*]/parameter[*]"), parameter},
     {row("kernel/module[*]"), by_key<PolicySubject::module>},
     {row("pcie/acs"), acs},
+    {row("pcie/max-read-request"), every_interface},
     {row("route[*]"), route},
     {row("rule[*]"), rule},
     {row("service[*]"), by_key<PolicySubject::service>},
-    {row("sysctl[*]"), by_key<PolicySubject::sysctl>},
+    {row("sysctl[*]"), sysctl},
     {row("vlan[*]/gateway"), gateway},
 };
 static_assert(has_each_row_once(kRows));

@@ -17,6 +17,7 @@ struct Touched {
   std::vector<IpPrefix> prefixes;
   std::vector<std::int64_t> asns;
   bool acs = false;
+  bool every_interface = false;
   bool ruled = false;  // there is a rule that could allow the setting
 };
 

@@ -77,6 +77,9 @@ constexpr std::size_t kLargest = std::size_t{1} << 20;  // a choice: far above a
 std::string canonical(PolicySubject subject, std::string_view name) {
   constexpr std::string_view kSuffix = ".service";
   if (subject == PolicySubject::service && name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
+  // One parameter by two names (net/ipv4/devinet.c, ctl_forward_entry).
+  if (subject == PolicySubject::sysctl && name == "net.ipv4.ip_forward")
+    name = "net.ipv4.conf.all.forwarding";
   std::string out(name);
   if (subject == PolicySubject::module) std::replace(out.begin(), out.end(), '-', '_');
   return out;
@@ -110,8 +113,10 @@ Result<std::optional<std::string>> text_of(const std::string& file) {
   const std::size_t slash = file.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : file.substr(0, slash);
   const std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
-  const Descriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder && errno == ENOENT) return std::optional<std::string>();
+  // A link there is ENOTDIR (open(2), O_DIRECTORY with O_NOFOLLOW).
+  if (!folder && (errno == ENOTDIR || errno == ELOOP)) return unsafe(directory, "is no folder of its own");
   if (!folder) return Error{ErrorKind::denied, directory + ": " + std::strerror(errno)};
   TRY_DONE(is_roots_alone(folder.number(), directory));
   const Descriptor in(
@@ -200,12 +205,30 @@ WhyRefused HostPolicy::why_not_driver(DriverName driver) const {
 
 const PolicyRule* HostPolicy::rule_for(PolicySubject subject, std::string_view name) const {
   const std::string asked = canonical(subject, name);
-  const PolicyRule* best = nullptr;
-  for (const PolicyRule& one : rules(subject))
+  const PolicyRule* said = nullptr;  // by the file
+  const PolicyRule* otherwise = nullptr;
+  for (const PolicyRule& one : rules(subject)) {
+    const PolicyRule*& best = one.place.empty() ? otherwise : said;
     if (matches(subject, one.pattern, asked) &&
         (best == nullptr || one.pattern.size() > best->pattern.size()))
       best = &one;
-  return best;
+  }
+  if (said == nullptr) return otherwise;
+  const bool too_wide = said->allows && otherwise != nullptr && !otherwise->allows &&
+                        otherwise->pattern.size() > said->pattern.size();
+  return too_wide ? otherwise : said;
+}
+
+// What concerns all interfaces concerns those that are never touched.
+WhyRefused HostPolicy::why_not_every_interface() const {
+  for (const PolicyRule& one : rules(PolicySubject::interface))
+    if (!one.allows)
+      return "it concerns every interface, and '" + one.pattern + "' is refused" + at(one.place);
+  const bool all = std::ranges::any_of(rules(PolicySubject::interface),
+                                       [](const PolicyRule& one) { return one.pattern == "*"; });
+  if (all) return std::nullopt;
+  return "it concerns every interface, and only some are among spec.interfaces" +
+         at(rules(PolicySubject::interface).front().place);
 }
 
 WhyRefused HostPolicy::why_not_name(PolicySubject subject, const std::string& name) const {
@@ -235,6 +258,8 @@ WhyRefused HostPolicy::why_not(const Change& change) const {
   const Touched touched = touched_by(change);
   for (const auto& [subject, name] : touched.names)
     if (WhyRefused why = why_not_name(subject, name)) return why;
+  if (touched.every_interface)
+    if (WhyRefused why = why_not_every_interface()) return why;
   for (const IpPrefix& prefix : touched.prefixes)
     if (WhyRefused why = why_not_address(prefix)) return why;
   for (const std::int64_t asn : touched.asns)
@@ -308,8 +333,7 @@ std::string host_policy_template(const std::string& host) {
          "  # services: {allow: [chrony]}\n"
          "  # modules: {allow: [nvidia_peermem]}\n"
          "  # deviceParameters: {allow: [enable_sriov]}\n"
-         "  # interfaces: {refuse: [eth0]}    # never touched; [\"*\"] with allow: [\"rail*\"] is all but "
-         "these\n"
+         "  # interfaces: {refuse: [eth0]}    # never touched, also not with all others; allow: only these\n"
          "  # addresses: [10.64.0.0/16]       # the only blocks; else any\n"
          "  # asns: [4200000000-4200009999]   # the only AS numbers; else any\n"
          "  pci: {acs: refuse}                # ACS keeps PCI devices apart: off lets them reach one "

@@ -31,9 +31,9 @@ inline constexpr PolicySubject kPolicySubjects[] = {PolicySubject::sysctl, Polic
 std::string_view field_of(PolicySubject subject);  // "sysctls", as the file spells it
 std::string_view noun_of(PolicySubject subject);   // "kernel parameter"
 
-// A name, or what names begin with and a '*'. Of the rules that match a name the longest decides; of equally
-// long ones a file's before a default's, and a refusal before a permission. A name that none matches is
-// refused.
+// A name, or what names begin with and a '*'. Of a file's rules that match a name the longest decides, of
+// equally long ones a refusal; where a file has none, the default's alike. A default's refusal yields only to
+// a rule at least as long. A name that nothing matches is refused.
 struct PolicyRule {
   std::string pattern;
   bool allows = false;
@@ -84,6 +84,7 @@ class HostPolicy {
   };
   const std::vector<PolicyRule>& rules(PolicySubject subject) const;
   const PolicyRule* rule_for(PolicySubject subject, std::string_view name) const;
+  WhyRefused why_not_every_interface() const;
   WhyRefused why_not_name(PolicySubject subject, const std::string& name) const;
   WhyRefused why_not_address(const IpPrefix& prefix) const;
   WhyRefused why_not_asn(std::int64_t asn) const;

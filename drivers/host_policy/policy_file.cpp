@@ -29,14 +29,15 @@ constexpr Field spec_fields[] = {
     field<&HostRules::device>("device", "the name that specs have for this machine", {.form = Form::name}),
     field<&HostRules::cluster>("cluster", "the name of the only cluster that it belongs to",
                                {.form = Form::name}),
-    field<&HostRules::drivers>("drivers", "the only drivers that may change it"),
+    field<&HostRules::drivers>("drivers", "the only drivers that may change it", {.not_empty = true}),
     field<&HostRules::sysctls>("sysctls", "kernel parameters that specs may set"),
     field<&HostRules::services>("services", "systemd units that specs may start, stop and enable"),
     field<&HostRules::modules>("modules", "kernel modules that specs may have loaded at boot"),
     field<&HostRules::device_parameters>("deviceParameters", "devlink parameters that specs may set"),
     field<&HostRules::interfaces>("interfaces", "interfaces that specs may touch"),
-    field<&HostRules::addresses>("addresses", "the only blocks of addresses and routes that it may have"),
-    field<&HostRules::asns>("asns", "the only AS numbers that it may speak for"),
+    field<&HostRules::addresses>("addresses", "the only blocks of addresses and routes that it may have",
+                                 {.not_empty = true}),
+    field<&HostRules::asns>("asns", "the only AS numbers that it may speak for", {.not_empty = true}),
     field<&HostRules::pci>("pci", "PCI Express"),
     field<&HostRules::waivers>("waivers", "what people may do without"),
 };
@@ -59,7 +60,11 @@ void check_document(const HostPolicyDocument& document, Span, Reporter& reporter
 void check_names(const NameRules& rules, Span, Reporter& reporter) {
   for (const auto* const list : {&rules.allow, &rules.refuse})
     for (const Said<std::string>& one : *list)
-      if (const std::size_t star = one->find('*'); one.said && star != one->npos && star + 1 != one->size())
+      if (one.said && one->starts_with("net/"))
+        reporter.error(code::bad_name, {one.at, static_cast<std::uint32_t>(one->size())},
+                       in_quotes(*one) + " has slashes", "a kernel parameter's name has dots");
+      else if (const std::size_t star = one->find('*');
+               one.said && star != one->npos && star + 1 != one->size())
         reporter.error(code::bad_name, {one.at, static_cast<std::uint32_t>(one->size())},
                        in_quotes(*one) + " has a '*' that is not at its end",
                        "a '*' stands for the rest of a name, such as net.ipv4.*");
@@ -137,6 +142,8 @@ class HostPolicyReader {
     for (const Said<std::string>& each : said.refuse) rules.push_back({*each, false, place(each.at)});
     for (const Said<std::string>& each : said.allow) rules.push_back({*each, true, place(each.at)});
     std::vector<PolicyRule>& all = policy_.rules_[static_cast<std::size_t>(subject)];
+    // Who names the interfaces that may be touched means no others.
+    if (subject == PolicySubject::interface && !said.allow.empty()) all.clear();
     all.insert(all.begin(), rules.begin(), rules.end());
   }
 

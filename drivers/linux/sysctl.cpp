@@ -1,6 +1,7 @@
 #include "drivers/linux/sysctl.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <cerrno>
@@ -67,6 +68,12 @@ Result<std::string> read_sysctl(std::string_view name) {
   TRY(const std::string path, sysctl_file(name));
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return failed(name, errno);
+  // Keys and seeds (net.ipv4.tcp_fastopen_key, net.ipv6.conf.*.stable_secret): a plan would show them.
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0) return failed(name, errno);
+  if ((status.st_mode & S_IROTH) == 0)
+    return Error{ErrorKind::denied,
+                 "sysctl " + std::string(name) + ": only root may read it, so it is not shown"};
   std::string raw;
   std::array<char, 4096> piece{};
   for (;;) {

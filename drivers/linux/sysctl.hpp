@@ -3,7 +3,7 @@
 // Promises: net.* ones are those of the calling thread's network namespace. As in sysctl(8), a dot inside a
 // component (an interface called eth0.100) is written '/': net.ipv4.conf.eth0/100.rp_filter. Values are
 // compared as the kernel prints them: runs of blanks become one blank, ends are trimmed. Refuses: names that
-// leave /proc/sys ('..' or an empty component).
+// leave /proc/sys ('..' or an empty component); to read what only root may read, as that is a secret.
 #pragma once
 
 #include <string>

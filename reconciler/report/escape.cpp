@@ -14,8 +14,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The older form of a workflow command is obeyed wherever it stands in a line.
+// The older form of a workflow command is obeyed wherever it stands in a line; so is Azure Pipelines'
+// ("Logging commands").
 constexpr std::string_view kOldCommand = "##[";
+constexpr std::string_view kAzureCommand = "##vso[";
+bool begins_command(std::string_view text) {
+  return text.starts_with(kOldCommand) || text.starts_with(kAzureCommand);
+}
 
 bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
@@ -72,7 +77,7 @@ std::string escaped_in_quotes(std::string_view document, bool yaml) {
       out += yaml && point.value >= 0x10000
                  ? fmt::format("\\U{:08x}", static_cast<std::uint32_t>(point.value))
                  : utf16_escapes(point.value);
-    else if (document.substr(i).starts_with(kOldCommand))
+    else if (begins_command(document.substr(i)))
       out += "\\u0023";
     else
       out += document.substr(i, point.bytes);
@@ -163,6 +168,7 @@ std::string xml_text(std::string_view text) {
     }
   });
   replace_all(out, kOldCommand, "##&#91;");
+  replace_all(out, kAzureCommand, "##vso&#91;");
   return out;
 }
 
@@ -171,6 +177,7 @@ std::string dot_text(std::string_view text) {
     return c == '"' ? "\\\"" : c == '\\' ? "\\\\" : "";
   });
   replace_all(out, kOldCommand, "&#35;#[");  // a label and an ID may hold HTML's entities
+  replace_all(out, kAzureCommand, "&#35;#vso[");
   return out;
 }
 
@@ -227,7 +234,7 @@ std::string report_text(std::string_view text) {
       out += '\n';
     else if (begins && rest.starts_with("::"))
       out += "\\x3a";
-    else if (rest.starts_with(kOldCommand))
+    else if (begins_command(rest))
       out += "\\x23";
     else
       out += visible(text, point, i);

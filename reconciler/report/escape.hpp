@@ -44,7 +44,8 @@ std::string yaml_text(const nlohmann::json& document);
 
 // The last net under text reports: whatever a report forgot. Keeps line breaks and the colour sequences of
 // terminal.hpp, shows all other hidden characters, and takes the power from what a workflow runner would obey
-// in anybody's output: a line that begins with "::", and "##[" anywhere (actions/runner, ActionCommand.cs).
+// in anybody's output: a line that begins with "::", "##[" and "##vso[" anywhere (actions/runner,
+// ActionCommand.cs; Azure Pipelines, "Logging commands").
 std::string report_text(std::string_view text);
 
 }  // namespace lockstep

@@ -13,9 +13,14 @@ namespace {
 
 constexpr const char* kCensusPlace = "census";
 constexpr const char* kIntentsPlace = "intents";
+constexpr const char* kShare = "maxDelete";  // in parts per million
 
-nlohmann::json census_json(const Census& census) {
-  return {{"devices", census.devices}, {"objects", census.objects}};
+// With the share that the specs let one change delete: specs that raise it don't raise it for themselves.
+nlohmann::json census_json(const OpenedCluster& cluster) {
+  const Census census = census_of(cluster.catalog, cluster.compiled.topology);
+  return {{"devices", census.devices},
+          {"objects", census.objects},
+          {kShare, max_delete_of(cluster.catalog).parts_per_million}};
 }
 
 Error not_of_ours(const char* place) {
@@ -44,6 +49,16 @@ Result<Census> accepted_census(const Blobs& blobs) {
   TRY(census.devices, names_at(*blob, "devices"));
   TRY(census.objects, names_at(*blob, "objects"));
   return census;
+}
+
+// The smaller one of what was accepted and what the specs say now.
+Result<Ratio> share_of(const OpenedCluster& cluster, const Blobs& blobs) {
+  const Ratio now = max_delete_of(cluster.catalog);
+  TRY(const std::optional<nlohmann::json> blob, blobs.kept(kCensusPlace));
+  if (!blob || !blob->is_object() || !blob->contains(kShare)) return now;  // of an older lockstep
+  const nlohmann::json& before = blob->at(kShare);
+  if (!before.is_number_unsigned() || before.get<std::uint64_t>() > now.parts_per_million) return now;
+  return Ratio{before.get<std::uint32_t>()};
 }
 
 std::string digest_of(const Intent& intent) {
@@ -77,17 +92,23 @@ bool has_windows(const OpenedCluster& cluster) {
 
 Result<std::string> why_confirm_deletion(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs) {
   TRY(const Census before, accepted_census(blobs));
-  const DeletionVerdict verdict = judge_deletion(
-      before, census_of(cluster.catalog, cluster.compiled.topology), max_delete_of(cluster.catalog));
+  TRY(const Ratio share, share_of(cluster, blobs));
+  const DeletionVerdict verdict =
+      judge_deletion(before, census_of(cluster.catalog, cluster.compiled.topology), share);
   std::string why = verdict.refused ? verdict.reason : "";
   for (const std::string& refusal : plan.refusals) why += (why.empty() ? "" : "; ") + refusal;
   return why;
 }
 
 Result<Done> remember(const OpenedCluster& cluster, Blobs& blobs) {
-  TRY_DONE(blobs.keep(kCensusPlace, census_json(census_of(cluster.catalog, cluster.compiled.topology))));
+  TRY_DONE(blobs.keep(kCensusPlace, census_json(cluster)));
   if (!cluster.twin) TRY_DONE(write_allocation_lock(cluster.folder, cluster.compiled.allocation.lock));
   return Done{};
+}
+
+Result<Done> remember_first(const OpenedCluster& cluster, Blobs& blobs) {
+  TRY(const std::optional<nlohmann::json> known, blobs.kept(kCensusPlace));
+  return known ? Result<Done>(Done{}) : blobs.keep(kCensusPlace, census_json(cluster));
 }
 
 Result<Done> remember_intents(const ClusterSession& session, const Plan& plan, const ApplyReport& report,

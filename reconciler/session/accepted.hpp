@@ -19,6 +19,8 @@ Result<std::string> why_confirm_deletion(const OpenedCluster& cluster, const Pla
 
 // Who is there, and which numbers were given out. A twin never writes beside the specs.
 Result<Done> remember(const OpenedCluster& cluster, Blobs& blobs);
+// Who is there, where nobody is known yet: an apply that has nothing to do accepts them too.
+Result<Done> remember_first(const OpenedCluster& cluster, Blobs& blobs);
 
 // What the devices were to be of which nothing was left undone.
 Result<Done> remember_intents(const ClusterSession& session, const Plan& plan, const ApplyReport& report,

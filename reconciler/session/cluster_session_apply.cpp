@@ -51,6 +51,7 @@ std::string ClusterSession::why_not_confirm_deletion() const {
 }
 
 Result<Done> ClusterSession::leave_as_is(const std::vector<WrittenEntry>& left) {
+  TRY_DONE(remember_first(cluster_, store().blobs()));
   return note_written(*this, left, store().history());
 }
 

@@ -149,6 +149,41 @@ TEST(HostPolicy, InterfacesThatAreNeverTouched) {
   EXPECT_NE(why(rails, to("interface[eth0]/mtu", Value::integer(9000))), "allowed");
 }
 
+// mgmt0 lost its address by conf.all, and was given forwarding by ip_forward.
+TEST(HostPolicy, WhatConcernsEveryInterfaceTouchesThoseThatAreNeverTouched) {
+  const HostPolicy policy = policy_of("  interfaces: {refuse: [mgmt0]}\n");
+  const HostPolicy only = policy_of("  interfaces: {allow: [\"rail*\"]}\n");
+  for (const Change& one :
+       {sysctl("net.ipv6.conf.all.disable_ipv6"), sysctl("net.ipv4.ip_forward"),
+        sysctl("net.ipv4.conf.default.rp_filter"), to("cpu/irq-affinity", Value::text("spread")),
+        to("pcie/max-read-request", Value::integer(4096))}) {
+    EXPECT_NE(policy.why_not(one), std::nullopt) << one.path.text();
+    EXPECT_NE(why(only, one), "allowed") << one.path.text();
+  }
+  EXPECT_NE(why(policy, to("cpu/irq-affinity", Value::text("spread")))
+                .find("it concerns every interface, and 'mgmt0' is refused, at host.yaml:4:"),
+            std::string::npos);
+  EXPECT_EQ(why(policy, sysctl("net.ipv4.tcp_rmem")), "allowed");
+  EXPECT_NE(why(only, to("interface[mgmt0]/mtu", Value::integer(9000))), "allowed");
+  EXPECT_EQ(why(only, to("interface[rail0]/mtu", Value::integer(9000))), "allowed");
+}
+
+TEST(HostPolicy, AFilesRefusalIsNeverInert) {
+  for (const char* const rule : {"\"*\"", "\"net.*\"", "\"net.ipv4.*\"", "net.ipv4.tcp_mtu_probing"})
+    EXPECT_NE(why(policy_of(std::string("  sysctls: {refuse: [") + rule + "]}\n"),
+                  sysctl("net.ipv4.tcp_mtu_probing")),
+              "allowed")
+        << rule;
+  for (const char* const rule : {"net.ipv4.ip_forward", "net.ipv4.conf.all.forwarding"}) {
+    const HostPolicy policy = policy_of(std::string("  sysctls: {refuse: [") + rule + "]}\n");
+    EXPECT_NE(why(policy, sysctl("net.ipv4.ip_forward")), "allowed") << "one parameter by two names";
+    EXPECT_NE(why(policy, sysctl("net.ipv4.conf.all.forwarding")), "allowed") << rule;
+  }
+  const HostPolicy wide = policy_of("  sysctls: {allow: [\"net.*\"]}\n");
+  EXPECT_EQ(why(wide, sysctl("net.netfilter.nf_conntrack_max")), "allowed");
+  EXPECT_NE(why(wide, sysctl("net.core.bpf_jit_harden")), "allowed") << "the default's refusal is longer";
+}
+
 TEST(HostPolicy, BlocksOfAddressesAndAsNumbers) {
   const HostPolicy policy =
       policy_of("  addresses: [10.64.0.0/16, 'fd00::/8']\n  asns: [64512-64520, 65000]\n");
@@ -164,6 +199,8 @@ TEST(HostPolicy, BlocksOfAddressesAndAsNumbers) {
        {to("interface[rail0]/address[192.0.2.1/24]", Value::present()),
         to("interface[rail0]/address[192.0.2.1/24]", {}, Value::present()),
         to("interface[rail0]/address[10.64.0.1/8]", Value::present()),
+        to("route[100:0.0.0.0/0]", Value::set({"via 10.64.0.1 dev rail0"})),
+        to("route[1000:192.0.2.0/24]", Value::set({"via 10.64.0.1 dev rail0"})),
         to("route[main:0.0.0.0/0]", Value::set({"via 10.64.0.1 dev rail0"})),
         to("route[254:0.0.0.0/0]", Value::set({"via 10.64.0.1 dev rail0"})),
         to("route[default:192.0.2.0/24]", Value::set({"via 10.64.0.1 dev rail0"})),
@@ -208,7 +245,8 @@ TEST(HostPolicy, AFileWithAnErrorPermitsNothing) {
   for (const char* const text :
        {"  sysctl: {allow: []}\n", "  sysctls: [vm.swappiness]\n", "  asns: [first]\n",
         "  addresses: [10.0.0.0]\n", "  pci: {acs: off}\n", "  sysctls: {allow: [\"net.*.conf\"]}\n",
-        "  waivers: {approval: perhaps}\n", "  device: gpu1\n---\nspec: {}\n",
+        "  waivers: {approval: perhaps}\n", "  drivers: []\n", "  addresses: []\n", "  asns: []\n",
+        "  sysctls: {refuse: [net/ipv4/tcp_mtu_probing]}\n", "  device: gpu1\n---\nspec: {}\n",
         "  drivers: [linux, windows]\n", "  device: [\n"}) {
     Diagnostics wrong;
     const HostPolicy policy = policy_of(text, &wrong);
@@ -315,6 +353,19 @@ TEST_F(PolicyFile, ThatIsALinkADeviceOrAPipeIsNotTrusted) {
   ASSERT_EQ(::unlink(file_.c_str()), 0);
   ASSERT_EQ(::mkdir(file_.c_str(), 0755), 0);
   expect_nothing_allowed("no regular file");
+}
+
+// Whoever owns what the link leads through exchanges the policy.
+TEST_F(PolicyFile, InAFolderThatIsALinkIsNotTrusted) {
+  write();
+  const std::string link = folder_ + ".link";
+  ASSERT_EQ(::symlink(folder_.c_str(), link.c_str()), 0);
+  file_ = link + "/host.yaml";
+  expect_nothing_allowed("is no folder of its own");
+  ASSERT_EQ(::unlink(link.c_str()), 0);
+  ASSERT_EQ(::symlink("/nowhere/at/all", link.c_str()), 0);
+  expect_nothing_allowed("is no folder of its own");
+  ::unlink(link.c_str());
 }
 
 TEST_F(PolicyFile, ThatIsHugeIsNotRead) {

@@ -11,6 +11,8 @@
 
 #include "drivers/linux/host/files.hpp"
 #include "drivers/linux/netlink_socket.hpp"
+#include "drivers/linux/sysctl.hpp"
+#include "tests/needs.hpp"
 
 namespace lockstep {
 namespace {
@@ -81,6 +83,19 @@ TEST_F(Files, ThatAreTooLargeOrNoFilesAreRefused) {
   }
   EXPECT_EQ(why("/whole"), "");
   EXPECT_EQ(why("/larger"), "/larger: larger than 64 MiB");
+}
+
+// A plan of specs that name it would show it to whoever reads the CI's log.
+TEST(Sysctl, WhatOnlyRootMayReadIsNotShown) {
+  for (const char* const name : {"net.ipv4.tcp_fastopen_key", "net.core.bpf_jit_harden"}) {
+    struct stat status {};
+    if (::stat(sysctl_file(name)->c_str(), &status) != 0 || (status.st_mode & S_IROTH) != 0) continue;
+    const auto read = read_sysctl(name);
+    ASSERT_FALSE(read) << name;
+    EXPECT_EQ(read.error().kind, ErrorKind::denied);
+    return;
+  }
+  LOCKSTEP_NOT_TESTED("this kernel has no parameter that only root may read");
 }
 
 }  // namespace

@@ -45,6 +45,13 @@ TEST(Escape, AReportCommandsNoRunner) {
   EXPECT_EQ(report_text("fd00::1 and a::b"), "fd00::1 and a::b");
 }
 
+TEST(Escape, NorAzuresInAnyForm) {
+  const std::string command = "a ##vso[task.setvariable variable=x]y";
+  for (const std::string& one : {report_text(command), json_text(nlohmann::json(command), -1),
+                                 yaml_text({{"a", command}}), xml_text(command), dot_text(command)})
+    EXPECT_EQ(one.find("##vso["), std::string::npos) << one;
+}
+
 TEST(Escape, ACellIsOneLineWhateverIsInIt) {
   Terminal terminal;
   terminal.colour = true;

@@ -42,6 +42,31 @@ TEST_F(DeletionGuardOverAStore, HasConfirmedWhatTakesAwayMoreThanItsShare) {
   EXPECT_NE(*why, "");
 }
 
+// Specs that raise what one change may delete do not raise it for themselves.
+TEST_F(DeletionGuardOverAStore, IsNotLoosenedByTheChangeThatItGuards) {
+  RolloutPolicy& policy = cluster_.catalog.rollout_policies.emplace_back();
+  policy.max_delete.said = true;
+  policy.max_delete.value = Ratio{1'000'000};
+  const nlohmann::json three{
+      {"devices", {"gpu1", "gpu2", "gpu3"}}, {"objects", nlohmann::json::array()}, {"maxDelete", 250'000}};
+  const auto why = why_after(three);
+  ASSERT_TRUE(why) << why.error().text();
+  EXPECT_NE(why->find("more than the 25% that one change may delete"), std::string::npos) << *why;
+}
+
+TEST_F(DeletionGuardOverAStore, KnowsWhoWasThereAfterAnApplyThatHadNothingToDo) {
+  OpenedCluster two;
+  for (const char* const name : {"gpu1", "gpu2"}) {
+    TopologyDevice device;
+    device.name = name;
+    two.compiled.topology.devices.push_back(device);
+  }
+  ASSERT_TRUE(remember_first(two, store_->blobs()));
+  EXPECT_NE(*why_confirm_deletion(cluster_, Plan{}, store_->blobs()), "");
+  ASSERT_TRUE(remember_first(cluster_, store_->blobs()));
+  EXPECT_NE(*why_confirm_deletion(cluster_, Plan{}, store_->blobs()), "") << "the second forgets nobody";
+}
+
 TEST_F(DeletionGuardOverAStore, RefusesWhatItCannotJudge) {
   for (const nlohmann::json& broken :
        {nlohmann::json("three devices"), nlohmann::json::object(),
