@@ -63,6 +63,10 @@ void check_names(const NameRules& rules, Span, Reporter& reporter) {
       if (one.said && one->starts_with("net/"))
         reporter.error(code::bad_name, {one.at, static_cast<std::uint32_t>(one->size())},
                        in_quotes(*one) + " has slashes", "a kernel parameter's name has dots");
+      else if (one.said && one->find('[') != one->npos)
+        reporter.error(code::bad_name, {one.at, static_cast<std::uint32_t>(one->size())},
+                       in_quotes(*one) + " is no name: hostlists are not part of a policy",
+                       "write each name, or what they begin with and a '*', such as rail*");
       else if (const std::size_t star = one->find('*');
                one.said && star != one->npos && star + 1 != one->size())
         reporter.error(code::bad_name, {one.at, static_cast<std::uint32_t>(one->size())},

@@ -246,8 +246,8 @@ TEST(HostPolicy, AFileWithAnErrorPermitsNothing) {
        {"  sysctl: {allow: []}\n", "  sysctls: [vm.swappiness]\n", "  asns: [first]\n",
         "  addresses: [10.0.0.0]\n", "  pci: {acs: off}\n", "  sysctls: {allow: [\"net.*.conf\"]}\n",
         "  waivers: {approval: perhaps}\n", "  drivers: []\n", "  addresses: []\n", "  asns: []\n",
-        "  sysctls: {refuse: [net/ipv4/tcp_mtu_probing]}\n", "  device: gpu1\n---\nspec: {}\n",
-        "  drivers: [linux, windows]\n", "  device: [\n"}) {
+        "  interfaces: {refuse: [\"rail[0-1]\"]}\n", "  sysctls: {refuse: [net/ipv4/tcp_mtu_probing]}\n",
+        "  device: gpu1\n---\nspec: {}\n", "  drivers: [linux, windows]\n", "  device: [\n"}) {
     Diagnostics wrong;
     const HostPolicy policy = policy_of(text, &wrong);
     EXPECT_TRUE(has_errors(wrong)) << text;
