@@ -11,6 +11,8 @@
 namespace lockstep {
 namespace {
 
+constexpr std::string_view kComesAfter = "comes after step ";
+
 std::string what_of(const PlannedChange& change) {
   return fmt::format("{} from {} to {}", change.path.text(), change.was.to_string(), change.want.to_string());
 }
@@ -106,13 +108,19 @@ class Comparison {
   std::set<std::uint32_t> found_;
 };
 
+// Of a step after one that is refused for this reason. In a chain each names the one before it and the
+// first's reason: all of them would be as long as the chain.
+std::string comes_after(std::uint32_t before, const std::string& why) {
+  const std::size_t last = why.rfind(kComesAfter, 0) == 0 ? why.find(": ") : std::string::npos;
+  return fmt::format("{}{}: {}", kComesAfter, before, last == why.npos ? why : why.substr(last + 2));
+}
+
 // Why a step that is found may not run after what it comes after now; empty: it may. `found`: by earlier id.
 std::string why_not_after(const Step& earlier, const Step& now, const std::vector<std::uint32_t>& found,
                           const std::map<std::uint32_t, std::string>& refused) {
   std::set<std::uint32_t> approved;  // ids of now
   for (const std::uint32_t before : earlier.after) {
-    if (const auto why = refused.find(before); why != refused.end())
-      return fmt::format("comes after step {}: {}", before, why->second);
+    if (const auto why = refused.find(before); why != refused.end()) return comes_after(before, why->second);
     approved.insert(found[before]);
   }
   for (const std::uint32_t before : now.after)
@@ -150,8 +158,7 @@ std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet&
       continue;
     }
     for (const std::uint32_t before : step.after)
-      if (out.contains(before))
-        out.try_emplace(step.id, "comes after step " + std::to_string(before) + ": " + out[before]);
+      if (out.contains(before)) out.try_emplace(step.id, comes_after(before, out[before]));
   }
   return out;
 }
@@ -168,11 +175,12 @@ Plan without(const Plan& plan, const std::map<std::uint32_t, std::string>& steps
     devices.insert(step.device);
     new_id[step.id] = static_cast<std::uint32_t>(kept.steps.size());
   }
+  std::map<std::uint32_t, std::uint32_t> first_of;  // by `together`: a group outlives its first step
   for (Step& step : kept.steps) {
     step.id = new_id[step.id];
     for (std::uint32_t& before : step.after) before = new_id[before];
     std::erase(step.after, 0U);
-    if (step.together != 0) step.together = new_id[step.together];
+    if (step.together != 0) step.together = first_of.try_emplace(step.together, step.id).first->second;
   }
   std::erase_if(kept.devices, [&](const PlanDevice& one) { return !devices.contains(one.name); });
   kept.digest = plan_digest(kept);

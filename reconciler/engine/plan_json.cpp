@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "reconciler/engine/digest.hpp"
@@ -95,7 +97,9 @@ Result<Value> read_value(const Json& json, const char* name, Path path) {
   return value;
 }
 
-Result<PlannedChange> read_change(const Json& json, Plan& plan) {
+using OriginNumbers = std::map<PlanOrigin, std::uint32_t>;  // of those in the plan so far
+
+Result<PlannedChange> read_change(const Json& json, Plan& plan, OriginNumbers& known) {
   TRY(const std::string text, field<std::string>(json, "path"));
   PlannedChange change;
   TRY(change.path, Path::parse(text));
@@ -103,9 +107,9 @@ Result<PlannedChange> read_change(const Json& json, Plan& plan) {
   TRY(change.want, read_value(json, "want", change.path));
   if (json.contains("origin")) {
     TRY(PlanOrigin origin, read_origin(json.at("origin")));
-    const auto found = std::find(plan.origins.begin() + 1, plan.origins.end(), origin);
-    change.origin = static_cast<std::uint32_t>(found - plan.origins.begin());
-    if (found == plan.origins.end()) plan.origins.push_back(std::move(origin));
+    const auto [found, is_new] = known.try_emplace(origin, static_cast<std::uint32_t>(plan.origins.size()));
+    change.origin = found->second;
+    if (is_new) plan.origins.push_back(std::move(origin));
   }
   change.transient = is_true(json, "transient");
   return change;
@@ -122,7 +126,8 @@ Result<Done> read_holds(const Json& json, Step& step) {
   return Done{};
 }
 
-Result<Step> read_step(const Json& json, Plan& plan, std::uint32_t id) {
+Result<Step> read_step(const Json& json, Plan& plan, OriginNumbers& known) {
+  const auto id = static_cast<std::uint32_t>(plan.steps.size() + 1);
   Step step;
   TRY(step.id, field<std::uint32_t>(json, "id"));
   if (step.id != id) return broken("its steps are not numbered 1, 2, 3, ...");
@@ -140,7 +145,7 @@ Result<Step> read_step(const Json& json, Plan& plan, std::uint32_t id) {
   }
   if (!json.contains("changes") || !json["changes"].is_array()) return broken("'changes' is missing");
   for (const Json& one : json["changes"]) {
-    TRY(const PlannedChange change, read_change(one, plan));
+    TRY(const PlannedChange change, read_change(one, plan, known));
     step.changes.push_back(change);
   }
   step.live = is_true(json, "live");
@@ -226,15 +231,18 @@ Result<Plan> plan_from_json(const Json& json) {
   Plan plan;
   TRY(plan.digest, field<std::string>(json, "digest"));
   if (!json.contains("steps") || !json["steps"].is_array()) return broken("'steps' is missing");
+  OriginNumbers known;
   for (const Json& one : json["steps"]) {
-    TRY(Step step, read_step(one, plan, static_cast<std::uint32_t>(plan.steps.size() + 1)));
+    TRY(Step step, read_step(one, plan, known));
     plan.steps.push_back(std::move(step));
   }
   // Each wave has a step: what counts through the waves must not count to 4,000,000,000.
   if (plan.waves() > plan.steps.size()) return broken("a wave has no step");
   if (!json.contains("devices") || !json["devices"].is_array()) return broken("'devices' is missing");
+  std::set<std::string> names;
   for (const Json& one : json["devices"]) {
     TRY(PlanDevice device, read_device(one));
+    if (!names.insert(device.name).second) return broken("device " + device.name + " is listed twice");
     plan.devices.push_back(std::move(device));
   }
   if (json.contains("summary") && json["summary"].is_object()) {

@@ -1,0 +1,101 @@
+// What is left of an earlier plan: how groups are numbered, and how long a reason gets.
+#include "reconciler/engine/earlier_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cluster.hpp"
+#include "reconciler/engine/digest.hpp"
+
+namespace lockstep {
+namespace {
+
+Plan plan_of(std::uint32_t steps) {
+  Plan plan;
+  for (std::uint32_t id = 1; id <= steps; ++id) {
+    Step step;
+    step.id = id;
+    step.device = "gpu" + std::to_string(id);
+    step.driver = "sim";
+    step.changes.push_back({entry("interface[rail0]/mtu"), number(1500), number(9000), 0, false});
+    plan.steps.push_back(step);
+  }
+  return plan;
+}
+
+// The ends of a link are verified when all of them are done: those that are left still are.
+TEST(EarlierPlan, AGroupOutlivesItsFirstStep) {
+  Plan plan = plan_of(4);
+  for (const std::size_t end : {1U, 2U, 3U}) plan.steps[end].together = 2;
+  const Plan left = without(plan, {{2, "refused"}});
+  ASSERT_EQ(left.steps.size(), 3U);
+  EXPECT_EQ(left.steps[0].together, 0U);
+  EXPECT_EQ(left.steps[1].together, 2U) << "by its first step that is left";
+  EXPECT_EQ(left.steps[2].together, 2U);
+}
+
+// Whoever writes a plan file chooses how long a chain is: 60,000 steps, a file of 10 MB, made 40 GB of
+// reasons.
+TEST(EarlierPlan, AChainOfRefusedStepsHasTheFirstOnesReasonOnce) {
+  constexpr std::uint32_t kSteps = 2000;
+  Plan plan = plan_of(kSteps);
+  for (Step& step : plan.steps)
+    if (step.id > 1) step.after = {step.id - 1};
+  const ApprovedPart part = approved_part(plan, plan, {{1, "the ground of gpu1 has moved"}});
+  ASSERT_EQ(part.refused.size(), kSteps);
+  EXPECT_EQ(part.refused.at(2), "comes after step 1: the ground of gpu1 has moved");
+  EXPECT_EQ(part.refused.at(kSteps), "comes after step 1999: the ground of gpu1 has moved");
+}
+
+TEST(EarlierPlan, AChainOnMovedGroundHasTheFirstOnesReasonOnce) {
+  Cluster cluster;
+  for (const char* const name : {"gpu1", "gpu2"}) {
+    cluster.add(name);
+    cluster.want(name, "interface[rail0]/mtu", number(9000));
+  }
+  Plan plan = cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 2U);
+  Step third = plan.steps[1];
+  third.id = 3;
+  plan.steps[1].after = {1};
+  third.after = {2};
+  plan.steps.push_back(third);
+  cluster.devices[plan.steps[0].device]->set(entry("interface[rail0]/mtu"), number(1400));
+  const auto moved = moved_ground(plan, cluster.fleet(), cluster.observe());
+  ASSERT_EQ(moved.size(), 3U);
+  EXPECT_EQ(moved.at(3), "comes after step 2: " + moved.at(1));
+}
+
+TEST(EarlierPlan, ADeviceIsListedOnce) {
+  Plan plan = plan_of(1);
+  plan.devices.push_back({"gpu1", "sha256:0", "", {}});
+  plan.digest = plan_digest(plan);
+  ASSERT_TRUE(plan_from_json(to_json(plan)));
+  plan.devices.push_back({"gpu1", "sha256:1", "", {}});
+  plan.digest = plan_digest(plan);
+  const Result<Plan> twice = plan_from_json(to_json(plan));
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().text(), "the plan file is broken: device gpu1 is listed twice");
+}
+
+TEST(EarlierPlan, AnOriginHasOneNumberHoweverManyThereAre) {
+  constexpr std::uint32_t kOrigins = 50'000;
+  Plan plan = plan_of(1);
+  const PlannedChange change = plan.steps[0].changes[0];
+  plan.steps[0].changes.clear();
+  for (std::uint32_t i = 0; i < 2 * kOrigins; ++i) {
+    plan.steps[0].changes.push_back(change);
+    plan.steps[0].changes.back().origin = 1 + i % kOrigins;
+  }
+  for (std::uint32_t i = 0; i < kOrigins; ++i)
+    plan.origins.push_back({"fabric.yaml", i + 1, 1, "Fabric/a", "mtu"});
+  plan.digest = plan_digest(plan);
+  const Result<Plan> back = plan_from_json(to_json(plan));
+  ASSERT_TRUE(back) << back.error().text();
+  EXPECT_EQ(back->origins, plan.origins);
+  EXPECT_EQ(back->steps, plan.steps);
+}
+
+}  // namespace
+}  // namespace lockstep
