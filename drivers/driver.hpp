@@ -146,9 +146,9 @@ class Permission {
   // Why a change, or the cure of an effect, is refused; none: it is allowed. Asks the device nothing, as a
   // Preview.
   virtual std::optional<std::string> why_not(const Change& change) const = 0;
-  // Why what disturbs traffic or worse needs a person's answer at the prompt; none: the specs' own rules do.
+  // Why what disturbs traffic or worse needs an answer at the prompt; none: the specs' own rules apply.
   virtual std::optional<std::string> why_not_unasked() const = 0;
-  // Why a person's word does not confirm a deletion beyond the specs' share; none: it does.
+  // Why nobody can confirm a deletion beyond the specs' share; none: a person can.
   virtual std::optional<std::string> why_not_confirm_deletion() const = 0;
 };
 

@@ -35,8 +35,7 @@ class Word : public Permission {
     return policy_.why_not_confirm_deletion();
   }
 
-  Result<Done> allows(const ChangeSet& changes) {
-    read_anew();
+  Result<Done> allows(const ChangeSet& changes) const {
     for (const Change& one : changes)
       if (const auto why = why_not(one)) return refused(one, *why);
     return Done{};
@@ -64,6 +63,7 @@ class PolicedDriver : public Driver, public Remedy {
     return inner_.driver->observe(scope, if_not, call);
   }
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override {
+    word_.read_anew();
     TRY_DONE(word_.allows(changes));
     TRY_DONE(word_.allows(guard.undo));
     return inner_.driver->apply(changes, guard, call);
@@ -74,6 +74,7 @@ class PolicedDriver : public Driver, public Remedy {
 
   std::optional<Offer> offer(const Change& effect) const override { return inner_.remedy->offer(effect); }
   Result<Done> cure(const Change& effect, const Call& call) override {
+    word_.read_anew();
     TRY_DONE(word_.allows({effect}));
     return inner_.remedy->cure(effect, call);
   }

@@ -2,8 +2,9 @@
 // drivers to its own machine.
 //
 // Promises: apply() writes nothing at all where any of the changes is refused, whoever planned them; cure()
-// refuses alike; what is refused is told beforehand (Attached::permission). The policy is read anew with each
-// observation, apply and cure, so that an edit holds at once. Reading the machine needs nobody's permission.
+// refuses alike; what is refused is known beforehand (Attached::permission). The policy is read anew with
+// each observation, apply and cure, so that an edit holds at once. Reading the machine needs nobody's
+// permission.
 #pragma once
 
 #include <functional>

@@ -10,6 +10,7 @@
 
 #include "drivers/host_policy/map.hpp"
 #include "specs/files/descriptor.hpp"
+#include "specs/files/read_file.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -128,15 +129,9 @@ Result<std::optional<std::string>> text_of(const std::string& file) {
   struct stat found {};
   if (::fstat(in.number(), &found) != 0 || !S_ISREG(found.st_mode))
     return Error{ErrorKind::denied, file + " is no regular file"};
-  std::string text;
-  for (char piece[4096];;) {
-    const ssize_t got = ::read(in.number(), piece, sizeof piece);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Error{ErrorKind::denied, file + ": " + std::strerror(errno)};
-    if (got == 0) return std::optional(std::move(text));
-    text.append(piece, static_cast<std::size_t>(got));
-    if (text.size() > kLargest) return Error{ErrorKind::denied, file + " is larger than 1 MiB"};
-  }
+  FileText read = read_open(in.number(), kLargest);
+  if (!read) return Error{ErrorKind::denied, file + " is " + read.why};
+  return std::optional(std::move(read.text));
 }
 
 std::string without_domain(const std::string& host) { return host.substr(0, host.find('.')); }
@@ -236,6 +231,10 @@ WhyRefused HostPolicy::why_not_name(PolicySubject subject, const std::string& na
   if (rule != nullptr && rule->allows) return std::nullopt;
   const std::string what = std::string(noun_of(subject)) + " '" + name + "'";
   if (rule != nullptr && !rule->place.empty()) return what + " is refused" + at(rule->place);
+  // A file's rules come first: where the last is one of them, it has replaced the default.
+  const std::vector<PolicyRule>& all = rules(subject);
+  if (!all.empty() && !all.back().place.empty())
+    return what + " is not among spec." + std::string(field_of(subject)) + at(all.front().place);
   return what + " is not among spec." + std::string(field_of(subject)) + default_text();
 }
 
@@ -340,7 +339,7 @@ std::string host_policy_template(const std::string& host) {
          "another\n"
          "  # approval: refuse: what disturbs traffic needs an answer at the prompt, whatever specs and "
          "--yes say\n"
-         "  # deletion: refuse: --confirm-deletion confirms nothing here\n"
+         "  # deletion: refuse: --confirm-deletion has no effect here\n"
          "  waivers: {approval: allow, deletion: allow}\n";
 }
 

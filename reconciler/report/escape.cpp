@@ -22,15 +22,6 @@ bool begins_command(std::string_view text) {
   return text.starts_with(kOldCommand) || text.starts_with(kAzureCommand);
 }
 
-bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const CodePoint point = code_point_at(text, i);
-    if (point.malformed()) return false;
-    i += point.bytes;
-  }
-  return true;
-}
-
 // As printable(), for malformed bytes only: JSON and YAML have escapes of their own for the rest.
 std::string well_formed_text(std::string_view text) {
   std::string out;
@@ -43,10 +34,11 @@ std::string well_formed_text(std::string_view text) {
 }
 
 bool is_well_formed(const Json& node) {
-  if (node.is_string()) return is_utf8(node.get_ref<const std::string&>());
+  if (node.is_string()) return !find_invalid_utf8(node.get_ref<const std::string&>());
   if (node.is_object())
-    return std::all_of(node.items().begin(), node.items().end(),
-                       [](const auto& item) { return is_utf8(item.key()) && is_well_formed(item.value()); });
+    return std::all_of(node.items().begin(), node.items().end(), [](const auto& item) {
+      return !find_invalid_utf8(item.key()) && is_well_formed(item.value());
+    });
   return !node.is_array() || std::all_of(node.begin(), node.end(), is_well_formed);
 }
 

@@ -1,5 +1,7 @@
 #include "reconciler/session/accepted.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -39,26 +41,25 @@ Result<std::vector<std::string>> names_at(const nlohmann::json& blob, const char
   return names;
 }
 
-// What was there when a change was last accepted; nothing before the first. One that can't be read is an
-// error: taken for nothing, it would let every deletion through.
-Result<Census> accepted_census(const Blobs& blobs) {
-  TRY(const std::optional<nlohmann::json> blob, blobs.kept(kCensusPlace));
+// When a change was last accepted; nothing before the first. One that can't be read is an error: taken for
+// nothing, it would let every deletion through.
+struct Accepted {
   Census census;
-  if (!blob) return census;
-  if (!blob->is_object()) return not_of_ours(kCensusPlace);
-  TRY(census.devices, names_at(*blob, "devices"));
-  TRY(census.objects, names_at(*blob, "objects"));
-  return census;
-}
-
-// The smaller one of what was accepted and what the specs say now.
-Result<Ratio> share_of(const OpenedCluster& cluster, const Blobs& blobs) {
-  const Ratio now = max_delete_of(cluster.catalog);
+  std::optional<Ratio> share;  // none: by a lockstep that did not store it
+};
+Result<Accepted> last_accepted(const Blobs& blobs) {
   TRY(const std::optional<nlohmann::json> blob, blobs.kept(kCensusPlace));
-  if (!blob || !blob->is_object() || !blob->contains(kShare)) return now;  // of an older lockstep
-  const nlohmann::json& before = blob->at(kShare);
-  if (!before.is_number_unsigned() || before.get<std::uint64_t>() > now.parts_per_million) return now;
-  return Ratio{before.get<std::uint32_t>()};
+  Accepted out;
+  if (!blob) return out;
+  if (!blob->is_object()) return not_of_ours(kCensusPlace);
+  TRY(out.census.devices, names_at(*blob, "devices"));
+  TRY(out.census.objects, names_at(*blob, "objects"));
+  const auto share = blob->find(kShare);
+  if (share == blob->end()) return out;
+  if (!share->is_number_unsigned()) return not_of_ours(kCensusPlace);
+  out.share = Ratio{static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(share->get<std::uint64_t>(), std::numeric_limits<std::uint32_t>::max()))};
+  return out;
 }
 
 std::string digest_of(const Intent& intent) {
@@ -91,10 +92,11 @@ bool has_windows(const OpenedCluster& cluster) {
 }  // namespace
 
 Result<std::string> why_confirm_deletion(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs) {
-  TRY(const Census before, accepted_census(blobs));
-  TRY(const Ratio share, share_of(cluster, blobs));
+  TRY(const Accepted before, last_accepted(blobs));
+  const Ratio now = max_delete_of(cluster.catalog);
   const DeletionVerdict verdict =
-      judge_deletion(before, census_of(cluster.catalog, cluster.compiled.topology), share);
+      judge_deletion(before.census, census_of(cluster.catalog, cluster.compiled.topology),
+                     std::min(now, before.share.value_or(now)));
   std::string why = verdict.refused ? verdict.reason : "";
   for (const std::string& refusal : plan.refusals) why += (why.empty() ? "" : "; ") + refusal;
   return why;

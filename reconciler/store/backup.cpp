@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "reconciler/store/layout.hpp"
 #include "reconciler/store/sqlite_file.hpp"
 #include "reconciler/store/utc_text.hpp"
+#include "specs/files/file_error.hpp"
 #include "specs/files/read_file.hpp"
 #include "specs/files/replace_file.hpp"
 
@@ -27,16 +27,11 @@ Error wrong(const std::string& file, const std::string& what) {
   return Error{ErrorKind::refused, file + ": " + what};
 }
 
-Error failed(const std::string& file) {
-  const bool denied = errno == EACCES || errno == EPERM || errno == EROFS;
-  return Error{denied ? ErrorKind::denied : ErrorKind::refused, file + ": " + std::strerror(errno)};
-}
-
 Result<bool> exists(const std::string& file) {
   struct stat found {};
   if (::stat(file.c_str(), &found) == 0) return true;
   if (errno == ENOENT) return false;
-  return failed(file);
+  return file_error(file, errno);
 }
 
 // A file that was copied from a database with a write-ahead log becomes one without.
@@ -200,13 +195,14 @@ class Restoring {
   // The log of a damaged file goes before it: SQLite would take it for the new file's.
   Result<Done> replace_whole(bool was_there) const {
     // What is replaced keeps its mode.
-    if (was_there && ::chmod(live_.c_str(), kOwnerOnly) != 0) return failed(live_);
+    if (was_there && ::chmod(live_.c_str(), kOwnerOnly) != 0) return file_error(live_, errno);
     return replace_file_by(live_, [&](const std::string& beside) -> Result<Done> {
       TRY_DONE(prepare(beside));
-      if (was_there && ::link(live_.c_str(), kept_.c_str()) != 0) return failed(kept_);
+      if (was_there && ::link(live_.c_str(), kept_.c_str()) != 0) return file_error(kept_, errno);
       const std::string log = live_ + "-wal";
       TRY(const bool logged, exists(log));
-      if (logged && was_there && ::rename(log.c_str(), (kept_ + "-wal").c_str()) != 0) return failed(log);
+      if (logged && was_there && ::rename(log.c_str(), (kept_ + "-wal").c_str()) != 0)
+        return file_error(log, errno);
       if (logged && !was_there) TRY_DONE(remove(log));
       return remove(live_ + "-shm");
     });
@@ -214,7 +210,7 @@ class Restoring {
 
   static Result<Done> remove(const std::string& file) {
     if (::unlink(file.c_str()) == 0 || errno == ENOENT) return Done{};
-    return failed(file);
+    return file_error(file, errno);
   }
 
   const std::string& directory_;

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "specs/files/descriptor.hpp"
+#include "specs/files/file_error.hpp"
 
 namespace lockstep {
 namespace {
@@ -63,10 +63,7 @@ namespace {
 // findCreateFileMode).
 Result<Done> make_private(const std::string& file) {
   constexpr mode_t kOwnerOnly = 0600;
-  const auto failed = [&file] {
-    const bool denied = errno == EACCES || errno == EPERM || errno == EROFS;
-    return Error{denied ? ErrorKind::denied : ErrorKind::refused, file + ": " + std::strerror(errno)};
-  };
+  const auto failed = [&file] { return file_error(file, errno); };
   if (const Descriptor made(::open(file.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly)); made)
     return ::fchmod(made.number(), kOwnerOnly) == 0 ? Result<Done>(Done{}) : failed();
   if (errno != EEXIST) return failed();

@@ -5,19 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "specs/files/descriptor.hpp"
+#include "specs/files/file_error.hpp"
 
 namespace lockstep {
 namespace {
-
-Error errno_error(const std::string& what) {
-  const int code = errno;
-  const bool denied = code == EACCES || code == EPERM || code == EROFS;
-  return Error{denied ? ErrorKind::denied : ErrorKind::refused, what + ": " + std::strerror(code)};
-}
 
 Result<Done> check_own(const std::string& path, const struct stat& there) {
   if (S_ISLNK(there.st_mode))
@@ -36,18 +30,18 @@ Result<Done> check_own(const std::string& path, const struct stat& there) {
 Result<bool> make_folder(const std::string& path, const FolderFor& whom) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     if (errno == ENOENT) return false;
-    return errno_error("create " + path);
+    return file_error("create " + path, errno);
   }
   TRY_DONE(check_own_folder(path));
   const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder && errno == ENOENT) return false;
-  if (!folder) return errno_error("open " + path);
+  if (!folder) return file_error("open " + path, errno);
   // Of what was opened: the name may stand for something else by now.
   struct stat opened {};
-  if (::fstat(folder.number(), &opened) != 0) return errno_error("stat " + path);
+  if (::fstat(folder.number(), &opened) != 0) return file_error("stat " + path, errno);
   TRY_DONE(check_own(path, opened));
-  if (::fchown(folder.number(), whom.owner, ::getegid()) != 0) return errno_error("chown " + path);
-  if (::fchmod(folder.number(), whom.mode) != 0) return errno_error("chmod " + path);
+  if (::fchown(folder.number(), whom.owner, ::getegid()) != 0) return file_error("chown " + path, errno);
+  if (::fchmod(folder.number(), whom.mode) != 0) return file_error("chmod " + path, errno);
   return true;
 }
 
@@ -57,19 +51,18 @@ Result<Done> make_private_folder(const std::string& path) {
   for (const auto& part : std::filesystem::path(path).parent_path()) {
     above = (std::filesystem::path(above) / part).string();
     if (above.empty() || ::mkdir(above.c_str(), 0700) != 0) continue;  // what is there stays as it is
-    if (::chmod(above.c_str(), kPassable) != 0) return errno_error("chmod " + above);
+    if (::chmod(above.c_str(), kPassable) != 0) return file_error("chmod " + above, errno);
   }
   TRY(const bool made, make_folder(path, {::geteuid(), 0700}));
   if (made) return Done{};
-  errno = ENOENT;
-  return errno_error("create " + path);
+  return file_error("create " + path, ENOENT);
 }
 
 Result<Done> check_own_folder(const std::string& path) {
   struct stat there {};
   if (::lstat(path.c_str(), &there) == 0) return check_own(path, there);
   if (errno == ENOENT || errno == ENOTDIR) return Done{};
-  return errno_error("stat " + path);
+  return file_error("stat " + path, errno);
 }
 
 }  // namespace lockstep

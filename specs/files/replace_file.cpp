@@ -8,10 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "specs/files/descriptor.hpp"
+#include "specs/files/file_error.hpp"
 
 namespace lockstep {
 namespace {
@@ -21,11 +21,6 @@ constexpr mode_t kUnfinished = 0600;
 constexpr mode_t kPermissions = 07777;
 // 64 random bits are taken already only by somebody's intent, whom more tries would not tire.
 constexpr int kNamesTried = 16;
-
-Error failed(const std::string& file, int code) {
-  const bool denied = code == EACCES || code == EPERM || code == EROFS;
-  return Error{denied ? ErrorKind::denied : ErrorKind::refused, file + ": " + std::strerror(code)};
-}
 
 Error not_regular(const std::string& file, mode_t mode) {
   const char* const what = S_ISLNK(mode)   ? "is a symbolic link"
@@ -38,7 +33,7 @@ Result<Done> write_all(int descriptor, std::string_view text, const std::string&
   while (!text.empty()) {
     const ssize_t put = ::write(descriptor, text.data(), text.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return failed(file, errno);
+    if (put < 0) return file_error(file, errno);
     text.remove_prefix(static_cast<std::size_t>(put));
   }
   return Done{};
@@ -47,7 +42,7 @@ Result<Done> write_all(int descriptor, std::string_view text, const std::string&
 // EINVAL: a filesystem that has nothing to sync here (fsync(2)).
 Result<Done> sync(int descriptor, const std::string& file) {
   if (::fsync(descriptor) == 0 || errno == EINVAL) return Done{};
-  return failed(file, errno);
+  return file_error(file, errno);
 }
 
 // What a shell gave this process: links of /dev, which belongs to root (fd(4), stdout(3)).
@@ -58,10 +53,10 @@ bool is_given_open(std::string_view file) {
 Result<Done> write_to(const std::string& file, std::string_view text) {
   const int nofollow = is_given_open(file) ? O_TRUNC : O_NOFOLLOW;
   const Descriptor out(::open(file.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | nofollow));
-  if (!out) return failed(file, errno);
+  if (!out) return file_error(file, errno);
   TRY_DONE(write_all(out.number(), text, file));
   struct stat written {};
-  if (::fstat(out.number(), &written) != 0) return failed(file, errno);
+  if (::fstat(out.number(), &written) != 0) return file_error(file, errno);
   return S_ISREG(written.st_mode) ? sync(out.number(), file) : Done{};
 }
 
@@ -116,27 +111,28 @@ class Replacing {
 
   // `write`: to the descriptor of the file beside, or by its path.
   Result<Done> with(const std::function<Result<Done>(int descriptor, const std::string& path)>& write) {
-    if (name_.empty()) return failed(file_, file_.empty() ? ENOENT : EISDIR);
+    if (name_.empty()) return file_error(file_, file_.empty() ? ENOENT : EISDIR);
     const Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!folder) return failed(file_, errno);
+    if (!folder) return file_error(file_, errno);
     struct stat old {};
     const bool exists = ::fstatat(folder.number(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
-    if (!exists && errno != ENOENT) return failed(file_, errno);
+    if (!exists && errno != ENOENT) return file_error(file_, errno);
     if (exists && !S_ISREG(old.st_mode)) return not_regular(file_, old.st_mode);
     Beside fresh(folder.number());
-    if (!fresh) return failed(file_, errno);
+    if (!fresh) return file_error(file_, errno);
     TRY_DONE(write(fresh.descriptor(), folder_ + fresh.name()));
     TRY_DONE(exists ? take_over(fresh.descriptor(), old) : begin(fresh.descriptor(), folder.number()));
     TRY_DONE(sync(fresh.descriptor(), file_));
-    if (!fresh.rename_to(name_)) return failed(file_, errno);
+    if (!fresh.rename_to(name_)) return file_error(file_, errno);
     return sync(folder.number(), file_);
   }
 
  private:
   // The owner goes first: a change of it takes away set-user-id bits (chown(2)).
   Result<Done> take_over(int descriptor, const struct stat& old) const {
-    if (!give_to(descriptor, old.st_uid, old.st_gid)) return failed(file_ + ": can't keep its owner", errno);
-    if (::fchmod(descriptor, old.st_mode & kPermissions) != 0) return failed(file_, errno);
+    if (!give_to(descriptor, old.st_uid, old.st_gid))
+      return file_error(file_ + ": can't keep its owner", errno);
+    if (::fchmod(descriptor, old.st_mode & kPermissions) != 0) return file_error(file_, errno);
     return Done{};
   }
 
@@ -144,9 +140,9 @@ class Replacing {
     if (how_.owner == Replacement::Owner::folder) {
       struct stat around {};
       if (::fstat(folder, &around) != 0 || !give_to(descriptor, around.st_uid, around.st_gid))
-        return failed(file_ + ": can't have its folder's owner", errno);
+        return file_error(file_ + ": can't have its folder's owner", errno);
     }
-    if (::fchmod(descriptor, how_.mode) != 0) return failed(file_, errno);
+    if (::fchmod(descriptor, how_.mode) != 0) return file_error(file_, errno);
     return Done{};
   }
 

@@ -17,6 +17,11 @@ bool is_of_key(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0
 bool is_quote(char c) { return c == '\'' || c == '"'; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
+bool names_a_place(std::string_view value) {
+  return std::any_of(std::begin(places), std::end(places),
+                     [value](std::string_view place) { return value.starts_with(place); });
+}
+
 std::size_t indent_of(std::string_view line) {
   return static_cast<std::size_t>(std::find_if_not(line.begin(), line.end(), is_blank) - line.begin());
 }
@@ -32,8 +37,7 @@ bool holds_value(std::string_view line, std::size_t from, bool map) {
   while (from < line.size() && (is_blank(line[from]) || is_quote(line[from]))) ++from;
   const std::string_view value = line.substr(from);
   if (map && (value.empty() || value.front() == '{' || value.front() == '#')) return false;
-  return std::none_of(std::begin(places), std::end(places),
-                      [value](std::string_view place) { return value.starts_with(place); });
+  return !names_a_place(value);
 }
 
 bool has_secret(std::string_view line) {
@@ -49,12 +53,6 @@ bool has_secret(std::string_view line) {
   return false;
 }
 
-// Inside of `credentials` any key may be a mistyped `secret`: only what names a place is told.
-bool is_told(std::string_view key, std::string_view value) {
-  return key == "secret" && std::any_of(std::begin(places), std::end(places),
-                                        [value](std::string_view place) { return value.starts_with(place); });
-}
-
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view around = " \t\r'\"{}";
   const std::size_t first = text.find_first_not_of(around);
@@ -62,7 +60,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(around) - first + 1);
 }
 
-// `fields`: of credentials, "secret: file:x, user: y" or one of its lines.
+// Inside of `credentials` any key may be a mistyped `secret`: only what names a place is told. `fields`:
+// "secret: file:x, user: y", or one of its lines.
 bool all_told(std::string_view fields) {
   while (!fields.empty()) {
     const std::size_t comma = std::min(fields.find(','), fields.size());
@@ -71,8 +70,9 @@ bool all_told(std::string_view fields) {
     const std::size_t colon = one.find(':');
     const bool comment = one.starts_with('#');
     if (comment || one.empty()) continue;
-    if (colon == one.npos || !is_told(trimmed(one.substr(0, colon)), trimmed(one.substr(colon + 1))))
-      return false;
+    const bool told = colon != one.npos && trimmed(one.substr(0, colon)) == "secret" &&
+                      names_a_place(trimmed(one.substr(colon + 1)));
+    if (!told) return false;
   }
   return true;
 }

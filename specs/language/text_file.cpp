@@ -7,6 +7,7 @@
 
 #include "specs/files/read_file.hpp"
 #include "specs/language/codes.hpp"
+#include "specs/model/printable.hpp"
 
 namespace lockstep {
 

@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::size_t mark_every = 1024;
 
-unsigned char byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
-
 std::uint32_t count_characters(std::string_view text) {
   std::uint32_t count = 0;
   for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
@@ -46,19 +44,6 @@ Position TextIndex::position(std::size_t offset) const {
   std::size_t column = characters_before(offset) - characters_before(start);
   if (line == 1 && column > 0 && text_.starts_with(byte_order_mark)) --column;  // no character of the line
   return {file_, static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(column + 1)};
-}
-
-std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    if (byte_at(text, i) < 0x80) {
-      ++i;
-      continue;
-    }
-    const CodePoint point = code_point_at(text, i);
-    if (point.bytes == 1) return i;
-    i += point.bytes;
-  }
-  return std::nullopt;
 }
 
 std::optional<std::size_t> find_control_character(std::string_view text) {

@@ -30,9 +30,6 @@ class TextIndex {
   std::vector<std::uint32_t> marks_;  // characters before byte 1024 * i
 };
 
-// The offset of the first byte that is not part of well-formed UTF-8 (Unicode 15, table 3-7).
-std::optional<std::size_t> find_invalid_utf8(std::string_view text);
-
 // The offset of the first character that is_hidden() (specs/model/printable.hpp) other than tab, newline and
 // a carriage return before a newline.
 std::optional<std::size_t> find_control_character(std::string_view text);

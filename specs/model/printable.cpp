@@ -44,6 +44,19 @@ CodePoint code_point_at(std::string_view text, std::size_t offset) {
   return {value, bytes};
 }
 
+std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    if (byte_at(text, i) < 0x80) {
+      ++i;
+      continue;
+    }
+    const CodePoint point = code_point_at(text, i);
+    if (point.bytes == 1) return i;
+    i += point.bytes;
+  }
+  return std::nullopt;
+}
+
 bool is_hidden(char32_t value) {
   if (value >= 0x20 && value < 0x7f) return false;
   if ((value & 0xfffe) == 0xfffe) return true;  // the last two of each plane are noncharacters

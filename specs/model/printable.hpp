@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,9 @@ struct CodePoint {
   bool malformed() const { return value == 0xfffd && bytes == 1; }
 };
 CodePoint code_point_at(std::string_view text, std::size_t offset);
+
+// The offset of the first byte that is not part of well-formed UTF-8.
+std::optional<std::size_t> find_invalid_utf8(std::string_view text);
 
 // Characters that act on a terminal, end a line, reorder or hide text, or are no characters: C0, DEL, C1;
 // line and paragraph separator; the general category Cf (Unicode 15: bidirectional marks, zero-width

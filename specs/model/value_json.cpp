@@ -14,19 +14,10 @@ using Json = nlohmann::json;
 
 Error wrong(std::string what) { return Error{ErrorKind::invalid_spec, std::move(what)}; }
 
-bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const CodePoint point = code_point_at(text, i);
-    if (point.malformed()) return false;
-    i += point.bytes;
-  }
-  return true;
-}
-
 // A device may answer with any bytes, and an undo has to write them again: what JSON can't hold as text is an
 // object with its bytes in hexadecimal.
 Json json_of(std::string_view text) {
-  if (is_utf8(text)) return std::string(text);
+  if (!find_invalid_utf8(text)) return std::string(text);
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string hex;
   for (const char c : text) {

@@ -1,0 +1,18 @@
+// What a system call on a file answered, as an Error: "FILE: the reason". Promises: denied where permission
+// is missing, else refused.
+#pragma once
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "specs/model/result.hpp"
+
+namespace lockstep {
+
+inline Error file_error(const std::string& file, int code) {
+  const bool denied = code == EACCES || code == EPERM || code == EROFS;
+  return Error{denied ? ErrorKind::denied : ErrorKind::refused, file + ": " + std::strerror(code)};
+}
+
+}  // namespace lockstep
