@@ -79,7 +79,9 @@ std::vector<Histogram::Bucket> Histogram::buckets() const {
 
 Histogram Histogram::from(std::span<const Bucket> buckets, std::uint64_t min, std::uint64_t max, double sum) {
   Histogram made;
-  for (const Bucket& bucket : buckets) made.record(bucket.lowest, bucket.count);
+  constexpr std::uint64_t most = std::uint64_t{1} << 53U;  // as many as a double counts exactly
+  for (const Bucket& bucket : buckets)
+    made.record(lowest_of(index_of(bucket.lowest)), std::min(bucket.count, most - made.count_));
   if (made.count_ == 0) return made;
   // The lowest and highest filled bucket bound what min, max and the mean can be.
   const auto width = [](std::uint64_t value) -> std::uint64_t {

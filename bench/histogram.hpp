@@ -42,7 +42,8 @@ class Histogram {
     bool operator==(const Bucket&) const = default;
   };
   std::vector<Bucket> buckets() const;
-  // min, max and sum are taken as told, but forced into what the buckets allow.
+  // min, max and sum are taken as told, but forced into what the buckets allow; of more than 2^53 samples,
+  // the last ones are left out.
   static Histogram from(std::span<const Bucket> buckets, std::uint64_t min, std::uint64_t max, double sum);
   double sum() const { return sum_; }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that lockstep needs and that are missing: install-packages.sh build|test|vm
+# Installs the Debian 12 packages that lockstep needs and that are missing: install-packages.sh build|test|vm|fuzz
 # build: compile and run (FRR and lldpd for the twin); test: what the tests, lints and benchmarks use besides; vm: what
-# the VM lab uses, and nothing else.
+# the VM lab uses, and nothing else; fuzz: what tests/fuzz uses besides build's.
 set -euo pipefail
 
 packages=(
@@ -14,6 +14,8 @@ if [ "${1:-build}" = test ]; then
   packages+=(libgtest-dev librapidcheck-dev libbenchmark-dev iperf3 ethtool git clang-format clang-tidy-16 nftables
              iputils-ping dbus-daemon python3 python3-jsonschema python3-yaml cmark-gfm redis-server libhiredis-dev
              openssh-client)
+elif [ "${1:-build}" = fuzz ]; then
+  packages+=(clang-16 libclang-rt-16-dev llvm-16)  # llvm-16: a stack with names
 elif [ "${1:-build}" = vm ]; then
   packages=(qemu-system-x86 busybox-static cpio kmod xz-utils zstd iproute2 pciutils systemd dbus-daemon gcc-12 make libelf1
             ibverbs-providers perftest)

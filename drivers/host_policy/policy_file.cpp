@@ -5,6 +5,7 @@
 #include "drivers/host_policy/policy.hpp"
 #include "specs/language/codes.hpp"
 #include "specs/language/kind_rows.hpp"
+#include "specs/model/near_miss.hpp"
 
 namespace lockstep {
 namespace {
@@ -72,6 +73,42 @@ void check_names(const NameRules& rules, Span, Reporter& reporter) {
         reporter.error(code::bad_name, {one.at, static_cast<std::uint32_t>(one->size())},
                        in_quotes(*one) + " has a '*' that is not at its end",
                        "a '*' stands for the rest of a name, such as net.ipv4.*");
+  for (const Said<std::string>& one : rules.allow) {
+    const auto same = std::find_if(rules.refuse.begin(), rules.refuse.end(),
+                                   [&](const Said<std::string>& other) { return *other == *one; });
+    if (same != rules.refuse.end())
+      reporter.error(code::written_twice, {one.at, static_cast<std::uint32_t>(one->size())},
+                     in_quotes(*one) + " is allowed and refused", "keep one of the two",
+                     {{same->at, "refused here"}});
+  }
+}
+
+// Kernel parameters by what their names begin with (Documentation/admin-guide/sysctl/index.rst, and those of
+// modules that ship with Linux).
+constexpr std::string_view kSysctlTrees[] = {"abi", "crypto", "debug", "dev", "fs", "kernel",
+                                             "net", "sunrpc", "user",  "vm",  "xen"};
+
+// What would be in force, and not as it was meant.
+void check_rules(const HostRules& rules, Span, Reporter& reporter) {
+  for (const auto* const list : {&rules.sysctls->allow, &rules.sysctls->refuse})
+    for (const Said<std::string>& one : *list) {
+      const std::size_t dot = one->find('.');
+      const std::string_view tree = std::string_view(*one).substr(0, dot);
+      if (!one.said || *one == "*" || one->find('/') != one->npos ||
+          std::ranges::find(kSysctlTrees, tree) != std::end(kSysctlTrees))
+        continue;
+      if (dot == one->npos && tree.ends_with('*')) continue;  // "ne*"
+      const std::string_view near = nearest(tree, kSysctlTrees);
+      reporter.error(code::bad_name, {one.at, static_cast<std::uint32_t>(one->size())},
+                     "no kernel parameter's name begins with " + in_quotes(tree),
+                     near.empty() ? "it is written as sysctl(8) shows it, such as net.core.rmem_max"
+                                  : "did you mean " + in_quotes(near) + "?");
+    }
+  for (const Said<IpPrefix>& one : rules.addresses)
+    if (one.said && !one->is_network())
+      reporter.error(code::bad_prefix, {one.at, static_cast<std::uint32_t>(one->text().size())},
+                     in_quotes(one->text()) + " is an address in a block, and no block",
+                     "did you mean '" + one->network().text() + "'?");
 }
 
 }  // namespace
@@ -94,7 +131,8 @@ const Type& struct_type<WaiverRules>() {
 }
 template <>
 const Type& struct_type<HostRules>() {
-  static constexpr Type type = object_type<HostRules>("a host policy's spec", spec_fields);
+  static constexpr Type type =
+      object_type<HostRules>("a host policy's spec", spec_fields, checked<HostRules, check_rules>);
   return type;
 }
 template <>

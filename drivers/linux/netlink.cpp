@@ -61,7 +61,8 @@ Result<Done> MessageWalk::finish() const {
 
 Result<Answer> decode_answer(const Message& message) {
   const auto error = read_as<std::int32_t>(message.payload);
-  if (!error || *error > 0)
+  constexpr std::int32_t kMostErrno = 4095;  // MAX_ERRNO of linux/err.h
+  if (!error || *error > 0 || *error < -kMostErrno)
     return Error{ErrorKind::transient, "netlink: an acknowledgement is cut short or carries no errno"};
   Answer out{-*error, {}};
   if ((message.flags & NLM_F_ACK_TLVS) == 0) return out;

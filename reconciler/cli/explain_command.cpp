@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "drivers/host_policy/policy.hpp"
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/program_drivers.hpp"
@@ -27,6 +28,14 @@ int explain_code(const std::string& code, const Console& console) {
   return kExitInSync;
 }
 
+// By this machine's own policy, where the device is this machine.
+WhyRefused why_refused_here(const OpenedCluster& cluster, const Explanation& explanation) {
+  if (cluster.twin) return std::nullopt;
+  const HostPolicy policy = HostPolicy::read(kHostPolicyFile, this_host());
+  if (policy.why_not_device(explanation.device, cluster.name)) return std::nullopt;
+  return policy.why_not({explanation.path, {}, explanation.value, 0});
+}
+
 }  // namespace
 
 int run_explain(const ExplainOptions& options, const Console& console) {
@@ -46,10 +55,11 @@ int run_explain(const ExplainOptions& options, const Console& console) {
       explain(cluster->compiled, cluster->catalog, question.device, *path);
   if (!explanation) return console.fail(explanation.error());
   const std::vector<std::string> calls = native_calls(*cluster, *explanation, driver_table());
+  const WhyRefused refused = why_refused_here(*cluster, *explanation);
   if (console.is_text())
-    console.print(explanation_text(*cluster, *explanation, calls, console.out()));
+    console.print(explanation_text(*cluster, *explanation, calls, refused, console.out()));
   else
-    console.print_document(explanation_json(*cluster, *explanation, calls));
+    console.print_document(explanation_json(*cluster, *explanation, calls, refused));
   return kExitInSync;
 }
 

@@ -60,7 +60,7 @@ int run_host_policy_check(const std::string& named, const Console& console) {
   (void)HostPolicy::from_text(file, std::move(read.text), this_host(), sources, wrong);
   if (has_errors(wrong)) return console.fail(sources, wrong);
   console.warn(sources, wrong);
-  if (console.is_text()) console.print(file + " is as a host policy has to be\n");
+  if (console.is_text()) console.print(file + ": nothing is wrong with it\n");
   return kExitInSync;
 }
 

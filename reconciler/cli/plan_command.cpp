@@ -34,13 +34,15 @@ int run_plan(const PlanOptions& options, const Console& console) {
   report.whole = tell_not_observed(session.not_observed(report.states), console) == kExitInSync;
   report.left = left_behind(session.fleet(), report.states, session.written());
   report.unmended = session.unmended(report.states, report.plan);
+  report.apply_refused = session.why_apply_refused();
   if (console.is_text())
     console.print(plan_report_text(report, console.out()));
   else
     console.print_document(plan_report_json(report));
   const bool differs =
       !report.plan.empty() || !report.unjudged.under_way.empty() || !report.unjudged.left.empty();
-  return report.plan.refused_by_host() ? kExitError : exit_code_of(differs, report.whole);
+  const bool refused = report.plan.refused_by_host() || !report.apply_refused.empty();
+  return refused ? kExitError : exit_code_of(differs, report.whole);
 }
 
 }  // namespace lockstep

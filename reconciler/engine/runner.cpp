@@ -55,16 +55,22 @@ void Runner::advance() {
 void Runner::consider(std::uint32_t id) {
   if (results_[id - 1].state != StepState::waiting) return;
   const Step& step = plan_.steps[id - 1];
+  std::string reasons;
+  bool only_windows = true;
   for (const Hold& hold : step.holds) {
     const bool yields = hold.kind != Hold::Kind::management && hold.kind != Hold::Kind::host_policy &&
                         hold.kind != Hold::Kind::window;
     if (yields && context_.options.approved.contains(hold.kind)) continue;
-    results_[id - 1].waits = hold.kind == Hold::Kind::window;
-    set(id, StepState::held, hold.reason);
-    skip_dependants(id);
-    return;
+    reasons += (reasons.empty() ? "" : "; ") + hold.reason;
+    only_windows = only_windows && hold.kind == Hold::Kind::window;
   }
-  if (waits_[id] == 0) ready_[step.device].insert(id);
+  if (!reasons.empty()) {
+    results_[id - 1].waits = only_windows;
+    set(id, StepState::held, reasons);
+    skip_dependants(id);
+  } else if (waits_[id] == 0) {
+    ready_[step.device].insert(id);
+  }
 }
 
 void Runner::skip_from(std::uint32_t wave, StepState state, const std::string& why) {

@@ -138,7 +138,7 @@ std::string drift_text(const DriftReport& report, const Terminal& terminal) {
   Folded refused;
   for (const DriftEntry& item : report.items)
     if (item.state == DriftState::drifted && !item.reason.empty()) refused.add(item);
-  out += refused.text("no apply mends", Ink::red, true, terminal);
+  out += refused.text("no apply can correct", Ink::red, true, terminal);
   out += unmended_text(report, terminal);
   for (const DriftState state : {DriftState::not_applied, DriftState::overruled, DriftState::unmanaged})
     out += folded(report, state, terminal);

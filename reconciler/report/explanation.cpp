@@ -22,7 +22,8 @@ std::string place_text(const Sources& sources, Position at) {
 }  // namespace
 
 std::string explanation_text(const OpenedCluster& cluster, const Explanation& e,
-                             const std::vector<std::string>& calls, const Terminal& terminal) {
+                             const std::vector<std::string>& calls, const std::optional<std::string>& refused,
+                             const Terminal& terminal) {
   const Sources& sources = cluster.catalog.sources;
   std::string out = terminal.paint(Ink::bold, e.device + " " + e.path.text()) + " = " +
                     terminal.paint(Ink::green, value_text(e.path.row(), e.value)) + "\n";
@@ -45,11 +46,13 @@ std::string explanation_text(const OpenedCluster& cluster, const Explanation& e,
   for (const std::string& call : calls) out += "  native  " + terminal.paint(Ink::cyan, call) + "\n";
   if (calls.empty())
     out += terminal.paint(Ink::dim, "  native  no call: read only, or no driver here carries it") + "\n";
+  if (refused) out += "  policy  " + terminal.paint(Ink::red, "refused: " + *refused) + "\n";
   return out;
 }
 
 nlohmann::json explanation_json(const OpenedCluster& cluster, const Explanation& e,
-                                const std::vector<std::string>& calls) {
+                                const std::vector<std::string>& calls,
+                                const std::optional<std::string>& refused) {
   const Sources& sources = cluster.catalog.sources;
   nlohmann::json terms = nlohmann::json::array();
   for (const ExplainTerm& term : e.terms) {
@@ -68,23 +71,25 @@ nlohmann::json explanation_json(const OpenedCluster& cluster, const Explanation&
     overruled.push_back(
         {{"want", to_json(one.want)}, {"object", from.object}, {"at", place_text(sources, from.at)}});
   }
-  return {{"apiVersion", "lockstep.dev/v1alpha1"},
-          {"kind", "Explanation"},
-          {"device", e.device},
-          {"path", e.path.text()},
-          {"value", to_json(e.value)},
-          {"unit", e.unit},
-          {"doc", e.doc},
-          {"origin",
-           {{"file", sources.files[e.origin.at.file].name},
-            {"line", e.origin.at.line},
-            {"column", e.origin.at.column},
-            {"object", e.origin.object},
-            {"rule", e.origin.rule}}},
-          {"sentence", e.sentence},
-          {"terms", terms},
-          {"overruled", overruled},
-          {"native", calls}};
+  nlohmann::json out{{"apiVersion", "lockstep.dev/v1alpha1"},
+                     {"kind", "Explanation"},
+                     {"device", e.device},
+                     {"path", e.path.text()},
+                     {"value", to_json(e.value)},
+                     {"unit", e.unit},
+                     {"doc", e.doc},
+                     {"origin",
+                      {{"file", sources.files[e.origin.at.file].name},
+                       {"line", e.origin.at.line},
+                       {"column", e.origin.at.column},
+                       {"object", e.origin.object},
+                       {"rule", e.origin.rule}}},
+                     {"sentence", e.sentence},
+                     {"terms", terms},
+                     {"overruled", overruled},
+                     {"native", calls}};
+  if (refused) out["refused"] = *refused;
+  return out;
 }
 
 std::optional<CodeText> text_of_code(std::string_view code) {

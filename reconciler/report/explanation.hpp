@@ -13,11 +13,13 @@
 
 namespace lockstep {
 
-// `calls`: native_calls().
+// `calls`: native_calls(). `refused`: why the policy of the host that this runs on refuses the value.
 std::string explanation_text(const OpenedCluster& cluster, const Explanation& e,
-                             const std::vector<std::string>& calls, const Terminal& terminal);
+                             const std::vector<std::string>& calls, const std::optional<std::string>& refused,
+                             const Terminal& terminal);
 nlohmann::json explanation_json(const OpenedCluster& cluster, const Explanation& e,
-                                const std::vector<std::string>& calls);
+                                const std::vector<std::string>& calls,
+                                const std::optional<std::string>& refused);
 
 struct CodeText {
   std::string_view rule;

@@ -42,10 +42,10 @@ Json host_policy_json(const HostPolicy& policy) {
 }
 
 std::string permission_text(const Path& setting, const WhyRefused& why, const Terminal& terminal) {
-  const std::string power(to_string(schema_row(setting.row()).power));
+  const Row& row = schema_row(setting.row());
   return compose("{}: {}{}\n", setting.text(),
                  why ? terminal.paint(Ink::red, "refused: " + *why) : terminal.paint(Ink::green, "allowed"),
-                 terminal.paint(Ink::dim, " (power: " + power + ")"));
+                 terminal.paint(Ink::dim, compose(" ({}, at worst: {})", row.pattern, to_string(row.power))));
 }
 
 Json permission_json(const Path& setting, const WhyRefused& why) {

@@ -19,6 +19,8 @@ std::string plan_report_text(const PlanReport& report, const Terminal& terminal)
                                     : terminal.paint(Ink::green, "nothing to do");
   text += (plan.empty() ? nothing : plan_summary(plan)) + "\n";
   if (!plan.empty()) text += terminal.paint(Ink::dim, plan.digest) + "\n";
+  if (!report.apply_refused.empty())
+    text += terminal.paint(Ink::red, "an apply would be refused: " + report.apply_refused) + "\n";
   return text + unjudged_text(report.unjudged, terminal) + left_behind_text(report.left);
 }
 
@@ -30,6 +32,7 @@ nlohmann::json plan_report_json(const PlanReport& report) {
     document["beingChanged"] = {{"by", unjudged.writer}, {"changes", owed_json(unjudged.under_way)}};
   document["leftAsIs"] = left_behind_json(report.left);
   document["leftToAPerson"] = drift_json(report.unmended)["items"];
+  if (!report.apply_refused.empty()) document["applyRefused"] = report.apply_refused;
   return document;
 }
 

@@ -18,6 +18,7 @@ struct PlanReport {
   DriftReport unmended;
   Unjudged unjudged;
   std::vector<WrittenEntry> left;  // behind, by earlier changes
+  std::string apply_refused{};     // why; empty: an apply would begin
 };
 
 std::string plan_report_text(const PlanReport& report, const Terminal& terminal);

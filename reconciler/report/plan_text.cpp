@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "drivers/host_policy/policy.hpp"
 #include "reconciler/report/folded_changes.hpp"
 #include "reconciler/report/table.hpp"
 #include "specs/language/hostlist.hpp"
@@ -99,6 +100,10 @@ std::string plan_text(const Plan& plan, const Terminal& terminal) {
                    : terminal.paint(Ink::yellow, "      held: " + hold.reason) + "\n";
     }
   }
+  if (plan.refused_by_host())
+    out += compose(
+        "what is refused, root can allow in {} on that host (`lockstep host-policy explain SETTING`)\n",
+        kHostPolicyFile);
   for (const std::string& refusal : plan.refusals)
     out += terminal.paint(Ink::red, "refused unasked: " + refusal) + "\n";
   return out;

@@ -42,6 +42,8 @@ Result<Done> ClusterSession::choose(const std::vector<std::string>& names) {
   return Done{};
 }
 
+std::string ClusterSession::why_apply_refused() const { return machines_.why_refused(user()); }
+
 MachineUser ClusterSession::user() const { return {cluster_.name, cluster_.folder, directory_}; }
 
 StoreOptions ClusterSession::store_options() const {

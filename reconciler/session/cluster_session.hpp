@@ -145,6 +145,8 @@ class ClusterSession {
 
   // Changes that are not validated yet.
   Result<Unjudged> unjudged() const;
+  // Why an apply would be refused whatever it has to do (Machines::why_refused); empty: it would not.
+  std::string why_apply_refused() const;
   // The cluster's store, for reading.
   Result<std::unique_ptr<Store>> read_store() const;
 

@@ -40,6 +40,8 @@ class Machines {
   // Conflict: another process changes one of them. Refused: another cluster's state holds what is
   // remembered of one. Else this user's state does from now on.
   Result<std::vector<FileLock>> take(const MachineUser& user, const std::string& command, WallTime now) const;
+  // Why take() would refuse, whoever has the locks; empty: it would not. Takes and writes nothing.
+  std::string why_refused(const MachineUser& user) const;
 
  private:
   std::vector<std::string> machines_;  // sorted, each once

@@ -143,14 +143,20 @@ Result<std::string> verify_plan_signature(const std::string& bytes, const std::s
   if (!found)
     return Error{found.error().kind, signature_file + ": nobody of " + allowed_signers +
                                          " whose key is valid now signed it: " + found.error().what};
-  const std::string principal = found->substr(0, found->find('\n'));
-  const Result<std::string> good = ssh_keygen(
-      {"-Y", "verify", "-n", kNamespace, "-I", principal, "-s", signature_file, "-f", allowed_signers},
-      bytes);
-  if (!good)
-    return Error{good.error().kind, signature_file + " is no signature by " + principal +
-                                        " of this plan file: " + good.error().what};
-  return principal;
+  // All names of the first line that has the key; verify wants one.
+  std::string last;  // why not by the last one
+  for (std::string_view rest = *found; !rest.empty();) {
+    const std::size_t end = std::min(rest.find_first_of(",\n"), rest.size());
+    const std::string principal(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (principal.empty()) continue;
+    const Result<std::string> good = ssh_keygen(
+        {"-Y", "verify", "-n", kNamespace, "-I", principal, "-s", signature_file, "-f", allowed_signers},
+        bytes);
+    if (good) return principal;
+    last = signature_file + " is no signature by " + principal + " of this plan file: " + good.error().what;
+  }
+  return Error{ErrorKind::denied, last.empty() ? signature_file + " is by nobody that has a name" : last};
 }
 
 }  // namespace lockstep

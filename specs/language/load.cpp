@@ -94,6 +94,11 @@ class Loader {
     if (const KindRow* row = find_kind(kind->text)) return row;
     std::vector<std::string_view> names;
     for (const KindRow& row : kind_rows()) names.push_back(row.name);
+    if (kind->text == "HostPolicy") {
+      reporter_.error(code::unknown_kind, span_of(*kind), "a HostPolicy is no spec: it belongs to the host",
+                      "write it to /etc/lockstep/host.yaml there (lockstep host-policy init)");
+      return nullptr;
+    }
     const std::string_view near = nearest(kind->text, names);
     std::string known = "known kinds:";
     for (const std::string_view name : names)

@@ -3,6 +3,7 @@
 # own, so that /etc/lockstep and net.* are the test's; the oracle is /proc/sys.
 set -euo pipefail
 . "$(dirname "$0")/../needs.sh"
+. "$(dirname "$0")/../expect.sh"
 lockstep=$(realpath "$1")
 [ "$(id -u)" -eq 0 ] || not_tested_but_on_ci "a host policy is root's"
 if [ "${2:-}" != inside ]; then
@@ -19,18 +20,6 @@ mount --bind "$work/etc" /etc
 rm -rf /etc/lockstep
 hostname policy-test
 export LOCKSTEP_STATE_DIR=$work/state LOCKSTEP_RUN_DIR=$work/run
-failures=0
-fail() {
-  echo "FAILED: $*" >&2
-  failures=$((failures + 1))
-}
-# expect CODE TEXT COMMAND...: the exit code, and a text that the output has.
-expect() {
-  local code=0 out
-  out=$("${@:3}" 2>&1 </dev/null) || code=$?
-  [ "$code" = "$1" ] || fail "${*:3}: exit code $code, not $1: $out"
-  case $out in *"$2"*) ;; *) fail "${*:3}: no '$2' in: $out" ;; esac
-}
 specs() {
   mkdir -p "$work/$1"
   cat >"$work/$1/host.yaml" <<YAML
@@ -60,6 +49,22 @@ expect 1 "$why" "$lockstep" apply --yes --confirm-deletion "$work/good"
 [ "$(value kernel/printk_ratelimit_burst)" = "$burst" ] || fail "the default let kernel.printk_ratelimit_burst be set"
 [ "$(value net/ipv4/tcp_mtu_probing)" = 1 ] || fail "what the default allows was not done"
 
+expect 1 "what is refused, root can allow in /etc/lockstep/host.yaml on that host" "$lockstep" plan "$work/good"
+expect 0 "policy  refused: $why" "$lockstep" explain "$work/good" policy-test 'sysctl[kernel.printk_ratelimit_burst]'
+expect 0 '"refused": "kernel parameter' "$lockstep" explain -o json "$work/good" policy-test 'sysctl[kernel.printk_ratelimit_burst]'
+specs two policy-test "kernel.printk_ratelimit_burst: $((burst + 1)), kernel.printk_ratelimit: 6"
+LOCKSTEP_STATE_DIR=$work/third LOCKSTEP_RUN_DIR=$work/third \
+  expect 1 "kernel.printk_ratelimit_burst]: this host's policy refuses it" "$lockstep" apply --yes --confirm-deletion "$work/two"
+LOCKSTEP_STATE_DIR=$work/third LOCKSTEP_RUN_DIR=$work/third \
+  expect 1 "kernel.printk_ratelimit]: this host's policy refuses it" "$lockstep" apply --yes --confirm-deletion "$work/two"
+
+# Where an apply would be refused, a plan says so.
+cp -r "$work/good" "$work/moved"
+expect 1 "lockstep state adopt $work/moved" "$lockstep" plan "$work/moved"
+expect 1 "lockstep state adopt $work/moved" "$lockstep" apply --yes "$work/moved"
+printf 'apiVersion: lockstep.dev/v1alpha1\nkind: HostPolicy\nspec: {}\n' >"$work/policy.yaml"
+expect 1 "it belongs to the host" "$lockstep" validate "$work/policy.yaml"
+
 # A plan file is held to it as the specs are.
 "$lockstep" plan --out "$work/plan.json" "$work/good" >/dev/null || true
 expect 1 "$why" "$lockstep" apply --yes "$work/plan.json"
@@ -75,7 +80,7 @@ LOCKSTEP_STATE_DIR=$work/elsewhere expect 1 "the specs call this machine 'this-m
 expect 0 "wrote /etc/lockstep/host.yaml" "$lockstep" host-policy init
 [ "$(stat -c '%a %u' /etc/lockstep /etc/lockstep/host.yaml | tr '\n' ' ')" = "755 0 644 0 " ] || fail "modes of init"
 expect 1 "is there already" "$lockstep" host-policy init
-expect 0 "is as a host policy has to be" "$lockstep" host-policy check
+expect 0 "nothing is wrong with it" "$lockstep" host-policy check
 expect 2 "refused: kernel parameter 'kernel.core_pattern'" "$lockstep" host-policy explain 'sysctl[kernel.core_pattern]'
 echo '  sysctls: {allow: [kernel.printk_ratelimit_burst], refuse: [net.ipv4.tcp_mtu_probing]}' >>/etc/lockstep/host.yaml
 expect 0 "allow kernel.printk_ratelimit_burst" "$lockstep" host-policy explain
@@ -103,4 +108,4 @@ expect 1 "/etc/lockstep/host.yaml:$line:3" "$lockstep" host-policy check
 expect 1 "unknown field 'sysctl'" "$lockstep" apply --yes "$work/good"
 
 echo "$burst" >/proc/sys/kernel/printk_ratelimit_burst
-[ "$failures" -eq 0 ] || { echo "$failures failures"; exit 1; }
+failed_none

@@ -83,6 +83,21 @@ TEST(Histogram, LyingBoundsAreForcedIntoWhatTheBucketsAllow) {
   EXPECT_GE(told.mean(), 1000);
 }
 
+// Found by fuzzing: beyond the last bucket's end, bounds turned round; beyond 2^64 samples, a rank was none.
+TEST(Histogram, LyingBucketsMakeAHistogramLikeAnyOther) {
+  const std::vector<Histogram::Bucket> lies{{~0ULL, ~0ULL}, {~0ULL - 5, 7}, {3'297'997'408ULL, ~0ULL}};
+  const Histogram told = Histogram::from(lies, ~0ULL, 0, 1e300);
+  EXPECT_EQ(told.count(), std::uint64_t{1} << 53U);
+  EXPECT_LE(told.min(), told.max());
+  ASSERT_TRUE(told.percentile(100));
+  EXPECT_LE(*told.percentile(100), static_cast<double>(told.max()));
+  EXPECT_EQ(Histogram::from(told.buckets(), told.min(), told.max(), told.sum()), told);
+  // Inside of a bucket: what is told again is the same.
+  const Histogram inside =
+      Histogram::from(std::vector<Histogram::Bucket>{{3'297'997'408ULL, 3}}, 1, 4'000'000'000ULL, 0);
+  EXPECT_EQ(Histogram::from(inside.buckets(), inside.min(), inside.max(), inside.sum()), inside);
+}
+
 TEST(Histogram, TooFewSamplesAreNoPercentile) {
   EXPECT_EQ(samples_needed(50), 1U);
   EXPECT_EQ(samples_needed(5), 60U);

@@ -247,6 +247,8 @@ TEST(HostPolicy, AFileWithAnErrorPermitsNothing) {
         "  addresses: [10.0.0.0]\n", "  pci: {acs: off}\n", "  sysctls: {allow: [\"net.*.conf\"]}\n",
         "  waivers: {approval: perhaps}\n", "  drivers: []\n", "  addresses: []\n", "  asns: []\n",
         "  interfaces: {refuse: [\"rail[0-1]\"]}\n", "  sysctls: {refuse: [net/ipv4/tcp_mtu_probing]}\n",
+        "  sysctls: {refuse: [nett.ipv4.tcp_mtu_probing]}\n", "  sysctls: {allow: [swappiness]}\n",
+        "  services: {allow: [chrony], refuse: [chrony]}\n", "  addresses: [10.64.0.1/16]\n",
         "  device: gpu1\n---\nspec: {}\n", "  drivers: [linux, windows]\n", "  device: [\n"}) {
     Diagnostics wrong;
     const HostPolicy policy = policy_of(text, &wrong);

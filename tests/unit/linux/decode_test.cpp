@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <functional>
+#include <limits>
 #include <random>
 
 #include "drivers/linux/ethtool/ethtool.hpp"
@@ -101,6 +102,17 @@ TEST_F(Decoders, MutatedBytesAreAnAnswerOrAnError) {
         one[random() % one.size()] = static_cast<std::byte>(random() & 0xFF);
       decode_all(one);
     }
+}
+
+// Found by fuzzing: the smallest number has no opposite.
+TEST(Decode, AnAcknowledgementThatCarriesNoErrnoIsAnError) {
+  for (const std::int32_t code : {1, -4096, std::numeric_limits<std::int32_t>::min()})
+    EXPECT_FALSE(netlink::decode_answer({NLMSG_ERROR, 0, 1, std::as_bytes(std::span(&code, 1))})) << code;
+  for (const std::int32_t code : {0, -1, -4095}) {
+    const auto answer = netlink::decode_answer({NLMSG_ERROR, 0, 1, std::as_bytes(std::span(&code, 1))});
+    ASSERT_TRUE(answer) << code;
+    EXPECT_EQ(answer->code, -code);
+  }
 }
 
 TEST(Decode, ALyingAttributeLengthIsAnError) {

@@ -76,7 +76,11 @@ TEST_F(MachinesTest, WhatARenamedClusterWouldForgetIsRefusedUntilItIsTakenOver) 
   remember(user("pod1"), {"gpu1", "gpu2", "gpu3"});
   EXPECT_EQ(why(take(machine_, user("renamed"))),
             "this machine was changed before by cluster 'pod1' (specs in " + user("pod1").folder +
-                "): what that remembers and owes would be forgotten; `lockstep state adopt` takes it over");
+                "): what that remembers and owes would be forgotten; `lockstep state adopt " +
+                user("renamed").folder + "` takes it over");
+  EXPECT_EQ(machine_.why_refused(user("renamed")), why(take(machine_, user("renamed"))))
+      << "a plan says it too";
+  EXPECT_EQ(machine_.why_refused(user("pod1")), "");
   EXPECT_TRUE(take(machine_, user("pod1"))) << "it is its own";
 
   const auto adopted = adopted_by(user("renamed"));
@@ -230,8 +234,9 @@ TEST_F(OneMachine, AnotherCheckoutForgetsNothingOfIt) {
   const auto second = other_checkout();
   const auto refused = second->prepare_apply({.command = "lockstep apply", .author = "ann"});
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().text().find("`lockstep state adopt` takes it over"), std::string::npos)
+  EXPECT_NE(refused.error().text().find("`lockstep state adopt "), std::string::npos)
       << refused.error().text();
+  EXPECT_EQ(second->why_apply_refused(), refused.error().what);
 }
 
 }  // namespace

@@ -72,6 +72,12 @@ TEST_F(PlanSignature, ByLockstepIsOneForSshKeygen) {
       at("own.sig") + " < " + at("plan.json") + " >/dev/null");
 }
 
+TEST_F(PlanSignature, ByAKeyOfSeveralNamesIsByTheFirst) {
+  sign("alice");
+  allow("release,alice@example.com " + public_key("alice"));
+  EXPECT_EQ(refused(), "signed by release");
+}
+
 TEST_F(PlanSignature, OfAnAlteredFileIsRefused) {
   sign("alice");
   bytes[2] = 'K';

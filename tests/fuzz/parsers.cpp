@@ -1,0 +1,27 @@
+#include "tests/fuzz/parsers.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace lockstep::fuzzing {
+namespace {
+
+constexpr Parser kParsers[] = {
+    {"specs", parse_specs, seeds_of_specs}, {"inventory", parse_inventory, seeds_of_inventory},
+    {"lock", parse_lock, seeds_of_lock},    {"host_policy", parse_host_policy, seeds_of_host_policy},
+    {"plan", parse_plan, seeds_of_plan},    {"netlink", parse_netlink, seeds_of_netlink},
+    {"lldp", parse_lldp, seeds_of_lldp},    {"frr", parse_frr, seeds_of_frr},
+    {"probe", parse_probe, seeds_of_probe},
+};
+
+}  // namespace
+
+std::span<const Parser> parsers() { return kParsers; }
+
+void must(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "this does not hold: %s\n", what);
+  std::abort();
+}
+
+}  // namespace lockstep::fuzzing
