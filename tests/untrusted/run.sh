@@ -39,11 +39,38 @@ specs() { rm -rf "${work:?}/$1"; mkdir "$work/$1"; cat >"$work/$1/specs.yaml"; }
 echo 0 >/proc/sys/net/ipv4/tcp_mtu_probing
 
 # Links beside the specs: nothing is written through them.
-for name in allocations.lock.new allocations.lock; do
-  { device "names: gpu1"; profile p "sysctl: {net.ipv4.tcp_mtu_probing: 1}"; } | specs linked
+# A fabric of others whose numbers are given out: an apply to this machine writes the lock.
+far() {
+  cat <<YAML
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {name: far}
+spec: {names: gpu2, role: host, drivers: [linux], connect: {agent: "https://{name}:7443"}, interfaces: [{name: rail0, speed: 1Gbps}]}
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {name: leaves}
+spec: {names: leaf0, role: leaf, drivers: [linux, frr], connect: {agent: "https://{name}:7443"}}
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: Fabric
+metadata: {name: backend}
+spec:
+  role: backend
+  topology: rail-only
+  cabling: [{from: "gpu2:rail0", to: "leaf0:swp1", by: rail}]
+  addressing: {hosts: 10.64.0.0/16}
+YAML
+}
+export LOCKSTEP_STATE_DIR=$work/state0
+for name in none allocations.lock.new allocations.lock; do
+  { device "names: gpu1"; profile p "sysctl: {net.ipv4.tcp_mtu_probing: 1}"; far; } | specs linked
   ln -s "$work/precious" "$work/linked/$name"
-  bounded "$lockstep" apply --yes --confirm-deletion "$work/linked" >/dev/null 2>&1 </dev/null || true
+  bounded "$lockstep" apply --only gpu1 --yes --confirm-deletion "$work/linked" >/dev/null 2>&1 </dev/null || true
   unharmed "$name as a link"
+  [ $name = allocations.lock ] || [ -f "$work/linked/allocations.lock" ] || fail "$name as a link: no lock is written"
+  echo 0 >/proc/sys/net/ipv4/tcp_mtu_probing
 done
 
 # What is outside of the folder is not read, and no line of it is shown.
@@ -54,8 +81,9 @@ for csv in ../secret "$work/secret" /proc/self/environ link.csv; do
   expect 1 "specs.yaml:4:" bounded "$lockstep" validate "$work/inventory"
   hides hunter2 env SECRET=hunter2 "$lockstep" validate "$work/inventory"
 done
-device "names: gpu1" | specs lock
-ln -s ../secret "$work/lock/allocations.lock"
+{ device "names: gpu1"; far; } | specs lock
+echo 'hunter2: [' >"$work/not-a-lock"
+ln -s ../not-a-lock "$work/lock/allocations.lock"
 expect 1 "allocations.lock" bounded "$lockstep" validate "$work/lock"
 hides hunter2 "$lockstep" validate "$work/lock"
 device "names: gpu1, credentials: {secret: hunter2}" | specs credentials
