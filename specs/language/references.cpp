@@ -185,16 +185,16 @@ class References {
   // Kinds that say nothing of any device's entries.
   template <class Kind>
   void no_exceptions(const std::vector<Kind>& all, std::string_view kind) {
-    const auto refuse = [&](Position at, std::string_view field) {
+    const auto refuse = [&](const auto& said, Position object, std::string_view field) {
       reporter_.error(
-          code::no_entries, {at, 1},
+          code::no_entries, {said.said ? said.at : object, 1},
           "a " + std::string(kind) + " says nothing of devices' settings: " + std::string(field) +
               " would have no effect",
           "write it in the DeviceSet, Fabric, RoceProfile or HostProfile that covers the devices");
     };
     for (const Object& one : all) {
-      if (!one.overrides.empty()) refuse(one.overrides.front().names.at, "overrides");
-      if (!one.raw.empty()) refuse(one.raw.front().driver.at, "raw");
+      if (!one.overrides.empty()) refuse(one.overrides.front().names, one.at, "overrides");
+      if (!one.raw.empty()) refuse(one.raw.front().driver, one.at, "raw");
     }
   }
 

@@ -305,6 +305,13 @@ std::vector<Broken> broken() {
        "a Cluster says nothing of devices' settings: overrides"},
       {code::no_entries, document("RolloutPolicy", "{selector: {}, raw: [{driver: frr, set: {a: 1}}]}"),
        "a RolloutPolicy says nothing of devices' settings: raw"},
+      // Found by fuzzing: without the field that the place was taken from.
+      {code::no_entries,
+       document("RolloutPolicy", "{selector: {}, overrides: [{set: {a: 1}}], raw: [{set: {a: 1}}]}"),
+       "a RolloutPolicy says nothing of devices' settings: overrides"},
+      {code::no_entries,
+       document("RolloutPolicy", "{selector: {}, overrides: [{set: {a: 1}}], raw: [{set: {a: 1}}]}"),
+       "a RolloutPolicy says nothing of devices' settings: raw"},
   };
 }
 
