@@ -8,12 +8,8 @@
 namespace lockstep::bench {
 namespace {
 
-// One measurement against one bound: a figure in the bound's own terms, or why there is none.
-struct Ruling {
-  Verdict verdict = Verdict::unknown;
-  std::optional<double> figure;
-  std::string reason;
-};
+bool at_least(const Slo& slo) { return slo.at_least.said || !slo.at_most.said; }
+const Bound& bound_of(const Slo& slo) { return at_least(slo) ? *slo.at_least : *slo.at_most; }
 
 double limit_of(const Bound& bound) {
   if (bound.of != Bound::Of::absolute || bound.unit == Bound::Unit::ratio) return bound.ratio.fraction();
@@ -69,6 +65,7 @@ Ruling rule_one(const Measurement& measurement, const Bound& bound, bool at_leas
     return ruling;
   }
   const std::optional<double> reference = reference_of(measurement, bound, statistic, ruling.reason);
+  ruling.wants_baseline = !reference && bound.of == Bound::Of::baseline && !measurement.accepted;
   if (!reference) return ruling;
   ruling.figure = *seen.value / *reference;
   const double limit = limit_of(bound);
@@ -113,27 +110,33 @@ std::string told(double value, Bound::Unit unit) {
   return print(value * 1e6, "us");
 }
 
+Ruling rule(const Slo& slo, const Measurement& measurement) {
+  return rule_one(measurement, bound_of(slo), at_least(slo), *slo.statistic);
+}
+
+std::string told(const Slo& slo, const Ruling& ruling) {
+  return ruling.figure ? told(*ruling.figure, unit_of(bound_of(slo))) : std::string{};
+}
+
 SloVerdict judge(const Slo& slo, std::span<const Measurement> measurements) {
-  const bool at_least = slo.at_least.said || !slo.at_most.said;
-  const Bound& bound = at_least ? *slo.at_least : *slo.at_most;
   SloVerdict made;
   made.metric = *slo.metric;
   made.statistic = *slo.statistic;
-  made.want = (at_least ? ">= " : "<= ") + format(bound);
+  made.want = (at_least(slo) ? ">= " : "<= ") + format(bound_of(slo));
   made.reason = "nothing was measured";
   std::optional<Ruling> worst;
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     const Measurement& measurement = measurements[i];
     if (measurement.metric != made.metric) continue;
-    Ruling ruling = rule_one(measurement, bound, at_least, made.statistic);
+    Ruling ruling = rule(slo, measurement);
     if (ruling.verdict == Verdict::fail) made.violating.push_back(i);
-    if (worst && !decides(ruling, *worst, at_least)) continue;
+    if (worst && !decides(ruling, *worst, at_least(slo))) continue;
     worst = std::move(ruling);
     made.worst = measurement.subject();
   }
   if (!worst) return made;
   made.verdict = worst->verdict;
-  made.have = worst->figure ? told(*worst->figure, unit_of(bound)) : std::string{};
+  made.have = told(slo, *worst);
   made.reason = worst->reason;
   if (made.verdict == Verdict::fail && made.reason.empty())
     made.reason = made.worst + " has " + made.have + ", wanted " + made.want;

@@ -37,6 +37,17 @@ struct BenchmarkVerdict {
   std::vector<SloVerdict> slo;
 };
 
+// One measurement against one SLO.
+struct Ruling {
+  Verdict verdict = Verdict::unknown;
+  std::optional<double> figure;  // in the terms of the bound: a share of nominal, seconds, ...
+  std::string reason;            // why it is not a pass, where that is not the figure
+  bool wants_baseline = false;   // unknown for want of one, and of nothing else
+};
+Ruling rule(const Slo& slo, const Measurement& measurement);
+// "96.0%", in the terms of the bound.
+std::string told(const Slo& slo, const Ruling& ruling);
+
 // `measurements` are those of one benchmark; those of other metrics are ignored.
 SloVerdict judge(const Slo& slo, std::span<const Measurement> measurements);
 BenchmarkVerdict judge(const Benchmark& benchmark, std::span<const Measurement> measurements);

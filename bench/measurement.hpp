@@ -79,6 +79,7 @@ struct Measurement {
   std::string cpu_reason;
   double cpu_busiest = 0;  // share of the window that the busier end ran or waited for a CPU
   double cpu_idle = 1;     // least idle share of the machine's CPUs
+  double cpu_ran = 0;      // share of the window that the busier end was on a CPU; 0: not told
   std::string note;        // worth telling, not wrong: "path MTU 1500 below 9000"
 
   // RDMA: payload of a packet, as both ends agreed; 0: not RDMA, or it came to none.

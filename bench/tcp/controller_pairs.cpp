@@ -24,6 +24,7 @@ struct PairRun {
   std::optional<Json> ending;
   MachineCpu machine;
   double busiest = 0;
+  double ran = 0;
   std::size_t busiest_end = 0;
   double least_idle = 1;
   Histogram merged;
@@ -149,6 +150,7 @@ class PairRound {
   }
 
   void charge(PairRun& run, const ProbeFleet::Event& event) {
+    run.ran = std::max(run.ran, real_of(event.message, "ran"));
     const double busy = real_of(event.message, "busy");
     if (busy <= run.busiest) return;
     run.busiest = busy;
@@ -187,6 +189,7 @@ class PairRound {
     } else {
       measurement.value = median(measurement.seen.samples).value_or(0);
     }
+    measurement.cpu_ran = run.ran;
     const double nominal = measurement.nominal.value_or(0);
     const double lowest =
         measurement.seen.samples.empty()

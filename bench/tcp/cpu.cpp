@@ -79,6 +79,11 @@ double busy_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64
   return static_cast<double>(busy) / static_cast<double>(window_ns);
 }
 
+double ran_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns) {
+  if (window_ns == 0) return 0;
+  return static_cast<double>(after.ran - before.ran) / static_cast<double>(window_ns);
+}
+
 double waited_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns) {
   if (window_ns == 0) return 0;
   return static_cast<double>(after.waited - before.waited) / static_cast<double>(window_ns);

@@ -36,6 +36,8 @@ constexpr double busy_endpoint = 0.90;
 constexpr double idle_machine = 0.05;
 
 double busy_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns);
+// In which it was on a CPU: what it cost, whoever else was waiting.
+double ran_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns);
 // Of one that polls, and is never idle: the share in which it was kept from running.
 double waited_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns);
 double idle_share(const MachineCpu& before, const MachineCpu& after);  // 1 if no tick passed

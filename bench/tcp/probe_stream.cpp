@@ -98,10 +98,12 @@ class Sink final : public Task {
 
   void report(std::uint64_t now) {
     const std::uint64_t elapsed = now - window_from_;
+    const ProcessCpu cpu = process_cpu();
     tell({{"event", "result"},
           {"bytes", total_ - before_window_},
           {"elapsedNs", elapsed},
-          {"busy", busy_share(cpu_, process_cpu(), elapsed)}});
+          {"busy", busy_share(cpu_, cpu, elapsed)},
+          {"ran", ran_share(cpu_, cpu, elapsed)}});
     finished = true;
     close_hard(connection_);
   }
@@ -168,11 +170,14 @@ class Source final : public Task {
     tcp_info info{};
     socklen_t length = sizeof info;
     (void)getsockopt(connection_.number(), IPPROTO_TCP, TCP_INFO, &info, &length);
+    const ProcessCpu cpu = process_cpu();
+    const std::uint64_t elapsed = now_ns() - started_at_;
     tell({{"event", "ended"},
           {"pathMtu", info.tcpi_pmtu},
           {"mss", info.tcpi_snd_mss},
           {"retransmits", info.tcpi_total_retrans},
-          {"busy", busy_share(cpu_, process_cpu(), now_ns() - started_at_)}});
+          {"busy", busy_share(cpu_, cpu, elapsed)},
+          {"ran", ran_share(cpu_, cpu, elapsed)}});
     finished = true;
   }
 

@@ -8,8 +8,12 @@ namespace lockstep {
 namespace {
 
 int exit_code(bench::Verdict verdict, bool strict) {
-  if (strict) verdict = bench::strict(verdict);
-  return verdict == bench::Verdict::fail ? kExitDifferent : kExitInSync;
+  switch (strict ? bench::strict(verdict) : verdict) {
+    case bench::Verdict::pass: return kExitInSync;
+    case bench::Verdict::fail: return kExitDifferent;
+    case bench::Verdict::unknown: break;
+  }
+  return kExitIncomplete;
 }
 
 }  // namespace
@@ -31,8 +35,14 @@ int run_bench(const BenchOptions& options, const Console& console) {
   else
     console.print_document(bench_json(run->outcomes, run->config_hash));
   if (run->stopped) console.note("stopped while measuring: this is as far as it went");
-  if (run->accepted && !*run->accepted) return console.fail(run->accepted->error());
-  if (run->accepted) console.say("accepted as the new baseline");
+  if (run->accepted && !*run->accepted) {
+    (void)console.fail(run->accepted->error());
+    return verdict_of(run->outcomes) == bench::Verdict::fail ? kExitDifferent : kExitError;
+  }
+  if (run->accepted) {
+    console.say("accepted as the new baseline");
+    return kExitInSync;
+  }
   // What was stopped is shown as far as it went; it is no answer to whether all SLOs hold.
   return run->stopped ? kExitError : exit_code(verdict_of(run->outcomes), options.strict);
 }

@@ -32,12 +32,11 @@ constexpr const char* kFooter =
     "  lockstep apply --twin examples/rail-pod     do it, verify it, measure it, keep it or undo it\n"
     "  lockstep drift --twin examples/rail-pod     what differs now, down to the line of the spec\n"
     "  lockstep twin down examples/rail-pod\n"
-    "`lockstep COMMAND --help` has an example of each. Exit codes: 0 in sync, nothing to do, all SLOs hold "
-    "(and\n"
-    "kept where a gate could not judge, without --strict); 2 drift, pending changes, a failed SLO, or "
-    "declined\n"
-    "at the prompt; 3 some devices could not be observed, and nothing seen differs; 1 error, a step that\n"
-    "the host's policy refuses, or interrupted.";
+    "`lockstep COMMAND --help` has an example of each. Exit codes: 0 in sync, nothing to do, all SLOs "
+    "hold;\n"
+    "2 drift, pending changes, a failed SLO, or declined at the prompt; 3 some devices could not be\n"
+    "observed, and nothing seen differs, or no benchmark could tell whether an SLO holds; 1 error, a step\n"
+    "that the host's policy refuses, or interrupted.";
 
 constexpr const char* kCommandOfExec = "COMMAND";  // the words of another program: one may well be empty
 
@@ -200,7 +199,7 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   command->add_option("--suite", a.bench.suite, "Only this ValidationSuite");
   command->add_option("--only", a.bench.only, "Only this benchmark");
   command->add_flag("--strict", a.bench.strict, "`unknown` fails");
-  command->add_flag("--accept", a.bench.accept, "Make the result the baseline if all SLOs hold");
+  command->add_flag("--accept", a.bench.accept, "Make the result the baseline, if all SLOs hold");
   runs(command, a, [&a](const Console& c) { return run_bench(a.bench, c); });
 }
 

@@ -12,9 +12,11 @@
 namespace lockstep {
 namespace {
 
-std::vector<Step> joined(std::vector<Step> first, const std::vector<Step>& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
+bool changes_paths(const Step& step) {
+  return step.disruption != Disruption::none ||
+         std::any_of(step.changes.begin(), step.changes.end(), [](const PlannedChange& one) {
+           return schema_row(one.path.row()).peer_order != PeerOrder::any;
+         });
 }
 
 // As a person is told; empty: nothing is said.
@@ -57,7 +59,7 @@ void Application::start(std::function<void(ApplyReport)> done) {
   effects_.remember(joined(owed_, plan_.steps), [this] {
     runner_.emplace(RunContext{fleet_, executor_, ledger_, options_, stop_.get_token(), report_.change_id},
                     plan_, progress_);
-    next_wave();
+    measure_before([this] { next_wave(); });
   });
 }
 
@@ -121,7 +123,6 @@ void Application::verify_wave() {
 }
 
 void Application::judge_wave() {
-  if (wave_ < plan_.waves() && !wave_failed_ && !is_live(wave_)) return next_wave();
   pass_gate([this](bool go_on) { go_on && !wave_failed_ ? next_wave() : waves_over(); });
 }
 
@@ -167,11 +168,6 @@ std::vector<Step> Application::with_remedies(std::uint32_t wave) const {
   return out;
 }
 
-bool Application::is_live(std::uint32_t wave) const {
-  return std::any_of(plan_.steps.begin(), plan_.steps.end(),
-                     [wave](const Step& step) { return step.wave == wave && step.live; });
-}
-
 void Application::settle(std::vector<Step> touched, bool all, std::function<void()> then) {
   enter(Phase::verify);
   effects_.settle(std::move(touched), all, [this, then = std::move(then)](std::vector<OpenEffect> open) {
@@ -191,35 +187,9 @@ std::vector<Step> Application::cures() const {
   return out;
 }
 
-void Application::measure(const BlastRadius& affected, const BlastRadius& pending,
-                          std::function<void(std::optional<Verdict>)> then) {
-  if (options_.measurer == nullptr || affected.empty()) return then(std::nullopt);
-  enter(Phase::measure);
-  auto answer = std::make_shared<std::optional<Result<GateResult>>>();
-  Measurer* const measurer = options_.measurer;
-  const auto answered = [this, answer, then = std::move(then)](const Outcome& outcome) {
-    Verdict out{{GateVerdict::unknown, outcome.reason_or("no verdict in time")}, false};
-    const bool returned = outcome == Outcome::returned;  // else the worker may yet write the answer
-    if (returned && *answer && **answer) out = {***answer, true};
-    if (returned && *answer && !**answer) out.gate.why = (*answer)->error().text();
-    if (progress_.gate) progress_.gate(out.gate);
-    then(out);
-  };
-  measuring_ = executor_.start(
-      Job{.key = "measure",
-          .lane = Lane::bench,
-          .timeout = options_.measure_timeout,
-          .run = [answer, measurer, affected,
-                  pending](const Call& call) { *answer = measurer->measure(affected, pending, call); },
-          .done = callbacks_.bind([this, answered](const Outcome& outcome) {
-            measuring_.reset();
-            executor_.defer(callbacks_.bind([answered, outcome] { answered(outcome); }));
-          })});
-}
-
 bool Application::fails(const std::optional<GateResult>& gate) const {
   if (!gate) return false;
-  return gate->verdict == GateVerdict::fail || (options_.strict && gate->verdict == GateVerdict::unknown);
+  return gate->judged.undoes() || (options_.strict && gate->verdict == GateVerdict::unknown);
 }
 
 // What no gate has answered for yet: what was written since the last one, and of that the paths that it
@@ -238,57 +208,17 @@ std::vector<Step> Application::due() const {
   return since;
 }
 
-// What has not been done yet, or will not be in this run: what ails those paths is not this change's doing.
+// What has not been done yet, or will not be in this run, and may break a path of which one end has changed
+// and the other has not: such a path is judged at the end. What disturbs nothing hides no path: the first
+// wave of a new sysctl is a canary although every path leads to a host that waits for it.
 std::vector<Step> Application::pending() const {
   std::vector<Step> out;
   for (const Step& step : plan_.steps) {
     const StepResult& result = runner_->results()[step.id - 1];
     const bool over = result.state == StepState::done || result.state == StepState::nothing_to_do;
-    if (!over && result.writes == 0) out.push_back(step);
+    if (!over && result.writes == 0 && changes_paths(step)) out.push_back(step);
   }
   return out;
-}
-
-// `then(false)`: the gate failed and nothing further may run.
-void Application::pass_gate(std::function<void(bool)> then) {
-  const std::vector<Step> all = written();
-  if ((all.empty() && cures().empty()) || must_stop()) return then(true);
-  // What a remedy did not bring back needs no measurement to be known.
-  if (all.empty() && !report_.effects.empty()) return then(true);
-  std::vector<Step> later = pending();
-  const BlastRadius left_out = blast_radius(later, fleet_.wiring());
-  measure(blast_radius(due(), fleet_.wiring()), left_out,
-          [this, later = std::move(later), then = std::move(then)](const std::optional<Verdict>& verdict) {
-            gate_answered(later, verdict, then);
-          });
-}
-
-void Application::gate_answered(const std::vector<Step>& later, const std::optional<Verdict>& verdict,
-                                const std::function<void(bool)>& then) {
-  if (verdict) report_.gate = verdict->gate;
-  if (must_stop()) return then(true);
-  if (!verdict || verdict->judged) {
-    ++gates_;
-    answered_ = later.empty();
-    left_out_.clear();
-    for (const Step& step : later) left_out_.insert(step.id);
-    for (const Step& step : joined(runner_->written(), cures())) judged_.insert(step.id);
-  }
-  if (!verdict || !fails(verdict->gate)) return then(true);
-  const std::string after = "the gate failed after wave " + std::to_string(wave_);
-  if (options_.on_fail == OnFail::alert) {
-    report_.notes.push_back(after + ": " + verdict->gate.why);
-    return then(true);
-  }
-  runner_->skip_from(wave_ + 1, StepState::skipped, after);
-  only_cured_ = written().empty();
-  if (only_cured_) report_.notes.push_back("nothing was written that could be undone: a remedy stays");
-  answered_ = only_cured_ || options_.on_fail == OnFail::quarantine;
-  if (answered_) return then(false);
-  undo(later, [this, then](bool whole) {
-    answered_ = whole;
-    then(false);
-  });
 }
 
 Application::Reverse::Reverse() = default;
@@ -385,13 +315,23 @@ void Application::undone(const std::vector<Step>& not_done, std::function<void(b
   report_.undo_steps = reverse_->steps;
   if (reverse_->change == 0) return then(false);
   settle(written(), false, [this, not_done, then = std::move(then)] {
-    measure(blast_radius(written(), fleet_.wiring()), blast_radius(not_done, fleet_.wiring()),
-            [this, then](const std::optional<Verdict>& again) {
-              if (again) report_.gate_after_undo = again->gate;
-              if (reverse_->whole && report_.effects.empty()) report_.verdict = ApplyVerdict::undone;
-              note(ledger_.end(reverse_->change, std::string(to_string(report_.verdict))));
-              then(report_.verdict == ApplyVerdict::undone);
-            });
+    const auto over = [this, then] {
+      if (reverse_->whole && report_.effects.empty()) report_.verdict = ApplyVerdict::undone;
+      note(ledger_.end(reverse_->change, std::string(to_string(report_.verdict))));
+      then(report_.verdict == ApplyVerdict::undone);
+    };
+    const BlastRadius touched = blast_radius(written(), fleet_.wiring());
+    if (touched.empty()) return over();
+    ask({.when = GateQuestion::When::again,
+         .affected = touched,
+         .pending = blast_radius(not_done, fleet_.wiring()),
+         .whole = whole_},
+        [this, over](const Result<GateMeasurement>& again) {
+          report_.gate_after_undo = again ? gate_result(*again, judge_gate(before(), *again))
+                                          : GateResult{GateVerdict::unknown, again.error().text()};
+          report_.guilt = again ? guilt_of(failed_, before(), *again) : Guilt::not_proven;
+          over();
+        });
   });
 }
 
@@ -411,6 +351,7 @@ ApplyVerdict Application::judge() const {
   if (must_stop()) return ApplyVerdict::stopped;
   if (fails(report_.gate) && (only_cured_ || options_.on_fail == OnFail::quarantine))
     return ApplyVerdict::quarantined;
+  if (not_validated_) return ApplyVerdict::not_validated;
   // Whether remedies helped is what the effects say, however they came back.
   std::size_t useless = 0;
   for (std::size_t i = 0; i < report_.steps.size(); ++i)

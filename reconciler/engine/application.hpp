@@ -80,8 +80,14 @@ class Application {
   void finish();
 
   void settle(std::vector<Step> touched, bool all, std::function<void()> then);
+  void ask(GateQuestion question, std::function<void(const Result<GateMeasurement>&)> then);
+  void measure_before(std::function<void()> then);
   void measure(const BlastRadius& affected, const BlastRadius& pending,
                std::function<void(std::optional<Verdict>)> then);
+  void confirm(GateQuestion question, GateMeasurement measured, std::vector<GateMeasurement> rounds,
+               std::function<void(std::optional<Verdict>)> then);
+  void remember_verdict(const Verdict& verdict);
+  const GateMeasurement* before() const { return before_ ? &*before_ : nullptr; }
   void pass_gate(std::function<void(bool)> then);
   void gate_answered(const std::vector<Step>& later, const std::optional<Verdict>& verdict,
                      const std::function<void(bool)>& then);
@@ -123,6 +129,11 @@ class Application {
   std::set<std::uint32_t> judged_;    // steps that wrote before the last of them
   std::set<std::uint32_t> left_out_;  // steps whose paths it did not measure
   bool only_cured_ = false;           // the gate failed, and there is nothing to take back
+  bool not_validated_ = false;        // the benchmarks could not tell: nothing further may run
+  BlastRadius whole_;                 // of all that this run may write, and of what it owes
+  std::optional<GateMeasurement> before_;
+  std::map<std::string, Judged> last_;  // the last finding on each subject
+  Judgement failed_;                    // for which all was undone
   std::optional<std::uint64_t> measuring_;
   Effects effects_;
   std::optional<Runner> runner_;

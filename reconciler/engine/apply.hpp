@@ -10,6 +10,7 @@
 
 #include "drivers/runtime/executor.hpp"
 #include "reconciler/engine/fleet.hpp"
+#include "reconciler/engine/gate.hpp"
 #include "reconciler/engine/ledger.hpp"
 #include "reconciler/engine/plan.hpp"
 
@@ -51,6 +52,7 @@ struct BlastRadius {
   bool empty() const { return devices.empty() && cables.empty(); }
 };
 BlastRadius blast_radius(const std::vector<Step>& steps, const Wiring& wiring);
+std::vector<Step> joined(std::vector<Step> first, const std::vector<Step>& second);
 // What owed changes wrote, as steps: for their blast radius, and for an undo.
 std::vector<Step> steps_of(const std::vector<OwedChange>& owed);
 
@@ -60,17 +62,30 @@ std::string_view to_string(GateVerdict verdict);
 
 struct GateResult {
   GateVerdict verdict = GateVerdict::unknown;
-  std::string why;  // "pairs: bandwidth min 41.0% of nominal, want >= 90%"
+  std::string why;     // "broken by the change: pairs bandwidth min, gpu1:rail0 -> gpu2:rail0: ..."
+  Judgement judged{};  // empty: nothing was measured
+};
+// `measured`: after the change. In the words of what decided.
+GateResult gate_result(const GateMeasurement& measured, Judgement judged);
+
+struct GateQuestion {
+  // before: ahead of the first write; confirm: the same pairs once more, with controls; again: after an undo.
+  enum class When : std::uint8_t { before, after, confirm, again };
+  When when = When::after;
+  BlastRadius affected;
+  BlastRadius pending;           // its paths are left out
+  BlastRadius whole;             // of all that this run may write: controls cross none of it
+  std::set<std::string> only{};  // subjects; empty: all
 };
 
-// Runs the benchmarks that the change can have touched, but for paths that `pending` touches: those still
-// wait for later steps, and what ails them is not this change's doing. Called on a worker thread of
-// Lane::bench; everything the engine does meanwhile is wait.
+// Runs the benchmarks that the change can have touched, but for paths that `pending` touches: later steps
+// change them at their other end, too. With `before` and `confirm` it
+// measures kControls pairs besides, where there are as many. Called on a worker thread of Lane::bench;
+// everything the engine does meanwhile is wait.
 class Measurer {
  public:
   virtual ~Measurer() = default;
-  virtual Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending,
-                                     const Call& call) = 0;
+  virtual Result<GateMeasurement> measure(const GateQuestion& question, const Call& call) = 0;
 };
 
 enum class OnFail : std::uint8_t { rollback, quarantine, alert };
@@ -115,6 +130,7 @@ enum class ApplyVerdict : std::uint8_t {
   quarantined,   // the gate failed; kept, marked, waiting for a person
   waits,         // all that could be done is; the rest waits for a window
   stopped,
+  not_validated,  // as kept, but the benchmarks could not tell; later waves are held
 };
 std::string_view to_string(ApplyVerdict verdict);
 
@@ -131,15 +147,18 @@ struct ApplyReport {
   std::vector<StepResult> steps;  // as Plan::steps
   std::vector<OpenEffect> effects;
   BlastRadius blast;
-  std::optional<GateResult> gate;
+  std::optional<GateResult> gate;  // of all gates: the last finding on each pair
   std::optional<GateResult> gate_after_undo;
-  std::optional<Plan> undo;  // the reverse, when there was one
+  std::optional<Guilt> guilt;  // of the change that was undone, where it was measured again
+  std::optional<Plan> undo;    // the reverse, when there was one
   std::vector<StepResult> undo_steps;
   bool owes = false;  // written, and not all of it was judged
   std::vector<std::string> notes;
   std::size_t count(StepState state) const;
-  int exit_code() const;  // 0 kept or nothing to do; 2 undone, effects open, quarantined, waits; 1 partly,
-                          // stopped, undo failed
+  // 0 kept or nothing to do; 2 undone, effects open, quarantined, waits, and an SLO that is broken without
+  // the change; 3 what no benchmark could tell; 1 partly, stopped, undo failed, and what was undone and is
+  // broken although it held before.
+  int exit_code() const;
 };
 
 // The one place that decides what an error leads to.

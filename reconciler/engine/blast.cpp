@@ -47,6 +47,11 @@ BlastRadius blast_radius(const std::vector<Step>& steps, const Wiring& wiring) {
   return blast;
 }
 
+std::vector<Step> joined(std::vector<Step> first, const std::vector<Step>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
 std::vector<Step> steps_of(const std::vector<OwedChange>& owed) {
   std::vector<Step> steps;
   for (const OwedChange& change : owed)
@@ -87,10 +92,29 @@ std::string_view to_string(GateVerdict verdict) {
 }
 
 std::string_view to_string(ApplyVerdict verdict) {
-  constexpr std::array<std::string_view, 9> kWords{
-      "nothing to do",      "kept",   "partly", "effects open", "undone", "undo failed", "quarantined",
-      "waits for a window", "stopped"};
+  constexpr std::array<std::string_view, 10> kWords{"nothing to do", "kept",
+                                                    "partly",        "effects open",
+                                                    "undone",        "undo failed",
+                                                    "quarantined",   "waits for a window",
+                                                    "stopped",       "kept, not validated"};
   return kWords[static_cast<std::size_t>(verdict)];
+}
+
+GateResult gate_result(const GateMeasurement& measured, Judgement judged) {
+  GateResult out{GateVerdict::pass, measured.sentence, std::move(judged)};
+  const Judged* const one = out.judged.deciding();
+  if (one == nullptr)
+    return {GateVerdict::not_run, "nothing to measure: no path is affected that could be judged now"};
+  if (one->attribution == Attribution::holds) return out;
+  const int code = out.judged.exit_code();
+  out.verdict = code == 2 ? GateVerdict::fail : GateVerdict::unknown;
+  const auto same = static_cast<std::size_t>(
+      std::count_if(out.judged.all.begin(), out.judged.all.end(),
+                    [one](const Judged& other) { return other.attribution == one->attribution; }));
+  out.why = std::string(to_string(one->attribution)) + ": " + one->subject +
+            (one->subject.empty() || one->why.empty() ? "" : ": ") + one->why +
+            (same > 1 ? " (and " + std::to_string(same - 1) + " more)" : "");
+  return out;
 }
 
 std::size_t ApplyReport::count(StepState state) const {
@@ -100,10 +124,13 @@ std::size_t ApplyReport::count(StepState state) const {
 
 int ApplyReport::exit_code() const {
   switch (verdict) {
+    case ApplyVerdict::not_validated: return 3;
     case ApplyVerdict::nothing_to_do:
-    case ApplyVerdict::kept: return 0;
+    case ApplyVerdict::kept:
+      if (gate && gate->verdict == GateVerdict::fail) return 2;
+      return gate && gate->verdict == GateVerdict::unknown ? 3 : 0;
+    case ApplyVerdict::undone: return guilt == Guilt::open ? 1 : 2;
     case ApplyVerdict::effects_open:
-    case ApplyVerdict::undone:
     case ApplyVerdict::quarantined:
     case ApplyVerdict::waits: return 2;
     case ApplyVerdict::partly:

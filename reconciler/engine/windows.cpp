@@ -19,6 +19,9 @@ using std::chrono::minutes;
 // A week, and a day more for windows that are open over midnight.
 constexpr int kDaysAhead = 8;
 
+// Of one wave: after it, and to confirm.
+constexpr int kGateRounds = 1 + static_cast<int>(kConfirmingRounds);
+
 // Null: this machine does not know it.
 const date::time_zone* zone_of(const std::string& name) {
   try {
@@ -140,9 +143,9 @@ milliseconds worst_case(const Plan& plan, const Fleet& fleet, const ApplyOptions
   // At the end remedies are tried, and the effects awaited again.
   const milliseconds verify = (kRemedyRounds + 1) * effects + kRemedyRounds * options.apply_timeout;
   const milliseconds gate = measures ? options.measure_timeout : milliseconds(0);
-  milliseconds forth = observation;
+  milliseconds forth = observation + gate;  // measured before, too
   for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave)
-    forth += wave_bound(plan, wave, options) + verify + gate;
+    forth += wave_bound(plan, wave, options) + verify + kGateRounds * gate;
   if (!measures) return forth;
   milliseconds back = kReadsMax * (observation + options.poll_max);
   const Plan reverse = reverse_of(plan, fleet, options);

@@ -133,8 +133,13 @@ Result<Done> run_benchmark(Ground& ground, const MeasureInput& input, const Vali
   bench::PlanOptions options;
   options.config_hash = input.config_hash;
   options.limits.flows_per_round = flows_at_once();
-  if (choice.affected)
-    options.wanted = [&](const bench::Pair& pair) { return choice.affected(ground.crossed(pair)); };
+  const auto name = [&](std::size_t end) { return ground.probes[end].endpoint.name(); };
+  if (choice.affected || choice.among)
+    options.wanted = [&](const bench::Pair& pair) {
+      if (choice.among && !choice.among(*outcome.benchmark->name, name(pair.from), name(pair.to)))
+        return false;
+      return !choice.affected || choice.affected(ground.crossed(pair));
+    };
   if (choice.pending)
     options.excluded = [&](const bench::Pair& pair) { return choice.pending(ground.crossed(pair)); };
   const Benchmark& benchmark = *outcome.benchmark;

@@ -35,6 +35,8 @@ struct MeasureChoice {
   std::string benchmark;                         // empty: all
   std::function<bool(const Crossed&)> affected;  // empty: all pairs
   std::function<bool(const Crossed&)> pending;   // paths that can't be judged yet; empty: none
+  // By the benchmark's name and the pair's ends ("gpu1:rail0"), or a ring's hops; empty: all.
+  std::function<bool(const std::string& benchmark, const std::string& from, const std::string& to)> among{};
 };
 
 struct MeasureInput {

@@ -22,7 +22,23 @@ Shown verdict_text(const GateResult& gate, const Terminal& terminal) {
 
 nlohmann::json gate_json(const std::optional<GateResult>& gate) {
   if (!gate) return nullptr;
-  return {{"verdict", to_string(gate->verdict)}, {"why", gate->why}};
+  nlohmann::json judged = nlohmann::json::array();
+  for (const Judged& one : gate->judged.all)
+    if (one.attribution != Attribution::holds)
+      judged.push_back(
+          {{"subject", one.subject}, {"attribution", to_string(one.attribution)}, {"why", one.why}});
+  return {{"verdict", to_string(gate->verdict)}, {"why", gate->why}, {"judged", std::move(judged)}};
+}
+
+std::string_view words_of(Guilt guilt) {
+  switch (guilt) {
+    case Guilt::exonerated: return "not this change's doing: it is broken without it, too; apply it again";
+    case Guilt::not_proven: return "whether it was this change's doing could not be told";
+    case Guilt::guilty: return "it was this change's doing: without it the SLO holds";
+    case Guilt::open:
+      return "it held before the change, and is broken without it: something else happened meanwhile";
+  }
+  return "";
 }
 
 }  // namespace
@@ -92,6 +108,7 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
         terminal.paint(Ink::bold, "undone by a planned reverse") + "\n" + plan_text(*report.undo, terminal);
     if (report.gate_after_undo)
       out += "measured again: " + verdict_text(*report.gate_after_undo, terminal) + "\n";
+    if (report.guilt) out += compose("  {}\n", words_of(*report.guilt));
   }
   const bool good = report.exit_code() == 0;
   out += terminal.paint(good ? Ink::green : Ink::red, std::string(to_string(report.verdict)));
@@ -131,6 +148,7 @@ nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::s
           {"affected", report.blast.devices},
           {"gate", gate_json(report.gate)},
           {"gateAfterUndo", gate_json(report.gate_after_undo)},
+          {"guilt", report.guilt ? nlohmann::json(to_string(*report.guilt)) : nlohmann::json()},
           {"owes", report.owes},
           {"benchmarks", measured.empty() ? bench_json({}, config_hash) : measured.back()},
           {"measurements", measured},

@@ -94,14 +94,14 @@ struct BenchRequest {
   std::string command;
   std::string suite{};      // empty: all
   std::string benchmark{};  // empty: all
-  bool accept = false;      // the result becomes the baseline if all SLOs hold
+  bool accept = false;      // the result becomes the baseline (accept_baselines)
 };
 
 struct BenchRun {
   std::vector<SuiteOutcome> outcomes;
   std::string config_hash;
   bool stopped = false;                                 // before all was measured
-  std::optional<Result<Done>> accepted = std::nullopt;  // none: not requested, or not all SLOs held
+  std::optional<Result<Done>> accepted = std::nullopt;  // none: not requested, or stopped
 };
 
 class ClusterObserve;

@@ -89,19 +89,14 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   return std::make_unique<ClusterApply>(std::move(application), std::move(over));
 }
 
-// Only a change whose every gate passed moves the baselines.
 Result<Done> ClusterSession::accept(const Plan& plan, const std::vector<WrittenEntry>& left,
                                     const Applied& applied) {
   const ApplyReport& report = applied.report;
-  if (report.verdict != ApplyVerdict::kept && report.verdict != ApplyVerdict::waits) return Done{};
-  const bool gate_held = report.gate && (report.gate->verdict == GateVerdict::pass ||
-                                         report.gate->verdict == GateVerdict::not_run);
-  if (gate_held)
-    for (const std::vector<SuiteOutcome>& measured : applied.gates)
-      if (verdict_of(measured) == bench::Verdict::pass) TRY_DONE(accept_baselines(store().blobs(), measured));
+  const bool kept = report.verdict == ApplyVerdict::kept || report.verdict == ApplyVerdict::not_validated;
+  if (!kept && report.verdict != ApplyVerdict::waits) return Done{};
   TRY_DONE(remember_intents(*this, plan, report, store().blobs()));
   TRY_DONE(note_written(*this, left, store().history()));
-  return report.verdict == ApplyVerdict::kept ? remember(cluster_, store().blobs()) : Done{};
+  return kept ? remember(cluster_, store().blobs()) : Done{};
 }
 
 Result<Rest> ClusterSession::rest_of(const std::vector<DeviceState>& states) const {
@@ -126,8 +121,7 @@ Result<BenchRun> ClusterSession::bench(const BenchRequest& request, const Measur
   if (!outcomes) return std::move(outcomes.error());
   BenchRun run{*std::move(outcomes), input.config_hash};
   run.stopped = cut_short(run.outcomes);
-  if (request.accept && !run.stopped && verdict_of(run.outcomes) == bench::Verdict::pass)
-    run.accepted = accept_baselines(store->blobs(), run.outcomes);
+  if (request.accept && !run.stopped) run.accepted = accept_baselines(store->blobs(), run.outcomes);
   return run;
 }
 

@@ -31,8 +31,12 @@ std::string baseline_place(const std::string& suite);
 
 MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs);
 
-// Adds what was measured to the accepted baselines. Call only when all SLOs held.
+// Makes what was measured the baseline. Refused, with the figures that are why, unless each SLO holds on each
+// pair: one that compares with the baseline has nothing to hold to the first time.
 Result<Done> accept_baselines(Blobs& blobs, const std::vector<SuiteOutcome>& outcomes);
+
+// What a gate compares: a figure for each SLO over each pair, the more the better, whatever the bound.
+GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes);
 
 // Waits for whoever measures the cluster of this state directory now: two at once would take the traffic of
 // the other for the fabric's fault.
@@ -53,9 +57,8 @@ class SuiteGate final : public Measurer {
         input_(measure_input(cluster, blobs)),
         directory_(std::move(directory)),
         hooks_(std::move(hooks)) {}
-  Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending,
-                             const Call& call) override;
-  // Of each measure() that came to an end, in order.
+  Result<GateMeasurement> measure(const GateQuestion& question, const Call& call) override;
+  // Of each measure() after a change or its undo that came to an end, in order.
   std::vector<std::vector<SuiteOutcome>> gates() const;
 
  private:

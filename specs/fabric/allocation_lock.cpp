@@ -12,6 +12,8 @@ namespace lockstep {
 namespace {
 
 constexpr std::string_view kVersion = "1";
+// Twice the longest host name (RFC 1123, 2.1), and short of the 1,024 characters at which YAML's keys end.
+constexpr std::size_t kLongestName = 512;
 
 Error invalid(std::string what) { return Error{ErrorKind::invalid_spec, std::move(what)}; }
 
@@ -58,9 +60,11 @@ class LockFile {
     if (pools == nullptr) return lock;
     if (pools->shape != Node::Shape::map) return wrong(pools->at, "'pools' is not a map");
     for (const auto& [pool, members] : pools->fields) {
+      if (pool->text.size() > kLongestName) return wrong(pool->at, in_quotes(pool->text) + " is no name");
       if (members->shape != Node::Shape::map)
         return wrong(members->at, in_quotes(pool->text) + " is not a map of names to numbers");
       for (const auto& [name, number] : members->fields) {
+        if (name->text.size() > kLongestName) return wrong(name->at, in_quotes(name->text) + " is no name");
         TRY(const std::uint64_t value, number_of(*number, name->text));
         lock.pools[pool->text][name->text] = value;
       }

@@ -52,7 +52,7 @@ expect 1 "$why" "$lockstep" apply --yes --confirm-deletion "$work/good"
 expect 1 "what is refused, root can allow in /etc/lockstep/host.yaml on that host" "$lockstep" plan "$work/good"
 expect 0 "policy  refused: $why" "$lockstep" explain "$work/good" policy-test 'sysctl[kernel.printk_ratelimit_burst]'
 expect 0 '"refused": "kernel parameter' "$lockstep" explain -o json "$work/good" policy-test 'sysctl[kernel.printk_ratelimit_burst]'
-specs two policy-test "kernel.printk_ratelimit_burst: $((burst + 1)), kernel.printk_ratelimit: 6"
+specs two policy-test "kernel.printk_ratelimit_burst: $((burst + 1)), kernel.printk_ratelimit: $(($(value kernel/printk_ratelimit) + 1))"
 LOCKSTEP_STATE_DIR=$work/third LOCKSTEP_RUN_DIR=$work/third \
   expect 1 "kernel.printk_ratelimit_burst]: this host's policy refuses it" "$lockstep" apply --yes --confirm-deletion "$work/two"
 LOCKSTEP_STATE_DIR=$work/third LOCKSTEP_RUN_DIR=$work/third \

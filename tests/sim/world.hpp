@@ -76,8 +76,7 @@ class World final : public Measurer {
   explicit World(const WorldOptions& options);
   WorldResult run();
 
-  Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending,
-                             const Call& call) override;
+  Result<GateMeasurement> measure(const GateQuestion& question, const Call& call) override;
 
  private:
   struct Disturbance {
@@ -109,6 +108,7 @@ class World final : public Measurer {
     std::vector<std::uint32_t> cables;
     std::set<std::uint64_t> unjudged;  // the changes that touched it since the benchmarks saw it
   };
+  GateFigure figure_of(const FlowPath& path) const;
   struct KnownChange {
     bool undo = false;
     bool healing = false;

@@ -39,26 +39,34 @@ void World::touch_paths(const std::string& device, const ChangeSet& changes, std
     if (blast.touches_path(path.devices, path.cables)) path.unjudged.insert(change);
 }
 
-Result<GateResult> World::measure(const BlastRadius& affected, const BlastRadius& pending, const Call&) {
+GateFigure World::figure_of(const FlowPath& path) const {
+  const bool slow =
+      paths_max_bad_ != 0 && std::ranges::any_of(path.devices, [this](const std::string& name) {
+        return places_.at(name).device->truth().value(Path(kPathsMax, {})) == Value::integer(paths_max_bad_);
+      });
+  GateFigure out;
+  for (const std::string& device : path.devices) out.subject += (out.subject.empty() ? "" : " - ") + device;
+  out.state = slow ? SloState::broken : SloState::holds;
+  out.figure = slow ? 0.5 : 1;
+  return out;
+}
+
+Result<GateMeasurement> World::measure(const GateQuestion& question, const Call&) {
   record("measure");
   may_be_killed(kill_chance_ > 0 ? 0.2 : 0);
-  std::size_t measured = 0;
-  std::size_t slow = 0;
+  GateMeasurement out;
   for (FlowPath& path : paths_) {
-    if (!affected.touches_path(path.devices, path.cables) || pending.touches_path(path.devices, path.cables))
+    if (!question.affected.touches_path(path.devices, path.cables) ||
+        question.pending.touches_path(path.devices, path.cables))
       continue;
-    ++measured;
-    path.unjudged.clear();
-    slow += paths_max_bad_ != 0 && std::ranges::any_of(path.devices, [this](const std::string& name) {
-              return places_.at(name).device->truth().value(Path(kPathsMax, {})) ==
-                     Value::integer(paths_max_bad_);
-            });
+    GateFigure figure = figure_of(path);
+    if (!question.only.empty() && !question.only.contains(figure.subject)) continue;
+    out.figures.push_back(std::move(figure));
+    if (question.when != GateQuestion::When::before) path.unjudged.clear();
   }
-  const GateVerdict verdict = measured == 0 ? GateVerdict::unknown
-                              : slow > 0    ? GateVerdict::fail
-                                            : GateVerdict::pass;
-  record("measured " + std::to_string(measured) + " " + std::string(to_string(verdict)));
-  return GateResult{verdict, std::to_string(slow) + " slow paths"};
+  out.selected = out.measured = out.figures.size();
+  record("measured " + std::to_string(out.measured));
+  return out;
 }
 
 // A new generation of the specs that touches every switch while it carries traffic: what budgets are for.

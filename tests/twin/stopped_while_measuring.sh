@@ -12,6 +12,7 @@ work=$(mktemp -d)
 export LOCKSTEP_STATE_DIR=$work/state
 pod=$work/pod
 cp -r examples/rail-pod "$pod"
+sed -i 's/waves: .*/waves: ["100%"]/' "$pod/policy.yaml"  # else the gate of the first wave would end it
 clean_up() {
   "$lockstep" twin down "$pod" >/dev/null 2>&1 || true
   rm -rf "$work"
@@ -26,13 +27,13 @@ expect() {
 }
 told() { grep -q "$1" "$work/out" || { echo "nobody said '$1'" >&2; exit 1; }; }
 
-# An apply on a terminal (only there it tells its progress), cut off by a signal as soon as it measures.
+# An apply on a terminal (only there it tells its progress), cut off by a signal as soon as it measures its last wave.
 cut_off() {
   local signal=$1 log=$work/terminal pid
   : >"$log"
   script -qefc "$lockstep apply --twin --yes $pod" "$log" </dev/null >/dev/null 2>&1 &
   local terminal=$!
-  until grep -q 'pairs [0-9]*/' "$log"; do
+  until grep -q 'pairs [0-9]*/' < <(tr '\r' '\n' <"$log" | sed '1,/wave \([0-9]*\) of \1\b/d' | sed '1,/✓/d'); do
     kill -0 "$terminal" 2>/dev/null || { cat "$log"; echo "it ended before it measured" >&2; exit 1; }
     read -rt 0.01 <> <(:) || true
   done
@@ -63,8 +64,15 @@ expect 0 "$lockstep" plan --twin "$pod"
 sed -i 's/mtu: {host: 9000, fabric: 9216}/mtu: {host: 8000, fabric: 9216}/' "$pod/fabric.yaml"
 cut_off INT
 told 'the next apply measures'
-expect 0 "$lockstep" apply --twin --yes "$pod"
-told 'never measured'
-told 'kept'
+# On busy cores the verdict may be unknown: then it stays owed.
+for try in 1 2 3 4 5; do
+  code=0
+  "$lockstep" apply --twin --yes "$pod" >"$work/out" 2>&1 || code=$?
+  cat "$work/out"
+  told 'never measured'
+  told 'kept'
+  [ "$code" -eq 3 ] || break
+done
+[ "$code" -eq 0 ] || { echo "try $try ended with $code" >&2; exit 1; }
 expect 0 "$lockstep" plan --twin "$pod"
 echo "what a kill -9 and a Ctrl-C left unmeasured was measured by the next apply: undone, and kept"

@@ -132,6 +132,9 @@ TEST(AllocationLock, ACorruptOneIsAClearErrorWithItsPlace) {
       {"<<<<<<< HEAD\n{\"version\": 1}\n=======\n", "x:1:1: a merge that is not finished"},
       {"{\"version\": 1}\n---\n{\"version\": 1}\n", "x is not one JSON object"},
       {"\xff", "x:1:1: a byte that is not UTF-8"},
+      // Found by fuzzing: read, and never again once it was written.
+      {"{\"version\": 1, \"pools\": {\"a\": {\n? " + std::string(513, 'b') + "\n: 1}}}", "x:2:3: 'bbb"},
+      {"{\"version\": 1, \"pools\": {\n? " + std::string(513, 'b') + "\n: {}}}", "x:2:3: 'bbb"},
   };
   for (const auto& [text, error] : all) {
     const Result<AllocationLock> read = parse_allocation_lock("x", text);

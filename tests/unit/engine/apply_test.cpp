@@ -1,6 +1,7 @@
 #include "reconciler/engine/apply.hpp"
 
 #include "cluster.hpp"
+#include "tests/told_gate.hpp"
 
 namespace lockstep {
 namespace {
@@ -26,14 +27,13 @@ struct Pair {
   Cluster cluster;
 };
 
-class FixedMeasurer final : public Measurer {
+class FixedMeasurer final : public ToldGate {
  public:
   std::vector<GateVerdict> verdicts;
   std::vector<BlastRadius> asked;
-  Result<GateResult> measure(const BlastRadius& affected, const BlastRadius&, const Call&) override {
-    asked.push_back(affected);
-    const std::size_t turn = std::min(asked.size(), verdicts.size()) - 1;
-    return GateResult{verdicts[turn], "bandwidth"};
+  Result<GateVerdict> tell(const GateQuestion& question) override {
+    asked.push_back(question.affected);
+    return verdicts[std::min(asked.size(), verdicts.size()) - 1];
   }
 };
 
@@ -162,6 +162,7 @@ TEST(Apply, AlertKeepsAndQuarantineStops) {
     pair.cluster.options.on_fail = on_fail;
     const auto report = pair.cluster.converge();
     EXPECT_EQ(report.verdict, on_fail == OnFail::alert ? ApplyVerdict::kept : ApplyVerdict::quarantined);
+    EXPECT_EQ(report.exit_code(), 2);
     EXPECT_TRUE(pair.cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/mtu")));
   }
 }
@@ -173,7 +174,10 @@ TEST(Apply, UnknownVerdictFailsOnlyWhenStrict) {
     measurer.verdicts = {GateVerdict::unknown};
     pair.cluster.options.measurer = &measurer;
     pair.cluster.options.strict = strict;
-    EXPECT_EQ(pair.cluster.converge().verdict, strict ? ApplyVerdict::undone : ApplyVerdict::kept);
+    const ApplyReport report = pair.cluster.converge();
+    EXPECT_EQ(report.verdict, strict ? ApplyVerdict::undone : ApplyVerdict::not_validated);
+    EXPECT_EQ(report.exit_code(), strict ? 2 : 3);
+    EXPECT_EQ(report.owes, !strict) << "the next gate answers for it";
   }
 }
 

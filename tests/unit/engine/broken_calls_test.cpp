@@ -9,6 +9,7 @@
 #include "cluster.hpp"
 #include "drivers/runtime/real_executor.hpp"
 #include "reconciler/engine/watch.hpp"
+#include "tests/told_gate.hpp"
 #include "tests/unit/linux/no_descriptors.hpp"
 
 namespace lockstep {
@@ -103,11 +104,9 @@ TEST_F(BrokenCalls, AWriteWithoutADescriptorIsTriedAgainWhenThereIsOne) {
   EXPECT_EQ(gpu1.writes(), 1U);
 }
 
-class ThrowingMeasurer final : public Measurer {
+class ThrowingMeasurer final : public ToldGate {
  public:
-  Result<GateResult> measure(const BlastRadius&, const BlastRadius&, const Call&) override {
-    throw std::runtime_error("no histogram");
-  }
+  Result<GateVerdict> tell(const GateQuestion&) override { throw std::runtime_error("no histogram"); }
 };
 
 TEST_F(BrokenCalls, AGateThatThrowsHasNoVerdictAndSaysWhy) {

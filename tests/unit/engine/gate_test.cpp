@@ -6,75 +6,13 @@
 #include <filesystem>
 #include <functional>
 
-#include "cluster.hpp"
+#include "gate_lab.hpp"
 #include "tests/unit/store/led_store.hpp"
 
 namespace lockstep {
 namespace {
 
-const char* const kMtu = "interface[rail0]/mtu";
-
-// Answers as told, and keeps what it was asked.
-class ToldMeasurer final : public Measurer {
- public:
-  std::function<GateVerdict()> answer = [] { return GateVerdict::pass; };
-  std::optional<Error> fault;  // why it can't measure
-  std::vector<BlastRadius> asked;
-  std::vector<BlastRadius> left_out;
-  Result<GateResult> measure(const BlastRadius& affected, const BlastRadius& pending, const Call&) override {
-    asked.push_back(affected);
-    left_out.push_back(pending);
-    if (fault) return *fault;
-    return GateResult{answer(), "bandwidth"};
-  }
-};
-
 struct Killed {};
-
-// Hosts on one leaf; each port carries traffic, and a new MTU is wanted on them.
-class Gate : public ::testing::Test {
- protected:
-  Gate() {
-    cluster.add("leaf0", "leaf");
-    for (const char* const host : {"gpu1", "gpu2", "gpu3"}) {
-      cluster.add(host);
-      cluster.cable(host, "rail0", "leaf0", std::string("swp") + host[3]);
-      cluster.want(host, "interface[rail0]/address[10.0.0.1/31]", there());
-      cluster.want(host, kMtu, number(9000));
-    }
-    cluster.converge();
-    cluster.options.measurer = &measurer;
-    cluster.ledger = MemoryLedger{};
-    before = truth();
-  }
-
-  std::string truth() {
-    std::string all;
-    for (const auto& [name, device] : cluster.devices) all += name + "\n" + device->truth().to_string();
-    return all;
-  }
-  Value mtu(const std::string& host) { return cluster.devices[host]->truth().value(entry(kMtu)); }
-  // What a later run does: it takes on what is owed.
-  ApplyReport next_run() {
-    cluster.options.owed = cluster.ledger.owed();
-    return cluster.converge();
-  }
-  // One that is stopped while it measures.
-  ApplyReport stopped_run() {
-    std::stop_source stop;
-    measurer.answer = [&stop] {
-      stop.request_stop();
-      return GateVerdict::unknown;
-    };
-    ApplyReport report = cluster.apply_plan(cluster.plan(), {}, stop.get_token());
-    measurer.answer = [] { return GateVerdict::pass; };
-    return report;
-  }
-
-  Cluster cluster;
-  ToldMeasurer measurer;
-  std::string before;
-};
 
 TEST_F(Gate, AStopWhileMeasuringIsToldAndOwed) {
   cluster.want("gpu1", kMtu, number(4000));

@@ -4,6 +4,7 @@
 
 #include "cluster.hpp"
 #include "tests/plan_lines.hpp"
+#include "tests/told_gate.hpp"
 
 namespace lockstep {
 namespace {
@@ -76,12 +77,12 @@ TEST_F(Allowed, WhatDependsOnARefusedSettingIsNotTried) {
   EXPECT_EQ(is("sysctl[vm.swappiness]"), Value::text("1"));
 }
 
-class FailingGate : public Measurer {
+class FailingGate : public ToldGate {
  public:
   explicit FailingGate(std::function<void()> meanwhile) : meanwhile_(std::move(meanwhile)) {}
-  Result<GateResult> measure(const BlastRadius&, const BlastRadius&, const Call&) override {
+  Result<GateVerdict> tell(const GateQuestion&) override {
     meanwhile_();
-    return GateResult{GateVerdict::fail, "slow"};
+    return GateVerdict::fail;
   }
 
  private:

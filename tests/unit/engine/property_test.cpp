@@ -4,6 +4,7 @@
 
 #include "cluster.hpp"
 #include "tests/plan_lines.hpp"
+#include "tests/told_gate.hpp"
 
 namespace lockstep {
 namespace {
@@ -117,10 +118,10 @@ TEST(Properties, WhatTheDryRunShowsIsWhatApplyWrites) {
   }));
 }
 
-class Failing final : public Measurer {
+class Failing final : public ToldGate {
  public:
-  Result<GateResult> measure(const BlastRadius&, const BlastRadius&, const Call&) override {
-    return GateResult{asked++ < fails_from ? GateVerdict::pass : GateVerdict::fail, ""};
+  Result<GateVerdict> tell(const GateQuestion&) override {
+    return asked++ < fails_from ? GateVerdict::pass : GateVerdict::fail;
   }
   int fails_from = 0;
   int asked = 0;

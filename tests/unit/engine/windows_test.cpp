@@ -4,6 +4,7 @@
 
 #include "cluster.hpp"
 #include "reconciler/engine/status.hpp"
+#include "tests/told_gate.hpp"
 
 namespace lockstep {
 namespace {
@@ -166,11 +167,9 @@ TEST_F(Windows, TheWorstCaseOfAMeasuredChangeHasItsUndo) {
             2 * worst_case(plan, cluster.fleet(), options(), false) + 2 * cluster.options.measure_timeout);
 }
 
-class RefusingMeasurer final : public Measurer {
+class RefusingMeasurer final : public ToldGate {
  public:
-  Result<GateResult> measure(const BlastRadius&, const BlastRadius&, const Call&) override {
-    return GateResult{GateVerdict::fail, "bandwidth"};
-  }
+  Result<GateVerdict> tell(const GateQuestion&) override { return GateVerdict::fail; }
 };
 
 // Bare devices go in one wave; on the way back they carry traffic, and go in the policy's.
@@ -281,12 +280,12 @@ TEST_F(Windows, DifferencesThatWaitAreNotAppliedAndNotDrifted) {
 }
 
 // Fails when the window is closed already; and the undo is done all the same.
-class LateMeasurer final : public Measurer {
+class LateMeasurer final : public ToldGate {
  public:
   explicit LateMeasurer(SimulatedExecutor& executor) : executor_(executor) {}
-  Result<GateResult> measure(const BlastRadius&, const BlastRadius&, const Call&) override {
+  Result<GateVerdict> tell(const GateQuestion&) override {
     executor_.wall_epoch += hours(24);
-    return GateResult{asked++ == 0 ? GateVerdict::fail : GateVerdict::pass, ""};
+    return asked++ == 0 ? GateVerdict::fail : GateVerdict::pass;
   }
   int asked = 0;
 

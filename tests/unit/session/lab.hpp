@@ -15,6 +15,7 @@
 #include "reconciler/session/cluster_session.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "temporary_folder.hpp"
+#include "tests/told_gate.hpp"
 
 namespace lockstep {
 
@@ -75,11 +76,11 @@ spec:
 )yaml";
 
 // Measures nothing: returns the verdict that the test sets.
-class FakeMeasurer final : public Measurer {
+class FakeMeasurer final : public ToldGate {
  public:
-  Result<GateResult> measure(const BlastRadius& affected, const BlastRadius&, const Call&) override {
-    asked.push_back(affected.devices);
-    return GateResult{verdict, "as the test wants it"};
+  Result<GateVerdict> tell(const GateQuestion& question) override {
+    asked.push_back(question.affected.devices);
+    return verdict;
   }
   GateVerdict verdict = GateVerdict::pass;
   std::vector<std::vector<std::string>> asked;

@@ -71,19 +71,20 @@ TEST_F(TurnToMeasure, AGateWithNothingToMeasureWasNotRun) {
   const OpenedCluster cluster = pod_in_a_twin();
   const auto store = stored(directory_);
   SuiteGate gate(cluster, store->blobs(), directory_, {});
-  const Result<GateResult> result = gate.measure({}, {}, {});
+  const Result<GateMeasurement> result = gate.measure({}, {});
   ASSERT_TRUE(result) << result.error().text();
-  EXPECT_EQ(result->verdict, GateVerdict::not_run);
-  EXPECT_TRUE(result->why.starts_with("nothing to measure")) << result->why;
+  const GateResult told = gate_result(*result, judge_gate(nullptr, *result));
+  EXPECT_EQ(told.verdict, GateVerdict::not_run);
+  EXPECT_TRUE(told.why.starts_with("nothing to measure")) << told.why;
 }
 
 // A gate that goes on with its work only once it is let, however long ago its deadline passed.
 class HeldGate final : public Measurer {
  public:
   explicit HeldGate(SuiteGate& gate) : gate_(gate) {}
-  Result<GateResult> measure(const BlastRadius&, const BlastRadius&, const Call&) override {
+  Result<GateMeasurement> measure(const GateQuestion&, const Call&) override {
     while (!let_go.load(std::memory_order_relaxed)) std::this_thread::yield();
-    Result<GateResult> result = gate_.measure({}, {}, {});
+    Result<GateMeasurement> result = gate_.measure({}, {});
     over.store(true);
     return result;
   }

@@ -1,0 +1,222 @@
+#include "reconciler/engine/gate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+using Figures = std::map<std::string_view, const GateFigure*>;
+
+Figures by_subject(const std::vector<GateFigure>& all) {
+  Figures out;
+  for (const GateFigure& one : all) out.insert_or_assign(one.subject, &one);
+  return out;
+}
+
+const GateFigure* find(const Figures& all, std::string_view subject) {
+  const auto found = all.find(subject);
+  return found == all.end() ? nullptr : found->second;
+}
+
+bool is_worse(const GateFigure& before, const GateFigure& after) {
+  return before.figure && after.figure && *after.figure < *before.figure * (1 - tolerance(before, after));
+}
+
+bool own_cpu_rose(const GateFigure& before, const GateFigure& after) {
+  return before.cpu && after.cpu && *after.cpu > *before.cpu * (1 + tolerance(before, after));
+}
+
+std::string against(const GateFigure& before, const GateFigure& after) {
+  if (!before.figure || !after.figure || *before.figure <= 0) return "";
+  return fmt::format("{:.1f}% of what it was before", *after.figure / *before.figure * 100);
+}
+
+std::string joined(const std::string& one, const std::string& other) {
+  return one.empty() || other.empty() ? one + other : one + ", " + other;
+}
+
+Attribution of_broken(const GateFigure& before, const GateFigure& after) {
+  switch (before.state) {
+    case SloState::none: return Attribution::new_broken;
+    case SloState::holds: return Attribution::caused;
+    case SloState::broken: break;
+    case SloState::unknown:
+      if (!before.figure) return Attribution::unattributed;
+      break;
+  }
+  return is_worse(before, after) ? Attribution::caused : Attribution::not_caused;
+}
+
+Attribution of_unknown(const GateFigure& before, const GateFigure& after) {
+  if (before.state == SloState::none) return Attribution::new_unknown;
+  const bool told = before.state == SloState::holds || before.state == SloState::unknown;
+  if (told && is_worse(before, after) && own_cpu_rose(before, after)) return Attribution::caused;
+  const bool comparable = before.figure && after.figure;
+  if (before.state == SloState::unknown && comparable && !is_worse(before, after))
+    return Attribution::not_worse;
+  return Attribution::not_validated;
+}
+
+Judged judge_one(const GateFigure& before, const GateFigure& after) {
+  Judged out{after.subject, Attribution::holds, ""};
+  const std::string compared = against(before, after);
+  if (after.state == SloState::holds) {
+    if (is_worse(before, after)) out.why = compared;
+    return out;
+  }
+  out.attribution = after.state == SloState::broken ? of_broken(before, after) : of_unknown(before, after);
+  out.why = joined(after.why, compared);
+  return out;
+}
+
+bool is_better(const GateFigure& one, const GateFigure& other) {
+  const auto rank = [](SloState state) {
+    return state == SloState::broken ? 0 : state == SloState::unknown ? 1 : 2;
+  };
+  return std::pair(rank(one.state), one.figure.value_or(0)) >
+         std::pair(rank(other.state), other.figure.value_or(0));
+}
+
+// At least half of them: one pair that fell is its own affair.
+bool controls_fell(const GateMeasurement* before, const GateMeasurement& after) {
+  if (before == nullptr) return false;
+  const Figures then = by_subject(before->controls);
+  std::size_t told = 0;
+  std::size_t fell = 0;
+  for (const GateFigure& now : after.controls) {
+    const GateFigure* const was = find(then, now.subject);
+    if (was == nullptr || !was->figure || !now.figure) continue;
+    ++told;
+    fell += is_worse(*was, now) ? 1 : 0;
+  }
+  return told > 0 && fell * 2 >= told;
+}
+
+}  // namespace
+
+std::string_view to_string(Attribution attribution) {
+  constexpr std::array<std::string_view, 8> kWords{
+      "holds",      "not worse",       "new, and unknown",           "not validated",
+      "not caused", "new, and broken", "broken, and not attributed", "broken by the change"};
+  return kWords.at(static_cast<std::size_t>(attribution));
+}
+
+std::string_view to_string(Guilt guilt) {
+  constexpr std::array<std::string_view, 4> kWords{"exonerated", "not proven", "guilty", "open"};
+  return kWords.at(static_cast<std::size_t>(guilt));
+}
+
+double tolerance(const GateFigure& before, const GateFigure& after) {
+  return std::max({kLeastTolerance, before.noise, after.noise});
+}
+
+const Judged* Judgement::deciding() const {
+  const auto worst = std::max_element(
+      all.begin(), all.end(), [](const Judged& a, const Judged& b) { return a.attribution < b.attribution; });
+  return worst == all.end() ? nullptr : &*worst;
+}
+
+Attribution Judgement::worst() const {
+  const Judged* const one = deciding();
+  return one == nullptr ? Attribution::holds : one->attribution;
+}
+
+bool Judgement::undoes() const { return worst() >= Attribution::new_broken; }
+
+std::vector<std::string> Judgement::broken() const {
+  std::vector<std::string> out;
+  for (const Judged& one : all)
+    if (one.attribution >= Attribution::new_broken) out.push_back(one.subject);
+  return out;
+}
+
+std::vector<std::string> Judgement::of(Attribution attribution) const {
+  std::vector<std::string> out;
+  for (const Judged& one : all)
+    if (one.attribution == attribution) out.push_back(one.subject);
+  return out;
+}
+
+int Judgement::exit_code() const {
+  switch (worst()) {
+    case Attribution::holds: return 0;
+    case Attribution::not_worse:
+    case Attribution::new_unknown:
+    case Attribution::not_validated: return 3;
+    case Attribution::not_caused:
+    case Attribution::new_broken:
+    case Attribution::unattributed:
+    case Attribution::caused: return 2;
+  }
+  return 2;
+}
+
+Judgement judge_gate(const GateMeasurement* before, const GateMeasurement& after) {
+  Judgement out;
+  const Figures then = before == nullptr ? Figures{} : by_subject(before->figures);
+  const GateFigure never;
+  for (const GateFigure& now : after.figures) {
+    const GateFigure* const was = find(then, now.subject);
+    out.all.push_back(judge_one(was == nullptr ? never : *was, now));
+  }
+  if (static_cast<double>(after.measured) < kLeastCoverage * static_cast<double>(after.selected))
+    out.all.push_back({"", Attribution::not_validated,
+                       fmt::format("{} of {} pairs could be measured", after.measured, after.selected)});
+  else if (!after.uncovered.empty())
+    out.all.push_back(
+        {"", Attribution::not_validated, "no pair that was measured crosses " + after.uncovered.front()});
+  return out;
+}
+
+GateMeasurement confirmed(const GateMeasurement* before, GateMeasurement after,
+                          const std::vector<GateMeasurement>& rounds) {
+  if (!rounds.empty())
+    after.sentence =
+        fmt::format("all SLOs hold over {} figures, some of them in a later round", after.figures.size());
+  for (const GateMeasurement& round : rounds) {
+    if (round.selected == after.selected && round.measured > after.measured) {
+      after.measured = round.measured;
+      after.uncovered = round.uncovered;
+    }
+    const Figures now = by_subject(round.figures);
+    const bool all_fell = controls_fell(before, round);
+    for (GateFigure& one : after.figures) {
+      const GateFigure* const again = find(now, one.subject);
+      if (again == nullptr) continue;
+      if (all_fell) {
+        one.state = SloState::unknown;
+        one.cpu.reset();  // whose load it is nobody can tell
+        one.why = "pairs that the change can't have touched fell as well";
+      } else if (is_better(*again, one)) {
+        one = *again;  // the best of the rounds: a change that slows a pair slows it each time
+      }
+    }
+  }
+  return after;
+}
+
+Guilt guilt_of(const Judgement& failed, const GateMeasurement* before, const GateMeasurement& again) {
+  const Figures then = before == nullptr ? Figures{} : by_subject(before->figures);
+  const Figures now = by_subject(again.figures);
+  const bool all_fell = controls_fell(before, again);
+  Guilt worst = Guilt::exonerated;
+  for (const std::string& subject : failed.broken()) {
+    const GateFigure* const was = find(then, subject);
+    const GateFigure* const is = find(now, subject);
+    const bool held = was != nullptr && was->state == SloState::holds;
+    Guilt one = Guilt::not_proven;
+    if (is != nullptr && (is->state == SloState::holds || is->state == SloState::none)) one = Guilt::guilty;
+    if (is != nullptr && is->state == SloState::broken)
+      one = held && !all_fell ? Guilt::open : Guilt::exonerated;
+    worst = std::max(worst, one);
+  }
+  return worst;
+}
+
+}  // namespace lockstep

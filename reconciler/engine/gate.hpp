@@ -1,0 +1,117 @@
+// Gate: what measurements of the same pairs, before a change and after it, say about the change; pure.
+//
+// An SLO over one pair (or group) is a subject. It holds, is broken, or is unknown; `before` attributes what
+// is found after a change:
+//
+//   before -> after                              finding        action                         exit code
+//   any -> holds                                 holds          next wave                      0
+//   holds -> broken; broken, unknown -> worse    caused         the suite's onViolation        2
+//   holds, unknown -> unknown, worse, and the
+//     probes' own CPU for a byte rose            caused         the suite's onViolation        2
+//   unknown without a figure -> broken           unattributed   undone, and measured again     2
+//   broken, unknown -> broken, not worse         not_caused     next wave                      2
+//   unknown -> unknown, not worse                not_worse      next wave                      3
+//   any -> unknown otherwise                     not_validated  once more, then later waves
+//                                                               are held                       3
+//   nothing to measure before -> ...             holds, new_broken (undone), new_unknown       0, 2, 3
+//
+// Promises: a broken figure counts only if it is broken in each of the rounds that confirm it, and not if
+// the controls, pairs that the change can't have touched, fell as well. Less than kLeastCoverage of what was
+// to be measured, or an end or a link that no pair covers, is not validated.
+// Refuses nothing: what was not measured before is unknown without a figure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+enum class SloState : std::uint8_t {
+  holds,
+  broken,
+  unknown,
+  none,  // there was no such pair yet
+};
+
+struct GateFigure {
+  std::string subject;  // the same in each measurement: "slo/pairs: bandwidth min, gpu1:rail0 -> gpu2:rail0"
+  SloState state = SloState::unknown;
+  std::optional<double> figure;  // the more the better; 0: nothing was carried; none: there is none
+  double noise = 0;              // of it, relative
+  std::optional<double> cpu;     // of the probes' own, for a byte or a round trip; in any unit
+  std::string why;               // of anything but holds
+  bool operator==(const GateFigure&) const = default;
+};
+
+struct GateMeasurement {
+  std::vector<GateFigure> figures;
+  std::vector<GateFigure> controls;    // pairs that the change can't have touched
+  std::size_t selected = 0;            // pairs and groups that were to be measured
+  std::size_t measured = 0;            // of them
+  std::vector<std::string> uncovered;  // ends and links of the change that no measured pair crosses
+  std::string sentence;  // where all hold: "all SLOs hold over 24 measurements"
+  bool empty() const { return figures.empty() && uncovered.empty(); }
+};
+
+// shared/design has it: engine.md, section 1.
+inline constexpr double kLeastTolerance = 0.05;
+inline constexpr double kLeastCoverage = 0.95;
+inline constexpr std::size_t kControls = 8;
+inline constexpr std::size_t kConfirmingRounds = 2;
+
+// From the best to the worst.
+enum class Attribution : std::uint8_t {
+  holds,
+  not_worse,
+  new_unknown,
+  not_validated,
+  not_caused,
+  new_broken,
+  unattributed,
+  caused,
+};
+std::string_view to_string(Attribution attribution);
+
+struct Judged {
+  std::string subject;  // empty: of the measurement as a whole (coverage)
+  Attribution attribution = Attribution::holds;
+  std::string why;  // of anything but holds; of one that holds: that it is worse than before
+};
+
+struct Judgement {
+  std::vector<Judged> all;  // by subject
+  Attribution worst() const;
+  // The one that decided; null: there is nothing.
+  const Judged* deciding() const;
+  bool undoes() const;                                         // new_broken, unattributed or caused
+  std::vector<std::string> broken() const;                     // subjects of those that undo
+  std::vector<std::string> of(Attribution attribution) const;  // subjects
+  int exit_code() const;
+};
+
+// τ: a figure that is less than 1 - τ of the other is worse.
+double tolerance(const GateFigure& before, const GateFigure& after);
+
+// `before`: null where nothing was measured.
+Judgement judge_gate(const GateMeasurement* before, const GateMeasurement& after);
+
+// What was broken is so only if it is in each of `rounds`; where the controls of a round fell against those
+// of `before`, it is unknown: something else than the change slows all.
+GateMeasurement confirmed(const GateMeasurement* before, GateMeasurement after,
+                          const std::vector<GateMeasurement>& rounds);
+
+// After the change was undone, and measured again. Of several subjects the last one here decides.
+enum class Guilt : std::uint8_t {
+  exonerated,  // it is still broken, as it was before, or the controls fell too
+  not_proven,  // nobody can tell
+  guilty,      // it holds again
+  open,        // it held before, and is broken without the change: something else happened meanwhile
+};
+std::string_view to_string(Guilt guilt);
+// Of the subjects for which `failed` had it undone.
+Guilt guilt_of(const Judgement& failed, const GateMeasurement* before, const GateMeasurement& again);
+
+}  // namespace lockstep

@@ -1,0 +1,198 @@
+// The gate's decision table: each row, each boundary, on figures of our own making.
+#include <gtest/gtest.h>
+
+#include "reconciler/engine/gate.hpp"
+
+namespace lockstep {
+namespace {
+
+using enum SloState;
+
+GateFigure figure(SloState state, std::optional<double> value = std::nullopt) {
+  return {.subject = "pair", .state = state, .figure = value, .noise = 0, .cpu = std::nullopt, .why = ""};
+}
+GateMeasurement of(GateFigure one) {
+  GateMeasurement out;
+  out.figures.push_back(std::move(one));
+  out.selected = out.measured = 1;
+  return out;
+}
+Attribution finding(GateFigure before, GateFigure after) {
+  const GateMeasurement was = of(std::move(before));
+  return judge_gate(&was, of(std::move(after))).worst();
+}
+int exit_code(GateFigure before, GateFigure after) {
+  const GateMeasurement was = of(std::move(before));
+  return judge_gate(&was, of(std::move(after))).exit_code();
+}
+
+TEST(GateJudgement, WhatHoldsAfterwardsHoldsWhateverItWas) {
+  for (const SloState before : {holds, broken, unknown, none}) {
+    EXPECT_EQ(finding(figure(before), figure(holds, 0.9)), Attribution::holds);
+    EXPECT_EQ(exit_code(figure(before, 1.0), figure(holds, 0.1)), 0) << "the SLO decides, and not the fall";
+  }
+  const GateMeasurement before = of(figure(holds, 1.0));
+  EXPECT_EQ(judge_gate(&before, of(figure(holds, 0.9))).all.at(0).why, "90.0% of what it was before");
+  EXPECT_EQ(judge_gate(&before, of(figure(holds, 0.96))).all.at(0).why, "");
+}
+
+TEST(GateJudgement, WhatHeldAndIsBrokenIsTheChanges) {
+  EXPECT_EQ(finding(figure(holds, 1.0), figure(broken, 0.5)), Attribution::caused);
+  EXPECT_EQ(finding(figure(holds, 1.0), figure(broken, 0.99)), Attribution::caused)
+      << "however little it fell";
+  EXPECT_EQ(exit_code(figure(holds, 1.0), figure(broken, 0.5)), 2);
+}
+
+TEST(GateJudgement, WhatWasBrokenIsTheChangesOnlyWhereItGotWorse) {
+  for (const SloState before : {broken, unknown}) {
+    EXPECT_EQ(finding(figure(before, 0.5), figure(broken, 0.4)), Attribution::caused);
+    EXPECT_EQ(finding(figure(before, 0.5), figure(broken, 0.5)), Attribution::not_caused);
+    EXPECT_EQ(finding(figure(before, 0.5), figure(broken, 0.476)), Attribution::not_caused) << "within 5 %";
+    EXPECT_EQ(finding(figure(before, 0.5), figure(broken, 0.474)), Attribution::caused) << "beyond it";
+    EXPECT_EQ(finding(figure(before, 0.5), figure(broken, 0.6)), Attribution::not_caused);
+    EXPECT_EQ(exit_code(figure(before, 0.5), figure(broken, 0.5)), 2);
+  }
+  EXPECT_EQ(finding(figure(broken, 0.0), figure(broken, 0.0)), Attribution::not_caused)
+      << "nothing was carried";
+  EXPECT_EQ(finding(figure(broken, 0.5), figure(broken, 0.0)), Attribution::caused);
+  EXPECT_EQ(finding(figure(broken), figure(broken, 0.5)), Attribution::not_caused);
+}
+
+TEST(GateJudgement, NoiseWidensWhatIsNotWorse) {
+  for (const bool earlier : {true, false}) {
+    GateFigure before = figure(broken, 0.5);
+    GateFigure after = figure(broken, 0.41);
+    (earlier ? before : after).noise = 0.2;
+    EXPECT_EQ(finding(before, after), Attribution::not_caused);
+    after.figure = 0.39;
+    EXPECT_EQ(finding(before, after), Attribution::caused);
+  }
+}
+
+TEST(GateJudgement, BrokenWithoutAnEarlierFigureIsNotAttributed) {
+  EXPECT_EQ(finding(figure(unknown), figure(broken, 0.5)), Attribution::unattributed);
+  EXPECT_EQ(judge_gate(nullptr, of(figure(broken, 0.5))).worst(), Attribution::unattributed);
+  EXPECT_TRUE(judge_gate(nullptr, of(figure(broken, 0.5))).undoes());
+  EXPECT_EQ(exit_code(figure(unknown), figure(broken, 0.5)), 2);
+}
+
+// Receive buffers of 4 KiB: 5.6 % of nominal, by want of CPU.
+TEST(GateJudgement, WorseByTheProbesOwnCpuIsTheChanges) {
+  for (const SloState state : {holds, unknown}) {
+    GateFigure before = figure(state, 1.0);
+    GateFigure after = figure(unknown, 0.056);
+    EXPECT_EQ(finding(before, after), Attribution::not_validated) << "nobody knows whose CPU";
+    before.cpu = 1.0;
+    after.cpu = 1.04;
+    EXPECT_EQ(finding(before, after), Attribution::not_validated) << "another's: a byte costs what it did";
+    after.cpu = 6.0;
+    EXPECT_EQ(finding(before, after), Attribution::caused);
+    after.figure = 0.97;
+    EXPECT_NE(finding(before, after), Attribution::caused) << "not worse";
+  }
+  GateFigure before = figure(broken, 1.0);
+  GateFigure after = figure(unknown, 0.056);
+  before.cpu = 1.0;
+  after.cpu = 6.0;
+  EXPECT_EQ(finding(before, after), Attribution::not_validated) << "it was broken before";
+}
+
+TEST(GateJudgement, UnknownIsNotWorseOrNotValidatedAndNeverZero) {
+  EXPECT_EQ(finding(figure(unknown, 0.5), figure(unknown, 0.5)), Attribution::not_worse);
+  EXPECT_EQ(finding(figure(unknown, 0.5), figure(unknown, 0.47)), Attribution::not_validated);
+  EXPECT_EQ(finding(figure(unknown), figure(unknown)), Attribution::not_validated);
+  EXPECT_EQ(finding(figure(unknown), figure(unknown, 0.5)), Attribution::not_validated);
+  EXPECT_EQ(finding(figure(holds, 1.0), figure(unknown, 1.0)), Attribution::not_validated);
+  EXPECT_EQ(finding(figure(broken, 0.5), figure(unknown, 0.5)), Attribution::not_validated);
+  for (const SloState before : {holds, broken, unknown, none})
+    for (const auto& value : {std::optional<double>(), std::optional(0.5)})
+      EXPECT_EQ(exit_code(figure(before, 0.5), figure(unknown, value)), 3);
+}
+
+TEST(GateJudgement, ANewPairIsJudgedByItself) {
+  EXPECT_EQ(finding(figure(none), figure(broken, 0.5)), Attribution::new_broken);
+  EXPECT_EQ(finding(figure(none), figure(unknown)), Attribution::new_unknown);
+  EXPECT_EQ(exit_code(figure(none), figure(holds, 1.0)), 0);
+  EXPECT_EQ(exit_code(figure(none), figure(broken, 0.5)), 2);
+}
+
+TEST(GateJudgement, TooFewPairsAreNotValidated) {
+  GateMeasurement after = of(figure(holds, 1.0));
+  after.selected = 100;
+  after.measured = 95;
+  EXPECT_EQ(judge_gate(nullptr, after).worst(), Attribution::holds);
+  after.measured = 94;
+  const Judgement few = judge_gate(nullptr, after);
+  EXPECT_EQ(few.worst(), Attribution::not_validated);
+  EXPECT_EQ(few.exit_code(), 3);
+  EXPECT_EQ(few.deciding()->why, "94 of 100 pairs could be measured");
+  after.measured = 100;
+  after.uncovered = {"leaf0:up1"};
+  EXPECT_EQ(judge_gate(nullptr, after).deciding()->why, "no pair that was measured crosses leaf0:up1");
+}
+
+TEST(GateJudgement, TheWorstDecides) {
+  GateMeasurement before;
+  GateMeasurement after;
+  for (const char* const name : {"a", "b", "c"}) {
+    before.figures.push_back(figure(holds, 1.0));
+    after.figures.push_back(figure(holds, 1.0));
+    before.figures.back().subject = after.figures.back().subject = name;
+  }
+  after.figures[1].state = broken;
+  after.figures[2].state = unknown;
+  const Judgement judged = judge_gate(&before, after);
+  EXPECT_EQ(judged.worst(), Attribution::caused);
+  EXPECT_EQ(judged.deciding()->subject, "b");
+  EXPECT_EQ(judged.broken(), std::vector<std::string>{"b"});
+}
+
+TEST(GateConfirmation, WhatIsBrokenOnceIsNotBroken) {
+  const GateMeasurement before = of(figure(holds, 1.0));
+  const GateMeasurement bad = of(figure(broken, 0.5));
+  const GateMeasurement good = of(figure(holds, 1.0));
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {bad, bad})).worst(), Attribution::caused);
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {good, bad})).worst(), Attribution::holds);
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {bad, good})).worst(), Attribution::holds);
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {of(figure(unknown, 0.5)), bad})).worst(),
+            Attribution::not_validated);
+}
+
+GateMeasurement with_controls(GateMeasurement one, const std::vector<double>& controls) {
+  for (std::size_t i = 0; i < controls.size(); ++i) {
+    one.controls.push_back(figure(holds, controls[i]));
+    one.controls.back().subject = "control" + std::to_string(i);
+  }
+  return one;
+}
+
+TEST(GateConfirmation, WhereTheControlsFellAsWellItIsUnknown) {
+  const GateMeasurement before = with_controls(of(figure(holds, 1.0)), {1, 1, 1, 1});
+  const GateMeasurement bad = of(figure(broken, 0.5));
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {with_controls(bad, {1, 1, 1, 0.5})})).worst(),
+            Attribution::caused)
+      << "one pair's own affair";
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {with_controls(bad, {1, 1, 0.5, 0.5})})).worst(),
+            Attribution::not_validated);
+}
+
+Guilt guilt(GateFigure before, GateFigure after, GateFigure again) {
+  const GateMeasurement was = of(std::move(before));
+  return guilt_of(judge_gate(&was, of(std::move(after))), &was, of(std::move(again)));
+}
+
+TEST(GateGuilt, FollowsFromWhatIsMeasuredWithoutTheChange) {
+  EXPECT_EQ(guilt(figure(holds, 1.0), figure(broken, 0.5), figure(holds, 1.0)), Guilt::guilty);
+  EXPECT_EQ(guilt(figure(holds, 1.0), figure(broken, 0.5), figure(broken, 0.5)), Guilt::open);
+  EXPECT_EQ(guilt(figure(holds, 1.0), figure(broken, 0.5), figure(unknown)), Guilt::not_proven);
+  EXPECT_EQ(guilt(figure(broken, 0.5), figure(broken, 0.3), figure(broken, 0.3)), Guilt::exonerated);
+  EXPECT_EQ(guilt(figure(unknown), figure(broken, 0.3), figure(broken, 0.3)), Guilt::exonerated);
+  EXPECT_EQ(guilt(figure(unknown), figure(broken, 0.3), figure(holds, 1.0)), Guilt::guilty);
+  const GateMeasurement was = with_controls(of(figure(holds, 1.0)), {1, 1});
+  const Judgement failed = judge_gate(&was, of(figure(broken, 0.5)));
+  EXPECT_EQ(guilt_of(failed, &was, with_controls(of(figure(broken, 0.5)), {0.5, 0.5})), Guilt::exonerated);
+  EXPECT_EQ(guilt_of(failed, &was, GateMeasurement{}), Guilt::not_proven);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,73 @@
+// Hosts on one leaf, and a gate that answers as a test tells it.
+#pragma once
+
+#include <functional>
+
+#include "cluster.hpp"
+#include "tests/told_gate.hpp"
+
+namespace lockstep {
+
+inline constexpr const char* kMtu = "interface[rail0]/mtu";
+
+// Answers as told, and keeps what it was asked.
+class ToldMeasurer final : public ToldGate {
+ public:
+  std::function<GateVerdict()> answer = [] { return GateVerdict::pass; };
+  std::optional<Error> fault;  // why it can't measure
+  std::vector<BlastRadius> asked;
+  std::vector<BlastRadius> left_out;
+  Result<GateVerdict> tell(const GateQuestion& question) override {
+    asked.push_back(question.affected);
+    left_out.push_back(question.pending);
+    if (fault) return *fault;
+    return answer();
+  }
+};
+
+// Hosts on one leaf; each port carries traffic, and a new MTU is wanted on them.
+class Gate : public ::testing::Test {
+ protected:
+  Gate() {
+    cluster.add("leaf0", "leaf");
+    for (const char* const host : {"gpu1", "gpu2", "gpu3"}) {
+      cluster.add(host);
+      cluster.cable(host, "rail0", "leaf0", std::string("swp") + host[3]);
+      cluster.want(host, "interface[rail0]/address[10.0.0.1/31]", there());
+      cluster.want(host, kMtu, number(9000));
+    }
+    cluster.converge();
+    cluster.options.measurer = &measurer;
+    cluster.ledger = MemoryLedger{};
+    before = truth();
+  }
+
+  std::string truth() {
+    std::string all;
+    for (const auto& [name, device] : cluster.devices) all += name + "\n" + device->truth().to_string();
+    return all;
+  }
+  Value mtu(const std::string& host) { return cluster.devices[host]->truth().value(entry(kMtu)); }
+  // What a later run does: it takes on what is owed.
+  ApplyReport next_run() {
+    cluster.options.owed = cluster.ledger.owed();
+    return cluster.converge();
+  }
+  // One that is stopped while it measures.
+  ApplyReport stopped_run() {
+    std::stop_source stop;
+    measurer.answer = [&stop] {
+      stop.request_stop();
+      return GateVerdict::unknown;
+    };
+    ApplyReport report = cluster.apply_plan(cluster.plan(), {}, stop.get_token());
+    measurer.answer = [] { return GateVerdict::pass; };
+    return report;
+  }
+
+  Cluster cluster;
+  ToldMeasurer measurer;
+  std::string before;
+};
+
+}  // namespace lockstep

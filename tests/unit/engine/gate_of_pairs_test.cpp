@@ -1,0 +1,143 @@
+// What a run makes of pairs that it measured before the change and after it.
+#include <map>
+
+#include "gate_lab.hpp"
+
+namespace lockstep {
+namespace {
+
+// A pair for each host, of a state before the change and of one after it; and what is measured without it.
+class PairOfEachHost final : public Measurer {
+ public:
+  std::map<std::string, SloState> before;
+  std::map<std::string, SloState> after;
+  std::map<std::string, SloState> again;
+  std::vector<GateQuestion> asked;
+  Result<GateMeasurement> measure(const GateQuestion& question, const Call&) override {
+    asked.push_back(question);
+    const auto& states = question.when == GateQuestion::When::before  ? before
+                         : question.when == GateQuestion::When::again ? again
+                                                                      : after;
+    GateMeasurement out;
+    std::uint32_t cable = 0;
+    for (const char* const host : {"gpu1", "gpu2", "gpu3"}) {
+      const bool asks = question.affected.touches_cable(cable) && !question.pending.touches_cable(cable);
+      ++cable;
+      if (!asks || (!question.only.empty() && !question.only.contains(host))) continue;
+      GateFigure one;
+      one.subject = host;
+      const auto found = states.find(host);
+      one.state = found == states.end() ? SloState::holds : found->second;
+      if (one.state != SloState::unknown) one.figure = one.state == SloState::holds ? 1.0 : 0.5;
+      out.figures.push_back(one);
+    }
+    out.selected = out.measured = out.figures.size();
+    return out;
+  }
+};
+
+class GateOfPairs : public Gate {
+ protected:
+  GateOfPairs() { cluster.options.measurer = &pairs; }
+  void want_new_mtu(const std::vector<const char*>& hosts) {
+    for (const char* const host : hosts) cluster.want(host, kMtu, number(4000));
+  }
+  PairOfEachHost pairs;
+};
+
+// A blackhole that was there before an unrelated change: undone for it, with "measured again: fail".
+TEST_F(GateOfPairs, WhatWasBrokenBeforeIsNotTheChanges) {
+  want_new_mtu({"gpu1"});
+  pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(report.exit_code(), 2);
+  EXPECT_FALSE(report.owes);
+  EXPECT_EQ(mtu("gpu1"), number(4000));
+  EXPECT_TRUE(report.gate->why.starts_with("not caused")) << report.gate->why;
+}
+
+TEST_F(GateOfPairs, WhatHeldBeforeIsUndoneAndFoundGuilty) {
+  want_new_mtu({"gpu1"});
+  pairs.after["gpu1"] = SloState::broken;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_EQ(report.guilt, Guilt::guilty);
+  EXPECT_EQ(report.exit_code(), 2);
+  std::vector<GateQuestion::When> order;
+  for (const GateQuestion& one : pairs.asked) order.push_back(one.when);
+  using enum GateQuestion::When;
+  EXPECT_EQ(order, (std::vector{before, after, confirm, confirm, again}));
+}
+
+TEST_F(GateOfPairs, WhatStaysBrokenWithoutTheChangeIsOpenAndAnError) {
+  want_new_mtu({"gpu1"});
+  pairs.after["gpu1"] = pairs.again["gpu1"] = SloState::broken;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_EQ(report.guilt, Guilt::open);
+  EXPECT_EQ(report.exit_code(), 1);
+}
+
+TEST_F(GateOfPairs, EveryWaveThatWroteIsJudgedBeforeTheNext) {
+  cluster.policy = Policy{};
+  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  for (const char* const host : {"gpu1", "gpu2", "gpu3"})
+    cluster.want(host, "interface[rail0]/offload[tso]", yes());
+  Plan plan = cluster.plan();
+  ASSERT_EQ(plan.waves(), 2U);
+  for (Step& step : plan.steps) step.live = false;
+  pairs.after["gpu1"] = SloState::broken;
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_EQ(report.count(StepState::done), 1U) << "the second wave never ran";
+  ASSERT_GT(pairs.asked.size(), 1U);
+  EXPECT_TRUE(pairs.asked[1].pending.empty()) << "no path is hidden by what disturbs nothing";
+}
+
+TEST_F(GateOfPairs, WhatCannotBeToldHoldsLaterWavesAndIsNeverZero) {
+  cluster.policy = Policy{};
+  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  want_new_mtu({"gpu1", "gpu2"});
+  pairs.after["gpu1"] = SloState::unknown;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::not_validated);
+  EXPECT_EQ(report.exit_code(), 3);
+  EXPECT_EQ(report.count(StepState::held), 1U);
+  EXPECT_TRUE(report.owes);
+  EXPECT_EQ(mtu("gpu1"), number(4000));
+  EXPECT_EQ(mtu("gpu2"), number(9000));
+  EXPECT_EQ(pairs.asked.size(), 3U) << "before, after, and once more";
+  pairs.after.clear();
+  EXPECT_EQ(next_run().verdict, ApplyVerdict::kept);
+  EXPECT_TRUE(cluster.ledger.owed().empty());
+}
+
+// A first gate that failed was masked by a later one that passed.
+TEST_F(GateOfPairs, TheWorstLastVerdictOfEachPairIsTheVerdict) {
+  cluster.options.on_fail = OnFail::alert;
+  cluster.policy = Policy{};
+  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  want_new_mtu({"gpu1", "gpu2"});
+  pairs.after["gpu1"] = SloState::broken;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(mtu("gpu2"), number(4000)) << "it only alerts";
+  EXPECT_EQ(report.gate->verdict, GateVerdict::fail);
+  EXPECT_EQ(report.exit_code(), 2);
+}
+
+// What an earlier run wrote is there already: there is no before to compare it with.
+TEST_F(GateOfPairs, WhatIsOwedAndBrokenIsUndoneAlthoughItWasBrokenBeforeThisRun) {
+  want_new_mtu({"gpu1"});
+  pairs.after["gpu1"] = SloState::unknown;
+  ASSERT_EQ(cluster.converge().verdict, ApplyVerdict::not_validated);
+  pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
+  want_new_mtu({"gpu2"});
+  const ApplyReport report = next_run();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_EQ(truth(), before);
+}
+
+}  // namespace
+}  // namespace lockstep
