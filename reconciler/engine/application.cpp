@@ -55,6 +55,11 @@ void Application::start(std::function<void(ApplyReport)> done) {
     refuse_all(plan_.refusals.front());
     return conclude();
   }
+  if (options_.before_writing && !plan_.empty())
+    if (const Result<Done> stored = options_.before_writing(); !stored) {
+      refuse_all(stored.error().text());
+      return conclude();
+    }
   enter(Phase::remember);
   effects_.remember(joined(owed_, plan_.steps), [this] {
     runner_.emplace(RunContext{fleet_, executor_, ledger_, options_, stop_.get_token(), report_.change_id},

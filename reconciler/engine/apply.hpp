@@ -106,7 +106,8 @@ struct ApplyOptions {
   OnFail on_fail = OnFail::rollback;
   PlanChoice choice{};  // that the plan was made with: nothing else is cured
   std::function<const Policy*(const FleetDevice&)> policy_for{};  // the rules that an undo keeps too
-  bool strict = false;                                            // an unknown verdict fails the gate
+  std::function<Result<Done>()> before_writing{};  // what must be stored first; an error: nothing is written
+  bool strict = false;                             // an unknown verdict fails the gate
   std::chrono::milliseconds observe_timeout{10'000};
   std::chrono::milliseconds apply_timeout{30'000};
   std::chrono::milliseconds step_timeout{60'000};  // no try begins after it

@@ -69,6 +69,11 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   options.choice = choice();
   options.policy_for = policies();
   options.on_fail = on_violation(cluster_.catalog);
+  // What is written to a device has these numbers, however the run ends: the next device moves none of them.
+  if (!cluster_.twin)
+    options.before_writing = [this] {
+      return write_allocation_lock(cluster_.folder, cluster_.compiled.allocation.lock);
+    };
   SuiteGate* gate = nullptr;
   if (request.measures && !cluster_.catalog.validation_suites.empty()) {
     options.measurer = measurer_;

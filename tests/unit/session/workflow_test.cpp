@@ -69,7 +69,31 @@ TEST_F(Workflow, RollsBackAChangeThatFailsItsGate) {
   const Applied applied = apply(lab);
   EXPECT_EQ(applied.report.verdict, ApplyVerdict::undone) << to_string(applied.report.verdict);
   EXPECT_EQ(at("gpu2", kProbing), Value::text("1"));
-  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/specs/allocations.lock")) << "not accepted";
+}
+
+// An apply that ended with open effects wrote none, and the next new device moved gpu1's address.
+TEST_F(Workflow, HasItsNumbersWrittenBeforeADeviceIs) {
+  const std::string lock = folder.path() + "/specs/allocations.lock";
+  ClusterSession& lab = open();
+  devices.at("gpu2")->seen = [&lock](const SimulatedCall& call) {
+    EXPECT_TRUE(call.kind != SimulatedCall::Kind::apply || std::filesystem::exists(lock));
+  };
+  measurer.verdict = GateVerdict::fail;
+  EXPECT_EQ(apply(lab).report.verdict, ApplyVerdict::undone);
+  EXPECT_TRUE(std::filesystem::exists(lock));
+}
+
+TEST_F(Workflow, WritesToNoDeviceWhereItsNumbersCannotBeWritten) {
+  const std::string lock = folder.path() + "/specs/allocations.lock";
+  ClusterSession& lab = open();
+  std::filesystem::create_directories(lock + "/in-the-way");
+  const Applied applied = apply(lab);
+  EXPECT_EQ(applied.report.verdict, ApplyVerdict::partly);
+  EXPECT_EQ(applied.report.exit_code(), 1);
+  ASSERT_FALSE(applied.report.steps.empty());
+  EXPECT_NE(applied.report.steps[0].why.find("can't write"), std::string::npos)
+      << applied.report.steps[0].why;
+  EXPECT_EQ(at("gpu2", kProbing), Value::text("1"));
 }
 
 TEST_F(Workflow, ReportsAManualChangeAsDrift) {
