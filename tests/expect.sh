@@ -13,3 +13,23 @@ expect() {
   case $out in *"$2"*) ;; *) fail "${*:3}: no '$2' in: $out" ;; esac
 }
 failed_none() { [ "$failures" -eq 0 ] || { echo "$failures failures"; exit 1; }; }
+
+# own_machine HOSTNAME WHY "$0" "$@": runs the script anew as root in mount, network and host name namespaces of its own, with
+# an /etc that is a copy, and state of its own; sets lockstep and work, a folder that goes with it. WHY it needs root.
+own_machine() {
+  local name=$1 why=$2 script=$3 status=0
+  lockstep=$(realpath "$4")
+  [ "$(id -u)" -eq 0 ] || not_tested_but_on_ci "$why"
+  if [ "${5:-}" != inside ]; then
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    unshare --mount --net --uts "$(realpath "$script")" "$lockstep" inside "$work" || status=$?
+    exit $status
+  fi
+  work=$6
+  cp -a /etc "$work/etc"
+  mount --bind "$work/etc" /etc
+  rm -rf /etc/lockstep
+  hostname "$name"
+  export LOCKSTEP_STATE_DIR=$work/state LOCKSTEP_RUN_DIR=$work/run
+}

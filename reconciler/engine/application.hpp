@@ -105,7 +105,6 @@ class Application {
   std::vector<Step> cures() const;
   std::vector<Step> due() const;
   std::vector<Step> pending() const;
-  bool is_live(std::uint32_t wave) const;
   bool fails(const std::optional<GateResult>& gate) const;
   bool must_stop() const { return stop_.stop_requested(); }
   std::string changes_text() const;

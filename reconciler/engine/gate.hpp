@@ -52,8 +52,7 @@ struct GateMeasurement {
   std::size_t selected = 0;            // pairs and groups that were to be measured
   std::size_t measured = 0;            // of them
   std::vector<std::string> uncovered;  // ends and links of the change that no measured pair crosses
-  std::string sentence;  // where all hold: "all SLOs hold over 24 measurements"
-  bool empty() const { return figures.empty() && uncovered.empty(); }
+  std::string sentence;                // where all hold: "all SLOs hold over 24 measurements"
 };
 
 // shared/design has it: engine.md, section 1.

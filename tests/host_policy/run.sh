@@ -4,22 +4,7 @@
 set -euo pipefail
 . "$(dirname "$0")/../needs.sh"
 . "$(dirname "$0")/../expect.sh"
-lockstep=$(realpath "$1")
-[ "$(id -u)" -eq 0 ] || not_tested_but_on_ci "a host policy is root's"
-if [ "${2:-}" != inside ]; then
-  work=$(mktemp -d)
-  trap 'rm -rf "$work"' EXIT
-  status=0
-  unshare --mount --net --uts "$(realpath "$0")" "$lockstep" inside "$work" || status=$?
-  exit $status
-fi
-
-work=$3
-cp -a /etc "$work/etc"
-mount --bind "$work/etc" /etc
-rm -rf /etc/lockstep
-hostname policy-test
-export LOCKSTEP_STATE_DIR=$work/state LOCKSTEP_RUN_DIR=$work/run
+own_machine policy-test "a host policy is root's" "$0" "$@"
 specs() {
   mkdir -p "$work/$1"
   cat >"$work/$1/host.yaml" <<YAML

@@ -4,28 +4,7 @@
 # kept with exit code 0, after all hosts had it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. tests/needs.sh
-needs_twin
-lockstep=${LOCKSTEP_BINARY:?the program under test}
-
-work=$(mktemp -d)
-export LOCKSTEP_STATE_DIR=$work/state
-pod=$work/pod
-cp -r examples/rail-pod "$pod"
-clean_up() {
-  "$lockstep" twin down "$pod" >/dev/null 2>&1 || true
-  rm -rf "$work"
-}
-trap clean_up EXIT
-# expect CODES COMMAND...: one of them.
-expect() {
-  local want=$1 have=0
-  shift
-  "$@" >"$work/out" 2>&1 || have=$?
-  cat "$work/out"
-  [[ " $want " == *" $have "* ]] || { echo "'$*' ended with $have, not with one of $want" >&2; exit 1; }
-}
-told() { grep -q "$1" "$work/out" || { echo "nobody said '$1'" >&2; exit 1; }; }
+. tests/twin/pod.sh
 in_gpu1() { "$lockstep" twin exec "$pod" gpu1 -- "$@"; }
 
 # Streams alone, and a bound that a busy machine keeps.

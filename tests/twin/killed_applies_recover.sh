@@ -3,22 +3,10 @@
 # there, and the last one ends with every device in sync. The seed of the delays is printed; SEED=N replays them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. tests/needs.sh
-needs_twin
-lockstep=${LOCKSTEP_BINARY:?the program under test}
+. tests/twin/pod.sh
 SEED=${SEED:-$RANDOM}
 RANDOM=$SEED
 echo "SEED=$SEED"
-
-work=$(mktemp -d)
-export LOCKSTEP_STATE_DIR=$work/state
-pod=$work/pod
-cp -r examples/rail-pod "$pod"
-clean_up() {
-  "$lockstep" twin down "$pod" >/dev/null 2>&1 || true
-  rm -rf "$work"
-}
-trap clean_up EXIT
 "$lockstep" twin up "$pod"
 
 told=0

@@ -4,28 +4,8 @@
 # change that does not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. tests/needs.sh
-needs_twin
-lockstep=${LOCKSTEP_BINARY:?the program under test}
-
-work=$(mktemp -d)
-export LOCKSTEP_STATE_DIR=$work/state
-pod=$work/pod
-cp -r examples/rail-pod "$pod"
+. tests/twin/pod.sh
 sed -i 's/waves: .*/waves: ["100%"]/' "$pod/policy.yaml"  # else the gate of the first wave would end it
-clean_up() {
-  "$lockstep" twin down "$pod" >/dev/null 2>&1 || true
-  rm -rf "$work"
-}
-trap clean_up EXIT
-expect() {
-  local want=$1 have=0
-  shift
-  "$@" >"$work/out" 2>&1 || have=$?
-  cat "$work/out"
-  [ "$have" -eq "$want" ] || { echo "'$*' ended with $have, not with $want" >&2; exit 1; }
-}
-told() { grep -q "$1" "$work/out" || { echo "nobody said '$1'" >&2; exit 1; }; }
 
 # An apply on a terminal (only there it tells its progress), cut off by a signal as soon as it measures its last wave.
 cut_off() {

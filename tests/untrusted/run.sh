@@ -4,22 +4,7 @@
 set -euo pipefail
 . "$(dirname "$0")/../needs.sh"
 . "$(dirname "$0")/../expect.sh"
-lockstep=$(realpath "$1")
-[ "$(id -u)" -eq 0 ] || not_tested_but_on_ci "what root must not be led to"
-if [ "${2:-}" != inside ]; then
-  work=$(mktemp -d)
-  trap 'rm -rf "$work"' EXIT
-  status=0
-  unshare --mount --net --uts "$(realpath "$0")" "$lockstep" inside "$work" || status=$?
-  exit $status
-fi
-
-work=$3
-cp -a /etc "$work/etc"
-mount --bind "$work/etc" /etc
-rm -rf /etc/lockstep
-hostname gpu1
-export LOCKSTEP_STATE_DIR=$work/state LOCKSTEP_RUN_DIR=$work/run
+own_machine gpu1 "what root must not be led to" "$0" "$@"
 # An end is part of every promise here.
 bounded() { timeout --kill-after=5 60 "$@"; }
 # hides TEXT COMMAND...: no output has it.

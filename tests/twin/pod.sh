@@ -1,0 +1,23 @@
+# Sourced by tests of a twin: a copy of the example rail-pod, and what commands on it end with and say.
+. tests/needs.sh
+needs_twin
+lockstep=${LOCKSTEP_BINARY:?the program under test}
+
+work=$(mktemp -d)
+export LOCKSTEP_STATE_DIR=$work/state
+pod=$work/pod
+cp -r examples/rail-pod "$pod"
+clean_up() {
+  "$lockstep" twin down "$pod" >/dev/null 2>&1 || true
+  rm -rf "$work"
+}
+trap clean_up EXIT
+# expect CODES COMMAND...: one of them; its output is in $work/out.
+expect() {
+  local want=$1 have=0
+  shift
+  "$@" >"$work/out" 2>&1 || have=$?
+  cat "$work/out"
+  [[ " $want " == *" $have "* ]] || { echo "'$*' ended with $have, not with one of $want" >&2; exit 1; }
+}
+told() { grep -q "$1" "$work/out" || { echo "nobody said '$1'" >&2; exit 1; }; }
