@@ -194,7 +194,8 @@ std::vector<Step> Application::cures() const {
 
 bool Application::fails(const std::optional<GateResult>& gate) const {
   if (!gate) return false;
-  return gate->judged.undoes() || (options_.strict && gate->verdict == GateVerdict::unknown);
+  const bool unknown = gate->verdict == GateVerdict::unknown || gate->judged.unknown();
+  return gate->judged.undoes() || (options_.strict && unknown);
 }
 
 // What no gate has answered for yet: what was written since the last one, and of that the paths that it
@@ -332,7 +333,8 @@ void Application::undone(const std::vector<Step>& not_done, std::function<void(b
          .pending = blast_radius(not_done, fleet_.wiring()),
          .whole = whole_},
         [this, over](const Result<GateMeasurement>& again) {
-          report_.gate_after_undo = again ? gate_result(*again, judge_gate(before(), *again))
+          // Whatever is broken now, it is not by what was taken back: `guilt` says what follows.
+          report_.gate_after_undo = again ? gate_result(*again, judge_gate(nullptr, *again))
                                           : GateResult{GateVerdict::unknown, again.error().text()};
           report_.guilt = again ? guilt_of(failed_, before(), *again) : Guilt::not_proven;
           over();

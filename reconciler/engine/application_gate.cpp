@@ -30,7 +30,10 @@ void Application::ask(GateQuestion question, std::function<void(const Result<Gat
 // What the change is compared with. What earlier runs wrote is there already: its paths have no before.
 void Application::measure_before(std::function<void()> then) {
   whole_ = blast_radius(joined(owed_, plan_.steps), fleet_.wiring());
-  const BlastRadius affected = blast_radius(plan_.steps, fleet_.wiring());
+  std::vector<Step> may_begin;
+  for (const Step& step : plan_.steps)
+    if (standing_holds(step, options_.approved).empty()) may_begin.push_back(step);
+  const BlastRadius affected = blast_radius(may_begin, fleet_.wiring());
   if (options_.measurer == nullptr || affected.empty() || must_stop()) return then();
   ask({.when = GateQuestion::When::before,
        .affected = affected,
@@ -64,16 +67,14 @@ void Application::confirm(GateQuestion question, GateMeasurement measured,
                           std::function<void(std::optional<Verdict>)> then) {
   const GateMeasurement best = confirmed(before(), measured, rounds);
   Judgement judged = judge_gate(before(), best);
-  const std::size_t wanted = judged.undoes()                                ? kConfirmingRounds
-                             : judged.worst() == Attribution::not_validated ? 1
-                                                                            : 0;
+  const std::vector<std::string> untold = judged.of(Attribution::not_validated);
+  const std::size_t wanted = judged.undoes() ? kConfirmingRounds : untold.empty() ? 0 : 1;
   if (rounds.size() >= wanted || (must_stop() && !report_.undo)) {
     const Verdict out{gate_result(best, std::move(judged)), true};
     if (progress_.gate) progress_.gate(out.gate);
     return then(out);
   }
-  const std::vector<std::string> unsure =
-      judged.undoes() ? judged.broken() : judged.of(Attribution::not_validated);
+  const std::vector<std::string> unsure = judged.undoes() ? judged.broken() : untold;
   question.when = GateQuestion::When::confirm;
   question.only = {unsure.begin(), unsure.end()};
   if (question.only.contains("")) question.only.clear();  // too little was measured: all of it again
@@ -121,7 +122,7 @@ void Application::gate_answered(const std::vector<Step>& later, const std::optio
   if (verdict) remember_verdict(*verdict);
   if (must_stop()) return then(true);
   const bool told =
-      !verdict || (verdict->judged && verdict->gate.judged.worst() != Attribution::not_validated);
+      !verdict || (verdict->judged && verdict->gate.judged.of(Attribution::not_validated).empty());
   if (told) {
     ++gates_;
     answered_ = later.empty();

@@ -79,9 +79,8 @@ struct GateQuestion {
 };
 
 // Runs the benchmarks that the change can have touched, but for paths that `pending` touches: later steps
-// change them at their other end, too. With `before` and `confirm` it
-// measures kControls pairs besides, where there are as many. Called on a worker thread of Lane::bench;
-// everything the engine does meanwhile is wait.
+// change them at their other end, too. With all but `after` it measures kControls pairs besides, where there
+// are as many. Called on a worker thread of Lane::bench; everything the engine does meanwhile is wait.
 class Measurer {
  public:
   virtual ~Measurer() = default;

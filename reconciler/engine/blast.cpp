@@ -124,7 +124,7 @@ std::size_t ApplyReport::count(StepState state) const {
 
 int ApplyReport::exit_code() const {
   switch (verdict) {
-    case ApplyVerdict::not_validated: return 3;
+    case ApplyVerdict::not_validated: return gate && gate->verdict == GateVerdict::fail ? 2 : 3;
     case ApplyVerdict::nothing_to_do:
     case ApplyVerdict::kept:
       if (gate && gate->verdict == GateVerdict::fail) return 2;

@@ -129,6 +129,12 @@ Attribution Judgement::worst() const {
 
 bool Judgement::undoes() const { return worst() >= Attribution::new_broken; }
 
+bool Judgement::unknown() const {
+  return std::any_of(all.begin(), all.end(), [](const Judged& one) {
+    return one.attribution > Attribution::holds && one.attribution <= Attribution::not_validated;
+  });
+}
+
 std::vector<std::string> Judgement::broken() const {
   std::vector<std::string> out;
   for (const Judged& one : all)
@@ -205,8 +211,9 @@ Guilt guilt_of(const Judgement& failed, const GateMeasurement* before, const Gat
   const Figures then = before == nullptr ? Figures{} : by_subject(before->figures);
   const Figures now = by_subject(again.figures);
   const bool all_fell = controls_fell(before, again);
-  Guilt worst = Guilt::exonerated;
-  for (const std::string& subject : failed.broken()) {
+  const std::vector<std::string> broken = failed.broken();
+  Guilt worst = broken.empty() ? Guilt::not_proven : Guilt::exonerated;
+  for (const std::string& subject : broken) {
     const GateFigure* const was = find(then, subject);
     const GateFigure* const is = find(now, subject);
     const bool held = was != nullptr && was->state == SloState::holds;

@@ -86,6 +86,7 @@ struct Judgement {
   // The one that decided; null: there is nothing.
   const Judged* deciding() const;
   bool undoes() const;                                         // new_broken, unattributed or caused
+  bool unknown() const;                                        // of some subject no benchmark could tell
   std::vector<std::string> broken() const;                     // subjects of those that undo
   std::vector<std::string> of(Attribution attribution) const;  // subjects
   int exit_code() const;
@@ -110,7 +111,7 @@ enum class Guilt : std::uint8_t {
   open,        // it held before, and is broken without the change: something else happened meanwhile
 };
 std::string_view to_string(Guilt guilt);
-// Of the subjects for which `failed` had it undone.
+// Of the subjects for which `failed` had it undone; none: what could not be told did, under --strict.
 Guilt guilt_of(const Judgement& failed, const GateMeasurement* before, const GateMeasurement& again);
 
 }  // namespace lockstep

@@ -5,6 +5,16 @@
 
 namespace lockstep {
 
+std::vector<Hold> standing_holds(const Step& step, const std::set<Hold::Kind>& approved) {
+  std::vector<Hold> out;
+  for (const Hold& hold : step.holds) {
+    const bool yields = hold.kind != Hold::Kind::management && hold.kind != Hold::Kind::host_policy &&
+                        hold.kind != Hold::Kind::window;
+    if (!yields || !approved.contains(hold.kind)) out.push_back(hold);
+  }
+  return out;
+}
+
 Runner::Runner(RunContext context, const Plan& plan, const Progress& progress)
     : context_(std::move(context)), plan_(plan), progress_(progress) {
   context_.next_ticket = [this](const std::string& transaction) {
@@ -57,10 +67,7 @@ void Runner::consider(std::uint32_t id) {
   const Step& step = plan_.steps[id - 1];
   std::string reasons;
   bool only_windows = true;
-  for (const Hold& hold : step.holds) {
-    const bool yields = hold.kind != Hold::Kind::management && hold.kind != Hold::Kind::host_policy &&
-                        hold.kind != Hold::Kind::window;
-    if (yields && context_.options.approved.contains(hold.kind)) continue;
+  for (const Hold& hold : standing_holds(step, context_.options.approved)) {
     reasons += (reasons.empty() ? "" : "; ") + hold.reason;
     only_windows = only_windows && hold.kind == Hold::Kind::window;
   }

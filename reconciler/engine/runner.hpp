@@ -18,6 +18,9 @@
 
 namespace lockstep {
 
+// The holds of a step that no word lifts: those of a kind that never yields, or that is not approved.
+std::vector<Hold> standing_holds(const Step& step, const std::set<Hold::Kind>& approved);
+
 class Runner {
  public:
   // `plan`, `progress` and what `context` refers to outlive it.

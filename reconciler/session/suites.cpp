@@ -207,12 +207,10 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
     choice.among = [&question](const std::string& benchmark, const std::string& from, const std::string& to) {
       return is_among(question.only, benchmark, from, to);
     };
-  const bool with_controls =
-      question.when == GateQuestion::When::before || question.when == GateQuestion::When::confirm;
   TRY(const FileLock turn, turn_to_measure(directory_, "the gate of a change", call, hooks_.waiting));
   Result<std::vector<SuiteOutcome>> outcomes = lockstep::measure(input_, choice, hooks_.progress, call.stop);
   Result<std::vector<SuiteOutcome>> beside = std::vector<SuiteOutcome>{};
-  if (outcomes && with_controls)
+  if (outcomes && question.when != GateQuestion::When::after)
     beside = lockstep::measure(input_, controls_of(question), hooks_.progress, call.stop);
   if (hooks_.ended) hooks_.ended();
   if (!outcomes) return std::move(outcomes.error());
@@ -221,7 +219,8 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
     return Error{ErrorKind::cancelled, "stopped while measuring"};
   GateMeasurement result = gate_measurement(*outcomes);
   result.controls = gate_measurement(*beside).figures;
-  if (with_controls) return result;
+  if (question.when == GateQuestion::When::before || question.when == GateQuestion::When::confirm)
+    return result;
   const std::scoped_lock lock(mutex_);
   gates_.push_back(*std::move(outcomes));
   return result;

@@ -113,6 +113,49 @@ TEST_F(GateOfPairs, WhatCannotBeToldHoldsLaterWavesAndIsNeverZero) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
+// It was taken for judged where another pair was broken before.
+TEST_F(GateOfPairs, WhatCannotBeToldIsHeldAndOwedBesideWhatWasBrokenBefore) {
+  cluster.policy = Policy{};
+  cluster.policy->waves = {{false, 2}, {true, 1.0}};
+  want_new_mtu({"gpu1", "gpu2", "gpu3"});
+  pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
+  pairs.after["gpu2"] = SloState::unknown;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::not_validated);
+  EXPECT_EQ(report.exit_code(), 2) << "an SLO is broken, which outranks what could not be told";
+  EXPECT_EQ(report.count(StepState::held), 1U);
+  EXPECT_TRUE(report.owes);
+}
+
+TEST_F(GateOfPairs, StrictlyWhatCannotBeToldIsUndoneAndNobodyIsCleared) {
+  cluster.options.strict = true;
+  want_new_mtu({"gpu1", "gpu2"});
+  pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
+  pairs.after["gpu2"] = SloState::unknown;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_EQ(report.guilt, Guilt::not_proven);
+}
+
+TEST_F(GateOfPairs, WhatIsBrokenAfterAnUndoIsNotCalledBrokenByTheChange) {
+  want_new_mtu({"gpu1"});
+  pairs.after["gpu1"] = pairs.again["gpu1"] = SloState::broken;
+  const ApplyReport report = cluster.converge();
+  ASSERT_TRUE(report.gate_after_undo);
+  EXPECT_EQ(report.gate_after_undo->verdict, GateVerdict::fail);
+  EXPECT_EQ(report.gate_after_undo->why.find("by the change"), std::string::npos)
+      << report.gate_after_undo->why;
+}
+
+// Outside a window a change would load the fabric, and then not begin.
+TEST_F(GateOfPairs, NothingIsMeasuredWhereNothingMayBegin) {
+  want_new_mtu({"gpu1", "gpu2"});
+  Plan plan = cluster.plan();
+  for (Step& step : plan.steps) step.holds.push_back({Hold::Kind::management, "the last path to it"});
+  EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::partly);
+  EXPECT_TRUE(pairs.asked.empty());
+}
+
 // A first gate that failed was masked by a later one that passed.
 TEST_F(GateOfPairs, TheWorstLastVerdictOfEachPairIsTheVerdict) {
   cluster.options.on_fail = OnFail::alert;
