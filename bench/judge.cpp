@@ -8,7 +8,6 @@
 namespace lockstep::bench {
 namespace {
 
-bool at_least(const Slo& slo) { return slo.at_least.said || !slo.at_most.said; }
 const Bound& bound_of(const Slo& slo) { return at_least(slo) ? *slo.at_least : *slo.at_most; }
 
 double limit_of(const Bound& bound) {
@@ -56,31 +55,6 @@ std::optional<double> reference_of(const Measurement& measurement, const Bound& 
   return std::nullopt;
 }
 
-Ruling rule_one(const Measurement& measurement, const Bound& bound, bool at_least, Statistic statistic) {
-  if (!measurement.ok()) return rule_trouble(measurement);
-  Ruling ruling;
-  const Figure seen = figure(measurement.seen, statistic);
-  if (!seen.value) {
-    ruling.reason = seen.why_not;
-    return ruling;
-  }
-  const std::optional<double> reference = reference_of(measurement, bound, statistic, ruling.reason);
-  ruling.wants_baseline = !reference && bound.of == Bound::Of::baseline && !measurement.accepted;
-  if (!reference) return ruling;
-  ruling.figure = *seen.value / *reference;
-  const double limit = limit_of(bound);
-  const bool holds = at_least ? *ruling.figure >= limit : *ruling.figure <= limit;
-  if (holds) {
-    ruling.verdict = Verdict::pass;
-  } else if (measurement.cpu_limited) {
-    ruling.reason = "cpu-limited";
-    if (!measurement.cpu_reason.empty()) ruling.reason += ": " + measurement.cpu_reason;
-  } else {
-    ruling.verdict = Verdict::fail;
-  }
-  return ruling;
-}
-
 // Does `a` decide over `b`? A failure before an unknown before a pass; then the worse figure; none is worst.
 bool decides(const Ruling& a, const Ruling& b, bool at_least) {
   constexpr std::array<int, 3> weight{0, 2, 1};  // pass, fail, unknown
@@ -93,6 +67,10 @@ bool decides(const Ruling& a, const Ruling& b, bool at_least) {
 }
 
 }  // namespace
+
+bool at_least(const Slo& slo) { return slo.at_least.said || !slo.at_most.said; }
+
+std::string want_of(const Slo& slo) { return (at_least(slo) ? ">= " : "<= ") + format(bound_of(slo)); }
 
 std::string told(double value, Bound::Unit unit) {
   std::array<char, 64> text{};
@@ -111,7 +89,29 @@ std::string told(double value, Bound::Unit unit) {
 }
 
 Ruling rule(const Slo& slo, const Measurement& measurement) {
-  return rule_one(measurement, bound_of(slo), at_least(slo), *slo.statistic);
+  const Bound& bound = bound_of(slo);
+  if (!measurement.ok()) return rule_trouble(measurement);
+  Ruling ruling;
+  const Figure seen = figure(measurement.seen, *slo.statistic);
+  if (!seen.value) {
+    ruling.reason = seen.why_not;
+    return ruling;
+  }
+  const std::optional<double> reference = reference_of(measurement, bound, *slo.statistic, ruling.reason);
+  ruling.wants_baseline = !reference && bound.of == Bound::Of::baseline && !measurement.accepted;
+  if (!reference) return ruling;
+  ruling.figure = *seen.value / *reference;
+  const double limit = limit_of(bound);
+  const bool holds = at_least(slo) ? *ruling.figure >= limit : *ruling.figure <= limit;
+  if (holds) {
+    ruling.verdict = Verdict::pass;
+  } else if (measurement.cpu_limited) {
+    ruling.reason = "cpu-limited";
+    if (!measurement.cpu_reason.empty()) ruling.reason += ": " + measurement.cpu_reason;
+  } else {
+    ruling.verdict = Verdict::fail;
+  }
+  return ruling;
 }
 
 std::string told(const Slo& slo, const Ruling& ruling) {
@@ -122,7 +122,7 @@ SloVerdict judge(const Slo& slo, std::span<const Measurement> measurements) {
   SloVerdict made;
   made.metric = *slo.metric;
   made.statistic = *slo.statistic;
-  made.want = (at_least(slo) ? ">= " : "<= ") + format(bound_of(slo));
+  made.want = want_of(slo);
   made.reason = "nothing was measured";
   std::optional<Ruling> worst;
   for (std::size_t i = 0; i < measurements.size(); ++i) {

@@ -45,8 +45,10 @@ struct Ruling {
   bool wants_baseline = false;   // unknown for want of one, and of nothing else
 };
 Ruling rule(const Slo& slo, const Measurement& measurement);
-// "96.0%", in the terms of the bound.
+// "96.0%", in the terms of the bound; empty: no figure.
 std::string told(const Slo& slo, const Ruling& ruling);
+bool at_least(const Slo& slo);        // of two bounds that are said neither or both: the lower one
+std::string want_of(const Slo& slo);  // ">= 90% of nominal"
 
 // `measurements` are those of one benchmark; those of other metrics are ignored.
 SloVerdict judge(const Slo& slo, std::span<const Measurement> measurements);

@@ -73,12 +73,6 @@ MachineCpu machine_cpu() {
   return cpu;
 }
 
-double busy_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns) {
-  if (window_ns == 0) return 0;
-  const std::uint64_t busy = (after.ran - before.ran) + (after.waited - before.waited);
-  return static_cast<double>(busy) / static_cast<double>(window_ns);
-}
-
 double ran_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns) {
   if (window_ns == 0) return 0;
   return static_cast<double>(after.ran - before.ran) / static_cast<double>(window_ns);
@@ -87,6 +81,10 @@ double ran_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_
 double waited_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns) {
   if (window_ns == 0) return 0;
   return static_cast<double>(after.waited - before.waited) / static_cast<double>(window_ns);
+}
+
+double busy_share(const ProcessCpu& before, const ProcessCpu& after, std::uint64_t window_ns) {
+  return ran_share(before, after, window_ns) + waited_share(before, after, window_ns);
 }
 
 double idle_share(const MachineCpu& before, const MachineCpu& after) {

@@ -56,18 +56,6 @@ std::vector<Step> joined(std::vector<Step> first, const std::vector<Step>& secon
 // What owed changes wrote, as steps: for their blast radius, and for an undo.
 std::vector<Step> steps_of(const std::vector<OwedChange>& owed);
 
-// not_run: there was nothing to measure, so that nothing can have failed.
-enum class GateVerdict : std::uint8_t { pass, fail, unknown, not_run };
-std::string_view to_string(GateVerdict verdict);
-
-struct GateResult {
-  GateVerdict verdict = GateVerdict::unknown;
-  std::string why;     // "broken by the change: pairs bandwidth min, gpu1:rail0 -> gpu2:rail0: ..."
-  Judgement judged{};  // empty: nothing was measured
-};
-// `measured`: after the change. In the words of what decided.
-GateResult gate_result(const GateMeasurement& measured, Judgement judged);
-
 struct GateQuestion {
   // before: ahead of the first write; confirm: the same pairs once more, with controls; again: after an undo.
   enum class When : std::uint8_t { before, after, confirm, again };

@@ -86,11 +86,6 @@ std::string_view to_string(StepState state) {
   return kWords[static_cast<std::size_t>(state)];
 }
 
-std::string_view to_string(GateVerdict verdict) {
-  constexpr std::array<std::string_view, 4> kWords{"pass", "fail", "unknown", "not run"};
-  return kWords[static_cast<std::size_t>(verdict)];
-}
-
 std::string_view to_string(ApplyVerdict verdict) {
   constexpr std::array<std::string_view, 10> kWords{"nothing to do", "kept",
                                                     "partly",        "effects open",
@@ -98,23 +93,6 @@ std::string_view to_string(ApplyVerdict verdict) {
                                                     "quarantined",   "waits for a window",
                                                     "stopped",       "kept, not validated"};
   return kWords[static_cast<std::size_t>(verdict)];
-}
-
-GateResult gate_result(const GateMeasurement& measured, Judgement judged) {
-  GateResult out{GateVerdict::pass, measured.sentence, std::move(judged)};
-  const Judged* const one = out.judged.deciding();
-  if (one == nullptr)
-    return {GateVerdict::not_run, "nothing to measure: no path is affected that could be judged now"};
-  if (one->attribution == Attribution::holds) return out;
-  const int code = out.judged.exit_code();
-  out.verdict = code == 2 ? GateVerdict::fail : GateVerdict::unknown;
-  const auto same = static_cast<std::size_t>(
-      std::count_if(out.judged.all.begin(), out.judged.all.end(),
-                    [one](const Judged& other) { return other.attribution == one->attribution; }));
-  out.why = std::string(to_string(one->attribution)) + ": " + one->subject +
-            (one->subject.empty() || one->why.empty() ? "" : ": ") + one->why +
-            (same > 1 ? " (and " + std::to_string(same - 1) + " more)" : "");
-  return out;
 }
 
 std::size_t ApplyReport::count(StepState state) const {

@@ -107,6 +107,11 @@ std::string_view to_string(Attribution attribution) {
   return kWords.at(static_cast<std::size_t>(attribution));
 }
 
+std::string_view to_string(GateVerdict verdict) {
+  constexpr std::array<std::string_view, 4> kWords{"pass", "fail", "unknown", "not run"};
+  return kWords[static_cast<std::size_t>(verdict)];
+}
+
 std::string_view to_string(Guilt guilt) {
   constexpr std::array<std::string_view, 4> kWords{"exonerated", "not proven", "guilty", "open"};
   return kWords.at(static_cast<std::size_t>(guilt));
@@ -205,6 +210,23 @@ GateMeasurement confirmed(const GateMeasurement* before, GateMeasurement after,
     }
   }
   return after;
+}
+
+GateResult gate_result(const GateMeasurement& measured, Judgement judged) {
+  GateResult out{GateVerdict::pass, measured.sentence, std::move(judged)};
+  const Judged* const one = out.judged.deciding();
+  if (one == nullptr)
+    return {GateVerdict::not_run, "nothing to measure: no path is affected that could be judged now"};
+  if (one->attribution == Attribution::holds) return out;
+  const int code = out.judged.exit_code();
+  out.verdict = code == 2 ? GateVerdict::fail : GateVerdict::unknown;
+  const auto same = static_cast<std::size_t>(
+      std::count_if(out.judged.all.begin(), out.judged.all.end(),
+                    [one](const Judged& other) { return other.attribution == one->attribution; }));
+  out.why = std::string(to_string(one->attribution)) + ": " + one->subject +
+            (one->subject.empty() || one->why.empty() ? "" : ": ") + one->why +
+            (same > 1 ? " (and " + std::to_string(same - 1) + " more)" : "");
+  return out;
 }
 
 Guilt guilt_of(const Judgement& failed, const GateMeasurement* before, const GateMeasurement& again) {

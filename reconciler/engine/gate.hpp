@@ -103,6 +103,18 @@ Judgement judge_gate(const GateMeasurement* before, const GateMeasurement& after
 GateMeasurement confirmed(const GateMeasurement* before, GateMeasurement after,
                           const std::vector<GateMeasurement>& rounds);
 
+// not_run: there was nothing to measure, so that nothing can have failed.
+enum class GateVerdict : std::uint8_t { pass, fail, unknown, not_run };
+std::string_view to_string(GateVerdict verdict);
+
+struct GateResult {
+  GateVerdict verdict = GateVerdict::unknown;
+  std::string why;     // "broken by the change: pairs bandwidth min, gpu1:rail0 -> gpu2:rail0: ..."
+  Judgement judged{};  // empty: nothing was measured
+};
+// `measured`: after the change. In the words of what decided.
+GateResult gate_result(const GateMeasurement& measured, Judgement judged);
+
 // After the change was undone, and measured again. Of several subjects the last one here decides.
 enum class Guilt : std::uint8_t {
   exonerated,  // it is still broken, as it was before, or the controls fell too

@@ -32,9 +32,8 @@ std::string why_wait(const Policy& policy, WallTime now, std::chrono::millisecon
 // through it, each step at its own bound (step_timeout; then a write, a settlement, a guard put back and the
 // reads between them, each at its deadline; then the effects that must come back), the verification, and the
 // gate's measure_timeout, once more before it and twice to confirm; then the reverse, verified and measured
-// again: planned as if all was made and every
-// port in the specs carried traffic by then, as an undo may meet more of it than the plan did. A run that
-// does not measure undoes nothing.
+// again: planned as if all was made and every port in the specs carried traffic by then, as an undo may meet
+// more of it than the plan did. A run that does not measure undoes nothing.
 std::chrono::milliseconds worst_case(const Plan& plan, const Fleet& fleet, const ApplyOptions& options,
                                      bool measures);
 

@@ -42,20 +42,18 @@ bool is_same(const MachineUser& one, const MachineUser& other) {
          std::filesystem::weakly_canonical(other.directory, ignored);
 }
 
-// None: what is remembered of the machine is this user's, or nobody's.
-Result<std::optional<MachineUser>> other_user(const std::string& machine, const MachineFolders& folders,
-                                              const MachineUser& user) {
-  TRY(std::optional<MachineUser> last, last_user(machine, folders));
-  if (!last || is_same(*last, user)) return std::optional<MachineUser>();
+// Refused: what is remembered of the machine is another cluster's. Else whether its record names this user.
+Result<bool> is_users(const std::string& machine, const MachineFolders& folders, const MachineUser& user) {
+  TRY(const std::optional<MachineUser> last, last_user(machine, folders));
+  if (!last) return false;
+  if (is_same(*last, user)) return true;
   TRY(const bool holds, remembers(*last));
-  if (!holds) return std::optional<MachineUser>();
-  return last;
-}
-
-std::string of_another(const MachineUser& last, const MachineUser& user) {
-  return "this machine was changed before by cluster '" + last.cluster + "' (specs in " + last.folder +
-         "): what that remembers and owes would be forgotten; `lockstep state adopt " + user.folder +
-         "` takes it over";
+  if (!holds) return false;
+  return Error{ErrorKind::refused,
+               "this machine was changed before by cluster '" + last->cluster + "' (specs in " +
+                   last->folder +
+                   "): what that remembers and owes would be forgotten; `lockstep state adopt " +
+                   user.folder + "` takes it over"};
 }
 
 }  // namespace
@@ -82,21 +80,16 @@ Result<std::vector<FileLock>> Machines::take(const MachineUser& user, const std:
     TRY(FileLock lock, lock_for_machine(folders_.locks, machine, command, now));
     locks.push_back(std::move(lock));
     if (!recorded_) continue;
-    TRY(const std::optional<MachineUser> other, other_user(machine, folders_, user));
-    if (other) return Error{ErrorKind::refused, of_another(*other, user)};
-    TRY(const std::optional<MachineUser> last, last_user(machine, folders_));
-    if (!last || !is_same(*last, user)) TRY_DONE(write_record(machine, folders_, user));
+    TRY(const bool recorded, is_users(machine, folders_, user));
+    if (!recorded) TRY_DONE(write_record(machine, folders_, user));
   }
   return locks;
 }
 
 std::string Machines::why_refused(const MachineUser& user) const {
   if (!recorded_) return "";
-  for (const std::string& machine : machines_) {
-    const auto other = other_user(machine, folders_, user);
-    if (!other) return other.error().what;
-    if (*other) return of_another(**other, user);
-  }
+  for (const std::string& machine : machines_)
+    if (const auto known = is_users(machine, folders_, user); !known) return known.error().what;
   return "";
 }
 

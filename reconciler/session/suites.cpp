@@ -39,19 +39,19 @@ GateFigure figure_of(const Slo& slo, const bench::Measurement& one, std::string 
   out.state = ruling.verdict == bench::Verdict::pass   ? SloState::holds
               : ruling.verdict == bench::Verdict::fail ? SloState::broken
                                                        : SloState::unknown;
-  const bool less_is_better = slo.at_most.said && !slo.at_least.said;
   const std::optional<double> seen = bench::figure(one.seen, *slo.statistic).value;
-  if (one.ok() && seen && *seen > 0) out.figure = less_is_better ? 1 / *seen : *seen;
+  if (one.ok() && seen && *seen > 0) out.figure = bench::at_least(slo) ? *seen : 1 / *seen;
   if (one.trouble == bench::Trouble::path || one.trouble == bench::Trouble::wrong) out.figure = 0;
   out.noise = noise_of(one.seen);
   if (one.metric == Metric::bandwidth && one.ok() && one.cpu_ran > 0 && one.value > 0)
     out.cpu = one.cpu_ran / one.value;
   if (out.state == SloState::holds) return out;
-  out.why = bench::told(slo, ruling);
-  if (!out.why.empty()) out.why += less_is_better ? ", want <= " : ", want >= ";
-  if (!out.why.empty()) out.why += format(less_is_better ? *slo.at_most : *slo.at_least);
-  if (!ruling.reason.empty())
-    out.why += (out.why.empty() ? "" : " (") + ruling.reason + (out.why.empty() ? "" : ")");
+  const std::string have = bench::told(slo, ruling);
+  if (have.empty())
+    out.why = ruling.reason;
+  else
+    out.why =
+        have + ", want " + bench::want_of(slo) + (ruling.reason.empty() ? "" : " (" + ruling.reason + ")");
   return out;
 }
 

@@ -48,6 +48,11 @@ class Gate : public ::testing::Test {
     return all;
   }
   Value mtu(const std::string& host) { return cluster.devices[host]->truth().value(entry(kMtu)); }
+  // So many devices first, then all others.
+  void in_waves(double first) {
+    cluster.policy = Policy{};
+    cluster.policy->waves = {{false, first}, {true, 1.0}};
+  }
   // What a later run does: it takes on what is owed.
   ApplyReport next_run() {
     cluster.options.owed = cluster.ledger.owed();

@@ -167,8 +167,7 @@ TEST_F(Gate, ARunWithoutAGateOwesNothing) {
 }
 
 TEST_F(Gate, EachGateOfWavesMeasuresWhatChangedSinceTheOneBefore) {
-  cluster.policy = Policy{};
-  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  in_waves(1);
   for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(4000));
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
   ASSERT_EQ(measurer.asked.size(), 2U);
@@ -198,8 +197,7 @@ TEST_F(Gate, AStopWhileItIsMeasuredAgainEndsNothing) {
 
 // Told is the gate that was stopped, not the one before it.
 TEST_F(Gate, AStopWhileTheSecondGateMeasuresIsToldAsItsVerdict) {
-  cluster.policy = Policy{};
-  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  in_waves(1);
   for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(4000));
   std::stop_source stop;
   measurer.answer = [this, &stop] {
@@ -225,8 +223,7 @@ TEST_F(Gate, OneThatHadNothingToMeasureFailsNothing) {
 // The first gate left out paths for the sake of a step that then had nothing to write: nothing else would
 // ever measure them.
 TEST_F(Gate, PathsLeftOutForAStepThatWroteNothingAreMeasuredAtTheEnd) {
-  cluster.policy = Policy{};
-  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  in_waves(1);
   for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(4000));
   const Plan plan = cluster.plan();
   measurer.answer = [this] {
@@ -239,8 +236,7 @@ TEST_F(Gate, PathsLeftOutForAStepThatWroteNothingAreMeasuredAtTheEnd) {
 }
 
 TEST_F(Gate, PathsLeftOutForAStepThatIsHeldStayOwed) {
-  cluster.policy = Policy{};
-  cluster.policy->waves = {{false, 1}, {true, 1.0}};
+  in_waves(1);
   for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(4000));
   Plan plan = cluster.plan();
   plan.steps.back().holds.push_back({Hold::Kind::management, "the last path to it"});
