@@ -321,24 +321,11 @@ void Application::undone(const std::vector<Step>& not_done, std::function<void(b
   report_.undo_steps = reverse_->steps;
   if (reverse_->change == 0) return then(false);
   settle(written(), false, [this, not_done, then = std::move(then)] {
-    const auto over = [this, then] {
+    measure_again(not_done, [this, then] {
       if (reverse_->whole && report_.effects.empty()) report_.verdict = ApplyVerdict::undone;
       note(ledger_.end(reverse_->change, std::string(to_string(report_.verdict))));
       then(report_.verdict == ApplyVerdict::undone);
-    };
-    const BlastRadius touched = blast_radius(written(), fleet_.wiring());
-    if (touched.empty()) return over();
-    ask({.when = GateQuestion::When::again,
-         .affected = touched,
-         .pending = blast_radius(not_done, fleet_.wiring()),
-         .whole = whole_},
-        [this, over](const Result<GateMeasurement>& again) {
-          // Whatever is broken now, it is not by what was taken back: `guilt` says what follows.
-          report_.gate_after_undo = again ? gate_result(*again, judge_gate(nullptr, *again))
-                                          : GateResult{GateVerdict::unknown, again.error().text()};
-          report_.guilt = again ? guilt_of(failed_, before(), *again) : Guilt::not_proven;
-          over();
-        });
+    });
   });
 }
 

@@ -54,6 +54,15 @@ class Application {
     GateResult gate;
     bool judged = false;
   };
+  // A measurement that decides something, and the rounds that were asked for to be sure of it.
+  struct Confirmation {
+    GateQuestion question;
+    const GateMeasurement* before = nullptr;
+    GateMeasurement measured;
+    std::function<bool(const std::string& subject)> decides{};  // null: each subject does
+    std::vector<GateMeasurement> rounds{};
+    std::function<void(const Result<GateMeasurement>& best)> then{};
+  };
   // A plan from what is to what was before some steps, under the same rules, carried through.
   struct Reverse {
     Reverse();
@@ -84,8 +93,8 @@ class Application {
   void measure_before(std::function<void()> then);
   void measure(const BlastRadius& affected, const BlastRadius& pending,
                std::function<void(std::optional<Verdict>)> then);
-  void confirm(GateQuestion question, GateMeasurement measured, std::vector<GateMeasurement> rounds,
-               std::function<void(std::optional<Verdict>)> then);
+  void measure_again(const std::vector<Step>& not_done, std::function<void()> then);
+  void confirm(Confirmation confirmation);
   void remember_verdict(const Verdict& verdict);
   const GateMeasurement* before() const { return before_ ? &*before_ : nullptr; }
   void pass_gate(std::function<void(bool)> then);

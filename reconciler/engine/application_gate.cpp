@@ -1,4 +1,5 @@
 // How an application measures: before its first write, after each wave, to confirm, and what follows from it.
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -53,40 +54,63 @@ void Application::measure(const BlastRadius& affected, const BlastRadius& pendin
   if (options_.measurer == nullptr || affected.empty()) return then(std::nullopt);
   GateQuestion question{
       .when = GateQuestion::When::after, .affected = affected, .pending = pending, .whole = whole_};
-  ask(question, [this, question, then = std::move(then)](const Result<GateMeasurement>& said) mutable {
-    if (said) return confirm(std::move(question), *said, {}, std::move(then));
-    const Verdict none{{GateVerdict::unknown, said.error().text()}, false};
-    if (progress_.gate) progress_.gate(none.gate);
-    then(none);
+  ask(question, [this, question, then = std::move(then)](const Result<GateMeasurement>& said) {
+    const auto over = [this, then](const Result<GateMeasurement>& best) {
+      const Verdict out = best ? Verdict{gate_result(*best, judge_gate(before(), *best)), true}
+                               : Verdict{{GateVerdict::unknown, best.error().text()}, false};
+      if (progress_.gate) progress_.gate(out.gate);
+      then(out);
+    };
+    if (!said) return over(said);
+    confirm({.question = question, .before = before(), .measured = *said, .then = over});
   });
 }
 
-// What would undo the change is measured again, and what can't be told once more.
-void Application::confirm(GateQuestion question, GateMeasurement measured,
-                          std::vector<GateMeasurement> rounds,
-                          std::function<void(std::optional<Verdict>)> then) {
-  const GateMeasurement best = confirmed(before(), measured, rounds);
-  Judgement judged = judge_gate(before(), best);
-  const std::vector<std::string> untold = judged.of(Attribution::not_validated);
-  const std::size_t wanted = judged.undoes() ? kConfirmingRounds : untold.empty() ? 0 : 1;
-  if (rounds.size() >= wanted || (must_stop() && !report_.undo)) {
-    const Verdict out{gate_result(best, std::move(judged)), true};
-    if (progress_.gate) progress_.gate(out.gate);
-    return then(out);
+// What would undo the change, or clear it, is measured again, and what can't be told once more.
+void Application::confirm(Confirmation one) {
+  GateMeasurement best = confirmed(one.before, one.measured, one.rounds);
+  const Judgement judged = judge_gate(one.before, best);
+  std::vector<std::string> unsure = judged.broken();
+  std::size_t wanted = kConfirmingRounds;
+  if (one.decides) std::erase_if(unsure, std::not_fn(one.decides));
+  if (unsure.empty()) {
+    unsure = judged.of(Attribution::not_validated);
+    wanted = 1;
+    if (one.decides) std::erase_if(unsure, std::not_fn(one.decides));
   }
-  const std::vector<std::string> unsure = judged.undoes() ? judged.broken() : untold;
-  question.when = GateQuestion::When::confirm;
-  question.only = {unsure.begin(), unsure.end()};
-  if (question.only.contains("")) question.only.clear();  // too little was measured: all of it again
-  ask(question, [this, question, measured = std::move(measured), rounds = std::move(rounds),
-                 then = std::move(then)](const Result<GateMeasurement>& said) mutable {
-    if (said) {
-      rounds.push_back(*said);
-      return confirm(std::move(question), std::move(measured), std::move(rounds), std::move(then));
-    }
-    const Verdict none{{GateVerdict::unknown, "not confirmed: " + said.error().text()}, false};
-    if (progress_.gate) progress_.gate(none.gate);
-    then(none);
+  if (unsure.empty() || one.rounds.size() >= wanted || (must_stop() && !report_.undo)) return one.then(best);
+  one.question.when = GateQuestion::When::confirm;
+  one.question.only = {unsure.begin(), unsure.end()};
+  if (one.question.only.contains("")) one.question.only.clear();  // too little was measured: all of it again
+  const GateQuestion question = one.question;
+  ask(question, [this, one = std::move(one)](const Result<GateMeasurement>& said) mutable {
+    if (!said) return one.then(Error{said.error().kind, "not confirmed: " + said.error().text()});
+    one.rounds.push_back(*said);
+    confirm(std::move(one));
+  });
+}
+
+// What was taken back, for whose doing it was. Whatever is broken now is so without the change.
+void Application::measure_again(const std::vector<Step>& not_done, std::function<void()> then) {
+  const GateQuestion question{.when = GateQuestion::When::again,
+                              .affected = blast_radius(written(), fleet_.wiring()),
+                              .pending = blast_radius(not_done, fleet_.wiring()),
+                              .whole = whole_};
+  if (question.affected.empty()) return then();
+  ask(question, [this, question, then = std::move(then)](const Result<GateMeasurement>& said) {
+    const auto over = [this, then](const Result<GateMeasurement>& again) {
+      report_.gate_after_undo = again ? gate_result(*again, judge_gate(nullptr, *again))
+                                      : GateResult{GateVerdict::unknown, again.error().text()};
+      report_.guilt = again ? guilt_of(failed_, before(), *again) : Guilt::not_proven;
+      then();
+    };
+    if (!said) return over(said);
+    const std::vector<std::string> undone_for = failed_.broken();
+    confirm({.question = question,
+             .measured = *said,
+             .decides = [those = std::set<std::string>(undone_for.begin(), undone_for.end())](
+                            const std::string& subject) { return those.contains(subject); },
+             .then = over});
   });
 }
 

@@ -97,9 +97,12 @@ class World final : public Measurer {
     // When last planned for:
     bool live = false;  // carried traffic
     std::set<std::string> live_ports;
-    Observation last_observed;  // at all of it, that was answered
-    std::size_t moved = 0;      // the turn in which another hand last did
-    std::uint64_t writer = 0;   // the epoch that last wrote
+    // Of all of it: the last that was answered whole, and those that were cut short since. The engine may
+    // plan with any of them. One written before is replaced by whatever comes next.
+    std::vector<Observation> observed;
+    bool written_since = false;
+    std::size_t moved = 0;     // the turn in which another hand last did
+    std::uint64_t writer = 0;  // the epoch that last wrote
     bool is_host() const { return role == DeviceRole::host; }
   };
   // The way of a flow between two leaves over one spine, or of one host to its leaf.

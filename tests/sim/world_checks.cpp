@@ -35,7 +35,8 @@ double World::capacity_left(const Outage& outage) const {
 }
 
 bool World::was_seen_in_sync(const Place& place) const {
-  const Observation& observed = place.last_observed;
+  if (place.observed.empty()) return false;
+  const Observation& observed = place.observed.back();
   for (const Entry& want : place.intent->want.entries())
     if (observed.have.value(want.path) != want.value) return false;
   for (const Unread& unread : observed.unread)
@@ -62,7 +63,11 @@ void World::seen(const SimulatedCall& call) {
     if (call.observed != nullptr) {
       place.is_observed = true;
       // An observation of a few rows tells nothing about the rest.
-      if (call.scope->rows.empty()) place.last_observed = *call.observed;
+      if (call.scope->rows.empty()) {
+        if (std::exchange(place.written_since, false) || call.observed->unread.empty())
+          place.observed.clear();
+        place.observed.push_back(*call.observed);
+      }
     }
   } else if (call.kind == SimulatedCall::Kind::apply) {
     what += " apply " + call.guard->ticket;
@@ -93,6 +98,7 @@ void World::check_write(Place& place, const SimulatedCall& call) {
   ++result_.counts.writes;
   if (!place.is_observed) violation(place.name + " was written without a fresh observation");
   place.is_observed = false;
+  place.written_since = true;
   check_ticket(place, call);
   for (const Change& change : *call.changes) {
     const bool wanted = place.intent->want.find(change.path) != nullptr;
@@ -217,12 +223,14 @@ void World::follow_snapshots() {
 }
 
 // Which switches and which of their ports carry traffic, as far as was seen when this plan was made: a port
-// with a session of its own by its neighbour, one that leads to a host by the host's address. What could not
-// be read may be there.
+// with a session of its own by its neighbour, one that leads to a host by the host's address. What could
+// never be read may be there.
 void World::note_traffic() {
   const auto may_have = [this](const std::string& device, Path path) {
-    const Observation& observed = places_.at(device).last_observed;
-    return observed.have.value(path) || is_unread(observed.unread, path);
+    const std::vector<Observation>& observed = places_.at(device).observed;
+    return !observed.empty() && std::ranges::all_of(observed, [path](const Observation& one) {
+      return one.have.value(path) || is_unread(one.unread, path);
+    });
   };
   for (auto& [name, place] : places_) {
     place.live = false;
