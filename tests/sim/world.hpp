@@ -92,8 +92,9 @@ class World final : public Measurer {
     std::unique_ptr<SimulatedDevice> device;
     bool is_observed = false;  // since the last write
     std::set<std::string> ports;
-    Disturbance in_hand;  // written by a step that is not over
-    Disturbance down;     // sessions that are down because of us
+    Disturbance in_hand;    // written by a step that is not over
+    Disturbance down;       // sessions that are down because of us
+    bool shown_up = false;  // all of those, by an observation that was older than the device called it
     // When last planned for:
     bool live = false;  // carried traffic
     std::set<std::string> live_ports;
@@ -169,6 +170,7 @@ class World final : public Measurer {
   Disturbance disturbed_by(const Place& place, const ChangeSet& changes) const;
   double capacity_left(const Outage& outage) const;
   bool was_seen_in_sync(const Place& place) const;
+  static bool shows_sessions(const Place& place, const Observation& observed);  // that are down
   bool is_as_wanted(const Place& place) const;
   void follow_journal();
   void follow_snapshots();

@@ -44,6 +44,15 @@ bool World::was_seen_in_sync(const Place& place) const {
   return observed.have.of_row(row("rule[*]")).empty();
 }
 
+bool World::shows_sessions(const Place& place, const Observation& observed) {
+  return place.down.any() &&
+         std::ranges::all_of(
+             place.intent->want.of_row(row("bgp/neighbor[*]/session")), [&](const Entry& want) {
+               const bool lost = place.down.whole || place.down.ports.contains(std::string(want.path.key(0)));
+               return !lost || observed.have.value(want.path) == want.value;
+             });
+}
+
 bool World::is_as_wanted(const Place& place) const {
   const Tree& truth = place.device->truth();
   return truth.of_row(row("rule[*]")).empty() &&
@@ -62,6 +71,7 @@ void World::seen(const SimulatedCall& call) {
     what += " observe";
     if (call.observed != nullptr) {
       place.is_observed = true;
+      place.shown_up = place.shown_up || shows_sessions(place, *call.observed);
       // An observation of a few rows tells nothing about the rest.
       if (call.scope->rows.empty()) {
         if (std::exchange(place.written_since, false) || call.observed->unread.empty())
@@ -135,14 +145,16 @@ World::Disturbance World::disturbed_by(const Place& place, const ChangeSet& chan
   return disturbed;
 }
 
-// Only what is not yet back from our own hand counts: what others broke is not in our budget.
+// Only what is not yet back from our own hand counts: what others broke is not in our budget. Nor what the
+// device itself calls back, in an old state that it calls its own of now.
 void World::check_budget(const Place& place) {
   Outage outage;
   std::set<std::uint32_t> cables;
   for (const auto& [name, other] : places_) {
-    if (!other.in_hand.any() && !other.down.any()) continue;
-    if (other.in_hand.whole || other.down.whole) outage.devices.push_back(name);
-    for (const auto* ports : {&other.in_hand.ports, &other.down.ports})
+    const Disturbance down = other.shown_up ? Disturbance{} : other.down;
+    if (!other.in_hand.any() && !down.any()) continue;
+    if (other.in_hand.whole || down.whole) outage.devices.push_back(name);
+    for (const auto* ports : {&other.in_hand.ports, &down.ports})
       for (const std::string& port : *ports) cables.insert(*wiring_.cable_at(name, port));
     if (name != place.name && !place.group.empty() && other.group == place.group)
       violation(name + " and " + place.name + " of one group are disturbed at once");

@@ -153,6 +153,7 @@ void World::flap(Place& place, const Disturbance& disturbed) {
     return place.device->truth().value(Path(row("bgp/neighbor[*]/session"), {port})) ==
            Value::text("Established");
   };
+  place.shown_up = false;
   place.down.whole = disturbed.whole && std::ranges::any_of(place.ports, is_up);
   std::ranges::copy_if(disturbed.ports, std::inserter(place.down.ports, place.down.ports.end()), is_up);
   if (!place.down.any()) return;
