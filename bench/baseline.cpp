@@ -13,7 +13,7 @@ constexpr std::size_t entry_limit = 1'000'000;
 
 Error wrong(const std::string& what) { return {ErrorKind::invalid_spec, "baseline: " + what, nullptr}; }
 
-Json write_one(const Distribution& seen) {
+Json write_seen(const Distribution& seen) {
   if (!seen.histogram) return {{"samples", seen.samples}};
   Json buckets = Json::array();
   for (const Histogram::Bucket& bucket : seen.histogram->buckets())
@@ -23,6 +23,13 @@ Json write_one(const Distribution& seen) {
           {"max", seen.histogram->max()},
           {"sum", seen.histogram->sum()},
           {"buckets", std::move(buckets)}};
+}
+
+Json write_one(const BaselineEntry& entry) {
+  Json out = write_seen(entry.seen);
+  if (entry.nominal) out["nominal"] = *entry.nominal;
+  if (entry.hops > 0) out["hops"] = entry.hops;
+  return out;
 }
 
 bool finite(const Json& node) { return node.is_number() && std::isfinite(node.get<double>()); }
@@ -57,6 +64,50 @@ Result<Distribution> read_histogram(const Json& node, const std::string& key) {
   return seen;
 }
 
+Result<BaselineEntry> read_one(const Json& node, const std::string& key) {
+  if (!node.is_object()) return wrong(key + ": not an object");
+  if (!node.contains("buckets") && !node.contains("samples"))
+    return wrong(key + ": neither samples nor buckets");
+  BaselineEntry entry;
+  if (node.contains("buckets")) {
+    TRY(entry.seen, read_histogram(node, key));
+  } else {
+    TRY(entry.seen, read_samples(node["samples"], key));
+  }
+  if (node.contains("nominal")) {
+    if (!finite(node["nominal"])) return wrong(key + ": nominal is not a number");
+    entry.nominal = node["nominal"].get<double>();
+  }
+  if (node.contains("hops")) {
+    if (!node["hops"].is_number_unsigned()) return wrong(key + ": hops is not a number");
+    entry.hops = node["hops"].get<unsigned>();
+  }
+  return entry;
+}
+
+// Of its traffic: where it may take several links, their chances add up to one.
+unsigned hops_of(const Measurement& measurement) {
+  double hops = 0;
+  if (measurement.group.empty())
+    for (const CrossedLink& link : measurement.links) hops += link.chance;
+  return static_cast<unsigned>(std::lround(hops));
+}
+
+// What the entries of a cohort share. Of the key that is all but the benchmark and the ends.
+std::string cohort_of(std::string_view key, const BaselineEntry& entry) {
+  const std::size_t workload = std::min(key.find('|'), key.size());
+  const std::size_t size = std::min(key.rfind('|'), key.size());
+  const std::size_t ends = std::max(key.substr(0, size).rfind('|'), workload);
+  return std::string(key.substr(workload, ends - workload)) + std::string(key.substr(size)) + '|' +
+         std::to_string(entry.hops) + (entry.nominal ? "|of nominal" : "");
+}
+
+std::optional<double> comparable(const BaselineEntry& entry) {
+  const std::optional<double> middle = figure(entry.seen, Statistic::median).value;
+  if (!middle || !entry.nominal) return middle;
+  return *entry.nominal > 0 ? std::optional(*middle / *entry.nominal) : std::nullopt;
+}
+
 }  // namespace
 
 std::string baseline_key(const Measurement& measurement) {
@@ -70,27 +121,45 @@ std::string baseline_key(const Measurement& measurement) {
   return key + '|' + std::to_string(measurement.bytes);
 }
 
-Baseline accept(std::span<const Measurement> measurements) {
-  Baseline made;
-  for (const Measurement& measurement : measurements) {
-    if (made.config_hash.empty()) made.config_hash = measurement.config_hash;
-    if (!measurement.ok() || measurement.cpu_limited || measurement.seen.count() == 0) continue;
-    made.entries.insert_or_assign(baseline_key(measurement), measurement.seen);
-  }
-  return made;
+std::string why_no_entry(const Measurement& measurement) {
+  if (!measurement.ok()) return measurement.error.empty() ? "not measured" : measurement.error;
+  if (measurement.cpu_limited)
+    return "cpu-limited" + (measurement.cpu_reason.empty() ? "" : ": " + measurement.cpu_reason);
+  const Figure middle = figure(measurement.seen, Statistic::median);
+  return middle.value ? "" : middle.why_not;
+}
+
+BaselineEntry entry_of(const Measurement& measurement) {
+  return {measurement.seen, measurement.nominal, hops_of(measurement)};
 }
 
 void attach(const Baseline& baseline, std::span<Measurement> measurements) {
   for (Measurement& measurement : measurements) {
     const auto found = baseline.entries.find(baseline_key(measurement));
     measurement.accepted.reset();
-    if (found != baseline.entries.end()) measurement.accepted = found->second;
+    if (found != baseline.entries.end()) measurement.accepted = found->second.seen;
   }
+}
+
+Cohorts::Cohorts(std::span<const Baseline> sets) {
+  std::map<std::string, std::vector<double>> figures;
+  for (const Baseline& set : sets)
+    for (const auto& [key, entry] : set.entries)
+      if (const auto one = comparable(entry)) figures[cohort_of(key, entry)].push_back(*one);
+  for (const auto& [cohort, all] : figures) medians_[cohort] = *median(all);
+}
+
+std::optional<InCohort> Cohorts::find(const Measurement& measurement) const {
+  const BaselineEntry entry = entry_of(measurement);
+  const auto cohort = medians_.find(cohort_of(baseline_key(measurement), entry));
+  const std::optional<double> figure = comparable(entry);
+  if (!figure || cohort == medians_.end()) return std::nullopt;
+  return InCohort{*figure, cohort->second};
 }
 
 std::string write_baseline(const Baseline& baseline) {
   Json entries = Json::object();
-  for (const auto& [key, seen] : baseline.entries) entries[key] = write_one(seen);
+  for (const auto& [key, entry] : baseline.entries) entries[key] = write_one(entry);
   const Json whole = {{"kind", "Baseline"},
                       {"version", version},
                       {"configHash", baseline.config_hash},
@@ -108,15 +177,8 @@ Result<Baseline> read_baseline(std::string_view text) {
   if (whole.contains("configHash") && whole["configHash"].is_string())
     made.config_hash = whole["configHash"].get<std::string>();
   for (const auto& [key, node] : whole["entries"].items()) {
-    if (!node.is_object()) return wrong(key + ": not an object");
-    if (node.contains("buckets")) {
-      TRY(Distribution seen, read_histogram(node, key));
-      made.entries.emplace(key, std::move(seen));
-    } else {
-      if (!node.contains("samples")) return wrong(key + ": neither samples nor buckets");
-      TRY(Distribution seen, read_samples(node["samples"], key));
-      made.entries.emplace(key, std::move(seen));
-    }
+    TRY(BaselineEntry entry, read_one(node, key));
+    made.entries.emplace(key, std::move(entry));
   }
   return made;
 }

@@ -46,6 +46,13 @@ std::optional<double> median(std::span<const double> samples) {
   return (ordered[middle - 1] + ordered[middle]) / 2;
 }
 
+double spread(const Distribution& seen) {
+  const std::optional<double> middle = median(seen.samples);
+  if (!middle || *middle <= 0) return 0;
+  const auto [least, most] = std::minmax_element(seen.samples.begin(), seen.samples.end());
+  return (*most - *least) / *middle;
+}
+
 std::optional<double> percentile(std::span<const double> samples, double percent) {
   if (samples.empty() || !(percent > 0) || percent > 100 || !enough_samples(samples.size(), percent))
     return std::nullopt;

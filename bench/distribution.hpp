@@ -37,6 +37,9 @@ constexpr std::uint64_t least_repeats = 3;
 double percent_of(Statistic statistic);  // min, max and median: 50
 Figure figure(const Distribution& seen, Statistic statistic);
 std::optional<double> median(std::span<const double> samples);  // mean of the middle two for an even count
+// Of the samples, from the least to the most, as a share of their median; 0 of a histogram, whose percentile
+// has it.
+double spread(const Distribution& seen);
 std::optional<double> percentile(std::span<const double> samples, double percent);
 
 }  // namespace lockstep::bench

@@ -16,6 +16,27 @@ int exit_code(bench::Verdict verdict, bool strict) {
   return kExitIncomplete;
 }
 
+Shown accepted_line(const BaselineTaken& baseline) {
+  if (baseline.missing.empty()) return compose("accepted as the new baseline");
+  return compose("accepted as the new baseline, but for {} of {}, which keep what they had: {}",
+                 baseline.measured - baseline.taken, baseline.measured, baseline.missing);
+}
+
+nlohmann::json document_of(const BenchRun& run) {
+  nlohmann::json document = bench_json(run.outcomes, run.config_hash);
+  if (!run.accepted) return document;
+  nlohmann::json& accepted = document["accepted"];
+  accepted["baseline"] = bool(*run.accepted);
+  if (!*run.accepted) {
+    accepted["why"] = run.accepted->error().what;
+  } else {
+    accepted["measured"] = (*run.accepted)->measured;
+    accepted["taken"] = (*run.accepted)->taken;
+    if (!(*run.accepted)->missing.empty()) accepted["why"] = (*run.accepted)->missing;
+  }
+  return document;
+}
+
 }  // namespace
 
 int run_bench(const BenchOptions& options, const Console& console) {
@@ -33,14 +54,14 @@ int run_bench(const BenchOptions& options, const Console& console) {
   if (console.is_text())
     console.print(bench_of_text(session.cluster().title(), run->outcomes, console.out()));
   else
-    console.print_document(bench_json(run->outcomes, run->config_hash));
+    console.print_document(document_of(*run));
   if (run->stopped) console.note("stopped while measuring: this is as far as it went");
   if (run->accepted && !*run->accepted) {
     (void)console.fail(run->accepted->error());
     return verdict_of(run->outcomes) == bench::Verdict::fail ? kExitDifferent : kExitError;
   }
   if (run->accepted) {
-    console.say("accepted as the new baseline");
+    console.note(accepted_line(**run->accepted));
     return kExitInSync;
   }
   // What was stopped is shown as far as it went; it is no answer to whether all SLOs hold.

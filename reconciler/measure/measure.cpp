@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 #include <thread>
 
 #include "bench/ideal.hpp"
@@ -218,6 +220,47 @@ Result<std::vector<SuiteOutcome>> measure(const MeasureInput& input, const Measu
   if (!benchmark_found)
     return Error{ErrorKind::invalid_spec, "no benchmark is called '" + choice.benchmark + "'"};
   return outcomes;
+}
+
+Result<Done> measure_once_more(const MeasureInput& input, MeasureChoice choice,
+                               const std::function<bool(const bench::Measurement&)>& wants,
+                               const std::function<void(const MeasureProgress&)>& progress,
+                               const std::stop_token& stop, std::vector<SuiteOutcome>& outcomes) {
+  std::map<std::string, bench::Measurement*> wanted;  // by suite and key
+  std::set<std::array<std::string, 3>> pairs;         // a benchmark, and two ends
+  std::set<std::string> rings;                        // benchmarks of which a group is wanted
+  const auto place = [](const SuiteOutcome& suite, const bench::Measurement& one) {
+    return *suite.suite->metadata.name + '|' + bench::baseline_key(one);
+  };
+  for (SuiteOutcome& suite : outcomes)
+    for (BenchmarkOutcome& outcome : suite.benchmarks)
+      for (bench::Measurement& one : outcome.measurements) {
+        if (!wants(one)) continue;
+        wanted[place(suite, one)] = &one;
+        if (one.group.empty())
+          pairs.insert({one.benchmark, one.from, one.to});
+        else
+          rings.insert(one.benchmark);
+      }
+  if (wanted.empty()) return Done{};
+  choice.among = [&](const std::string& benchmark, const std::string& from, const std::string& to) {
+    return rings.contains(benchmark) || pairs.contains({benchmark, from, to});
+  };
+  TRY(const std::vector<SuiteOutcome> again, measure(input, choice, progress, stop));
+  for (const SuiteOutcome& suite : again)
+    for (const BenchmarkOutcome& outcome : suite.benchmarks)
+      for (const bench::Measurement& one : outcome.measurements)
+        if (const auto old = wanted.find(place(suite, one)); old != wanted.end() && !wants(one))
+          *old->second = one;
+  for (SuiteOutcome& suite : outcomes) {
+    std::vector<bench::Verdict> verdicts;
+    for (BenchmarkOutcome& outcome : suite.benchmarks) {
+      outcome.verdict = bench::judge(*outcome.benchmark, outcome.measurements);
+      if (!outcome.measurements.empty()) verdicts.push_back(outcome.verdict.verdict);
+    }
+    suite.verdict = bench::all_of(verdicts);
+  }
+  return Done{};
 }
 
 bench::Verdict verdict_of(const std::vector<SuiteOutcome>& outcomes) {

@@ -78,6 +78,13 @@ Result<std::vector<SuiteOutcome>> measure(const MeasureInput& input, const Measu
                                           const std::function<void(const MeasureProgress&)>& progress,
                                           const std::stop_token& stop);
 
+// Measures once more what `wants` says of what was measured under this choice; what it then no longer says it
+// of takes the place of what was measured first, and all is judged again.
+Result<Done> measure_once_more(const MeasureInput& input, MeasureChoice choice,
+                               const std::function<bool(const bench::Measurement&)>& wants,
+                               const std::function<void(const MeasureProgress&)>& progress,
+                               const std::stop_token& stop, std::vector<SuiteOutcome>& outcomes);
+
 // Whether it was stopped before all was measured.
 bool cut_short(const std::vector<SuiteOutcome>& outcomes);
 

@@ -22,6 +22,7 @@
 
 #include "reconciler/engine/status.hpp"
 #include "reconciler/session/attached_fleet.hpp"
+#include "reconciler/session/baselines.hpp"
 #include "reconciler/session/cluster_watch.hpp"
 #include "reconciler/session/machines.hpp"
 #include "reconciler/session/owed.hpp"
@@ -100,8 +101,8 @@ struct BenchRequest {
 struct BenchRun {
   std::vector<SuiteOutcome> outcomes;
   std::string config_hash;
-  bool stopped = false;                                 // before all was measured
-  std::optional<Result<Done>> accepted = std::nullopt;  // none: not requested, or stopped
+  bool stopped = false;                                          // before all was measured
+  std::optional<Result<BaselineTaken>> accepted = std::nullopt;  // none: not requested, or stopped
 };
 
 class ClusterObserve;

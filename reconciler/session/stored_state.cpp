@@ -1,6 +1,6 @@
 #include "reconciler/session/stored_state.hpp"
 
-#include "reconciler/session/suites.hpp"
+#include "reconciler/session/baselines.hpp"
 
 namespace lockstep {
 

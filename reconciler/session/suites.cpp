@@ -7,29 +7,12 @@
 #include <set>
 
 #include "drivers/posix/wait.hpp"
+#include "reconciler/session/baselines.hpp"
 #include "reconciler/session/reach.hpp"
 #include "reconciler/twin/places.hpp"
 
 namespace lockstep {
 namespace {
-
-// Error: the store can't be read.
-Result<std::optional<bench::Baseline>> accepted(const Blobs& blobs, const std::string& suite) {
-  TRY(const std::optional<nlohmann::json> blob, blobs.kept(baseline_place(suite)));
-  if (!blob) return std::optional<bench::Baseline>();
-  Result<bench::Baseline> baseline = bench::read_baseline(blob->dump());
-  // What is no baseline of this version is none: the SLOs that need it say so as unknown.
-  if (!baseline) return std::optional<bench::Baseline>();
-  return std::optional(*std::move(baseline));
-}
-
-// The spread of what was sampled; a histogram's is in its percentile already.
-double noise_of(const bench::Distribution& seen) {
-  const std::optional<double> middle = bench::median(seen.samples);
-  if (!middle || *middle <= 0) return 0;
-  const auto [least, most] = std::minmax_element(seen.samples.begin(), seen.samples.end());
-  return (*most - *least) / *middle;
-}
 
 // In figures that don't depend on the bound: before and after are compared whatever it is.
 GateFigure figure_of(const Slo& slo, const bench::Measurement& one, std::string subject) {
@@ -42,7 +25,7 @@ GateFigure figure_of(const Slo& slo, const bench::Measurement& one, std::string 
   const std::optional<double> seen = bench::figure(one.seen, *slo.statistic).value;
   if (one.ok() && seen && *seen > 0) out.figure = bench::at_least(slo) ? *seen : 1 / *seen;
   if (one.trouble == bench::Trouble::path || one.trouble == bench::Trouble::wrong) out.figure = 0;
-  out.noise = noise_of(one.seen);
+  out.noise = bench::spread(one.seen);
   if (one.metric == Metric::bandwidth && one.ok() && one.cpu_ran > 0 && one.value > 0)
     out.cpu = one.cpu_ran / one.value;
   if (out.state == SloState::holds) return out;
@@ -53,37 +36,6 @@ GateFigure figure_of(const Slo& slo, const bench::Measurement& one, std::string 
     out.why =
         have + ", want " + bench::want_of(slo) + (ruling.reason.empty() ? "" : " (" + ruling.reason + ")");
   return out;
-}
-
-std::string subject_of(const SuiteOutcome& suite, const BenchmarkOutcome& outcome, const Slo& slo,
-                       const bench::Measurement& one) {
-  return fmt::format("{}/{} {} {}, {}", suite.suite->metadata.name.value, outcome.benchmark->name.value,
-                     to_string(*slo.metric), to_string(*slo.statistic), one.subject());
-}
-
-// Empty: each SLO holds on each pair, or wants but a baseline.
-std::string why_not_accept(const std::vector<SuiteOutcome>& outcomes) {
-  std::string first;
-  std::size_t more = 0;
-  std::size_t measured = 0;
-  for (const SuiteOutcome& suite : outcomes)
-    for (const BenchmarkOutcome& outcome : suite.benchmarks) {
-      measured += outcome.measurements.size();
-      for (const Slo& slo : outcome.benchmark->slo)
-        for (const bench::Measurement& one : outcome.measurements) {
-          if (one.metric != *slo.metric) continue;
-          const bench::Ruling ruling = bench::rule(slo, one);
-          if (ruling.verdict == bench::Verdict::pass || ruling.wants_baseline) continue;
-          const std::string have = bench::told(slo, ruling);
-          if (first.empty())
-            first = subject_of(suite, outcome, slo, one) + " is " + std::string(to_string(ruling.verdict)) +
-                    (have.empty() ? "" : ": " + have) + (ruling.reason.empty() ? "" : ": " + ruling.reason);
-          else
-            ++more;
-        }
-    }
-  if (measured == 0) return "nothing was measured";
-  return more == 0 ? first : first + fmt::format(" (and {} more)", more);
 }
 
 // Of a benchmark that is asked for again: its pairs of these subjects; of one with rings all of them.
@@ -110,7 +62,11 @@ MeasureChoice controls_of(const GateQuestion& question) {
 
 }  // namespace
 
-std::string baseline_place(const std::string& suite) { return "baseline/" + suite; }
+std::string subject_of(const SuiteOutcome& suite, const BenchmarkOutcome& outcome, const Slo& slo,
+                       const bench::Measurement& one) {
+  return fmt::format("{}/{} {} {}, {}", suite.suite->metadata.name.value, outcome.benchmark->name.value,
+                     to_string(*slo.metric), to_string(*slo.statistic), one.subject());
+}
 
 MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs) {
   MeasureInput input{cluster.catalog, cluster.compiled, {}, {}, {}, config_hash(cluster.compiled)};
@@ -122,27 +78,9 @@ MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs) {
       return set.connect.value.local.value ? std::string{} : kWhyUnreached;
     };
   for (const ValidationSuite& suite : cluster.catalog.validation_suites)
-    if (auto baseline = accepted(blobs, suite.metadata.name.value); baseline && *baseline)
+    if (auto baseline = stored_baseline(blobs, suite.metadata.name.value); baseline && *baseline)
       input.baselines.emplace(suite.metadata.name.value, **std::move(baseline));
   return input;
-}
-
-Result<Done> accept_baselines(Blobs& blobs, const std::vector<SuiteOutcome>& outcomes) {
-  if (const std::string why = why_not_accept(outcomes); !why.empty())
-    return Error{ErrorKind::refused, "not accepted as the baseline: " + why};
-  for (const SuiteOutcome& suite : outcomes) {
-    const std::string name = suite.suite->metadata.name.value;
-    TRY(std::optional<bench::Baseline> before, accepted(blobs, name));
-    bench::Baseline merged = std::move(before).value_or(bench::Baseline{});
-    for (const BenchmarkOutcome& outcome : suite.benchmarks) {
-      bench::Baseline fresh = bench::accept(outcome.measurements);
-      merged.config_hash = fresh.config_hash.empty() ? merged.config_hash : fresh.config_hash;
-      for (auto& [key, distribution] : fresh.entries)
-        merged.entries.insert_or_assign(key, std::move(distribution));
-    }
-    TRY_DONE(blobs.keep(baseline_place(name), nlohmann::json::parse(bench::write_baseline(merged))));
-  }
-  return Done{};
 }
 
 GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes) {

@@ -1,7 +1,7 @@
 // The validation suites of an opened cluster as the engine's gate, and as benchmarks on their own.
 //
-// Promises: baselines come from and go to the store, so that a gate compares with the last accepted
-// generation; only what a change can have touched is measured in a gate (onChange.scope: affected).
+// Promises: a gate compares with the baselines of the store (baselines.hpp); only what a change can have
+// touched is measured in a gate (onChange.scope: affected).
 #pragma once
 
 #include <functional>
@@ -26,14 +26,11 @@ struct MeasureHooks {
   std::function<void()> ended{};  // whatever the outcome
 };
 
-// The key of a suite's accepted baseline.
-std::string baseline_place(const std::string& suite);
-
 MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs);
 
-// Makes what was measured the baseline. Refused, with the figures that are why, unless each SLO holds on each
-// pair: one that compares with the baseline has nothing to hold to the first time.
-Result<Done> accept_baselines(Blobs& blobs, const std::vector<SuiteOutcome>& outcomes);
+// "slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0": what one SLO says of one measurement.
+std::string subject_of(const SuiteOutcome& suite, const BenchmarkOutcome& outcome, const Slo& slo,
+                       const bench::Measurement& one);
 
 // What a gate compares: a figure for each SLO over each pair, the more the better, whatever the bound.
 GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes);

@@ -21,6 +21,9 @@ spec:
 YAML
 "$lockstep" twin up "$pod"
 expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+# What the machine's own load keeps from being accepted is said; it ended with 0 and said nothing.
+expect "0 1" "$lockstep" bench --twin --accept "$pod"
+told 'accepted as the new baseline\|not accepted as the baseline: backend-slo/pairs'
 
 in_gpu1 ip rule add to 10.64.0.0/16 blackhole pref 10
 sed -i 's/maxPaths: 64/maxPaths: 32/' "$pod/fabric.yaml"

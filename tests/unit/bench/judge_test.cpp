@@ -305,8 +305,11 @@ TEST(Baseline, WhatIsWrittenIsReadAgain) {
   all[2].cpu_limited = true;
   all.push_back(pair("c", "b", {}));
   all[3].trouble = Trouble::path;
-  const Baseline baseline = accept(all);
-  EXPECT_EQ(baseline.entries.size(), 2U) << "neither a limited nor a failed measurement is accepted";
+  Baseline baseline;
+  baseline.config_hash = "sha256:1";
+  for (const Measurement& one : all)
+    if (why_no_entry(one).empty()) baseline.entries[baseline_key(one)] = entry_of(one);
+  EXPECT_EQ(baseline.entries.size(), 2U) << "neither a limited nor a failed measurement becomes an entry";
   const auto again = read_baseline(write_baseline(baseline));
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(*again, baseline);
@@ -318,10 +321,41 @@ TEST(Baseline, WhatIsWrittenIsReadAgain) {
 
 TEST(Baseline, AnotherTransportIsNotComparable) {
   std::vector<Measurement> all{pair("a", "b", {1, 1, 1})};
-  const Baseline baseline = accept(all);
+  Baseline baseline;
+  baseline.entries[baseline_key(all[0])] = entry_of(all[0]);
   all[0].transport = "rdma";
   attach(baseline, all);
   EXPECT_FALSE(all[0].accepted);
+}
+
+// By whatever benchmark and between whatever ends, but not over more links, of another size or transport.
+TEST(Baseline, ACohortIsWhatCanBeCompared) {
+  Baseline set;
+  for (const double rate : {90.0, 95.0, 100.0}) {
+    Measurement one = pair("a", "b" + std::to_string(rate), {rate, rate, rate});
+    one.nominal = 100;
+    one.links = {{"x", 1}, {"y", 0.5}, {"z", 0.5}};
+    set.entries[baseline_key(one)] = entry_of(one);
+  }
+  const Cohorts cohorts(std::vector{set});
+  Measurement renamed = pair("new", "b", {800, 800, 800});
+  renamed.benchmark = "renamed";
+  renamed.nominal = 1000;
+  renamed.links = {{"p", 1}, {"q", 1}};
+  const std::optional<InCohort> found = cohorts.find(renamed);
+  ASSERT_TRUE(found);
+  EXPECT_DOUBLE_EQ(found->figure, 0.8);
+  EXPECT_DOUBLE_EQ(found->median, 0.95);
+  const auto without = [&cohorts, &renamed](auto change) {
+    Measurement other = renamed;
+    change(other);
+    return !cohorts.find(other);
+  };
+  EXPECT_TRUE(without([](Measurement& one) { one.links.push_back({"r", 1}); }));
+  EXPECT_TRUE(without([](Measurement& one) { one.transport = "rdma"; }));
+  EXPECT_TRUE(without([](Measurement& one) { one.bytes = 8; }));
+  EXPECT_TRUE(without([](Measurement& one) { one.nominal.reset(); }));
+  EXPECT_TRUE(without([](Measurement& one) { one.seen.samples.clear(); }));
 }
 
 TEST(Baseline, NonsenseIsRefusedWithAReason) {
@@ -332,6 +366,8 @@ TEST(Baseline, NonsenseIsRefusedWithAReason) {
        R"({"kind":"Baseline","version":1,"entries":{"a":{}}})",
        R"({"kind":"Baseline","version":1,"entries":{"a":{"samples":["x"]}}})",
        R"({"kind":"Baseline","version":1,"entries":{"a":{"samples":[1e999]}}})",
+       R"({"kind":"Baseline","version":1,"entries":{"a":{"samples":[1],"nominal":"x"}}})",
+       R"({"kind":"Baseline","version":1,"entries":{"a":{"samples":[1],"hops":-1}}})",
        R"({"kind":"Baseline","version":1,"entries":{"a":{"buckets":[[1]],"min":1,"max":1,"sum":1,"scale":1}}})",
        R"({"kind":"Baseline","version":1,"entries":{"a":{"buckets":[[-1,2]],"min":1,"max":1,"sum":1,"scale":1}}})"}) {
     const auto read = read_baseline(text);
