@@ -49,6 +49,6 @@ case $suite in
     fast
     under_tsan
     clang_tidy
-    optimised 'long|vm' lockstep simulate twin_tests vm_tests unit_compile
+    optimised 'long|vm' lockstep simulate simulate_gate twin_tests vm_tests unit_compile
     ;;
 esac

@@ -28,8 +28,17 @@ bool is_worse(const GateFigure& before, const GateFigure& after) {
   return before.figure && after.figure && *after.figure < *before.figure * (1 - tolerance(before, after));
 }
 
+// A choice: beside others a byte costs more, by shared caches and hyperthreads, but not twice as much.
+constexpr double kDearerThanByOthers = 2;
+
+// The fall is by the probes' own doing: each byte costs them more, and so much more that they had no less CPU
+// than before. Where others took it from them they had less.
 bool own_cpu_rose(const GateFigure& before, const GateFigure& after) {
-  return before.cpu && after.cpu && *after.cpu > *before.cpu * (1 + tolerance(before, after));
+  if (!before.cpu || !after.cpu || *before.cpu <= 0 || !after.figure || *after.figure <= 0) return false;
+  const double rise = *after.cpu / *before.cpu;
+  const double fall = before.figure.value_or(0) / *after.figure;
+  const double least = tolerance(before, after);
+  return rise > 1 + least && rise >= std::min(fall * (1 - least), kDearerThanByOthers);
 }
 
 std::string against(const GateFigure& before, const GateFigure& after) {
@@ -204,9 +213,12 @@ GateMeasurement confirmed(const GateMeasurement* before, GateMeasurement after,
         one.state = SloState::unknown;
         one.cpu.reset();  // whose load it is nobody can tell
         one.why = "pairs that the change can't have touched fell as well";
-      } else if (is_better(*again, one)) {
-        one = *again;  // the best of the rounds: a change that slows a pair slows it each time
+        continue;
       }
+      // The best of the rounds: a change that slows a pair, or makes each byte dearer, does so each time.
+      const std::optional<double> first = one.cpu;
+      if (is_better(*again, one)) one = *again;
+      one.cpu = first && again->cpu ? std::optional(std::min(*first, *again->cpu)) : std::nullopt;
     }
   }
   return after;

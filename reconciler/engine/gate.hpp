@@ -7,7 +7,7 @@
 //   any -> holds                                 holds          next wave                      0
 //   holds -> broken; broken, unknown -> worse    caused         the suite's onViolation        2
 //   holds, unknown -> unknown, worse, and the
-//     probes' own CPU for a byte rose            caused         the suite's onViolation        2
+//     probes' own CPU for a byte explains it     caused         the suite's onViolation        2
 //   unknown without a figure -> broken           unattributed   undone, and measured again     2
 //   broken, unknown -> broken, not worse         not_caused     next wave                      2
 //   unknown -> unknown, not worse                not_worse      next wave                      3
@@ -16,9 +16,10 @@
 //   nothing to measure before -> ...             holds, new_broken (undone), new_unknown       0, 2, 3
 //
 // Promises: a broken figure counts only if it is broken in each of the rounds that confirm it, and not if
-// the controls, pairs that the change can't have touched, fell as well. Less than kLeastCoverage of what was
-// to be measured, or an end or a link that no pair covers, is not validated.
-// Refuses nothing: what was not measured before is unknown without a figure.
+// the controls, pairs that the change can't have touched, fell as well. Own CPU explains a fall where it rose
+// in each round, and the probes had no less of it than before, or it doubled (tests/sim/gate_truth.cpp has
+// how often that errs). Less than kLeastCoverage of what was to be measured, or an end or a link that no pair
+// covers, is not validated. Refuses nothing: what was not measured before is unknown without a figure.
 #pragma once
 
 #include <cstddef>

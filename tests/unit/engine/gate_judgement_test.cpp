@@ -97,6 +97,21 @@ TEST(GateJudgement, WorseByTheProbesOwnCpuIsTheChanges) {
   EXPECT_EQ(finding(before, after), Attribution::not_validated) << "it was broken before";
 }
 
+// A shared cache makes a byte dearer; what fell more than that explains had its CPU taken.
+TEST(GateJudgement, WhatOthersTakeIsNotTheChangesThoughAByteIsDearer) {
+  GateFigure before = figure(holds, 1.0);
+  GateFigure after = figure(unknown, 0.8);
+  before.cpu = 1.0;
+  after.cpu = 1.1;
+  EXPECT_EQ(finding(before, after), Attribution::not_validated);
+  after.cpu = 1.25;
+  EXPECT_EQ(finding(before, after), Attribution::caused);
+  after.figure = 0.1;
+  EXPECT_EQ(finding(before, after), Attribution::not_validated);
+  after.cpu = 2.0;
+  EXPECT_EQ(finding(before, after), Attribution::caused) << "by nobody else's load";
+}
+
 TEST(GateJudgement, UnknownIsNotWorseOrNotValidatedAndNeverZero) {
   EXPECT_EQ(finding(figure(unknown, 0.5), figure(unknown, 0.5)), Attribution::not_worse);
   EXPECT_EQ(finding(figure(unknown, 0.5), figure(unknown, 0.47)), Attribution::not_validated);
@@ -155,6 +170,19 @@ TEST(GateConfirmation, WhatIsBrokenOnceIsNotBroken) {
   EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {good, bad})).worst(), Attribution::holds);
   EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {bad, good})).worst(), Attribution::holds);
   EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {of(figure(unknown, 0.5)), bad})).worst(),
+            Attribution::not_validated);
+}
+
+TEST(GateConfirmation, AByteIsDearerInEachRoundOrNot) {
+  const auto at = [](double value, double cpu) {
+    GateFigure one = figure(value < 1 ? unknown : holds, value);
+    one.cpu = cpu;
+    return of(one);
+  };
+  const GateMeasurement before = at(1, 1);
+  const GateMeasurement bad = at(0.8, 1.3);
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {bad, bad})).worst(), Attribution::caused);
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {at(0.7, 1.0), bad})).worst(),
             Attribution::not_validated);
 }
 
