@@ -123,8 +123,7 @@ std::string baseline_key(const Measurement& measurement) {
 
 std::string why_no_entry(const Measurement& measurement) {
   if (!measurement.ok()) return measurement.error.empty() ? "not measured" : measurement.error;
-  if (measurement.cpu_limited)
-    return "cpu-limited" + (measurement.cpu_reason.empty() ? "" : ": " + measurement.cpu_reason);
+  if (measurement.cpu_limited) return measurement.cpu_limit();
   const Figure middle = figure(measurement.seen, Statistic::median);
   return middle.value ? "" : middle.why_not;
 }

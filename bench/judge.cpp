@@ -24,8 +24,7 @@ Ruling rule_trouble(const Measurement& measurement) {
   switch (measurement.trouble) {
     case Trouble::path:
       if (measurement.cpu_limited)
-        return {Verdict::unknown, std::nullopt,
-                "cpu-limited: " + measurement.cpu_reason + "; " + measurement.error};
+        return {Verdict::unknown, std::nullopt, measurement.cpu_limit() + "; " + measurement.error};
       return {Verdict::fail, std::nullopt, measurement.error};
     case Trouble::wrong: return {Verdict::fail, std::nullopt, "wrong result: " + measurement.error};
     case Trouble::transport: return {Verdict::unknown, std::nullopt, "not to be had: " + measurement.error};
@@ -106,8 +105,7 @@ Ruling rule(const Slo& slo, const Measurement& measurement) {
   if (holds) {
     ruling.verdict = Verdict::pass;
   } else if (measurement.cpu_limited) {
-    ruling.reason = "cpu-limited";
-    if (!measurement.cpu_reason.empty()) ruling.reason += ": " + measurement.cpu_reason;
+    ruling.reason = measurement.cpu_limit();
   } else {
     ruling.verdict = Verdict::fail;
   }

@@ -92,6 +92,8 @@ struct Measurement {
   std::vector<CrossedLink> links;  // that the traffic may have crossed
 
   bool ok() const { return trouble == Trouble::none; }
+  // "cpu-limited: gpu1:rail0 ran or waited for a CPU 91% of the window"; of one that is.
+  std::string cpu_limit() const { return "cpu-limited" + (cpu_reason.empty() ? "" : ": " + cpu_reason); }
   // "gpu1:rail0 -> gpu2:rail0", or "rail0 (1048576 B)".
   std::string subject() const {
     if (group.empty()) return from + " -> " + to;

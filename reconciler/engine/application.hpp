@@ -59,7 +59,7 @@ class Application {
     GateQuestion question;
     const GateMeasurement* before = nullptr;
     GateMeasurement measured;
-    std::function<bool(const std::string& subject)> decides{};  // null: each subject does
+    std::optional<std::set<std::string>> subjects{};  // that decide; none: all
     std::vector<GateMeasurement> rounds{};
     std::function<void(const Result<GateMeasurement>& best)> then{};
   };

@@ -1,5 +1,4 @@
 // How an application measures: before its first write, after each wave, to confirm, and what follows from it.
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -70,14 +69,14 @@ void Application::measure(const BlastRadius& affected, const BlastRadius& pendin
 void Application::confirm(Confirmation one) {
   GateMeasurement best = confirmed(one.before, one.measured, one.rounds);
   const Judgement judged = judge_gate(one.before, best);
-  std::vector<std::string> unsure = judged.broken();
-  std::size_t wanted = kConfirmingRounds;
-  if (one.decides) std::erase_if(unsure, std::not_fn(one.decides));
-  if (unsure.empty()) {
-    unsure = judged.of(Attribution::not_validated);
-    wanted = 1;
-    if (one.decides) std::erase_if(unsure, std::not_fn(one.decides));
-  }
+  const auto deciding = [&one](std::vector<std::string> of) {
+    if (one.subjects)
+      std::erase_if(of, [&one](const std::string& each) { return !one.subjects->contains(each); });
+    return of;
+  };
+  std::vector<std::string> unsure = deciding(judged.broken());
+  const std::size_t wanted = unsure.empty() ? 1 : kConfirmingRounds;
+  if (unsure.empty()) unsure = deciding(judged.of(Attribution::not_validated));
   if (unsure.empty() || one.rounds.size() >= wanted || (must_stop() && !report_.undo)) return one.then(best);
   one.question.when = GateQuestion::When::confirm;
   one.question.only = {unsure.begin(), unsure.end()};
@@ -90,7 +89,7 @@ void Application::confirm(Confirmation one) {
   });
 }
 
-// What was taken back, for whose doing it was. Whatever is broken now is so without the change.
+// After an undo: whether the change was to blame. Whatever is broken now is so without the change.
 void Application::measure_again(const std::vector<Step>& not_done, std::function<void()> then) {
   const GateQuestion question{.when = GateQuestion::When::again,
                               .affected = blast_radius(written(), fleet_.wiring()),
@@ -108,8 +107,7 @@ void Application::measure_again(const std::vector<Step>& not_done, std::function
     const std::vector<std::string> undone_for = failed_.broken();
     confirm({.question = question,
              .measured = *said,
-             .decides = [those = std::set<std::string>(undone_for.begin(), undone_for.end())](
-                            const std::string& subject) { return those.contains(subject); },
+             .subjects = std::set<std::string>(undone_for.begin(), undone_for.end()),
              .then = over});
   });
 }

@@ -164,8 +164,23 @@ Result<Done> run_benchmark(Ground& ground, const MeasureInput& input, const Vali
   if (const auto baseline = input.baselines.find(suite.metadata.name.value);
       baseline != input.baselines.end())
     bench::attach(baseline->second, outcome.measurements);
-  outcome.verdict = bench::judge(benchmark, outcome.measurements);
   return Done{};
+}
+
+// By what was measured: verdicts and suspects.
+void judge_suite(SuiteOutcome& suite) {
+  std::vector<bench::Verdict> verdicts;
+  suite.suspects.clear();
+  for (BenchmarkOutcome& outcome : suite.benchmarks) {
+    outcome.verdict = bench::judge(*outcome.benchmark, outcome.measurements);
+    std::vector<std::size_t> slow;
+    for (const bench::SloVerdict& slo : outcome.verdict.slo)
+      slow.insert(slow.end(), slo.violating.begin(), slo.violating.end());
+    bench::join(suite.suspects, bench::suspects(outcome.measurements, slow));
+    // A benchmark of which nothing was affected says nothing: it has no part in the verdict.
+    if (!outcome.measurements.empty()) verdicts.push_back(outcome.verdict.verdict);
+  }
+  suite.verdict = bench::all_of(verdicts);
 }
 
 FabricIndex fabric_index(const Catalog& catalog, const ValidationSuite& suite) {
@@ -184,21 +199,14 @@ Result<SuiteOutcome> run_suite(const MeasureInput& input, const ValidationSuite&
     return Error{ErrorKind::invalid_spec,
                  "ValidationSuite/" + suite.metadata.name.value + " names no fabric that there is"};
   Ground ground(input, index);
-  std::vector<bench::Verdict> verdicts;
   for (const Benchmark& benchmark : suite.benchmarks) {
     if (!choice.benchmark.empty() && benchmark.name.value != choice.benchmark) continue;
     BenchmarkOutcome outcome;
     outcome.benchmark = &benchmark;
     TRY_DONE(run_benchmark(ground, input, suite, choice, progress, stop, outcome));
-    std::vector<std::size_t> slow;
-    for (const bench::SloVerdict& slo : outcome.verdict.slo)
-      slow.insert(slow.end(), slo.violating.begin(), slo.violating.end());
-    bench::join(result.suspects, bench::suspects(outcome.measurements, slow));
-    // A benchmark of which nothing was affected says nothing: it has no part in the verdict.
-    if (!outcome.measurements.empty()) verdicts.push_back(outcome.verdict.verdict);
     result.benchmarks.push_back(std::move(outcome));
   }
-  result.verdict = bench::all_of(verdicts);
+  judge_suite(result);
   return result;
 }
 
@@ -252,14 +260,7 @@ Result<Done> measure_once_more(const MeasureInput& input, MeasureChoice choice,
       for (const bench::Measurement& one : outcome.measurements)
         if (const auto old = wanted.find(place(suite, one)); old != wanted.end() && !wants(one))
           *old->second = one;
-  for (SuiteOutcome& suite : outcomes) {
-    std::vector<bench::Verdict> verdicts;
-    for (BenchmarkOutcome& outcome : suite.benchmarks) {
-      outcome.verdict = bench::judge(*outcome.benchmark, outcome.measurements);
-      if (!outcome.measurements.empty()) verdicts.push_back(outcome.verdict.verdict);
-    }
-    suite.verdict = bench::all_of(verdicts);
-  }
+  for (SuiteOutcome& suite : outcomes) judge_suite(suite);
   return Done{};
 }
 

@@ -39,7 +39,7 @@ bool not_run(const Measurement& one) { return one.trouble == bench::Trouble::can
 std::string remark_text(const Measurement& one) {
   if (not_run(one)) return "not run: " + one.error;
   if (!one.ok()) return one.error;
-  if (one.cpu_limited) return "cpu-limited: " + one.cpu_reason;
+  if (one.cpu_limited) return one.cpu_limit();
   return one.note;
 }
 

@@ -6,6 +6,7 @@
 
 #include "reconciler/report/earlier_runs.hpp"
 #include "reconciler/report/table.hpp"
+#include "reconciler/session/baselines.hpp"
 
 namespace lockstep {
 namespace {

@@ -40,14 +40,12 @@ Result<std::vector<bench::Baseline>> compared_with(const Catalog& catalog, const
                                                    const bench::Baseline& own) {
   std::vector<bench::Baseline> out{own};
   TRY(const std::vector<BlobEntry> all, blobs.list());
-  const std::string place = baseline_place("");
   for (const BlobEntry& blob : all) {
-    if (!blob.key.starts_with(place)) continue;
-    const std::string name = blob.key.substr(place.size());
+    const std::string name = suite_of_baseline(blob.key);
     const bool is_there =
         std::ranges::any_of(catalog.validation_suites,
                             [&name](const ValidationSuite& suite) { return *suite.metadata.name == name; });
-    if (is_there) continue;
+    if (name.empty() || is_there) continue;
     TRY(std::optional<bench::Baseline> retired, stored_baseline(blobs, name));
     if (retired) out.push_back(*std::move(retired));
   }
@@ -100,6 +98,11 @@ Result<BaselineTaken> take(const SuiteOutcome& suite, const BenchmarkOutcome& ou
 }  // namespace
 
 std::string baseline_place(const std::string& suite) { return "baseline/" + suite; }
+
+std::string suite_of_baseline(const std::string& key) {
+  const std::string place = baseline_place("");
+  return key.starts_with(place) ? key.substr(place.size()) : "";
+}
 
 Result<std::optional<bench::Baseline>> stored_baseline(const Blobs& blobs, const std::string& suite) {
   TRY(const std::optional<nlohmann::json> blob, blobs.kept(baseline_place(suite)));

@@ -22,6 +22,8 @@ inline constexpr double kLeastAccepted = 0.99;
 
 // The key of a suite's accepted baseline.
 std::string baseline_place(const std::string& suite);
+// The suite of such a key; empty: the key of something else.
+std::string suite_of_baseline(const std::string& key);
 
 // None: never accepted, or not of this version: the SLOs that need it are unknown for want of it. Error: the
 // store can't be read.
@@ -30,8 +32,7 @@ Result<std::optional<bench::Baseline>> stored_baseline(const Blobs& blobs, const
 struct BaselineTaken {
   std::size_t taken = 0;
   std::size_t measured = 0;
-  std::string
-      missing;  // "gpu1:rail0 -> gpu2:rail0: cpu-limited", the first that was not taken; empty: all were
+  std::string missing;  // the first that was not: "gpu1:rail0 -> gpu2:rail0: cpu-limited"; empty: all were
 };
 // Makes what was measured the baseline. Refused, with the figures that are why and nothing changed, where an
 // SLO is broken or too little has a figure. `catalog`: of the suites.

@@ -1,7 +1,5 @@
 #include "reconciler/session/stored_state.hpp"
 
-#include "reconciler/session/baselines.hpp"
-
 namespace lockstep {
 
 Result<StoredState> stored_state(const std::string& directory) {
@@ -17,11 +15,6 @@ Result<StoredState> stored_state(const std::string& directory) {
   TRY(out.owed, store->history().owed());
   TRY(out.blobs, store->blobs().list());
   return out;
-}
-
-std::string suite_of_baseline(const std::string& key) {
-  const std::string place = baseline_place("");
-  return key.starts_with(place) ? key.substr(place.size()) : "";
 }
 
 }  // namespace lockstep

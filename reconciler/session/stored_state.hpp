@@ -24,7 +24,4 @@ struct StoredState {
 
 Result<StoredState> stored_state(const std::string& directory);
 
-// The suite of an accepted baseline's key; empty: it is of something else.
-std::string suite_of_baseline(const std::string& key);
-
 }  // namespace lockstep
