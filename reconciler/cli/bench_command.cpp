@@ -57,7 +57,7 @@ int run_bench(const BenchOptions& options, const Console& console) {
     console.print_document(document_of(*run));
   if (run->stopped) console.note("stopped while measuring: this is as far as it went");
   if (run->accepted && !*run->accepted) {
-    (void)console.fail(run->accepted->error());
+    if (console.is_text()) (void)console.fail(run->accepted->error());  // a document has it already
     return verdict_of(run->outcomes) == bench::Verdict::fail ? kExitDifferent : kExitError;
   }
   if (run->accepted) {

@@ -122,15 +122,19 @@ Result<BenchRun> ClusterSession::bench(const BenchRequest& request, const Measur
   choice.benchmark = request.benchmark;
   const MeasureInput input = measure_input(cluster_, store->blobs());
   Result<std::vector<SuiteOutcome>> outcomes = measure(input, choice, hooks.progress, call.stop);
-  // What has no figure that could be accepted may have one in a quieter moment.
-  const auto has_none = [](const bench::Measurement& one) { return !bench::why_no_entry(one).empty(); };
+  // What the machine's load left without a figure may have one in a quieter moment. What failed by its path
+  // has failed: it is not measured until it passes.
+  const auto has_none = [](const bench::Measurement& one) {
+    const bool may_pass = one.cpu_limited || one.ok() || one.trouble == bench::Trouble::tool;
+    return may_pass && !bench::why_no_entry(one).empty();
+  };
   for (std::size_t round = 0; request.accept && outcomes && round < kConfirmingRounds; ++round)
     if (auto more = measure_once_more(input, choice, has_none, hooks.progress, call.stop, *outcomes); !more)
       outcomes = std::move(more.error());
   if (hooks.ended) hooks.ended();
   if (!outcomes) return std::move(outcomes.error());
   BenchRun run{*std::move(outcomes), input.config_hash};
-  run.stopped = cut_short(run.outcomes);
+  run.stopped = cut_short(run.outcomes) || (request.accept && call.stop.stop_requested());
   if (request.accept && !run.stopped)
     run.accepted = accept_baselines(cluster_.catalog, store->blobs(), run.outcomes);
   return run;

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <numbers>
+#include <string_view>
 
 #include "drivers/runtime/random.hpp"
 #include "tests/unit/engine/cluster.hpp"
@@ -171,9 +171,13 @@ int main(int argc, char** argv) {
   using namespace lockstep;
   std::uint64_t seed = 1;
   std::uint64_t changes = 1000;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--seed") == 0) seed = std::strtoull(argv[i + 1], nullptr, 10);
-    if (std::strcmp(argv[i], "--changes") == 0) changes = std::strtoull(argv[i + 1], nullptr, 10);
+  for (int i = 1; i < argc; i += 2) {
+    const std::string_view word = argv[i];
+    if (i + 1 == argc || (word != "--seed" && word != "--changes")) {
+      std::fprintf(stderr, "usage: simulate_gate [--seed N] [--changes COUNT]\n");
+      return 2;
+    }
+    (word == "--seed" ? seed : changes) = std::strtoull(argv[i + 1], nullptr, 10);
   }
   Counts counts;
   for (std::uint64_t i = 0; i < changes; ++i) one_change(seed + i, counts);

@@ -31,6 +31,12 @@ expect 2 "$lockstep" apply --twin --yes "$pod"
 told 'not caused'
 told '^kept'
 expect 0 "$lockstep" plan --twin "$pod"
+# What is broken is not accepted, and a program that reads the answer gets one document.
+expect 2 "$lockstep" bench --twin --accept -o json "$pod"
+python3 -c '
+import json, sys
+accepted = json.load(open(sys.argv[1]))["accepted"]
+assert accepted["baseline"] is False and "gpu1" in accepted["why"], accepted' "$work/out"
 in_gpu1 ip rule del pref 10
 
 sed -i 's/^  sysctl:/  sysctl:\n    net.ipv4.tcp_rmem: "4096 4096 4096"/' "$pod/hosts.yaml"
