@@ -8,6 +8,7 @@
 #include "drivers/frr/preview_state.hpp"
 #include "drivers/frr/remedy.hpp"
 #include "drivers/frr/save.hpp"
+#include "drivers/frr/saved.hpp"
 #include "drivers/frr/script.hpp"
 #include "drivers/frr/state.hpp"
 
@@ -25,6 +26,7 @@ std::string digest(std::string_view text) {
 }
 
 constexpr std::string_view kNotRead = "-";
+constexpr std::string_view kNoFile = "no file is known that FRR starts from";
 
 // "bgp,bfd.effects": a guard compares the daemons' configurations only, since a session that flaps moves
 // none.
@@ -38,6 +40,7 @@ std::string revision_of(const State& state) {
   if (state.bfd)
     for (const auto& [name, session] : state.bfd->sessions) effects += name + "~" + session + "\n";
   for (const auto& [name, life] : state.daemons) effects += name + ":" + life + "\n";
+  if (state.saved) effects += *state.saved ? "saved" : "not saved: " + state.unsaved;
   const std::string bgp = state.bgp ? digest(print(state.bgp->config)) : std::string(kNotRead);
   const std::string bfd = state.bfd ? digest(print(state.bfd->config)) : std::string(kNotRead);
   return bgp + "," + bfd + "." + digest(effects);
@@ -58,7 +61,7 @@ bool sets_timers(const Edit& edit) {
 }
 
 Wanted wanted_for(const Scope& scope) {
-  Wanted wanted{.bgp = false, .bfd = false, .effects = false, .daemons = false};
+  Wanted wanted = kNothing;
   for (const RowId id : rows_read()) {
     if (!scope.wants(id)) continue;
     const Wanted needs = needs_of(id);
@@ -66,6 +69,7 @@ Wanted wanted_for(const Scope& scope) {
     wanted.bfd |= needs.bfd;
     wanted.effects |= needs.effects;
     wanted.daemons |= needs.daemons;
+    wanted.saved |= needs.saved;
   }
   return wanted;
 }
@@ -113,7 +117,8 @@ class FrrDriver : public Driver, public Preview {
   }
   Result<Done> check(const Guard& guard, const State& state);
   Result<Done> send(const std::vector<Step>& steps, Receipt& receipt, const Call& call);
-  void save(Receipt& receipt, const Call& call) const;
+  void note_saved(State& state, Observation& out) const;
+  void save(Receipt& receipt, bool wrote, const Call& call) const;
   void reset(const Reset& reset, Receipt& receipt, const Call& call) const;
   Result<std::optional<std::string>> say_all(const std::vector<Sent>& lines, std::size_t& failed,
                                              const Call& call);
@@ -130,6 +135,7 @@ Result<Observation> FrrDriver::observe(const Scope& scope, std::string_view if_n
   Observation out;
   out.device = target_.device;
   State state = read(target_.run_dir, wanted, call);
+  if (wanted.saved) note_saved(state, out);
   out.when = std::chrono::steady_clock::now();
   for (const auto* error : {&state.bgp_error, &state.bfd_error, &state.daemons_error})
     if (*error && (*error)->kind == ErrorKind::cancelled) return **error;
@@ -154,6 +160,18 @@ Result<Observation> FrrDriver::observe(const Scope& scope, std::string_view if_n
   return out;
 }
 
+void FrrDriver::note_saved(State& state, Observation& out) const {
+  if (target_.config_file.empty()) {
+    for (const RowId id : rows_read())
+      if (is_saving(id)) out.incapable.push_back({id, {}, std::string(kNoFile)});
+    return;
+  }
+  hold_against_saved(target_.run_dir, target_.config_file, state);
+  if (!state.unsaved.empty())
+    out.notes.push_back("what FRR starts from next time (" + target_.config_file +
+                        ") is not what it runs: " + state.unsaved);
+}
+
 Result<Done> FrrDriver::check(const Guard& guard, const State& state) {
   if (guard.undo_after)
     return Error{ErrorKind::unsupported, target_.device + ": frr has no timer that could undo a change"};
@@ -172,13 +190,21 @@ Result<Receipt> FrrDriver::apply(const ChangeSet& changes, const Guard& guard, c
   Receipt receipt;
   receipt.ticket = guard.ticket;
   std::vector<Edit> edits;
-  Wanted wanted{
-      .bgp = !guard.revision.empty(), .bfd = !guard.revision.empty(), .effects = false, .daemons = false};
+  bool saves = false;
+  Wanted wanted = kNothing;
+  wanted.bgp = wanted.bfd = !guard.revision.empty();
   for (std::size_t i = 0; i < changes.size(); ++i) {
     receipt.outcomes.push_back({changes[i].path, std::nullopt});
     auto edit = edit_of(changes[i], i);
     if (!edit) {
       receipt.outcomes.back().error = std::move(edit.error());
+      continue;
+    }
+    if (edit->field == Field::saved) {
+      saves = !target_.config_file.empty();
+      if (!saves)
+        receipt.outcomes.back().error =
+            Error{ErrorKind::unsupported, target_.device + ": " + std::string(kNoFile)};
       continue;
     }
     edits.push_back(*std::move(edit));
@@ -193,21 +219,23 @@ Result<Receipt> FrrDriver::apply(const ChangeSet& changes, const Guard& guard, c
   TRY_DONE(check(guard, state));
   auto steps = script_of(edits, state);
   if (!steps) {
-    for (const Edit& edit : edits) receipt.outcomes[edit.change].error = steps.error();
+    for (auto& outcome : receipt.outcomes)
+      if (!outcome.error) outcome.error = steps.error();
     return receipt;
   }
   TRY_DONE(send(*steps, receipt, call));
-  save(receipt, call);
+  if (saves || !steps->empty()) save(receipt, !steps->empty(), call);
   for (const Reset& one : resets_of(edits, state)) reset(one, receipt, call);
   return receipt;
 }
 
-void FrrDriver::save(Receipt& receipt, const Call& call) const {
+void FrrDriver::save(Receipt& receipt, bool wrote, const Call& call) const {
   if (target_.config_file.empty()) return;
   auto saved = save_running(target_.run_dir, target_.config_file, call);
   if (saved) return;
-  const Error error =
-      after_writing("done, but not saved: an FRR restart would lose it", std::move(saved.error()));
+  const std::string what = "not saved: an FRR restart would lose it";
+  const Error error = wrote ? after_writing("done, but " + what, std::move(saved.error()))
+                            : wrap(what, std::move(saved.error()));
   for (auto& outcome : receipt.outcomes)
     if (!outcome.error) outcome.error = error;
 }
@@ -269,10 +297,13 @@ std::vector<std::string> FrrDriver::native(const ChangeSet& changes) const {
   std::vector<Edit> there;
   std::vector<Edit> edits;
   std::vector<std::string> out;
+  bool saves = false;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const bool is_there = changes[i].was == changes[i].want;
     auto edit = edit_of(changes[i], i);
-    if (edit)
+    if (edit && edit->field == Field::saved)
+      saves = saves || !is_there;
+    else if (edit)
       (is_there ? there : edits).push_back(*std::move(edit));
     else if (!is_there)
       out.push_back("! " + edit.error().text());
@@ -289,6 +320,7 @@ std::vector<std::string> FrrDriver::native(const ChangeSet& changes) const {
     return out;
   }
   for (const Sent& sent : transcript(*steps)) out.push_back(sent.daemon + "> " + sent.line);
+  if (saves) out.push_back("vtysh> write memory");
   for (const Reset& one : resets_of(edits, state)) out.push_back("bgpd> " + one.line);
   return out;
 }

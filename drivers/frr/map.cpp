@@ -16,6 +16,7 @@ constexpr RowId kSession = row("bgp/neighbor[*]/session");
 constexpr RowId kHoldInUse = row("bgp/neighbor[*]/hold-in-use");
 constexpr RowId kKeepaliveInUse = row("bgp/neighbor[*]/keepalive-in-use");
 constexpr RowId kDaemon = row("routing-daemon[*]");
+constexpr RowId kSaved = row("routing-config/saved");
 constexpr RowId kForwarding = row("fib[*]");
 constexpr RowId kForwardingCount = row("fib[*]/paths");
 
@@ -141,11 +142,16 @@ void of_daemons(RowId id, const State& state, TreeBuilder& tree) {
       tree.add(Path(id, {one.key}), Value::text(life->second));
 }
 
-constexpr Wanted kBgp{.bgp = true, .bfd = false, .effects = false, .daemons = false};
-constexpr Wanted kBfd{.bgp = false, .bfd = true, .effects = false, .daemons = false};
-constexpr Wanted kBgpEffects{.bgp = true, .bfd = false, .effects = true, .daemons = false};
-constexpr Wanted kBfdEffects{.bgp = true, .bfd = true, .effects = true, .daemons = false};
-constexpr Wanted kDaemons{.bgp = false, .bfd = false, .effects = false, .daemons = true};
+void of_saved(RowId id, const State& state, TreeBuilder& tree) {
+  if (state.saved.value_or(false)) tree.add(Path(id, {}), Value::present());
+}
+
+constexpr Wanted kBgp{.bgp = true, .bfd = false, .effects = false, .daemons = false, .saved = false};
+constexpr Wanted kBfd{.bgp = false, .bfd = true, .effects = false, .daemons = false, .saved = false};
+constexpr Wanted kBgpEffects{.bgp = true, .bfd = false, .effects = true, .daemons = false, .saved = false};
+constexpr Wanted kBfdEffects{.bgp = true, .bfd = true, .effects = true, .daemons = false, .saved = false};
+constexpr Wanted kDaemons{.bgp = false, .bfd = false, .effects = false, .daemons = true, .saved = false};
+constexpr Wanted kAllConfig{.bgp = true, .bfd = true, .effects = false, .daemons = false, .saved = true};
 
 struct MapRow {
   RowId row;
@@ -176,6 +182,7 @@ constexpr MapRow kRows[] = {
     {kSession, kBgpEffects, of_sessions},
     {kHoldInUse, kBgpEffects, of_timers_in_use<&Timers::hold_s>},
     {kKeepaliveInUse, kBgpEffects, of_timers_in_use<&Timers::keepalive_s>},
+    {kSaved, kAllConfig, of_saved, Field::saved},
     {kDaemon, kDaemons, of_daemons},
 };
 static_assert(has_each_row_once(kRows));
@@ -187,9 +194,10 @@ std::vector<RowId> rows_read() { return rows_of(kRows); }
 
 Wanted needs_of(RowId id) {
   const MapRow* const one = find_row(kRows, id);
-  return one == nullptr ? Wanted{.bgp = false, .bfd = false, .effects = false, .daemons = false} : one->needs;
+  return one == nullptr ? kNothing : one->needs;
 }
 
+bool is_saving(RowId id) { return id == kSaved; }
 bool is_session(RowId id) { return id == kSession; }
 bool is_bfd_session(RowId id) { return id == kBfdState; }
 bool is_timer_in_use(RowId id) { return id == kHoldInUse || id == kKeepaliveInUse; }
@@ -215,6 +223,8 @@ Result<Edit> edit_of(const Change& change, std::size_t index) {
     edit.key = change.path.key(0);
     if (!is_word(edit.key)) return refuse("the key is not one word of an FRR command");
   }
+  if (edit.field == Field::saved && edit.remove)
+    return Error{ErrorKind::unsupported, change.path.text() + ": what is saved can't be unsaved"};
   if (edit.field == Field::aggregate && !is_network(edit.key)) return refuse("not a network prefix");
   if (edit.remove) return edit;
   switch (change.want.kind()) {
@@ -243,12 +253,15 @@ std::vector<Unread> unread_of(const State& state, const Scope& scope) {
   std::vector<Unread> out;
   for (const MapRow& one : kRows) {
     if (!scope.wants(one.row)) continue;
-    if (state.bgp_error && one.needs.bgp)
+    if (one.needs.saved) {
+      if (state.saved_error) out.push_back({one.row, {}, *state.saved_error});
+    } else if (state.bgp_error && one.needs.bgp) {
       out.push_back({one.row, {}, *state.bgp_error});
-    else if (state.bfd_error && one.needs.bfd)
+    } else if (state.bfd_error && one.needs.bfd) {
       out.push_back({one.row, {}, *state.bfd_error});
-    else if (state.daemons_error && one.needs.daemons)
+    } else if (state.daemons_error && one.needs.daemons) {
       out.push_back({one.row, {}, *state.daemons_error});
+    }
   }
   return out;
 }

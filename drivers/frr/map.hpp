@@ -33,6 +33,7 @@ enum class Field : std::uint8_t {
   neighbor_shutdown,
   redistribute,
   router_id,
+  saved,
 };
 
 // One change, understood. `word` is the wanted value as FRR writes it; empty: to be removed (or false).
@@ -51,6 +52,8 @@ std::vector<RowId> rows_written();
 // What has to be read for a row; nothing: it is not carried.
 Wanted needs_of(RowId row);
 
+// Whether what runs is saved.
+bool is_saving(RowId row);
 // The session, or the kernel's next hops, that an effect difference is about.
 bool is_session(RowId row);
 bool is_bfd_session(RowId row);

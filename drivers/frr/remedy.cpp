@@ -29,7 +29,7 @@ constexpr const char* kKeepShortest = "zebra nexthop-group keep 1";
 constexpr int kTries = 3;
 constexpr std::chrono::seconds kWithin{300};
 
-constexpr Wanted kSpeakerOnly{.bgp = true, .bfd = false, .effects = false, .daemons = false};
+constexpr Wanted kSpeakerOnly{.bgp = true, .bfd = false, .effects = false, .daemons = false, .saved = false};
 
 std::vector<std::string> sorted(std::vector<std::string> all) {
   std::sort(all.begin(), all.end());
@@ -272,8 +272,8 @@ Result<Done> FrrRemedy::restart(const std::string& daemon, const Call& call) {
 // Both ends, and both timers of each, ask for the same: the first reset serves all.
 Result<Done> FrrRemedy::renew_timers(const Change& effect, const Call& call) {
   const std::string interface(effect.path.key(0));
-  const State now =
-      read(target_.run_dir, {.bgp = true, .bfd = false, .effects = true, .daemons = false}, call);
+  const State now = read(
+      target_.run_dir, {.bgp = true, .bfd = false, .effects = true, .daemons = false, .saved = false}, call);
   if (now.bgp_error) return *now.bgp_error;
   if (!now.bgp->in_use.contains(interface)) return Done{};  // it is coming up, with what is configured
   TreeBuilder entries;

@@ -57,33 +57,7 @@ void merge_lines(std::vector<ConfigLine>& into, const std::vector<ConfigLine>& f
   }
 }
 
-}  // namespace
-
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (!line.empty()) {
-    const std::size_t start = line.find_first_not_of(' ');
-    if (start == line.npos) break;
-    line.remove_prefix(start);
-    const std::size_t end = std::min(line.find(' '), line.size());
-    words.push_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-  return words;
-}
-
-bool begins_with_words(std::string_view line, std::string_view first_words) {
-  return line.starts_with(first_words) &&
-         (line.size() == first_words.size() || line[first_words.size()] == ' ');
-}
-
-const ConfigLine* RunningConfig::find(std::string_view first_words) const {
-  for (const ConfigLine& line : lines)
-    if (begins_with_words(line.text, first_words)) return &line;
-  return nullptr;
-}
-
-Result<RunningConfig> parse_running_config(std::string_view text) {
+Result<RunningConfig> parse_lines(std::string_view text) {
   RunningConfig config;
   std::size_t number = 0;
   const auto wrong = [&number](const std::string& what) {
@@ -118,8 +92,46 @@ Result<RunningConfig> parse_running_config(std::string_view text) {
       lines.back().ending = line;  // of the block above it, which may be empty ("profile lockstep")
     }
   }
+  return config;
+}
+
+}  // namespace
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (!line.empty()) {
+    const std::size_t start = line.find_first_not_of(' ');
+    if (start == line.npos) break;
+    line.remove_prefix(start);
+    const std::size_t end = std::min(line.find(' '), line.size());
+    words.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+  return words;
+}
+
+bool begins_with_words(std::string_view line, std::string_view first_words) {
+  return line.starts_with(first_words) &&
+         (line.size() == first_words.size() || line[first_words.size()] == ' ');
+}
+
+const ConfigLine* RunningConfig::find(std::string_view first_words) const {
+  for (const ConfigLine& line : lines)
+    if (begins_with_words(line.text, first_words)) return &line;
+  return nullptr;
+}
+
+Result<RunningConfig> parse_running_config(std::string_view text) {
+  TRY(RunningConfig config, parse_lines(text));
   if (config.version.empty())
     return Error{ErrorKind::transient, "not a running-config: no 'frr version' line"};
+  return config;
+}
+
+Result<RunningConfig> parse_saved_config(std::string_view text) {
+  TRY(const RunningConfig lines, parse_lines(text));
+  RunningConfig config;
+  merge(config, lines);
   return config;
 }
 

@@ -36,6 +36,10 @@ struct RunningConfig {
 
 Result<RunningConfig> parse_running_config(std::string_view text);
 
+// The same of a file, which may be empty, and which a person may have written: without a version, and with a
+// block begun anew further down.
+Result<RunningConfig> parse_saved_config(std::string_view text);
+
 // Adds what `from` has more: lines that are not there yet, blocks of the same name joined.
 void merge(RunningConfig& into, const RunningConfig& from);
 

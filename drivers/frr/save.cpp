@@ -1,9 +1,7 @@
 #include "drivers/frr/save.hpp"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/types.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "drivers/frr/saved.hpp"
 #include "drivers/frr/state.hpp"
 #include "drivers/frr/vty.hpp"
 #include "specs/files/replace_file.hpp"
@@ -23,8 +22,6 @@ namespace {
 constexpr std::array kFirst{"zebra", "staticd", "bfdd", "bgpd"};
 // --enable-configfile-mask=0640 of Debian's build.
 constexpr mode_t kNewFileMode = 0640;
-// A frr.conf of a switch has some hundred lines; a bound keeps a wrong path from filling memory.
-constexpr std::size_t kFileMax = 16U << 20;
 
 Error failed(const std::string& what) {
   const int error = errno;
@@ -50,18 +47,6 @@ Result<std::vector<std::string>> daemons_in(const std::string& run_dir) {
   return daemons;
 }
 
-std::string contents_of(const std::string& file) {
-  const Descriptor in(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  std::array<char, 16384> buffer{};
-  while (in && text.size() < kFileMax) {
-    const ssize_t count = ::read(in.number(), buffer.data(), buffer.size());
-    if (count <= 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-  return text;
-}
-
 // vtysh writes these itself; no daemon shows them.
 std::string lines_of_vtysh(std::string_view text) {
   std::string out;
@@ -85,6 +70,18 @@ Result<Done> replace(const std::string& config_file, const std::string& text) {
   return done;
 }
 
+// Each daemon its own file, as `write memory` of vtysh has them do it.
+Result<Done> save_each(const std::string& run_dir, const Call& call) {
+  TRY(const std::vector<std::string> daemons, daemons_in(run_dir));
+  for (const std::string& daemon : daemons) {
+    TRY(Vty vty, Vty::connect(run_dir, daemon, call));
+    TRY(const Reply reply, vty.say("write memory", Intention::writes, call));
+    if (reply.code != 0 || reply.text.find("Configuration saved to") == std::string::npos)
+      return Error{ErrorKind::refused, daemon + ": 'write memory': " + reply.words()};
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Result<RunningConfig> read_all(const std::string& run_dir, const Call& call) {
@@ -102,12 +99,13 @@ Result<RunningConfig> read_all(const std::string& run_dir, const Call& call) {
 }
 
 Result<Done> save_running(const std::string& run_dir, const std::string& config_file, const Call& call) {
+  if (saved_layout(config_file) == SavedLayout::per_daemon) return save_each(run_dir, call);
   TRY(const RunningConfig all, read_all(run_dir, call));
-  const std::string own = lines_of_vtysh(contents_of(config_file));
+  const std::string old = text_of_config(config_file).text;
   std::string text = print(all);
   const std::size_t after_header = text.find("!\n");
-  text.insert(after_header, own);
-  return replace(config_file, text);
+  text.insert(after_header, lines_of_vtysh(old));
+  return text == old ? Done{} : replace(config_file, text);
 }
 
 }  // namespace lockstep::frr

@@ -1,10 +1,10 @@
-// save_running: writes what the daemons run to the integrated frr.conf, so that an FRR restart comes back as
-// it is now.
+// save_running: writes what the daemons run to where FRR's next start loads it from (saved.hpp), so that a
+// restart comes back as it is now: to the integrated frr.conf, or has each daemon write its own file.
 //
-// Promises: the file is the old one or the new one, never part of either, and keeps its owner and its mode
+// Promises: frr.conf is the old one or the new one, never part of either, and keeps its owner and its mode
 // (specs/files/replace_file.hpp); lines that belong to vtysh itself (`service integrated-vtysh-config`,
-// `username`) stay. Refuses to write when a daemon whose socket is there does not answer: its lines would be
-// lost.
+// `username`) stay; a file that says the same already is not touched. Refuses to write when a daemon whose
+// socket is there does not answer: its lines would be lost.
 #pragma once
 
 #include <string>

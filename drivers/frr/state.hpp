@@ -48,6 +48,9 @@ struct State {
   std::optional<BfdState> bfd;
   std::optional<Error> bgp_error;
   std::optional<Error> bfd_error;
+  std::optional<bool> saved;         // whether the next start loads what runs (saved.hpp)
+  std::string unsaved;               // in what it would not
+  std::optional<Error> saved_error;  // why that can't be told
 };
 
 struct Wanted {
@@ -55,7 +58,11 @@ struct Wanted {
   bool bfd = true;
   bool effects = true;  // session states too
   bool daemons = true;  // whether each answers
+  bool saved = true;    // whether what they run is saved; read beside them
 };
+
+inline constexpr Wanted kNothing{
+    .bgp = false, .bfd = false, .effects = false, .daemons = false, .saved = false};
 
 State read(const std::string& run_dir, const Wanted& wanted, const Call& call);
 

@@ -76,8 +76,8 @@ std::optional<int> distance(Path entry, Path root, const Columns& columns) {
   return std::nullopt;
 }
 
-// Builds the atoms of one device. The order of the work: recreations (they absorb changes), guards, commit
-// units.
+// Builds the atoms of one device. The order of the work: what must be saved after the changes; recreations
+// (they absorb changes), guards, commit units.
 class Builder {
  public:
   Builder(const DeviceInput& device, const Columns& columns) : device_(device), columns_(columns) {
@@ -88,6 +88,7 @@ class Builder {
 
   DeviceAtoms build() {
     Edges edges;
+    add_saves(edges);
     reference_edges(pending_, columns_, edges);
     owner_.assign(pending_.size(), kNobody);
     for (std::uint32_t i = 0; i < pending_.size(); ++i)
@@ -123,6 +124,32 @@ class Builder {
         pending_.push_back({have.path, have.value, Value{}, whole.origin, false});
         note_read(have.path);
       }
+    }
+  }
+
+  bool can_tell(Path path) const {
+    return device_.observation != nullptr && !is_unread(device_.observation->unread, path) &&
+           incapable_of(device_.observation->incapable, path) == nullptr;
+  }
+
+  // What keeps changes over a restart comes after the last of them. It may be there now, and will not be by
+  // then: so the plan makes it.
+  void add_saves(Edges& edges) {
+    const std::size_t given = pending_.size();
+    for (std::uint32_t i = 0; i < given; ++i) {
+      const RowId changed = pending_[i].path.row();
+      const auto& saver = columns_.saved_by(changed);
+      if (!saver || carrier(saver->row) != carrier(changed)) continue;
+      const Path path = with_keys_of(saver->row, pending_[i].path, saver->shared);
+      auto at = std::find_if(pending_.begin(), pending_.end(),
+                             [path](const AtomChange& one) { return one.path == path; });
+      if (at == pending_.end()) {
+        const Entry* const want = device_.intent != nullptr ? device_.intent->want.find(path) : nullptr;
+        if (want == nullptr || !can_tell(path)) continue;
+        at = pending_.insert(at, {path, Value{}, want->value, want->origin, false});
+        note_read(path);
+      }
+      edges.emplace_back(i, static_cast<std::uint32_t>(at - pending_.begin()));
     }
   }
 

@@ -29,6 +29,7 @@ BlastRadius blast_radius(const std::vector<Step>& steps, const Wiring& wiring) {
   for (const Step& step : steps) {
     bool only_cables = true;
     for (const PlannedChange& change : step.changes) {
+      if (!schema_row(change.path.row()).saves.empty()) continue;  // no traffic depends on it
       const auto cable = change.path.key_count() > 0 ? wiring.cable_at(step.device, change.path.key(0))
                                                      : std::optional<std::uint32_t>();
       if (cable)

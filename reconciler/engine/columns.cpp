@@ -64,6 +64,15 @@ Columns::Columns(const Row& (*rows)(RowId)) : row_(rows) {
                             parse_guard(rows(*target).type, one.guard.substr(equals + 1))};
     }
   }
+  saved_by_.resize(kSchema.size());
+  for (std::size_t saver = 0; saver < kSchema.size(); ++saver) {
+    const Row& one = rows(static_cast<RowId>(saver));
+    for (std::size_t i = 0; !one.saves.empty() && i < kSchema.size(); ++i) {
+      const Row& saved = rows(static_cast<RowId>(i));
+      if (saved.is_saved_by(one.saves) && is_written(static_cast<RowId>(i)))
+        saved_by_[i] = Reference{static_cast<RowId>(saver), shared_keys(saved.pattern, one.pattern)};
+    }
+  }
 }
 
 bool Columns::is_written(RowId id) const {

@@ -33,6 +33,8 @@ class Columns {
   // How many leading keys tell one commit unit of this row from another.
   std::size_t commit_keys(RowId id) const { return commit_keys_[id]; }
   bool is_written(RowId id) const;
+  // The row that must be written after each change of this one; none: its changes last by themselves.
+  const std::optional<Reference>& saved_by(RowId id) const { return saved_by_[id]; }
   // Collections whose members make their port or device carry traffic: addresses, neighbours, routes.
   const std::vector<RowId>& traffic_collections() const { return traffic_collections_; }
   // By the patterns: "a[*]/b" is a part of "a[*]", with equal keys.
@@ -42,6 +44,7 @@ class Columns {
   const Row& (*row_)(RowId);
   std::vector<std::optional<Reference>> refers_to_;
   std::vector<std::optional<GuardColumn>> guards_;
+  std::vector<std::optional<Reference>> saved_by_;
   std::vector<std::size_t> commit_keys_;
   std::vector<RowId> traffic_collections_;
 };

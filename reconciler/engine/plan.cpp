@@ -100,11 +100,14 @@ void stop_after_drains(const std::unordered_map<std::string_view, const DeviceIn
 }
 
 // Devices that change, and those at the other ends of their cables. Cures are only offered elsewhere: where
-// nothing differs that could be the cause.
-std::unordered_set<std::string_view> near_changes(const PlanInput& input) {
+// nothing differs that could be the cause. What only has to be saved is none.
+std::unordered_set<std::string_view> near_changes(const PlanInput& input, const Columns& columns) {
   std::unordered_set<std::string_view> changing;
   for (const DeviceInput& device : input.devices)
-    if (!device.changes.empty()) changing.insert(device.name);
+    if (std::ranges::any_of(device.changes, [&columns](const Change& change) {
+          return columns.row(change.path.row()).saves.empty();
+        }))
+      changing.insert(device.name);
   std::unordered_set<std::string_view> near = changing;
   if (input.wiring == nullptr) return near;
   for (const Cable& cable : input.wiring->cables) {
@@ -147,7 +150,7 @@ void ask_permission(const DeviceInput& device, DeviceAtoms& atoms) {
 
 std::vector<DeviceAtoms> all_atoms(const PlanInput& input, const Columns& columns) {
   std::vector<DeviceAtoms> atoms(input.devices.size());
-  const std::unordered_set<std::string_view> near = near_changes(input);
+  const std::unordered_set<std::string_view> near = near_changes(input, columns);
   for (std::size_t d = 0; d < input.devices.size(); ++d)
     if (!input.devices[d].changes.empty()) atoms[d] = make_atoms(input.devices[d], columns);
   for (std::size_t d = 0; d < input.devices.size(); ++d) {

@@ -5,6 +5,7 @@
 #include "reconciler/engine/fleet.hpp"
 #include "reconciler/engine/plan.hpp"
 #include "specs/language/cluster.hpp"
+#include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
@@ -97,6 +98,8 @@ UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
         ours.try_emplace(change.path, Ours{change.was, {}}).first->second.made.push_back(change.want);
     }
     for (const auto& [path, entry] : ours) {
+      // Nothing is unsaved: what is put back is saved, as make_plan() asks for it.
+      if (!schema_row(path.row()).saves.empty()) continue;
       const Value have = now[i].observation.have.value(path);
       const std::string what = one.name + ": " + path.text() + " is not put back to " + entry.was.to_string();
       if (is_unread(now[i].observation.unread, path))

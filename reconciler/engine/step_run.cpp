@@ -253,6 +253,7 @@ void StepRun::check_written() {
   const std::chrono::milliseconds pause = context_.options.poll_min * (2 << reads_);
   if (++reads_ < kReadsMax && !is_late(pause)) return observe_after(pause, Phase::read_back);
   if (unread) return give_up("it could not be read back");
+  if (refusal_) missing += " (" + refusal_->text() + ")";
   react(Error{ErrorKind::transient, "written, but " + missing}, false);
 }
 

@@ -46,6 +46,7 @@ void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written)
   for (const WrittenEntry& one : written) {
     const auto intent = intents.find(one.device);
     if (!one.restore || intent == intents.end() || is_said(*intent->second, one.path)) continue;
+    if (!schema_row(one.path.row()).saves.empty()) continue;  // nothing is unsaved
     const auto [origin, is_new] = origins.try_emplace(one.object, 0);
     if (is_new)
       origin->second =

@@ -258,6 +258,8 @@ void FabricClass::add_bgp() {
     list.add(Path(row("routing-daemon[*]"), {one}), "running", daemon);
   if (routing.bfd.said)
     list.add(Path(row("routing-daemon[*]"), {"bfd"}), "running", of(routing.bfd, rule::daemon));
+  if (has_driver(device_, DriverName::frr))
+    list.add(Path(row("routing-config/saved"), {}), Value::present(), of(routing.protocol, rule::saved));
   list.add(Path(row("bgp"), {}), Value::present(), bgp);
   list.add(Path(row("bgp/graceful-shutdown"), {}), false, bgp);
   list.add(Path(row("bgp/multipath-relax"), {}), true, bgp);

@@ -4,6 +4,7 @@
 // The rows are in schema_rows.hpp. row("interface[*]/mtu") is checked by the compiler.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -69,6 +70,9 @@ struct Row {
   std::string_view guard = "";      // Takes::under_guard: "interface[*]/admin=false"
   std::string_view refers_to = "";  // pattern of the row that must be there first (removed in reverse)
   std::string_view commit = "";     // rows of one commit unit and equal keys up to it are never split
+  // "bgp bfd-profile[*]": it is there once what these rows (and their parts) are is kept over a restart.
+  // Written after each change of them, and never taken back.
+  std::string_view saves = "";
   PeerOrder peer_order = PeerOrder::any;
   bool collection = false;  // a member of a collection: a claim may own it whole
   Power power = Power::none;
@@ -76,6 +80,15 @@ struct Row {
   // interface[*]/mtu is a part of interface[*]: its first keys are those of the whole.
   constexpr bool is_part_of(std::string_view whole) const {
     return pattern.size() > whole.size() && pattern.starts_with(whole) && pattern[whole.size()] == '/';
+  }
+  // What `saver`, a row's `saves`, names or a part of it.
+  constexpr bool is_saved_by(std::string_view saver) const {
+    while (!saver.empty()) {
+      const std::string_view one = saver.substr(0, saver.find(' '));
+      if (pattern == one || is_part_of(one)) return true;
+      saver.remove_prefix(std::min(saver.size(), one.size() + 1));
+    }
+    return false;
   }
   // A port itself or a part of one; its first key is the port's name. So with bonds.
   constexpr bool is_of_port() const { return pattern == "interface[*]" || is_part_of("interface[*]"); }

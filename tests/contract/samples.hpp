@@ -211,6 +211,7 @@ inline std::vector<Sample> samples() {
       {"pcie/max-read-request", number(4096), number(512)},
       {"raw[x][banner]", text("one"), text("two")},
       {"route[100:0.0.0.0/0]", set({"via 10.64.0.0 dev rail0"}), set({"dev rail0"}), up},
+      {"routing-config/saved", there},
       {"rule[1000]", text("from 10.64.0.1/32 lookup 100"), text("from 10.64.0.1/32 lookup 101")},
       {"service[lldpd]", text("running"), text("stopped")},
       {"sysctl[net.ipv4.conf.rail0.rp_filter]", text("2"), text("1")},

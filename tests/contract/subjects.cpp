@@ -177,7 +177,8 @@ class Routing final : public Subject {
         if (schema_row(entry.path.row()).facet == Facet::config)
           all.push_back({entry.path, entry.value, Value{}, 0});
     EXPECT_TRUE(driver().apply(all, Guard{}, call));
-    never_unset = {"bgp/asn", "bgp/neighbor[*]/remote-as"};  // without the speaker or the neighbour
+    // Without the speaker or the neighbour; and what is saved stays so.
+    never_unset = {"bgp/asn", "bgp/neighbor[*]/remote-as", "routing-config/saved"};
     keeps_a_default = {"bfd-profile[*]/multiplier",
                        "bfd-profile[*]/receive-interval",
                        "bfd-profile[*]/transmit-interval",

@@ -369,6 +369,10 @@ TEST(BlastRadius, IsTheCableWhereOnlyAPortChangedAndAllCablesElsewhere) {
   const BlastRadius all = blast_radius({whole}, pair.cluster.fleet().wiring());
   EXPECT_TRUE(all.touches_cable(1));
   EXPECT_TRUE(all.touches_path({"gpu2", "leaf0"}, {}));
+  Step saves;
+  saves.device = "leaf0";
+  saves.changes.push_back({entry("routing-config/saved"), {}, there(), 0, false});
+  EXPECT_TRUE(blast_radius({saves}, pair.cluster.fleet().wiring()).empty());
 }
 
 TEST(Reaction, EveryKindLeadsSomewhere) {

@@ -146,12 +146,22 @@ void Lab::link(const std::string& a, const std::string& port_a, const std::strin
   ip(b, {"link", "set", port_b, "up"});
 }
 
-pid_t Lab::spawn(const std::string& node, const std::string& daemon) const {
+pid_t Lab::spawn(const std::string& node, const std::string& daemon, Loads loads) const {
   const std::string dir = target(node).run_dir;
   const std::string file = dir + "/" + daemon;
-  std::vector<std::string> argv{kPrograms + daemon, "--vty_socket", dir,         "-i", file + ".pid", "-z",
-                                dir + "/zserv.api", "-A",           "127.0.0.1", "-P", "0",           "-f",
-                                "/dev/null"};
+  std::vector<std::string> argv{kPrograms + daemon,
+                                "--vty_socket",
+                                dir,
+                                "-i",
+                                file + ".pid",
+                                "-z",
+                                dir + "/zserv.api",
+                                "-A",
+                                "127.0.0.1",
+                                "-P",
+                                "0",
+                                "-f",
+                                loads == Loads::nothing ? "/dev/null" : file + ".conf"};
   if (daemon == "bfdd") argv.insert(argv.end(), {"--bfdctl", dir + "/bfdd.sock"});
   const std::string ns = target(node).netns_path;
   const pid_t pid = ::fork();
@@ -172,10 +182,10 @@ pid_t Lab::spawn(const std::string& node, const std::string& daemon) const {
   ::_exit(127);
 }
 
-void Lab::start(const std::string& node) {
+void Lab::start(const std::string& node, Loads loads) {
   const std::string dir = target(node).run_dir;
   for (const char* daemon : kDaemons) {
-    daemons_[node][daemon] = spawn(node, daemon);
+    daemons_[node][daemon] = spawn(node, daemon, loads);
     if (std::string_view(daemon) == "zebra") wait_until_listening(dir, daemon);
   }
   for (const char* daemon : kDaemons) wait_until_listening(dir, daemon);
@@ -215,6 +225,11 @@ std::string Lab::type(const std::string& node, const std::string& daemon,
 void Lab::load_saved(const std::string& node) const {
   const std::string dir = target(node).run_dir;
   run({"vtysh", "--vty_socket", dir, "--config_dir", dir, "-b"});
+}
+
+void Lab::save_by_vtysh(const std::string& node) const {
+  const std::string dir = target(node).run_dir;
+  run({"vtysh", "--vty_socket", dir, "--config_dir", dir, "-c", "write memory"});
 }
 
 }  // namespace lockstep::frr

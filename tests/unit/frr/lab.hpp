@@ -32,8 +32,10 @@ class Lab {
 
   // A veth pair between two nodes, up at both ends.
   void link(const std::string& a, const std::string& port_a, const std::string& b, const std::string& port_b);
-  // Starts zebra, then the others once zebra listens (bgpd retries a missing zebra after 10 s only).
-  void start(const std::string& node);
+  // Starts zebra, then the others once zebra listens (bgpd retries a missing zebra after 10 s only). They
+  // load nothing, or each a file of its own beside frr.conf ("bgpd.conf").
+  enum class Loads { nothing, own_files };
+  void start(const std::string& node, Loads loads = Loads::nothing);
   void stop(const std::string& node);
   void signal(const std::string& node, const std::string& daemon, int number);
 
@@ -44,12 +46,14 @@ class Lab {
                    const std::vector<std::string>& lines) const;
   // vtysh -b: how FRR itself reads the saved file back.
   void load_saved(const std::string& node) const;
+  // vtysh -c "write memory": how FRR itself saves.
+  void save_by_vtysh(const std::string& node) const;
 
   FrrTarget target(const std::string& node) const;
 
  private:
   std::string netns(const std::string& node) const;
-  pid_t spawn(const std::string& node, const std::string& daemon) const;
+  pid_t spawn(const std::string& node, const std::string& daemon, Loads loads) const;
 
   const pid_t owner_;  // names the namespaces, in the guardian too
   Folder folder_;

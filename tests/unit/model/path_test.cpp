@@ -145,6 +145,11 @@ TEST(Schema, ReferencesNameRows) {
              std::any_of(kSchema.begin(), kSchema.end(), [&](const Row& r) { return r.pattern == pattern; });
     };
     EXPECT_TRUE(known(one.refers_to)) << one.pattern << " refers to " << one.refers_to;
+    for (std::string_view rest = one.saves; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      EXPECT_TRUE(known(rest.substr(0, end))) << one.pattern << " saves " << rest;
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
     EXPECT_FALSE(one.doc.empty()) << one.pattern;
     EXPECT_LE(keys_of(one.pattern), Path::kKeysMax) << one.pattern;
   }
@@ -167,6 +172,16 @@ TEST(Schema, APartIsNotAWholeWithALongerName) {
   EXPECT_TRUE(class_row.is_part_of("interface[*]"));
   EXPECT_FALSE(class_row.is_part_of("interface[*]/class[*]")) << "it is the whole";
   EXPECT_FALSE(schema_row(row("interface[*]/virtual-functions")).is_part_of("interface[*]/virtual-function"));
+}
+
+TEST(Schema, TellsWhatARowSaves) {
+  const Row& saver = schema_row(row("routing-config/saved"));
+  for (const RowId saved : {row("bgp"), row("bgp/asn"), row("bgp/neighbor[*]/hold"), row("bfd-profile[*]"),
+                            row("bfd-profile[*]/multiplier")})
+    EXPECT_TRUE(schema_row(saved).is_saved_by(saver.saves)) << schema_row(saved).pattern;
+  for (const RowId other : {row("routing-config/saved"), row("route[*]"), row("interface[*]/mtu")})
+    EXPECT_FALSE(schema_row(other).is_saved_by(saver.saves)) << schema_row(other).pattern;
+  EXPECT_FALSE(saver.is_saved_by(""));
 }
 
 TEST(Schema, EffectsAreNeverWritten) {
