@@ -33,7 +33,9 @@ Result<RunningConfig> saved_config(const std::string& config_file) {
   for (const std::string& file : files) {
     const FileText text = text_of_config(file);
     if (text.outcome == FileText::Outcome::missing) continue;
-    if (!text) return Error{ErrorKind::refused, text.why};
+    if (text.outcome == FileText::Outcome::outside)
+      return Error{ErrorKind::refused, file + ": a link that leads out of its folder"};
+    if (!text) return Error{ErrorKind::refused, file + ": " + text.why};
     auto one = parse_saved_config(text.text);
     if (!one) return Error{ErrorKind::refused, file + " is no configuration of FRR"};
     merge(all, *one);

@@ -86,7 +86,9 @@ Result<Done> Application::begin() {
 }
 
 void Application::note(const Result<Done>& journalled) {
-  if (!journalled) report_.notes.push_back(journalled.error().text());
+  if (journalled) return;
+  report_.unjournalled = true;
+  report_.notes.push_back(journalled.error().text());
 }
 
 void Application::refuse_all(const std::string& why) {
@@ -151,6 +153,13 @@ void Application::conclude() {
         "not all that was written has been judged: the next apply measures what it can have touched, and "
         "keeps or undoes it");
   if (report_.change_id != 0) note(ledger_.end(report_.change_id, std::string(to_string(report_.verdict))));
+  for (const std::vector<StepResult>* steps : {&report_.steps, &report_.undo_steps})
+    for (const StepResult& one : *steps) report_.unjournalled |= one.unjournalled;
+  if (report_.unjournalled)
+    report_.notes.push_back(
+        "how this ended is not all in the journal: the next apply tells it as in flight, and goes on from "
+        "what "
+        "it finds");
   finish();
 }
 

@@ -32,9 +32,10 @@ std::string_view to_string(StepState state);
 struct StepResult {
   std::uint32_t id = 0;
   StepState state = StepState::waiting;
-  std::string why;         // of anything but done
-  std::size_t writes = 0;  // applies that were sent
-  bool waits = false;      // held by a window, or behind a step that is
+  std::string why;            // of anything but done
+  std::size_t writes = 0;     // applies that were sent
+  bool waits = false;         // held by a window, or behind a step that is
+  bool unjournalled = false;  // the journal took the write, and not how it ended
   std::vector<std::string> notes;
   std::chrono::milliseconds took{0};
 };
@@ -140,12 +141,13 @@ struct ApplyReport {
   std::optional<Guilt> guilt;  // of the change that was undone, where it was measured again
   std::optional<Plan> undo;    // the reverse, when there was one
   std::vector<StepResult> undo_steps;
-  bool owes = false;  // written, and not all of it was judged
+  bool owes = false;          // written, and not all of it was judged
+  bool unjournalled = false;  // the journal did not take how it ended: the next run tells, and settles it
   std::vector<std::string> notes;
   std::size_t count(StepState state) const;
   // 0 kept or nothing to do; 2 undone, effects open, quarantined, waits, and an SLO that is broken without
-  // the change; 3 what no benchmark could tell; 1 partly, stopped, undo failed, and what was undone and is
-  // broken although it held before.
+  // the change; 3 what no benchmark could tell; 1 partly, stopped, undo failed, what was undone and is
+  // broken although it held before, and whatever the journal did not take.
   int exit_code() const;
 };
 

@@ -102,6 +102,7 @@ std::size_t ApplyReport::count(StepState state) const {
 }
 
 int ApplyReport::exit_code() const {
+  if (unjournalled) return 1;
   switch (verdict) {
     case ApplyVerdict::not_validated: return gate && gate->verdict == GateVerdict::fail ? 2 : 3;
     case ApplyVerdict::nothing_to_do:

@@ -334,10 +334,15 @@ void StepRun::extend_if_due(std::chrono::milliseconds pause) {
          [this](const Result<Done>&) { observe(Phase::regain); });
 }
 
+void StepRun::journal(const std::string& ticket, TicketState state, const std::string& why) {
+  const auto noted = context_.ledger.receipt(ticket, state, why);
+  if (noted) return;
+  result_.unjournalled = true;
+  result_.notes.push_back(noted.error().text());
+}
+
 void StepRun::kept() {
-  for (const std::string& ticket : tickets_)
-    if (const auto noted = context_.ledger.receipt(ticket, TicketState::kept, ""); !noted)
-      result_.notes.push_back(noted.error().text());
+  for (const std::string& ticket : tickets_) journal(ticket, TicketState::kept, "");
   if (held_before_.empty() || is_armed()) return end(StepState::done, "");
   await_effects();
 }
@@ -483,11 +488,8 @@ void StepRun::remedy() {
 void StepRun::end(StepState state, const std::string& why) {
   phase_ = Phase::over;
   if (state == StepState::failed || state == StepState::undone)
-    for (const std::string& ticket : tickets_) {
-      const auto settled = state == StepState::undone ? TicketState::undone : TicketState::failed;
-      if (const auto noted = context_.ledger.receipt(ticket, settled, why); !noted)
-        result_.notes.push_back(noted.error().text());
-    }
+    for (const std::string& ticket : tickets_)
+      journal(ticket, state == StepState::undone ? TicketState::undone : TicketState::failed, why);
   result_.took = std::chrono::duration_cast<std::chrono::milliseconds>(context_.executor.now() - started_);
   over_({state, why});
 }

@@ -104,6 +104,7 @@ class StepRun {
   void hold();
   void decided(Together decision);
   void keep();
+  void journal(const std::string& ticket, TicketState state, const std::string& why);
   void kept();
   std::optional<Missing> not_regained() const;
   void check_regained();

@@ -150,6 +150,7 @@ nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::s
           {"gateAfterUndo", gate_json(report.gate_after_undo)},
           {"guilt", report.guilt ? nlohmann::json(to_string(*report.guilt)) : nlohmann::json()},
           {"owes", report.owes},
+          {"unjournalled", report.unjournalled},
           {"benchmarks", measured.empty() ? bench_json({}, config_hash) : measured.back()},
           {"measurements", measured},
           {"notes", report.notes}};

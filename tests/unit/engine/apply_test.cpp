@@ -115,6 +115,19 @@ TEST(Apply, TicketIsJournalledBeforeTheWriteAndNothingIsWrittenWithoutIt) {
   EXPECT_EQ(pair.cluster.devices["leaf0"]->writes(), 0U);
 }
 
+TEST(Apply, WhatTheJournalDoesNotTakeAfterTheWriteIsAnError) {
+  for (const bool receipts : {true, false}) {
+    Pair pair;
+    (receipts ? pair.cluster.ledger.no_receipts : pair.cluster.ledger.no_end) = true;
+    const auto report = pair.cluster.converge();
+    EXPECT_GT(pair.cluster.devices["leaf0"]->writes(), 0U);
+    EXPECT_TRUE(report.unjournalled);
+    EXPECT_EQ(report.exit_code(), 1);
+    ASSERT_FALSE(report.notes.empty());
+    EXPECT_NE(report.notes.back().find("not all in the journal"), std::string::npos) << report.notes.back();
+  }
+}
+
 TEST(Apply, EffectThatDoesNotComeIsNamedAndNotCalledDone) {
   Pair pair;
   pair.cluster.want("leaf0", "bgp/neighbor[swp1]/session", Value::text("Established"));

@@ -36,6 +36,7 @@ class MemoryLedger final : public Ledger {
     return Done{};
   }
   Result<Done> receipt(const std::string& ticket, TicketState state, const std::string&) override {
+    if (no_receipts) return Error{ErrorKind::refused, "the disk is full"};
     states[ticket] = state;
     return Done{};
   }
@@ -44,6 +45,7 @@ class MemoryLedger final : public Ledger {
     return Done{};
   }
   Result<Done> end(std::uint64_t, const std::string& outcome) override {
+    if (no_end) return Error{ErrorKind::refused, "the disk is full"};
     outcomes.push_back(outcome);
     return Done{};
   }
@@ -73,6 +75,8 @@ class MemoryLedger final : public Ledger {
   std::uint64_t epoch_now = 1;
   std::uint64_t begun = 0;
   bool broken = false;
+  bool no_receipts = false;
+  bool no_end = false;
   std::vector<LedgerTicket> tickets;
   std::vector<std::pair<std::uint64_t, LedgerTicket>> tickets_of;  // by change
   std::map<std::string, TicketState> states;

@@ -25,7 +25,8 @@ class Mounted {
   Mounted(const Mounted&) = delete;
   Mounted& operator=(const Mounted&) = delete;
   void read_only(bool on) const {
-    const unsigned long how = MS_REMOUNT | MS_NOSUID | MS_NODEV | (on ? MS_RDONLY : 0UL);
+    unsigned long how = MS_REMOUNT | MS_NOSUID | MS_NODEV;
+    if (on) how |= MS_RDONLY;
     EXPECT_EQ(::mount("saved", folder_.c_str(), "tmpfs", how, nullptr), 0);
   }
 

@@ -175,13 +175,13 @@ TEST_F(Saved, WhatIsNoFileOrNoConfigurationIsNotWhatRuns) {
   save(std::string("router\0bgp", 10));
   refused("is no configuration of FRR");
   std::filesystem::create_directory(file_);
-  refused("frr.conf");
+  refused("frr.conf: not a regular file");
   ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0);
-  refused("frr.conf");
+  refused("frr.conf: not a regular file");
   const Folder elsewhere;
   std::ofstream(elsewhere.name() + "/frr.conf") << kRuns;
   std::filesystem::create_symlink(elsewhere.name() + "/frr.conf", file_);
-  refused("frr.conf");
+  refused("frr.conf: a link that leads out");
 }
 
 TEST_F(Saved, WithoutAnIntegratedFileEachDaemonsOwnCounts) {

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# run.sh LOCKSTEP: the journal is full, read-only, damaged or of a newer layout. In mount and network namespaces of its own; the
+# oracles are /proc/sys, exit codes and the file itself.
+set -euo pipefail
+. "$(dirname "$0")/../needs.sh"
+. "$(dirname "$0")/../expect.sh"
+own_machine gpu1 "mounts file systems of a few KiB" "$0" "$@"
+probing=/proc/sys/net/ipv4/tcp_mtu_probing
+mkdir "$work/pod" "$work/disk"
+cat >"$work/pod/host.yaml" <<YAML
+apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {name: me, labels: {pool: lab}}
+spec: {names: gpu1, role: host, drivers: [linux], connect: {local: true}}
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: HostProfile
+metadata: {name: profile}
+spec:
+  selector: {matchLabels: {pool: lab}}
+  sysctl: {net.ipv4.tcp_mtu_probing: 1}
+YAML
+apply() { "$lockstep" apply --yes "$work/pod"; }
+# A state directory on a file system of its own, with the journal of one apply; or of none.
+disk() { # SIZE [new]
+  umount "$work/disk" 2>/dev/null || true
+  mount -t tmpfs -o "size=$1" none "$work/disk"
+  export LOCKSTEP_STATE_DIR=$work/disk/state
+  echo 0 >$probing
+  if [ "${2:-}" = new ]; then return; fi
+  apply >"$work/out" 2>&1 || { cat "$work/out" >&2; fail "the first apply"; }
+  journal=$(find "$work/disk" -name '*.db')
+  [ "$(cat $probing)" = 1 ] && [ -s "$journal" ] || fail "no apply, or no journal, to begin with"
+  echo 0 >$probing
+}
+# fill KIB: all of the disk is used, but for so much.
+fill() {
+  dd if=/dev/zero of="$work/disk/filler" bs=4096 status=none 2>/dev/null || true
+  truncate -s "$(($(stat -c %s "$work/disk/filler") - $1 * 1024))" "$work/disk/filler"
+}
+# refused TEXT: an apply writes to nothing, says what to do and ends with 1.
+refused() {
+  expect 1 "$1" apply
+  [ "$(cat $probing)" = 0 ] || fail "'$1': it wrote to the device all the same"
+}
+
+disk 512k
+fill 0
+refused "make room on that file system and try again"
+rm "$work/disk/filler"
+expect 0 kept apply
+
+disk 512k new
+fill 0
+refused "No space left on device"
+
+disk 512k
+mount -o remount,ro none "$work/disk"
+refused "Read-only file system"
+
+# Damaged: cut anywhere, or the first byte of a page is another; the file is left as it is.
+damaged() { # WHAT
+  cp "$journal" "$work/damaged"
+  refused "the file is damaged: \`lockstep state restore BACKUP\`"
+  cmp "$journal" "$work/damaged" || fail "$1: the damaged file was changed"
+}
+disk 512k
+cp "$journal" "$work/whole"
+size=$(stat -c %s "$work/whole")
+for left in 100 4096 5000 $((size / 2)) $((size - 4096)); do
+  truncate -s "$left" "$journal"
+  damaged "cut to $left bytes"
+  cp "$work/whole" "$journal"
+done
+for ((page = 0; page < size; page += 4096)); do
+  printf '\xff' | dd of="$journal" bs=1 seek="$page" conv=notrunc status=none
+done
+damaged "the first byte of each page"
+
+# A newer layout: user_version, 4 bytes at 60 (sqlite.org/fileformat2.html, "The Database Header").
+disk 512k
+printf '\0\0\0\x63' | dd of="$journal" bs=1 seek=60 conv=notrunc status=none
+cp "$journal" "$work/newer"
+refused "written by a newer lockstep (layout 99, this one knows"
+cmp "$journal" "$work/newer" || fail "the newer file was changed"
+
+# Full in the middle of an apply: at each number of pages that are left, what was written to the device is told by the next
+# run once there is room, or was journalled whole.
+middle=0
+for left in $(seq 0 4 400); do
+  disk 1m
+  fill "$left"
+  code=0
+  apply >"$work/out" 2>&1 || code=$?
+  rm "$work/disk/filler"
+  wrote=$(cat $probing)
+  [ $code -le 1 ] || fail "$left KiB left: exit code $code: $(cat "$work/out")"
+  [ $code = 0 ] && [ "$wrote" != 1 ] && fail "$left KiB left: nothing was written, and it ends with 0"
+  if [ $code = 1 ] && [ "$wrote" = 1 ]; then
+    middle=$((middle + 1))
+    grep -q "make room on that file system" "$work/out" || fail "$left KiB left: no advice: $(cat "$work/out")"
+    expect 0 "in flight" apply
+  fi
+  expect 0 "" apply
+  [ "$(cat $probing)" = 1 ] || fail "$left KiB left: not even with room"
+  [ $code = 0 ] && break
+done
+[ $code = 0 ] || fail "an apply needs more than 400 KiB of journal"
+[ $middle -gt 0 ] || fail "no disk was full between the first write to the device and the end"
+echo "$middle of the disks were full in the middle of an apply; the last had $left KiB"
+failed_none
