@@ -128,7 +128,7 @@ void takes_source(CLI::App* command, ClusterSource& source) {
   takes_specs(command, source);
   takes_link_rate(command, source)->needs(takes_twin(command, source));
   command->add_flag("--renumber", source.renumber,
-                    "Forget allocations.lock: give out addresses and ASNs anew");
+                    "Forget the numbers of allocations.lock: give out addresses and ASNs anew");
 }
 
 void takes_output(CLI::App* command, Arguments& arguments) {
@@ -301,7 +301,7 @@ void add_state_commands(CLI::App& app, Arguments& a) {
   runs(command, a, [&a](const Console& c) { return run_state_restore(a.state_restore, c); });
 
   command = add(*state, a, "adopt",
-                "Take over what changed this machine before, where the cluster was renamed or moved");
+                "Take over what changed this machine before, under another name, UUID or state directory");
   takes_specs(command, a.state_adopt);
   runs(command, a, [&a](const Console& c) { return run_state_adopt(a.state_adopt, c); });
 }

@@ -68,9 +68,8 @@ std::unique_ptr<CommandSession> CommandSession::open(const ClusterSource& source
     return nullptr;
   }
   const DriverTable drivers = driver_table();
-  const std::string directory = state_directory(*cluster);
-  Result<std::unique_ptr<ClusterSession>> opened =
-      ClusterSession::open(*std::move(cluster), {drivers, command->executor_, directory, console.stop});
+  Result<std::unique_ptr<ClusterSession>> opened = ClusterSession::open(
+      *std::move(cluster), {.drivers = drivers, .executor = command->executor_, .stop = console.stop});
   if (!opened) {
     console.fail(opened.error());
     return nullptr;

@@ -50,9 +50,10 @@ constexpr std::array<Example, 28> kExamples{{
      "differ from the specs, and `lockstep apply` goes on from there."},
     {"state adopt",
      "lockstep state adopt examples/rail-pod\n"
-     "After a Cluster was renamed or its folder moved: who was there, what was written and what was never "
-     "measured\n"
-     "goes on under the new name."},
+     "After a Cluster was renamed, its allocations.lock was lost, or LOCKSTEP_STATE_DIR is another: who was "
+     "there,\n"
+     "what was written and what was never measured goes on here. A clone with its allocations.lock needs "
+     "none of it."},
     {"host-policy", "lockstep host-policy explain"},
     {"host-policy init", "sudo lockstep host-policy init"},
     {"host-policy check", "lockstep host-policy check draft.yaml"},

@@ -5,6 +5,7 @@
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/report/state_report.hpp"
+#include "reconciler/session/identity.hpp"
 #include "reconciler/store/backup.hpp"
 
 namespace lockstep {
@@ -48,11 +49,14 @@ int run_state_restore(const StateFileOptions& options, const Console& console) {
 }
 
 int run_state_adopt(const ClusterSource& source, const Console& console) {
-  const std::optional<OpenedCluster> cluster = open_cluster(source, console);
+  std::optional<OpenedCluster> cluster = open_cluster(source, console);
   if (!cluster) return kExitError;
-  const MachineUser user{cluster->name, cluster->folder, state_directory(*cluster)};
-  const Result<Adopted> adopted = adopt(this_machine(), machine_folders(), user, "lockstep state adopt",
-                                        {.cluster = cluster->state_name()});
+  const char* const command = "lockstep state adopt";
+  const Result<Done> settled = settle_identity(*cluster, command, std::chrono::system_clock::now());
+  if (!settled) return console.fail(settled.error());
+  const MachineUser user{cluster->name, cluster->folder, state_directory(*cluster), cluster->uuid()};
+  const Result<Adopted> adopted =
+      adopt(this_machine(), machine_folders(), user, command, {.cluster = cluster->state_name()});
   if (!adopted) return console.fail(adopted.error());
   if (console.is_text())
     console.print(adopted_text(*cluster, *adopted));

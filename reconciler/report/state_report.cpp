@@ -42,6 +42,7 @@ nlohmann::json head(const OpenedCluster& cluster, std::string_view kind) {
           {"kind", kind},
           {"cluster", cluster.name},
           {"id", cluster.id},
+          {"uuid", cluster.uuid().empty() ? nlohmann::json() : nlohmann::json(cluster.uuid())},
           {"twin", cluster.twin}};
 }
 
@@ -55,6 +56,7 @@ std::string state_text(const OpenedCluster& cluster, const StoredState& state, c
   const auto line = [&out](const char* what, const std::string& text) {
     out += compose("  {:<12}{}\n", what, text);
   };
+  if (!cluster.twin) line("UUID", cluster.uuid().empty() ? "none yet: the next apply gives it one" : cluster.uuid());
   line("leader", state.leader.value_or("nobody") + compose("; epoch {} was the last", file.epoch));
   line("changes", changes_text(state));
   line("settings", compose("{} hold what changes of ours wrote", state.totals.written));
@@ -152,6 +154,7 @@ std::string adopted_text(const OpenedCluster& cluster, const Adopted& adopted) {
 nlohmann::json adopted_json(const OpenedCluster& cluster, const Adopted& adopted) {
   nlohmann::json document = head(cluster, "Adopted");
   document["from"] = {{"cluster", adopted.from.cluster},
+                      {"uuid", adopted.from.uuid},
                       {"folder", adopted.from.folder},
                       {"directory", adopted.from.directory}};
   document["changes"] = adopted.restored.changes;

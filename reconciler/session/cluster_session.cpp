@@ -5,6 +5,7 @@
 #include "reconciler/session/accepted.hpp"
 #include "reconciler/session/cluster_observe.hpp"
 #include "reconciler/session/former_entries.hpp"
+#include "reconciler/session/identity.hpp"
 #include "reconciler/session/plan_file.hpp"
 
 namespace lockstep {
@@ -23,8 +24,11 @@ ClusterSession::ClusterSession(OpenedCluster cluster, const SessionSeams& seams)
     : cluster_(std::move(cluster)),
       executor_(seams.executor),
       directory_(seams.directory),
+      follows_identity_(seams.directory.empty()),
       stop_(seams.stop),
-      measurer_(seams.measurer) {}
+      measurer_(seams.measurer) {
+  if (follows_identity_) directory_ = state_directory(cluster_);
+}
 
 Result<std::unique_ptr<ClusterSession>> ClusterSession::open(OpenedCluster cluster,
                                                              const SessionSeams& seams) {
@@ -44,10 +48,22 @@ Result<Done> ClusterSession::choose(const std::vector<std::string>& names) {
 
 std::string ClusterSession::why_apply_refused() const { return machines_.why_refused(user()); }
 
-MachineUser ClusterSession::user() const { return {cluster_.name, cluster_.folder, directory_}; }
+MachineUser ClusterSession::user() const {
+  return {cluster_.name, cluster_.folder, directory_, cluster_.uuid()};
+}
 
 StoreOptions ClusterSession::store_options() const {
-  return {.cluster = cluster_.state_name(), .now = [this] { return executor_.wall_time(); }};
+  return {.cluster = cluster_.state_name(),
+          .now = [this] { return executor_.wall_time(); },
+          .said_by = [this](const std::string& device, Path path) { return said_by(device, path); }};
+}
+
+SaidBy ClusterSession::said_by(const std::string& device, Path path) const {
+  const auto index = fleet().find(device);
+  const Entry* const want = index ? fleet()[*index].intent->want.find(path) : nullptr;
+  if (want == nullptr) return {};
+  const Origin& origin = origins()[want->origin];
+  return {origin.object, origin.restore_on_delete};
 }
 
 Result<std::unique_ptr<Store>> ClusterSession::read_store() const {
@@ -72,8 +88,9 @@ std::unique_ptr<ClusterObserve> ClusterSession::make_observe() {
 
 std::unique_ptr<ClusterWatch> ClusterSession::make_watch(WatchRequest request) {
   return std::make_unique<ClusterWatch>(
-      WatchGround{attached_.fleet, executor_, origins(), sources(), policies(), directory_, store_options(),
-                  machines_, user()},
+      WatchGround{attached_.fleet, executor_, origins(), sources(), policies(),
+                  [this](const std::string& command) { return lead(command); },
+                  [this] { return write_numbers(cluster_); }},
       std::move(request));
 }
 

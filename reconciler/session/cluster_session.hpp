@@ -36,8 +36,8 @@ namespace lockstep {
 struct SessionSeams {
   const DriverTable& drivers;  // used by open() only
   Executor& executor;
-  std::string directory;   // of the store and the locks: state_directory()
-  std::stop_token stop{};  // once requested, nothing new begins
+  std::string directory{};  // of the store and the locks; empty: state_directory(), wherever that comes to be
+  std::stop_token stop{};   // once requested, nothing new begins
   Measurer* measurer =
       nullptr;  // replaces the suites' own traffic as the gate's judge; null: it is not replaced
   MachineFolders machines{machine_folders()};
@@ -151,9 +151,10 @@ class ClusterSession {
   // The cluster's store, for reading.
   Result<std::unique_ptr<Store>> read_store() const;
 
-  // Takes the locks of the cluster and of the machines until the session ends, settles the changes of
-  // interrupted runs, and takes on those to validate. Conflict: another process has a lock. Refused: a
-  // machine is another cluster's (machines.hpp).
+  // Takes the locks of the cluster (which has a UUID from then on: identity.hpp) and of the machines until
+  // the session ends, settles the changes of interrupted runs, and takes on those to validate. Conflict:
+  // another process has a lock, or has changed since open() what is to be restored. Refused: a machine is
+  // another cluster's (machines.hpp).
   Result<EarlierRuns> prepare_apply(const ApplyRequest& request);
   // These need prepare_apply(). What failed and interrupted changes may have written is settled by what was
   // observed now (former_entries.hpp); returns all that changes of ours wrote.
@@ -183,15 +184,19 @@ class ClusterSession {
  private:
   ClusterSession(OpenedCluster cluster, const SessionSeams& seams);
   Result<Done> want_restored();
+  Result<Done> settle_identity(const std::string& command);
+  Result<Lead> lead(const std::string& command);
   MachineUser user() const;
   Store& store() const;
   StoreOptions store_options() const;
+  SaidBy said_by(const std::string& device, Path path) const;
   Result<Done> accept(const Plan& plan, const std::vector<WrittenEntry>& left, const Applied& applied);
 
   OpenedCluster cluster_;
   AttachedFleet attached_;
   Executor& executor_;
   std::string directory_;
+  bool follows_identity_;  // directory_ does
   std::stop_token stop_;
   Measurer* measurer_;
   std::vector<std::size_t> only_;

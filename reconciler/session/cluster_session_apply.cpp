@@ -5,6 +5,7 @@
 #include "reconciler/session/accepted.hpp"
 #include "reconciler/session/cluster_apply.hpp"
 #include "reconciler/session/former_entries.hpp"
+#include "reconciler/session/identity.hpp"
 
 namespace lockstep {
 
@@ -18,12 +19,30 @@ Store& ClusterSession::store() const {
   return *store_;
 }
 
+Result<Done> ClusterSession::settle_identity(const std::string& command) {
+  TRY_DONE(lockstep::settle_identity(cluster_, command, executor_.wall_time()));
+  if (follows_identity_) directory_ = state_directory(cluster_);
+  return Done{};
+}
+
+Result<Lead> ClusterSession::lead(const std::string& command) {
+  TRY_DONE(settle_identity(command));
+  TRY(std::unique_ptr<Store> opened, read_store());
+  TRY_DONE(opened->leadership().take(command));
+  TRY(std::vector<FileLock> machines, machines_.take(user(), command, executor_.wall_time()));
+  return Lead{std::move(opened), std::move(machines)};
+}
+
 Result<EarlierRuns> ClusterSession::prepare_apply(const ApplyRequest& request) {
   if (!store_) {
-    TRY(std::unique_ptr<Store> opened, open_store(directory_, store_options()));
-    TRY_DONE(opened->leadership().take(request.command));
-    TRY(machine_locks_, machines_.take(user(), request.command, executor_.wall_time()));
-    store_ = std::move(opened);
+    TRY(Lead led, lead(request.command));
+    TRY(const std::vector<WrittenEntry> written, led.store->history().written());
+    if (!restores_all(cluster_.compiled, written))
+      return Error{
+          ErrorKind::conflict,
+          "another process has changed this cluster since the specs were read: run the command again"};
+    store_ = std::move(led.store);
+    machine_locks_ = std::move(led.machines);
   }
   EarlierRuns earlier;
   TRY(earlier.in_flight, recover_in_flight(store_->history()));
@@ -52,6 +71,7 @@ std::string ClusterSession::why_not_confirm_deletion() const {
 
 Result<Done> ClusterSession::leave_as_is(const std::vector<WrittenEntry>& left) {
   TRY_DONE(remember_first(cluster_, store().blobs()));
+  TRY_DONE(write_numbers(cluster_));
   return note_written(*this, left, store().history());
 }
 
@@ -70,10 +90,7 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   options.policy_for = policies();
   options.on_fail = on_violation(cluster_.catalog);
   // What is written to a device has these numbers, however the run ends: the next device moves none of them.
-  if (!cluster_.twin)
-    options.before_writing = [this] {
-      return write_allocation_lock(cluster_.folder, cluster_.compiled.allocation.lock);
-    };
+  options.before_writing = [this] { return write_numbers(cluster_); };
   SuiteGate* gate = nullptr;
   if (request.measures && !cluster_.catalog.validation_suites.empty()) {
     options.measurer = measurer_;
@@ -114,6 +131,7 @@ Result<Rest> ClusterSession::rest_of(const std::vector<DeviceState>& states) con
 
 Result<BenchRun> ClusterSession::bench(const BenchRequest& request, const MeasureHooks& hooks,
                                        const Call& call) {
+  if (request.accept) TRY_DONE(settle_identity(request.command));
   TRY(const std::unique_ptr<Store> store, read_store());
   if (request.accept) TRY_DONE(store->leadership().take(request.command));
   TRY(const FileLock turn, turn_to_measure(directory_, request.command, call, hooks.waiting));

@@ -67,6 +67,7 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   options.author = request_.author;
   options.reason = "drift";
   options.policy_for = ground_.policies;
+  options.before_writing = ground_.before_writing;
   application_.emplace(ground_.fleet, ground_.executor, store_->history(), healing_.plan, std::move(options),
                        progress());
   application_->start([this](ApplyReport report) {
@@ -79,11 +80,10 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
 }
 
 Result<Done> ClusterWatch::lead() {
-  TRY(std::unique_ptr<Store> opened, open_store(ground_.directory, ground_.store));
-  TRY_DONE(opened->leadership().take(request_.command));
-  TRY(machine_locks_, ground_.machines.take(ground_.user, request_.command, ground_.executor.wall_time()));
-  if (const auto ended = recover_in_flight(opened->history()); !ended) return ended.error();
-  store_ = std::move(opened);
+  TRY(Lead led, ground_.lead(request_.command));
+  if (const auto ended = recover_in_flight(led.store->history()); !ended) return ended.error();
+  store_ = std::move(led.store);
+  machine_locks_ = std::move(led.machines);
   return Done{};
 }
 

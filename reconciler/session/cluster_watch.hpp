@@ -47,10 +47,8 @@ struct WatchGround {
   const Origins& origins;
   const Sources& sources;
   std::function<const Policy*(const FleetDevice&)> policies;
-  std::string directory;  // of the cluster's state
-  StoreOptions store;
-  const Machines& machines;
-  MachineUser user;
+  std::function<Result<Lead>(const std::string& command)> lead;
+  std::function<Result<Done>()> before_writing;  // ApplyOptions
 };
 
 class ClusterWatch {

@@ -35,27 +35,43 @@ std::optional<WrittenEntry> left_of(const WrittenEntry& one, const DeviceState& 
   return is_verified(left) && there ? std::optional(std::move(left)) : std::nullopt;
 }
 
+// What no object says any more and is wanted back, with the index of its device's intent.
+std::vector<std::pair<std::size_t, const WrittenEntry*>> to_restore(
+    const Compiled& compiled, const std::vector<WrittenEntry>& written) {
+  std::map<std::string_view, std::size_t> intents;
+  for (std::size_t i = 0; i < compiled.intents.size(); ++i) intents.emplace(compiled.intents[i].device, i);
+  std::vector<std::pair<std::size_t, const WrittenEntry*>> out;
+  for (const WrittenEntry& one : written) {
+    const auto intent = intents.find(one.device);
+    if (!schema_row(one.path.row()).saves.empty()) continue;  // nothing is unsaved
+    if (one.restore && intent != intents.end() && !is_said(compiled.intents[intent->second], one.path))
+      out.emplace_back(intent->second, &one);
+  }
+  return out;
+}
+
 }  // namespace
 
 bool is_verified(const WrittenEntry& one) { return one.wrote != one.found; }
 
 void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written) {
-  std::map<std::string_view, Intent*> intents;
-  for (Intent& intent : compiled.intents) intents.emplace(intent.device, &intent);
   std::map<std::string_view, OriginId> origins;
-  for (const WrittenEntry& one : written) {
-    const auto intent = intents.find(one.device);
-    if (!one.restore || intent == intents.end() || is_said(*intent->second, one.path)) continue;
-    if (!schema_row(one.path.row()).saves.empty()) continue;  // nothing is unsaved
-    const auto [origin, is_new] = origins.try_emplace(one.object, 0);
+  for (const auto& [index, one] : to_restore(compiled, written)) {
+    const auto [origin, is_new] = origins.try_emplace(one->object, 0);
+    // Until it is back it stays to be restored, also where this apply does not come to it.
     if (is_new)
-      origin->second =
-          compiled.origins.add(Origin{.at = {}, .object = one.object, .rule = "onDelete: restore"});
-    if (one.found)
-      intent->second->want.set(one.path, one.found, origin->second);
+      origin->second = compiled.origins.add(
+          Origin{.at = {}, .object = one->object, .rule = "onDelete: restore", .restore_on_delete = true});
+    Intent& intent = compiled.intents[index];
+    if (one->found)
+      intent.want.set(one->path, one->found, origin->second);
     else
-      intent->second->claims.push_back({one.path.row(), keys_of(one.path), origin->second});
+      intent.claims.push_back({one->path.row(), keys_of(one->path), origin->second});
   }
+}
+
+bool restores_all(const Compiled& compiled, const std::vector<WrittenEntry>& written) {
+  return to_restore(compiled, written).empty();
 }
 
 Result<std::vector<WrittenEntry>> settle_written(const Fleet& fleet, const std::vector<DeviceState>& states,

@@ -17,6 +17,8 @@ namespace lockstep {
 
 // Wants back what is to be restored: adds to the intents, with origins that name the object that is gone.
 void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written);
+// Whether all of it is wanted back already, or said by an object.
+bool restores_all(const Compiled& compiled, const std::vector<WrittenEntry>& written);
 
 // Settles, by a fresh observation, what failed and interrupted changes may have written: ours where it is
 // there, forgotten where what was found is; what was not read, or is neither, stays open. The answer: all

@@ -25,7 +25,7 @@ Result<Done> write_record(const std::string& machine, const MachineFolders& fold
                           const MachineUser& user) {
   TRY_DONE(make_private_folder(folders.records));
   const nlohmann::json record{
-      {"cluster", user.cluster}, {"folder", user.folder}, {"directory", user.directory}};
+      {"cluster", user.cluster}, {"folder", user.folder}, {"directory", user.directory}, {"uuid", user.uuid}};
   const std::string text = record.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   return replace_file(record_file(machine, folders), text, {.mode = kOwnerOnly});
 }
@@ -42,6 +42,19 @@ bool is_same(const MachineUser& one, const MachineUser& other) {
          std::filesystem::weakly_canonical(other.directory, ignored);
 }
 
+std::string why_anothers(const MachineUser& last, const MachineUser& user) {
+  const std::string takes_over = "`lockstep state adopt " + user.folder + "` takes it over";
+  if (last.cluster == user.cluster && last.uuid == user.uuid && !user.uuid.empty())
+    return "this machine was changed before with this cluster's state in " + last.directory +
+           ", and this command has it in " + user.directory +
+           ": what that remembers and owes would be forgotten; set LOCKSTEP_STATE_DIR as it was, or " +
+           takes_over;
+  // Two copies of one example are called alike.
+  const std::string uuid = last.uuid.empty() || last.uuid == user.uuid ? "" : "UUID " + last.uuid + ", ";
+  return "this machine was changed before by cluster '" + last.cluster + "' (" + uuid + "specs in " +
+         last.folder + "): what that remembers and owes would be forgotten; " + takes_over;
+}
+
 // Refused: what is remembered of the machine is another cluster's. Else whether its record names this user.
 Result<bool> is_users(const std::string& machine, const MachineFolders& folders, const MachineUser& user) {
   TRY(const std::optional<MachineUser> last, last_user(machine, folders));
@@ -49,19 +62,15 @@ Result<bool> is_users(const std::string& machine, const MachineFolders& folders,
   if (is_same(*last, user)) return true;
   TRY(const bool holds, remembers(*last));
   if (!holds) return false;
-  return Error{ErrorKind::refused,
-               "this machine was changed before by cluster '" + last->cluster + "' (specs in " +
-                   last->folder +
-                   "): what that remembers and owes would be forgotten; `lockstep state adopt " +
-                   user.folder + "` takes it over"};
+  return Error{ErrorKind::refused, why_anothers(*last, user)};
 }
 
 }  // namespace
 
 MachineFolders machine_folders() {
-  const std::string records = state_top() + "/machines";
   if (const char* const set = std::getenv("LOCKSTEP_RUN_DIR"); set != nullptr && *set != '\0')
-    return {set, records};
+    return {set, std::string(set) + "/machines"};
+  const std::string records = usual_state_top() + "/machines";
   if (geteuid() == 0) return {"/run/lockstep/locks", records};
   const char* const xdg = std::getenv("XDG_RUNTIME_DIR");
   return {xdg != nullptr && *xdg != '\0' ? std::string(xdg) + "/lockstep" : records, records};
@@ -109,6 +118,9 @@ Result<std::optional<MachineUser>> last_user(const std::string& machine, const M
                    file + ": is no record of who changed this machine; remove it if nobody else does"};
     out.*field = record[key].get<std::string>();
   }
+  // Of a cluster before UUIDs there is none.
+  if (const auto uuid = record.find("uuid"); uuid != record.end() && uuid->is_string())
+    out.uuid = uuid->get<std::string>();
   return std::optional(std::move(out));
 }
 

@@ -2,17 +2,20 @@
 //
 // Promises: one writer a machine, from whatever cluster, checkout or state directory it comes; the lock ends
 // with its owner. What changed a machine before remembers who was there (the deletion guard), what was
-// written and what was never measured: specs whose cluster was renamed, or that were moved, have a state
-// directory of their own, and are refused until that is taken over (`lockstep state adopt`), so that no guard
-// starts from nothing. A record that can't be read refuses too.
+// written and what was never measured: whose state is another directory (a cluster of another name or UUID,
+// or another LOCKSTEP_STATE_DIR) is refused until that is taken over (`lockstep state adopt`), so that no
+// guard starts from nothing. That is told by a record on the machine, which no state directory has a say in.
+// A record that can't be read refuses too.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "reconciler/store/backup.hpp"
 #include "reconciler/store/file_lock.hpp"
+#include "reconciler/store/store.hpp"
 
 namespace lockstep {
 
@@ -20,8 +23,9 @@ struct MachineFolders {
   std::string locks;    // gone with a boot, as locks are
   std::string records;  // for good
 };
-// LOCKSTEP_RUN_DIR, else /run/lockstep/locks for root and $XDG_RUNTIME_DIR/lockstep for others; records
-// beside the clusters' state directories.
+// The machine's own, whatever LOCKSTEP_STATE_DIR says: locks in /run/lockstep/locks for root and
+// $XDG_RUNTIME_DIR/lockstep for others, records in /var/lib/lockstep/machines and ~/.local/state; both where
+// LOCKSTEP_RUN_DIR says.
 MachineFolders machine_folders();
 
 // What changes a machine.
@@ -29,6 +33,13 @@ struct MachineUser {
   std::string cluster;    // as specs name it
   std::string folder;     // of the specs
   std::string directory;  // of its state
+  std::string uuid{};     // empty: it had none yet
+};
+
+// What whoever changes devices holds.
+struct Lead {
+  std::unique_ptr<Store> store;  // led
+  std::vector<FileLock> machines;
 };
 
 class Machines {

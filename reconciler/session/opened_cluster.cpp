@@ -54,6 +54,10 @@ Result<OpenedCluster> load_cluster(const ClusterSource& source) {
   opened.id = twin_cluster_id(opened.name, opened.folder);
 
   TRY(const CompileOptions options, compile_options(source, opened.folder));
+  if (!source.twin && options.allocation.lock) opened.lock = *options.allocation.lock;
+  // A clone whose folder is called otherwise is the same cluster.
+  if (const auto& cluster = opened.lock.cluster; cluster && opened.catalog.clusters.empty())
+    if (identity_name(opened.name) != cluster->name) opened.name = cluster->name;
   opened.compiled = compile(opened.catalog, options);
   move_into(opened.diagnostics, opened.compiled.diagnostics);
   if (opened.valid()) move_into(opened.diagnostics, prove(opened.catalog, opened.compiled.topology));
@@ -68,11 +72,25 @@ Result<Done> has_devices(const OpenedCluster& cluster) {
 }
 
 std::string state_directory(const OpenedCluster& cluster) {
-  return state_directory(cluster.id, cluster.twin);
+  const std::string of_folder = state_directory(cluster.id, cluster.twin);
+  if (cluster.twin || cluster.uuid().empty()) return of_folder;
+  const std::string own = identity_directory(cluster);
+  std::error_code unseen;
+  const bool to_be_moved =
+      !std::filesystem::exists(own, unseen) && std::filesystem::exists(of_folder, unseen);
+  return to_be_moved ? of_folder : own;
+}
+
+std::string identity_directory(const OpenedCluster& cluster) {
+  return state_top() + "/" + identity_name(cluster.name) + "-" + cluster.uuid();
 }
 
 std::string state_top() {
   if (const char* const set = std::getenv("LOCKSTEP_STATE_DIR"); set != nullptr && *set != '\0') return set;
+  return usual_state_top();
+}
+
+std::string usual_state_top() {
   if (geteuid() == 0) return "/var/lib/lockstep";
   if (const char* const xdg = std::getenv("XDG_STATE_HOME"); xdg != nullptr && *xdg != '\0')
     return std::string(xdg) + "/lockstep";

@@ -23,14 +23,17 @@ struct ClusterSource {
 };
 
 struct OpenedCluster {
-  std::string name;    // of the Cluster object, else of the folder
-  std::string folder;  // absolute
-  std::string id;      // names the twin and the state directory
+  std::string name;     // of the Cluster object, else of allocations.lock, else of the folder
+  std::string folder;   // absolute
+  std::string id;       // of this folder: names the twin, and the state of a cluster that has no UUID yet
+  AllocationLock lock;  // as it was read; its cluster as it is now (identity.hpp). A twin has none
   Catalog catalog;
   Compiled compiled;
   Diagnostics diagnostics;
   bool twin = false;
 
+  // Of a real cluster; empty: it has none yet.
+  std::string uuid() const { return lock.cluster ? lock.cluster->uuid : ""; }
   bool valid() const { return !has_errors(diagnostics); }
   std::string title() const { return twin ? name + " (twin on this machine)" : name; }
   // What its store is of, wherever the folder of specs is: a twin's is not the cluster's.
@@ -45,9 +48,14 @@ Result<Done> has_devices(const OpenedCluster& cluster);
 // What all clusters' state is below: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root and
 // $XDG_STATE_HOME/lockstep (XDG base directories: ~/.local/state) for others.
 std::string state_top();
-// Where the store of the cluster (or of its twin) is: below that, by the cluster's id.
+// The same whatever LOCKSTEP_STATE_DIR says.
+std::string usual_state_top();
+// Where the store of the cluster (or of its twin) is now: below state_top(), by its name and UUID where it
+// has one and its state was moved there (identity.hpp), else by the folder's id.
 std::string state_directory(const OpenedCluster& cluster);
 std::string state_directory(const std::string& id, bool twin);
+// Where it is of a cluster that has a UUID.
+std::string identity_directory(const OpenedCluster& cluster);
 
 // Today, UTC: what overrides and maintenance end against.
 Date today();

@@ -28,16 +28,18 @@ struct InFlight {
   std::vector<LedgerTicket> kept;       // tickets verified before the run died
 };
 
-// An entry that changes of ours have written, and that does not hold again what was found before the first.
+// An entry that changes of ours have written, or may have: it is there from the ticket on, before the write;
+// until it holds again what was found before the first.
 struct WrittenEntry {
   std::string device;
   Path path;
   Value found;
   Value wrote;  // last, as far as it was verified; `found`: nothing was
-  // What a write that failed or was interrupted may have left there; none: no such write since.
+  // What a write that failed, was interrupted or is under way may have left there; none: no such write since.
   std::optional<Value> tried;
-  bool restore = false;  // as the object that last said it was kept: onDelete: restore
-  std::string object;    // "Fabric/backend"
+  bool restore =
+      false;           // onDelete: restore, as the object that last said it was kept; before that, as it said
+  std::string object;  // "Fabric/backend"
 };
 
 struct ChangeRecord {

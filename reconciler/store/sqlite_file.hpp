@@ -38,6 +38,9 @@ class SqliteFile {
   std::uint64_t epoch() const { return epoch_; }
   const std::string& directory() const { return directory_; }
   WallTime now() const { return options_.now(); }
+  SaidBy said_by(const std::string& device, Path path) const {
+    return options_.said_by ? options_.said_by(device, path) : SaidBy{};
+  }
 
  private:
   Result<std::uint64_t> begin_epoch(const Database& database, const std::string& command) const;

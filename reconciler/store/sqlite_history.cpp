@@ -17,11 +17,17 @@ using Json = nlohmann::json;
 constexpr const char* kRememberVerified =
     "INSERT INTO written(device, path, found, wrote) VALUES(?1, ?2, ?3, ?4) "
     "ON CONFLICT(device, path) DO UPDATE SET wrote = excluded.wrote, tried = NULL";
-// Of one that is not known to hold. ?5: what was seen there before it, which an earlier try may have left.
+// Of one that is about to be done. ?5: what was seen there before it, which an earlier try may have left. An
+// object that was kept is not replaced by one that is not yet.
 constexpr const char* kRememberTried =
-    "INSERT INTO written(device, path, found, wrote, tried) VALUES(?1, ?2, ?3, ?3, ?4) "
+    "INSERT INTO written(device, path, found, wrote, tried, restore, object) VALUES(?1, ?2, ?3, ?3, ?4, ?6, "
+    "?7) "
     "ON CONFLICT(device, path) DO UPDATE SET wrote = CASE WHEN tried = ?5 THEN tried ELSE wrote END, "
-    "tried = excluded.tried";
+    "tried = excluded.tried, restore = CASE WHEN object = '' THEN excluded.restore ELSE restore END, "
+    "object = CASE WHEN object = '' THEN excluded.object ELSE object END";
+// Of one that is not there: it was taken back.
+constexpr const char* kForgetTried =
+    "UPDATE written SET tried = NULL WHERE device = ?1 AND path = ?2 AND tried = ?3";
 
 // What retention lets go of. ?1 and ?2: the newest change beyond Retention::newest and beyond
 // Retention::most, 0 if there is none; ?3: those ended before are old enough. gate = 1 is GateState::owed and
@@ -146,12 +152,13 @@ Result<Done> SqliteHistory::ticket(std::uint64_t change, const LedgerTicket& tic
                .bind(writes_json(ticket.changes))
                .bind(utc_text(file_.now()))
                .run());
+  TRY_DONE(remember_tried(ticket.device, ticket.changes));
   return whole.commit();
 }
 
 Result<Done> SqliteHistory::receipt(const std::string& ticket, TicketState state, const std::string& note) {
   TRY(Transaction whole, file_.write());
-  if (state != TicketState::undone) TRY_DONE(remember_writes(ticket, state == TicketState::kept));
+  if (state != TicketState::failed) TRY_DONE(remember_outcome(ticket, state));
   TRY_DONE(update(
       file_.database(),
       Statement(file_.database(), "UPDATE tickets SET state = ?, settled = ?, note = ? WHERE ticket = ?")
@@ -163,8 +170,28 @@ Result<Done> SqliteHistory::receipt(const std::string& ticket, TicketState state
   return whole.commit();
 }
 
+// What was found is stored, and who wants it back, before it is written over: a run that is killed between
+// forgets neither.
+Result<Done> SqliteHistory::remember_tried(const std::string& device, const ChangeSet& changes) const {
+  std::set<Path> begun;  // a guard is written twice in one ticket: only the first `was` is an observation
+  for (const Change& change : changes) {
+    const std::string was = stored_text(to_json(change.was));
+    const SaidBy said = file_.said_by(device, change.path);
+    TRY_DONE(Statement(file_.database(), kRememberTried)
+                 .bind(device)
+                 .bind(change.path.text())
+                 .bind(was)
+                 .bind(stored_text(to_json(change.want)))
+                 .bind(begun.insert(change.path).second ? was : "")
+                 .bind(std::uint64_t{said.restore})
+                 .bind(said.object)
+                 .run());
+  }
+  return Done{};
+}
+
 // Once what was found is back, nothing of ours is left.
-Result<Done> SqliteHistory::remember_writes(const std::string& ticket, bool verified) const {
+Result<Done> SqliteHistory::remember_outcome(const std::string& ticket, TicketState state) const {
   const Database& database = file_.database();
   std::string device;
   ChangeSet changes;
@@ -174,13 +201,18 @@ Result<Done> SqliteHistory::remember_writes(const std::string& ticket, bool veri
                  device = row.text(0);
                  changes = writes_of(row.text(1));
                }));
-  std::set<Path> begun;  // a guard is written twice in one ticket: only the first `was` is an observation
   for (const Change& change : changes) {
-    const std::string was = stored_text(to_json(change.was));
-    Statement remember(database, verified ? kRememberVerified : kRememberTried);
-    remember.bind(device).bind(change.path.text()).bind(was).bind(stored_text(to_json(change.want)));
-    if (!verified) remember.bind(begun.insert(change.path).second ? was : "");
-    TRY_DONE(remember.run());
+    const std::string want = stored_text(to_json(change.want));
+    if (state == TicketState::undone) {
+      TRY_DONE(Statement(database, kForgetTried).bind(device).bind(change.path.text()).bind(want).run());
+      continue;
+    }
+    TRY_DONE(Statement(database, kRememberVerified)
+                 .bind(device)
+                 .bind(change.path.text())
+                 .bind(stored_text(to_json(change.was)))
+                 .bind(want)
+                 .run());
   }
   return forget_unwritten(database, device);
 }

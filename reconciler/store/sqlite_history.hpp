@@ -35,7 +35,8 @@ class SqliteHistory final : public History {
  private:
   // Within a transaction.
   Result<Done> forget_old() const;
-  Result<Done> remember_writes(const std::string& ticket, bool verified) const;
+  Result<Done> remember_tried(const std::string& device, const ChangeSet& changes) const;
+  Result<Done> remember_outcome(const std::string& ticket, TicketState state) const;
 
   SqliteFile& file_;
 };

@@ -30,11 +30,19 @@ class Store {
   virtual Blobs& blobs() = 0;
 };
 
+// Which object says an entry, and whether it wants back what was found once it is gone.
+struct SaidBy {
+  std::string object{};  // "HostProfile/training"; empty: none
+  bool restore = false;
+};
+
 struct StoreOptions {
   // Of the cluster, stored by its first writer: a restore compares it. Empty: not stored.
   std::string cluster{};
   // What is dated "now"; a simulation gives its own.
   std::function<WallTime()> now = std::chrono::system_clock::now;
+  // Of what a ticket writes; null: nobody knows.
+  std::function<SaidBy(const std::string& device, Path path)> said_by{};
 };
 
 // `directory` is made by the first who takes leadership.

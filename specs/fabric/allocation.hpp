@@ -20,10 +20,21 @@
 
 namespace lockstep {
 
+// Which cluster it is, from whatever clone of its specs (reconciler/session/identity.hpp).
+struct ClusterIdentity {
+  std::string name;  // as its specs named it when this was written: identity_name()
+  std::string uuid;  // of version 4
+  bool operator==(const ClusterIdentity&) const = default;
+};
+// A name that a file may have too: of letters, digits, '-', '_' and '.', as a Cluster's is; anything else (a
+// folder without a Cluster gives its own name) becomes '_'.
+std::string identity_name(std::string_view name);
+
 // What has been given out: "Fabric/backend asn/leaf" -> name -> number. The number is an index into the pool
 // or range, not the address: a pool may move as a whole, its members keep their places.
 struct AllocationLock {
-  std::map<std::string, std::map<std::string, std::uint64_t>> pools;
+  std::map<std::string, std::map<std::string, std::uint64_t>> pools{};
+  std::optional<ClusterIdentity> cluster{};  // none: nothing was applied yet, or by a lockstep before these
   bool operator==(const AllocationLock&) const = default;
 };
 
@@ -47,7 +58,7 @@ struct Allocation {
   // none.
   std::vector<FabricIndex> asn_by;
   std::vector<FabricIndex> loopback_by;  // the router id too
-  AllocationLock lock;                   // what a new lock must say
+  AllocationLock lock;                   // what a new lock must say of numbers
 };
 
 struct AllocateOptions {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "specs/fabric/allocation.hpp"
@@ -7,11 +9,13 @@
 #include "specs/language/node.hpp"
 #include "specs/language/text_file.hpp"
 #include "specs/language/text_index.hpp"
+#include "specs/model/uuid.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr std::string_view kVersion = "1";
+// 2: with the cluster that it is of. A lockstep that knows only 1 would drop that.
+constexpr std::string_view kVersions[] = {"1", "2"};
 // Twice the longest host name (RFC 1123, 2.1), and short of the 1,024 characters at which YAML's keys end.
 constexpr std::size_t kLongestName = 512;
 
@@ -26,7 +30,8 @@ class LockFile {
     const std::uint32_t file = sources_.add(name_, std::move(text));
     const std::string_view content = sources_.files[file].text;
     if (const std::size_t marker = content.find("<<<<<<< "); marker != content.npos)
-      return wrong(TextIndex(file, content).position(marker), "a merge that is not finished");
+      return wrong(TextIndex(file, content).position(marker),
+                   "a merge that is not finished: keep the numbers of both sides, and one 'cluster'");
     Reporter reporter(sources_, diagnostics_);
     std::size_t documents = 0;
     std::optional<Result<AllocationLock>> lock;
@@ -49,17 +54,41 @@ class LockFile {
   Result<AllocationLock> lock_of(const Node& root) const {
     if (root.shape != Node::Shape::map) return wrong(root.at, "not a JSON object");
     for (const auto& [key, value] : root.fields)
-      if (key->text != "version" && key->text != "pools")
+      if (key->text != "version" && key->text != "pools" && key->text != "cluster")
         return wrong(key->at, "unknown field " + in_quotes(key->text));
     const Node* const version = root.find("version");
-    if (version == nullptr || version->text != kVersion)
+    if (version == nullptr || std::ranges::find(kVersions, version->text) == std::end(kVersions))
       return wrong(version == nullptr ? root.at : version->at,
-                   "not of version " + std::string(kVersion) + ", the one that this lockstep knows");
+                   "not of version 1 or 2, those that this lockstep knows");
     AllocationLock lock;
-    const Node* const pools = root.find("pools");
-    if (pools == nullptr) return lock;
-    if (pools->shape != Node::Shape::map) return wrong(pools->at, "'pools' is not a map");
-    for (const auto& [pool, members] : pools->fields) {
+    if (const Node* const cluster = root.find("cluster")) {
+      TRY(lock.cluster, identity_of(*cluster));
+    }
+    if (const Node* const pools = root.find("pools")) TRY_DONE(read_pools(*pools, lock));
+    return lock;
+  }
+
+  Result<ClusterIdentity> identity_of(const Node& node) const {
+    if (node.shape != Node::Shape::map) return wrong(node.at, "'cluster' is not a map of name and uuid");
+    for (const auto& [key, value] : node.fields)
+      if (key->text != "name" && key->text != "uuid")
+        return wrong(key->at, "unknown field " + in_quotes(key->text));
+    const Node* const name = node.find("name");
+    const Node* const uuid = node.find("uuid");
+    if (name == nullptr || uuid == nullptr) return wrong(node.at, "'cluster' has a name and a uuid");
+    if (name->shape != Node::Shape::scalar || name->text != identity_name(name->text))
+      return wrong(name->at, in_quotes(name->text) + " is no name");
+    std::optional<std::string> read = parse_uuid_v4(uuid->text);
+    if (!read)
+      return wrong(uuid->at, in_quotes(uuid->text) +
+                                 " is no UUID of version 4 (RFC 9562): bring back the "
+                                 "one that was there, which is what this cluster's state is found by");
+    return ClusterIdentity{name->text, *std::move(read)};
+  }
+
+  Result<Done> read_pools(const Node& node, AllocationLock& lock) const {
+    if (node.shape != Node::Shape::map) return wrong(node.at, "'pools' is not a map");
+    for (const auto& [pool, members] : node.fields) {
       if (pool->text.size() > kLongestName) return wrong(pool->at, in_quotes(pool->text) + " is no name");
       if (members->shape != Node::Shape::map)
         return wrong(members->at, in_quotes(pool->text) + " is not a map of names to numbers");
@@ -69,7 +98,7 @@ class LockFile {
         lock.pools[pool->text][name->text] = value;
       }
     }
-    return lock;
+    return Done{};
   }
 
   Result<std::uint64_t> number_of(const Node& node, const std::string& name) const {
@@ -88,14 +117,26 @@ class LockFile {
 
 }  // namespace
 
+std::string identity_name(std::string_view name) {
+  constexpr std::size_t kLongest = 200;  // with a UUID behind it, within the 255 bytes of a file's name
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  };
+  std::string out(name.substr(0, kLongest));
+  for (char& c : out)
+    if (!is_plain(c)) c = '_';
+  return out.empty() ? "_" : out;
+}
+
 Result<AllocationLock> parse_allocation_lock(std::string name, std::string text) {
   return LockFile(std::move(name)).read(std::move(text));
 }
 
 std::string to_text(const AllocationLock& lock) {
   nlohmann::json document;
-  document["version"] = 1;
+  document["version"] = lock.cluster ? 2 : 1;
   document["pools"] = lock.pools;
+  if (lock.cluster) document["cluster"] = {{"name", lock.cluster->name}, {"uuid", lock.cluster->uuid}};
   return document.dump(2) + "\n";
 }
 

@@ -125,7 +125,10 @@ std::vector<std::string> seeds_of_lock() {
   AllocationLock lock;
   lock.pools["Fabric/backend asn/leaf"] = {{"leaf0", 0}, {"leaf1", 1}};
   lock.pools["Fabric/backend hosts"] = {{"gpu1:rail0", 18'446'744'073'709'551'615U}};
-  return {to_text(lock), to_text({}), "{\"version\": 1, \"pools\": {\"a\": {\"b\": 1, \"b\": 2}}}"};
+  AllocationLock named = lock;
+  named.cluster = ClusterIdentity{"rail-pod", "919108f7-52d1-4320-9bac-f847db4148a8"};
+  return {to_text(lock), to_text(named), to_text({}),
+          "{\"version\": 1, \"pools\": {\"a\": {\"b\": 1, \"b\": 2}}}"};
 }
 
 }  // namespace lockstep::fuzzing

@@ -43,8 +43,9 @@ LOCKSTEP_STATE_DIR=$work/third LOCKSTEP_RUN_DIR=$work/third \
 LOCKSTEP_STATE_DIR=$work/third LOCKSTEP_RUN_DIR=$work/third \
   expect 1 "kernel.printk_ratelimit]: this host's policy refuses it" "$lockstep" apply --yes --confirm-deletion "$work/two"
 
-# Where an apply would be refused, a plan says so.
+# Where an apply would be refused, a plan says so: a copy without its lock is another cluster.
 cp -r "$work/good" "$work/moved"
+rm "$work/moved/allocations.lock"
 expect 1 "lockstep state adopt $work/moved" "$lockstep" plan "$work/moved"
 expect 1 "lockstep state adopt $work/moved" "$lockstep" apply --yes "$work/moved"
 printf 'apiVersion: lockstep.dev/v1alpha1\nkind: HostPolicy\nspec: {}\n' >"$work/policy.yaml"
@@ -57,7 +58,7 @@ expect 1 "$why" "$lockstep" apply --yes "$work/plan.json"
 
 # Specs that call the machine by another name change nothing of it.
 specs other this-machine "net.ipv4.tcp_mtu_probing: 2"
-LOCKSTEP_STATE_DIR=$work/elsewhere expect 1 "the specs call this machine 'this-machine', and it is 'policy-test' by its host name" \
+LOCKSTEP_STATE_DIR=$work/elsewhere LOCKSTEP_RUN_DIR=$work/elsewhere expect 1 "the specs call this machine 'this-machine', and it is 'policy-test' by its host name" \
   "$lockstep" apply --yes "$work/other"
 [ "$(value net/ipv4/tcp_mtu_probing)" = 1 ] || fail "specs of another name changed this machine"
 

@@ -48,7 +48,7 @@ spec:
   addressing: {hosts: 10.64.0.0/16}
 YAML
 }
-export LOCKSTEP_STATE_DIR=$work/state0
+export LOCKSTEP_STATE_DIR=$work/state0 LOCKSTEP_RUN_DIR=$work/run0
 for name in none allocations.lock.new allocations.lock; do
   { device "names: gpu1"; profile p "sysctl: {net.ipv4.tcp_mtu_probing: 1}"; far; } | specs linked
   ln -s "$work/precious" "$work/linked/$name"
@@ -93,12 +93,12 @@ expect 1 "control character" bounded "$lockstep" validate "$work/escape"
 expect 1 "a line break or a tab in a text" bounded "$lockstep" validate "$work/workflow"
 
 # A state directory that somebody prepared: its lock leads elsewhere.
-export LOCKSTEP_STATE_DIR=$work/state1
+export LOCKSTEP_STATE_DIR=$work/state1 LOCKSTEP_RUN_DIR=$work/run1
 { device "names: gpu1"; profile p "sysctl: {net.ipv4.tcp_mtu_probing: 1}"; } | specs good
 bounded "$lockstep" apply --yes --confirm-deletion "$work/good" >/dev/null
 [ "$(cat /proc/sys/net/ipv4/tcp_mtu_probing)" = 1 ] || fail "an honest apply does nothing here"
 found=0
-for lock in $(find "$LOCKSTEP_STATE_DIR" "$work/run" -name '*lock*' -type f); do
+for lock in $(find "$LOCKSTEP_STATE_DIR" "$LOCKSTEP_RUN_DIR" -name '*lock*' -type f); do
   found=1
   rm "$lock"
   ln -s "$work/precious" "$lock"
@@ -117,7 +117,7 @@ limits=$(find /etc/security/limits.d -newer "$work/good/specs.yaml" -name '*.con
 [ -n "$limits" ] && [ "$(stat -c %a $limits)" = 644 ] || fail "limits that users can't read: $(ls -l /etc/security/limits.d)"
 
 # A guard that forgets when the cluster is called otherwise: 19 of 21 objects are gone.
-export LOCKSTEP_STATE_DIR=$work/state2
+export LOCKSTEP_STATE_DIR=$work/state2 LOCKSTEP_RUN_DIR=$work/run2
 # cluster NAME PROFILES VALUE: one device, that many profiles, and something to do.
 cluster() {
   device "names: gpu1"

@@ -114,11 +114,37 @@ TEST(AllocationLock, IsTheSameAfterWritingAndReading) {
   EXPECT_EQ(*read, lock);
 }
 
+TEST(AllocationLock, HasTheClusterThatItIsOf) {
+  AllocationLock lock = compiled("0-1").allocation.lock;
+  EXPECT_NE(to_text(lock).find("\"version\": 1"), std::string::npos) << "nothing that an older one lacks";
+  lock.cluster = ClusterIdentity{"rail-pod", "919108f7-52d1-4320-9bac-f847db4148a8"};
+  std::string text = to_text(lock);
+  EXPECT_NE(text.find("\"version\": 2"), std::string::npos) << text;
+  EXPECT_EQ(*parse_allocation_lock("x", text), lock);
+  text.replace(text.find("919108f7"), 8, "919108F7");
+  EXPECT_EQ(*parse_allocation_lock("x", text), lock) << "RFC 9562, 4: in either case";
+  EXPECT_EQ(identity_name("rail-pod_1.a"), "rail-pod_1.a");
+  EXPECT_EQ(identity_name("my pod/\xff\n"), "my_pod___");
+  EXPECT_EQ(identity_name(""), "_");
+  EXPECT_EQ(identity_name(std::string(300, 'a')).size(), 200U);
+}
+
 TEST(AllocationLock, ACorruptOneIsAClearErrorWithItsPlace) {
   const std::pair<std::string, std::string> all[] = {
       {"", "x is not one JSON object"},
       {"[]", "x:1:1: not a JSON object"},
-      {"{\"version\": 2}", "x:1:13: not of version 1"},
+      {"{\"version\": 3}", "x:1:13: not of version 1 or 2"},
+      {"{\"version\": 2, \"cluster\": []}", "x:1:27: 'cluster' is not a map"},
+      {"{\"version\": 2, \"cluster\": {\"name\": \"lab\"}}", "x:1:27: 'cluster' has a name and a uuid"},
+      {"{\"version\": 2, \"cluster\": {\"id\": \"lab\"}}", "x:1:28: unknown field 'id'"},
+      {"{\"version\": 2, \"cluster\": {\"name\": \"../lab\",\n \"uuid\": \"\"}}",
+       "x:1:36: '../lab' is no name"},
+      {"{\"version\": 2, \"cluster\": {\"name\": \"lab\",\n \"uuid\": \"5a\"}}",
+       "x:2:10: '5a' is no UUID of version 4 (RFC 9562): bring back the one that was there"},
+      {"{\"version\": 2, \"cluster\": {\"name\": \"lab\",\n \"uuid\": {}}}", "x:2:10: '' is no UUID"},
+      {"{\"version\": 2, \"cluster\": {\"name\": \"lab\",\n<<<<<<< HEAD\n  \"uuid\": 1,\n", "x:2:1: a merge"},
+      {"{\"version\": 2, \"cluster\": {\"name\": \"a\", \"uuid\": 1, \"uuid\": 2}}",
+       "x:1:53: 'uuid' is written"},
       {"{\"pools\": {}}", "x:1:1: not of version 1"},
       {"{\"version\": 1, \"pool\": {}}", "x:1:16: unknown field 'pool'"},
       {"{\"version\": 1, \"pools\": []}", "x:1:25: 'pools' is not a map"},

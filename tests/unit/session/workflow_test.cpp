@@ -173,6 +173,44 @@ TEST_F(Workflow, RestoresFoundValuesWhenAnObjectIsDeleted) {
   EXPECT_EQ(at("gpu1", kMtu), Value::integer(9000));
 }
 
+// Killed between the write to a device and all that would be stored of it; then the object goes.
+TEST_F(Workflow, RestoresWhatAKilledRunFound) {
+  struct Killed {};
+  {
+    auto process = std::make_unique<SimulatedExecutor>(2);
+    ClusterSession& lab = open(*process);
+    process->after_step = [this] {
+      if (at("gpu1", kProbing) == Value::text("0")) throw Killed();
+    };
+    EXPECT_THROW(apply(lab), Killed);
+    process.reset();
+    session.reset();
+  }
+  ASSERT_EQ(at("gpu1", kProbing), Value::text("0"));
+  std::filesystem::remove(folder.path() + "/specs/hosts.yaml");
+  ClusterSession& lab = open();
+  const ApplyRequest request{.command = "test", .author = "ann"};
+  ASSERT_TRUE(lab.prepare_apply(request));
+  const std::vector<DeviceState> states = lab.observe();
+  const auto written = lab.settle_written(states);
+  ASSERT_TRUE(written);
+  lab.apply(*lab.plan(states), left_behind(lab.fleet(), states, *written), request, {});
+  EXPECT_EQ(at("gpu1", kProbing), Value::text("1"));
+}
+
+// Only the chosen device's is restored, and the other's was forgotten.
+TEST_F(Workflow, RestoresLaterWhereAnApplyDidNotComeToIt) {
+  apply(open());
+  std::filesystem::remove(folder.path() + "/specs/hosts.yaml");
+  ClusterSession& lab = open();
+  ASSERT_TRUE(lab.choose({"gpu1"}));
+  EXPECT_EQ(apply(lab).report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(at("gpu1", kProbing), Value::text("1"));
+  ASSERT_EQ(at("gpu2", kProbing), Value::text("0"));
+  apply(open());
+  EXPECT_EQ(at("gpu2", kProbing), Value::text("1"));
+}
+
 TEST_F(Workflow, SaysWhyALargeDeletionNeedsConfirmation) {
   apply(open());
   for (const char* const gone : {"hosts.yaml", "slo.yaml"})

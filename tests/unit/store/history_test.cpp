@@ -174,6 +174,36 @@ TEST_F(WrittenEntries, AVerifiedWriteSettlesAFailedOneBeforeIt) {
   EXPECT_EQ(only().tried, number(1500));
 }
 
+// Whoever is killed between a write and its receipt has forgotten neither.
+TEST_F(WrittenEntries, HaveWhatWasFoundAndWhoWantsItBackBeforeTheWrite) {
+  store->leadership().resign();
+  SaidBy says{"HostProfile/training", true};
+  const auto other = led(directory, {.said_by = [&says](const std::string& device, Path path) {
+                           EXPECT_EQ(device, "gpu1");
+                           EXPECT_EQ(path, entry("interface[rail0]/mtu"));
+                           return says;
+                         }});
+  ASSERT_TRUE(other->history().ticket(change, ticket("t1")));
+  EXPECT_EQ(only().found, number(1500));
+  EXPECT_EQ(only().wrote, number(1500)) << "not verified yet";
+  EXPECT_EQ(only().tried, number(9000));
+  EXPECT_TRUE(only().restore);
+  EXPECT_EQ(only().object, "HostProfile/training");
+  ASSERT_TRUE(other->history().receipt("t1", TicketState::kept, ""));
+  EXPECT_EQ(only().wrote, number(9000));
+  EXPECT_TRUE(only().restore);
+  // An object of a change that may yet be taken back.
+  says = {"HostProfile/other", false};
+  LedgerTicket next = ticket("t2");
+  next.changes = {{mtu, number(9000), number(4000), 0}};
+  ASSERT_TRUE(other->history().ticket(change, next));
+  EXPECT_TRUE(only().restore);
+  EXPECT_EQ(only().object, "HostProfile/training");
+  ASSERT_TRUE(other->history().receipt("t2", TicketState::undone, ""));
+  EXPECT_EQ(only().wrote, number(9000));
+  EXPECT_FALSE(only().tried);
+}
+
 TEST_F(WrittenEntries, OfAGuardThatFailedWhatWasFoundStays) {
   const Path admin = entry("interface[rail0]/admin");
   LedgerTicket guarded = ticket("t1");
