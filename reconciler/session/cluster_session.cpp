@@ -24,7 +24,9 @@ ClusterSession::ClusterSession(OpenedCluster cluster, const SessionSeams& seams)
       executor_(seams.executor),
       directory_(seams.directory),
       stop_(seams.stop),
-      measurer_(seams.measurer) {}
+      measurer_(seams.measurer),
+      version_(seams.version),
+      traffic_(seams.traffic) {}
 
 Result<std::unique_ptr<ClusterSession>> ClusterSession::open(OpenedCluster cluster,
                                                              const SessionSeams& seams) {
@@ -67,7 +69,9 @@ Result<Done> ClusterSession::want_restored() {
 }
 
 std::unique_ptr<ClusterObserve> ClusterSession::make_observe() {
-  return std::make_unique<ClusterObserve>(attached_, executor_, only_, store_ != nullptr);
+  return std::make_unique<ClusterObserve>(
+      attached_, executor_, only_, store_ != nullptr,
+      [this](const std::vector<DeviceState>& states) { learn_devices(fleet(), states, devices_); });
 }
 
 std::unique_ptr<ClusterWatch> ClusterSession::make_watch(WatchRequest request) {

@@ -38,6 +38,8 @@ class SqliteFile {
   std::uint64_t epoch() const { return epoch_; }
   const std::string& directory() const { return directory_; }
   WallTime now() const { return options_.now(); }
+  // Whose store it is, where that is not in it yet.
+  Result<Done> name_cluster(const Database& database) const;
 
  private:
   Result<std::uint64_t> begin_epoch(const Database& database, const std::string& command) const;
