@@ -154,8 +154,9 @@ Result<Done> run_benchmark(Ground& ground, const MeasureInput& input, const Vali
   if (!transport.not_to_be_had.empty()) planned.plan.not_to_be_had = transport.not_to_be_had;
   outcome.rounds = planned.plan.rounds.size() + planned.plan.group_rounds.size();
   if (outcome.rounds > 0) {
-    TRY(outcome.measurements,
-        run_planned(planned.plan, transport.runs, ground, sink_of(progress, planned.plan.benchmark), stop));
+    TRY(outcome.measurements, input.traffic ? input.traffic(planned.plan, ground.probes)
+                                            : run_planned(planned.plan, transport.runs, ground,
+                                                          sink_of(progress, planned.plan.benchmark), stop));
     bench::explain(outcome.measurements, ground.probes, ground.links);
   }
   for (const bench::Measurement& one : outcome.measurements)

@@ -48,6 +48,10 @@ struct MeasureInput {
   std::function<std::string(DeviceIndex device)> unreachable;
   std::map<std::string, bench::Baseline> baselines;  // by suite
   std::string config_hash;
+  // Measures in place of the probes, for tests; empty: it is not replaced.
+  std::function<Result<std::vector<bench::Measurement>>(const bench::TcpPlan& plan,
+                                                        const std::vector<bench::ProbeEndpoint>& ends)>
+      traffic{};
 };
 
 struct BenchmarkOutcome {

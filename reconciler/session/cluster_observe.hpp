@@ -18,7 +18,9 @@ class ClusterObserve {
   using Answer = std::vector<DeviceState>;
   // `only`: indices into the fleet; empty: all. `leads`: nobody else changes the cluster, and nothing of ours
   // is under way.
-  ClusterObserve(AttachedFleet& attached, Executor& executor, std::vector<std::size_t> only, bool leads);
+  // `seen`: told of the answer first.
+  ClusterObserve(AttachedFleet& attached, Executor& executor, std::vector<std::size_t> only, bool leads,
+                 std::function<void(const Answer&)> seen = {});
   ClusterObserve(const ClusterObserve&) = delete;
   ClusterObserve& operator=(const ClusterObserve&) = delete;
 
@@ -28,6 +30,7 @@ class ClusterObserve {
  private:
   const AttachedFleet& attached_;
   ObserveRound round_;
+  std::function<void(const Answer&)> seen_;
 };
 
 }  // namespace lockstep

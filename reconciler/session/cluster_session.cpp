@@ -26,7 +26,9 @@ ClusterSession::ClusterSession(OpenedCluster cluster, const SessionSeams& seams)
       directory_(seams.directory),
       follows_identity_(seams.directory.empty()),
       stop_(seams.stop),
-      measurer_(seams.measurer) {
+      measurer_(seams.measurer),
+      version_(seams.version),
+      traffic_(seams.traffic) {
   if (follows_identity_) directory_ = state_directory(cluster_);
 }
 
@@ -83,7 +85,9 @@ Result<Done> ClusterSession::want_restored() {
 }
 
 std::unique_ptr<ClusterObserve> ClusterSession::make_observe() {
-  return std::make_unique<ClusterObserve>(attached_, executor_, only_, store_ != nullptr);
+  return std::make_unique<ClusterObserve>(
+      attached_, executor_, only_, store_ != nullptr,
+      [this](const std::vector<DeviceState>& states) { learn_devices(fleet(), states, devices_); });
 }
 
 std::unique_ptr<ClusterWatch> ClusterSession::make_watch(WatchRequest request) {

@@ -27,6 +27,7 @@
 #include "reconciler/session/machines.hpp"
 #include "reconciler/session/owed.hpp"
 #include "reconciler/session/reach.hpp"
+#include "reconciler/session/recorded_runs.hpp"
 #include "reconciler/session/suites.hpp"
 #include "reconciler/store/store.hpp"
 
@@ -41,6 +42,8 @@ struct SessionSeams {
   Measurer* measurer =
       nullptr;  // replaces the suites' own traffic as the gate's judge; null: it is not replaced
   MachineFolders machines{machine_folders()};
+  std::string version{};                      // of the program, with what is measured
+  decltype(MeasureInput::traffic) traffic{};  // in place of the suites' traffic, whose judge stays
 };
 
 // A plan that was made earlier, compared with the plan that is made now (engine/earlier_plan.hpp).
@@ -96,6 +99,8 @@ struct BenchRequest {
   std::string suite{};      // empty: all
   std::string benchmark{};  // empty: all
   bool accept = false;      // the result becomes the baseline (accept_baselines)
+  std::string author{};     // in the record of the run
+  std::string compare{};    // a run that it is compared with (find_run); empty: none
 };
 
 struct BenchRun {
@@ -103,6 +108,9 @@ struct BenchRun {
   std::string config_hash;
   bool stopped = false;                                          // before all was measured
   std::optional<Result<BaselineTaken>> accepted = std::nullopt;  // none: not requested, or stopped
+  // Its number; an error: why it is not recorded. None: it was stopped, or there was nothing to measure.
+  std::optional<Result<std::uint64_t>> recorded = std::nullopt;
+  std::optional<RunComparison> compared = std::nullopt;  // none: not requested, or stopped
 };
 
 class ClusterObserve;
@@ -174,7 +182,9 @@ class ClusterSession {
   Result<Rest> rest_of(const std::vector<DeviceState>& states) const;
   Result<Rest> observe_rest();
 
-  // Waits until no other process measures the cluster, then measures on the calling thread.
+  // Observes the chosen devices for what the run was taken under, waits until no other process measures the
+  // cluster, then measures on the calling thread and records the run. Refused: a run to compare with that
+  // there is not, before anything is measured.
   Result<BenchRun> bench(const BenchRequest& request, const MeasureHooks& hooks, const Call& call);
 
   // Runs until it is stopped.
@@ -190,6 +200,13 @@ class ClusterSession {
   Store& store() const;
   StoreOptions store_options() const;
   SaidBy said_by(const std::string& device, Path path) const;
+  MeasureInput input_for(const Blobs& blobs) const;
+  MeasuredUnder measured_under(const std::string& command, const std::string& author,
+                               const std::string& config_hash) const;
+  Result<std::uint64_t> record(Store& store, MeasuredRun& run, const FileLock& turn) const;
+  std::shared_ptr<GateRecorder> make_recorder(const Plan& plan, const std::vector<OwedChange>& owed,
+                                              const ApplyRequest& request,
+                                              const std::string& config_hash) const;
   Result<Done> accept(const Plan& plan, const std::vector<WrittenEntry>& left, const Applied& applied);
 
   OpenedCluster cluster_;
@@ -199,6 +216,9 @@ class ClusterSession {
   bool follows_identity_;  // directory_ does
   std::stop_token stop_;
   Measurer* measurer_;
+  std::string version_;
+  decltype(MeasureInput::traffic) traffic_;
+  RunDevices devices_;  // as last observed
   std::vector<std::size_t> only_;
   std::vector<WrittenEntry> written_;
   std::vector<OwedChange> owed_;  // taken on by prepare_apply

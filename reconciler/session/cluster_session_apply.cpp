@@ -92,18 +92,25 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   // What is written to a device has these numbers, however the run ends: the next device moves none of them.
   options.before_writing = [this] { return write_numbers(cluster_); };
   SuiteGate* gate = nullptr;
+  std::shared_ptr<GateRecorder> recorder;
   if (request.measures && !cluster_.catalog.validation_suites.empty()) {
     options.measurer = measurer_;
     if (measurer_ == nullptr) {
-      gates_.push_back(std::make_unique<SuiteGate>(cluster_, store().blobs(), directory_, hooks.measure));
+      MeasureInput input = input_for(store().blobs());
+      recorder = make_recorder(plan, options.owed, request, input.config_hash);
+      gates_.push_back(
+          std::make_unique<SuiteGate>(cluster_, std::move(input), directory_, hooks.measure,
+                                      [recorder](const auto&... taken) { recorder->record(taken...); }));
       options.measurer = gate = gates_.back().get();
     }
   }
   auto application = std::make_unique<Application>(attached_.fleet, executor_, store().history(), plan,
                                                    std::move(options), hooks.progress);
   // Bound to nothing: it is called by the operation, which must not outlive its session.
-  auto over = [this, plan = std::move(plan), left = std::move(left), gate](ApplyReport report) {
+  auto over = [this, plan = std::move(plan), left = std::move(left), gate, recorder](ApplyReport report) {
     Applied applied{std::move(report), {}, Done{}};
+    if (recorder)
+      for (const std::string& note : recorder->notes()) applied.report.notes.push_back(note);
     if (gate != nullptr) applied.gates = gate->gates();
     applied.accepted = accept(plan, left, applied);
     return applied;
@@ -127,35 +134,6 @@ Result<Rest> ClusterSession::rest_of(const std::vector<DeviceState>& states) con
   TRY(const Plan left, plan(states));
   rest.differs = !left.empty();
   return rest;
-}
-
-Result<BenchRun> ClusterSession::bench(const BenchRequest& request, const MeasureHooks& hooks,
-                                       const Call& call) {
-  if (request.accept) TRY_DONE(settle_identity(request.command));
-  TRY(const std::unique_ptr<Store> store, read_store());
-  if (request.accept) TRY_DONE(store->leadership().take(request.command));
-  TRY(const FileLock turn, turn_to_measure(directory_, request.command, call, hooks.waiting));
-  MeasureChoice choice;
-  choice.suite = request.suite;
-  choice.benchmark = request.benchmark;
-  const MeasureInput input = measure_input(cluster_, store->blobs());
-  Result<std::vector<SuiteOutcome>> outcomes = measure(input, choice, hooks.progress, call.stop);
-  // What the machine's load left without a figure may have one in a quieter moment. What failed by its path
-  // has failed: it is not measured until it passes.
-  const auto has_none = [](const bench::Measurement& one) {
-    const bool may_pass = one.cpu_limited || one.ok() || one.trouble == bench::Trouble::tool;
-    return may_pass && !bench::why_no_entry(one).empty();
-  };
-  for (std::size_t round = 0; request.accept && outcomes && round < kConfirmingRounds; ++round)
-    if (auto more = measure_once_more(input, choice, has_none, hooks.progress, call.stop, *outcomes); !more)
-      outcomes = std::move(more.error());
-  if (hooks.ended) hooks.ended();
-  if (!outcomes) return std::move(outcomes.error());
-  BenchRun run{*std::move(outcomes), input.config_hash};
-  run.stopped = cut_short(run.outcomes) || (request.accept && call.stop.stop_requested());
-  if (request.accept && !run.stopped)
-    run.accepted = accept_baselines(cluster_.catalog, store->blobs(), run.outcomes);
-  return run;
 }
 
 }  // namespace lockstep

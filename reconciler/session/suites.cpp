@@ -155,6 +155,7 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
   if (!beside) return std::move(beside.error());
   if (cut_short(*outcomes) || cut_short(*beside))
     return Error{ErrorKind::cancelled, "stopped while measuring"};
+  if (taken_) taken_(question, *outcomes, *beside, turn);
   GateMeasurement result = gate_measurement(*outcomes);
   result.controls = gate_measurement(*beside).figures;
   if (question.when == GateQuestion::When::before || question.when == GateQuestion::When::confirm)

@@ -48,12 +48,19 @@ OnFail on_violation(const Catalog& catalog);
 // store is for one thread.
 class SuiteGate final : public Measurer {
  public:
+  // Told of each measure() that came to an end, by the thread that measured, while it has the turn to.
+  using Taken = std::function<void(const GateQuestion& question, const std::vector<SuiteOutcome>& outcomes,
+                                   const std::vector<SuiteOutcome>& beside, const FileLock& turn)>;
   // `directory`: where the cluster's state is.
-  SuiteGate(const OpenedCluster& cluster, const Blobs& blobs, std::string directory, MeasureHooks hooks)
+  SuiteGate(const OpenedCluster& cluster, MeasureInput input, std::string directory, MeasureHooks hooks,
+            Taken taken = {})
       : cluster_(cluster),
-        input_(measure_input(cluster, blobs)),
+        input_(std::move(input)),
         directory_(std::move(directory)),
-        hooks_(std::move(hooks)) {}
+        hooks_(std::move(hooks)),
+        taken_(std::move(taken)) {}
+  SuiteGate(const OpenedCluster& cluster, const Blobs& blobs, std::string directory, MeasureHooks hooks)
+      : SuiteGate(cluster, measure_input(cluster, blobs), std::move(directory), std::move(hooks)) {}
   Result<GateMeasurement> measure(const GateQuestion& question, const Call& call) override;
   // Of each measure() after a change or its undo that came to an end, in order.
   std::vector<std::vector<SuiteOutcome>> gates() const;
@@ -63,6 +70,7 @@ class SuiteGate final : public Measurer {
   const MeasureInput input_;
   std::string directory_;
   MeasureHooks hooks_;
+  Taken taken_;
   mutable std::mutex mutex_;
   std::vector<std::vector<SuiteOutcome>> gates_;
 };

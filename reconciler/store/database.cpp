@@ -165,6 +165,19 @@ Statement& Statement::bind(std::uint64_t number) {
   return *this;
 }
 
+Statement& Statement::bind(std::optional<double> number) {
+  if (failed_) return *this;
+  ++bound_;
+  check(number ? sqlite3_bind_double(statement_, bound_, *number) : sqlite3_bind_null(statement_, bound_));
+  return *this;
+}
+
+// Repeats the result of the last step, which was looked at.
+void Statement::again() {
+  (void)sqlite3_reset(statement_);
+  bound_ = 0;
+}
+
 Result<std::size_t> Statement::run() {
   if (failed_) return std::move(*failed_);
   if (sqlite3_step(statement_) != SQLITE_DONE) return database_.failure("write");
@@ -188,6 +201,11 @@ std::string Statement::text(int column) const {
 
 std::uint64_t Statement::number(int column) const {
   return static_cast<std::uint64_t>(sqlite3_column_int64(statement_, column));
+}
+
+std::optional<double> Statement::real(int column) const {
+  if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
+  return sqlite3_column_double(statement_, column);
 }
 
 Result<Transaction> Transaction::begin(const Database& database) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "specs/model/result.hpp"
@@ -18,8 +19,9 @@ struct sqlite3_stmt;
 
 namespace lockstep {
 
-// Nobody but the leader writes, and with a write-ahead log readers and the writer don't wait for each other.
-// What is waited for is whoever recovers the log of a killed writer, or ends it: milliseconds. A choice.
+// With a write-ahead log readers and the writer don't wait for each other. What is waited for is whoever
+// recovers the log of a killed writer, or ends it: milliseconds; and between the leader and whoever records
+// what was measured, the other's transaction: a second for 100,000 figures. A choice.
 inline constexpr std::chrono::milliseconds kBusyWait{5000};
 
 class Database {
@@ -65,12 +67,16 @@ class Statement {
 
   Statement& bind(const std::string& text);
   Statement& bind(std::uint64_t number);
+  Statement& bind(std::optional<double> number);  // none: NULL
+  // Anew, with nothing bound.
+  void again();
   // The answer: how many rows it changed.
   Result<std::size_t> run();
   Result<Done> each(const std::function<void(const Statement&)>& row);
 
   std::string text(int column) const;  // of the row: NULL is empty
   std::uint64_t number(int column) const;
+  std::optional<double> real(int column) const;  // none: NULL
 
  private:
   void check(int code);

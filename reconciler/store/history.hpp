@@ -52,6 +52,19 @@ struct ChangeRecord {
   std::string digest;
 };
 
+// What a change wrote to, as far as it came.
+struct Touched {
+  std::size_t steps = 0;
+  std::vector<std::string> devices;  // sorted
+};
+
+struct RecordedTicket {
+  LedgerTicket ticket;
+  TicketState state = TicketState::begun;
+  std::string begun;
+  std::string note;
+};
+
 struct HistoryTotals {
   std::uint64_t changes = 0;
   std::uint64_t tickets = 0;
@@ -78,6 +91,10 @@ class History : public Ledger {
   virtual Result<std::vector<OwedChange>> owed() const = 0;
   // Newest first.
   virtual Result<std::vector<ChangeRecord>> changes(std::size_t newest = 20) const = 0;
+  virtual Result<std::optional<ChangeRecord>> change(std::uint64_t number) const = 0;
+  virtual Result<Touched> touched(std::uint64_t change) const = 0;
+  // In the order of the writes.
+  virtual Result<std::vector<RecordedTicket>> tickets(std::uint64_t change) const = 0;
   virtual Result<HistoryTotals> totals() const = 0;
 
   // By device and path.

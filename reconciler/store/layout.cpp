@@ -29,7 +29,29 @@ CREATE TABLE epochs (epoch INTEGER PRIMARY KEY AUTOINCREMENT, begun TEXT NOT NUL
     // One row at most. The indexes spare a walk over every plan. gate = 1: GateState::owed.
     "CREATE TABLE identity (one INTEGER PRIMARY KEY CHECK (one = 1), cluster TEXT NOT NULL);"
     "CREATE INDEX changes_begun ON changes(id) WHERE ended IS NULL;"
-    "CREATE INDEX changes_owed ON changes(id) WHERE gate = 1;"};
+    "CREATE INDEX changes_owed ON changes(id) WHERE gate = 1;",
+    // A pair, an endpoint or a group may bear any name: WITHOUT ROWID keeps it once, in the key.
+    R"(
+CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, purpose TEXT NOT NULL, change INTEGER NOT NULL,
+                   under INTEGER NOT NULL, at TEXT NOT NULL, command TEXT NOT NULL, author TEXT NOT NULL,
+                   verdict TEXT NOT NULL, config TEXT NOT NULL, version TEXT NOT NULL, kernel TEXT NOT NULL,
+                   measured INTEGER NOT NULL, kept INTEGER NOT NULL);
+CREATE INDEX runs_of_change ON runs(change);
+CREATE TABLE run_parts (run INTEGER NOT NULL REFERENCES runs(number) ON DELETE CASCADE, part INTEGER NOT NULL,
+                        suite TEXT NOT NULL, benchmark TEXT NOT NULL, workload TEXT NOT NULL,
+                        transport TEXT NOT NULL, metric TEXT NOT NULL, unit TEXT NOT NULL,
+                        PRIMARY KEY (run, part)) WITHOUT ROWID;
+CREATE TABLE run_figures (run INTEGER NOT NULL, part INTEGER NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
+                          ring TEXT NOT NULL, bytes INTEGER NOT NULL, control INTEGER NOT NULL,
+                          count INTEGER NOT NULL, least REAL, median REAL, most REAL, p1 REAL, p5 REAL, p10 REAL,
+                          p25 REAL, p75 REAL, p90 REAL, p95 REAL, p99 REAL, p999 REAL, noise REAL, nominal REAL,
+                          cpu REAL, cpu_limited INTEGER NOT NULL, trouble TEXT NOT NULL, why TEXT NOT NULL,
+                          PRIMARY KEY (run, part, source, target, ring, bytes, control),
+                          FOREIGN KEY (run, part) REFERENCES run_parts(run, part) ON DELETE CASCADE)
+                         WITHOUT ROWID;
+CREATE TABLE run_devices (device TEXT NOT NULL, boot TEXT NOT NULL, drivers TEXT NOT NULL, first INTEGER NOT NULL,
+                          last INTEGER NOT NULL, PRIMARY KEY (device, first)) WITHOUT ROWID;
+)"};
 
 }  // namespace
 

@@ -89,13 +89,18 @@ Result<std::uint64_t> SqliteFile::begin_epoch(const Database& database, const st
       database.execute("DELETE FROM epochs WHERE epoch <= (SELECT epoch FROM epochs ORDER BY epoch DESC "
                        "LIMIT 1 OFFSET " +
                        std::to_string(kEpochsKept) + ")"));
-  if (!options_.cluster.empty())
-    TRY_DONE(Statement(database, "INSERT OR IGNORE INTO identity(one, cluster) VALUES(1, ?)")
-                 .bind(options_.cluster)
-                 .run());
+  TRY_DONE(name_cluster(database));
   TRY(const std::uint64_t epoch, last_epoch(database));
   TRY_DONE(whole.commit());
   return epoch;
+}
+
+Result<Done> SqliteFile::name_cluster(const Database& database) const {
+  if (options_.cluster.empty()) return Done{};
+  TRY_DONE(Statement(database, "INSERT OR IGNORE INTO identity(one, cluster) VALUES(1, ?)")
+               .bind(options_.cluster)
+               .run());
+  return Done{};
 }
 
 void SqliteFile::resign() {

@@ -41,6 +41,8 @@ class SqliteFile {
   SaidBy said_by(const std::string& device, Path path) const {
     return options_.said_by ? options_.said_by(device, path) : SaidBy{};
   }
+  // Whose store it is, where that is not in it yet.
+  Result<Done> name_cluster(const Database& database) const;
 
  private:
   Result<std::uint64_t> begin_epoch(const Database& database, const std::string& command) const;

@@ -73,20 +73,26 @@ Result<Done> forget_unwritten(const Database& database, const std::string& devic
   return Done{};
 }
 
-// The tickets of a change, in the order of the writes, with their state.
-Result<std::vector<std::pair<LedgerTicket, TicketState>>> tickets_of(const Database& database,
-                                                                     std::uint64_t change) {
-  std::vector<std::pair<LedgerTicket, TicketState>> all;
+// The tickets of a change, in the order of the writes.
+Result<std::vector<RecordedTicket>> tickets_of(const Database& database, std::uint64_t change) {
+  std::vector<RecordedTicket> all;
   TRY_DONE(Statement(database,
-                     "SELECT ticket, step, device, driver, writes, state FROM tickets WHERE change = ? "
-                     "ORDER BY rowid")
+                     "SELECT ticket, step, device, driver, writes, state, begun, note FROM tickets WHERE "
+                     "change = ? ORDER BY rowid")
                .bind(change)
                .each([&all](const Statement& row) {
-                 all.emplace_back(LedgerTicket{row.text(0), static_cast<std::uint32_t>(row.number(1)),
-                                               row.text(2), row.text(3), writes_of(row.text(4))},
-                                  static_cast<TicketState>(row.number(5)));
+                 all.push_back({{row.text(0), static_cast<std::uint32_t>(row.number(1)), row.text(2),
+                                 row.text(3), writes_of(row.text(4))},
+                                static_cast<TicketState>(row.number(5)),
+                                row.text(6),
+                                row.text(7)});
                }));
   return all;
+}
+
+constexpr const char* kChanges = "SELECT id, begun, ended, outcome, author, reason, digest FROM changes ";
+ChangeRecord change_of(const Statement& row) {
+  return {row.number(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5), row.text(6)};
 }
 
 // The newest change that is not among so many newest; 0: there is none.
@@ -321,11 +327,11 @@ Result<std::vector<InFlight>> SqliteHistory::in_flight() const {
           }));
   for (InFlight& one : all) {
     TRY(auto tickets, tickets_of(from.database, one.change));
-    for (auto& [ticket, state] : tickets) {
-      if (state == TicketState::begun)
-        one.unsettled.push_back(std::move(ticket));
-      else if (state == TicketState::kept)
-        one.kept.push_back(std::move(ticket));
+    for (RecordedTicket& each : tickets) {
+      if (each.state == TicketState::begun)
+        one.unsettled.push_back(std::move(each.ticket));
+      else if (each.state == TicketState::kept)
+        one.kept.push_back(std::move(each.ticket));
     }
   }
   return all;
@@ -341,8 +347,8 @@ Result<std::vector<OwedChange>> SqliteHistory::owed() const {
                }));
   for (OwedChange& one : all) {
     TRY(auto tickets, tickets_of(from.database, one.change));
-    for (auto& [ticket, state] : tickets)
-      if (state != TicketState::undone) one.tickets.push_back(std::move(ticket));
+    for (RecordedTicket& each : tickets)
+      if (each.state != TicketState::undone) one.tickets.push_back(std::move(each.ticket));
   }
   std::erase_if(all, [](const OwedChange& one) { return one.tickets.empty(); });
   return all;
@@ -351,16 +357,36 @@ Result<std::vector<OwedChange>> SqliteHistory::owed() const {
 Result<std::vector<ChangeRecord>> SqliteHistory::changes(std::size_t newest) const {
   TRY(const SqliteFile::Reading from, file_.read());
   std::vector<ChangeRecord> all;
-  TRY_DONE(
-      Statement(
-          from.database,
-          "SELECT id, begun, ended, outcome, author, reason, digest FROM changes ORDER BY id DESC LIMIT ?")
-          .bind(std::uint64_t{newest})
-          .each([&all](const Statement& row) {
-            all.push_back({row.number(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5),
-                           row.text(6)});
-          }));
+  TRY_DONE(Statement(from.database, kChanges + std::string("ORDER BY id DESC LIMIT ?"))
+               .bind(std::uint64_t{newest})
+               .each([&all](const Statement& row) { all.push_back(change_of(row)); }));
   return all;
+}
+
+Result<std::optional<ChangeRecord>> SqliteHistory::change(std::uint64_t number) const {
+  TRY(const SqliteFile::Reading from, file_.read());
+  std::optional<ChangeRecord> found;
+  TRY_DONE(Statement(from.database, kChanges + std::string("WHERE id = ?"))
+               .bind(number)
+               .each([&found](const Statement& row) { found = change_of(row); }));
+  return found;
+}
+
+Result<Touched> SqliteHistory::touched(std::uint64_t change) const {
+  TRY(const SqliteFile::Reading from, file_.read());
+  Touched out;
+  TRY_DONE(Statement(from.database, "SELECT COUNT(DISTINCT step) FROM tickets WHERE change = ?")
+               .bind(change)
+               .each([&out](const Statement& row) { out.steps = row.number(0); }));
+  TRY_DONE(Statement(from.database, "SELECT DISTINCT device FROM tickets WHERE change = ? ORDER BY device")
+               .bind(change)
+               .each([&out](const Statement& row) { out.devices.push_back(row.text(0)); }));
+  return out;
+}
+
+Result<std::vector<RecordedTicket>> SqliteHistory::tickets(std::uint64_t change) const {
+  TRY(const SqliteFile::Reading from, file_.read());
+  return tickets_of(from.database, change);
 }
 
 Result<HistoryTotals> SqliteHistory::totals() const {

@@ -4,6 +4,7 @@
 
 #include "reconciler/store/sqlite_file.hpp"
 #include "reconciler/store/sqlite_history.hpp"
+#include "reconciler/store/sqlite_runs.hpp"
 #include "reconciler/store/utc_text.hpp"
 
 namespace lockstep {
@@ -72,6 +73,7 @@ class SqliteStore final : public Store {
   Leadership& leadership() override { return leadership_; }
   History& history() override { return history_; }
   Blobs& blobs() override { return blobs_; }
+  Runs& runs() override { return runs_; }
   SqliteFile& file() { return file_; }
 
  private:
@@ -79,6 +81,7 @@ class SqliteStore final : public Store {
   FileLeadership leadership_{file_};
   SqliteHistory history_{file_};
   SqliteBlobs blobs_{file_};
+  SqliteRuns runs_{file_};
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
 // Store: what a cluster's controller remembers, in one state directory: the history of its changes, who
-// leads, and blobs. By default one SQLite file (journal.sqlite) and a file lock beside it.
+// leads, blobs, and what was measured. By default one SQLite file (journal.sqlite) and a file lock beside it.
 //
 // Promises: reading needs no leadership and makes no file: a store that was never begun is empty. Whoever
-// leads writes. What was written survives a kill -9 or a power cut (WAL and synchronous=FULL, both checked).
-// Opening and closing is cheap; any number of readers, in one process or many, go on while one writes or
-// backs up. A reader that is open while the first writer begins sees what that one writes.
-// Refuses: a file of a newer layout (unsupported); one that is damaged, or where SQLite can't have a
-// write-ahead log (refused). Each error names the file and what to do.
+// leads writes, and whoever measures records that (runs.hpp). What was written survives a kill -9 or a power
+// cut (WAL and synchronous=FULL, both checked). Opening and closing is cheap; any number of readers, in one
+// process or many, go on while one writes or backs up. A reader that is open while the first writer begins
+// sees what that one writes. Refuses: a file of a newer layout (unsupported); one that is damaged, or where
+// SQLite can't have a write-ahead log (refused). Each error names the file and what to do.
 //
 // A store is for one thread.
 #pragma once
@@ -19,6 +19,7 @@
 #include "reconciler/store/blobs.hpp"
 #include "reconciler/store/history.hpp"
 #include "reconciler/store/leadership.hpp"
+#include "reconciler/store/runs.hpp"
 
 namespace lockstep {
 
@@ -28,6 +29,7 @@ class Store {
   virtual Leadership& leadership() = 0;
   virtual History& history() = 0;
   virtual Blobs& blobs() = 0;
+  virtual Runs& runs() = 0;
 };
 
 // Which object says an entry, and whether it wants back what was found once it is gone.

@@ -59,10 +59,10 @@ TEST_F(StoreFiles, ATruncatedOneIsDamagedAndLeftAsItIs) {
 
 TEST_F(StoreFiles, ANewerLayoutIsLeftToWhoKnowsIt) {
   filled(1);
-  EXPECT_EQ(Oracle(file()).ask("PRAGMA user_version = 7"), "");
+  EXPECT_EQ(Oracle(file()).ask("PRAGMA user_version = 8"), "");
   const Error why = refusal(directory);
   EXPECT_EQ(why.kind, ErrorKind::unsupported);
-  EXPECT_EQ(why.text(), file() + ": written by a newer lockstep (layout 7, this one knows 6): use that one");
+  EXPECT_EQ(why.text(), file() + ": written by a newer lockstep (layout 8, this one knows 7): use that one");
   EXPECT_EQ(Oracle(file()).count("epochs"), "1");
 }
 
@@ -71,9 +71,11 @@ TEST_F(StoreFiles, AnOlderLayoutIsReadAsItIsAndBroughtUpToDateByAWriter) {
     const auto store = led(directory);
     ASSERT_TRUE(store->history().begin(Plan{}, "ann", "why"));
   }
-  EXPECT_EQ(Oracle(file()).ask("DROP INDEX changes_begun; DROP INDEX changes_owed; DROP TABLE identity;"
-                               "ALTER TABLE changes DROP COLUMN gate; DROP TABLE cures; DROP TABLE written;"
-                               "PRAGMA user_version = 1"),
+  EXPECT_EQ(Oracle(file()).ask(
+                "DROP INDEX changes_begun; DROP INDEX changes_owed; DROP TABLE identity;"
+                "ALTER TABLE changes DROP COLUMN gate; DROP TABLE cures; DROP TABLE written;"
+                "DROP TABLE run_figures; DROP TABLE run_parts; DROP TABLE run_devices; DROP TABLE runs;"
+                "PRAGMA user_version = 1"),
             "");
   const auto reader = stored(directory);
   EXPECT_TRUE(reader->history().owed());
