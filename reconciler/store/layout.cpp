@@ -29,7 +29,11 @@ CREATE TABLE epochs (epoch INTEGER PRIMARY KEY AUTOINCREMENT, begun TEXT NOT NUL
     // One row at most. The indexes spare a walk over every plan. gate = 1: GateState::owed.
     "CREATE TABLE identity (one INTEGER PRIMARY KEY CHECK (one = 1), cluster TEXT NOT NULL);"
     "CREATE INDEX changes_begun ON changes(id) WHERE ended IS NULL;"
-    "CREATE INDEX changes_owed ON changes(id) WHERE gate = 1;"};
+    "CREATE INDEX changes_owed ON changes(id) WHERE gate = 1;",
+    // subjects: a JSON list; none: all
+    "ALTER TABLE changes ADD COLUMN subjects TEXT;"
+    "CREATE TABLE refused (digest TEXT PRIMARY KEY, change INTEGER NOT NULL, devices TEXT NOT NULL, ground TEXT "
+    "NOT NULL, why TEXT NOT NULL, cleared INTEGER NOT NULL, times INTEGER NOT NULL);"};
 
 }  // namespace
 

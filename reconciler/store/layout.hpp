@@ -5,12 +5,13 @@
 
 namespace lockstep {
 
-inline constexpr int kLayout = 6;  // the newest
+inline constexpr int kLayout = 7;  // the newest
 inline constexpr int kLayoutOfGates = 2;
 inline constexpr int kLayoutOfCures = 3;
 inline constexpr int kLayoutOfWrites = 4;
 inline constexpr int kLayoutOfTries = 5;
 inline constexpr int kLayoutOfIdentity = 6;
+inline constexpr int kLayoutOfRefused = 7;
 
 // 0: nothing is in it. Unsupported: a newer lockstep wrote it.
 Result<int> layout_of(const Database& database);

@@ -146,8 +146,9 @@ TEST(Apply, FailedGateIsUndoneByAPlannedReverseAndMeasuredAgain) {
   pair.cluster.options.measurer = &measurer;
   const auto report = pair.cluster.converge();
   EXPECT_EQ(report.verdict, ApplyVerdict::undone);
-  ASSERT_TRUE(report.gate_after_undo);
-  EXPECT_EQ(report.gate_after_undo->verdict, GateVerdict::pass);
+  ASSERT_EQ(report.undone.size(), 1U);
+  ASSERT_TRUE(report.undone[0].again);
+  EXPECT_EQ(report.undone[0].again->verdict, GateVerdict::pass);
   EXPECT_EQ(pair.cluster.devices["gpu1"]->truth().to_string(), before.to_string());
   ASSERT_EQ(measurer.asked.size(), 2U);
   EXPECT_TRUE(measurer.asked[0].touches_cable(0));
