@@ -250,17 +250,17 @@ std::vector<Step> Application::never_measured() const {
 std::optional<std::set<std::string>> Application::still_owed(const Written& change) const {
   for (const UndoneChange& one : report_.undone)
     if (one.change == change.change) return one.whole ? std::nullopt : std::optional(std::set<std::string>{});
-  if (answered_) return std::nullopt;
-  std::set<std::string> rest;
-  if (!change.subjects.empty()) {
-    for (const std::string& subject : change.subjects)
-      if (const auto found = last_.find(subject);
-          found == last_.end() || found->second.attribution == Attribution::not_validated)
-        rest.insert(subject);
-    return rest.empty() ? std::nullopt : std::optional(std::move(rest));
-  }
-  if (left_out_later_ || unsure_.contains("")) return rest;
   const BlastRadius blast = blast_radius(change.steps, fleet_.wiring());
+  std::set<std::string> rest;
+  for (const std::string& subject : change.subjects) {
+    const auto found = last_.find(subject);
+    const bool told = found == last_.end() ? !options_.measurer->crosses(subject, blast)  // it is gone
+                                           : found->second.attribution != Attribution::not_validated;
+    if (!told) rest.insert(subject);
+  }
+  if (!change.subjects.empty()) return rest.empty() ? std::nullopt : std::optional(std::move(rest));
+  if (answered_) return std::nullopt;
+  if (left_out_later_ || unsure_.contains("")) return rest;
   for (const std::string& subject : unsure_)
     if (options_.measurer->crosses(subject, blast)) rest.insert(subject);
   return rest.empty() ? std::nullopt : std::optional(std::move(rest));
