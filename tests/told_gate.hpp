@@ -1,5 +1,5 @@
-// A measurer of one pair that answers as a test tells it. Before a change the pair holds; what is confirmed
-// is what was told last.
+// A measurer of one pair that answers as a test tells it. Before a change the pair holds, or can't be judged
+// where an earlier one is pending; what is confirmed is what was told last.
 #pragma once
 
 #include "reconciler/engine/apply.hpp"
@@ -24,7 +24,8 @@ inline GateMeasurement told_measurement(GateVerdict verdict) {
 class ToldGate : public Measurer {
  public:
   Result<GateMeasurement> measure(const GateQuestion& question, const Call&) final {
-    if (question.when == GateQuestion::When::before) return told_measurement(GateVerdict::pass);
+    if (question.when == GateQuestion::When::before)
+      return told_measurement(question.pending.empty() ? GateVerdict::pass : GateVerdict::not_run);
     if (question.when != GateQuestion::When::confirm) {
       TRY(last_, tell(question));
     }

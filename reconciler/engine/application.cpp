@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "reconciler/engine/link_ends.hpp"
 #include "reconciler/engine/windows.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -36,7 +35,8 @@ Application::Application(Fleet& fleet, Executor& executor, Ledger& ledger, Plan 
       progress_(std::move(progress)),
       plan_(hold_for_windows(std::move(plan), fleet, options_, options_.measurer != nullptr,
                              executor.wall_time())),
-      owed_(steps_of(options_.owed)),
+      earlier_(earlier_of(options_.owed)),
+      owed_(steps_of_all(earlier_)),
       effects_(fleet, executor, ledger, options_) {}
 
 Application::~Application() {
@@ -71,7 +71,7 @@ void Application::start(std::function<void(ApplyReport)> done) {
 void Application::stop() {
   stop_.request_stop();
   effects_.stop();
-  if (measuring_ && !report_.undo) executor_.cancel(*measuring_);  // nothing of an undo is cut short
+  if (measuring_ && !undoing_) executor_.cancel(*measuring_);  // nothing of an undo is cut short
 }
 
 void Application::enter(Phase phase) {
@@ -110,6 +110,7 @@ void Application::next_wave() {
   ++wave_;
   if (progress_.wave) progress_.wave(wave_, plan_.waves());
   answered_ = false;
+  unsure_ = {""};
   enter(Phase::write);
   runner_->run_wave(wave_, [this] { wave_over(); });
 }
@@ -136,29 +137,25 @@ void Application::judge_wave() {
 void Application::waves_over() {
   if (must_stop()) runner_->skip_from(1, StepState::stopped, "asked to stop");
   report_.steps = runner_->results();
-  const std::vector<Step> all = written();
-  report_.blast = blast_radius(joined(all, cures()), fleet_.wiring());
-  report_.owes = options_.measurer != nullptr && !answered_ && !all.empty();
+  report_.blast = blast_radius(joined(written(), cures()), fleet_.wiring());
   conclude();
 }
 
 void Application::conclude() {
-  report_.verdict = report_.undo ? report_.verdict : judge();
-  if (options_.measurer != nullptr && !report_.owes) {
-    for (const OwedChange& one : options_.owed) note(ledger_.gate(one.change, GateState::settled));
-    if (report_.change_id != 0) note(ledger_.gate(report_.change_id, GateState::settled));
-  }
+  report_.verdict = undoing_ ? report_.verdict : judge();
+  note_owed();
+  accept_kept();
   if (report_.owes)
     report_.notes.push_back(
         "not all that was written has been judged: the next apply measures what it can have touched, and "
         "keeps or undoes it");
   if (report_.change_id != 0) note(ledger_.end(report_.change_id, std::string(to_string(report_.verdict))));
-  for (const std::vector<StepResult>* steps : {&report_.steps, &report_.undo_steps})
-    for (const StepResult& one : *steps) report_.unjournalled |= one.unjournalled;
+  for (const StepResult& one : report_.steps) report_.unjournalled |= one.unjournalled;
+  for (const UndoneChange& undone : report_.undone)
+    for (const StepResult& one : undone.steps) report_.unjournalled |= one.unjournalled;
   if (report_.unjournalled)
     report_.notes.push_back(
-        "how this ended is not all in the journal: the next apply tells it as in flight, and goes on from "
-        "what "
+        "how this ended is not all in the journal: the next apply tells it as in flight, and goes on from what "
         "it finds");
   finish();
 }
@@ -174,6 +171,29 @@ void Application::finish() {
 // The steps that wrote, those of earlier runs first.
 std::vector<Step> Application::written() const { return joined(owed_, runner_->written()); }
 
+std::vector<Application::Written> Application::earlier_of(const std::vector<OwedChange>& owed) {
+  std::vector<Written> out;
+  for (const OwedChange& one : owed) out.push_back({one.change, steps_of(one), false, one.subjects});
+  std::sort(out.begin(), out.end(),
+            [](const Written& a, const Written& b) { return a.change > b.change; });
+  return out;
+}
+
+std::vector<Step> Application::steps_of_all(const std::vector<Written>& newest_first) {
+  std::vector<Step> out;
+  for (auto one = newest_first.rbegin(); one != newest_first.rend(); ++one) out = joined(out, one->steps);
+  return out;
+}
+
+// What wrote and may have to be undone, newest first.
+std::vector<Application::Written> Application::changes() const {
+  std::vector<Written> out;
+  if (std::vector<Step> wrote = runner_->written(); !wrote.empty())
+    out.push_back({report_.change_id, std::move(wrote), true, {}});
+  out.insert(out.end(), earlier_.begin(), earlier_.end());
+  return out;
+}
+
 // The steps that wrote, and the remedies so far: what those were for is observed too.
 std::vector<Step> Application::with_remedies(std::uint32_t wave) const {
   std::vector<Step> out = runner_->written();
@@ -186,6 +206,7 @@ void Application::settle(std::vector<Step> touched, bool all, std::function<void
   enter(Phase::verify);
   effects_.settle(std::move(touched), all, [this, then = std::move(then)](std::vector<OpenEffect> open) {
     report_.effects = std::move(open);
+    report_.open_before = effects_.open_before();
     for (std::string& one : effects_.take_notes()) report_.notes.push_back(std::move(one));
     then();
   });
@@ -216,7 +237,7 @@ std::vector<Step> Application::due() const {
   };
   const std::vector<Step> cured = cures();
   if (gates_ == 0 || std::any_of(left_out_.begin(), left_out_.end(), wrote_nothing))
-    return joined(written(), cured);
+    return joined(joined(never_measured(), runner_->written()), cured);
   std::vector<Step> since = effects_.cures();  // they come last
   for (const Step& step : joined(runner_->written(), cured))
     if (!judged_.contains(step.id)) since.push_back(step);
@@ -236,124 +257,10 @@ std::vector<Step> Application::pending() const {
   return out;
 }
 
-Application::Reverse::Reverse() = default;
-
-void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState>& now,
-                          const std::string& reason, std::function<void()> done) {
-  reverse_.emplace();
-  Plan forward;
-  forward.steps = std::move(steps);
-  const UndoInput back = undo_of(forward, fleet_, now, options_.policy_for);
-  report_.notes.insert(report_.notes.end(), back.left_out.begin(), back.left_out.end());
-  Result<Plan> planned = make_plan(back.input);
-  if (!planned) {
-    report_.notes.push_back("the reverse can't be planned: " + planned.error().text());
-    return done();
-  }
-  reverse_->plan = *std::move(planned);
-  // Never held back but by what protects the path to the device, and by what the device itself refuses.
-  for (Step& step : reverse_->plan.steps)
-    std::erase_if(step.holds, [](const Hold& hold) {
-      return hold.kind != Hold::Kind::management && hold.kind != Hold::Kind::host_policy;
-    });
-  const auto begun = ledger_.begin(reverse_->plan, options_.author, reason);
-  if (!begun) {
-    report_.notes.push_back(begun.error().text());
-    return done();
-  }
-  reverse_->change = *begun;
-  reverse_->nothing_left_out = back.left_out.empty();
-  reverse_->done = std::move(done);
-  reverse_->runner.emplace(RunContext{fleet_, executor_, ledger_, options_, {}, reverse_->change},
-                           reverse_->plan, progress_);
-  reverse_wave(1);
-}
-
-void Application::reverse_wave(std::uint32_t wave) {
-  if (wave <= reverse_->plan.waves())
-    return reverse_->runner->run_wave(wave, [this, wave] { reverse_wave(wave + 1); });
-  reverse_->steps = reverse_->runner->results();
-  reverse_->whole = reverse_->nothing_left_out &&
-                    std::all_of(reverse_->steps.begin(), reverse_->steps.end(), [](const StepResult& one) {
-                      return one.state == StepState::done || one.state == StepState::nothing_to_do;
-                    });
-  reverse_->done();
-}
-
-// A cable of which one end did not take its part is as it was, at both ends. What worked before must work
-// again before anything more is disturbed.
-void Application::even_out(std::function<void()> then) {
-  std::vector<Step> short_of = half_done(plan_, runner_->results(), fleet_);
-  const std::vector<Step> wrote = runner_->written();
-  if (short_of.empty() || wrote.empty()) return then();
-  settle(wrote, false, [this, wrote, short_of = std::move(short_of), then = std::move(then)] {
-    effects_.observe_written(
-        joined(wrote, short_of),
-        [this, short_of, then](const std::vector<DeviceState>& now) { even_out_ends(short_of, now, then); });
-  });
-}
-
-void Application::even_out_ends(const std::vector<Step>& short_of, const std::vector<DeviceState>& now,
-                                const std::function<void()>& then) {
-  const UnevenEnds uneven = uneven_ends(short_of, runner_->written(), fleet_, now);
-  if (!uneven.take_back.empty() && !report_.effects.empty()) {
-    report_.notes.push_back(
-        "not yet: " + report_.effects.front().device + " does not do again what it did before (" +
-        report_.effects.front().change.path.text() + "); a cable is left with ends that differ");
-    return then();
-  }
-  report_.notes.insert(report_.notes.end(), uneven.notes.begin(), uneven.notes.end());
-  if (uneven.take_back.empty()) return then();
-  enter(Phase::even_out);
-  reverse(uneven.take_back, now, "both ends of a cable alike: of change " + changes_text(), [this, then] {
-    if (!reverse_->whole) report_.notes.push_back("a cable is left with ends that differ");
-    if (reverse_->change != 0)
-      note(ledger_.end(reverse_->change, reverse_->whole ? "undone" : "undo failed"));
-    then();
-  });
-}
-
-// The planned reverse of all that was written, verified and measured. `then(true)`: all is as it was.
-void Application::undo(std::vector<Step> not_done, std::function<void(bool)> then) {
-  enter(Phase::undo);
-  effects_.hold_out();
-  report_.verdict = ApplyVerdict::undo_failed;
-  effects_.observe_written(written(), [this, not_done = std::move(not_done),
-                                       then = std::move(then)](const std::vector<DeviceState>& now) {
-    reverse(written(), now, "undo of change " + changes_text(),
-            [this, not_done, then] { undone(not_done, then); });
-  });
-}
-
-void Application::undone(const std::vector<Step>& not_done, std::function<void(bool)> then) {
-  report_.undo = reverse_->plan;
-  report_.undo_steps = reverse_->steps;
-  if (reverse_->change == 0) return then(false);
-  settle(written(), false, [this, not_done, then = std::move(then)] {
-    measure_again(not_done, [this, then] {
-      if (reverse_->whole && report_.effects.empty()) report_.verdict = ApplyVerdict::undone;
-      note(ledger_.end(reverse_->change, std::string(to_string(report_.verdict))));
-      then(report_.verdict == ApplyVerdict::undone);
-    });
-  });
-}
-
-// "7", or "5, 6 and 7" where owed ones go with it.
-std::string Application::changes_text() const {
-  std::vector<std::uint64_t> ids;
-  for (const OwedChange& one : options_.owed) ids.push_back(one.change);
-  if (report_.change_id != 0) ids.push_back(report_.change_id);
-  std::string text;
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == ids.size() ? " and " : ", ") + std::to_string(ids[i]);
-  return text;
-}
-
 ApplyVerdict Application::judge() const {
   const std::size_t good = report_.count(StepState::done) + report_.count(StepState::nothing_to_do);
   if (must_stop()) return ApplyVerdict::stopped;
-  if (fails(report_.gate) && (only_cured_ || options_.on_fail == OnFail::quarantine))
-    return ApplyVerdict::quarantined;
+  if (fails(report_.gate) && stays_) return ApplyVerdict::quarantined;
   if (not_validated_) return ApplyVerdict::not_validated;
   // Whether remedies helped is what the effects say, however they came back.
   std::size_t useless = 0;

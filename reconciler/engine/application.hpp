@@ -2,7 +2,8 @@
 // keep; then measure, and keep or undo.
 //
 //   remember ──► write ──► even_out ──► verify ──► measure ──► (next wave) ──► over
-//                            failed                    └ fails: undo ──► verify ──► measure ──► over
+//                            failed                    └ fails: undo ──► verify ──► measure ──┬► over
+//                                                         └── the next older change ◄─────────┘
 //
 // Promises: nothing is written without a fresh observation that still shows what the plan was made on; a lost
 // reply is settled by observing, never by guessing; nothing counts as done until observed again, effect
@@ -10,9 +11,11 @@
 // cable is taken back at the end that did its part (link_ends.hpp); after stop() no new step begins, those
 // under way are finished, and the ledger is consistent. What was written under a gate is owed to it until it
 // was judged or taken back, however this run ends; what could not be measured was not judged: the ledger says
-// so, and a later run's gate answers for it (`owed`). Single-threaded over the executor: same seams, same
-// history. Refuses: held steps that `approved` does not name, and to begin a change outside its windows
-// (windows.hpp).
+// so, pair by pair, and a later run's gate answers for it (`owed`). What is broken has the newest change undone
+// that may have broken it, and an older one only if it is broken still; one whose pairs were judged is never
+// undone for what a later one broke. What was undone so is refused until its specs change (refused_steps.hpp).
+// Single-threaded over the executor: same seams, same history. Refuses: held steps that `approved` does not
+// name, and to begin a change outside its windows (windows.hpp).
 #pragma once
 
 #include <functional>
@@ -58,10 +61,26 @@ class Application {
   struct Confirmation {
     GateQuestion question;
     const GateMeasurement* before = nullptr;
+    std::set<std::string> owed{};
     GateMeasurement measured;
     std::optional<std::set<std::string>> subjects{};  // that decide; none: all
     std::vector<GateMeasurement> rounds{};
     std::function<void(const Result<GateMeasurement>& best)> then{};
+  };
+  // A change whose steps wrote, and that may have to be undone.
+  struct Written {
+    std::uint64_t change = 0;
+    std::vector<Step> steps;
+    bool of_this_run = false;
+    std::set<std::string> subjects{};  // of an earlier run: what is owed of it; empty: all
+  };
+  // What was undone of it so far, what is still broken, and what follows.
+  struct Undoing {
+    std::vector<Written> left;       // newest first
+    std::set<std::string> broken{};  // subjects
+    Written now{};                   // that is being undone
+    std::vector<Step> not_done{};
+    std::function<void(bool)> then{};
   };
   // A plan from what is to what was before some steps, under the same rules, carried through.
   struct Reverse {
@@ -93,13 +112,17 @@ class Application {
   void measure_before(std::function<void()> then);
   void measure(const BlastRadius& affected, const BlastRadius& pending,
                std::function<void(std::optional<Verdict>)> then);
-  void measure_again(const std::vector<Step>& not_done, std::function<void()> then);
+  void measure_again(std::function<void(std::set<std::string> broken)> then);
+  std::set<std::string> measured_again(const Result<GateMeasurement>& again);
+  bool is_broken(const std::string& subject) const;
   void confirm(Confirmation confirmation);
   void remember_verdict(const Verdict& verdict);
   const GateMeasurement* before() const { return before_ ? &*before_ : nullptr; }
   void pass_gate(std::function<void(bool)> then);
   void gate_answered(const std::vector<Step>& later, const std::optional<Verdict>& verdict,
                      const std::function<void(bool)>& then);
+  void gate_failed(const std::vector<Step>& later, const GateResult& gate,
+                   const std::function<void(bool)>& then);
   void reverse(std::vector<Step> written, const std::vector<DeviceState>& now, const std::string& reason,
                std::function<void()> done);
   void reverse_wave(std::uint32_t wave);
@@ -107,7 +130,20 @@ class Application {
   void even_out_ends(const std::vector<Step>& short_of, const std::vector<DeviceState>& now,
                      const std::function<void()>& then);
   void undo(std::vector<Step> not_done, std::function<void(bool)> then);
-  void undone(const std::vector<Step>& not_done, std::function<void(bool)> then);
+  void undo_next();
+  void undone();
+  void undo_over();
+  void refuse(const UndoneChange& undone);
+  void accept_kept();
+  static std::vector<Written> earlier_of(const std::vector<OwedChange>& owed);
+  static std::vector<Step> steps_of_all(const std::vector<Written>& newest_first);
+  std::vector<Written> changes() const;
+  std::set<std::string> blamed_on(const Written& change, std::set<std::string> subjects) const;
+  bool is_to_be_undone(std::size_t place) const;
+  std::set<std::string> owed_subjects() const;
+  std::vector<Step> never_measured() const;
+  std::optional<std::set<std::string>> still_owed(const Written& change) const;
+  void note_owed();
 
   std::vector<Step> written() const;
   std::vector<Step> with_remedies(std::uint32_t wave) const;
@@ -116,7 +152,6 @@ class Application {
   std::vector<Step> pending() const;
   bool fails(const std::optional<GateResult>& gate) const;
   bool must_stop() const { return stop_.stop_requested(); }
-  std::string changes_text() const;
   ApplyVerdict judge() const;
 
   Fleet& fleet_;
@@ -125,7 +160,8 @@ class Application {
   const ApplyOptions options_;
   const Progress progress_;
   const Plan plan_;
-  const std::vector<Step> owed_;  // what earlier runs wrote
+  const std::vector<Written> earlier_;  // what earlier runs wrote, newest first
+  const std::vector<Step> owed_;        // the steps of that
   std::stop_source stop_;
   std::function<void(ApplyReport)> done_;
   Phase phase_ = Phase::waiting;
@@ -133,15 +169,19 @@ class Application {
   std::uint32_t wave_ = 0;
   bool wave_failed_ = false;
   bool answered_ = false;             // all that was written was judged, or taken back
+  std::set<std::string> unsure_{""};  // subjects that could not be told at the last gate; "": any
+  bool left_out_later_ = false;       // it left out paths for the sake of steps to come
   std::size_t gates_ = 0;             // that judged some of it
   std::set<std::uint32_t> judged_;    // steps that wrote before the last of them
   std::set<std::uint32_t> left_out_;  // steps whose paths it did not measure
-  bool only_cured_ = false;           // the gate failed, and there is nothing to take back
+  bool stays_ = false;                // the gate failed, and nothing that was written can have broken it
   bool not_validated_ = false;        // the benchmarks could not tell: nothing further may run
   BlastRadius whole_;                 // of all that this run may write, and of what it owes
   std::optional<GateMeasurement> before_;
+  std::map<std::string, SloState> states_before_;  // by subject
   std::map<std::string, Judged> last_;  // the last finding on each subject
-  Judgement failed_;                    // for which all was undone
+  std::set<std::string> by_this_run_;   // subjects that this run's change broke, as the last gate saw it
+  std::optional<Undoing> undoing_;
   std::optional<std::uint64_t> measuring_;
   Effects effects_;
   std::optional<Runner> runner_;

@@ -1,4 +1,5 @@
 // How an application measures: before its first write, after each wave, to confirm, and what follows from it.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -27,7 +28,8 @@ void Application::ask(GateQuestion question, std::function<void(const Result<Gat
                           })});
 }
 
-// What the change is compared with. What earlier runs wrote is there already: its paths have no before.
+// What the change is compared with. What an earlier run wrote and nobody measured may be half of a change that
+// this one completes: its paths have no before.
 void Application::measure_before(std::function<void()> then) {
   whole_ = blast_radius(joined(owed_, plan_.steps), fleet_.wiring());
   std::vector<Step> may_begin;
@@ -37,12 +39,13 @@ void Application::measure_before(std::function<void()> then) {
   if (options_.measurer == nullptr || affected.empty() || must_stop()) return then();
   ask({.when = GateQuestion::When::before,
        .affected = affected,
-       .pending = blast_radius(owed_, fleet_.wiring()),
+       .pending = blast_radius(never_measured(), fleet_.wiring()),
        .whole = whole_},
       [this, then = std::move(then)](const Result<GateMeasurement>& said) {
-        if (said)
+        if (said) {
           before_ = *said;
-        else
+          for (const GateFigure& one : before_->figures) states_before_.emplace(one.subject, one.state);
+        } else
           report_.notes.push_back("not measured before the change: " + said.error().text());
         then();
       });
@@ -50,25 +53,37 @@ void Application::measure_before(std::function<void()> then) {
 
 void Application::measure(const BlastRadius& affected, const BlastRadius& pending,
                           std::function<void(std::optional<Verdict>)> then) {
-  if (options_.measurer == nullptr || affected.empty()) return then(std::nullopt);
-  GateQuestion question{
-      .when = GateQuestion::When::after, .affected = affected, .pending = pending, .whole = whole_};
+  GateQuestion question{.when = GateQuestion::When::after,
+                        .affected = affected,
+                        .pending = pending,
+                        .whole = whole_,
+                        .also = gates_ == 0 ? owed_subjects() : std::set<std::string>{}};
+  if (options_.measurer == nullptr || (affected.empty() && question.also.empty())) return then(std::nullopt);
   ask(question, [this, question, then = std::move(then)](const Result<GateMeasurement>& said) {
     const auto over = [this, then](const Result<GateMeasurement>& best) {
-      const Verdict out = best ? Verdict{gate_result(*best, judge_gate(before(), *best)), true}
+      const Verdict out = best ? Verdict{gate_result(*best, judge_gate(before(), *best, owed_subjects())), true}
                                : Verdict{{GateVerdict::unknown, best.error().text()}, false};
+      by_this_run_.clear();
+      if (best)
+        for (const Judged& one : judge_gate(before(), *best).all)
+          if (one.attribution != Attribution::holds && one.attribution != Attribution::not_caused)
+            by_this_run_.insert(one.subject);
       if (progress_.gate) progress_.gate(out.gate);
       then(out);
     };
     if (!said) return over(said);
-    confirm({.question = question, .before = before(), .measured = *said, .then = over});
+    confirm({.question = question,
+             .before = before(),
+             .owed = owed_subjects(),
+             .measured = *said,
+             .then = over});
   });
 }
 
 // What would undo the change, or clear it, is measured again, and what can't be told once more.
 void Application::confirm(Confirmation one) {
   GateMeasurement best = confirmed(one.before, one.measured, one.rounds);
-  const Judgement judged = judge_gate(one.before, best);
+  const Judgement judged = judge_gate(one.before, best, one.owed);
   const auto deciding = [&one](std::vector<std::string> of) {
     if (one.subjects)
       std::erase_if(of, [&one](const std::string& each) { return !one.subjects->contains(each); });
@@ -77,7 +92,7 @@ void Application::confirm(Confirmation one) {
   std::vector<std::string> unsure = deciding(judged.broken());
   const std::size_t wanted = unsure.empty() ? 1 : kConfirmingRounds;
   if (unsure.empty()) unsure = deciding(judged.of(Attribution::not_validated));
-  if (unsure.empty() || one.rounds.size() >= wanted || (must_stop() && !report_.undo)) return one.then(best);
+  if (unsure.empty() || one.rounds.size() >= wanted || (must_stop() && !undoing_)) return one.then(best);
   one.question.when = GateQuestion::When::confirm;
   one.question.only = {unsure.begin(), unsure.end()};
   if (one.question.only.contains("")) one.question.only.clear();  // too little was measured: all of it again
@@ -89,27 +104,49 @@ void Application::confirm(Confirmation one) {
   });
 }
 
-// After an undo: whether the change was to blame. Whatever is broken now is so without the change.
-void Application::measure_again(const std::vector<Step>& not_done, std::function<void()> then) {
-  const GateQuestion question{.when = GateQuestion::When::again,
-                              .affected = blast_radius(written(), fleet_.wiring()),
-                              .pending = blast_radius(not_done, fleet_.wiring()),
-                              .whole = whole_};
-  if (question.affected.empty()) return then();
+// After an undo: whether that change was to blame, and what is broken still. Whatever is, is so without it.
+void Application::measure_again(std::function<void(std::set<std::string> broken)> then) {
+  const Undoing& undoing = *undoing_;
+  GateQuestion question{.when = GateQuestion::When::again,
+                        .affected = blast_radius(undoing.now.steps, fleet_.wiring()),
+                        .pending = blast_radius(undoing.not_done, fleet_.wiring()),
+                        .whole = whole_,
+                        .also = undoing.broken};
+  question.also.erase("");
+  if (question.affected.empty()) return then({});
   ask(question, [this, question, then = std::move(then)](const Result<GateMeasurement>& said) {
-    const auto over = [this, then](const Result<GateMeasurement>& again) {
-      report_.gate_after_undo = again ? gate_result(*again, judge_gate(nullptr, *again))
-                                      : GateResult{GateVerdict::unknown, again.error().text()};
-      report_.guilt = again ? guilt_of(failed_, before(), *again) : Guilt::not_proven;
-      then();
-    };
+    const auto over = [this, then](const Result<GateMeasurement>& again) { then(measured_again(again)); };
     if (!said) return over(said);
-    const std::vector<std::string> undone_for = failed_.broken();
-    confirm({.question = question,
-             .measured = *said,
-             .subjects = std::set<std::string>(undone_for.begin(), undone_for.end()),
-             .then = over});
+    confirm({.question = question, .measured = *said, .subjects = undoing_->broken, .then = over});
   });
+}
+
+// What is broken still.
+std::set<std::string> Application::measured_again(const Result<GateMeasurement>& again) {
+  UndoneChange& one = report_.undone.back();
+  one.guilt = Guilt::not_proven;
+  if (!again) {
+    one.again = GateResult{GateVerdict::unknown, again.error().text()};
+    return {};
+  }
+  one.again = gate_result(*again, judge_gate(nullptr, *again));
+  const Written& change = undoing_->now;
+  std::set<std::string> blamed = blamed_on(change, undoing_->broken);
+  const bool lay_on_top = blamed.empty();
+  std::erase_if(blamed, [this](const std::string& subject) { return !is_broken(subject); });
+  one.guilt = guilt_of({blamed.begin(), blamed.end()}, change.of_this_run ? before() : nullptr, *again);
+  if (lay_on_top) one.guilt.reset();
+  std::set<std::string> broken;
+  for (const GateFigure& figure : again->figures)
+    if (figure.state == SloState::broken && undoing_->broken.contains(figure.subject))
+      broken.insert(figure.subject);
+  return broken;
+}
+
+// As the last gate found it; else it could not be told.
+bool Application::is_broken(const std::string& subject) const {
+  const auto found = last_.find(subject);
+  return found != last_.end() && found->second.attribution >= Attribution::new_broken;
 }
 
 // Told is the last finding on each pair, whichever gate it comes from.
@@ -143,37 +180,102 @@ void Application::gate_answered(const std::vector<Step>& later, const std::optio
                                 const std::function<void(bool)>& then) {
   if (verdict) remember_verdict(*verdict);
   if (must_stop()) return then(true);
-  const bool told =
-      !verdict || (verdict->judged && verdict->gate.judged.of(Attribution::not_validated).empty());
-  if (told) {
+  left_out_later_ = !later.empty();
+  unsure_ = {""};
+  if (!verdict) unsure_.clear();
+  if (verdict && verdict->judged) {
+    const std::vector<std::string> unsure = verdict->gate.judged.of(Attribution::not_validated);
+    unsure_ = {unsure.begin(), unsure.end()};
+  }
+  if (unsure_.empty()) {
     ++gates_;
     answered_ = later.empty();
     left_out_.clear();
     for (const Step& step : later) left_out_.insert(step.id);
     for (const Step& step : joined(runner_->written(), cures())) judged_.insert(step.id);
   }
-  if (!told && !fails(verdict->gate)) {
+  if (!unsure_.empty() && !fails(verdict->gate)) {
     not_validated_ = true;
     runner_->skip_from(wave_ + 1, StepState::held,
                        "wave " + std::to_string(wave_) + " is not validated: " + verdict->gate.why);
     return then(false);
   }
   if (!verdict || !fails(verdict->gate)) return then(true);
+  gate_failed(later, verdict->gate, then);
+}
+
+void Application::gate_failed(const std::vector<Step>& later, const GateResult& gate,
+                              const std::function<void(bool)>& then) {
   const std::string after = "the gate failed after wave " + std::to_string(wave_);
   if (options_.on_fail == OnFail::alert) {
-    report_.notes.push_back(after + ": " + verdict->gate.why);
+    report_.notes.push_back(after + ": " + gate.why);
     return then(true);
   }
+  if (options_.on_fail == OnFail::quarantine)
+    report_.notes.emplace_back(
+        "onViolation: quarantine is not possible here: no driver cordons or drains a device; what was written is "
+        "taken back instead");
   runner_->skip_from(wave_ + 1, StepState::skipped, after);
-  only_cured_ = written().empty();
-  if (only_cured_) report_.notes.push_back("nothing was written that could be undone: a remedy stays");
-  answered_ = only_cured_ || options_.on_fail == OnFail::quarantine;
-  if (answered_) return then(false);
-  failed_ = verdict->gate.judged;
-  undo(later, [this, then](bool whole) {
-    answered_ = whole;
-    then(false);
-  });
+  undoing_ = Undoing{.left = changes()};
+  for (const Judged& one : gate.judged.all)
+    if (one.attribution >= Attribution::new_broken) undoing_->broken.insert(one.subject);
+  if (undoing_->broken.empty())  // --strict
+    for (const Judged& one : gate.judged.all)
+      if (one.attribution != Attribution::holds && one.attribution != Attribution::not_caused)
+        undoing_->broken.insert(one.subject);
+  bool any = false;
+  for (std::size_t place = 0; place < undoing_->left.size(); ++place) any = any || is_to_be_undone(place);
+  if (any) return undo(later, [then](bool) { then(false); });
+  undoing_.reset();
+  stays_ = answered_ = true;
+  report_.notes.emplace_back("nothing was written that could be undone for it: what was done stays");
+  then(false);
+}
+
+// Pairs of earlier changes that no benchmark could tell.
+std::set<std::string> Application::owed_subjects() const {
+  std::set<std::string> out;
+  for (const Written& one : earlier_) out.insert(one.subjects.begin(), one.subjects.end());
+  return out;
+}
+
+// What earlier runs wrote and nobody measured at all.
+std::vector<Step> Application::never_measured() const {
+  std::vector<Written> whole = earlier_;
+  std::erase_if(whole, [](const Written& one) { return !one.subjects.empty(); });
+  return steps_of_all(whole);
+}
+
+// What is still owed of it: subjects, or all (empty); none: it was judged, or taken back.
+std::optional<std::set<std::string>> Application::still_owed(const Written& change) const {
+  for (const UndoneChange& one : report_.undone)
+    if (one.change == change.change) return one.whole ? std::nullopt : std::optional(std::set<std::string>{});
+  const BlastRadius blast = blast_radius(change.steps, fleet_.wiring());
+  std::set<std::string> rest;
+  for (const std::string& subject : change.subjects) {
+    const auto found = last_.find(subject);
+    const bool told = found == last_.end() ? !options_.measurer->crosses(subject, blast)  // it is gone
+                                           : found->second.attribution != Attribution::not_validated;
+    if (!told) rest.insert(subject);
+  }
+  if (!change.subjects.empty()) return rest.empty() ? std::nullopt : std::optional(std::move(rest));
+  if (answered_) return std::nullopt;
+  if (left_out_later_ || unsure_.contains("")) return rest;
+  for (const std::string& subject : unsure_)
+    if (options_.measurer->crosses(subject, blast)) rest.insert(subject);
+  return rest.empty() ? std::nullopt : std::optional(std::move(rest));
+}
+
+void Application::note_owed() {
+  if (options_.measurer == nullptr) return;
+  if (report_.change_id != 0 && (!runner_ || runner_->written().empty()))
+    note(ledger_.gate(report_.change_id, GateState::settled));
+  if (!runner_) return;
+  for (const Written& one : changes()) {
+    const std::optional<std::set<std::string>> owed = still_owed(one);
+    note(owed ? ledger_.owe(one.change, *owed) : ledger_.gate(one.change, GateState::settled));
+    report_.owes = report_.owes || owed;
+  }
 }
 
 }  // namespace lockstep

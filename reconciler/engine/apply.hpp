@@ -54,8 +54,8 @@ struct BlastRadius {
 };
 BlastRadius blast_radius(const std::vector<Step>& steps, const Wiring& wiring);
 std::vector<Step> joined(std::vector<Step> first, const std::vector<Step>& second);
-// What owed changes wrote, as steps: for their blast radius, and for an undo.
-std::vector<Step> steps_of(const std::vector<OwedChange>& owed);
+// What an owed change wrote, as steps: for its blast radius, and for an undo.
+std::vector<Step> steps_of(const OwedChange& owed);
 
 struct GateQuestion {
   // before: ahead of the first write; confirm: the same pairs once more, with controls; again: after an undo.
@@ -64,6 +64,7 @@ struct GateQuestion {
   BlastRadius affected;
   BlastRadius pending;           // its paths are left out
   BlastRadius whole;             // of all that this run may write: controls cross none of it
+  std::set<std::string> also{};  // subjects beside those of `affected`
   std::set<std::string> only{};  // subjects; empty: all
 };
 
@@ -74,6 +75,11 @@ class Measurer {
  public:
   virtual ~Measurer() = default;
   virtual Result<GateMeasurement> measure(const GateQuestion& question, const Call& call) = 0;
+  // Whether the traffic of a subject may cross what was changed; true where nobody can tell, false of a subject
+  // that is not measured any more. Asked on the engine's thread, while nothing is measured.
+  virtual bool crosses(const std::string& subject, const BlastRadius& changed) const {
+    return subject.empty() || !changed.empty();
+  }
 };
 
 enum class OnFail : std::uint8_t { rollback, quarantine, alert };
@@ -130,24 +136,34 @@ struct OpenEffect {
   std::string unread;  // why it can't be told; empty: it was read
 };
 
+// A change that a gate had undone: this run's, or one of an earlier run that nobody had judged.
+struct UndoneChange {
+  std::uint64_t change = 0;  // of the journal
+  Plan plan;                 // the reverse
+  std::vector<StepResult> steps;
+  bool whole = false;               // all is as it was before the change
+  std::optional<GateResult> again;  // measured without it
+  std::optional<Guilt> guilt;       // none: nothing could be measured
+};
+
 struct ApplyReport {
   std::uint64_t change_id = 0;  // of the journal
   ApplyVerdict verdict = ApplyVerdict::nothing_to_do;
   std::vector<StepResult> steps;  // as Plan::steps
   std::vector<OpenEffect> effects;
   BlastRadius blast;
-  std::optional<GateResult> gate;  // of all gates: the last finding on each pair
-  std::optional<GateResult> gate_after_undo;
-  std::optional<Guilt> guilt;  // of the change that was undone, where it was measured again
-  std::optional<Plan> undo;    // the reverse, when there was one
-  std::vector<StepResult> undo_steps;
-  bool owes = false;          // written, and not all of it was judged
+  std::vector<OpenEffect> open_before;  // were open before the change, and nothing of it brings them about
+  std::optional<GateResult> gate;       // of all gates: the last finding on each pair
+  std::vector<UndoneChange> undone;     // newest first
+  bool owes = false;                    // written, and not all of it was judged
   bool unjournalled = false;  // the journal did not take how it ended: the next run tells, and settles it
   std::vector<std::string> notes;
   std::size_t count(StepState state) const;
-  // 0 kept or nothing to do; 2 undone, effects open, quarantined, waits, and an SLO that is broken without
-  // the change; 3 what no benchmark could tell; 1 partly, stopped, undo failed, what was undone and is
-  // broken although it held before, and whatever the journal did not take.
+  // Of the change that was undone last; none: nothing was, or nobody could measure it.
+  std::optional<Guilt> guilt() const { return undone.empty() ? std::nullopt : undone.back().guilt; }
+  // 0 kept or nothing to do; 2 undone, effects open (also before), quarantined, waits, and an SLO that is
+  // broken without the change; 3 what no benchmark could tell; 1 partly, stopped, undo failed, what was
+  // undone and is broken although it held before, and whatever the journal did not take.
   int exit_code() const;
 };
 

@@ -1,6 +1,7 @@
 // What a change set can have touched, and what errors lead to.
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "reconciler/engine/apply.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -53,17 +54,19 @@ std::vector<Step> joined(std::vector<Step> first, const std::vector<Step>& secon
   return first;
 }
 
-std::vector<Step> steps_of(const std::vector<OwedChange>& owed) {
+std::vector<Step> steps_of(const OwedChange& owed) {
   std::vector<Step> steps;
-  for (const OwedChange& change : owed)
-    for (const LedgerTicket& ticket : change.tickets) {
-      Step step;
-      step.device = ticket.device;
-      step.driver = ticket.driver;
-      for (const Change& one : ticket.changes)
-        step.changes.push_back({one.path, one.was, one.want, 0, false});
-      steps.push_back(std::move(step));
+  std::map<std::uint32_t, std::size_t> place;  // a step has a ticket for each of its tries
+  for (const LedgerTicket& ticket : owed.tickets) {
+    const auto [found, is_new] = place.try_emplace(ticket.step, steps.size());
+    if (is_new) {
+      steps.emplace_back();
+      steps.back().device = ticket.device;
+      steps.back().driver = ticket.driver;
     }
+    for (const Change& one : ticket.changes)
+      steps[found->second].changes.push_back({one.path, one.was, one.want, 0, false});
+  }
   return steps;
 }
 
@@ -108,8 +111,9 @@ int ApplyReport::exit_code() const {
     case ApplyVerdict::nothing_to_do:
     case ApplyVerdict::kept:
       if (gate && gate->verdict == GateVerdict::fail) return 2;
-      return gate && gate->verdict == GateVerdict::unknown ? 3 : 0;
-    case ApplyVerdict::undone: return guilt == Guilt::open ? 1 : 2;
+      if (gate && gate->verdict == GateVerdict::unknown) return 3;
+      return open_before.empty() ? 0 : 2;
+    case ApplyVerdict::undone: return guilt() == Guilt::open ? 1 : 2;
     case ApplyVerdict::effects_open:
     case ApplyVerdict::quarantined:
     case ApplyVerdict::waits: return 2;

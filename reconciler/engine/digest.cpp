@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 #include <stdexcept>
 
+#include "reconciler/engine/fleet.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -124,6 +126,42 @@ std::string plan_digest(const Plan& plan) {
       digest.add(change.path);
       digest.add(change.was);
       digest.add(change.want);
+    }
+  }
+  return digest.finish();
+}
+
+std::string step_digest(const Step& step) {
+  struct Written {
+    Value was;
+    Value want;
+  };
+  std::map<Path, Written> net;  // a guard is put there and taken back
+  for (const PlannedChange& change : step.changes)
+    net.try_emplace(change.path, Written{change.was, {}}).first->second.want = change.want;
+  Digest digest;
+  digest.add("step");
+  digest.add(step.device);
+  digest.add(step.driver);
+  digest.add(step.remedy);
+  for (const auto& [path, written] : net) {
+    if (written.was == written.want) continue;
+    digest.add(path);
+    digest.add(written.want);
+  }
+  return digest.finish();
+}
+
+std::string wanted_digest(const Fleet& fleet, const std::vector<std::string>& devices) {
+  Digest digest;
+  digest.add("wanted");
+  for (const std::string& name : devices) {
+    digest.add(name);
+    const std::optional<std::size_t> device = fleet.find(name);
+    if (!device) continue;
+    for (const Entry& want : fleet[*device].intent->want.entries()) {
+      digest.add(want.path);
+      digest.add(want.value);
     }
   }
   return digest.finish();

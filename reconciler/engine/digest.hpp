@@ -37,6 +37,10 @@ class Digest {
 };
 
 std::string plan_digest(const Plan& plan);
+// What a step does to its device, wherever it stands in a plan: what it leaves written, or what it cures.
+std::string step_digest(const Step& step);
+// What the specs want of some devices; a device that is not there wants nothing.
+std::string wanted_digest(const Fleet& fleet, const std::vector<std::string>& devices);
 PlanOrigin plan_origin(const Origin& origin, const Sources* sources);
 
 }  // namespace lockstep

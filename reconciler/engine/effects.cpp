@@ -16,6 +16,33 @@ Step step_of(const OpenEffect& open, const Remedy::Offer& offer) {
   return step;
 }
 
+bool is_part_of_what(const Row& change, Path written, const Row& effect, Path wanted) {
+  return !change.refers_to.empty() && effect.is_part_of(change.refers_to) && written.key_count() > 0 &&
+         wanted.key_count() > 0 && written.key(0) == wanted.key(0);
+}
+
+// Whether a change of a step may bring about an effect of a device, its own or a neighbour.
+bool brings_about(const Step& step, const PlannedChange& change, const std::string& device, Path effect,
+                  const Wiring& wiring) {
+  const Row& wanted = schema_row(effect.row());
+  const Row& written = schema_row(change.path.row());
+  const bool here = step.device == device;
+  if (!step.remedy.empty() && here && change.path == effect) return true;
+  if (here && is_part_of_what(written, change.path, wanted, effect)) return true;
+  switch (wanted.follows) {
+    case Follows::device:
+      return here && (written.power == Power::runs_code || written.disruption >= Disruption::reset);
+    case Follows::link: {
+      const auto cable = wiring.cable_at(device, effect.key(0));
+      const auto at = change.path.key_count() > 0 ? wiring.cable_at(step.device, change.path.key(0))
+                                                  : std::optional<std::uint32_t>();
+      return at ? at == cable : here && written.disruption >= Disruption::traffic;
+    }
+    case Follows::network: return written.disruption >= Disruption::traffic || written.facet == Facet::effect;
+  }
+  return true;
+}
+
 // How many of the entries that some steps wrote are unread, or as they were before.
 std::size_t not_shown(const std::vector<const Step*>& steps, const DeviceState& state) {
   std::size_t count = 0;
@@ -82,11 +109,13 @@ void Effects::stop() {
 void Effects::remember(const std::vector<Step>& steps, std::function<void()> done) {
   std::vector<std::size_t> devices = around(steps);
   observe(devices, [this, devices, done = std::move(done)](const States& states) {
-    for (const std::size_t device : devices)
+    for (const std::size_t device : devices) {
       for (const Entry& want : fleet_[device].intent->want.entries())
         if (schema_row(want.path.row()).facet == Facet::effect &&
             satisfies(want.path.row(), want.value, states[device].observation.have.value(want.path)))
           held_.emplace(device, want.path);
+      for (const Change& effect : states[device].difference.effects) were_open_.emplace(device, effect.path);
+    }
     done();
   });
 }
@@ -113,9 +142,12 @@ void Effects::observe_open() {
 void Effects::observed_open(const States& states) {
   OpenEffects open;
   std::vector<std::size_t> again;
+  std::erase_if(open_before_, [&](const OpenEffect& one) {
+    return std::ranges::find(settling_->devices, *fleet_.find(one.device)) != settling_->devices.end();
+  });
   for (const std::size_t device : settling_->devices) {
     const std::size_t before = open.size();
-    add_open(device, states[device], open);
+    add_open(device, states[device], open, open_before_);
     if (open.size() > before) again.push_back(device);
   }
   if (again.empty() || executor_.now() >= settling_->until || must_stop_) return round_over(std::move(open));
@@ -127,7 +159,9 @@ void Effects::observed_open(const States& states) {
 
 void Effects::round_over(OpenEffects open) {
   const bool last = !settling_->all || settling_->round == kRemedyRounds || must_stop_;
-  if (open.empty() || last || !try_remedies(open)) {
+  OpenEffects curable = open;
+  curable.insert(curable.end(), open_before_.begin(), open_before_.end());
+  if (curable.empty() || last || !try_remedies(curable)) {
     const auto done = std::move(settling_->done);
     settling_.reset();
     return done(std::move(open));
@@ -137,11 +171,15 @@ void Effects::round_over(OpenEffects open) {
 
 // What could not be read counts where it was there before, or where we wrote; what a neighbour does not
 // tell now and did not tell before is none of this change's.
-void Effects::add_open(std::size_t device, const DeviceState& state, OpenEffects& open) const {
+void Effects::add_open(std::size_t device, const DeviceState& state, OpenEffects& open,
+                       OpenEffects& before) const {
   const std::string& name = fleet_[device].name;
   const bool all = settling_->all;
-  for (const Change& effect : state.difference.effects)
-    if (all || held_.contains({device, effect.path})) open.push_back({name, effect, ""});
+  for (const Change& effect : state.difference.effects) {
+    if (!all && !held_.contains({device, effect.path})) continue;
+    const bool stands = were_open_.contains({device, effect.path}) && !is_awaited(device, effect.path);
+    (stands ? before : open).push_back({name, effect, ""});
+  }
   const std::vector<Step>& touched = settling_->touched;
   const bool ours = all && std::any_of(touched.begin(), touched.end(),
                                        [&name](const Step& step) { return step.device == name; });
@@ -150,6 +188,17 @@ void Effects::add_open(std::size_t device, const DeviceState& state, OpenEffects
     if (!ours && !held_.contains({device, want.path})) continue;
     open.push_back({name, Change{want.path, {}, want.value, want.origin}, state.why_unread(want.path)});
   }
+}
+
+// Whether something that was written or cured may bring it about.
+bool Effects::is_awaited(std::size_t device, Path effect) const {
+  if (settling_->cured.contains({device, effect})) return true;
+  const std::string& name = fleet_[device].name;
+  return std::ranges::any_of(settling_->touched, [&](const Step& step) {
+    return std::ranges::any_of(step.changes, [&](const PlannedChange& change) {
+      return brings_about(step, change, name, effect, fleet_.wiring());
+    });
+  });
 }
 
 bool Effects::may_cure(const OpenEffect& open) const {
@@ -205,6 +254,7 @@ bool Effects::try_remedy(const OpenEffect& open, std::size_t device, Attached& a
   }
   ++settling_->remedies_running;
   if (offer->disruption != Disruption::none) cures_.push_back(step_of(open, *offer));
+  settling_->cured.emplace(device, open.change.path);
   notes_.push_back(open.device + ": remedy '" + offer->name + "' for " + open.change.path.text());
   const std::string about = open.device + ": remedy '" + offer->name + "': ";
   executor_.start(

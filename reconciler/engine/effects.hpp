@@ -1,7 +1,8 @@
 // Effects: whether what is wanted of a cluster also happens, before, while and after an apply writes to it,
 // and the remedies for what does not.
 //
-// Promises: what held before must hold again; what could not be read does not count as there; each open
+// Promises: what held before must hold again; what could not be read does not count as there; what was open
+// before, and nothing that was written or cured brings about (Row::follows), is not waited for; each open
 // effect that some driver offers a remedy for is treated kRemedyRounds times at most in a run, no more often
 // by itself than its driver allows, and only where a change may go: a device that the run may touch, a
 // disruption that needs no approval or has it. One question at a time; each is answered once, never from
@@ -41,6 +42,8 @@ class Effects {
   // the end), or those that were there before (in between, and after an undo). Observes again and again until
   // they are, or the settling time is over; then, at the end, remedies.
   void settle(std::vector<Step> touched, bool all, std::function<void(OpenEffects)> done);
+  // Of the last settling at the end: what was open before, is so still, and was not waited for.
+  const OpenEffects& open_before() const { return open_before_; }
   // The remedies that were tried and can have changed how traffic goes, as steps; and what there is to say.
   const std::vector<Step>& cures() const { return cures_; }
   std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
@@ -64,6 +67,7 @@ class Effects {
     Time until{};
     std::chrono::milliseconds pause{0};
     std::size_t remedies_running = 0;
+    std::set<std::pair<std::size_t, Path>> cured;  // remedies were tried for these
     std::function<void(OpenEffects)> done;
   };
   struct Reading {
@@ -84,7 +88,8 @@ class Effects {
   void observe_open();
   void observed_open(const States& states);
   void round_over(OpenEffects open);
-  void add_open(std::size_t device, const DeviceState& state, OpenEffects& open) const;
+  void add_open(std::size_t device, const DeviceState& state, OpenEffects& open, OpenEffects& before) const;
+  bool is_awaited(std::size_t device, Path effect) const;
   bool may_cure(const OpenEffect& open) const;
   bool is_approved(std::size_t device, const Remedy::Offer& offer) const;
   std::optional<std::string> why_refused(const Attached& attached, const Change& effect,
@@ -103,6 +108,8 @@ class Effects {
   bool must_stop_ = false;
   bool holds_out_ = false;
   std::set<std::pair<std::size_t, Path>> held_;
+  std::set<std::pair<std::size_t, Path>> were_open_;  // before, as it was read
+  OpenEffects open_before_;
   std::vector<Step> cures_;
   std::vector<std::string> notes_;
   std::optional<ObserveRound> round_;

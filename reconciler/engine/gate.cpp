@@ -177,13 +177,18 @@ int Judgement::exit_code() const {
   return 2;
 }
 
-Judgement judge_gate(const GateMeasurement* before, const GateMeasurement& after) {
+Judgement judge_gate(const GateMeasurement* before, const GateMeasurement& after,
+                     const std::set<std::string>& owed) {
   Judgement out;
   const Figures then = before == nullptr ? Figures{} : by_subject(before->figures);
   const GateFigure never;
   for (const GateFigure& now : after.figures) {
     const GateFigure* const was = find(then, now.subject);
-    out.all.push_back(judge_one(was == nullptr ? never : *was, now));
+    Judged one = judge_one(was == nullptr ? never : *was, now);
+    if (owed.contains(now.subject))
+      if (Judged of_earlier = judge_one(never, now); of_earlier.attribution > one.attribution)
+        one = std::move(of_earlier);
+    out.all.push_back(std::move(one));
   }
   if (static_cast<double>(after.measured) < kLeastCoverage * static_cast<double>(after.selected))
     out.all.push_back({"", Attribution::not_validated,
@@ -241,11 +246,11 @@ GateResult gate_result(const GateMeasurement& measured, Judgement judged) {
   return out;
 }
 
-Guilt guilt_of(const Judgement& failed, const GateMeasurement* before, const GateMeasurement& again) {
+Guilt guilt_of(const std::vector<std::string>& broken, const GateMeasurement* before,
+               const GateMeasurement& again) {
   const Figures then = before == nullptr ? Figures{} : by_subject(before->figures);
   const Figures now = by_subject(again.figures);
   const bool all_fell = controls_fell(before, again);
-  const std::vector<std::string> broken = failed.broken();
   Guilt worst = broken.empty() ? Guilt::not_proven : Guilt::exonerated;
   for (const std::string& subject : broken) {
     const GateFigure* const was = find(then, subject);

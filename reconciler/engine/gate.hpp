@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -96,8 +97,10 @@ struct Judgement {
 // τ: a figure that is less than 1 - τ of the other is worse.
 double tolerance(const GateFigure& before, const GateFigure& after);
 
-// `before`: null where nothing was measured.
-Judgement judge_gate(const GateMeasurement* before, const GateMeasurement& after);
+// `before`: null where nothing was measured. `owed`: subjects of which an earlier change has not been judged
+// yet: what is broken there may be its doing, however it was right before this one.
+Judgement judge_gate(const GateMeasurement* before, const GateMeasurement& after,
+                     const std::set<std::string>& owed = {});
 
 // What was broken is so only if it is in each of `rounds`; where the controls of a round fell against those
 // of `before`, it is unknown: something else than the change slows all.
@@ -124,7 +127,8 @@ enum class Guilt : std::uint8_t {
   open,        // it held before, and is broken without the change: something else happened meanwhile
 };
 std::string_view to_string(Guilt guilt);
-// Of the subjects for which `failed` had it undone; none: what could not be told did, under --strict.
-Guilt guilt_of(const Judgement& failed, const GateMeasurement* before, const GateMeasurement& again);
+// Of the subjects for which it was undone; none: what could not be told had it undone, under --strict.
+Guilt guilt_of(const std::vector<std::string>& broken, const GateMeasurement* before,
+               const GateMeasurement& again);
 
 }  // namespace lockstep

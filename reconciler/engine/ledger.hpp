@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,19 @@ struct OwedChange {
   std::string begun;  // "2026-11-21T10:05:26Z"
   std::string author;
   std::vector<LedgerTicket> tickets;  // in the order of the writes; without those that were taken back
+  std::set<std::string> subjects{};   // of a GateFigure, that no benchmark could tell; empty: nobody measured it
+};
+
+// A step that was undone because of what a gate found: it is held (refused_steps.hpp) until what the specs
+// want of `devices` changes, or a person approves it.
+struct RefusedStep {
+  std::string digest;        // step_digest()
+  std::uint64_t change = 0;  // that was undone
+  std::string devices;       // of that change, a hostlist
+  std::string ground;        // wanted_digest() of them
+  std::string why;           // "guilty: broken by the change: slo/pairs bandwidth min, ..."
+  bool cleared = false;      // it was not its doing: a person is offered it once more
+  std::uint64_t times = 1;   // undone on this ground
 };
 
 class Ledger {
@@ -58,6 +72,12 @@ class Ledger {
   virtual Result<Done> ticket(std::uint64_t change, const LedgerTicket& ticket) = 0;
   virtual Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) = 0;
   virtual Result<Done> gate(std::uint64_t change, GateState state) = 0;
+  // Owed, and of it only what could not be told: subjects of a GateFigure.
+  virtual Result<Done> owe(std::uint64_t change, const std::set<std::string>& subjects) = 0;
+  // One that is there already on the same ground was undone once more.
+  virtual Result<Done> refuse(const std::vector<RefusedStep>& steps) = 0;
+  virtual Result<Done> accept(const std::vector<std::string>& digests) = 0;
+  virtual Result<std::vector<RefusedStep>> refused() const = 0;
   // `outcome`: to_string of the verdict.
   virtual Result<Done> end(std::uint64_t change, const std::string& outcome) = 0;
   // A remedy of this name is tried on a device; and how often it was since `since`.

@@ -46,11 +46,11 @@ struct PlannedChange {
   bool operator==(const PlannedChange&) const = default;
 };
 
-// Why a step must not run as it is. `approval`, `budget` and `drain` yield to a person's word, `in_person` to
-// an answer at the prompt (never to --yes); `management` and `host_policy` never do; `window` yields to time
-// alone.
+// Why a step must not run as it is. `approval`, `budget` and `drain` yield to a person's word, `gate` (it was
+// undone by one) to one that names it, `in_person` to an answer at the prompt (never to --yes); `management`
+// and `host_policy` never do; `window` yields to time alone.
 struct Hold {
-  enum class Kind : std::uint8_t { approval, budget, management, window, drain, host_policy, in_person };
+  enum class Kind : std::uint8_t { approval, budget, management, window, drain, host_policy, in_person, gate };
   Kind kind = Kind::approval;
   std::string reason;
   bool operator==(const Hold&) const = default;

@@ -30,6 +30,34 @@ nlohmann::json gate_json(const std::optional<GateResult>& gate) {
   return {{"verdict", to_string(gate->verdict)}, {"why", gate->why}, {"judged", std::move(judged)}};
 }
 
+nlohmann::json effects_json(const std::vector<OpenEffect>& all) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const OpenEffect& open : all)
+    out.push_back({{"device", open.device},
+                   {"path", open.change.path.text()},
+                   {"want", to_json(open.change.want)},
+                   {"have", to_json(open.change.was)},
+                   {"unread", open.unread}});
+  return out;
+}
+
+nlohmann::json undone_json(const std::vector<UndoneChange>& all) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const UndoneChange& one : all)
+    out.push_back({{"change", one.change},
+                   {"whole", one.whole},
+                   {"gate", gate_json(one.again)},
+                   {"guilt", one.guilt ? nlohmann::json(to_string(*one.guilt)) : nlohmann::json()}});
+  return out;
+}
+
+Shown effect_line(const OpenEffect& open, const Shown& what) {
+  return compose("  {} {} {}: want {}, {}\n", what, open.device, open.change.path.text(),
+                 open.change.want.to_string(),
+                 open.unread.empty() ? "have " + open.change.was.to_string()
+                                     : "could not be read: " + open.unread);
+}
+
 std::string_view words_of(Guilt guilt) {
   switch (guilt) {
     case Guilt::exonerated: return "not this change's doing: it is broken without it, too; apply it again";
@@ -97,18 +125,16 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
       out += step_line(plan.steps[i], step, terminal) + "\n";
   }
   for (const OpenEffect& open : report.effects)
-    out += compose(
-        "  {} {} {}: want {}, {}\n", terminal.paint(Ink::red, "effect"), open.device, open.change.path.text(),
-        open.change.want.to_string(),
-        open.unread.empty() ? "have " + open.change.was.to_string() : "could not be read: " + open.unread);
+    out += effect_line(open, terminal.paint(Ink::red, "effect"));
+  for (const OpenEffect& open : report.open_before)
+    out += effect_line(open, terminal.paint(Ink::yellow, "open before this change"));
   for (const std::string& note : report.notes) out += terminal.paint(Ink::dim, "  " + note) + "\n";
   if (report.gate) out += "gate: " + verdict_text(*report.gate, terminal) + "\n";
-  if (report.undo) {
-    out +=
-        terminal.paint(Ink::bold, "undone by a planned reverse") + "\n" + plan_text(*report.undo, terminal);
-    if (report.gate_after_undo)
-      out += "measured again: " + verdict_text(*report.gate_after_undo, terminal) + "\n";
-    if (report.guilt) out += compose("  {}\n", words_of(*report.guilt));
+  for (const UndoneChange& one : report.undone) {
+    out += terminal.paint(Ink::bold, "undone by a planned reverse") + compose(": change {}\n", one.change) +
+           plan_text(one.plan, terminal);
+    if (one.again) out += "measured again: " + verdict_text(*one.again, terminal) + "\n";
+    if (one.guilt) out += compose("  {}\n", words_of(*one.guilt));
   }
   const bool good = report.exit_code() == 0;
   out += terminal.paint(good ? Ink::green : Ink::red, std::string(to_string(report.verdict)));
@@ -131,24 +157,19 @@ nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::s
                      {"state", to_string(step.state)},
                      {"why", step.why},
                      {"milliseconds", step.took.count()}});
-  nlohmann::json effects = nlohmann::json::array();
-  for (const OpenEffect& open : report.effects)
-    effects.push_back({{"device", open.device},
-                       {"path", open.change.path.text()},
-                       {"want", to_json(open.change.want)},
-                       {"have", to_json(open.change.was)},
-                       {"unread", open.unread}});
   return {{"apiVersion", "lockstep.dev/v1alpha1"},
           {"kind", "ApplyReport"},
           {"change", report.change_id},
           {"verdict", to_string(report.verdict)},
           {"planDigest", plan.digest},
           {"steps", steps},
-          {"openEffects", effects},
+          {"openEffects", effects_json(report.effects)},
           {"affected", report.blast.devices},
           {"gate", gate_json(report.gate)},
-          {"gateAfterUndo", gate_json(report.gate_after_undo)},
-          {"guilt", report.guilt ? nlohmann::json(to_string(*report.guilt)) : nlohmann::json()},
+          {"openBefore", effects_json(report.open_before)},
+          {"undone", undone_json(report.undone)},
+          {"gateAfterUndo", report.undone.empty() ? nlohmann::json() : gate_json(report.undone.back().again)},
+          {"guilt", report.guilt() ? nlohmann::json(to_string(*report.guilt())) : nlohmann::json()},
           {"owes", report.owes},
           {"unjournalled", report.unjournalled},
           {"benchmarks", measured.empty() ? bench_json({}, config_hash) : measured.back()},

@@ -1,6 +1,7 @@
 #include "reconciler/session/cluster_session.hpp"
 
 #include "reconciler/engine/earlier_plan.hpp"
+#include "reconciler/engine/refused_steps.hpp"
 #include "reconciler/engine/windows.hpp"
 #include "reconciler/session/accepted.hpp"
 #include "reconciler/session/cluster_observe.hpp"
@@ -117,6 +118,9 @@ std::vector<std::string> ClusterSession::not_converging() const {
 
 Result<Plan> ClusterSession::plan(const std::vector<DeviceState>& states) const {
   TRY(Plan plan, make_plan(input_of(fleet(), states, origins(), sources(), policies(), choice())));
+  TRY(const std::unique_ptr<Store> store, read_store());
+  TRY(const std::vector<RefusedStep> refused, store->history().refused());
+  plan = hold_refused(std::move(plan), refused, fleet(), choice().person);
   ApplyOptions rules;
   rules.policy_for = policies();
   return hold_for_windows(std::move(plan), fleet(), rules, !cluster_.catalog.validation_suites.empty(),

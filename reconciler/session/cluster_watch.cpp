@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "reconciler/engine/refused_steps.hpp"
 #include "reconciler/session/owed.hpp"
 
 namespace lockstep {
@@ -62,6 +63,12 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
     healing_.locked = std::move(led.error());
     return healing_over();
   }
+  Result<std::vector<RefusedStep>> refused = store_->history().refused();
+  if (!refused) {
+    healing_.no_plan = std::move(refused.error());
+    return healing_over();
+  }
+  healing_.plan = hold_refused(std::move(healing_.plan), *refused, ground_.fleet, choice_.person);
   ApplyOptions options;
   options.choice = choice_;
   options.author = request_.author;

@@ -82,6 +82,8 @@ struct Retention {
 // the period after which somebody asks what was done. 10,000 are 110 a day for that quarter, more than people
 // make: beyond it is a loop that heals and fails, and the file must not grow with it.
 inline constexpr Retention kRetention{1000, std::chrono::hours(24) * 90, 10'000};
+// Refused steps, the newest. A change of 4,096 hosts has about as many: room for the last 24 of them.
+inline constexpr std::size_t kRefusedMost = 100'000;
 
 class History : public Ledger {
  public:

@@ -51,7 +51,11 @@ CREATE TABLE run_figures (run INTEGER NOT NULL, part INTEGER NOT NULL, source TE
                          WITHOUT ROWID;
 CREATE TABLE run_devices (device TEXT NOT NULL, boot TEXT NOT NULL, drivers TEXT NOT NULL, first INTEGER NOT NULL,
                           last INTEGER NOT NULL, PRIMARY KEY (device, first)) WITHOUT ROWID;
-)"};
+)",
+    // subjects: a JSON list; none: all
+    "ALTER TABLE changes ADD COLUMN subjects TEXT;"
+    "CREATE TABLE refused (digest TEXT PRIMARY KEY, change INTEGER NOT NULL, devices TEXT NOT NULL, ground TEXT "
+    "NOT NULL, why TEXT NOT NULL, cleared INTEGER NOT NULL, times INTEGER NOT NULL);"};
 
 }  // namespace
 

@@ -73,7 +73,18 @@ Result<Done> forget_unwritten(const Database& database, const std::string& devic
   return Done{};
 }
 
-// The tickets of a change, in the order of the writes.
+constexpr const char* kChanges = "SELECT id, begun, ended, outcome, author, reason, digest FROM changes ";
+ChangeRecord change_of(const Statement& row) {
+  return {row.number(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5), row.text(6)};
+}
+
+// The newest change that is not among so many newest; 0: there is none.
+Result<std::uint64_t> newest_beyond(const Database& database, std::size_t count) {
+  return database.number("SELECT id FROM changes ORDER BY id DESC LIMIT 1 OFFSET " + std::to_string(count));
+}
+
+}  // namespace
+
 Result<std::vector<RecordedTicket>> tickets_of(const Database& database, std::uint64_t change) {
   std::vector<RecordedTicket> all;
   TRY_DONE(Statement(database,
@@ -90,24 +101,11 @@ Result<std::vector<RecordedTicket>> tickets_of(const Database& database, std::ui
   return all;
 }
 
-constexpr const char* kChanges = "SELECT id, begun, ended, outcome, author, reason, digest FROM changes ";
-ChangeRecord change_of(const Statement& row) {
-  return {row.number(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5), row.text(6)};
-}
-
-// The newest change that is not among so many newest; 0: there is none.
-Result<std::uint64_t> newest_beyond(const Database& database, std::size_t count) {
-  return database.number("SELECT id FROM changes ORDER BY id DESC LIMIT 1 OFFSET " + std::to_string(count));
-}
-
-// For an update of what must be there.
 Result<Done> update(const Database& database, Statement& statement, const std::string& what) {
   TRY(const std::size_t changed, statement.run());
   if (changed == 1) return Done{};
   return Error{ErrorKind::refused, database.file() + ": there is no " + what};
 }
-
-}  // namespace
 
 std::string stored_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -139,6 +137,10 @@ Result<Done> SqliteHistory::forget_old() const {
   const std::string cutoff = utc_text(file_.now() - kRetention.age);
   for (const char* const text : {"DELETE FROM tickets WHERE change IN ", "DELETE FROM changes WHERE id IN "})
     TRY_DONE(Statement(database, std::string(text) + kOldChanges).bind(newest).bind(most).bind(cutoff).run());
+  TRY_DONE(Statement(database, "DELETE FROM refused WHERE rowid NOT IN (SELECT rowid FROM refused ORDER BY "
+                               "change DESC, rowid DESC LIMIT ?)")
+               .bind(std::uint64_t{kRefusedMost})
+               .run());
   TRY_DONE(Statement(database, "DELETE FROM cures WHERE at < ?")
                .bind(milliseconds_of(file_.now() - kCureWindowMax))
                .run());
@@ -274,16 +276,6 @@ Result<Done> SqliteHistory::forget(const std::vector<WrittenEntry>& entries) {
   return whole.commit();
 }
 
-Result<Done> SqliteHistory::gate(std::uint64_t change, GateState state) {
-  TRY(Transaction whole, file_.write());
-  TRY_DONE(update(file_.database(),
-                  Statement(file_.database(), "UPDATE changes SET gate = ? WHERE id = ?")
-                      .bind(static_cast<std::uint64_t>(state))
-                      .bind(change),
-                  "change " + std::to_string(change)));
-  return whole.commit();
-}
-
 Result<Done> SqliteHistory::end(std::uint64_t change, const std::string& outcome) {
   TRY(Transaction whole, file_.write());
   TRY_DONE(update(file_.database(),
@@ -334,23 +326,6 @@ Result<std::vector<InFlight>> SqliteHistory::in_flight() const {
         one.kept.push_back(std::move(each.ticket));
     }
   }
-  return all;
-}
-
-Result<std::vector<OwedChange>> SqliteHistory::owed() const {
-  TRY(const SqliteFile::Reading from, file_.read());
-  std::vector<OwedChange> all;
-  if (from.layout < kLayoutOfGates) return all;
-  TRY_DONE(Statement(from.database, "SELECT id, begun, author FROM changes WHERE gate = 1 ORDER BY id")
-               .each([&all](const Statement& row) {
-                 all.push_back({row.number(0), row.text(1), row.text(2), {}});
-               }));
-  for (OwedChange& one : all) {
-    TRY(auto tickets, tickets_of(from.database, one.change));
-    for (RecordedTicket& each : tickets)
-      if (each.state != TicketState::undone) one.tickets.push_back(std::move(each.ticket));
-  }
-  std::erase_if(all, [](const OwedChange& one) { return one.tickets.empty(); });
   return all;
 }
 

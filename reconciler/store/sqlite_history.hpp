@@ -20,6 +20,10 @@ class SqliteHistory final : public History {
   Result<Done> ticket(std::uint64_t change, const LedgerTicket& ticket) override;
   Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) override;
   Result<Done> gate(std::uint64_t change, GateState state) override;
+  Result<Done> owe(std::uint64_t change, const std::set<std::string>& subjects) override;
+  Result<Done> refuse(const std::vector<RefusedStep>& steps) override;
+  Result<Done> accept(const std::vector<std::string>& digests) override;
+  Result<std::vector<RefusedStep>> refused() const override;
   Result<Done> end(std::uint64_t change, const std::string& outcome) override;
   Result<Done> cure(const std::string& device, const std::string& remedy, WallTime at) override;
   Result<std::size_t> cures(const std::string& device, const std::string& remedy,
@@ -43,6 +47,11 @@ class SqliteHistory final : public History {
 
   SqliteFile& file_;
 };
+
+// The tickets of a change, in the order of the writes.
+Result<std::vector<RecordedTicket>> tickets_of(const Database& database, std::uint64_t change);
+// Runs an update of what must be there.
+Result<Done> update(const Database& database, Statement& statement, const std::string& what);
 
 // JSON as it is stored. A device's bytes that are no UTF-8 are kept as U+FFFD: JSON has no words for them.
 std::string stored_text(const nlohmann::json& json);

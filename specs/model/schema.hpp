@@ -38,6 +38,14 @@ enum class PeerOrder : std::uint8_t {
   receiver_first,       // an addition is accepted everywhere before anything sends it; removal in reverse
 };
 
+// What a change has to touch to bring an effect about: an effect that was open before a change is waited for
+// only then.
+enum class Follows : std::uint8_t {
+  device,   // its device: code that runs there, or a reset
+  link,     // either end of its port's cable
+  network,  // whatever carries traffic there or at a neighbour
+};
+
 // What somebody can do who may choose the value, at worst (SECURITY.md). A machine's host policy
 // (drivers/host_policy) has to name what specs may set of the last two kinds.
 enum class Power : std::uint8_t {
@@ -76,6 +84,7 @@ struct Row {
   PeerOrder peer_order = PeerOrder::any;
   bool collection = false;  // a member of a collection: a claim may own it whole
   Power power = Power::none;
+  Follows follows = Follows::device;  // of an effect
 
   // interface[*]/mtu is a part of interface[*]: its first keys are those of the whole.
   constexpr bool is_part_of(std::string_view whole) const {

@@ -147,7 +147,7 @@ void one_change(std::uint64_t seed, Counts& counts) {
   for (std::size_t host = 0; host < touched; ++host)
     cluster.want(host_name(host), "interface[rail0]/mtu", number(kNewMtu));
   const ApplyReport report = cluster.converge();
-  const bool undone = report.undo.has_value();
+  const bool undone = !report.undone.empty();
   const bool held = report.verdict == ApplyVerdict::not_validated;
   if (truth == Truth::harmless) {
     ++counts.harmless;

@@ -29,13 +29,6 @@ ApplyRequest request() {
           .deletion_confirmed = true};
 }
 
-std::vector<OwedChange> taken_on(const EarlierRuns& earlier) {
-  std::vector<OwedChange> taken;
-  for (const OwedDecision& one : earlier.owed)
-    if (one.fate == OwedDecision::Fate::taken) taken.push_back(one.owed);
-  return taken;
-}
-
 }  // namespace
 
 WorldCounts& WorldCounts::operator+=(const WorldCounts& other) {
@@ -169,7 +162,7 @@ bool World::person_applies(Process& process) {
   if (options_.steps) std::printf("%s", plan_lines(*plan).c_str());
   const std::vector<WrittenEntry> left = left_behind(session.fleet(), states, *written);
   if (!plan->empty() || earlier->to_judge()) {
-    carry_out(process, *plan, left, taken_on(*earlier));
+    carry_out(process, *plan, left);
     return false;
   }
   if (const Result<Done> noted = session.leave_as_is(left); !noted) violation(noted.error().text());
@@ -177,15 +170,14 @@ bool World::person_applies(Process& process) {
   return drift && drift->report.exit_code() == 0;
 }
 
-void World::carry_out(Process& process, const Plan& plan, const std::vector<WrittenEntry>& left,
-                      const std::vector<OwedChange>& owed) {
+void World::carry_out(Process& process, const Plan& plan, const std::vector<WrittenEntry>& left) {
   const std::unique_ptr<ClusterApply> apply =
       process.session->make_apply(plan, left, request(), {.progress = progress()});
   const Applied applied = pump(*process.executor, *apply);
   record("verdict " + std::string(to_string(applied.report.verdict)));
   for (auto& [name, place] : places_) place.in_hand = {};
   if (!applied.accepted) violation("the outcome is not stored: " + applied.accepted.error().text());
-  settle_specs(applied.report, owed);
+  settle_specs(applied.report);
   waits_ = applied.report.verdict == ApplyVerdict::waits;
 }
 

@@ -136,8 +136,7 @@ class World final : public Measurer {
   void contested_apply();
   void contend();
   bool person_applies(Process& process);
-  void carry_out(Process& process, const Plan& plan, const std::vector<WrittenEntry>& left,
-                 const std::vector<OwedChange>& owed);
+  void carry_out(Process& process, const Plan& plan, const std::vector<WrittenEntry>& left);
   void watch(bool with_faults);
   void healed(const Healing& healing, std::set<std::string>& held);
   void run_until(Time when);
@@ -186,7 +185,7 @@ class World final : public Measurer {
   void want_paths_max(std::int64_t value);
   void touch_paths(const std::string& device, const ChangeSet& changes, std::uint64_t change);
   void check_taken_back(const std::set<std::uint64_t>& changes);
-  void settle_specs(const ApplyReport& report, const std::vector<OwedChange>& owed);
+  void settle_specs(const ApplyReport& report);
 
   void violation(const std::string& what);
   void record(const std::string& what);

@@ -56,10 +56,10 @@ Result<GateMeasurement> World::measure(const GateQuestion& question, const Call&
   may_be_killed(kill_chance_ > 0 ? 0.2 : 0);
   GateMeasurement out;
   for (FlowPath& path : paths_) {
-    if (!question.affected.touches_path(path.devices, path.cables) ||
+    GateFigure figure = figure_of(path);
+    if ((!question.affected.touches_path(path.devices, path.cables) && !question.also.contains(figure.subject)) ||
         question.pending.touches_path(path.devices, path.cables))
       continue;
-    GateFigure figure = figure_of(path);
     if (!question.only.empty() && !question.only.contains(figure.subject)) continue;
     out.figures.push_back(std::move(figure));
     if (question.when != GateQuestion::When::before) path.unjudged.clear();
@@ -90,14 +90,13 @@ void World::want_paths_max(std::int64_t value) {
 }
 
 // After an undo the operator takes the bad generation back.
-void World::settle_specs(const ApplyReport& report, const std::vector<OwedChange>& owed) {
+void World::settle_specs(const ApplyReport& report) {
   if (report.verdict == ApplyVerdict::kept && paths_max_bad_ != 0)
     violation("a generation that breaks the benchmarks was kept");
-  if (!report.undo) return;
+  if (report.undone.empty()) return;
   if (report.verdict == ApplyVerdict::undone) {
     std::set<std::uint64_t> taken;
-    for (const OwedChange& one : owed) taken.insert(one.change);
-    if (report.change_id != 0) taken.insert(report.change_id);
+    for (const UndoneChange& one : report.undone) taken.insert(one.change);
     check_taken_back(taken);
     // What this undo wrote, and those of these changes before it that did not succeed whole.
     for (const auto& [change, known] : changes_)

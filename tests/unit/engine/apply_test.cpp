@@ -159,25 +159,41 @@ TEST(Apply, FailedGateIsUndoneByAPlannedReverseAndMeasuredAgain) {
   pair.cluster.options.measurer = &measurer;
   const auto report = pair.cluster.converge();
   EXPECT_EQ(report.verdict, ApplyVerdict::undone);
-  ASSERT_TRUE(report.gate_after_undo);
-  EXPECT_EQ(report.gate_after_undo->verdict, GateVerdict::pass);
+  ASSERT_EQ(report.undone.size(), 1U);
+  ASSERT_TRUE(report.undone[0].again);
+  EXPECT_EQ(report.undone[0].again->verdict, GateVerdict::pass);
   EXPECT_EQ(pair.cluster.devices["gpu1"]->truth().to_string(), before.to_string());
   ASSERT_EQ(measurer.asked.size(), 2U);
   EXPECT_TRUE(measurer.asked[0].touches_cable(0));
 }
 
-TEST(Apply, AlertKeepsAndQuarantineStops) {
-  for (const OnFail on_fail : {OnFail::alert, OnFail::quarantine}) {
-    Pair pair;
-    FixedMeasurer measurer;
-    measurer.verdicts = {GateVerdict::fail};
-    pair.cluster.options.measurer = &measurer;
-    pair.cluster.options.on_fail = on_fail;
-    const auto report = pair.cluster.converge();
-    EXPECT_EQ(report.verdict, on_fail == OnFail::alert ? ApplyVerdict::kept : ApplyVerdict::quarantined);
-    EXPECT_EQ(report.exit_code(), 2);
-    EXPECT_TRUE(pair.cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/mtu")));
-  }
+TEST(Apply, AlertKeepsWhatFailed) {
+  Pair pair;
+  FixedMeasurer measurer;
+  measurer.verdicts = {GateVerdict::fail};
+  pair.cluster.options.measurer = &measurer;
+  pair.cluster.options.on_fail = OnFail::alert;
+  const auto report = pair.cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(report.exit_code(), 2);
+  EXPECT_TRUE(pair.cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/mtu")));
+}
+
+// Nothing here can cordon or drain a device.
+TEST(Apply, QuarantineUndoesWhereNothingDrainsAndSaysSo) {
+  Pair pair;
+  const std::string before = pair.cluster.devices["gpu1"]->truth().to_string();
+  FixedMeasurer measurer;
+  measurer.verdicts = {GateVerdict::fail, GateVerdict::pass};
+  pair.cluster.options.measurer = &measurer;
+  pair.cluster.options.on_fail = OnFail::quarantine;
+  const auto report = pair.cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_EQ(report.exit_code(), 2);
+  EXPECT_EQ(pair.cluster.devices["gpu1"]->truth().to_string(), before);
+  EXPECT_TRUE(std::ranges::any_of(report.notes, [](const std::string& note) {
+    return note.starts_with("onViolation: quarantine is not possible here");
+  }));
 }
 
 TEST(Apply, UnknownVerdictFailsOnlyWhenStrict) {

@@ -17,6 +17,7 @@
 #include "reconciler/engine/fleet.hpp"
 #include "reconciler/engine/ledger.hpp"
 #include "reconciler/engine/plan.hpp"
+#include "reconciler/engine/refused_steps.hpp"
 #include "reconciler/engine/status.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -42,7 +43,32 @@ class MemoryLedger final : public Ledger {
   }
   Result<Done> gate(std::uint64_t change, GateState state) override {
     gates[change] = state;
+    subjects.erase(change);
     return Done{};
+  }
+  Result<Done> owe(std::uint64_t change, const std::set<std::string>& which) override {
+    gates[change] = GateState::owed;
+    subjects[change] = which;
+    return Done{};
+  }
+  Result<Done> refuse(const std::vector<RefusedStep>& steps) override {
+    for (const RefusedStep& one : steps) {
+      const auto known = refused_steps.find(one.digest);
+      const std::uint64_t times =
+          known != refused_steps.end() && known->second.ground == one.ground ? known->second.times + 1 : 1;
+      refused_steps[one.digest] = one;
+      refused_steps[one.digest].times = times;
+    }
+    return Done{};
+  }
+  Result<Done> accept(const std::vector<std::string>& digests) override {
+    for (const std::string& one : digests) refused_steps.erase(one);
+    return Done{};
+  }
+  Result<std::vector<RefusedStep>> refused() const override {
+    std::vector<RefusedStep> all;
+    for (const auto& [digest, one] : refused_steps) all.push_back(one);
+    return all;
   }
   Result<Done> end(std::uint64_t, const std::string& outcome) override {
     if (no_end) return Error{ErrorKind::refused, "the disk is full"};
@@ -64,7 +90,8 @@ class MemoryLedger final : public Ledger {
     std::vector<OwedChange> all;
     for (const auto& [change, state] : gates) {
       if (state != GateState::owed) continue;
-      OwedChange one{change, "", "", {}};
+      OwedChange one{change, "", "", {}, {}};
+      if (const auto which = subjects.find(change); which != subjects.end()) one.subjects = which->second;
       for (const auto& [of, ticket] : tickets_of)
         if (of == change) one.tickets.push_back(ticket);
       if (!one.tickets.empty()) all.push_back(std::move(one));
@@ -81,6 +108,8 @@ class MemoryLedger final : public Ledger {
   std::vector<std::pair<std::uint64_t, LedgerTicket>> tickets_of;  // by change
   std::map<std::string, TicketState> states;
   std::map<std::uint64_t, GateState> gates;
+  std::map<std::uint64_t, std::set<std::string>> subjects;  // owed of it; none: all
+  std::map<std::string, RefusedStep> refused_steps;
   std::vector<std::string> outcomes;
   std::vector<std::pair<std::string, WallTime>> cured;
 };
@@ -144,7 +173,7 @@ class Cluster {
     states_ = observe();
     auto made = make_plan(input_of(fleet(), states_, origins, sources, policies()));
     if (!made) throw std::invalid_argument(made.error().what);
-    return std::move(*made);
+    return hold_refused(std::move(*made), *ledger.refused(), fleet(), options.choice.person);
   }
   std::function<const Policy*(const FleetDevice&)> policies() const {
     return [this](const FleetDevice& device) -> const Policy* {

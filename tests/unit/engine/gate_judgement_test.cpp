@@ -204,9 +204,20 @@ TEST(GateConfirmation, WhereTheControlsFellAsWellItIsUnknown) {
             Attribution::not_validated);
 }
 
+// Of an earlier change that nobody judged yet: what is broken may be its doing, as it was there before.
+TEST(GateJudgement, WhatIsOwedAnEarlierChangeIsNotClearedByWhatWasBeforeThisOne) {
+  const GateMeasurement was = of(figure(broken, 0.5));
+  const std::string subject = was.figures.at(0).subject;
+  EXPECT_EQ(judge_gate(&was, of(figure(broken, 0.5))).worst(), Attribution::not_caused);
+  EXPECT_EQ(judge_gate(&was, of(figure(broken, 0.5)), {subject}).worst(), Attribution::unattributed);
+  EXPECT_EQ(judge_gate(&was, of(figure(broken, 0.1)), {subject}).worst(), Attribution::caused);
+  EXPECT_EQ(judge_gate(&was, of(figure(holds, 1.0)), {subject}).worst(), Attribution::holds);
+  EXPECT_EQ(judge_gate(&was, of(figure(unknown)), {subject}).worst(), Attribution::not_validated);
+}
+
 Guilt guilt(GateFigure before, GateFigure after, GateFigure again) {
   const GateMeasurement was = of(std::move(before));
-  return guilt_of(judge_gate(&was, of(std::move(after))), &was, of(std::move(again)));
+  return guilt_of(judge_gate(&was, of(std::move(after))).broken(), &was, of(std::move(again)));
 }
 
 TEST(GateGuilt, FollowsFromWhatIsMeasuredWithoutTheChange) {
@@ -218,8 +229,8 @@ TEST(GateGuilt, FollowsFromWhatIsMeasuredWithoutTheChange) {
   EXPECT_EQ(guilt(figure(unknown), figure(broken, 0.3), figure(holds, 1.0)), Guilt::guilty);
   const GateMeasurement was = with_controls(of(figure(holds, 1.0)), {1, 1});
   const Judgement failed = judge_gate(&was, of(figure(broken, 0.5)));
-  EXPECT_EQ(guilt_of(failed, &was, with_controls(of(figure(broken, 0.5)), {0.5, 0.5})), Guilt::exonerated);
-  EXPECT_EQ(guilt_of(failed, &was, GateMeasurement{}), Guilt::not_proven);
+  EXPECT_EQ(guilt_of(failed.broken(), &was, with_controls(of(figure(broken, 0.5)), {0.5, 0.5})), Guilt::exonerated);
+  EXPECT_EQ(guilt_of(failed.broken(), &was, GateMeasurement{}), Guilt::not_proven);
 }
 
 }  // namespace

@@ -58,14 +58,39 @@ TEST_F(Gate, AKilledRunOwesWhatItWrote) {
   EXPECT_EQ(truth(), before);
 }
 
-TEST_F(Gate, OwedAndNewChangesAreJudgedAndUndoneTogether) {
-  cluster.want("gpu1", kMtu, number(4000));
-  stopped_run();
-  cluster.want("gpu1", kMtu, number(4001));  // on top of the owed one
-  cluster.want("gpu2", kMtu, number(4000));
-  measurer.answer = [this] { return measurer.asked.size() < 3 ? GateVerdict::fail : GateVerdict::pass; };
-  const ApplyReport report = next_run();
+class GateOfTwoChanges : public Gate {
+ protected:
+  // One that is owed and one on top of it, which is broken for so many measurements.
+  ApplyReport broken_for(std::size_t measurements) {
+    cluster.want("gpu1", kMtu, number(4000));
+    stopped_run();
+    cluster.want("gpu1", kMtu, number(4001));
+    cluster.want("gpu2", kMtu, number(4000));
+    const std::size_t last = measurer.asked.size() + measurements;
+    measurer.answer = [this, last] {
+      return measurer.asked.size() <= last ? GateVerdict::fail : GateVerdict::pass;
+    };
+    return next_run();
+  }
+};
+
+TEST_F(GateOfTwoChanges, TheNewestIsUndoneFirstAndTheOlderStaysWhereThatHelps) {
+  const ApplyReport report = broken_for(1);
   EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  ASSERT_EQ(report.undone.size(), 1U);
+  EXPECT_EQ(report.undone[0].change, report.change_id);
+  EXPECT_EQ(report.guilt(), Guilt::guilty);
+  EXPECT_EQ(mtu("gpu1"), number(4000));
+  EXPECT_EQ(mtu("gpu2"), number(9000));
+  EXPECT_TRUE(cluster.ledger.owed().empty()) << "without the newer one it holds: judged";
+}
+
+TEST_F(GateOfTwoChanges, TheOlderIsUndoneWhereItIsBrokenStill) {
+  const ApplyReport report = broken_for(2);
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  ASSERT_EQ(report.undone.size(), 2U);
+  EXPECT_LT(report.undone[1].change, report.undone[0].change);
+  EXPECT_EQ(report.undone[1].guilt, Guilt::guilty);
   EXPECT_EQ(truth(), before);
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
@@ -190,8 +215,9 @@ TEST_F(Gate, AStopWhileItIsMeasuredAgainEndsNothing) {
   };
   const ApplyReport report = cluster.apply_plan(cluster.plan(), {}, stop.get_token());
   EXPECT_EQ(report.verdict, ApplyVerdict::undone);
-  ASSERT_TRUE(report.gate_after_undo);
-  EXPECT_EQ(report.gate_after_undo->verdict, GateVerdict::pass) << report.gate_after_undo->why;
+  ASSERT_EQ(report.undone.size(), 1U);
+  ASSERT_TRUE(report.undone[0].again);
+  EXPECT_EQ(report.undone[0].again->verdict, GateVerdict::pass) << report.undone[0].again->why;
   EXPECT_EQ(truth(), before);
 }
 
@@ -339,7 +365,7 @@ TEST_F(GateOfARemedy, HasNothingToUndoWhenItFails) {
   const ApplyReport report = cluster.converge();
   EXPECT_EQ(report.verdict, ApplyVerdict::quarantined);
   EXPECT_EQ(report.exit_code(), 2);
-  EXPECT_FALSE(report.undo);
+  EXPECT_TRUE(report.undone.empty());
   EXPECT_FALSE(report.owes);
   ASSERT_FALSE(report.notes.empty());
 }
@@ -394,7 +420,9 @@ TEST_F(GateOfARemedy, WaitsForAPersonsWordWhereThePolicyAsksForIt) {
   cluster.policy = Policy{};
   cluster.policy->needs_approval[Disruption::traffic] = true;
   cluster.want("gpu1", "interface[rail0]/offload[tso]", no());
-  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::effects_open);
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.open_before.size(), 1U);
+  EXPECT_EQ(report.exit_code(), 2);
   EXPECT_EQ(remedy.cures, 0);
   cluster.options.approved = {Hold::Kind::approval};
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);

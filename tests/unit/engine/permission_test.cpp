@@ -97,8 +97,10 @@ TEST_F(Allowed, AnUndoIsHeldToItToo) {
   const ApplyReport report = cluster_.converge();
   EXPECT_EQ(report.verdict, ApplyVerdict::undo_failed);
   EXPECT_EQ(is("sysctl[vm.swappiness]"), Value::text("1"));
-  ASSERT_EQ(report.undo_steps.size(), 1U);
-  EXPECT_NE(report.undo_steps[0].why.find("host.yaml:7"), std::string::npos) << report.undo_steps[0].why;
+  ASSERT_EQ(report.undone.size(), 1U);
+  const std::vector<StepResult>& steps = report.undone[0].steps;
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_NE(steps[0].why.find("host.yaml:7"), std::string::npos) << steps[0].why;
 }
 
 class CountedRemedy : public Remedy {

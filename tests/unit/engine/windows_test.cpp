@@ -198,7 +198,7 @@ TEST(WorstCase, HasTheWavesOfAnUndoThatMeetsTraffic) {
   cluster.policy->waves = waves;
   const ApplyReport report = cluster.converge();
   ASSERT_EQ(report.verdict, ApplyVerdict::undone);
-  EXPECT_EQ(report.undo->waves(), 3U);
+  EXPECT_EQ(report.undone.at(0).plan.waves(), 3U);
 }
 
 // However badly the devices behave: calls that are lost, late or refused, at every turn.

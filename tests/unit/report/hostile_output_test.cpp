@@ -206,8 +206,9 @@ Applied applied_from(const Strings& next, const Plan& plan) {
   report.effects.push_back({next(), {path, Value::text(next()), Value::text(next())}, next()});
   report.notes = {next()};
   report.gate = GateResult{GateVerdict::fail, next()};
-  report.undo = plan_from(next);
-  report.gate_after_undo = GateResult{GateVerdict::unknown, next()};
+  report.open_before = report.effects;
+  report.undone.push_back(
+      {1, plan_from(next), {}, true, GateResult{GateVerdict::unknown, next()}, Guilt::guilty});
   return {std::move(report), {}, Done{}};
 }
 

@@ -79,6 +79,47 @@ TEST_F(Histories, WhatWasWrittenUnderAGateIsOwedUntilItAnswered) {
   EXPECT_TRUE(history.owed()->empty());
 }
 
+TEST_F(Histories, IsOwedPairByPairWhatCouldNotBeTold) {
+  const auto store = led(directory);
+  History& history = store->history();
+  const auto change = history.begin(Plan{}, "ann", "why");
+  ASSERT_TRUE(change);
+  ASSERT_TRUE(history.ticket(*change, ticket("t1")));
+  const std::set<std::string> subjects{"slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0", "\"odd\" \x01 ü"};
+  ASSERT_TRUE(history.owe(*change, subjects));
+  EXPECT_EQ(stored(directory)->history().owed()->at(0).subjects, subjects);
+  ASSERT_TRUE(history.owe(*change, {}));
+  EXPECT_TRUE(history.owed()->at(0).subjects.empty()) << "all of it";
+  ASSERT_TRUE(history.owe(*change, subjects));
+  ASSERT_TRUE(history.gate(*change, GateState::settled));
+  EXPECT_TRUE(history.owed()->empty());
+  EXPECT_FALSE(history.owe(77, subjects));
+}
+
+TEST_F(Histories, RefusedStepsAreKeptUntilTheyAreAccepted) {
+  RefusedStep one{"sha256:1", 7, "gpu[1-4]", "sha256:a", "guilty: slower", false, 1};
+  RefusedStep other{"sha256:2", 7, "gpu[1-4]", "sha256:a", "guilty: slower", true, 1};
+  {
+    const auto store = led(directory);
+    ASSERT_TRUE(store->history().refuse({one, other}));
+    ASSERT_TRUE(store->history().refuse({other}));
+    one.ground = "sha256:b";
+    ASSERT_TRUE(store->history().refuse({one}));
+  }
+  const auto store = led(directory);
+  const auto all = store->history().refused();
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->size(), 2U);
+  EXPECT_EQ(all->at(0).ground, "sha256:b");
+  EXPECT_EQ(all->at(0).times, 1U) << "on another ground it counts anew";
+  EXPECT_EQ(all->at(1).times, 2U);
+  EXPECT_TRUE(all->at(1).cleared);
+  EXPECT_EQ(all->at(1).devices, "gpu[1-4]");
+  EXPECT_EQ(all->at(1).change, 7U);
+  ASSERT_TRUE(store->history().accept({"sha256:2", "sha256:none"}));
+  EXPECT_EQ(store->history().refused()->size(), 1U);
+}
+
 TEST_F(Histories, WhatIsNotThereCannotBeWrittenTo) {
   const auto store = led(directory);
   EXPECT_FALSE(store->history().ticket(77, ticket("t")));

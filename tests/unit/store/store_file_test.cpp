@@ -59,10 +59,10 @@ TEST_F(StoreFiles, ATruncatedOneIsDamagedAndLeftAsItIs) {
 
 TEST_F(StoreFiles, ANewerLayoutIsLeftToWhoKnowsIt) {
   filled(1);
-  EXPECT_EQ(Oracle(file()).ask("PRAGMA user_version = 8"), "");
+  EXPECT_EQ(Oracle(file()).ask("PRAGMA user_version = 9"), "");
   const Error why = refusal(directory);
   EXPECT_EQ(why.kind, ErrorKind::unsupported);
-  EXPECT_EQ(why.text(), file() + ": written by a newer lockstep (layout 8, this one knows 7): use that one");
+  EXPECT_EQ(why.text(), file() + ": written by a newer lockstep (layout 9, this one knows 8): use that one");
   EXPECT_EQ(Oracle(file()).count("epochs"), "1");
 }
 
@@ -75,6 +75,7 @@ TEST_F(StoreFiles, AnOlderLayoutIsReadAsItIsAndBroughtUpToDateByAWriter) {
                 "DROP INDEX changes_begun; DROP INDEX changes_owed; DROP TABLE identity;"
                 "ALTER TABLE changes DROP COLUMN gate; DROP TABLE cures; DROP TABLE written;"
                 "DROP TABLE run_figures; DROP TABLE run_parts; DROP TABLE run_devices; DROP TABLE runs;"
+                "DROP TABLE refused; ALTER TABLE changes DROP COLUMN subjects;"
                 "PRAGMA user_version = 1"),
             "");
   const auto reader = stored(directory);

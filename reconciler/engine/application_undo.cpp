@@ -1,0 +1,212 @@
+// How an application takes back what it wrote, or an earlier run did, and what follows from that.
+#include <algorithm>
+#include <utility>
+
+#include "reconciler/engine/application.hpp"
+#include "reconciler/engine/digest.hpp"
+#include "reconciler/engine/link_ends.hpp"
+#include "specs/language/hostlist.hpp"
+
+namespace lockstep {
+namespace {
+
+bool write_the_same(const std::vector<Step>& some, const std::vector<Step>& others) {
+  std::set<std::pair<std::string, Path>> entries;
+  for (const Step& step : some)
+    for (const PlannedChange& change : step.changes) entries.emplace(step.device, change.path);
+  return std::any_of(others.begin(), others.end(), [&](const Step& step) {
+    return std::any_of(step.changes.begin(), step.changes.end(), [&](const PlannedChange& change) {
+      return entries.contains({step.device, change.path});
+    });
+  });
+}
+
+}  // namespace
+
+Application::Reverse::Reverse() = default;
+
+void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState>& now,
+                          const std::string& reason, std::function<void()> done) {
+  reverse_.emplace();
+  Plan forward;
+  forward.steps = std::move(steps);
+  const UndoInput back = undo_of(forward, fleet_, now, options_.policy_for);
+  report_.notes.insert(report_.notes.end(), back.left_out.begin(), back.left_out.end());
+  Result<Plan> planned = make_plan(back.input);
+  if (!planned) {
+    report_.notes.push_back("the reverse can't be planned: " + planned.error().text());
+    return done();
+  }
+  reverse_->plan = *std::move(planned);
+  // Never held back but by what protects the path to the device, and by what the device itself refuses.
+  for (Step& step : reverse_->plan.steps)
+    std::erase_if(step.holds, [](const Hold& hold) {
+      return hold.kind != Hold::Kind::management && hold.kind != Hold::Kind::host_policy;
+    });
+  const auto begun = ledger_.begin(reverse_->plan, options_.author, reason);
+  if (!begun) {
+    report_.notes.push_back(begun.error().text());
+    return done();
+  }
+  reverse_->change = *begun;
+  reverse_->nothing_left_out = back.left_out.empty();
+  reverse_->done = std::move(done);
+  reverse_->runner.emplace(RunContext{fleet_, executor_, ledger_, options_, {}, reverse_->change},
+                           reverse_->plan, progress_);
+  reverse_wave(1);
+}
+
+void Application::reverse_wave(std::uint32_t wave) {
+  if (wave <= reverse_->plan.waves())
+    return reverse_->runner->run_wave(wave, [this, wave] { reverse_wave(wave + 1); });
+  reverse_->steps = reverse_->runner->results();
+  reverse_->whole = reverse_->nothing_left_out &&
+                    std::all_of(reverse_->steps.begin(), reverse_->steps.end(), [](const StepResult& one) {
+                      return one.state == StepState::done || one.state == StepState::nothing_to_do;
+                    });
+  reverse_->done();
+}
+
+// A cable of which one end did not take its part is as it was, at both ends. What worked before must work
+// again before anything more is disturbed.
+void Application::even_out(std::function<void()> then) {
+  std::vector<Step> short_of = half_done(plan_, runner_->results(), fleet_);
+  const std::vector<Step> wrote = runner_->written();
+  if (short_of.empty() || wrote.empty()) return then();
+  settle(wrote, false, [this, wrote, short_of = std::move(short_of), then = std::move(then)] {
+    effects_.observe_written(
+        joined(wrote, short_of),
+        [this, short_of, then](const std::vector<DeviceState>& now) { even_out_ends(short_of, now, then); });
+  });
+}
+
+void Application::even_out_ends(const std::vector<Step>& short_of, const std::vector<DeviceState>& now,
+                                const std::function<void()>& then) {
+  const UnevenEnds uneven = uneven_ends(short_of, runner_->written(), fleet_, now);
+  if (!uneven.take_back.empty() && !report_.effects.empty()) {
+    report_.notes.push_back(
+        "not yet: " + report_.effects.front().device + " does not do again what it did before (" +
+        report_.effects.front().change.path.text() + "); a cable is left with ends that differ");
+    return then();
+  }
+  report_.notes.insert(report_.notes.end(), uneven.notes.begin(), uneven.notes.end());
+  if (uneven.take_back.empty()) return then();
+  enter(Phase::even_out);
+  reverse(uneven.take_back, now, "both ends of a cable alike: of change " + std::to_string(report_.change_id), [this, then] {
+    if (!reverse_->whole) report_.notes.push_back("a cable is left with ends that differ");
+    if (reverse_->change != 0)
+      note(ledger_.end(reverse_->change, reverse_->whole ? "undone" : "undo failed"));
+    then();
+  });
+}
+
+// Undoes, newest first, what may have broken it. `then(true)`: all that was undone is as it was.
+void Application::undo(std::vector<Step> not_done, std::function<void(bool)> then) {
+  enter(Phase::undo);
+  effects_.hold_out();
+  report_.verdict = ApplyVerdict::undo_failed;
+  undoing_->not_done = std::move(not_done);
+  undoing_->then = std::move(then);
+  undo_next();
+}
+
+// Of some subjects those that may be broken by what this change wrote.
+std::set<std::string> Application::blamed_on(const Written& change, std::set<std::string> subjects) const {
+  const BlastRadius blast =
+      blast_radius(change.of_this_run ? joined(change.steps, cures()) : change.steps, fleet_.wiring());
+  const auto crosses = [&](const std::string& subject) {
+    return subject.empty() || options_.measurer->crosses(subject, blast);
+  };
+  std::erase_if(subjects, [&](const std::string& subject) {
+    if (change.of_this_run) return !by_this_run_.contains(subject) || !crosses(subject);
+    const auto was = states_before_.find(subject);  // with this change in place
+    if (change.subjects.empty()) return was != states_before_.end() || !crosses(subject);
+    return !change.subjects.contains(subject) ||
+           (was != states_before_.end() && was->second == SloState::holds);
+  });
+  return subjects;
+}
+
+// A suspect, or what lies on top of what an older suspect wrote.
+bool Application::is_to_be_undone(std::size_t place) const {
+  const std::vector<Written>& left = undoing_->left;
+  const auto is_suspect = [this](const Written& one) { return !blamed_on(one, undoing_->broken).empty(); };
+  if (is_suspect(left[place])) return true;
+  return std::any_of(left.begin() + static_cast<std::ptrdiff_t>(place) + 1, left.end(),
+                     [&](const Written& older) {
+                       return write_the_same(left[place].steps, older.steps) && is_suspect(older);
+                     });
+}
+
+void Application::undo_next() {
+  std::vector<Written>& left = undoing_->left;
+  std::size_t place = 0;
+  while (place < left.size() && !is_to_be_undone(place)) ++place;
+  if (place == left.size()) return undo_over();
+  undoing_->now = std::move(left[place]);
+  left.erase(left.begin() + static_cast<std::ptrdiff_t>(place));
+  effects_.observe_written(undoing_->now.steps, [this](const std::vector<DeviceState>& now) {
+    reverse(undoing_->now.steps, now, "undo of change " + std::to_string(undoing_->now.change),
+            [this] { undone(); });
+  });
+}
+
+void Application::undone() {
+  UndoneChange& one = report_.undone.emplace_back();
+  one.change = undoing_->now.change;
+  one.plan = reverse_->plan;
+  one.steps = reverse_->steps;
+  if (reverse_->change == 0) return undo_over();
+  settle(undoing_->now.steps, false, [this] {
+    report_.undone.back().whole = reverse_->whole && report_.effects.empty();
+    measure_again([this](std::set<std::string> broken) {
+      const UndoneChange& last = report_.undone.back();
+      note(ledger_.end(reverse_->change,
+                       std::string(to_string(last.whole ? ApplyVerdict::undone : ApplyVerdict::undo_failed))));
+      refuse(last);
+      undoing_->broken = std::move(broken);
+      return last.whole ? undo_next() : undo_over();
+    });
+  });
+}
+
+void Application::undo_over() {
+  const bool whole = std::all_of(report_.undone.begin(), report_.undone.end(),
+                                 [](const UndoneChange& one) { return one.whole; });
+  report_.verdict = whole ? ApplyVerdict::undone : ApplyVerdict::undo_failed;
+  const auto then = std::move(undoing_->then);
+  then(whole);
+}
+
+// What is undone is not done again by the next run that finds the specs as they are.
+void Application::refuse(const UndoneChange& undone) {
+  if (!undone.guilt) return;
+  std::set<std::string> names;
+  for (const Step& step : undoing_->now.steps) names.insert(step.device);
+  const std::vector<std::string> devices(names.begin(), names.end());
+  RefusedStep one;
+  one.change = undone.change;
+  one.devices = fold_hostlist(devices);
+  one.ground = wanted_digest(fleet_, devices);
+  one.why = std::string(to_string(*undone.guilt)) + ": " + report_.gate->why;
+  one.cleared = *undone.guilt == Guilt::exonerated;
+  std::vector<RefusedStep> all;
+  for (const Step& step : undoing_->now.steps) {
+    one.digest = step_digest(step);
+    all.push_back(one);
+  }
+  note(ledger_.refuse(all));
+}
+
+// What was refused once, and is kept now with a person's word, is refused no more.
+void Application::accept_kept() {
+  if (!answered_ || report_.verdict != ApplyVerdict::kept) return;
+  const Result<std::vector<RefusedStep>> refused = ledger_.refused();
+  if (!refused) return note(refused.error());
+  if (refused->empty()) return;
+  std::vector<std::string> kept;
+  for (const Step& step : runner_->written()) kept.push_back(step_digest(step));
+  note(ledger_.accept(kept));
+}
+
+}  // namespace lockstep
