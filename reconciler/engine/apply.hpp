@@ -32,9 +32,11 @@ std::string_view to_string(StepState state);
 struct StepResult {
   std::uint32_t id = 0;
   StepState state = StepState::waiting;
-  std::string why;         // of anything but done
-  std::size_t writes = 0;  // applies that were sent
-  bool waits = false;      // held by a window, or behind a step that is
+  std::string why;          // of anything but done
+  std::size_t writes = 0;   // applies that were sent
+  bool waits = false;       // held by a window, or behind a step that is
+  bool by_plan = false;     // held, or left alone for a step that is
+  std::string other_end{};  // "leaf0:swp1": the end of a cable for which it was left alone
   std::vector<std::string> notes;
   std::chrono::milliseconds took{0};
 };
