@@ -15,7 +15,7 @@
 
 namespace lockstep {
 
-// What a row is part of that must be alike: its own matter (link_matter), or that of the row that it is
+// What a row is part of that must be alike: its own matter (link_matter), or of a class that it is
 // committed with or refers to.
 LinkMatter matter_of(RowId row);
 

@@ -51,6 +51,7 @@ TEST(LinkEnds, WhatMustBeAlikeIsOfOneMatterWithAllThatGoesWithIt) {
   EXPECT_EQ(matter_of(row("interface[*]/fec")), LinkMatter::fec);
   EXPECT_EQ(matter_of(row("interface[*]/ring[*]")), LinkMatter::none);
   EXPECT_EQ(matter_of(row("bgp/neighbor[*]/hold")), LinkMatter::none) << "agreed on by the session";
+  EXPECT_EQ(matter_of(row("interface[*]/address[*]")), LinkMatter::none) << "works with any MTU";
 }
 
 TEST(LinkEnds, TheOtherEndOfARefusalIsTakenBackAndNothingElseIs) {
