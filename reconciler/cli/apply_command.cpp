@@ -45,16 +45,19 @@ std::string who_applies() {
   return user != nullptr ? user : "uid " + std::to_string(getuid());
 }
 
-int carry_out(ClusterSession& session, const Plan& plan, const std::vector<WrittenEntry>& left,
-              const ApplyRequest& request, const Console& console) {
+int carry_out(ClusterSession& session, const CheckedPlan& checked, const std::optional<PlanFile>& file,
+              const std::vector<WrittenEntry>& left, const ApplyRequest& request, const Console& console) {
+  const Plan& plan = *checked.plan;
   const Applied applied =
       session.apply(plan, left, request, {progress_on(console), measure_hooks(console, "  ")});
   console.say_passing("");
   if (!applied.accepted) return console.fail(applied.accepted.error());
   if (console.is_text())
-    console.print(apply_text(applied, plan, console.out()));
+    console.print(
+        apply_text(applied, plan, console.out(), checked.refused.size() + checked.unapproved.size()));
   else
-    console.print_document(apply_json(applied, plan, config_hash(session.cluster().compiled)));
+    console.print_document(apply_json(applied, plan, config_hash(session.cluster().compiled),
+                                      file ? left_out_json(checked, file->plan) : nlohmann::json::array()));
   return applied.report.exit_code();
 }
 
@@ -72,14 +75,28 @@ std::string not_of_a_plan_file(const ApplyCommandOptions& asked, const ClusterSo
 }
 
 // What is to be done: the plan made now, or what a plan file approves of it. What the file has and may not
-// run, and what it lacks, is told.
+// run, and what it lacks, is told; in JSON with the outcome.
 CheckedPlan plan_now(const ClusterSession& session, const std::optional<PlanFile>& file,
                      const std::vector<DeviceState>& states, const Console& console) {
-  if (!file) return {{}, {}, session.plan(states)};
+  if (!file) return {{}, {}, {}, session.plan(states)};
   CheckedPlan checked = session.still_valid(file->plan, states);
-  for (const auto& [id, why] : checked.refused) console.note(refused_step_line(id, why));
-  if (!checked.unapproved.empty()) console.note(unapproved_line(checked.unapproved));
+  if (console.is_text()) console.print(left_out_text(checked, file->plan, console.out()));
   return checked;
+}
+
+// Of a run that ended well: what was approved and did not run is a difference, or was not to be seen.
+int exit_code_of_left_out(const CheckedPlan& checked) {
+  return checked.only_unobserved() ? kExitIncomplete : kExitDifferent;
+}
+
+int nothing_can_run(const CheckedPlan& checked, const std::optional<PlanFile>& file, const Console& console) {
+  const Error& why = checked.plan.error();
+  if (!file || checked.whole()) return console.fail(why);
+  if (console.is_text())
+    console.print(why.what + "\n");
+  else
+    console.print_document(refused_whole_json(why, left_out_json(checked, file->plan)));
+  return exit_code_of_left_out(checked);
 }
 
 int tell_nothing_to_do(const ClusterSession& session, const std::vector<DeviceState>& states,
@@ -118,12 +135,9 @@ std::optional<int> asked_first(const ClusterSession& session, const Plan& plan,
 }
 
 Result<Done> may_delete(const ClusterSession& session, const Plan& plan, bool confirmed) {
-  TRY(const std::string why, session.why_confirm_deletion(plan));
-  if (why.empty()) return Done{};
-  const std::string refused = session.why_not_confirm_deletion();
-  if (!refused.empty()) return Error{ErrorKind::denied, why + "; " + refused};
-  if (confirmed) return Done{};
-  return Error{ErrorKind::denied, why + "; --confirm-deletion applies it all the same"};
+  TRY(const Deletion deletion, session.deletion_by(plan));
+  const std::string refused = session.why_refused(deletion, confirmed);
+  return refused.empty() ? Result<Done>(Done{}) : Error{ErrorKind::denied, refused};
 }
 
 int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const ApplyCommandOptions& options,
@@ -146,7 +160,7 @@ int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const
   const int read = tell_not_observed(session.not_observed(states), console);
   const CheckedPlan checked = plan_now(session, file, states, console);
   const Result<Plan>& plan = checked.plan;
-  if (!plan) return console.fail(plan.error());
+  if (!plan) return nothing_can_run(checked, file, console);
   const Result<std::vector<WrittenEntry>> written = session.settle_written(states);
   if (!written) return console.fail(written.error());
   const std::vector<WrittenEntry> left = left_behind(session.fleet(), states, *written);
@@ -158,8 +172,8 @@ int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const
   if (Result<Done> may = may_delete(session, *plan, options.confirm_deletion); !may)
     return console.fail(may.error());
   if (const std::optional<int> code = asked_first(session, *plan, options, console)) return *code;
-  const int code = carry_out(session, *plan, left, request, console);
-  if (code == kExitInSync && !checked.whole()) return kExitDifferent;
+  const int code = carry_out(session, checked, file, left, request, console);
+  if (code == kExitInSync && !checked.whole()) return exit_code_of_left_out(checked);
   return code == kExitInSync && read != kExitInSync ? observe_rest(session, console) : code;
 }
 

@@ -34,9 +34,9 @@ constexpr const char* kFooter =
     "  lockstep twin down examples/rail-pod\n"
     "`lockstep COMMAND --help` has an example of each. Exit codes: 0 in sync, nothing to do, all SLOs "
     "hold;\n"
-    "2 drift, pending changes, a failed SLO, or declined at the prompt; 3 some devices could not be\n"
-    "observed, and nothing seen differs, or no benchmark could tell whether an SLO holds; 1 error, a step\n"
-    "that the host's policy refuses, or interrupted.";
+    "2 drift, pending changes, a failed SLO, steps of a plan file that are refused, or declined at the\n"
+    "prompt; 3 some devices could not be observed, and nothing seen differs, or no benchmark could tell\n"
+    "whether an SLO holds; 1 error, a step that the host's policy refuses, or interrupted.";
 
 constexpr const char* kCommandOfExec = "COMMAND";  // the words of another program: one may well be empty
 

@@ -35,6 +35,12 @@ int run_plan(const PlanOptions& options, const Console& console) {
   report.left = left_behind(session.fleet(), report.states, session.written());
   report.unmended = session.unmended(report.states, report.plan);
   report.apply_refused = session.why_apply_refused();
+  if (!report.plan.empty() || !report.unjudged.left.empty()) {
+    Result<Deletion> deletion = session.deletion_by(report.plan);
+    if (!deletion) return console.fail(deletion.error());
+    report.deletion = *std::move(deletion);
+    report.deletion_refused = session.why_refused(report.deletion, false);
+  }
   if (console.is_text())
     console.print(plan_report_text(report, console.out()));
   else

@@ -61,8 +61,9 @@ void Application::start(std::function<void(ApplyReport)> done) {
       return conclude();
     }
   enter(Phase::remember);
-  effects_.remember(joined(owed_, plan_.steps), [this] {
-    runner_.emplace(RunContext{fleet_, executor_, ledger_, options_, stop_.get_token(), report_.change_id},
+  effects_.remember(joined(owed_, plan_.steps), [this](std::set<std::string> unseen) {
+    runner_.emplace(RunContext{fleet_, executor_, ledger_, options_, stop_.get_token(), report_.change_id,
+                               std::move(unseen)},
                     plan_, progress_);
     measure_before([this] { next_wave(); });
   });
@@ -116,7 +117,7 @@ void Application::next_wave() {
 }
 
 void Application::wave_over() {
-  if (must_stop()) return waves_over();
+  if (must_stop()) return even_out([this] { waves_over(); });
   wave_failed_ = runner_->wave_failed(wave_);
   if (wave_failed_ && wave_ < plan_.waves())
     runner_->skip_from(wave_ + 1, StepState::skipped, "wave " + std::to_string(wave_) + " did not succeed");

@@ -51,8 +51,9 @@ void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState
   reverse_->change = *begun;
   reverse_->nothing_left_out = back.left_out.empty();
   reverse_->done = std::move(done);
-  reverse_->runner.emplace(RunContext{fleet_, executor_, ledger_, options_, {}, reverse_->change},
-                           reverse_->plan, progress_);
+  RunContext context{fleet_, executor_, ledger_, options_, {}, reverse_->change};
+  context.undoes = true;
+  reverse_->runner.emplace(std::move(context), reverse_->plan, progress_);
   reverse_wave(1);
 }
 
@@ -67,16 +68,22 @@ void Application::reverse_wave(std::uint32_t wave) {
   reverse_->done();
 }
 
-// A cable of which one end did not take its part is as it was, at both ends. What worked before must work
-// again before anything more is disturbed.
+// A cable of which one end did not take its part is as it was, at both ends; a stop does not cut that short.
+// What worked before must work again before anything more is disturbed.
 void Application::even_out(std::function<void()> then) {
   std::vector<Step> short_of = half_done(plan_, runner_->results(), fleet_);
   const std::vector<Step> wrote = runner_->written();
   if (short_of.empty() || wrote.empty()) return then();
-  settle(wrote, false, [this, wrote, short_of = std::move(short_of), then = std::move(then)] {
+  effects_.hold_out();
+  const auto over = [this, then = std::move(then)] {
+    effects_.let_go();
+    if (must_stop()) effects_.stop();
+    then();
+  };
+  settle(wrote, false, [this, wrote, short_of = std::move(short_of), over] {
     effects_.observe_written(
         joined(wrote, short_of),
-        [this, short_of, then](const std::vector<DeviceState>& now) { even_out_ends(short_of, now, then); });
+        [this, short_of, over](const std::vector<DeviceState>& now) { even_out_ends(short_of, now, over); });
   });
 }
 

@@ -36,6 +36,8 @@ struct StepResult {
   std::size_t writes = 0;     // applies that were sent
   bool waits = false;         // held by a window, or behind a step that is
   bool unjournalled = false;  // the journal took the write, and not how it ended
+  bool by_plan = false;       // held, or left alone for a step that is
+  std::string other_end{};    // "leaf0:swp1": the end of a cable for which it was left alone
   std::vector<std::string> notes;
   std::chrono::milliseconds took{0};
 };

@@ -46,6 +46,17 @@ std::optional<RowId> find_row(const Row& (*row)(RowId), std::string_view pattern
 
 }  // namespace
 
+std::string_view to_string(LinkMatter matter) {
+  switch (matter) {
+    case LinkMatter::none: break;
+    case LinkMatter::mtu: return "the MTU";
+    case LinkMatter::lossless: return "lossless priorities and classes";
+    case LinkMatter::fec: return "FEC";
+    case LinkMatter::speed: return "the speed";
+  }
+  return "nothing";
+}
+
 Columns::Columns(const Row& (*rows)(RowId)) : row_(rows) {
   for (std::size_t i = 0; i < kSchema.size(); ++i) {
     const Row& one = rows(static_cast<RowId>(i));

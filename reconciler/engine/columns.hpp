@@ -3,6 +3,7 @@
 // Promises: nothing here looks at path text; a column that names a row which does not exist reads as unset.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,17 @@
 #include "specs/model/value.hpp"
 
 namespace lockstep {
+
+// What must be alike at both ends of a cable: one end without the other is worse than neither.
+enum class LinkMatter : std::uint8_t { none, mtu, lossless, fec, speed };
+// Of the row by itself; what is committed with it or refers to it: link_ends.hpp.
+constexpr LinkMatter link_matter(const Row& row) {
+  if (row.peer_order == PeerOrder::grow_switches_first) return LinkMatter::mtu;
+  if (row.peer_order == PeerOrder::receiver_first) return LinkMatter::lossless;
+  if (row.pattern == "interface[*]/fec") return LinkMatter::fec;
+  return row.pattern == "interface[*]/speed" ? LinkMatter::speed : LinkMatter::none;
+}
+std::string_view to_string(LinkMatter matter);
 
 class Columns {
  public:

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "reconciler/engine/digest.hpp"
 
@@ -12,6 +14,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::string_view kComesAfter = "comes after step ";
+constexpr std::string_view kNotWithout = "is not done without ";
 
 std::string what_of(const PlannedChange& change) {
   return fmt::format("{} from {} to {}", change.path.text(), change.was.to_string(), change.want.to_string());
@@ -108,11 +111,15 @@ class Comparison {
   std::set<std::uint32_t> found_;
 };
 
-// Of a step after one that is refused for this reason. In a chain each names the one before it and the
-// first's reason: all of them would be as long as the chain.
+// The reason of the first in a chain of refused steps: all of them would be as long as the chain.
+std::string first_reason(const std::string& why) {
+  if (!why.starts_with(kComesAfter) && !why.starts_with(kNotWithout)) return why;
+  const std::size_t last = why.find(": ");
+  return last == why.npos ? why : why.substr(last + 2);
+}
+
 std::string comes_after(std::uint32_t before, const std::string& why) {
-  const std::size_t last = why.rfind(kComesAfter, 0) == 0 ? why.find(": ") : std::string::npos;
-  return fmt::format("{}{}: {}", kComesAfter, before, last == why.npos ? why : why.substr(last + 2));
+  return fmt::format("{}{}: {}", kComesAfter, before, first_reason(why));
 }
 
 // Why a step that is found may not run after what it comes after now; empty: it may. `found`: by earlier id.
@@ -130,6 +137,67 @@ std::string why_not_after(const Step& earlier, const Step& now, const std::vecto
   return "";
 }
 
+// What falls with a step that may not run: what stands as one with it in either plan, and what comes after.
+class Fallen {
+ public:
+  Fallen(const Plan& earlier, const Plan& now, const std::vector<std::uint32_t>& found, ApprovedPart& part)
+      : earlier_(earlier), part_(part), after_(earlier.steps.size() + 1) {
+    std::vector<std::uint32_t> earlier_id(now.steps.size() + 1, 0);
+    for (const Step& step : earlier.steps) {
+      earlier_id[found[step.id]] = step.id;
+      for (const std::uint32_t before : step.after) after_[before].push_back(step.id);
+      if (step.together != 0) groups_[{false, step.together}].push_back(step.id);
+    }
+    for (const Step& step : now.steps) {
+      if (step.together == 0) continue;
+      const Group group{true, step.together};
+      if (const std::uint32_t id = earlier_id[step.id]; id != 0)
+        groups_[group].push_back(id);
+      else
+        lacking_.try_emplace(group, step.device);
+    }
+    for (const auto& [group, steps] : groups_)
+      for (const std::uint32_t id : steps) groups_of_[id].push_back(group);
+  }
+
+  void spread() {
+    for (const auto& [group, device] : lacking_) {
+      const std::string why = fmt::format(
+          "{}a step of {}, the other end of a cable: this plan has no such step of it", kNotWithout, device);
+      for (const std::uint32_t id : std::exchange(groups_[group], {})) refuse(id, why, device);
+    }
+    for (const auto& [id, why] : part_.refused) fallen_.push_back(id);
+    for (; !fallen_.empty(); fallen_.pop_front()) fall(fallen_.front());
+  }
+
+ private:
+  using Group = std::pair<bool, std::uint32_t>;  // of now, its number
+
+  void fall(std::uint32_t id) {
+    const std::string& device = earlier_.steps[id - 1].device;
+    const std::string reason = part_.refused.at(id);
+    const std::string why = fmt::format("{}step {} ({}), the other end of a cable: {}", kNotWithout, id,
+                                        device, first_reason(reason));
+    for (const Group& group : groups_of_[id])
+      for (const std::uint32_t other : std::exchange(groups_[group], {})) refuse(other, why, device);
+    for (const std::uint32_t next : after_[id]) refuse(next, comes_after(id, reason), "");
+  }
+
+  void refuse(std::uint32_t id, const std::string& why, const std::string& other_end) {
+    if (!part_.refused.try_emplace(id, why).second) return;
+    if (!other_end.empty()) part_.other_ends[id] = other_end;
+    fallen_.push_back(id);
+  }
+
+  const Plan& earlier_;
+  ApprovedPart& part_;
+  std::vector<std::vector<std::uint32_t>> after_;          // by earlier id
+  std::map<Group, std::vector<std::uint32_t>> groups_;     // ids of earlier; none: it has fallen
+  std::map<std::uint32_t, std::vector<Group>> groups_of_;  // by earlier id
+  std::map<Group, std::string> lacking_;                   // the device of a step that earlier lacks
+  std::deque<std::uint32_t> fallen_;
+};
+
 }  // namespace
 
 std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet& fleet,
@@ -141,7 +209,7 @@ std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet&
     if (!index || *index >= now.size()) {
       why = device.name + " is not in the specs any more";
     } else if (!now[*index].reachable) {
-      why = device.name + " can't be observed";
+      why = device.name + std::string(kNotObserved);
     } else if (device_digest(*fleet[*index].intent, now[*index].observation, device.read) != device.digest) {
       why = "the ground of " + device.name + " has moved since the plan was made";
     }
@@ -188,11 +256,10 @@ Plan without(const Plan& plan, const std::map<std::uint32_t, std::string>& steps
 }
 
 ApprovedPart approved_part(const Plan& earlier, const Plan& now, std::map<std::uint32_t, std::string> moved) {
-  ApprovedPart part{std::move(moved), {}, {}};
+  ApprovedPart part{std::move(moved), {}, {}, {}};
   Comparison comparison(earlier, now);
   std::vector<std::uint32_t> found(earlier.steps.size() + 1, 0);  // by earlier id
   std::vector<bool> known(now.steps.size() + 1, false);           // by id of now: the earlier plan has it
-  std::vector<bool> may_run(now.steps.size() + 1, false);
   for (const Step& step : earlier.steps) {
     std::string why;
     const std::uint32_t id = comparison.find(step, why);
@@ -201,15 +268,16 @@ ApprovedPart approved_part(const Plan& earlier, const Plan& now, std::map<std::u
       known[id] = true;
       why = why_not_after(step, now.steps[id - 1], found, part.refused);
     }
-    const bool refused = part.refused.contains(step.id);  // its ground has moved: the better reason
-    if (!refused && !why.empty()) part.refused[step.id] = why;
-    if (!refused && why.empty()) may_run[id] = true;
+    // Where its ground has moved that is the better reason.
+    if (!why.empty()) part.refused.try_emplace(step.id, why);
   }
-  std::map<std::uint32_t, std::string> left_out;
-  for (const Step& step : now.steps) {
+  for (const Step& step : now.steps)
     if (!known[step.id]) part.unapproved.push_back(step);
-    if (!may_run[step.id]) left_out.emplace(step.id, "");
-  }
+  Fallen(earlier, now, found, part).spread();
+  std::map<std::uint32_t, std::string> left_out;
+  for (const Step& step : now.steps) left_out.emplace(step.id, "");
+  for (const Step& step : earlier.steps)
+    if (!part.refused.contains(step.id)) left_out.erase(found[step.id]);
   part.plan = without(now, left_out);
   return part;
 }

@@ -106,17 +106,20 @@ void Effects::stop() {
   wait_over();
 }
 
-void Effects::remember(const std::vector<Step>& steps, std::function<void()> done) {
+void Effects::remember(const std::vector<Step>& steps,
+                       std::function<void(std::set<std::string> unseen)> done) {
   std::vector<std::size_t> devices = around(steps);
   observe(devices, [this, devices, done = std::move(done)](const States& states) {
+    std::set<std::string> unseen;
     for (const std::size_t device : devices) {
+      if (!states[device].reachable) unseen.insert(fleet_[device].name);
       for (const Entry& want : fleet_[device].intent->want.entries())
         if (schema_row(want.path.row()).facet == Facet::effect &&
             satisfies(want.path.row(), want.value, states[device].observation.have.value(want.path)))
           held_.emplace(device, want.path);
       for (const Change& effect : states[device].difference.effects) were_open_.emplace(device, effect.path);
     }
-    done();
+    done(std::move(unseen));
   });
 }
 

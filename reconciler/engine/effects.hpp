@@ -35,8 +35,8 @@ class Effects {
   Effects(const Effects&) = delete;
   Effects& operator=(const Effects&) = delete;
 
-  // Observes what the steps can touch, before they are begun.
-  void remember(const std::vector<Step>& steps, std::function<void()> done);
+  // Observes what the steps can touch, before they are begun. `done`: the devices that could not be.
+  void remember(const std::vector<Step>& steps, std::function<void(std::set<std::string> unseen)> done);
 
   // Effects that must be there, of the devices of some steps and their neighbours: all that are wanted (at
   // the end), or those that were there before (in between, and after an undo). Observes again and again until
@@ -55,8 +55,9 @@ class Effects {
 
   // Waits end early, and what is being read is answered for as far as it went.
   void stop();
-  // From now on nothing is cut short: an undo is carried through.
+  // From now on nothing is cut short: an undo is carried through; until let_go().
   void hold_out() { must_stop_ = false, holds_out_ = true; }
+  void let_go() { holds_out_ = false; }
 
  private:
   struct Settling {

@@ -49,7 +49,7 @@ class Gatherer {
     std::size_t left = 0;
     std::set<std::uint32_t> ready;
   };
-  enum class Refusal : std::uint8_t { none, itself, before_it };
+  enum class Refusal : std::uint8_t { none, itself, before_it, other_end };
   using Turn = std::tuple<std::uint32_t, std::size_t, std::uint32_t>;  // wave, blocked, bucket
 
   const Atom& atom(std::uint32_t node) const {
@@ -71,16 +71,38 @@ class Gatherer {
     }
   }
 
-  // What comes after a refused atom is not done either: neither may share a step with what can be.
+  // What comes after a refused atom is not done either, nor what must be alike at the other end of its cable:
+  // neither may share a step with what can be.
   void find_refused() {
     refusal_.assign(order_.nodes.size(), Refusal::none);
+    for (std::uint32_t n = 0; n < order_.nodes.size(); ++n)
+      if (order_.nodes[n].device != kBarrier && !atom(n).refused.empty()) refusal_[n] = Refusal::itself;
+    do {
+      refuse_what_follows();
+    } while (refuse_other_ends());
+  }
+
+  void refuse_what_follows() {
     for (const std::uint32_t n : order_.topological) {
-      if (order_.nodes[n].device == kBarrier) continue;
-      if (!atom(n).refused.empty()) refusal_[n] = Refusal::itself;
-      if (refusal_[n] == Refusal::none) continue;
+      if (order_.nodes[n].device == kBarrier || refusal_[n] == Refusal::none) continue;
       for (const std::uint32_t next : order_.after[n])
         if (refusal_[next] == Refusal::none) refusal_[next] = Refusal::before_it;
     }
+  }
+
+  // True: there are more now.
+  bool refuse_other_ends() {
+    bool more = false;
+    for (const Tie& tie : order_.ties) {
+      const auto refused = [this](std::uint32_t n) { return refusal_[n] != Refusal::none; };
+      if (std::none_of(tie.nodes.begin(), tie.nodes.end(), refused)) continue;
+      for (const std::uint32_t n : tie.nodes)
+        if (!refused(n)) {
+          refusal_[n] = Refusal::other_end;
+          more = true;
+        }
+    }
+    return more;
   }
 
   void make_buckets() {
@@ -121,10 +143,12 @@ class Gatherer {
     if (bucket != open_) queue_.insert(turn(bucket));
   }
 
-  // `from`: the steps that whatever comes after this node must wait for.
+  // `from`: the steps that whatever comes after this node must wait for. What stays as it is for its other
+  // end alone is nothing that a whole tier waits for.
   void release(std::uint32_t node, const std::set<std::uint32_t>& from) {
     for (const std::uint32_t next : order_.after[node]) {
-      sources_[next].insert(from.begin(), from.end());
+      const bool stays = refusal_[node] == Refusal::other_end && order_.nodes[next].device == kBarrier;
+      if (!stays) sources_[next].insert(from.begin(), from.end());
       if (--waits_[next] == 0) ready(next);
     }
   }
@@ -175,25 +199,18 @@ class Gatherer {
     draft.cables.assign(cables.begin(), cables.end());
   }
 
-  // Steps that hold two ends of one cable get a common number.
+  // Steps that hold both ends of one cable get a common number.
   void join_ends() {
-    std::map<std::uint32_t, std::set<std::uint32_t>> steps_of_cable;
-    for (std::uint32_t n = 0; n < order_.nodes.size(); ++n) {
-      const OrderNode& node = order_.nodes[n];
-      if (node.device == kBarrier || node.cable == kNoCable || atom(n).disruption < Disruption::traffic)
-        continue;
-      steps_of_cable[node.cable].insert(step_of_[n] - 1);
-    }
     std::vector<std::uint32_t> root(drafts_.size());
     for (std::uint32_t i = 0; i < root.size(); ++i) root[i] = i;
     const auto find = [&root](std::uint32_t i) {
       while (root[i] != i) i = root[i] = root[root[i]];
       return i;
     };
-    for (const auto& [cable, steps] : steps_of_cable)
-      for (const std::uint32_t step : steps) {
-        const std::uint32_t a = find(*steps.begin());
-        const std::uint32_t b = find(step);
+    for (const Tie& tie : order_.ties)
+      for (const std::uint32_t node : tie.nodes) {
+        const std::uint32_t a = find(step_of_[tie.nodes.front()] - 1);
+        const std::uint32_t b = find(step_of_[node] - 1);
         root[std::max(a, b)] = std::min(a, b);
       }
     std::vector<std::size_t> members(drafts_.size(), 0);

@@ -1,7 +1,11 @@
 #include "reconciler/engine/link_ends.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "reconciler/engine/met.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -9,63 +13,86 @@
 namespace lockstep {
 namespace {
 
-// Refers to, or is committed with, a row that must agree: at most as many rounds as there are rows.
-constexpr std::array<bool, kSchema.size()> kMustAgree = [] {
-  std::array<bool, kSchema.size()> out{};
+// A class is many rows, and is taken back with all that refers to it or is committed with it: at most as many
+// rounds as there are rows. What refers to an MTU (an address) works with any.
+constexpr std::array<LinkMatter, kSchema.size()> kMatter = [] {
+  std::array<LinkMatter, kSchema.size()> out{};
   const auto joins = [](const Row& row, const Row& other) {
     return row.refers_to == other.pattern || (!row.commit.empty() && row.commit == other.commit);
   };
-  for (std::size_t i = 0; i < kSchema.size(); ++i)
-    out[i] = kSchema[i].peer_order == PeerOrder::receiver_first;
+  for (std::size_t i = 0; i < kSchema.size(); ++i) out[i] = link_matter(kSchema[i]);
   for (bool grew = true; grew;) {
     grew = false;
     for (std::size_t i = 0; i < kSchema.size(); ++i)
-      for (std::size_t j = 0; j < kSchema.size() && !out[i]; ++j)
-        if (out[j] && joins(kSchema[i], kSchema[j])) grew = out[i] = true;
+      for (std::size_t j = 0; j < kSchema.size() && out[i] == LinkMatter::none; ++j)
+        if (out[j] == LinkMatter::lossless && joins(kSchema[i], kSchema[j])) {
+          out[i] = LinkMatter::lossless;
+          grew = true;
+        }
   }
   return out;
 }();
 
-std::optional<std::uint32_t> cable_of(const Step& step, const PlannedChange& change, const Wiring& wiring) {
-  if (!must_agree(change.path.row()) || change.path.key_count() == 0) return std::nullopt;
-  return wiring.cable_at(step.device, change.path.key(0));
+// What must be alike at both ends of which cable.
+using Part = std::pair<std::uint32_t, LinkMatter>;
+
+std::optional<Part> part_of(const Step& step, Path path, LinkMatter matter, const Wiring& wiring) {
+  if (matter == LinkMatter::none || path.key_count() == 0) return std::nullopt;
+  const auto cable = wiring.cable_at(step.device, path.key(0));
+  return cable ? std::optional<Part>({*cable, matter}) : std::nullopt;
+}
+
+std::optional<Part> part_of(const Step& step, const PlannedChange& change, const Wiring& wiring) {
+  return part_of(step, change.path, matter_of(change.path.row()), wiring);
 }
 
 std::string port_of(const Step& step, const PlannedChange& change) {
   return step.device + ":" + std::string(change.path.key(0));
 }
 
-// By index: the steps that are not done for a failure. One that waits for a window or a person's word, or
-// that only comes after such a one, is not done by plan.
-std::vector<bool> fallen_short(const Plan& plan, const std::vector<StepResult>& results) {
-  std::vector<bool> is_short(results.size(), false);
-  std::vector<bool> by_plan(results.size(), false);
-  for (std::size_t i = 0; i < results.size(); ++i) {  // what it comes after has a smaller id
-    const StepResult& result = results[i];
-    const std::vector<std::uint32_t>& after = plan.steps[i].after;
-    const auto any_of = [&after](const std::vector<bool>& those) {
-      return std::any_of(after.begin(), after.end(), [&](std::uint32_t id) { return those[id - 1]; });
-    };
-    const bool behind = result.waits || (any_of(by_plan) && !any_of(is_short));
-    is_short[i] = result.state == StepState::failed || result.state == StepState::undone ||
-                  (result.state == StepState::skipped && !behind);
-    by_plan[i] = result.state == StepState::held || (result.state == StepState::skipped && behind);
+// Not done for a failure, or for a stop after its other end was written. One that is held, or was left alone
+// for one that is, is not done by plan.
+bool is_short(const StepResult& result, const std::vector<OtherEnd>& ends,
+              const std::vector<StepResult>& results) {
+  switch (result.state) {
+    case StepState::failed:
+    case StepState::undone: return true;
+    case StepState::skipped: return !result.by_plan;
+    case StepState::stopped:
+      return std::any_of(ends.begin(), ends.end(),
+                         [&](const OtherEnd& end) { return results[end.step - 1].writes > 0; });
+    default: return false;
   }
-  return is_short;
 }
 
 }  // namespace
 
-bool must_agree(RowId row) { return kMustAgree[row]; }
+LinkMatter matter_of(RowId row) { return kMatter[row]; }
+
+std::vector<std::vector<OtherEnd>> other_ends(const Plan& plan, const Wiring& wiring) {
+  std::map<Part, std::map<std::uint32_t, PortName>> ports;  // by step
+  for (const Step& step : plan.steps)
+    for (const PlannedChange& change : step.changes)
+      if (const auto part = change.transient ? std::nullopt
+                                             : part_of(step, change.path,
+                                                       link_matter(schema_row(change.path.row())), wiring))
+        ports[*part].emplace(step.id, PortName{step.device, std::string(change.path.key(0))});
+  std::vector<std::vector<OtherEnd>> out(plan.steps.size() + 1);
+  for (const auto& [part, steps] : ports)
+    for (const auto& [step, here] : steps)
+      for (const auto& [other, there] : steps)
+        if (here.device != there.device) out[step].push_back({other, here, there});
+  return out;
+}
 
 std::vector<Step> half_done(const Plan& plan, const std::vector<StepResult>& results, const Fleet& fleet) {
   std::vector<Step> out;
-  const std::vector<bool> is_short = fallen_short(plan, results);
+  const std::vector<std::vector<OtherEnd>> ends = other_ends(plan, fleet.wiring());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Step& step = plan.steps[i];
-    if (is_short[i] && step.remedy.empty() &&
+    if (is_short(results[i], ends[step.id], results) && step.remedy.empty() &&
         std::any_of(step.changes.begin(), step.changes.end(), [&](const PlannedChange& change) {
-          return cable_of(step, change, fleet.wiring()).has_value();
+          return part_of(step, change, fleet.wiring()).has_value();
         }))
       out.push_back(step);
   }
@@ -75,33 +102,36 @@ std::vector<Step> half_done(const Plan& plan, const std::vector<StepResult>& res
 UnevenEnds uneven_ends(const std::vector<Step>& short_of, const std::vector<Step>& written,
                        const Fleet& fleet, const std::vector<DeviceState>& now) {
   UnevenEnds out;
-  std::map<std::uint32_t, std::string> uneven;  // by cable: the port that did not take its part
+  std::set<std::uint32_t> wrote;
+  for (const Step& step : written) wrote.insert(step.id);
+  std::map<Part, std::string> uneven;  // the port that did not take its part
   for (const Step& step : short_of) {
     const auto device = fleet.find(step.device);
     if (!device || *device >= now.size()) continue;
     const DeviceState& state = now[*device];
     for (const PlannedChange& change : step.changes) {
-      const auto cable = cable_of(step, change, fleet.wiring());
-      if (!cable || change.transient) continue;
+      const auto part = part_of(step, change, fleet.wiring());
+      if (!part || change.transient) continue;
       const std::string port = port_of(step, change);
-      if (!state.reachable || is_unread(state.observation.unread, change.path))
+      const bool is_read = state.reachable && !is_unread(state.observation.unread, change.path);
+      if (!is_read && wrote.contains(step.id))
         out.notes.push_back(port + " can't be read: the other end of its cable is left as it is");
-      else if (!is_met(change.path, change.want, state.observation.have.value(change.path)))
-        uneven.emplace(*cable, port);
+      else if (!is_read || !is_met(change.path, change.want, state.observation.have.value(change.path)))
+        uneven.emplace(*part, port);
     }
   }
   std::map<std::string, std::string> taken;  // by port that was written: the one that it is taken back for
   for (const Step& step : written) {
-    Step part = step;
-    part.changes.clear();
+    Step back = step;
+    back.changes.clear();
     for (const PlannedChange& change : step.changes) {
-      const auto cable = cable_of(step, change, fleet.wiring());
-      const auto refuser = cable ? uneven.find(*cable) : uneven.end();
+      const auto part = part_of(step, change, fleet.wiring());
+      const auto refuser = part ? uneven.find(*part) : uneven.end();
       if (refuser == uneven.end()) continue;
       taken.emplace(port_of(step, change), refuser->second);
-      part.changes.push_back(change);
+      back.changes.push_back(change);
     }
-    if (!part.changes.empty()) out.take_back.push_back(std::move(part));
+    if (!back.changes.empty()) out.take_back.push_back(std::move(back));
   }
   for (const auto& [port, refuser] : taken)
     if (port != refuser)

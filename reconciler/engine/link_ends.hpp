@@ -1,22 +1,32 @@
-// Link ends: what must be alike at both ends of a cable, and the cables that a run left uneven because one
-// end did not take its part.
+// Link ends: what must be alike at both ends of a cable. Its steps stand or fall as one (Step::together):
+// where one end can't begin, the other doesn't; where one does not take its part after the other did, that is
+// taken back.
 //
-// Promises: pure; a cable is uneven where a step failed or was skipped for a failure, the end that it is for
-// reads back as not wanted, and this run wrote at the cable. An end that can't be read is told, not guessed
-// at.
+// Promises: pure; a cable is uneven where a step was not done for a failure or a stop, the end that it is for
+// is not as wanted, and this run wrote at the cable. An end that was not written to is as it was, read or
+// not; one that was, and can't be read, is told, not guessed at.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "reconciler/engine/apply.hpp"
+#include "reconciler/engine/columns.hpp"
 
 namespace lockstep {
 
-// Rows of which one end without the other is worse than neither: a lossless priority or a class that the
-// sender has and the receiver has not (PeerOrder::receiver_first), with what is committed with such a row or
-// refers to it.
-bool must_agree(RowId row);
+// What a row is part of that must be alike: its own matter (link_matter), or of a class that it is
+// committed with or refers to.
+LinkMatter matter_of(RowId row);
+
+// The step at the other end of a cable that a step changes.
+struct OtherEnd {
+  std::uint32_t step = 0;
+  PortName here;
+  PortName there;
+};
+// By id; of steps that change the same matter at both ends of a cable.
+std::vector<std::vector<OtherEnd>> other_ends(const Plan& plan, const Wiring& wiring);
 
 struct UnevenEnds {
   std::vector<Step> take_back;  // the run's steps, with their changes at both ends of such cables alone

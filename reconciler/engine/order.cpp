@@ -1,5 +1,7 @@
 #include "reconciler/engine/order.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -64,8 +66,8 @@ First first_side(const AtomChange& change, PeerOrder order) {
   return adds ? First::switches : First::hosts;
 }
 
-// Ends of cables that push each other through a barrier could grow for ever; after this many rounds the order
-// alone decides, and the ends are in different waves.
+// Ends of cables that push each other through a barrier could grow for ever; after this many rounds all is
+// one wave.
 constexpr std::size_t kWaveRoundsMax = 64;
 
 class Orderer {
@@ -77,6 +79,7 @@ class Orderer {
 
   Result<OrderGraph> order() {
     add_nodes();
+    find_ties();
     Edges peers = peer_edges();
     connect(peers);
     if (!sort()) {
@@ -160,6 +163,28 @@ class Orderer {
         references_.emplace_back(first_node_[d] + first, first_node_[d] + second);
     }
     own_nodes_ = graph_.nodes.size();
+  }
+
+  // What must be alike at both ends of a cable, and changes at both.
+  void find_ties() {
+    std::map<std::pair<std::uint32_t, LinkMatter>, std::vector<std::uint32_t>> ends;
+    for (std::uint32_t n = 0; n < own_nodes_; ++n) {
+      const OrderNode& node = graph_.nodes[n];
+      if (node.cable == kNoCable) continue;
+      std::set<LinkMatter> matters;
+      for (const AtomChange& change : atoms_[node.device].atoms[node.atom].changes)
+        if (!change.transient) matters.insert(link_matter(columns_.row(change.path.row())));
+      matters.erase(LinkMatter::none);
+      for (const LinkMatter matter : matters) ends[{node.cable, matter}].push_back(n);
+    }
+    for (auto& [what, nodes] : ends)
+      if (is_of_two_devices(nodes)) graph_.ties.push_back({what.second, std::move(nodes)});
+  }
+
+  bool is_of_two_devices(const std::vector<std::uint32_t>& nodes) const {
+    return std::any_of(nodes.begin(), nodes.end(), [&](std::uint32_t n) {
+      return graph_.nodes[n].device != graph_.nodes[nodes.front()].device;
+    });
   }
 
   // An atom that both adds and takes away counts as adding: what is added must be accepted first.
@@ -279,24 +304,50 @@ class Orderer {
         node.own_wave = found->second;
       node.wave = node.own_wave;
     }
+    join_tiers();
     join_cables();
     settle_waves();
   }
 
-  // Both ends of a cable change in the earlier one's wave, where no order between them is asked for.
+  bool is_host(std::uint32_t node) const { return input_.devices[graph_.nodes[node].device].role == "host"; }
+
+  // All switches come before all hosts, and the ends of each cable are in one wave: then so are all of them.
+  void join_tiers() {
+    std::map<LinkMatter, std::size_t> spread;  // cables that would have been in waves of their own
+    for (const Tie& tie : graph_.ties) {
+      const bool ordered = std::all_of(tie.nodes.begin(), tie.nodes.end(),
+                                       [this](std::uint32_t n) { return is_peer_ordered_[n]; });
+      const auto hosts =
+          std::count_if(tie.nodes.begin(), tie.nodes.end(), [this](std::uint32_t n) { return is_host(n); });
+      if (!ordered || hosts == 0 || static_cast<std::size_t>(hosts) == tie.nodes.size()) continue;
+      bool moved = false;
+      for (const std::uint32_t n : tie.nodes) {
+        moved = moved || graph_.nodes[n].own_wave > 1;
+        graph_.nodes[n].wave = graph_.nodes[n].own_wave = 1;
+      }
+      if (moved) ++spread[tie.matter];
+    }
+    for (const auto& [matter, cables] : spread)
+      graph_.notes.push_back(
+          fmt::format("no device is first as a canary: {} must be alike at both ends of a cable, and all "
+                      "switches come before all hosts",
+                      to_string(matter)));
+  }
+
+  // Both ends of a cable change in the earlier one's wave: what must be alike there, and what disturbs it
+  // where no order between them is asked for.
   void join_cables() {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> disturbed;
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
       const OrderNode& node = graph_.nodes[n];
       const Atom& atom = atoms_[node.device].atoms[node.atom];
       if (node.cable != kNoCable && atom.disruption >= Disruption::traffic && !is_peer_ordered_[n])
-        ends_[node.cable].push_back(n);
+        disturbed[node.cable].push_back(n);
     }
-    std::erase_if(ends_, [this](const auto& cable) {
-      const auto device = graph_.nodes[cable.second.front()].device;
-      return std::all_of(cable.second.begin(), cable.second.end(),
-                         [&](std::uint32_t n) { return graph_.nodes[n].device == device; });
-    });
-    for (const auto& [cable, nodes] : ends_) {
+    for (auto& [cable, nodes] : disturbed)
+      if (is_of_two_devices(nodes)) ends_.push_back(std::move(nodes));
+    for (const Tie& tie : graph_.ties) ends_.push_back(tie.nodes);
+    for (const std::vector<std::uint32_t>& nodes : ends_) {
       std::uint32_t earliest = graph_.nodes[nodes.front()].wave;
       for (const std::uint32_t n : nodes) earliest = std::min(earliest, graph_.nodes[n].wave);
       for (const std::uint32_t n : nodes) graph_.nodes[n].wave = graph_.nodes[n].own_wave = earliest;
@@ -321,18 +372,26 @@ class Orderer {
 
   // Ends of a cable stay together, in the latest of their waves.
   void follow_cables() {
-    for (const auto& [cable, nodes] : ends_) {
+    for (const std::vector<std::uint32_t>& nodes : ends_) {
       std::uint32_t latest = 1;
       for (const std::uint32_t n : nodes) latest = std::max(latest, graph_.nodes[n].wave);
       for (const std::uint32_t n : nodes) graph_.nodes[n].wave = latest;
     }
   }
 
-  // Both, and the order in any case.
   void settle_waves() {
     follow_cables();
-    for (std::size_t round = 0; follow_order() && round < kWaveRoundsMax; ++round) follow_cables();
+    for (std::size_t round = 0; follow_order(); ++round) {
+      if (round == kWaveRoundsMax) return in_one_wave();
+      follow_cables();
+    }
     compress_waves();
+  }
+
+  void in_one_wave() {
+    for (OrderNode& node : graph_.nodes) node.wave = 1;
+    graph_.notes.push_back(
+        "all is one wave: the ends of its cables and the order between tiers leave no other");
   }
 
   void compress_waves() {
@@ -357,7 +416,7 @@ class Orderer {
   Edges references_;
   std::vector<std::uint32_t> in_cycle_;
   std::vector<bool> is_peer_ordered_;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> ends_;
+  std::vector<std::vector<std::uint32_t>> ends_;  // nodes that are in one wave
 };
 
 }  // namespace

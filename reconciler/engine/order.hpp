@@ -24,10 +24,17 @@ struct OrderNode {
   bool live = false;               // disturbs traffic that flows now
 };
 
+// Nodes at both ends of a cable that change what must be alike there: they are in one wave.
+struct Tie {
+  LinkMatter matter = LinkMatter::none;
+  std::vector<std::uint32_t> nodes;
+};
+
 struct OrderGraph {
   std::vector<OrderNode> nodes;                   // by device, then atom; barriers at the end
   std::vector<std::vector<std::uint32_t>> after;  // for each node, those that come after it
   std::vector<std::uint32_t> topological;
+  std::vector<Tie> ties;
   std::vector<std::string> notes;
 };
 

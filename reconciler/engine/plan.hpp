@@ -64,7 +64,7 @@ struct Step {
   std::vector<PlannedChange> changes;  // in order
   std::vector<std::uint32_t> after;    // ids; all smaller than `id`
   std::uint32_t wave = 1;
-  std::uint32_t together = 0;  // steps with the same number are ends of one link; verified when all are done
+  std::uint32_t together = 0;  // steps with the same number, of one wave, are ends of links: link_ends.hpp
   Disruption disruption = Disruption::none;
   bool live = false;  // disturbs something that carries traffic now: counted in the budgets
   std::optional<std::chrono::milliseconds> undo_after;  // the device undoes by itself unless settled

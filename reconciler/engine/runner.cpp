@@ -1,6 +1,7 @@
 #include "reconciler/engine/runner.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 namespace lockstep {
@@ -20,6 +21,8 @@ Runner::Runner(RunContext context, const Plan& plan, const Progress& progress)
   context_.next_ticket = [this](const std::string& transaction) {
     return transaction + "-" + std::to_string(++tickets_);
   };
+  other_ends_.resize(plan.steps.size() + 1);
+  if (!context_.undoes) other_ends_ = other_ends(plan, context_.fleet.wiring());
   next_.resize(plan.steps.size() + 1);
   waits_.resize(plan.steps.size() + 1);
   for (const Step& step : plan.steps) {
@@ -71,9 +74,15 @@ void Runner::consider(std::uint32_t id) {
     reasons += (reasons.empty() ? "" : "; ") + hold.reason;
     only_windows = only_windows && hold.kind == Hold::Kind::window;
   }
+  // What arms its device waits for the other end (Group), and its device undoes it.
+  const bool alone = other_ends_[id].empty() || step.undo_after;
   if (!reasons.empty()) {
     results_[id - 1].waits = only_windows;
+    results_[id - 1].by_plan = true;
     set(id, StepState::held, reasons);
+    skip_dependants(id);
+  } else if (!alone && context_.unseen.contains(step.device)) {
+    set(id, StepState::failed, step.device + " can't be observed");
     skip_dependants(id);
   } else if (waits_[id] == 0) {
     ready_[step.device].insert(id);
@@ -111,8 +120,12 @@ void Runner::start_ready() {
     }
     const std::uint32_t id = *device->second.begin();
     device->second.erase(device->second.begin());
-    device = device->second.empty() ? ready_.erase(device) : std::next(device);
-    begin(id);
+    const bool begins = results_[id - 1].state == StepState::waiting;  // not left alone since
+    if (device->second.empty())
+      device = ready_.erase(device);
+    else if (begins)
+      ++device;
+    if (begins) begin(id);
   }
 }
 
@@ -198,15 +211,36 @@ bool Runner::only_holds() const {
   }));
 }
 
+// What comes after a step that did not succeed does not begin, nor what stands as one with it.
 void Runner::skip_dependants(std::uint32_t id) {
-  for (const std::uint32_t next : next_[id]) {
-    if (results_[next - 1].state != StepState::waiting) continue;
-    results_[next - 1].waits = results_[id - 1].waits;
-    set(next, StepState::skipped,
-        "waits for step " + std::to_string(id) + " (" + plan_.steps[id - 1].device + "), which was " +
-            std::string(to_string(results_[id - 1].state)));
-    skip_dependants(next);
+  const auto named = [this](std::uint32_t of) {
+    return "step " + std::to_string(of) + " (" + plan_.steps[of - 1].device + ")";
+  };
+  const auto state = [this](std::uint32_t of) { return std::string(to_string(results_[of - 1].state)); };
+  const std::string first = named(id) + " was " + state(id) + ": " + results_[id - 1].why;
+  std::deque<std::uint32_t> undone{id};
+  for (; !undone.empty(); undone.pop_front()) {
+    const std::uint32_t of = undone.front();
+    for (const OtherEnd& end : other_ends_[of]) {
+      if (results_[end.step - 1].state != StepState::waiting) continue;
+      results_[end.step - 1].other_end = end.here.text();
+      leave_alone(end.step, of,
+                  end.there.text() + " is not changed without " + end.here.text() +
+                      ", the other end of its cable: " + first);
+      undone.push_back(end.step);
+    }
+    for (const std::uint32_t next : next_[of]) {
+      if (results_[next - 1].state != StepState::waiting) continue;
+      leave_alone(next, of, "waits for " + named(of) + ", which was " + state(of));
+      undone.push_back(next);
+    }
   }
+}
+
+void Runner::leave_alone(std::uint32_t id, std::uint32_t for_step, const std::string& why) {
+  results_[id - 1].waits = results_[for_step - 1].waits;
+  results_[id - 1].by_plan = results_[for_step - 1].by_plan;
+  set(id, StepState::skipped, why);
 }
 
 void Runner::set(std::uint32_t id, StepState state, const std::string& why) {

@@ -2,9 +2,10 @@
 // time for each device.
 //
 // Promises: no step begins before those that it comes after have succeeded, nor after a stop was requested;
-// every step ends in a StepResult; of the steps at the ends of one link (Step::together), those that arm
-// their device are kept once all of them work, and undone where one does not. What one step does is
-// StepRun's. Single-threaded over the executor.
+// every step ends in a StepResult. Of the steps at the ends of one link (Step::together) none begins where
+// another is held, left alone, failed, or of a device that can't be reached: which, and of which port, its
+// result says. Those that arm their device are kept once all of them work, and undone where one does not.
+// What one step does is StepRun's. Single-threaded over the executor.
 #pragma once
 
 #include <functional>
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "reconciler/engine/link_ends.hpp"
 #include "reconciler/engine/step_run.hpp"
 
 namespace lockstep {
@@ -57,6 +59,7 @@ class Runner {
   void advance_soon();
   void advance();
   void skip_dependants(std::uint32_t id);
+  void leave_alone(std::uint32_t id, std::uint32_t for_step, const std::string& why);
   void set(std::uint32_t id, StepState state, const std::string& why);
 
   RunContext context_;
@@ -65,6 +68,7 @@ class Runner {
   std::function<void()> wave_over_;
   std::vector<StepResult> results_;
   std::vector<std::vector<std::uint32_t>> next_;             // by id: steps that come after it
+  std::vector<std::vector<OtherEnd>> other_ends_;            // by id
   std::vector<std::size_t> waits_;                           // by id
   std::map<std::string, std::set<std::uint32_t>> ready_;     // by device
   std::map<std::string, std::unique_ptr<StepRun>> running_;  // by device

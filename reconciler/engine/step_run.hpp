@@ -42,7 +42,9 @@ struct RunContext {
   Ledger& ledger;
   const ApplyOptions& options;
   std::stop_token stop;
-  std::uint64_t change = 0;                                                  // of the ledger
+  std::uint64_t change = 0;        // of the ledger
+  std::set<std::string> unseen{};  // devices that could not be observed just before
+  bool undoes = false;             // each end is brought back as far as it goes
   std::function<std::string(const std::string& transaction)> next_ticket{};  // never the same twice
 };
 

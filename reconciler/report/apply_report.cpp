@@ -69,6 +69,20 @@ std::string_view words_of(Guilt guilt) {
   return "";
 }
 
+// `step`: its number in the plan file, or in the plan that ran; null: it has none there. `other_end`: the
+// port, or the device, for which it was left alone; empty: none.
+nlohmann::json not_run_json(const std::string& device, nlohmann::json step, std::string_view state,
+                            const std::string& reason, const std::string& other_end) {
+  nlohmann::json out{{"device", device}, {"step", std::move(step)}, {"state", state}, {"reason", reason}};
+  if (!other_end.empty()) out["otherEnd"] = other_end;
+  return out;
+}
+
+bool is_left(const StepResult& step) {
+  return step.state == StepState::held || step.state == StepState::skipped ||
+         step.state == StepState::stopped;
+}
+
 }  // namespace
 
 std::string wave_line(std::uint32_t wave, std::uint32_t of, const Terminal& terminal) {
@@ -94,15 +108,39 @@ std::string gate_line(const GateResult& gate, const Terminal& terminal) {
   return "  gate: " + verdict_text(gate, terminal);
 }
 
-std::string refused_step_line(std::uint32_t step, const std::string& why) {
-  return compose("step {} is refused: {}", step, why);
+std::string left_out_text(const CheckedPlan& checked, const Plan& earlier, const Terminal& terminal) {
+  std::string out;
+  for (const auto& [id, why] : checked.refused)
+    out += compose("  {} {} step {} of the plan file is refused: {}\n", terminal.paint(Ink::red, "×"),
+                   terminal.paint(Ink::cyan, earlier.steps[id - 1].device), id, why);
+  if (checked.unapproved.empty()) return out;
+  std::set<std::string> devices;
+  for (const Step& step : checked.unapproved) devices.insert(step.device);
+  return out +
+         compose("not in the plan file, and not run: {} that the specs ask for now, of {}; plan again\n",
+                 counted(checked.unapproved.size(), "step"), fold_hostlist({devices.begin(), devices.end()}));
 }
 
-std::string unapproved_line(const std::vector<Step>& steps) {
-  std::set<std::string> devices;
-  for (const Step& step : steps) devices.insert(step.device);
-  return fmt::format("not in the plan file, and not run: {} that the specs ask for now, of {}; plan again",
-                     counted(steps.size(), "step"), fold_hostlist({devices.begin(), devices.end()}));
+nlohmann::json left_out_json(const CheckedPlan& checked, const Plan& earlier) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const auto& [id, why] : checked.refused) {
+    const auto other = checked.other_ends.find(id);
+    out.push_back(not_run_json(earlier.steps[id - 1].device, id, "refused", why,
+                               other == checked.other_ends.end() ? "" : other->second));
+  }
+  for (const Step& step : checked.unapproved)
+    out.push_back(
+        not_run_json(step.device, nullptr, "notInPlanFile", "the specs ask for it now: plan again", ""));
+  return out;
+}
+
+nlohmann::json refused_whole_json(const Error& why, nlohmann::json left_out) {
+  return {{"apiVersion", "lockstep.dev/v1alpha1"},
+          {"kind", "ApplyReport"},
+          {"verdict", "refused"},
+          {"why", why.what},
+          {"steps", nlohmann::json::array()},
+          {"notRun", std::move(left_out)}};
 }
 
 std::string plan_file_line(const std::string& name, const PlanFile& file) {
@@ -115,7 +153,8 @@ std::string plan_file_line(const std::string& name, const PlanFile& file) {
   return line;
 }
 
-std::string apply_text(const Applied& applied, const Plan& plan, const Terminal& terminal) {
+std::string apply_text(const Applied& applied, const Plan& plan, const Terminal& terminal,
+                       std::size_t left_out) {
   const ApplyReport& report = applied.report;
   std::string out;
   for (const std::vector<SuiteOutcome>& measured : applied.gates) out += bench_text(measured, terminal);
@@ -144,25 +183,36 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
     if (report.steps[i].writes > 0) touched.insert(plan.steps[i].device);
   out += compose("  {} of {} done, {}\n", report.count(StepState::done), counted(report.steps.size(), "step"),
                  touched.empty() ? "nothing was written" : counted(touched.size(), "device") + " touched");
+  if (left_out > 0)
+    out +=
+        terminal.paint(Ink::red, counted(left_out, "step")) + " refused or not in the plan file: see above\n";
   return out;
 }
 
-nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::string& config_hash) {
+nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::string& config_hash,
+                          nlohmann::json left_out) {
   const ApplyReport& report = applied.report;
   nlohmann::json measured = nlohmann::json::array();
   for (const std::vector<SuiteOutcome>& one : applied.gates) measured.push_back(bench_json(one, config_hash));
   nlohmann::json steps = nlohmann::json::array();
-  for (const StepResult& step : report.steps)
+  for (std::size_t i = 0; i < report.steps.size(); ++i) {
+    const StepResult& step = report.steps[i];
     steps.push_back({{"id", step.id},
+                     {"device", plan.steps[i].device},
                      {"state", to_string(step.state)},
                      {"why", step.why},
                      {"milliseconds", step.took.count()}});
+    if (is_left(step))
+      left_out.push_back(
+          not_run_json(plan.steps[i].device, step.id, to_string(step.state), step.why, step.other_end));
+  }
   return {{"apiVersion", "lockstep.dev/v1alpha1"},
           {"kind", "ApplyReport"},
           {"change", report.change_id},
           {"verdict", to_string(report.verdict)},
           {"planDigest", plan.digest},
           {"steps", steps},
+          {"notRun", std::move(left_out)},
           {"openEffects", effects_json(report.effects)},
           {"affected", report.blast.devices},
           {"gate", gate_json(report.gate)},

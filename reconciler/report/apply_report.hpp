@@ -19,13 +19,20 @@ std::string step_begun_line(const Step& step);
 std::string phase_line(std::string_view what);
 std::string gate_line(const GateResult& gate, const Terminal& terminal);
 
-// What a plan file is for; a step of it that can't run; steps of now that it lacks.
+// What a plan file is for.
 std::string plan_file_line(const std::string& name, const PlanFile& file);
-std::string refused_step_line(std::uint32_t step, const std::string& why);
-std::string unapproved_line(const std::vector<Step>& steps);
+// What of a plan file (`earlier`) can't run, and the steps of now that it lacks: a line each; empty: nothing.
+std::string left_out_text(const CheckedPlan& checked, const Plan& earlier, const Terminal& terminal);
+// The same, as apply_json has it under "notRun".
+nlohmann::json left_out_json(const CheckedPlan& checked, const Plan& earlier);
+// Where nothing of a plan file can run.
+nlohmann::json refused_whole_json(const Error& why, nlohmann::json left_out);
 
-std::string apply_text(const Applied& applied, const Plan& plan, const Terminal& terminal);
-nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::string& config_hash);
+// `left_out`: see left_out_text; how many steps. In JSON: left_out_json().
+std::string apply_text(const Applied& applied, const Plan& plan, const Terminal& terminal,
+                       std::size_t left_out = 0);
+nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::string& config_hash,
+                          nlohmann::json left_out);
 
 // If there was nothing to do. `whole`: all chosen devices could be observed.
 std::string nothing_to_do_text(const DriftReport& unmended, const std::string& title, bool whole,

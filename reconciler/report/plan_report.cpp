@@ -5,6 +5,7 @@
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/earlier_runs.hpp"
 #include "reconciler/report/plan_text.hpp"
+#include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 
@@ -21,6 +22,13 @@ std::string plan_report_text(const PlanReport& report, const Terminal& terminal)
   if (!plan.empty()) text += terminal.paint(Ink::dim, plan.digest) + "\n";
   if (!report.apply_refused.empty())
     text += terminal.paint(Ink::red, "an apply would be refused: " + report.apply_refused) + "\n";
+  if (!report.deletion_refused.empty()) {
+    text += terminal.paint(Ink::red, "an apply would be refused: " + report.deletion_refused) + "\n";
+    for (const std::string& object : report.deletion.objects)
+      text += terminal.paint(Ink::red, "  - ") + compose("{}\n", object);
+    if (!report.deletion.devices.empty())
+      text += terminal.paint(Ink::red, "  - ") + compose("{}\n", fold_hostlist(report.deletion.devices));
+  }
   return text + unjudged_text(report.unjudged, terminal) + left_behind_text(report.left);
 }
 
@@ -33,6 +41,10 @@ nlohmann::json plan_report_json(const PlanReport& report) {
   document["leftAsIs"] = left_behind_json(report.left);
   document["leftToAPerson"] = drift_json(report.unmended)["items"];
   if (!report.apply_refused.empty()) document["applyRefused"] = report.apply_refused;
+  if (!report.deletion_refused.empty())
+    document["deletionRefused"] = {{"why", report.deletion_refused},
+                                   {"devices", report.deletion.devices},
+                                   {"objects", report.deletion.objects}};
   return document;
 }
 

@@ -19,6 +19,8 @@ struct PlanReport {
   Unjudged unjudged;
   std::vector<WrittenEntry> left;  // behind, by earlier changes
   std::string apply_refused{};     // why; empty: an apply would begin
+  Deletion deletion{};
+  std::string deletion_refused{};  // why; empty: an apply may take that away
 };
 
 std::string plan_report_text(const PlanReport& report, const Terminal& terminal);

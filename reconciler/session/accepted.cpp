@@ -92,15 +92,20 @@ bool has_windows(const OpenedCluster& cluster) {
 
 }  // namespace
 
-Result<std::string> why_confirm_deletion(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs) {
+Result<Deletion> deletion_by(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs) {
   TRY(const Accepted before, last_accepted(blobs));
   const Ratio now = max_delete_of(cluster.catalog);
-  const DeletionVerdict verdict =
+  DeletionVerdict verdict =
       judge_deletion(before.census, census_of(cluster.catalog, cluster.compiled.topology),
                      std::min(now, before.share.value_or(now)));
-  std::string why = verdict.refused ? verdict.reason : "";
-  for (const std::string& refusal : plan.refusals) why += (why.empty() ? "" : "; ") + refusal;
-  return why;
+  Deletion out{verdict.refused ? verdict.reason : "", std::move(verdict.devices), std::move(verdict.objects)};
+  for (const std::string& refusal : plan.refusals) out.why += (out.why.empty() ? "" : "; ") + refusal;
+  return out;
+}
+
+Result<std::string> why_confirm_deletion(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs) {
+  TRY(Deletion deletion, deletion_by(cluster, plan, blobs));
+  return std::move(deletion.why);
 }
 
 Result<Done> remember(const OpenedCluster& cluster, Blobs& blobs) {

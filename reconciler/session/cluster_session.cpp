@@ -1,5 +1,7 @@
 #include "reconciler/session/cluster_session.hpp"
 
+#include <algorithm>
+
 #include "reconciler/engine/earlier_plan.hpp"
 #include "reconciler/engine/refused_steps.hpp"
 #include "reconciler/engine/windows.hpp"
@@ -129,13 +131,20 @@ Result<Plan> ClusterSession::plan(const std::vector<DeviceState>& states) const 
 
 CheckedPlan ClusterSession::still_valid(const Plan& earlier, const std::vector<DeviceState>& states) const {
   Result<Plan> now = plan(states);
-  if (!now) return {{}, {}, std::move(now)};
+  if (!now) return {{}, {}, {}, std::move(now)};
   ApprovedPart part = approved_part(with_whole_file_names(earlier), with_whole_file_names(*std::move(now)),
                                     moved_ground(earlier, fleet(), states));
-  CheckedPlan checked{std::move(part.refused), std::move(part.unapproved), std::move(part.plan)};
+  CheckedPlan checked{std::move(part.refused), std::move(part.other_ends), std::move(part.unapproved),
+                      std::move(part.plan)};
   if (checked.plan->empty() && !checked.whole())
     checked.plan = Error{ErrorKind::conflict, "nothing of this plan can run any more: plan again"};
   return checked;
+}
+
+bool CheckedPlan::only_unobserved() const {
+  return unapproved.empty() && std::all_of(refused.begin(), refused.end(), [](const auto& one) {
+           return one.second.ends_with(kNotObserved);
+         });
 }
 
 DriftReport ClusterSession::unmended(const std::vector<DeviceState>& states, const Plan& plan) const {

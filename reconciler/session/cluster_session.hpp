@@ -49,9 +49,20 @@ struct SessionSeams {
 // A plan that was made earlier, compared with the plan that is made now (engine/earlier_plan.hpp).
 struct CheckedPlan {
   std::map<std::uint32_t, std::string> refused;  // by id of the earlier plan's step, with the reason
-  std::vector<Step> unapproved;                  // of the plan made now: what the earlier one lacks
-  Result<Plan> plan;                             // of the plan made now: what may run; conflict: nothing may
+  // Of those refused: the device at the other end of a cable for which they are.
+  std::map<std::uint32_t, std::string> other_ends;
+  std::vector<Step> unapproved;  // of the plan made now: what the earlier one lacks
+  Result<Plan> plan;             // of the plan made now: what may run; conflict: nothing may
   bool whole() const { return refused.empty() && unapproved.empty(); }
+  // All that is refused is so for want of an observation.
+  bool only_unobserved() const;
+};
+
+// What a plan and its specs take away.
+struct Deletion {
+  std::string why;                   // a person has to confirm it; empty: nobody has to
+  std::vector<std::string> devices;  // that are gone from the specs since a change was last accepted
+  std::vector<std::string> objects;  // "HostProfile/training"
 };
 
 struct ObservedDrift {
@@ -152,6 +163,10 @@ class ClusterSession {
   Result<ObservedDrift> drift_of(std::vector<DeviceState> states, bool unmanaged) const;
   Result<ObservedDrift> drift(bool unmanaged);
 
+  // (accepted.hpp)
+  Result<Deletion> deletion_by(const Plan& plan) const;
+  // Why an apply that takes this away is refused; empty: it is not. `confirmed`: by a person.
+  std::string why_refused(const Deletion& deletion, bool confirmed) const;
   // Changes that are not validated yet.
   Result<Unjudged> unjudged() const;
   // Why an apply would be refused whatever it has to do (Machines::why_refused); empty: it would not.
@@ -167,8 +182,6 @@ class ClusterSession {
   // These need prepare_apply(). What failed and interrupted changes may have written is settled by what was
   // observed now (former_entries.hpp); returns all that changes of ours wrote.
   Result<std::vector<WrittenEntry>> settle_written(const std::vector<DeviceState>& states);
-  // Why a person has to confirm what the plan takes away (accepted.hpp); empty: nobody has to.
-  Result<std::string> why_confirm_deletion(const Plan& plan) const;
   // Why nobody's word confirms it here; empty: a person's does.
   std::string why_not_confirm_deletion() const;
   // Carries the plan out and stores what was accepted (cluster_apply.hpp). `left`: the result of

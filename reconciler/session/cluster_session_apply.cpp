@@ -58,8 +58,16 @@ Result<std::vector<WrittenEntry>> ClusterSession::settle_written(const std::vect
   return lockstep::settle_written(fleet(), states, store().history());
 }
 
-Result<std::string> ClusterSession::why_confirm_deletion(const Plan& plan) const {
-  return lockstep::why_confirm_deletion(cluster_, plan, store().blobs());
+Result<Deletion> ClusterSession::deletion_by(const Plan& plan) const {
+  TRY(const std::unique_ptr<Store> store, read_store());
+  return lockstep::deletion_by(cluster_, plan, store->blobs());
+}
+
+std::string ClusterSession::why_refused(const Deletion& deletion, bool confirmed) const {
+  if (deletion.why.empty()) return "";
+  const std::string never = why_not_confirm_deletion();
+  if (!never.empty()) return deletion.why + "; " + never;
+  return confirmed ? "" : deletion.why + "; --confirm-deletion applies it all the same";
 }
 
 std::string ClusterSession::why_not_confirm_deletion() const {

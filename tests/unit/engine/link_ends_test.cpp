@@ -41,13 +41,17 @@ std::string all(const std::vector<std::string>& notes) {
   return out;
 }
 
-TEST(LinkEnds, WhatMustBeAlikeIsWhatAReceiverHasFirstAndAllThatGoesWithIt) {
-  EXPECT_TRUE(must_agree(row("interface[*]/pfc")));
-  EXPECT_TRUE(must_agree(row("interface[*]/class[*]/priority")));
-  EXPECT_TRUE(must_agree(row("interface[*]/class[*]/share"))) << "committed with the class";
-  EXPECT_TRUE(must_agree(row("interface[*]/class[*]/ecn-max"))) << "refers to the class";
-  EXPECT_FALSE(must_agree(row("interface[*]/mtu"))) << "a switch's may be larger";
-  EXPECT_FALSE(must_agree(row("interface[*]/ring[*]")));
+TEST(LinkEnds, WhatMustBeAlikeIsOfOneMatterWithAllThatGoesWithIt) {
+  EXPECT_EQ(matter_of(row("interface[*]/pfc")), LinkMatter::lossless);
+  EXPECT_EQ(matter_of(row("interface[*]/class[*]/priority")), LinkMatter::lossless);
+  EXPECT_EQ(matter_of(row("interface[*]/class[*]/share")), LinkMatter::lossless)
+      << "committed with the class";
+  EXPECT_EQ(matter_of(row("interface[*]/class[*]/ecn-max")), LinkMatter::lossless) << "refers to the class";
+  EXPECT_EQ(matter_of(row("interface[*]/mtu")), LinkMatter::mtu);
+  EXPECT_EQ(matter_of(row("interface[*]/fec")), LinkMatter::fec);
+  EXPECT_EQ(matter_of(row("interface[*]/ring[*]")), LinkMatter::none);
+  EXPECT_EQ(matter_of(row("bgp/neighbor[*]/hold")), LinkMatter::none) << "agreed on by the session";
+  EXPECT_EQ(matter_of(row("interface[*]/address[*]")), LinkMatter::none) << "works with any MTU";
 }
 
 TEST(LinkEnds, TheOtherEndOfARefusalIsTakenBackAndNothingElseIs) {
@@ -95,25 +99,6 @@ TEST(LinkEnds, AnEndThatRefusesTheWayBackTooLeavesThemDifferentAndItIsSaid) {
       << all(report.notes);
 }
 
-// gpu2's turn never came: what its switch port was given before goes too.
-TEST(LinkEnds, ACableWhoseOtherEndIsOfAWaveThatDoesNotComeIsEvenToo) {
-  Rails rails;
-  ASSERT_EQ(rails.cluster.converge().verdict, ApplyVerdict::kept);  // what carries traffic goes by waves
-  for (const auto& [device, port] :
-       {std::pair{"gpu1", "rail0"}, {"gpu2", "rail0"}, {"leaf0", "swp1"}, {"leaf0", "swp2"}})
-    rails.cluster.want(device, std::string("interface[") + port + "]/pfc", priorities({"3", "4"}));
-  rails.cluster.policy.emplace();
-  rails.cluster.policy->waves = {{false, 1}, {true, 1.0}};
-  rails.cluster.devices["gpu1"]->refuses = {row("interface[*]/pfc")};
-  const Plan plan = rails.cluster.plan();
-  ASSERT_EQ(plan.waves(), 2U) << plan_lines(plan);
-  EXPECT_EQ(rails.cluster.apply_plan(plan).verdict, ApplyVerdict::partly);
-  for (const auto& [host, port] : {std::pair{"gpu1", "swp1"}, {"gpu2", "swp2"}}) {
-    EXPECT_EQ(rails.have(host, "interface[rail0]/pfc"), priorities({"3"})) << host;
-    EXPECT_EQ(rails.have("leaf0", std::string("interface[") + port + "]/pfc"), priorities({"3"})) << port;
-  }
-}
-
 // A host that waits for a person's word is not done by plan: nothing is taken back for it.
 TEST(LinkEnds, WhatIsHeldIsNoFailure) {
   Rails rails;
@@ -130,14 +115,31 @@ TEST(LinkEnds, WhatIsHeldIsNoFailure) {
 }
 
 // What it did, nobody knows: then the other end is not moved under it.
-TEST(LinkEnds, AnEndThatCanNotBeReadIsToldAndTheOtherIsLeft) {
+TEST(LinkEnds, AnEndThatCanNotBeReadAfterAWriteIsToldAndTheOtherIsLeft) {
   Rails rails;
   const Plan plan = rails.cluster.plan();
-  rails.cluster.devices["gpu1"]->unreachable = true;
+  SimulatedDevice& gpu1 = *rails.cluster.devices["gpu1"];
+  gpu1.seen = [&gpu1](const SimulatedCall& call) {
+    if (call.kind == SimulatedCall::Kind::apply) gpu1.unreachable = true;
+  };
   const ApplyReport report = rails.cluster.apply_plan(plan);
   EXPECT_EQ(report.verdict, ApplyVerdict::partly);
   EXPECT_EQ(rails.have("leaf0", "interface[swp1]/pfc"), priorities({"3"}));
   EXPECT_NE(all(report.notes).find("gpu1:rail0 can't be read"), std::string::npos) << all(report.notes);
+}
+
+// It was never asked for anything: it is as it was.
+TEST(LinkEnds, AnEndThatIsGoneBeforeItsWriteHasTheOtherTakenBack) {
+  Rails rails;
+  const Plan plan = rails.cluster.plan();
+  SimulatedDevice& gpu1 = *rails.cluster.devices["gpu1"];
+  rails.cluster.devices["leaf0"]->seen = [&gpu1](const SimulatedCall& call) {
+    if (call.kind == SimulatedCall::Kind::apply) gpu1.unreachable = true;
+  };
+  EXPECT_EQ(rails.cluster.apply_plan(plan).verdict, ApplyVerdict::partly);
+  EXPECT_FALSE(rails.have("leaf0", "interface[swp1]/pfc"));
+  EXPECT_EQ(rails.have("leaf0", "interface[swp2]/pfc"), priorities({"3"}));
+  EXPECT_EQ(rails.have("gpu2", "interface[rail0]/pfc"), priorities({"3"}));
 }
 
 }  // namespace

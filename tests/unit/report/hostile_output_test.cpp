@@ -291,6 +291,10 @@ Json printed(std::string_view form, const std::string& text, Json fields = Json:
   return {{"form", form}, {"text", hex.str()}, {"fields", std::move(fields)}};
 }
 
+CheckedPlan left_out_from(const Strings& next, const Plan& plan) {
+  return {{{1, next()}}, {{1, next()}}, plan.steps, plan};
+}
+
 void add_texts(const Strings& next, const Terminal& terminal, std::vector<Json>& out) {
   const auto text = [&](const std::string& report) {
     out.push_back(printed(terminal.colour ? "colours" : "text", report_text(report)));
@@ -303,6 +307,8 @@ void add_texts(const Strings& next, const Terminal& terminal, std::vector<Json>&
   text(plan_text(plan, terminal) + plan_summary(plan) + "\n");
   PlanReport report;
   report.title = next();
+  report.deletion_refused = next();
+  report.deletion = {next(), {next(), next()}, {next()}};
   report.plan = plan;
   report.states = states_from(next);
   report.unmended = drift;
@@ -315,10 +321,10 @@ void add_texts(const Strings& next, const Terminal& terminal, std::vector<Json>&
   left.object = next();
   text(plan_report_text(report, terminal));
   const Applied applied = applied_from(next, plan);
-  text(apply_text(applied, plan, terminal));
+  text(apply_text(applied, plan, terminal, 2));
   text(step_line(plan.steps[0], applied.report.steps[0], terminal) + "\n" + step_begun_line(plan.steps[0]) +
-       "\n" + phase_line(next()) + "\n" + gate_line(*applied.report.gate, terminal) + "\n" +
-       refused_step_line(1, next()) + "\n");
+       "\n" + phase_line(next()) + "\n" + gate_line(*applied.report.gate, terminal) + "\n");
+  text(left_out_text(left_out_from(next, plan), plan, terminal));
   text(nothing_to_do_text(drift, next(), true, terminal) + nothing_to_do_text({}, next(), true, terminal));
   text(not_observed_line({next(), {next(), next()}}, terminal) + "\n");
   text(discovery_text(discovered_from(next), terminal));
@@ -358,8 +364,9 @@ void add_formats(const Strings& next, std::vector<Json>& out) {
   out.push_back(printed("svg", topology_svg(picture.catalog, picture.topology)));
   out.push_back(printed("dot", topology_dot(picture.catalog, picture.topology)));
   const Plan plan = plan_from(next);
-  for (const Json& document : {drift_json(report), to_json(plan), discovery_json(discovered_from(next)),
-                               apply_json(applied_from(next, plan), plan, next())}) {
+  for (const Json& document :
+       {drift_json(report), to_json(plan), discovery_json(discovered_from(next)),
+        apply_json(applied_from(next, plan), plan, next(), left_out_json(left_out_from(next, plan), plan))}) {
     out.push_back(printed("json", json_text(document, 2)));
     out.push_back(printed("yaml", yaml_text(document), out.back()["text"]));
   }

@@ -28,7 +28,7 @@ TEST_F(Workflow, ConvergesDevicesAndThenReportsNoDrift) {
   ASSERT_TRUE(earlier) << earlier.error().text();
   EXPECT_TRUE(earlier->in_flight.empty());
   EXPECT_FALSE(earlier->to_judge());
-  EXPECT_EQ(*lab.why_confirm_deletion(*plan), "");
+  EXPECT_EQ(lab.deletion_by(*plan)->why, "");
   std::size_t steps_done = 0;
   ApplyHooks hooks;
   hooks.progress.step = [&](const Step&, const StepResult& at) {
@@ -219,9 +219,10 @@ TEST_F(Workflow, SaysWhyALargeDeletionNeedsConfirmation) {
   ASSERT_TRUE(lab.prepare_apply({.command = "test", .author = "ann"}));
   const Result<Plan> plan = lab.plan(lab.observe());
   ASSERT_TRUE(plan) << plan.error().text();
-  const Result<std::string> why = lab.why_confirm_deletion(*plan);
-  ASSERT_TRUE(why) << why.error().text();
-  EXPECT_NE(*why, "");
+  const Result<Deletion> deletion = lab.deletion_by(*plan);
+  ASSERT_TRUE(deletion) << deletion.error().text();
+  EXPECT_NE(deletion->why, "");
+  EXPECT_EQ(deletion->objects, (std::vector<std::string>{"HostProfile/training", "ValidationSuite/slo"}));
 }
 
 TEST_F(Workflow, RecoversAndValidatesTheChangeOfAKilledRun) {

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# On a running twin: a plan file from which holds, live, disruption and together were taken, digest and all, is refused
+# (tried: accepted, exit code 0); where one host's ground has moved, no end of its cables is changed (tried: 4 of 6 steps refused,
+# cable ends at different MTUs, exit code 0); what would be taken away is told by the plan as the apply refuses it.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/twin/pod.sh
+
+mtu() { "$lockstep" twin exec "$pod" "$1" -- cat "/sys/class/net/$2/mtu"; }
+# Both ends of each cable of the hosts have one MTU; which, is the answer.
+even() {
+  local host rail here there
+  for host in 1 2 3 4; do
+    for rail in 0 1; do
+      here=$(mtu "gpu$host" "rail$rail") there=$(mtu "leaf$rail" "swp$host")
+      [ "$here" = "$there" ] || { echo "gpu$host:rail$rail has $here, leaf$rail:swp$host $there" >&2; exit 1; }
+    done
+  done
+}
+# forge FIELD...: taken from every step; the file's digests fit what is left.
+forge() {
+  python3 - "$work/plan.json" "$@" <<'PY'
+import hashlib, json, sys
+file, fields = sys.argv[1], sys.argv[2:]
+plan = json.load(open(file))
+assert all(any(field in step for step in plan["steps"]) for field in fields), "nothing to take"
+for step in plan["steps"]:
+    for field in fields:
+        if field == "disruption": step[field] = "none"
+        else: step.pop(field, None)
+del plan["fileDigest"]
+def text(document): return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+bytes_ = text(plan).encode()
+plan["fileDigest"] = "sha256:" + hashlib.sha256(len(bytes_).to_bytes(8, "little") + bytes_).hexdigest()
+open(file, "w").write(text(plan))
+PY
+}
+
+"$lockstep" twin up "$pod"
+expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+sed -i 's/mtu: {host: 9000/mtu: {host: 8000/' "$pod/fabric.yaml"
+for fields in holds live disruption "holds live disruption together notes"; do
+  expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
+  forge $fields
+  expect 2 "$lockstep" apply --yes --no-measure -o json "$work/plan.json"
+  python3 - "$work/out" <<'PY'
+import json, sys
+text = open(sys.argv[1]).read()
+report = json.loads(text[text.index("{"):])
+refused = [one for one in report["notRun"] if one["state"] == "refused"]
+assert report["verdict"] == "refused" and refused, report
+assert all(one["device"] and one["step"] and one["reason"] for one in refused), refused
+PY
+  even
+  [ "$(mtu gpu1 rail0)" = 9000 ] || { echo "a forged step ran" >&2; exit 1; }
+done
+
+expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
+"$lockstep" twin exec "$pod" gpu1 -- sysctl -qw net.ipv4.tcp_mtu_probing=2
+"$lockstep" twin exec "$pod" gpu1 -- ip link set rail0 mtu 8999
+expect 2 "$lockstep" apply --yes --no-measure "$work/plan.json"
+told 'the ground of gpu1 has moved'
+told 'the other end of a cable'
+"$lockstep" twin exec "$pod" gpu1 -- ip link set rail0 mtu 9000
+even
+
+expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
+expect 0 "$lockstep" apply --yes --no-measure "$work/plan.json"
+even
+[ "$(mtu leaf0 swp1)" = 8000 ] || { echo "the plan was not carried out" >&2; exit 1; }
+
+rm "$pod/hosts.yaml" "$pod/slo.yaml"
+sed -i 's/mtu: {host: 8000/mtu: {host: 9000/' "$pod/fabric.yaml"
+expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
+told 'an apply would be refused: .*HostProfile/.*--confirm-deletion applies it all the same'
+expect 1 "$lockstep" apply --yes "$work/plan.json"
+told 'HostProfile/.*--confirm-deletion applies it all the same'
+expect 0 "$lockstep" apply --yes --confirm-deletion --no-measure "$work/plan.json"
+echo "a plan file approves of steps, and weakens none"
