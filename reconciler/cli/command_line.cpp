@@ -14,6 +14,7 @@
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/completion.hpp"
 #include "reconciler/cli/interrupt.hpp"
+#include "reconciler/engine/approved.hpp"
 #include "reconciler/twin/faults.hpp"
 #include "reconciler/twin/supervisor.hpp"
 #include "specs/language/kind_rows.hpp"
@@ -172,6 +173,17 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   command->add_flag("--confirm-deletion", a.apply.confirm_deletion,
                     "Take away more devices, objects or settings than maxDelete allows");
   command->add_flag("--strict", a.apply.strict, "An SLO that can't be judged fails the gate");
+  command->add_flag("--partial", a.apply.partial,
+                    "Do what can be done without the devices that could not be observed");
+  std::string words;
+  for (const std::string_view word : approval_words())
+    words += (words.empty() ? "" : ", ") + std::string(word);
+  const CLI::Option* const approve =
+      command
+          ->add_option("--approve", a.apply.approve,
+                       "Lift these kinds of holds, as the plan names them: KIND[,KIND] of " + words)
+          ->option_text("KIND[,KIND]");
+  for (const std::string_view word : approval_words()) a.values[approve].emplace_back(word);
   command->add_option("--only", a.apply.only, "Only these devices (a hostlist)");
   command->add_option("--allowed-signers", a.apply.allowed_signers,
                       "Apply a plan.json only if one of these signed it (ssh-keygen(1), ALLOWED SIGNERS)");

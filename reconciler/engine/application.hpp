@@ -109,6 +109,7 @@ class Application {
   void undo(std::vector<Step> not_done, std::function<void(bool)> then);
   void undone(const std::vector<Step>& not_done, std::function<void(bool)> then);
 
+  std::vector<OwedChange> open_changes() const;
   std::vector<Step> written() const;
   std::vector<Step> with_remedies(std::uint32_t wave) const;
   std::vector<Step> cures() const;

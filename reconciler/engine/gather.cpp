@@ -27,7 +27,7 @@ class Gatherer {
 
   std::vector<StepDraft> gather() {
     find_split_devices();
-    find_refused();
+    find_held();
     make_buckets();
     step_of_.assign(order_.nodes.size(), kNoStep);
     sources_.resize(order_.nodes.size());
@@ -49,7 +49,7 @@ class Gatherer {
     std::size_t left = 0;
     std::set<std::uint32_t> ready;
   };
-  enum class Refusal : std::uint8_t { none, itself, before_it };
+  enum class HeldBy : std::uint8_t { none, policy, far_end, before_it };
   using Turn = std::tuple<std::uint32_t, std::size_t, std::uint32_t>;  // wave, blocked, bucket
 
   const Atom& atom(std::uint32_t node) const {
@@ -66,25 +66,27 @@ class Gatherer {
     for (const auto& [where, those] : cables) {
       const double least = budget_of(input_.devices[where.first]);
       if (least <= 0 || those.size() < 2) continue;
-      const Outage outage{{}, {those.begin(), those.end()}};
+      const Outage outage = input_.out_of_service.with({{}, {those.begin(), those.end()}});
       if (input_.wiring->capacity_left(outage) < least) split_.insert(where);
     }
   }
 
-  // What comes after a refused atom is not done either: neither may share a step with what can be.
-  void find_refused() {
-    refusal_.assign(order_.nodes.size(), Refusal::none);
+  // What comes after a held atom is not done either: neither may share a step with what can be.
+  void find_held() {
+    held_.assign(order_.nodes.size(), HeldBy::none);
     for (const std::uint32_t n : order_.topological) {
-      if (order_.nodes[n].device == kBarrier) continue;
-      if (!atom(n).refused.empty()) refusal_[n] = Refusal::itself;
-      if (refusal_[n] == Refusal::none) continue;
+      if (order_.nodes[n].device != kBarrier && !atom(n).refused.empty())
+        held_[n] = HeldBy::policy;
+      else if (order_.nodes[n].device != kBarrier && !atom(n).unread_ends.empty())
+        held_[n] = HeldBy::far_end;
+      if (held_[n] == HeldBy::none) continue;
       for (const std::uint32_t next : order_.after[n])
-        if (refusal_[next] == Refusal::none) refusal_[next] = Refusal::before_it;
+        if (held_[next] == HeldBy::none) held_[next] = HeldBy::before_it;
     }
   }
 
   void make_buckets() {
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string, std::uint32_t, Refusal>,
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string, std::uint32_t, HeldBy>,
              std::uint32_t>
         known;
     bucket_of_.assign(order_.nodes.size(), 0);
@@ -95,9 +97,9 @@ class Gatherer {
       const OrderNode& node = order_.nodes[n];
       if (node.device == kBarrier) continue;
       const bool alone = node.live && split_.contains({node.device, node.wave});
-      const auto [found, is_new] = known.try_emplace({node.wave, node.device, atom(n).driver, atom(n).remedy,
-                                                      alone ? node.cable : kNoCable, refusal_[n]},
-                                                     static_cast<std::uint32_t>(buckets_.size()));
+      const auto [found, is_new] = known.try_emplace(
+          {node.wave, node.device, atom(n).driver, atom(n).remedy, alone ? node.cable : kNoCable, held_[n]},
+          static_cast<std::uint32_t>(buckets_.size()));
       if (is_new)
         buckets_.push_back(Bucket{.wave = node.wave, .device = node.device, .left = 0, .ready = {}});
       bucket_of_[n] = found->second;
@@ -155,6 +157,7 @@ class Gatherer {
 
   void finish(StepDraft& draft) const {
     std::set<std::uint32_t> cables;
+    std::set<std::string> takes_out;
     Step& step = draft.step;
     for (const std::uint32_t node : draft.nodes) {
       const Atom& one = atom(node);
@@ -163,16 +166,21 @@ class Gatherer {
       step.disruption = std::max(step.disruption, one.disruption);
       step.notes.insert(step.notes.end(), one.notes.begin(), one.notes.end());
       for (const std::string& why : one.refused) step.holds.push_back({Hold::Kind::host_policy, why});
+      for (const std::string& why : one.unread_ends) step.holds.push_back({Hold::Kind::far_end, why});
       for (const AtomChange& change : one.changes)
         step.changes.push_back({change.path, change.was, change.want, change.origin, change.transient});
       if (!order_.nodes[node].live) continue;
       step.live = true;
-      if (order_.nodes[node].cable != kNoCable)
+      if (order_.nodes[node].cable != kNoCable) {
         cables.insert(order_.nodes[node].cable);
-      else
+        takes_out.emplace(one.changes.front().path.key(0));
+      } else {
         draft.whole_device = true;
+        takes_out.insert(step.device);
+      }
     }
     draft.cables.assign(cables.begin(), cables.end());
+    step.takes_out.assign(takes_out.begin(), takes_out.end());
   }
 
   // Steps that hold two ends of one cable get a common number.
@@ -206,7 +214,7 @@ class Gatherer {
   const std::vector<DeviceAtoms>& atoms_;
   const OrderGraph& order_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> split_;  // device, wave
-  std::vector<Refusal> refusal_;                             // by node
+  std::vector<HeldBy> held_;                                 // by node
   std::vector<Bucket> buckets_;
   std::vector<std::uint32_t> bucket_of_;
   std::vector<std::uint32_t> waits_;

@@ -44,6 +44,8 @@ struct RunContext {
   std::stop_token stop;
   std::uint64_t change = 0;                                                  // of the ledger
   std::function<std::string(const std::string& transaction)> next_ticket{};  // never the same twice
+  // That nobody has judged yet, without what this run writes. Null: budgets are not asked again.
+  std::function<std::vector<OwedChange>()> open_changes{};
 };
 
 class StepRun {

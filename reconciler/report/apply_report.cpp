@@ -55,6 +55,9 @@ std::string step_line(const Step& step, const StepResult& result, const Terminal
                               : compose("  remedy {}", step.remedy);
   line += terminal.paint(Ink::dim, compose("  {} ms", result.took.count()));
   if (!good) line += compose("  {}: {}", to_string(result.state), result.why);
+  std::string words;
+  for (const std::string& word : result.words) words += (words.empty() ? "" : ",") + word;
+  if (!words.empty()) line += compose("  (--approve {})", words);
   return line;
 }
 
@@ -126,11 +129,13 @@ nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::s
   nlohmann::json measured = nlohmann::json::array();
   for (const std::vector<SuiteOutcome>& one : applied.gates) measured.push_back(bench_json(one, config_hash));
   nlohmann::json steps = nlohmann::json::array();
-  for (const StepResult& step : report.steps)
+  for (const StepResult& step : report.steps) {
     steps.push_back({{"id", step.id},
                      {"state", to_string(step.state)},
                      {"why", step.why},
                      {"milliseconds", step.took.count()}});
+    if (!step.words.empty()) steps.back()["approve"] = step.words;
+  }
   nlohmann::json effects = nlohmann::json::array();
   for (const OpenEffect& open : report.effects)
     effects.push_back({{"device", open.device},

@@ -19,6 +19,8 @@ struct PlanReport {
   Unjudged unjudged;
   std::vector<WrittenEntry> left;  // behind, by earlier changes
   std::string apply_refused{};     // why; empty: an apply would begin
+  std::string partial{};           // why an apply has to say --partial; empty: it need not
+  std::vector<InMaintenance> in_maintenance{};
 };
 
 std::string plan_report_text(const PlanReport& report, const Terminal& terminal);

@@ -5,6 +5,8 @@
 // allocations.lock that can't be read; an invalid link rate.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@ struct ClusterSource {
   std::string link_rate = "1Gbps";            // of the twin's fastest link
   bool renumber = false;                      // forget allocations.lock
   std::size_t max_entries = kEntriesDefault;  // of all devices together
+  std::optional<Date> today{};                // none: the clock's
 };
 
 struct OpenedCluster {
@@ -28,7 +31,9 @@ struct OpenedCluster {
   std::string id;      // names the twin and the state directory
   Catalog catalog;
   Compiled compiled;
+  std::map<std::string, std::string> maintenance;  // by device (maintenance.hpp)
   Diagnostics diagnostics;
+  Diagnostics without_effect;  // what is written and nothing reads yet: for `validate` to tell
   bool twin = false;
 
   bool valid() const { return !has_errors(diagnostics); }
