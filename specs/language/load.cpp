@@ -26,7 +26,8 @@ constexpr std::string_view document_keys[] = {"apiVersion", "kind", "metadata", 
 
 class Loader {
  public:
-  explicit Loader(Loaded& out) : out_(out), reporter_(out.catalog.sources, out.diagnostics, &out.without_effect) {}
+  explicit Loader(Loaded& out)
+      : out_(out), reporter_(out.catalog.sources, out.diagnostics, &out.without_effect) {}
 
   void file(std::string name, std::string text, const std::string& folder) {
     const std::uint32_t file = out_.catalog.sources.add(std::move(name), std::move(text));

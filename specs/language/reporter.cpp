@@ -32,9 +32,13 @@ void Reporter::warning(std::string_view code, Span span, std::string message, st
 
 void Reporter::has_no_effect(Span span, const std::string& what) {
   if (idle_ == nullptr || idle_->size() >= diagnostics_limit) return;
-  idle_->push_back({std::string(code::no_effect), Severity::warning, span.at, std::max(span.length, 1U),
+  idle_->push_back({std::string(code::no_effect),
+                    Severity::warning,
+                    span.at,
+                    std::max(span.length, 1U),
                     what + " has no effect yet: nothing in lockstep reads it",
-                    "leave it out, or keep it for a version that does", {}});
+                    "leave it out, or keep it for a version that does",
+                    {}});
 }
 
 void Reporter::add(Diagnostic one) {

@@ -1,4 +1,5 @@
-// The far end of a cable can't be read: what has an order across the cable waits, and everything else goes on.
+// The far end of a cable can't be read: what has an order across the cable waits, and everything else goes
+// on.
 #include "cluster.hpp"
 #include "tests/plan_lines.hpp"
 
@@ -19,7 +20,8 @@ struct Pod {
     join("leaf0", "up0", "spine0", "down0");
     join("leaf1", "up0", "spine0", "down1");
   }
-  void join(const std::string& a, const std::string& a_port, const std::string& b, const std::string& b_port) {
+  void join(const std::string& a, const std::string& a_port, const std::string& b,
+            const std::string& b_port) {
     cluster.cable(a, a_port, b, b_port);
     for (const PortName& end : {PortName{a, a_port}, PortName{b, b_port}}) {
       cluster.devices[end.device]->set(mtu(end.port), number(kOld));
@@ -72,7 +74,8 @@ TEST(FarEnds, OfHalfAPodThatIsUnreachableNoCableIsChangedAtOneEndAlone) {
         << reasons(report);
     EXPECT_NE(reasons(report).find("leaf1:swp3 could not be read"), std::string::npos) << reasons(report);
 
-    for (const char* const device : {"gpu2", "gpu4", "leaf1"}) pod.cluster.devices[device]->unreachable = false;
+    for (const char* const device : {"gpu2", "gpu4", "leaf1"})
+      pod.cluster.devices[device]->unreachable = false;
     EXPECT_EQ(pod.cluster.converge().verdict, ApplyVerdict::kept);
     EXPECT_EQ(pod.have("leaf1", "swp4"), number(wanted));
   }
@@ -86,7 +89,8 @@ TEST(FarEnds, WhatHasNoOrderGoesOnAtThePortItself) {
   pod.lose({"gpu2"});
   pod.cluster.converge();
   EXPECT_EQ(pod.cluster.devices["leaf0"]->truth().value(entry("interface[swp2]/autoneg")), yes());
-  EXPECT_EQ(pod.cluster.devices["leaf0"]->truth().value(entry("sysctl[net.core.rmem_max]")), Value::text("1"));
+  EXPECT_EQ(pod.cluster.devices["leaf0"]->truth().value(entry("sysctl[net.core.rmem_max]")),
+            Value::text("1"));
   EXPECT_EQ(pod.have("leaf0", "swp2"), number(kOld));
 }
 

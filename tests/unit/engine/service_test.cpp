@@ -136,7 +136,8 @@ TEST(Budget, CountsDevicesInMaintenance) {
   two.change(1);
   two.device("spine0").maintenance = "until 2026-12-01: optics";
   const Plan plan = two.cluster.plan();
-  EXPECT_NE(told(plan).find("spine0 (maintenance until 2026-12-01: optics)"), std::string::npos) << told(plan);
+  EXPECT_NE(told(plan).find("spine0 (maintenance until 2026-12-01: optics)"), std::string::npos)
+      << told(plan);
   EXPECT_EQ(held(plan), 1U);
 }
 
@@ -203,9 +204,10 @@ TEST(Budget, WhatGoesDownMeanwhileHoldsTheNextBatch) {
   three.cluster.policy->min_capacity["spine"] = 0.6;  // one of three at a time
   const Plan plan = three.cluster.plan();
   ASSERT_EQ(held(plan), 0U) << told(plan);
-  const ApplyReport report = three.cluster.apply_plan(plan, after_first([&](const std::string&) {
-    three.cluster.devices["leaf0"]->set(entry("interface[up0]/carrier"), no());
-  }));
+  const ApplyReport report =
+      three.cluster.apply_plan(plan, after_first([&](const std::string&) {
+                                 three.cluster.devices["leaf0"]->set(entry("interface[up0]/carrier"), no());
+                               }));
   EXPECT_EQ(three.changed(), 1) << told(report);
   EXPECT_EQ(report.verdict, ApplyVerdict::asks) << told(report);
   EXPECT_NE(told(report).find("33% would be left to the worst pair, the policy wants 60%; out of service "
@@ -220,8 +222,8 @@ TEST(Budget, WhatComesBackByItselfHoldsNothing) {
   three.change_all();
   three.cluster.policy->min_capacity["spine"] = 0.6;
   auto& leaf0 = *three.cluster.devices["leaf0"];
-  const ApplyReport report =
-      three.cluster.apply_plan(three.cluster.plan(), after_first([&](const std::string&) {
+  const ApplyReport report = three.cluster.apply_plan(
+      three.cluster.plan(), after_first([&](const std::string&) {
         leaf0.set(entry("interface[up0]/carrier"), no());
         three.cluster.executor.at(three.cluster.executor.now() + seconds(3),
                                   [&] { leaf0.set(entry("interface[up0]/carrier"), yes()); });
@@ -295,7 +297,8 @@ std::vector<std::set<std::uint32_t>> all_before(const Plan& plan) {
 // a pair less than the policy wants; and nothing is held that would have had room alone.
 TEST(Budget, NoStepsThatMayRunAtOnceBreakItWhateverIsDown) {
   EXPECT_TRUE(rc::check([] {
-    Fabric fabric(*rc::gen::inRange(2, 6), *rc::gen::inRange(2, 4), *rc::gen::inRange<std::uint64_t>(1, 1000));
+    Fabric fabric(*rc::gen::inRange(2, 6), *rc::gen::inRange(2, 4),
+                  *rc::gen::inRange<std::uint64_t>(1, 1000));
     const double least = *rc::gen::element(0.3, 0.5, 0.7);
     fabric.cluster.policy->min_capacity["spine"] = least;
     std::set<std::string> devices_out;
@@ -307,7 +310,8 @@ TEST(Budget, NoStepsThatMayRunAtOnceBreakItWhateverIsDown) {
       const int fate = *rc::gen::inRange(0, 8);
       if (fate == 0) fabric.cluster.devices[name]->unreachable = true;
       if (fate == 1) fabric.device(name).maintenance = "until 2026-12-01: optics";
-      if (fate == 2) open.push_back({9, "", "", {{"t", 1, name, "sim", {{entry("bgp/asn"), {}, number(1), 0}}}}});
+      if (fate == 2)
+        open.push_back({9, "", "", {{"t", 1, name, "sim", {{entry("bgp/asn"), {}, number(1), 0}}}}});
       if (fate < 3) devices_out.insert(name);
     }
     for (const Cable& cable : fabric.cluster.wiring.cables) {

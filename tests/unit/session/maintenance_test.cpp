@@ -65,9 +65,9 @@ TEST_F(MaintenanceLab, OfSeveralEntriesTheLastToEndIsTold) {
       "    - {names: gpu2, until: 2026-12-09, reason: a new mainboard}\n"
       "    - {names: gpu1, until: 2026-01-01, reason: long ago}\n");
   const OpenedCluster open = load_on("2026-11-30");
-  EXPECT_EQ(open.maintenance, (std::map<std::string, std::string>{
-                                  {"gpu1", "until 2026-12-01: optics"},
-                                  {"gpu2", "until 2026-12-09: a new mainboard"}}));
+  EXPECT_EQ(open.maintenance,
+            (std::map<std::string, std::string>{{"gpu1", "until 2026-12-01: optics"},
+                                                {"gpu2", "until 2026-12-09: a new mainboard"}}));
   EXPECT_EQ(open.diagnostics.size(), 1U);
 }
 
