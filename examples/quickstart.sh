@@ -79,9 +79,10 @@ expect 0 lockstep twin up rail-pod
 heading "2. What is to be done, and doing it"
 tell "Everything is bare. The plan says what each device gets, what that disturbs, and which line of the specs wants it."
 expect 2 lockstep plan --twin rail-pod
-tell "Now do it. Nothing counts as done until it is read back, effect included: BGP and BFD sessions, the kernel's own"
+tell "Some of it is held: the policy wants a person's word for what disturbs traffic, and nothing here drains jobs first."
+tell "--approve lifts the kinds of holds that it names. Nothing counts as done until it is read back, effect included: BGP and BFD sessions, the kernel's own"
 tell "forwarding table with its next-hop groups, and LLDP neighbours as cabled. (Measuring comes next.)"
-expect 0 lockstep apply --twin --yes --no-measure rail-pod
+expect 0 lockstep apply --twin --yes --approve approval:traffic,drain --no-measure rail-pod
 expect 0 lockstep drift --twin rail-pod
 
 heading "3. Real traffic through the fabric, judged by the specs' SLOs, and accepted as the baseline"
@@ -96,7 +97,7 @@ in_device leaf1 -- sysctl -q -w net.ipv4.fib_multipath_hash_policy=0
 tell "Device, entry, want, have, and the line that wants it:"
 expect 2 lockstep drift --twin rail-pod
 tell "Converge again; only what the change can have touched is measured again."
-expect '0|3' lockstep apply --twin --yes rail-pod
+expect '0|3' lockstep apply --twin --yes --approve approval:traffic,drain rail-pod
 
 tell "Now a fault that no configuration shows: the kernel loses a next hop while FRR reports it installed (FRR 8.4 does"
 tell "this after link flaps; here it is made deterministically)."
@@ -105,7 +106,7 @@ in_device leaf0 -- vtysh -c 'show ip route 10.64.0.128/25'
 in_device leaf0 -- ip route show 10.64.0.128/25
 expect 2 lockstep drift --twin rail-pod
 tell "Nothing is configured wrongly, and yet it is named. The frr driver has a bounded remedy for it:"
-expect '0|3' lockstep apply --twin --yes rail-pod
+expect '0|3' lockstep apply --twin --yes --approve approval:traffic,drain rail-pod
 
 heading "5. A change that breaks an SLO"
 tell "Somebody cuts one uplink of leaf0 to a tenth of its speed, in the specs:"
@@ -118,7 +119,7 @@ diff -U0 fabric.before "$fabric" | tail -n +3 || true
 expect 2 lockstep plan --twin rail-pod
 tell "It can be applied, and it verifies. But flows that hash to the slow uplink fall below the SLO: the gate fails, and a"
 tell "planned reverse takes the change back."
-expect 2 lockstep apply --twin --yes rail-pod
+expect 2 lockstep apply --twin --yes --approve approval:traffic,drain rail-pod
 tell "The specs go back as well (a merge request that is not merged), and all is in sync, and the SLO holds:"
 cp fabric.before "$fabric"
 expect 0 lockstep drift --twin rail-pod

@@ -140,16 +140,25 @@ Result<Done> may_delete(const ClusterSession& session, const Plan& plan, bool co
   return refused.empty() ? Result<Done>(Done{}) : Error{ErrorKind::denied, refused};
 }
 
+// Nothing is written without some of the devices that were chosen, unless that was asked for.
+Result<Done> may_go_without(const ClusterSession& session, const std::vector<DeviceState>& states,
+                            bool partial) {
+  const std::string why = partial ? "" : session.why_partial(states);
+  if (why.empty()) return Done{};
+  return Error{ErrorKind::refused,
+               why + "; nothing is written: --partial does what can be done without them"};
+}
+
 int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const ApplyCommandOptions& options,
-             const Console& console) {
+             const Approved& approved, const Console& console) {
   ApplyRequest request{.command = "lockstep apply",
                        .author = who_applies(),
                        .approved_by = file ? file->approved_by : "",
                        .measures = !options.no_measure,
                        .strict = options.strict,
-                       .approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain},
+                       .approved = approved,
                        .deletion_confirmed = options.confirm_deletion};
-  if (!options.yes) request.approved.insert(Hold::Kind::in_person);  // who is asked below
+  if (!options.yes) request.approved.add(Hold::Kind::in_person);  // who is asked below
   const Result<EarlierRuns> earlier = session.prepare_apply(request);
   if (!earlier) return console.fail(earlier.error());
   for (const InFlight& one : earlier->in_flight) console.note(in_flight_line(one, console.progress()));
@@ -169,6 +178,8 @@ int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const
     if (Result<Done> noted = session.leave_as_is(left); !noted) return console.fail(noted.error());
     return tell_nothing_to_do(session, states, *plan, read, console);
   }
+  if (Result<Done> may = may_go_without(session, states, options.partial); !may)
+    return console.fail(may.error());
   if (Result<Done> may = may_delete(session, *plan, options.confirm_deletion); !may)
     return console.fail(may.error());
   if (const std::optional<int> code = asked_first(session, *plan, options, console)) return *code;
@@ -181,6 +192,12 @@ int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const
 
 int run_apply(const ApplyCommandOptions& given, const Console& console) {
   ApplyCommandOptions options = given;
+  Approved approved;
+  if (!options.approve.empty()) {
+    Result<Approved> said = parse_approved(options.approve);
+    if (!said) return console.fail_usage("--approve: " + said.error().text());
+    approved = *std::move(said);
+  }
   std::optional<PlanFile> planned;
   if (is_plan_file(options.source.specs)) {
     Result<PlanFile> file = read_plan_file(options.source.specs.front(), options.allowed_signers);
@@ -202,7 +219,7 @@ int run_apply(const ApplyCommandOptions& given, const Console& console) {
     return console.fail({ErrorKind::conflict, given.source.specs.front() + " was made for cluster " +
                                                   planned->aim.cluster + ", and its specs are of " + is +
                                                   " now: plan again"});
-  return apply_to(**session, planned, options, console);
+  return apply_to(**session, planned, options, approved, console);
 }
 
 }  // namespace lockstep

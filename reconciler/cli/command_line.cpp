@@ -14,6 +14,7 @@
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/cli/completion.hpp"
 #include "reconciler/cli/interrupt.hpp"
+#include "reconciler/engine/approved.hpp"
 #include "reconciler/twin/faults.hpp"
 #include "reconciler/twin/supervisor.hpp"
 #include "specs/language/kind_rows.hpp"
@@ -29,14 +30,16 @@ constexpr const char* kFooter =
     "Try it, as root, on one machine:\n"
     "  lockstep twin up examples/rail-pod          a live copy: network namespaces and real FRR\n"
     "  lockstep plan --twin examples/rail-pod      what would be done, in order, with its disruption\n"
-    "  lockstep apply --twin examples/rail-pod     do it, verify it, measure it, keep it or undo it\n"
+    "  lockstep apply --twin examples/rail-pod     do it, verify it, measure it, keep it or undo it;\n"
+    "                                              --approve lifts the holds that the plan names\n"
     "  lockstep drift --twin examples/rail-pod     what differs now, down to the line of the spec\n"
     "  lockstep twin down examples/rail-pod\n"
     "`lockstep COMMAND --help` has an example of each. Exit codes: 0 in sync, nothing to do, all SLOs "
     "hold;\n"
     "2 drift, pending changes, a failed SLO, steps of a plan file that are refused, or declined at the\n"
     "prompt; 3 some devices could not be observed, and nothing seen differs, or no benchmark could tell\n"
-    "whether an SLO holds; 1 error, a step that the host's policy refuses, or interrupted.";
+    "whether an SLO holds; 1 error, a step that the host's policy refuses, an apply that would go without\n"
+    "devices that could not be observed, or interrupted.";
 
 constexpr const char* kCommandOfExec = "COMMAND";  // the words of another program: one may well be empty
 
@@ -172,6 +175,17 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   command->add_flag("--confirm-deletion", a.apply.confirm_deletion,
                     "Take away more devices, objects or settings than maxDelete allows");
   command->add_flag("--strict", a.apply.strict, "An SLO that can't be judged fails the gate");
+  command->add_flag("--partial", a.apply.partial,
+                    "Do what can be done without the devices that could not be observed");
+  std::string words;
+  for (const std::string_view word : approval_words())
+    words += (words.empty() ? "" : ", ") + std::string(word);
+  const CLI::Option* const approve =
+      command
+          ->add_option("--approve", a.apply.approve,
+                       "Lift these kinds of holds, as the plan names them: KIND[,KIND] of " + words)
+          ->option_text("KIND[,KIND]");
+  for (const std::string_view word : approval_words()) a.values[approve].emplace_back(word);
   command->add_option("--only", a.apply.only, "Only these devices (a hostlist)");
   command->add_option("--allowed-signers", a.apply.allowed_signers,
                       "Apply a plan.json only if one of these signed it (ssh-keygen(1), ALLOWED SIGNERS)");

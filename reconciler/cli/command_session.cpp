@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "reconciler/cli/program_drivers.hpp"
 #include "reconciler/report/bench_report.hpp"
 #include "reconciler/report/drift_report.hpp"
@@ -31,10 +35,7 @@ Result<Done> choose(ClusterSession& session, const std::string& only) {
   return chosen ? chosen : wrap("--only", std::move(chosen.error()));
 }
 
-}  // namespace
-
-std::optional<OpenedCluster> open_cluster(const ClusterSource& source, const Console& console, bool strict) {
-  Result<OpenedCluster> cluster = load_cluster(source);
+std::optional<OpenedCluster> opened(Result<OpenedCluster> cluster, const Console& console, bool strict) {
   if (!cluster) {
     console.fail(cluster.error());
     return std::nullopt;
@@ -45,6 +46,20 @@ std::optional<OpenedCluster> open_cluster(const ClusterSource& source, const Con
   }
   console.warn(cluster->catalog.sources, cluster->diagnostics);
   return *std::move(cluster);
+}
+
+}  // namespace
+
+std::optional<OpenedCluster> open_cluster(const ClusterSource& source, const Console& console) {
+  return opened(load_cluster(source), console, false);
+}
+
+std::optional<OpenedCluster> validate_cluster(const ClusterSource& source, const Console& console,
+                                              bool strict) {
+  Result<OpenedCluster> cluster = load_cluster(source);
+  if (cluster)
+    std::ranges::move(std::exchange(cluster->without_effect, {}), std::back_inserter(cluster->diagnostics));
+  return opened(std::move(cluster), console, strict);
 }
 
 // Ctrl-C wakes the loop once, so that it sees at once that it was asked to stop; what is under way is

@@ -12,10 +12,11 @@
 
 namespace lockstep {
 
-// Prints all errors (on success: warnings); returns nothing if there are errors. `strict`: warnings are
-// errors.
-std::optional<OpenedCluster> open_cluster(const ClusterSource& source, const Console& console,
-                                          bool strict = false);
+// Prints all errors (on success: warnings); returns nothing if there are errors.
+std::optional<OpenedCluster> open_cluster(const ClusterSource& source, const Console& console);
+// The same; tells what has no effect yet, too. `strict`: warnings are errors.
+std::optional<OpenedCluster> validate_cluster(const ClusterSource& source, const Console& console,
+                                              bool strict);
 
 // A session with its own executor, which Ctrl-C interrupts.
 class CommandSession {

@@ -32,6 +32,8 @@ struct ApplyCommandOptions {
   bool no_measure = false;
   bool strict = false;
   bool confirm_deletion = false;
+  bool partial = false;  // although some devices could not be observed
+  std::string approve;   // kinds of holds (approved.hpp)
   std::string only;
   std::string allowed_signers;  // of whom one must have signed the plan file; empty: nobody need have
 };

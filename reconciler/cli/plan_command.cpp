@@ -41,12 +41,14 @@ int run_plan(const PlanOptions& options, const Console& console) {
     report.deletion = *std::move(deletion);
     report.deletion_refused = session.why_refused(report.deletion, false);
   }
+  report.partial = session.why_partial(report.states);
+  report.in_maintenance = session.in_maintenance();
   if (console.is_text())
     console.print(plan_report_text(report, console.out()));
   else
     console.print_document(plan_report_json(report));
-  const bool differs =
-      !report.plan.empty() || !report.unjudged.under_way.empty() || !report.unjudged.left.empty();
+  const bool differs = session.changes_any_in_service(report.plan) || !report.unjudged.under_way.empty() ||
+                       !report.unjudged.left.empty();
   const bool refused = report.plan.refused_by_host() || !report.apply_refused.empty();
   return refused ? kExitError : exit_code_of(differs, report.whole);
 }

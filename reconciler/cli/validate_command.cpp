@@ -7,7 +7,7 @@
 namespace lockstep {
 
 int run_validate(const ValidateOptions& options, const Console& console) {
-  const std::optional<OpenedCluster> opened = open_cluster(options.source, console, options.strict);
+  const std::optional<OpenedCluster> opened = validate_cluster(options.source, console, options.strict);
   if (!opened) return kExitError;
   if (console.is_text())
     console.print(validation_text(*opened));

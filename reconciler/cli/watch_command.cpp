@@ -2,6 +2,7 @@
 
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
+#include "reconciler/report/plan_text.hpp"
 #include "reconciler/report/watch_report.hpp"
 
 namespace lockstep {
@@ -30,6 +31,7 @@ int run_watch(const WatchOptions& options, const Console& console) {
   if (Result<Done> reached = reaches_any(session.fleet()); !reached) return console.fail(reached.error());
   if (console.is_text()) {
     console.print(watching_text(session.cluster().title(), console.out()));
+    console.print(maintenance_text(session.in_maintenance(), console.out()));
     if (options.converge)
       console.print(not_converging_text(session.not_converging(), session.fleet().size()));
   }

@@ -62,8 +62,14 @@ void Application::start(std::function<void(ApplyReport)> done) {
     }
   enter(Phase::remember);
   effects_.remember(joined(owed_, plan_.steps), [this](std::set<std::string> unseen) {
-    runner_.emplace(RunContext{fleet_, executor_, ledger_, options_, stop_.get_token(), report_.change_id,
-                               std::move(unseen)},
+    runner_.emplace(RunContext{.fleet = fleet_,
+                               .executor = executor_,
+                               .ledger = ledger_,
+                               .options = options_,
+                               .stop = stop_.get_token(),
+                               .change = report_.change_id,
+                               .unseen = std::move(unseen),
+                               .open_changes = [this] { return open_changes(); }},
                     plan_, progress_);
     measure_before([this] { next_wave(); });
   });
@@ -72,6 +78,7 @@ void Application::start(std::function<void(ApplyReport)> done) {
 void Application::stop() {
   stop_.request_stop();
   effects_.stop();
+  if (runner_) runner_->stop();
   if (measuring_ && !undoing_) executor_.cancel(*measuring_);  // nothing of an undo is cut short
 }
 
@@ -167,6 +174,13 @@ void Application::finish() {
     const auto done = std::move(done_);  // which may end this application
     done(std::move(report_));
   }));
+}
+
+// Of earlier runs, which have not been judged so far.
+std::vector<OwedChange> Application::open_changes() const {
+  std::vector<OwedChange> out = options_.open;
+  if (gates_ == 0) out.insert(out.end(), options_.owed.begin(), options_.owed.end());
+  return out;
 }
 
 // The steps that wrote, those of earlier runs first.
@@ -269,7 +283,10 @@ ApplyVerdict Application::judge() const {
     if (!plan_.steps[i].remedy.empty() && report_.steps[i].state == StepState::failed) ++useless;
   const auto waiting = static_cast<std::size_t>(std::count_if(
       report_.steps.begin(), report_.steps.end(), [](const StepResult& one) { return one.waits; }));
-  if (good + useless + waiting < report_.steps.size()) return ApplyVerdict::partly;
+  const auto asking = static_cast<std::size_t>(std::count_if(report_.steps.begin(), report_.steps.end(),
+                                                             [](const StepResult& one) { return one.asks; }));
+  if (good + useless + waiting + asking < report_.steps.size()) return ApplyVerdict::partly;
+  if (asking > 0) return ApplyVerdict::asks;
   if (waiting > 0) return ApplyVerdict::waits;
   if (!report_.effects.empty()) return ApplyVerdict::effects_open;
   return report_.count(StepState::done) == 0 && owed_.empty() ? ApplyVerdict::nothing_to_do

@@ -145,6 +145,7 @@ class Application {
   std::optional<std::set<std::string>> still_owed(const Written& change) const;
   void note_owed();
 
+  std::vector<OwedChange> open_changes() const;
   std::vector<Step> written() const;
   std::vector<Step> with_remedies(std::uint32_t wave) const;
   std::vector<Step> cures() const;

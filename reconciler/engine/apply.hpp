@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "drivers/runtime/executor.hpp"
+#include "reconciler/engine/approved.hpp"
 #include "reconciler/engine/fleet.hpp"
 #include "reconciler/engine/gate.hpp"
 #include "reconciler/engine/ledger.hpp"
@@ -32,12 +33,14 @@ std::string_view to_string(StepState state);
 struct StepResult {
   std::uint32_t id = 0;
   StepState state = StepState::waiting;
-  std::string why;            // of anything but done
-  std::size_t writes = 0;     // applies that were sent
-  bool waits = false;         // held by a window, or behind a step that is
-  bool unjournalled = false;  // the journal took the write, and not how it ended
-  bool by_plan = false;       // held, or left alone for a step that is
-  std::string other_end{};    // "leaf0:swp1": the end of a cable for which it was left alone
+  std::string why;                // of anything but done
+  std::size_t writes = 0;         // applies that were sent
+  bool waits = false;             // held by a window, or behind a step that is
+  bool unjournalled = false;      // the journal took the write, and not how it ended
+  bool by_plan = false;           // held, or left alone for a step that is
+  std::string other_end{};        // "leaf0:swp1": the end of a cable for which it was left alone
+  bool asks = false;              // held by what a person's word lifts, or behind a step that is
+  std::set<std::string> words{};  // that would lift what holds it (approved.hpp)
   std::vector<std::string> notes;
   std::chrono::milliseconds took{0};
 };
@@ -95,10 +98,11 @@ struct Progress {
 };
 
 struct ApplyOptions {
-  std::set<Hold::Kind> approved{};  // a person's word
+  Approved approved{};  // a person's word
   bool refusals_approved = false;
   Measurer* measurer = nullptr;    // null: no gate
   std::vector<OwedChange> owed{};  // of earlier runs: measured, and kept or undone, with what this one writes
+  std::vector<OwedChange> open{};  // of earlier runs, not judged yet, which this one does not take on
   OnFail on_fail = OnFail::rollback;
   PlanChoice choice{};  // that the plan was made with: nothing else is cured
   std::function<const Policy*(const FleetDevice&)> policy_for{};  // the rules that an undo keeps too
@@ -128,6 +132,7 @@ enum class ApplyVerdict : std::uint8_t {
   waits,         // all that could be done is; the rest waits for a window
   stopped,
   not_validated,  // as kept, but the benchmarks could not tell; later waves are held
+  asks,           // all that could be done is; the rest waits for a person's word
 };
 std::string_view to_string(ApplyVerdict verdict);
 
@@ -163,8 +168,8 @@ struct ApplyReport {
   std::size_t count(StepState state) const;
   // Of the change that was undone last; none: nothing was, or nobody could measure it.
   std::optional<Guilt> guilt() const { return undone.empty() ? std::nullopt : undone.back().guilt; }
-  // 0 kept or nothing to do; 2 undone, effects open (also before), quarantined, waits, and an SLO that is
-  // broken without the change; 3 what no benchmark could tell; 1 partly, stopped, undo failed, what was
+  // 0 kept or nothing to do; 2 undone, effects open (also before), quarantined, waits, asks, and an SLO that
+  // is broken without the change; 3 what no benchmark could tell; 1 partly, stopped, undo failed, what was
   // undone and is broken although it held before, and whatever the journal did not take.
   int exit_code() const;
 };

@@ -91,11 +91,17 @@ std::string_view to_string(StepState state) {
 }
 
 std::string_view to_string(ApplyVerdict verdict) {
-  constexpr std::array<std::string_view, 10> kWords{"nothing to do", "kept",
-                                                    "partly",        "effects open",
-                                                    "undone",        "undo failed",
-                                                    "quarantined",   "waits for a window",
-                                                    "stopped",       "kept, not validated"};
+  constexpr std::array<std::string_view, 11> kWords{"nothing to do",
+                                                    "kept",
+                                                    "partly",
+                                                    "effects open",
+                                                    "undone",
+                                                    "undo failed",
+                                                    "quarantined",
+                                                    "waits for a window",
+                                                    "stopped",
+                                                    "kept, not validated",
+                                                    "waits for a person's word"};
   return kWords[static_cast<std::size_t>(verdict)];
 }
 
@@ -116,6 +122,7 @@ int ApplyReport::exit_code() const {
     case ApplyVerdict::undone: return guilt() == Guilt::open ? 1 : 2;
     case ApplyVerdict::effects_open:
     case ApplyVerdict::quarantined:
+    case ApplyVerdict::asks:
     case ApplyVerdict::waits: return 2;
     case ApplyVerdict::partly:
     case ApplyVerdict::undo_failed:

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -43,11 +41,16 @@ class Budgets {
  private:
   const DeviceInput& device_of(std::size_t step) const { return *device_.at(steps_[step].step.device); }
 
+  // What touches only what is out of service already takes nothing away: it may well bring it back.
   double least_of(std::size_t step) const {
     const DeviceInput& device = device_of(step);
-    if (device.policy == nullptr) return 0;
+    if (device.policy == nullptr || takes_nothing(step)) return 0;
     const auto found = device.policy->min_capacity.find(device.role);
     return found == device.policy->min_capacity.end() ? 0 : found->second;
+  }
+  bool takes_nothing(std::size_t step) const {
+    return input_.wiring != nullptr && !input_.out_of_service.empty() &&
+           input_.out_of_service.covers(with({}, step), *input_.wiring);
   }
   std::string group_of(std::size_t step) const {
     const DeviceInput& device = device_of(step);
@@ -79,8 +82,9 @@ class Budgets {
     return Outage{{devices.begin(), devices.end()}, {cables.begin(), cables.end()}};
   }
   double left(const Outage& outage) const {
-    return input_.wiring != nullptr && input_.wiring->capacity_left ? input_.wiring->capacity_left(outage)
-                                                                    : 1.0;
+    return input_.wiring != nullptr && input_.wiring->capacity_left
+               ? input_.wiring->capacity_left(input_.out_of_service.with(outage))
+               : 1.0;
   }
 
   bool fits(const Batch& batch, std::size_t step) const {
@@ -103,9 +107,7 @@ class Budgets {
     if (const double alone = left(with(batches_.back(), step)); least > 0 && alone < least)
       steps_[step].step.holds.push_back(
           {Hold::Kind::budget,
-           fmt::format(
-               "{} has no redundancy here: {:.0f}% would be left to the worst pair, the policy wants {:.0f}%",
-               steps_[step].step.device, alone * 100, least * 100)});
+           budget_reason(steps_[step].step.device, alone, least, input_.out_of_service, *input_.wiring)});
     return put(step, batches_.size());
   }
 

@@ -210,7 +210,7 @@ bool Effects::may_cure(const OpenEffect& open) const {
 
 bool Effects::is_approved(std::size_t device, const Remedy::Offer& offer) const {
   const Policy* const policy = options_.policy_for ? options_.policy_for(fleet_[device]) : nullptr;
-  if (policy == nullptr || options_.approved.contains(Hold::Kind::approval)) return true;
+  if (policy == nullptr || options_.approved.lifts(Hold::Kind::approval, offer.disruption)) return true;
   const auto manual = policy->needs_approval.find(offer.disruption);
   return manual == policy->needs_approval.end() || !manual->second;
 }
@@ -220,7 +220,7 @@ std::optional<std::string> Effects::why_refused(const Attached& attached, const 
                                                 const Remedy::Offer& offer) const {
   if (attached.permission == nullptr) return std::nullopt;
   if (auto why = attached.permission->why_not(effect)) return why;
-  const bool unasked = !options_.approved.contains(Hold::Kind::in_person);
+  const bool unasked = !options_.approved.lifts(Hold::Kind::in_person, offer.disruption);
   if (unasked && offer.disruption >= Disruption::traffic) return attached.permission->why_not_unasked();
   return std::nullopt;
 }

@@ -30,6 +30,7 @@ struct FleetDevice {
   const Intent* intent = nullptr;
   std::vector<Attached*> drivers;
   Lane lane = Lane::local;
+  std::string maintenance{};  // "until 2026-12-01: optics"; empty: it is in service
   bool is_host() const { return role == "host"; }
 };
 

@@ -27,7 +27,7 @@ class Gatherer {
 
   std::vector<StepDraft> gather() {
     find_split_devices();
-    find_refused();
+    find_held();
     make_buckets();
     step_of_.assign(order_.nodes.size(), kNoStep);
     sources_.resize(order_.nodes.size());
@@ -49,7 +49,7 @@ class Gatherer {
     std::size_t left = 0;
     std::set<std::uint32_t> ready;
   };
-  enum class Refusal : std::uint8_t { none, itself, before_it, other_end };
+  enum class HeldBy : std::uint8_t { none, policy, far_end, before_it, other_end };
   using Turn = std::tuple<std::uint32_t, std::size_t, std::uint32_t>;  // wave, blocked, bucket
 
   const Atom& atom(std::uint32_t node) const {
@@ -66,39 +66,44 @@ class Gatherer {
     for (const auto& [where, those] : cables) {
       const double least = budget_of(input_.devices[where.first]);
       if (least <= 0 || those.size() < 2) continue;
-      const Outage outage{{}, {those.begin(), those.end()}};
+      const Outage outage = input_.out_of_service.with({{}, {those.begin(), those.end()}});
       if (input_.wiring->capacity_left(outage) < least) split_.insert(where);
     }
   }
 
-  // What comes after a refused atom is not done either, nor what must be alike at the other end of its cable:
+  // What comes after a held atom is not done either, nor what must be alike at the other end of its cable:
   // neither may share a step with what can be.
-  void find_refused() {
-    refusal_.assign(order_.nodes.size(), Refusal::none);
-    for (std::uint32_t n = 0; n < order_.nodes.size(); ++n)
-      if (order_.nodes[n].device != kBarrier && !atom(n).refused.empty()) refusal_[n] = Refusal::itself;
+  void find_held() {
+    held_.assign(order_.nodes.size(), HeldBy::none);
+    for (std::uint32_t n = 0; n < order_.nodes.size(); ++n) {
+      if (order_.nodes[n].device == kBarrier) continue;
+      if (!atom(n).refused.empty())
+        held_[n] = HeldBy::policy;
+      else if (!atom(n).unread_ends.empty())
+        held_[n] = HeldBy::far_end;
+    }
     do {
-      refuse_what_follows();
-    } while (refuse_other_ends());
+      hold_what_follows();
+    } while (hold_other_ends());
   }
 
-  void refuse_what_follows() {
+  void hold_what_follows() {
     for (const std::uint32_t n : order_.topological) {
-      if (order_.nodes[n].device == kBarrier || refusal_[n] == Refusal::none) continue;
+      if (order_.nodes[n].device == kBarrier || held_[n] == HeldBy::none) continue;
       for (const std::uint32_t next : order_.after[n])
-        if (refusal_[next] == Refusal::none) refusal_[next] = Refusal::before_it;
+        if (held_[next] == HeldBy::none) held_[next] = HeldBy::before_it;
     }
   }
 
   // True: there are more now.
-  bool refuse_other_ends() {
+  bool hold_other_ends() {
     bool more = false;
     for (const Tie& tie : order_.ties) {
-      const auto refused = [this](std::uint32_t n) { return refusal_[n] != Refusal::none; };
-      if (std::none_of(tie.nodes.begin(), tie.nodes.end(), refused)) continue;
+      const auto held = [this](std::uint32_t n) { return held_[n] != HeldBy::none; };
+      if (std::none_of(tie.nodes.begin(), tie.nodes.end(), held)) continue;
       for (const std::uint32_t n : tie.nodes)
-        if (!refused(n)) {
-          refusal_[n] = Refusal::other_end;
+        if (!held(n)) {
+          held_[n] = HeldBy::other_end;
           more = true;
         }
     }
@@ -106,7 +111,7 @@ class Gatherer {
   }
 
   void make_buckets() {
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string, std::uint32_t, Refusal>,
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string, std::uint32_t, HeldBy>,
              std::uint32_t>
         known;
     bucket_of_.assign(order_.nodes.size(), 0);
@@ -117,9 +122,9 @@ class Gatherer {
       const OrderNode& node = order_.nodes[n];
       if (node.device == kBarrier) continue;
       const bool alone = node.live && split_.contains({node.device, node.wave});
-      const auto [found, is_new] = known.try_emplace({node.wave, node.device, atom(n).driver, atom(n).remedy,
-                                                      alone ? node.cable : kNoCable, refusal_[n]},
-                                                     static_cast<std::uint32_t>(buckets_.size()));
+      const auto [found, is_new] = known.try_emplace(
+          {node.wave, node.device, atom(n).driver, atom(n).remedy, alone ? node.cable : kNoCable, held_[n]},
+          static_cast<std::uint32_t>(buckets_.size()));
       if (is_new)
         buckets_.push_back(Bucket{.wave = node.wave, .device = node.device, .left = 0, .ready = {}});
       bucket_of_[n] = found->second;
@@ -147,7 +152,7 @@ class Gatherer {
   // end alone is nothing that a whole tier waits for.
   void release(std::uint32_t node, const std::set<std::uint32_t>& from) {
     for (const std::uint32_t next : order_.after[node]) {
-      const bool stays = refusal_[node] == Refusal::other_end && order_.nodes[next].device == kBarrier;
+      const bool stays = held_[node] == HeldBy::other_end && order_.nodes[next].device == kBarrier;
       if (!stays) sources_[next].insert(from.begin(), from.end());
       if (--waits_[next] == 0) ready(next);
     }
@@ -179,6 +184,7 @@ class Gatherer {
 
   void finish(StepDraft& draft) const {
     std::set<std::uint32_t> cables;
+    std::set<std::string> takes_out;
     Step& step = draft.step;
     for (const std::uint32_t node : draft.nodes) {
       const Atom& one = atom(node);
@@ -187,16 +193,21 @@ class Gatherer {
       step.disruption = std::max(step.disruption, one.disruption);
       step.notes.insert(step.notes.end(), one.notes.begin(), one.notes.end());
       for (const std::string& why : one.refused) step.holds.push_back({Hold::Kind::host_policy, why});
+      for (const std::string& why : one.unread_ends) step.holds.push_back({Hold::Kind::far_end, why});
       for (const AtomChange& change : one.changes)
         step.changes.push_back({change.path, change.was, change.want, change.origin, change.transient});
       if (!order_.nodes[node].live) continue;
       step.live = true;
-      if (order_.nodes[node].cable != kNoCable)
+      if (order_.nodes[node].cable != kNoCable) {
         cables.insert(order_.nodes[node].cable);
-      else
+        takes_out.emplace(one.changes.front().path.key(0));
+      } else {
         draft.whole_device = true;
+        takes_out.insert(step.device);
+      }
     }
     draft.cables.assign(cables.begin(), cables.end());
+    step.takes_out.assign(takes_out.begin(), takes_out.end());
   }
 
   // Steps that hold both ends of one cable get a common number.
@@ -223,7 +234,7 @@ class Gatherer {
   const std::vector<DeviceAtoms>& atoms_;
   const OrderGraph& order_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> split_;  // device, wave
-  std::vector<Refusal> refusal_;                             // by node
+  std::vector<HeldBy> held_;                                 // by node
   std::vector<Bucket> buckets_;
   std::vector<std::uint32_t> bucket_of_;
   std::vector<std::uint32_t> waits_;

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "reconciler/engine/far_ends.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -46,24 +48,6 @@ Traffic traffic_of(const DeviceInput& device, const Columns& columns) {
     for (const Entry& have : there.of_row(row))
       if (claim_of(*device.intent, have.path) == nullptr) tell(have.path, true);
   return traffic;
-}
-
-enum class First : std::uint8_t { neither, switches, hosts };
-
-// Which side of a link must have this change first.
-First first_side(const AtomChange& change, PeerOrder order) {
-  if (order == PeerOrder::any || change.transient) return First::neither;
-  if (!change.want) return First::hosts;
-  if (!change.was) return First::switches;
-  if (order == PeerOrder::grow_switches_first)
-    return change.want.as_integer() > change.was.as_integer() ? First::switches : First::hosts;
-  if (change.want.kind() != Value::Kind::list) return First::switches;
-  const auto had = change.was.as_list();
-  const auto wanted = change.want.as_list();
-  const bool adds = std::any_of(wanted.begin(), wanted.end(), [&had](std::string_view one) {
-    return std::find(had.begin(), had.end(), one) == had.end();
-  });
-  return adds ? First::switches : First::hosts;
 }
 
 // Ends of cables that push each other through a barrier could grow for ever; after this many rounds all is
@@ -199,7 +183,18 @@ class Orderer {
     return side;
   }
 
-  // One node between the two sides instead of an edge for every pair.
+  bool joins_a_host(const OrderNode& node) const {
+    if (node.cable == kNoCable) return false;
+    const auto is_host = [this](const PortName& end) {
+      const auto device = index_.find(end.device);
+      return device != index_.end() && input_.devices[device->second].role == "host";
+    };
+    const Cable& cable = input_.wiring->cables[node.cable];
+    return is_host(cable.a) || is_host(cable.b);
+  }
+
+  // One node between the two sides instead of an edge for every pair. What is held for the far end of a
+  // host's cable keeps nobody else waiting.
   Edges peer_edges() {
     struct Sides {
       std::vector<std::uint32_t> switches;
@@ -209,8 +204,9 @@ class Orderer {
     is_peer_ordered_.assign(own_nodes_, false);
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
       RowId row = 0;
-      const First side = side_of(atoms_[graph_.nodes[n].device].atoms[graph_.nodes[n].atom], row);
-      if (side == First::neither) continue;
+      const Atom& atom = atoms_[graph_.nodes[n].device].atoms[graph_.nodes[n].atom];
+      const First side = side_of(atom, row);
+      if (side == First::neither || (!atom.unread_ends.empty() && joins_a_host(graph_.nodes[n]))) continue;
       Sides& sides = groups[{columns_.row(row).peer_order, side}];
       (input_.devices[graph_.nodes[n].device].role == "host" ? sides.hosts : sides.switches).push_back(n);
     }

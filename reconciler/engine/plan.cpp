@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "reconciler/engine/digest.hpp"
+#include "reconciler/engine/far_ends.hpp"
 #include "reconciler/engine/steps.hpp"
 
 namespace lockstep {
@@ -159,6 +160,7 @@ std::vector<DeviceAtoms> all_atoms(const PlanInput& input, const Columns& column
       add_remedies(device, atoms[d]);
     ask_permission(device, atoms[d]);
   }
+  hold_unread_ends(input, columns, atoms);
   return atoms;
 }
 
@@ -230,6 +232,7 @@ Result<Plan> make_plan(const PlanInput& input) {
   for (StepDraft& draft : drafts) {
     const DeviceInput& device = *by_name.at(draft.step.device);
     for (PlannedChange& change : draft.step.changes) change.origin = origin(change.origin);
+    if (!device.maintenance.empty()) draft.step.notes.push_back("in maintenance " + device.maintenance);
     protect_management(input, device, draft.step);
     ask_approval(device, draft.step);
     ask_person(device, draft.step);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "drivers/driver.hpp"
+#include "reconciler/engine/service.hpp"
 #include "reconciler/engine/wiring.hpp"
 #include "specs/model/diff.hpp"
 #include "specs/model/intent.hpp"
@@ -46,11 +47,21 @@ struct PlannedChange {
   bool operator==(const PlannedChange&) const = default;
 };
 
-// Why a step must not run as it is. `approval`, `budget` and `drain` yield to a person's word, `gate` (it was
-// undone by one) to one that names it, `in_person` to an answer at the prompt (never to --yes); `management`
-// and `host_policy` never do; `window` yields to time alone.
+// Why a step must not run as it is. `approval`, `budget`, `drain` and `far_end` (the other end of a cable
+// could not be read) yield to a person's word that names them (approved.hpp), as does `gate` (it was undone by
+// one: refused_steps.hpp), `in_person` to an answer at the prompt (never to --yes); `management` and `host_policy` never do; `window` yields to time alone.
 struct Hold {
-  enum class Kind : std::uint8_t { approval, budget, management, window, drain, host_policy, in_person, gate };
+  enum class Kind : std::uint8_t {
+    approval,
+    budget,
+    management,
+    window,
+    drain,
+    host_policy,
+    in_person,
+    far_end,
+    gate
+  };
   Kind kind = Kind::approval;
   std::string reason;
   bool operator==(const Hold&) const = default;
@@ -67,6 +78,9 @@ struct Step {
   std::uint32_t together = 0;  // steps with the same number, of one wave, are ends of links: link_ends.hpp
   Disruption disruption = Disruption::none;
   bool live = false;  // disturbs something that carries traffic now: counted in the budgets
+  // Of a live step, what is out of service meanwhile: ports, for their cables; its own name: all of the
+  // device.
+  std::vector<std::string> takes_out;
   std::optional<std::chrono::milliseconds> undo_after;  // the device undoes by itself unless settled
   std::vector<Hold> holds;
   std::vector<std::string> notes;
@@ -129,6 +143,8 @@ struct DeviceInput {
   std::string role;
   const Intent* intent = nullptr;
   const Observation* observation = nullptr;
+  std::string unread;       // why nothing of it could be read; empty: it was, or nobody asked
+  std::string maintenance;  // "until 2026-12-01: optics"; empty: it is in service
   ChangeSet changes;
   ChangeSet effects;  // effect entries that differ: remedies are looked for
   std::function<std::string(RowId)> carrier;
@@ -142,6 +158,7 @@ struct DeviceInput {
 struct PlanInput {
   std::vector<DeviceInput> devices;
   const Wiring* wiring = nullptr;
+  OutOfService out_of_service;  // before anything is changed
   const Origins* origins = nullptr;
   const Sources* sources = nullptr;
   const Row& (*row)(RowId) = nullptr;          // null: the program's schema
@@ -153,15 +170,16 @@ Result<Plan> make_plan(const PlanInput& input);
 
 struct PlanChoice {
   bool person = true;             // an apply by hand: all that does not itself say observe or suspend; else:
-                                  // Conduct::converge only
+                                  // Conduct::converge only, and nothing that is in maintenance
   std::vector<std::string> only;  // devices; empty: all
   // Whether anything at all may be changed there.
   bool allows(const FleetDevice& device) const;
 };
-// The input for what was observed. The states must outlive the input. `policy_for` may return null.
+// The input for what was observed. The states must outlive the input. `policy_for` may return null; `open`:
+// changes that nobody has judged yet.
 PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,
                    const Sources& sources, const std::function<const Policy*(const FleetDevice&)>& policy_for,
-                   const PlanChoice& choice = {});
+                   const PlanChoice& choice = {}, const std::vector<OwedChange>& open = {});
 
 // The input that leads from what is observed now back to the values before `plan`: changed entries get back
 // what they were; what has moved since by another hand is left alone, as is what could not be read.

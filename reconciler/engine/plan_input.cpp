@@ -18,6 +18,8 @@ DeviceInput device_input(const Fleet& fleet, std::size_t index, const DeviceStat
   input.role = device.role;
   input.intent = device.intent;
   if (state.reachable) input.observation = &state.observation;  // else nothing is known of it
+  input.unread = why_unread(state);
+  input.maintenance = device.maintenance;
   input.not_applied = state.not_applied.size();
   input.carrier = [carriers](RowId row) {
     const int writer = carriers->writer(row);
@@ -52,14 +54,16 @@ bool PlanChoice::allows(const FleetDevice& device) const {
   const bool chosen = only.empty() || std::find(only.begin(), only.end(), device.name) != only.end();
   if (!chosen || !device.intent->apply_allowed) return false;
   const Conduct conduct = device.intent->conduct;
-  return person ? conduct != Conduct::suspended : conduct == Conduct::converge;
+  if (person) return conduct != Conduct::suspended;
+  return conduct == Conduct::converge && device.maintenance.empty();
 }
 
 PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,
                    const Sources& sources, const std::function<const Policy*(const FleetDevice&)>& policy_for,
-                   const PlanChoice& choice) {
+                   const PlanChoice& choice, const std::vector<OwedChange>& open) {
   PlanInput input;
   input.wiring = &fleet.wiring();
+  input.out_of_service = out_of_service(fleet, states, open);
   input.origins = &origins;
   input.sources = &sources;
   for (std::size_t i = 0; i < fleet.size() && i < states.size(); ++i) {

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "reconciler/engine/approved.hpp"
 #include "reconciler/engine/digest.hpp"
-#include "reconciler/engine/plan.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "specs/model/value_json.hpp"
 
@@ -17,8 +17,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::array<std::string_view, 4> kDisruptions{"none", "traffic", "reset", "reboot"};
-constexpr std::array<std::string_view, 8> kHolds{"approval", "budget",     "management", "window",
-                                                 "drain",    "hostPolicy", "inPerson",   "gate"};
+constexpr std::array<std::string_view, 9> kHolds{"approval", "budget",     "management", "window",
+                                                 "drain",    "hostPolicy", "inPerson",   "farEnd",  "gate"};
 
 Error broken(const std::string& what) {
   return Error{ErrorKind::invalid_spec, "the plan file is broken: " + what};
@@ -38,17 +38,23 @@ Json change_json(const Plan& plan, const PlannedChange& change) {
   return out;
 }
 
+Json hold_json(const Hold& hold, Disruption disruption) {
+  Json out{{"kind", kHolds[static_cast<std::size_t>(hold.kind)]}, {"reason", hold.reason}};
+  if (const std::string_view word = word_of(hold.kind, disruption); !word.empty()) out["approve"] = word;
+  return out;
+}
+
 Json step_json(const Plan& plan, const Step& step) {
   Json out{{"id", step.id},     {"device", step.device}, {"driver", step.driver},
            {"wave", step.wave}, {"after", step.after},   {"disruption", to_string(step.disruption)}};
   out["changes"] = Json::array();
   for (const PlannedChange& change : step.changes) out["changes"].push_back(change_json(plan, change));
   if (step.live) out["live"] = true;
+  if (!step.takes_out.empty()) out["takesOut"] = step.takes_out;
   if (step.together != 0) out["together"] = step.together;
   if (!step.remedy.empty()) out["remedy"] = step.remedy;
   if (step.undo_after) out["undoAfterMs"] = step.undo_after->count();
-  for (const Hold& hold : step.holds)
-    out["holds"].push_back({{"kind", kHolds[static_cast<std::size_t>(hold.kind)]}, {"reason", hold.reason}});
+  for (const Hold& hold : step.holds) out["holds"].push_back(hold_json(hold, step.disruption));
   if (!step.notes.empty()) out["notes"] = step.notes;
   return out;
 }
@@ -149,6 +155,9 @@ Result<Step> read_step(const Json& json, Plan& plan, OriginNumbers& known) {
     step.changes.push_back(change);
   }
   step.live = is_true(json, "live");
+  if (json.contains("takesOut") && json["takesOut"].is_array())
+    for (const Json& one : json["takesOut"])
+      if (one.is_string()) step.takes_out.push_back(one.get<std::string>());
   if (json.contains("together")) {
     TRY(step.together, field<std::uint32_t>(json, "together"));
   }

@@ -6,18 +6,8 @@
 
 namespace lockstep {
 
-std::vector<Hold> standing_holds(const Step& step, const std::set<Hold::Kind>& approved) {
-  std::vector<Hold> out;
-  for (const Hold& hold : step.holds) {
-    const bool yields = hold.kind != Hold::Kind::management && hold.kind != Hold::Kind::host_policy &&
-                        hold.kind != Hold::Kind::window;
-    if (!yields || !approved.contains(hold.kind)) out.push_back(hold);
-  }
-  return out;
-}
-
 Runner::Runner(RunContext context, const Plan& plan, const Progress& progress)
-    : context_(std::move(context)), plan_(plan), progress_(progress) {
+    : context_(std::move(context)), plan_(plan), progress_(progress), check_(context_) {
   context_.next_ticket = [this](const std::string& transaction) {
     return transaction + "-" + std::to_string(++tickets_);
   };
@@ -58,7 +48,7 @@ void Runner::advance() {
   if (only_holds())
     for (auto& [number, group] : groups_)
       decide(group, may_begin() ? StepRun::Together::keep : StepRun::Together::undo);
-  if (!running_.empty()) return;
+  if (!running_.empty() || check_.under_way()) return;
   if (!ready_.empty() && may_begin()) return advance_soon();  // steps that were over as soon as they began
   if (!may_begin()) skip_from(1, StepState::stopped, "asked to stop");
   const auto done = std::move(wave_over_);  // which may run the next wave, or end this runner
@@ -70,15 +60,21 @@ void Runner::consider(std::uint32_t id) {
   const Step& step = plan_.steps[id - 1];
   std::string reasons;
   bool only_windows = true;
+  bool yields = true;
   for (const Hold& hold : standing_holds(step, context_.options.approved)) {
     reasons += (reasons.empty() ? "" : "; ") + hold.reason;
-    only_windows = only_windows && hold.kind == Hold::Kind::window;
+    const bool is_window = hold.kind == Hold::Kind::window;
+    only_windows = only_windows && is_window;
+    const std::string_view word = word_of(hold.kind, step.disruption);
+    yields = yields && (is_window || !word.empty());
+    if (!word.empty()) results_[id - 1].words.emplace(word);
   }
   // What arms its device waits for the other end (Group), and its device undoes it.
   const bool alone = other_ends_[id].empty() || step.undo_after;
   if (!reasons.empty()) {
     results_[id - 1].waits = only_windows;
     results_[id - 1].by_plan = true;
+    results_[id - 1].asks = yields && !only_windows;
     set(id, StepState::held, reasons);
     skip_dependants(id);
   } else if (!alone && context_.unseen.contains(step.device)) {
@@ -119,14 +115,58 @@ void Runner::start_ready() {
       continue;
     }
     const std::uint32_t id = *device->second.begin();
-    device->second.erase(device->second.begin());
     const bool begins = results_[id - 1].state == StepState::waiting;  // not left alone since
+    if (begins && check_.concerns(plan_.steps[id - 1]) && !have_room_.contains(id)) {
+      ++device;
+      continue;
+    }
+    device->second.erase(device->second.begin());
     if (device->second.empty())
       device = ready_.erase(device);
     else if (begins)
       ++device;
     if (begins) begin(id);
   }
+  ask_budgets();
+}
+
+// Of those that are next on their device.
+void Runner::ask_budgets() {
+  if (check_.under_way()) return;
+  std::vector<std::uint32_t> asked;
+  std::vector<const Step*> steps;
+  for (const auto& [device, ids] : ready_)
+    if (!running_.contains(device) && results_[*ids.begin() - 1].state == StepState::waiting &&
+        check_.concerns(plan_.steps[*ids.begin() - 1]))
+      asked.push_back(*ids.begin());
+  if (asked.empty()) return;
+  std::sort(asked.begin(), asked.end());
+  std::vector<const Step*> running;
+  for (const Step& step : plan_.steps) {
+    if (std::binary_search(asked.begin(), asked.end(), step.id)) steps.push_back(&step);
+    if (results_[step.id - 1].state == StepState::running) running.push_back(&step);
+  }
+  check_.ask(std::move(steps), std::move(running),
+             [this, asked](const BudgetCheck::Reasons& reasons) { budgets_answered(asked, reasons); });
+}
+
+void Runner::budgets_answered(const std::vector<std::uint32_t>& asked, const BudgetCheck::Reasons& reasons) {
+  for (const std::uint32_t id : asked) {
+    const auto why = reasons.find(id);
+    if (why == reasons.end()) {
+      have_room_.insert(id);
+      continue;
+    }
+    ready_[plan_.steps[id - 1].device].erase(id);
+    if (ready_[plan_.steps[id - 1].device].empty()) ready_.erase(plan_.steps[id - 1].device);
+    if (results_[id - 1].state != StepState::waiting) continue;  // left alone since
+    results_[id - 1].asks = true;
+    results_[id - 1].by_plan = true;
+    results_[id - 1].words.emplace(word_of(Hold::Kind::budget, plan_.steps[id - 1].disruption));
+    set(id, StepState::held, why->second);
+    skip_dependants(id);
+  }
+  advance_soon();
 }
 
 void Runner::begin(std::uint32_t id) {
@@ -240,6 +280,7 @@ void Runner::skip_dependants(std::uint32_t id) {
 void Runner::leave_alone(std::uint32_t id, std::uint32_t for_step, const std::string& why) {
   results_[id - 1].waits = results_[for_step - 1].waits;
   results_[id - 1].by_plan = results_[for_step - 1].by_plan;
+  results_[id - 1].asks = results_[for_step - 1].asks;
   set(id, StepState::skipped, why);
 }
 

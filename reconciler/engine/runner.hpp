@@ -2,10 +2,11 @@
 // time for each device.
 //
 // Promises: no step begins before those that it comes after have succeeded, nor after a stop was requested;
-// every step ends in a StepResult. Of the steps at the ends of one link (Step::together) none begins where
-// another is held, left alone, failed, or of a device that can't be reached: which, and of which port, its
-// result says. Those that arm their device are kept once all of them work, and undone where one does not.
-// What one step does is StepRun's. Single-threaded over the executor.
+// what disturbs live traffic begins only where minCapacity has room for it then (budget_check.hpp); every
+// step ends in a StepResult. Of the steps at the ends of one link (Step::together) none begins where another
+// is held, left alone, failed, or of a device that can't be reached: which, and of which port, its result
+// says. Those that arm their device are kept once all of them work, and undone where one does not. What one
+// step does is StepRun's. Single-threaded over the executor.
 #pragma once
 
 #include <functional>
@@ -15,13 +16,11 @@
 #include <string>
 #include <vector>
 
+#include "reconciler/engine/budget_check.hpp"
 #include "reconciler/engine/link_ends.hpp"
 #include "reconciler/engine/step_run.hpp"
 
 namespace lockstep {
-
-// The holds of a step that no word lifts: those of a kind that never yields, or that is not approved.
-std::vector<Hold> standing_holds(const Step& step, const std::set<Hold::Kind>& approved);
 
 class Runner {
  public:
@@ -30,6 +29,8 @@ class Runner {
 
   // `done`: every step of the wave has ended, or never begins.
   void run_wave(std::uint32_t wave, std::function<void()> done);
+  // What was asked to stop does not wait for a question that is under way.
+  void stop() { check_.stop(); }
   // Marks what has not begun in waves from `wave` on.
   void skip_from(std::uint32_t wave, StepState state, const std::string& why);
 
@@ -54,6 +55,8 @@ class Runner {
   void release_dependants(std::uint32_t id, bool of_group);
   void consider(std::uint32_t id);
   void start_ready();
+  void ask_budgets();
+  void budgets_answered(const std::vector<std::uint32_t>& asked, const BudgetCheck::Reasons& reasons);
   void begin(std::uint32_t id);
   void over(std::uint32_t id, const StepRun::End& end);
   void advance_soon();
@@ -77,6 +80,8 @@ class Runner {
   std::vector<std::unique_ptr<StepRun>> ended_;  // since the last advance()
   bool advances_ = false;                        // advance() was asked for
   std::uint64_t tickets_ = 0;
+  std::set<std::uint32_t> have_room_;  // steps that may begin, as the budgets were asked
+  BudgetCheck check_;
   CallbackScope callbacks_;
 };
 

@@ -16,15 +16,16 @@ class Reporter {
   void add(const Fleet& fleet, std::size_t index, const DeviceState& state) {
     const FleetDevice& device = fleet[index];
     ++report_.devices;
-    for (const Error& error : state.errors) report_.unobserved.push_back({device.name, "", error.text()});
-    if (!state.reachable && state.errors.empty())
-      report_.unobserved.push_back({device.name, "", "not observed"});
+    for (const Error& error : state.errors) add_unobserved(device, "", error.text());
+    if (!state.reachable && state.errors.empty()) add_unobserved(device, "", "not observed");
     for (const Entry& entry : state.difference.unobserved)
-      if (state.errors.empty())
-        report_.unobserved.push_back({device.name, entry.path.text(), state.why_unread(entry.path)});
+      if (state.errors.empty()) add_unobserved(device, entry.path.text(), state.why_unread(entry.path));
     if (state.claims_unread && state.errors.empty())
-      report_.unobserved.push_back({device.name, "", "a collection that is owned whole could not be read"});
+      add_unobserved(device, "", "a collection that is owned whole could not be read");
     if (state.complete()) ++report_.observed;
+    const bool serves = device.maintenance.empty();
+    if (!serves) ++report_.in_maintenance;
+    if (!serves && !state.complete()) ++report_.excused;
     if (!state.reachable) return;
     const std::string waits = choice_.waits ? choice_.waits(device) : std::string();
     for (const Change& change : state.difference.changes) {
@@ -54,8 +55,8 @@ class Reporter {
         std::ranges::any_of(state.not_applied, [](const NotApplied& one) { return one.by_hand; });
     const bool differs = !state.difference.changes.empty() || stays;
     const bool drifted = differs && (waits.empty() || stays);
-    if (drifted) ++report_.drifted;
-    if (differs && !drifted) ++report_.waiting;
+    if (serves && drifted) ++report_.drifted;
+    if (serves && differs && !drifted) ++report_.waiting;
     if (!differs && state.complete()) ++report_.in_sync;
   }
 
@@ -66,9 +67,14 @@ class Reporter {
     return id < origins_.all.size() ? plan_origin(origins_[id], &sources_) : PlanOrigin{};
   }
 
+  void add_unobserved(const FleetDevice& device, const std::string& path, const std::string& why) {
+    report_.unobserved.push_back({device.name, path, why, {}, device.maintenance});
+  }
+
   void add(const FleetDevice& device, const Change& change, DriftState state) {
     DriftEntry entry;
     entry.device = device.name;
+    entry.maintenance = device.maintenance;
     entry.path = change.path;
     entry.want = change.want;
     entry.have = change.was;
@@ -125,7 +131,8 @@ std::size_t DriftReport::differences() const {
 // Drift outranks incompleteness: a script that heals has something to do. In sync needs everything observed.
 int DriftReport::exit_code() const {
   if (drifted > 0 || waiting > 0) return 2;
-  return observed < devices || !unobserved.empty() ? 3 : 0;
+  const bool unread = std::ranges::any_of(unobserved, &std::string::empty, &Unobserved::maintenance);
+  return observed + excused < devices || unread ? 3 : 0;
 }
 
 }  // namespace lockstep

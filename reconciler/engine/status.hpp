@@ -2,7 +2,8 @@
 // exit code that they mean.
 //
 // Promises: what could not be observed is never counted as in sync; exit codes as in command-line.md: 0 in
-// sync, 2 drift or changes that wait for a window, 1 error, 3 incomplete.
+// sync, 2 drift or changes that wait for a window, 1 error, 3 incomplete. Devices in maintenance are told
+// apart, and decide none.
 #pragma once
 
 #include <functional>
@@ -26,10 +27,11 @@ struct DriftEntry {
   std::string reason;    // of notApplied and overruled; of drifted: why its device refuses the cure
   bool by_hand = false;  // of notApplied: it was read and differs, and a person has to see to it
   bool flapping = false;
+  std::string maintenance{};  // of the device; empty: it is in service
   // Of the device, and not of what specs or drivers can say of it.
-  bool is_difference() const {
-    return state == DriftState::drifted || state == DriftState::effect || by_hand;
-  }
+  bool differs() const { return state == DriftState::drifted || state == DriftState::effect || by_hand; }
+  // So that somebody is to know.
+  bool is_difference() const { return differs() && maintenance.empty(); }
 };
 
 struct Unobserved {
@@ -37,14 +39,17 @@ struct Unobserved {
   std::string path;  // empty: the whole device
   std::string why;
   PlanOrigin origin{};  // the line that wants the entry, or that names the device
+  std::string maintenance{};
 };
 
 struct DriftReport {
   std::size_t devices = 0;
   std::size_t observed = 0;  // read whole
   std::size_t in_sync = 0;
-  std::size_t drifted = 0;  // devices with differences, but for those that wait
-  std::size_t waiting = 0;  // devices of which all that differs waits for a window
+  std::size_t drifted = 0;         // devices with differences, but for those that wait
+  std::size_t waiting = 0;         // devices of which all that differs waits for a window
+  std::size_t in_maintenance = 0;  // devices, whatever is found there: neither drifted nor waiting
+  std::size_t excused = 0;         // of those, the ones that were not read whole
   std::vector<DriftEntry> items;
   std::vector<Unobserved> unobserved;
   std::size_t count(DriftState state) const;

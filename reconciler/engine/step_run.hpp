@@ -46,6 +46,8 @@ struct RunContext {
   std::set<std::string> unseen{};  // devices that could not be observed just before
   bool undoes = false;             // each end is brought back as far as it goes
   std::function<std::string(const std::string& transaction)> next_ticket{};  // never the same twice
+  // That nobody has judged yet, without what this run writes. Null: budgets are not asked again.
+  std::function<std::vector<OwedChange>()> open_changes{};
 };
 
 class StepRun {

@@ -167,6 +167,7 @@ void Watch::report_readable(std::size_t device, const DeviceState& state, Time s
   readable_[device] = readable;
   DriftEntry item;
   item.device = fleet_[device].name;
+  item.maintenance = fleet_[device].maintenance;
   if (!readable) item.reason = state.why_incomplete();
   if (!readable && item.reason.empty()) item.reason = "some of it could not be read";
   report_(WatchEvent{readable ? WatchEvent::Kind::readable : WatchEvent::Kind::unreadable, std::move(item),
@@ -187,7 +188,7 @@ void Watch::compare_with_known(std::size_t device, const DeviceState& state, Tim
   choice.overruled = false;
   std::map<Item, DriftEntry> now;
   for (DriftEntry& entry : device_report(fleet_, device, state, origins_, sources_, choice).items)
-    if (entry.is_difference()) now.emplace(Item{entry.path, entry.state}, std::move(entry));
+    if (entry.differs()) now.emplace(Item{entry.path, entry.state}, std::move(entry));
   auto& known = known_[device];
   for (const auto& [key, entry] : now) {
     const auto found = known.find(key);

@@ -88,6 +88,11 @@ class Ground {
     if (!path) return out;
     for (const DeviceIndex device : path->devices) out.devices.push_back(topology_.devices[device].name);
     for (const std::uint32_t link : path->links) out.links.push_back(link / 2);
+    for (const std::uint32_t link : path->fixed)
+      for (const PortIndex end : {topology_.links[link / 2].a, topology_.links[link / 2].b})
+        out.always.push_back(topology_.device_of(end));
+    std::sort(out.always.begin(), out.always.end());
+    out.always.erase(std::unique(out.always.begin(), out.always.end()), out.always.end());
     std::sort(out.devices.begin(), out.devices.end());
     out.links.erase(std::unique(out.links.begin(), out.links.end()), out.links.end());
     return out;

@@ -27,7 +27,8 @@ namespace lockstep {
 // What a pair's traffic (or a group's) may cross: for the blast radius.
 struct Crossed {
   std::vector<std::string> devices;
-  std::vector<std::uint32_t> links;  // LinkIndex
+  std::vector<std::uint32_t> links;   // LinkIndex
+  std::vector<std::string> always{};  // of the devices, those that every packet crosses: both ends among them
 };
 
 struct MeasureChoice {

@@ -97,6 +97,9 @@ std::string step_line(const Step& step, const StepResult& result, const Terminal
                               : compose("  remedy {}", step.remedy);
   line += terminal.paint(Ink::dim, compose("  {} ms", result.took.count()));
   if (!good) line += compose("  {}: {}", to_string(result.state), result.why);
+  std::string words;
+  for (const std::string& word : result.words) words += (words.empty() ? "" : ",") + word;
+  if (!words.empty()) line += compose("  (--approve {})", words);
   return line;
 }
 
@@ -202,6 +205,7 @@ nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::s
                      {"state", to_string(step.state)},
                      {"why", step.why},
                      {"milliseconds", step.took.count()}});
+    if (!step.words.empty()) steps.back()["approve"] = step.words;
     if (is_left(step))
       left_out.push_back(
           not_run_json(plan.steps[i].device, step.id, to_string(step.state), step.why, step.other_end));

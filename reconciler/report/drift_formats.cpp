@@ -68,6 +68,14 @@ constexpr const char* kUnobservedRule = "lockstep/unobserved";
 
 std::string rule_id(const DriftEntry& item) { return "lockstep/" + std::string(to_string(item.state)); }
 
+// Nobody expects to observe a device in maintenance.
+std::vector<Unobserved> alarming(const DriftReport& report) {
+  std::vector<Unobserved> out;
+  for (const Unobserved& one : report.unobserved)
+    if (one.maintenance.empty()) out.push_back(one);
+  return out;
+}
+
 }  // namespace
 
 std::string drift_markdown(const DriftReport& report, const std::string& cluster) {
@@ -87,8 +95,9 @@ std::string drift_markdown(const DriftReport& report, const std::string& cluster
                        markdown_code(place_text(item.origin)), markdown_code(item.origin.rule));
   }
   if (!any) out += "No drift.\n";
-  if (!report.unobserved.empty()) out += "\n";
-  for (const Unobserved& one : report.unobserved) {
+  if (report.in_maintenance > 0) out += fmt::format("\n{} of them in maintenance.\n", report.in_maintenance);
+  if (!alarming(report).empty()) out += "\n";
+  for (const Unobserved& one : alarming(report)) {
     out += "- " + markdown_code(one.device + (one.path.empty() ? "" : " " + one.path)) + " was not observed";
     out += (one.why.empty() ? "" : ": " + markdown_code(one.why)) + "\n";
   }
@@ -102,7 +111,7 @@ std::string drift_sarif(const DriftReport& report) {
     results.push_back(
         sarif_result(rule_id(item), "error", drift_sentence(item), fingerprint(item), item.origin));
   }
-  for (const Unobserved& one : report.unobserved)
+  for (const Unobserved& one : alarming(report))
     results.push_back(
         sarif_result(kUnobservedRule, "warning", unobserved_sentence(one), fingerprint(one), one.origin));
   const Json rules = Json::array(
@@ -133,19 +142,19 @@ std::string drift_junit(const DriftReport& report, const std::string& cluster) {
         xml_text(item.device), xml_text(item.path.text()), xml_text(drift_sentence(item)),
         to_string(item.state), xml_text(item.origin.file), item.origin.line, item.origin.column);
   }
-  for (const Unobserved& one : report.unobserved)
+  for (const Unobserved& one : alarming(report))
     cases += fmt::format(
         "    <testcase classname=\"{}\" name=\"{}\">\n      <error message=\"{}\"/>\n    </testcase>\n",
         xml_text(one.device), xml_text(one.path.empty() ? "device" : one.path), xml_text(one.why));
   if (report.in_sync > 0)
     cases += fmt::format("    <testcase classname=\"{}\" name=\"{} devices in sync\"/>\n", xml_text(cluster),
                          report.in_sync);
-  const std::size_t tests = failures + report.unobserved.size() + (report.in_sync > 0 ? 1 : 0);
+  const std::size_t tests = failures + alarming(report).size() + (report.in_sync > 0 ? 1 : 0);
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
       "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n{}  "
       "</testsuite>\n</testsuites>\n",
-      xml_text(cluster), tests, failures, report.unobserved.size(), cases);
+      xml_text(cluster), tests, failures, alarming(report).size(), cases);
 }
 
 std::string drift_gitlab(const DriftReport& report) {
@@ -156,7 +165,7 @@ std::string drift_gitlab(const DriftReport& report) {
                                       item.disruption == Disruption::none ? "major" : "critical",
                                       drift_sentence(item), fingerprint(item), item.origin));
   }
-  for (const Unobserved& one : report.unobserved)
+  for (const Unobserved& one : alarming(report))
     findings.push_back(
         gitlab_finding(kUnobservedRule, "minor", unobserved_sentence(one), fingerprint(one), one.origin));
   return json_text(findings, 2);
@@ -169,7 +178,7 @@ std::string drift_github(const DriftReport& report) {
     out += fmt::format("::error {}title={}::{}\n", github_place(item.origin),
                        workflow_property(rule_id(item)), workflow_data(drift_sentence(item)));
   }
-  for (const Unobserved& one : report.unobserved)
+  for (const Unobserved& one : alarming(report))
     out += fmt::format("::warning {}title={}::{}\n", github_place(one.origin), kUnobservedRule,
                        workflow_data(unobserved_sentence(one)));
   return out;

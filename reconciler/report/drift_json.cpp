@@ -20,6 +20,7 @@ Json drift_item_json(const DriftEntry& entry) {
   if (!entry.reason.empty()) item["reason"] = entry.reason;
   if (entry.by_hand) item["byHand"] = true;
   if (entry.flapping) item["flapping"] = true;
+  if (!entry.maintenance.empty()) item["maintenance"] = entry.maintenance;
   return item;
 }
 
@@ -30,6 +31,7 @@ Json drift_json(const DriftReport& report) {
   for (const Unobserved& one : report.unobserved) {
     Json item{{"device", one.device}, {"why", one.why}};
     if (!one.path.empty()) item["path"] = one.path;
+    if (!one.maintenance.empty()) item["maintenance"] = one.maintenance;
     unobserved.push_back(std::move(item));
   }
   return {{"apiVersion", "lockstep.dev/v1alpha1"},
@@ -40,6 +42,7 @@ Json drift_json(const DriftReport& report) {
             {"inSync", report.in_sync},
             {"drifted", report.drifted},
             {"waiting", report.waiting},
+            {"inMaintenance", report.in_maintenance},
             {"items", report.items.size()}}},
           {"items", std::move(items)},
           {"unobserved", std::move(unobserved)}};

@@ -32,7 +32,7 @@ Ink ink_of_state(DriftState state) {
 void add_items(const DriftReport& report, DriftState state, const Terminal& terminal, std::string& out) {
   Table table({{"device"}, {"entry"}, {"want"}, {"have"}, {"disruption"}, {"wanted by"}});
   for (const DriftEntry& item : report.items) {
-    if (item.state != state) continue;
+    if (item.state != state || (item.differs() && !item.is_difference())) continue;
     const std::string flaps = item.flapping ? " (flapping)" : "";
     table.add({terminal.paint(Ink::cyan, item.device), item.path.text() + flaps, want_text(item),
                terminal.paint(ink_of_state(state), have_text(item)),
@@ -89,6 +89,7 @@ void add_unobserved(const DriftReport& report, const Terminal& terminal, std::st
   std::vector<std::string> reasons;
   std::map<std::string, std::vector<std::string>> devices;
   for (const Unobserved& one : report.unobserved) {
+    if (!one.maintenance.empty()) continue;
     const std::string reason = (one.path.empty() ? "" : one.path + ": ") + one.why;
     const auto [at, is_new] = devices.try_emplace(reason);
     if (is_new) reasons.push_back(reason);
@@ -128,8 +129,23 @@ std::string unmended_text(const DriftReport& report, const Terminal& terminal) {
   add_items(report, DriftState::effect, terminal, out);
   Folded by_hand;
   for (const DriftEntry& item : report.items)
-    if (item.by_hand) by_hand.add(item);
+    if (item.by_hand && item.is_difference()) by_hand.add(item);
   return out + by_hand.text("left to a person", Ink::red, true, terminal);
+}
+
+// What is found on devices in maintenance, and what of them was not read: told, and no drift.
+std::string of_maintenance(const DriftReport& report, const Terminal& terminal) {
+  Table table({{"device"}, {"entry"}, {"want"}, {"have"}, {"maintenance"}});
+  for (const DriftEntry& item : report.items)
+    if (item.differs() && !item.is_difference())
+      table.add({terminal.paint(Ink::cyan, item.device), item.path.text(), want_text(item), have_text(item),
+                 item.maintenance});
+  for (const Unobserved& one : report.unobserved)
+    if (!one.maintenance.empty())
+      table.add(
+          {terminal.paint(Ink::cyan, one.device), one.path, "", "not observed: " + one.why, one.maintenance});
+  if (table.empty()) return "";
+  return terminal.paint(Ink::bold, "in maintenance") + "\n" + table.render(terminal, "  ");
 }
 
 std::string drift_text(const DriftReport& report, const Terminal& terminal) {
@@ -137,19 +153,22 @@ std::string drift_text(const DriftReport& report, const Terminal& terminal) {
   add_items(report, DriftState::drifted, terminal, out);
   Folded refused;
   for (const DriftEntry& item : report.items)
-    if (item.state == DriftState::drifted && !item.reason.empty()) refused.add(item);
+    if (item.state == DriftState::drifted && item.is_difference() && !item.reason.empty()) refused.add(item);
   out += refused.text("no apply can correct", Ink::red, true, terminal);
   out += unmended_text(report, terminal);
   for (const DriftState state : {DriftState::not_applied, DriftState::overruled, DriftState::unmanaged})
     out += folded(report, state, terminal);
+  out += of_maintenance(report, terminal);
   add_unobserved(report, terminal, out);
   const std::size_t items = report.differences();
-  const bool whole = report.observed == report.devices;
+  const std::size_t unread = report.devices - report.observed - report.excused;
+  const bool whole = unread == 0;
   const Ink ink = items > 0 ? Ink::red : whole ? Ink::green : Ink::yellow;
   out += terminal.paint(ink, compose("{} of {} devices in sync", report.in_sync, report.devices));
   if (items > 0) out += ", " + counted(items, "difference") + " on " + counted(report.drifted, "device");
   if (report.waiting > 0) out += compose(", {} waiting for a window", report.waiting);
-  if (!whole) out += compose(", {} not wholly observed", report.devices - report.observed);
+  if (report.in_maintenance > 0) out += compose(", {} in maintenance", report.in_maintenance);
+  if (!whole) out += compose(", {} not wholly observed", unread);
   return out + "\n";
 }
 

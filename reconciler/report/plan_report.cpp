@@ -20,6 +20,9 @@ std::string plan_report_text(const PlanReport& report, const Terminal& terminal)
                                     : terminal.paint(Ink::green, "nothing to do");
   text += (plan.empty() ? nothing : plan_summary(plan)) + "\n";
   if (!plan.empty()) text += terminal.paint(Ink::dim, plan.digest) + "\n";
+  text += maintenance_text(report.in_maintenance, terminal);
+  if (!plan.empty() && !report.partial.empty())
+    text += terminal.paint(Ink::yellow, "an apply without them needs --partial: " + report.partial) + "\n";
   if (!report.apply_refused.empty())
     text += terminal.paint(Ink::red, "an apply would be refused: " + report.apply_refused) + "\n";
   if (!report.deletion_refused.empty()) {
@@ -40,6 +43,10 @@ nlohmann::json plan_report_json(const PlanReport& report) {
     document["beingChanged"] = {{"by", unjudged.writer}, {"changes", owed_json(unjudged.under_way)}};
   document["leftAsIs"] = left_behind_json(report.left);
   document["leftToAPerson"] = drift_json(report.unmended)["items"];
+  document["inMaintenance"] = nlohmann::json::array();
+  for (const InMaintenance& some : report.in_maintenance)
+    document["inMaintenance"].push_back({{"devices", some.devices}, {"why", some.why}});
+  if (!report.partial.empty()) document["needsPartial"] = report.partial;
   if (!report.apply_refused.empty()) document["applyRefused"] = report.apply_refused;
   if (!report.deletion_refused.empty())
     document["deletionRefused"] = {{"why", report.deletion_refused},

@@ -21,6 +21,8 @@ struct PlanReport {
   std::string apply_refused{};     // why; empty: an apply would begin
   Deletion deletion{};
   std::string deletion_refused{};  // why; empty: an apply may take that away
+  std::string partial{};           // why an apply has to say --partial; empty: it need not
+  std::vector<InMaintenance> in_maintenance{};
 };
 
 std::string plan_report_text(const PlanReport& report, const Terminal& terminal);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "drivers/host_policy/policy.hpp"
+#include "reconciler/engine/approved.hpp"
 #include "reconciler/report/folded_changes.hpp"
 #include "reconciler/report/table.hpp"
 #include "specs/language/hostlist.hpp"
@@ -53,13 +54,23 @@ struct StepGroup {
   std::vector<std::string> devices;
 };
 
+// With the word that lifts it.
+Shown hold_line(const Hold& hold, Disruption disruption, const Terminal& terminal) {
+  if (hold.kind == Hold::Kind::host_policy) return terminal.paint(Ink::red, "      refused: " + hold.reason);
+  const std::string_view word = word_of(hold.kind, disruption);
+  return terminal.paint(Ink::yellow, "      held: " + hold.reason +
+                                         (word.empty() ? "" : " (--approve " + std::string(word) + ")"));
+}
+
 std::vector<StepGroup> groups_of(const Plan& plan, std::uint32_t wave, const Terminal& terminal) {
   std::vector<StepGroup> groups;
   std::map<std::string, std::size_t> by_text;
   for (const Step& step : plan.steps) {
     if (step.wave != wave) continue;
     std::string changes = changes_text(plan, step, terminal);
-    const std::string key = step.driver + "\n" + step.remedy + "\n" + changes;
+    std::string key = step.driver + "\n" + step.remedy + "\n" + changes;
+    for (const std::string& note : step.notes) key += "\n" + note;
+    for (const Hold& hold : step.holds) key += "\n" + hold.reason;
     const auto [at, is_new] = by_text.try_emplace(key, groups.size());
     if (is_new) groups.push_back({&step, std::move(changes), {}});
     auto& devices = groups[at->second].devices;
@@ -94,10 +105,7 @@ std::string plan_text(const Plan& plan, const Terminal& terminal) {
       if (!step.remedy.empty()) out += "    " + terminal.paint(Ink::bold, "remedy " + step.remedy) + "\n";
       out += group.changes;
       for (const std::string& note : step.notes) out += terminal.paint(Ink::dim, "      " + note) + "\n";
-      for (const Hold& hold : step.holds)
-        out += hold.kind == Hold::Kind::host_policy
-                   ? terminal.paint(Ink::red, "      refused: " + hold.reason) + "\n"
-                   : terminal.paint(Ink::yellow, "      held: " + hold.reason) + "\n";
+      for (const Hold& hold : step.holds) out += hold_line(hold, step.disruption, terminal) + "\n";
     }
   }
   if (plan.refused_by_host())
@@ -146,6 +154,14 @@ std::string notes_text(const std::vector<DeviceState>& states, const Terminal& t
   std::string out;
   for (const auto& [note, those] : devices)
     out += compose("noticed: {}  {}\n", note, terminal.paint(Ink::cyan, fold_hostlist(those)));
+  return out;
+}
+
+std::string maintenance_text(const std::vector<InMaintenance>& all, const Terminal& terminal) {
+  std::string out;
+  for (const InMaintenance& some : all)
+    out += compose("{}{} {}\n", terminal.paint(Ink::yellow, "in maintenance: "), fold_hostlist(some.devices),
+                   some.why);
   return out;
 }
 

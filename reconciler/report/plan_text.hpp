@@ -10,6 +10,7 @@
 #include "reconciler/engine/fleet.hpp"
 #include "reconciler/engine/plan.hpp"
 #include "reconciler/report/terminal.hpp"
+#include "reconciler/session/reach.hpp"
 
 namespace lockstep {
 
@@ -20,6 +21,9 @@ std::string not_applied_text(const std::vector<DeviceState>& states, const Termi
 
 // What drivers noticed beside their entries (who else has a hand in a device), folded by note.
 std::string notes_text(const std::vector<DeviceState>& states, const Terminal& terminal);
+
+// "in maintenance: leaf1 until 2026-12-01: optics", a line a reason; empty: none is.
+std::string maintenance_text(const std::vector<InMaintenance>& all, const Terminal& terminal);
 
 // "40 steps on 12 devices: 211 changes, 31 disturb traffic; 3 entries can't be applied here".
 std::string plan_summary(const Plan& plan);

@@ -25,6 +25,7 @@ std::string watch_event_json(const WatchEvent& event) {
     document = drift_item_json(event.item);
   } else {
     document["device"] = event.item.device;
+    if (!event.item.maintenance.empty()) document["maintenance"] = event.item.maintenance;
     if (!event.item.reason.empty()) document["reason"] = event.item.reason;
   }
   document["event"] = to_string(event.kind);
@@ -33,7 +34,8 @@ std::string watch_event_json(const WatchEvent& event) {
 }
 
 std::string watch_event_text(const WatchEvent& event, const Terminal& terminal) {
-  const Ink ink = event.kind == WatchEvent::Kind::cleared || event.kind == WatchEvent::Kind::readable
+  const Ink ink = !event.item.maintenance.empty() ? Ink::dim
+                  : event.kind == WatchEvent::Kind::cleared || event.kind == WatchEvent::Kind::readable
                       ? Ink::green
                   : event.kind == WatchEvent::Kind::appeared ? Ink::red
                                                              : Ink::yellow;
@@ -42,6 +44,7 @@ std::string watch_event_text(const WatchEvent& event, const Terminal& terminal) 
     text += printable(drift_sentence(event.item));
   else
     text += printable(event.item.device + (event.item.reason.empty() ? "" : ": " + event.item.reason));
+  if (!event.item.maintenance.empty()) text += compose("  (in maintenance {})", event.item.maintenance);
   if (event.about_entry() && !event.item.origin.file.empty())
     text += terminal.paint(Ink::dim, compose("  {}:{} {}", event.item.origin.file, event.item.origin.line,
                                              event.item.origin.rule));

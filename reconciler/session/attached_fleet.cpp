@@ -90,6 +90,8 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTab
     device.name = topology.devices[i].name;
     device.role = std::string(to_string(topology.devices[i].role));
     device.intent = &cluster.compiled.intents[i];
+    if (const auto entry = cluster.maintenance.find(device.name); entry != cluster.maintenance.end())
+      device.maintenance = entry->second;
     if (Result<std::vector<Attached>> attached = drivers_of(cluster, i, table, twin); !attached) {
       out.unattached.emplace(i, std::move(attached.error()));
     } else {

@@ -10,6 +10,7 @@
 #include "reconciler/session/former_entries.hpp"
 #include "reconciler/session/identity.hpp"
 #include "reconciler/session/plan_file.hpp"
+#include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 namespace {
@@ -119,9 +120,10 @@ std::vector<std::string> ClusterSession::not_converging() const {
 }
 
 Result<Plan> ClusterSession::plan(const std::vector<DeviceState>& states) const {
-  TRY(Plan plan, make_plan(input_of(fleet(), states, origins(), sources(), policies(), choice())));
-  TRY(const std::unique_ptr<Store> store, read_store());
-  TRY(const std::vector<RefusedStep> refused, store->history().refused());
+  TRY(const std::unique_ptr<Store> reading, read_store());
+  TRY(const std::vector<OwedChange> open, open_changes(*reading));
+  TRY(const std::vector<RefusedStep> refused, reading->history().refused());
+  TRY(Plan plan, make_plan(input_of(fleet(), states, origins(), sources(), policies(), choice(), open)));
   plan = hold_refused(std::move(plan), refused, fleet(), choice().person);
   ApplyOptions rules;
   rules.policy_for = policies();
@@ -156,7 +158,24 @@ DriftReport ClusterSession::unmended(const std::vector<DeviceState>& states, con
 }
 
 std::vector<NotObserved> ClusterSession::not_observed(const std::vector<DeviceState>& states) const {
-  return lockstep::not_observed(states, only_);
+  return lockstep::not_observed(fleet(), states, only_);
+}
+
+std::string ClusterSession::why_partial(const std::vector<DeviceState>& states) const {
+  std::string out;
+  for (const NotObserved& some : unreached(fleet(), states, only_))
+    out += (out.empty() ? "" : "; ") + fold_hostlist(some.devices) + " could not be observed: " + some.why;
+  return out;
+}
+
+bool ClusterSession::changes_any_in_service(const Plan& plan) const {
+  return std::ranges::any_of(plan.steps, [this](const Step& step) {
+    return fleet()[*fleet().find(step.device)].maintenance.empty();
+  });
+}
+
+std::vector<InMaintenance> ClusterSession::in_maintenance() const {
+  return lockstep::in_maintenance(fleet(), only_);
 }
 
 Result<ObservedDrift> ClusterSession::drift_of(std::vector<DeviceState> states, bool unmanaged) const {

@@ -73,10 +73,10 @@ struct ObservedDrift {
 struct ApplyRequest {
   std::string command;  // "lockstep apply": in the ledger, and shown to whoever finds the cluster locked
   std::string author;
-  std::string approved_by{};        // who signed the plan file; the ledger has it behind the command
-  bool measures = true;             // where the specs have suites, there is a gate
-  bool strict = false;              // an unknown verdict fails it
-  std::set<Hold::Kind> approved{};  // by a person
+  std::string approved_by{};  // who signed the plan file; the ledger has it behind the command
+  bool measures = true;       // where the specs have suites, there is a gate
+  bool strict = false;        // an unknown verdict fails it
+  Approved approved{};        // by a person
   bool deletion_confirmed = false;
 };
 
@@ -154,6 +154,12 @@ class ClusterSession {
   std::vector<DeviceState> observe();
   // Of the chosen devices.
   std::vector<NotObserved> not_observed(const std::vector<DeviceState>& states) const;
+  // Why an apply that does not say that it is partial is refused: devices of which nothing could be read;
+  // empty: it is not.
+  std::string why_partial(const std::vector<DeviceState>& states) const;
+  std::vector<InMaintenance> in_maintenance() const;
+  // Whether the plan has a step for a device that is not in maintenance.
+  bool changes_any_in_service(const Plan& plan) const;
   Result<Plan> plan(const std::vector<DeviceState>& states) const;
   // For devices chosen as they were then.
   CheckedPlan still_valid(const Plan& earlier, const std::vector<DeviceState>& states) const;
@@ -235,6 +241,7 @@ class ClusterSession {
   std::vector<std::size_t> only_;
   std::vector<WrittenEntry> written_;
   std::vector<OwedChange> owed_;  // taken on by prepare_apply
+  std::vector<OwedChange> open_;  // not judged yet, and not taken on
   Machines machines_;
   std::vector<FileLock> machine_locks_;            // since prepare_apply()
   std::unique_ptr<Store> store_;                   // leads the cluster; null before prepare_apply()

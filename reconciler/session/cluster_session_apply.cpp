@@ -49,8 +49,12 @@ Result<EarlierRuns> ClusterSession::prepare_apply(const ApplyRequest& request) {
   TRY(earlier.owed,
       take_owed(cluster_, store_->history(), {.measures = request.measures, .only = choice().only}));
   owed_.clear();
-  for (const OwedDecision& one : earlier.owed)
+  open_.clear();
+  for (const OwedDecision& one : earlier.owed) {
     if (one.fate == OwedDecision::Fate::taken) owed_.push_back(one.owed);
+    if (one.fate == OwedDecision::Fate::other_devices || one.fate == OwedDecision::Fate::not_measuring)
+      open_.push_back(one.owed);
+  }
   return earlier;
 }
 
@@ -94,6 +98,7 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   options.reason = request.command;
   if (!request.approved_by.empty()) options.reason += ", approved by " + request.approved_by;
   options.owed = std::exchange(owed_, {});
+  options.open = open_;
   options.choice = choice();
   options.policy_for = policies();
   options.on_fail = on_violation(cluster_.catalog);
@@ -130,7 +135,8 @@ Result<Done> ClusterSession::accept(const Plan& plan, const std::vector<WrittenE
                                     const Applied& applied) {
   const ApplyReport& report = applied.report;
   const bool kept = report.verdict == ApplyVerdict::kept || report.verdict == ApplyVerdict::not_validated;
-  if (!kept && report.verdict != ApplyVerdict::waits) return Done{};
+  const bool held = report.verdict == ApplyVerdict::waits || report.verdict == ApplyVerdict::asks;
+  if (!kept && !held) return Done{};
   TRY_DONE(remember_intents(*this, plan, report, store().blobs()));
   TRY_DONE(note_written(*this, left, store().history()));
   return kept ? remember(cluster_, store().blobs()) : Done{};

@@ -17,7 +17,12 @@ ClusterWatch::ClusterWatch(WatchGround ground, WatchRequest request)
 WatchSettings ClusterWatch::settings() {
   WatchSettings settings;
   settings.observed = [this](std::size_t device, const DeviceState& state) {
-    if (!ground_.fleet[device].drivers.empty()) board_.observed(device, state);
+    const FleetDevice& one = ground_.fleet[device];
+    if (const std::string why = why_unread(state); why.empty())
+      unread_.erase(device);
+    else
+      unread_[device] = why;
+    if (!one.drivers.empty()) board_.observed(device, state, one.maintenance);
   };
   if (request_.converge)
     settings.heal = [this](const std::vector<std::size_t>& devices, std::function<void()> healed) {
@@ -51,8 +56,11 @@ void ClusterWatch::heal(const std::vector<std::size_t>& devices, std::function<v
 // What may happen by itself is what the specs put under mode: converge.
 void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   if (stopped_) return go_on_();
-  Result<Plan> plan =
-      make_plan(input_of(ground_.fleet, states, ground_.origins, ground_.sources, ground_.policies, choice_));
+  PlanInput input =
+      input_of(ground_.fleet, states, ground_.origins, ground_.sources, ground_.policies, choice_);
+  for (const auto& [device, why] : unread_)  // devices that are not healed now are not read now
+    if (!states[device].reachable) input.devices[device].unread = why;
+  Result<Plan> plan = make_plan(input);
   if (!plan) {
     healing_.no_plan = std::move(plan.error());
     return healing_over();
@@ -75,6 +83,7 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   options.reason = "drift";
   options.policy_for = ground_.policies;
   options.before_writing = ground_.before_writing;
+  if (Result<std::vector<OwedChange>> open = open_changes(*store_); open) options.open = *std::move(open);
   application_.emplace(ground_.fleet, ground_.executor, store_->history(), healing_.plan, std::move(options),
                        progress());
   application_->start([this](ApplyReport report) {

@@ -3,11 +3,12 @@
 //
 // Promises: what is healed is observed again, planned for and applied under the rules of an apply that nobody
 // asked for (PlanChoice::person is false), with the cluster's lock held while it heals and not while it
-// watches; each healing is reported once. A stop ends what is under way as a stop of an apply does. What any
-// thread wants to know of it is in its snapshot.
+// watches; devices in maintenance are watched and not healed; each healing is reported once. A stop ends what
+// is under way as a stop of an apply does. What any thread wants to know of it is in its snapshot.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -77,7 +78,8 @@ class ClusterWatch {
   const WatchRequest request_;
   SnapshotBoard board_;
   bool stopped_ = false;
-  PlanChoice choice_;  // of the healing under way, as all below
+  std::map<std::size_t, std::string> unread_;  // devices that did not answer when they were last read: why
+  PlanChoice choice_;                          // of the healing under way, as all below
   Healing healing_;
   std::function<void()> go_on_;
   std::vector<FileLock> machine_locks_;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "reconciler/session/maintenance.hpp"
 #include "reconciler/twin/layout.hpp"
 #include "specs/fabric/proofs.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 Result<CompileOptions> compile_options(const ClusterSource& source, const std::string& folder) {
   CompileOptions options;
-  options.today = today();
+  options.today = source.today.value_or(today());
   options.max_entries = source.max_entries;
   if (source.twin) {
     TRY(const BitRate rate, parse_bit_rate(source.link_rate));
@@ -45,6 +46,7 @@ Result<OpenedCluster> load_cluster(const ClusterSource& source) {
   opened.twin = source.twin;
   opened.catalog = std::move(loaded.catalog);
   opened.diagnostics = std::move(loaded.diagnostics);
+  opened.without_effect = std::move(loaded.without_effect);
   if (!opened.valid()) return opened;
   std::error_code ignored;  // a folder that can't be made absolute keeps the name it was given
   opened.folder = std::filesystem::weakly_canonical(opened.catalog.directory, ignored).string();
@@ -60,6 +62,7 @@ Result<OpenedCluster> load_cluster(const ClusterSource& source) {
     if (identity_name(opened.name) != cluster->name) opened.name = cluster->name;
   opened.compiled = compile(opened.catalog, options);
   move_into(opened.diagnostics, opened.compiled.diagnostics);
+  opened.maintenance = in_maintenance(opened.catalog, *options.today, opened.diagnostics);
   if (opened.valid()) move_into(opened.diagnostics, prove(opened.catalog, opened.compiled.topology));
   return opened;
 }

@@ -5,6 +5,8 @@
 // allocations.lock that can't be read; an invalid link rate.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@ struct ClusterSource {
   std::string link_rate = "1Gbps";            // of the twin's fastest link
   bool renumber = false;                      // forget allocations.lock
   std::size_t max_entries = kEntriesDefault;  // of all devices together
+  std::optional<Date> today{};                // none: the clock's
 };
 
 struct OpenedCluster {
@@ -29,7 +32,9 @@ struct OpenedCluster {
   AllocationLock lock;  // as it was read; its cluster as it is now (identity.hpp). A twin has none
   Catalog catalog;
   Compiled compiled;
+  std::map<std::string, std::string> maintenance;  // by device (maintenance.hpp)
   Diagnostics diagnostics;
+  Diagnostics without_effect;  // what is written and nothing reads yet: for `validate` to tell
   bool twin = false;
 
   // Of a real cluster; empty: it has none yet.

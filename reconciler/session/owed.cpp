@@ -25,6 +25,19 @@ Result<Unjudged> unjudged(Store& store) {
   return out;
 }
 
+Result<std::vector<OwedChange>> open_changes(Store& store) {
+  TRY(std::vector<OwedChange> open, store.history().owed());
+  // One of a process that is gone is settled by whoever changes the cluster next.
+  if (!store.leadership().holder()) return open;
+  TRY(const std::vector<InFlight> in_flight, store.history().in_flight());
+  for (const InFlight& one : in_flight) {
+    const bool known = std::any_of(open.begin(), open.end(),
+                                   [&one](const OwedChange& other) { return other.change == one.change; });
+    if (!known) open.push_back({one.change, one.begun, one.author, one.unsettled});
+  }
+  return open;
+}
+
 Result<std::vector<InFlight>> recover_in_flight(History& history) {
   TRY(std::vector<InFlight> begun, history.in_flight());
   for (const InFlight& one : begun) {

@@ -24,6 +24,10 @@ struct Unjudged {
 };
 Result<Unjudged> unjudged(Store& store);
 
+// Changes that may still disturb what they wrote: those that no benchmark has judged, and those that another
+// process makes now. minCapacity counts them.
+Result<std::vector<OwedChange>> open_changes(Store& store);
+
 // Ends the changes of interrupted runs and returns them. Their open tickets count as failed: the next
 // observation shows what was written.
 Result<std::vector<InFlight>> recover_in_flight(History& history);

@@ -11,6 +11,32 @@ void move_behind(std::vector<T>& all, std::vector<T> more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
+bool is_chosen(std::size_t device, const std::vector<std::size_t>& only) {
+  return only.empty() || std::find(only.begin(), only.end(), device) != only.end();
+}
+
+// Into the group of that reason.
+template <class Group>
+void add_device(std::vector<Group>& all, const std::string& why, const std::string& device) {
+  auto known = std::find_if(all.begin(), all.end(), [&why](const Group& one) { return one.why == why; });
+  if (known == all.end()) known = all.insert(all.end(), {why, {}});
+  known->devices.push_back(device);
+}
+
+template <class Lacks>
+std::vector<NotObserved> grouped(const Fleet& fleet, const std::vector<DeviceState>& states,
+                                 const std::vector<std::size_t>& only, const Lacks& lacks) {
+  std::vector<NotObserved> all;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const bool excused = i < fleet.size() && !fleet[i].maintenance.empty();
+    if (excused || !is_chosen(i, only) || !lacks(states[i])) continue;
+    std::string why = states[i].why_incomplete();
+    if (why.empty()) why = states[i].reachable ? "some of it was not read" : "nothing here reaches it";
+    add_device(all, why, states[i].device);
+  }
+  return all;
+}
+
 }  // namespace
 
 void mark_unreached(const AttachedFleet& attached, std::vector<DeviceState>& states) {
@@ -25,20 +51,21 @@ void mark_unreached(const AttachedFleet& attached, std::vector<DeviceState>& sta
   }
 }
 
-std::vector<NotObserved> not_observed(const std::vector<DeviceState>& states,
+std::vector<NotObserved> not_observed(const Fleet& fleet, const std::vector<DeviceState>& states,
                                       const std::vector<std::size_t>& only) {
-  std::vector<NotObserved> all;
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const DeviceState& state = states[i];
-    const bool chosen = only.empty() || std::find(only.begin(), only.end(), i) != only.end();
-    if (!chosen || state.complete()) continue;
-    std::string why = state.why_incomplete();
-    if (why.empty()) why = state.reachable ? "some of it was not read" : "nothing here reaches it";
-    auto known =
-        std::find_if(all.begin(), all.end(), [&why](const NotObserved& one) { return one.why == why; });
-    if (known == all.end()) known = all.insert(all.end(), {std::move(why), {}});
-    known->devices.push_back(state.device);
-  }
+  return grouped(fleet, states, only, [](const DeviceState& state) { return !state.complete(); });
+}
+
+std::vector<NotObserved> unreached(const Fleet& fleet, const std::vector<DeviceState>& states,
+                                   const std::vector<std::size_t>& only) {
+  return grouped(fleet, states, only, [](const DeviceState& state) { return !state.reachable; });
+}
+
+std::vector<InMaintenance> in_maintenance(const Fleet& fleet, const std::vector<std::size_t>& only) {
+  std::vector<InMaintenance> all;
+  for (std::size_t i = 0; i < fleet.size(); ++i)
+    if (!fleet[i].maintenance.empty() && is_chosen(i, only))
+      add_device(all, fleet[i].maintenance, fleet[i].name);
   return all;
 }
 
@@ -63,6 +90,8 @@ DriftReport report_of(const Fleet& fleet, const std::vector<DeviceState>& states
     all.in_sync += one.in_sync;
     all.drifted += one.drifted;
     all.waiting += one.waiting;
+    all.in_maintenance += one.in_maintenance;
+    all.excused += one.excused;
     move_behind(all.items, std::move(one.items));
     move_behind(all.unobserved, std::move(one.unobserved));
   }

@@ -22,9 +22,21 @@ struct NotObserved {
   std::string why;
   std::vector<std::string> devices;
 };
-// Of the chosen devices; of all if none is chosen. Ordered by the first device of each reason.
-std::vector<NotObserved> not_observed(const std::vector<DeviceState>& states,
+// Of the chosen devices; of all if none is chosen. Ordered by the first device of each reason. Of a device in
+// maintenance nobody expects it.
+std::vector<NotObserved> not_observed(const Fleet& fleet, const std::vector<DeviceState>& states,
                                       const std::vector<std::size_t>& only);
+
+// Of those devices, the ones of which nothing at all could be read.
+std::vector<NotObserved> unreached(const Fleet& fleet, const std::vector<DeviceState>& states,
+                                   const std::vector<std::size_t>& only);
+
+// Devices in maintenance, all until the same day for the same reason.
+struct InMaintenance {
+  std::string why;  // "until 2026-12-01: optics"
+  std::vector<std::string> devices;
+};
+std::vector<InMaintenance> in_maintenance(const Fleet& fleet, const std::vector<std::size_t>& only);
 
 // What can't be begun where no device is reached at all, such as a watch or a benchmark.
 Result<Done> reaches_any(const Fleet& fleet);

@@ -14,9 +14,10 @@ std::shared_ptr<const Snapshot> SnapshotBoard::read() const {
   return newest_;
 }
 
-void SnapshotBoard::observed(std::size_t device, const DeviceState& state) {
+void SnapshotBoard::observed(std::size_t device, const DeviceState& state, const std::string& maintenance) {
   DeviceStatus status;
   status.device = state.device;
+  status.maintenance = maintenance;
   status.observed = executor_.wall_time();
   status.reachable = state.reachable;
   status.complete = state.complete();

@@ -28,6 +28,7 @@ struct DeviceStatus {
   bool reachable = false;
   std::string why_incomplete;   // empty where it is complete, or nobody gave a reason
   std::size_t differences = 0;  // of configuration and effects
+  std::string maintenance{};    // "until 2026-12-01: optics"; empty: it is in service
   bool complete = false;
   bool in_sync() const { return complete && differences == 0; }
 };
@@ -58,7 +59,7 @@ class SnapshotBoard {
   std::shared_ptr<const Snapshot> read() const;
 
   // Of the engine's thread.
-  void observed(std::size_t device, const DeviceState& state);
+  void observed(std::size_t device, const DeviceState& state, const std::string& maintenance = {});
   void happened(const WatchEvent& event);
   void change(std::optional<ChangeUnderWay> change);
 

@@ -49,18 +49,24 @@ bool is_among(const std::set<std::string>& subjects, const std::string& benchmar
 }
 
 // The first pairs that cross nothing of what may be written: the same ones each time.
-MeasureChoice controls_of(const GateQuestion& question) {
+MeasureChoice controls_of(const OpenedCluster& cluster, const GateQuestion& question) {
   MeasureChoice choice;
-  choice.pending = [&question](const Crossed& crossed) {
-    return question.whole.touches_path(crossed.devices, crossed.links);
+  choice.pending = [&](const Crossed& crossed) {
+    return question.whole.touches_path(crossed.devices, crossed.links) || is_in_maintenance(cluster, crossed);
   };
-  choice.affected = [&question, left = kControls](const Crossed& crossed) mutable {
-    return !question.whole.touches_path(crossed.devices, crossed.links) && left > 0 && left-- > 0;
+  choice.affected = [&, left = kControls](const Crossed& crossed) mutable {
+    return !is_in_maintenance(cluster, crossed) &&
+           !question.whole.touches_path(crossed.devices, crossed.links) && left > 0 && left-- > 0;
   };
   return choice;
 }
 
 }  // namespace
+
+bool is_in_maintenance(const OpenedCluster& cluster, const Crossed& crossed) {
+  return std::any_of(crossed.always.begin(), crossed.always.end(),
+                     [&cluster](const std::string& device) { return cluster.maintenance.contains(device); });
+}
 
 std::string subject_of(const SuiteOutcome& suite, const BenchmarkOutcome& outcome, const Slo& slo,
                        const bench::Measurement& one) {
@@ -138,8 +144,9 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
   choice.affected = [&question, all](const Crossed& crossed) {
     return all || question.affected.touches_path(crossed.devices, crossed.links);
   };
-  choice.pending = [&question](const Crossed& crossed) {
-    return question.pending.touches_path(crossed.devices, crossed.links);
+  choice.pending = [&](const Crossed& crossed) {
+    return question.pending.touches_path(crossed.devices, crossed.links) ||
+           is_in_maintenance(cluster_, crossed);
   };
   if (!question.only.empty())
     choice.among = [&question](const std::string& benchmark, const std::string& from, const std::string& to) {
@@ -149,7 +156,7 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
   Result<std::vector<SuiteOutcome>> outcomes = lockstep::measure(input_, choice, hooks_.progress, call.stop);
   Result<std::vector<SuiteOutcome>> beside = std::vector<SuiteOutcome>{};
   if (outcomes && question.when != GateQuestion::When::after)
-    beside = lockstep::measure(input_, controls_of(question), hooks_.progress, call.stop);
+    beside = lockstep::measure(input_, controls_of(cluster_, question), hooks_.progress, call.stop);
   if (hooks_.ended) hooks_.ended();
   if (!outcomes) return std::move(outcomes.error());
   if (!beside) return std::move(beside.error());

@@ -1,7 +1,7 @@
 // The validation suites of an opened cluster as the engine's gate, and as benchmarks on their own.
 //
 // Promises: a gate compares with the baselines of the store (baselines.hpp); only what a change can have
-// touched is measured in a gate (onChange.scope: affected).
+// touched is measured in a gate (onChange.scope: affected), and nothing of devices in maintenance.
 #pragma once
 
 #include <functional>
@@ -31,6 +31,9 @@ MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs);
 // "slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0": what one SLO says of one measurement.
 std::string subject_of(const SuiteOutcome& suite, const BenchmarkOutcome& outcome, const Slo& slo,
                        const bench::Measurement& one);
+
+// Whether a pair ends at, or can't but cross, a device in maintenance: it decides no gate.
+bool is_in_maintenance(const OpenedCluster& cluster, const Crossed& crossed);
 
 // What a gate compares: a figure for each SLO over each pair, the more the better, whatever the bound.
 GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes);

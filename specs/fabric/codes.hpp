@@ -39,6 +39,7 @@ inline constexpr std::string_view override_value = "LS1235";
 inline constexpr std::string_view selects_nothing = "LS1236";
 inline constexpr std::string_view no_such_object = "LS1237";
 inline constexpr std::string_view two_policies = "LS1238";
+inline constexpr std::string_view maintenance_ended = "LS1239";
 }  // namespace fabric_code
 
 inline constexpr std::array kFabricCodes{
@@ -72,6 +73,7 @@ inline constexpr std::array kFabricCodes{
                "a selector matches no device that it is for, or a hostlist of ports no interface"},
     FabricCode{fabric_code::no_such_object, "an object is named that does not exist"},
     FabricCode{fabric_code::two_policies, "two RolloutPolicies of equal priority select one device"},
+    FabricCode{fabric_code::maintenance_ended, "the last day of a maintenance has passed"},
 };
 
 }  // namespace lockstep

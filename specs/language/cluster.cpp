@@ -68,7 +68,7 @@ constexpr Field git_fields[] = {
     field<&GitSource::credentials>("credentials", "the name of the secret to log in with"),
 };
 constexpr Field management_fields[] = {
-    field<&Management::path>("path", "out-of-band or in-band", {.required = true}),
+    field<&Management::path>("path", "out-of-band or in-band"),
     field<&Management::interface>("interface", "the devices' interface that the reconciler reaches",
                                   {.form = Form::name}),
 };

@@ -80,6 +80,8 @@ constexpr CodeRow rows[] = {
      "devices behind the last wave would never change"},
     {code::no_default_class, "a profile has a class called `default`, for the DSCPs that no class names",
      "a packet of any DSCP is put into some queue"},
+    {code::no_effect, "a field is one that lockstep acts on (told by `validate` alone)",
+     "what is written there has no effect yet: nothing reads it"},
 
     {code::duplicate_object, "a kind and name are used once", "which of two objects holds would be chance"},
     {code::dangling_reference, "an object that is named exists", "it would be taken as not asked for"},

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "specs/language/codes.hpp"
+#include "specs/language/idle_fields.hpp"
 #include "specs/language/inventory.hpp"
 #include "specs/language/kind_rows.hpp"
 #include "specs/language/references.hpp"
@@ -25,7 +26,8 @@ constexpr std::string_view document_keys[] = {"apiVersion", "kind", "metadata", 
 
 class Loader {
  public:
-  explicit Loader(Loaded& out) : out_(out), reporter_(out.catalog.sources, out.diagnostics) {}
+  explicit Loader(Loaded& out)
+      : out_(out), reporter_(out.catalog.sources, out.diagnostics, &out.without_effect) {}
 
   void file(std::string name, std::string text, const std::string& folder) {
     const std::uint32_t file = out_.catalog.sources.add(std::move(name), std::move(text));
@@ -119,6 +121,7 @@ class Loader {
                       "write metadata: {name: NAME}");
     }
     const Type& type = kind.spec();
+    if (is_idle(type.noun, "")) reporter_.has_no_effect(span_of(*root.find("kind")), std::string(type.noun));
     if (const Node* spec = root.find("spec")) {
       load_spec(*spec, type, slot);
     } else {

@@ -15,7 +15,8 @@ namespace lockstep {
 
 struct Loaded {
   Catalog catalog;
-  Diagnostics diagnostics;  // in the order of file, line, column
+  Diagnostics diagnostics;     // in the order of file, line, column
+  Diagnostics without_effect;  // so, warnings: fields and kinds that nothing reads yet (idle_fields.hpp)
 };
 
 // Each path is a folder (all *.yaml and *.yml below it; hidden names and links to folders are not followed),

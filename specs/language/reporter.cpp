@@ -30,6 +30,17 @@ void Reporter::warning(std::string_view code, Span span, std::string message, st
        std::move(hint), std::move(related)});
 }
 
+void Reporter::has_no_effect(Span span, const std::string& what) {
+  if (idle_ == nullptr || idle_->size() >= diagnostics_limit) return;
+  idle_->push_back({std::string(code::no_effect),
+                    Severity::warning,
+                    span.at,
+                    std::max(span.length, 1U),
+                    what + " has no effect yet: nothing in lockstep reads it",
+                    "leave it out, or keep it for a version that does",
+                    {}});
+}
+
 void Reporter::add(Diagnostic one) {
   incomplete_ |= std::find(std::begin(unread), std::end(unread), one.code) != std::end(unread);
   if (full()) {
@@ -41,6 +52,9 @@ void Reporter::add(Diagnostic one) {
 void Reporter::finish() {
   std::stable_sort(out_.begin(), out_.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.at < b.at; });
+  if (idle_ != nullptr)
+    std::stable_sort(idle_->begin(), idle_->end(),
+                     [](const Diagnostic& a, const Diagnostic& b) { return a.at < b.at; });
   if (!skipped_) return;
   Diagnostic rest;
   rest.code = code::too_many_errors;

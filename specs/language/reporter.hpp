@@ -23,12 +23,15 @@ Span span_of(const Node& node);
 
 class Reporter {
  public:
-  Reporter(const Sources& sources, Diagnostics& out) : sources_(sources), out_(out) {}
+  // `idle`: where what has no effect yet is told, at most diagnostics_limit of it; null: it is not.
+  Reporter(const Sources& sources, Diagnostics& out, Diagnostics* idle = nullptr)
+      : sources_(sources), out_(out), idle_(idle) {}
 
   void error(std::string_view code, Span span, std::string message, std::string hint = {},
              std::vector<Related> related = {});
   void warning(std::string_view code, Span span, std::string message, std::string hint = {},
                std::vector<Related> related = {});
+  void has_no_effect(Span span, const std::string& what);
   const Sources& sources() const { return sources_; }
   std::size_t count() const { return out_.size(); }
   bool full() const { return out_.size() >= diagnostics_limit; }
@@ -44,6 +47,7 @@ class Reporter {
   void add(Diagnostic one);
   const Sources& sources_;
   Diagnostics& out_;
+  Diagnostics* idle_;
   bool skipped_ = false;
   bool incomplete_ = false;
 };

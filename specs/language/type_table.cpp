@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "specs/language/codes.hpp"
+#include "specs/language/idle_fields.hpp"
 #include "specs/model/near_miss.hpp"
 
 namespace lockstep {
@@ -71,6 +72,8 @@ void load_fields(std::span<const Part> parts, const Node& map, std::string_view 
       continue;
     }
     at->seen = true;
+    if (is_idle(what, at->field->name))
+      reporter.has_no_effect(span_of(*key), "'" + std::string(at->field->name) + "' in " + std::string(what));
     const Type& type = at->field->type();
     if (at->field->limits.not_empty && is_empty(*value))
       reporter.error(code::missing_field, span_of(*value), "'" + std::string(at->field->name) + "' is empty",

@@ -32,7 +32,7 @@ bring_up() {
   begin=$(seconds)
   "$lockstep" twin up "$@" "$specs" >/dev/null
   middle=$(seconds)
-  "$lockstep" apply --twin --yes --no-measure "$specs" >"$work/apply.log" 2>&1 || { cat "$work/apply.log" >&2; return 1; }
+  "$lockstep" apply --twin --yes --approve approval,drain --no-measure "$specs" >"$work/apply.log" 2>&1 || { cat "$work/apply.log" >&2; return 1; }
   end=$(seconds)
   up_seconds=$(awk "BEGIN {printf \"%.2f\", $middle - $begin}")
   apply_seconds=$(awk "BEGIN {printf \"%.2f\", $end - $middle}")

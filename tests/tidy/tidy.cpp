@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <regex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +63,13 @@ std::string code_of(const std::string& line) {
     if (!in_text || line[i] == '"') out += line[i];
   }
   return out;
+}
+
+// Structs that only idle fields and kinds hold.
+const std::set<std::string>& idle_parts() {
+  static const std::set<std::string> all{"Cost",       "Credentials", "GitSource",
+                                         "OnSchedule", "Scheduler",   "Signatures"};
+  return all;
 }
 
 using Rule = std::function<std::string(const SourceText&, const std::string& line)>;
@@ -284,6 +293,49 @@ TEST(Tidy, OnlyCompileAndMapsNameEntries) {
                ? "an entry is named by text outside specs/compile, drivers/*/map* and specs/platforms/map*"
                : "";
   });
+}
+
+// A field of the spec language that nothing outside of it reads has no effect: specs/language/idle_fields.cpp
+// says so to whoever writes it. Read is a member that some code names behind a dot or an arrow.
+TEST(Tidy, WhatAFieldSaysIsReadOrToldToHaveNoEffect) {
+  // Read by the language itself: inventories, selectors, and a list of one word, which is what is done.
+  constexpr std::array<std::string_view, 6> kWithin{"From::csv",
+                                                    "From::netbox",
+                                                    "Metadata::labels",
+                                                    "Selector::match_labels",
+                                                    "Metadata::annotations",  // for other tools to read
+                                                    "Addressing::host_link"};
+  std::string idle;
+  std::string product_code;
+  for (const SourceText& source : sources()) {
+    const bool in_language = source.path.starts_with("specs/language/");
+    for (const std::string& line : source.lines) {
+      if (source.path == "specs/language/idle_fields.cpp") idle += line;
+      if (source.product() && !in_language) product_code += code_of(line) + "\n";
+    }
+  }
+  std::set<std::string> read;
+  const std::regex member(R"((?:\.|->)(\w+)\b(?!\())");
+  for (std::sregex_iterator at(product_code.begin(), product_code.end(), member), end; at != end; ++at)
+    read.insert((*at)[1]);
+  std::size_t fields = 0;
+  const std::regex row(R"re(field<&(\w+)::(\w+)>\(\s*"(\w+)")re");
+  for (const SourceText& source : sources()) {
+    // What the reconciler alone writes (records.cpp): its kinds are idle as a whole.
+    if (!source.path.starts_with("specs/language/") || source.path == "specs/language/records.cpp") continue;
+    std::string text;
+    for (const std::string& line : source.lines) text += line + "\n";
+    for (std::sregex_iterator at(text.begin(), text.end(), row), end; at != end; ++at) {
+      ++fields;
+      const std::string name = (*at)[1].str() + "::" + (*at)[2].str();
+      const bool told = idle.find("\"" + (*at)[3].str() + "\"}") != std::string::npos ||
+                        idle_parts().contains((*at)[1].str());
+      const bool within = std::find(kWithin.begin(), kWithin.end(), name) != kWithin.end();
+      EXPECT_TRUE(told || within || read.contains((*at)[2].str()))
+          << source.path << ": nothing reads " << name << " and idle_fields.cpp does not say so";
+    }
+  }
+  EXPECT_GT(fields, 150U);
 }
 
 TEST(Tidy, NoWorkIsLeftAsAWord) {

@@ -20,14 +20,14 @@ spec:
   onChange: {scope: affected, onViolation: rollback}
 YAML
 "$lockstep" twin up "$pod"
-expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 # What the machine's own load keeps from being accepted is said; it ended with 0 and said nothing.
 expect "0 1" "$lockstep" bench --twin --accept "$pod"
 told 'accepted as the new baseline\|not accepted as the baseline: backend-slo/pairs'
 
 in_gpu1 ip rule add to 10.64.0.0/16 blackhole pref 10
 sed -i 's/maxPaths: 64/maxPaths: 32/' "$pod/fabric.yaml"
-expect 2 "$lockstep" apply --twin --yes "$pod"
+expect 2 "$lockstep" apply --twin --yes $approve "$pod"
 told 'not caused'
 told '^kept'
 expect 0 "$lockstep" plan --twin "$pod"
@@ -40,7 +40,7 @@ assert accepted["baseline"] is False and "gpu1" in accepted["why"], accepted' "$
 in_gpu1 ip rule del pref 10
 
 sed -i 's/^  sysctl:/  sysctl:\n    net.ipv4.tcp_rmem: "4096 4096 4096"/' "$pod/hosts.yaml"
-expect 2 "$lockstep" apply --twin --yes "$pod"
+expect 2 "$lockstep" apply --twin --yes $approve "$pod"
 told 'broken by the change'
 told '^undone'
 told "this change's doing: without it the SLO holds"

@@ -15,7 +15,7 @@ for round in $(seq 12); do
     "$lockstep" twin exec "$pod" gpu1 -- ip link set rail0 mtu 1500
     "$lockstep" twin exec "$pod" leaf0 -- ip link set up0 down
   fi
-  "$lockstep" apply --twin --yes --no-measure "$pod" >"$work/out" 2>&1 &
+  "$lockstep" apply --twin --yes $approve --no-measure "$pod" >"$work/out" 2>&1 &
   apply=$!
   # The plan's summary is the last thing it says before it acts.
   until grep -q 'steps on' "$work/out" || ! kill -0 "$apply" 2>/dev/null; do read -rt 0.01 <> <(:) || true; done
@@ -24,7 +24,7 @@ for round in $(seq 12); do
   wait "$apply" 2>/dev/null || true
   grep -q 'in flight' "$work/out" && told=$((told + 1))
 done
-"$lockstep" apply --twin --yes --no-measure "$pod"
+"$lockstep" apply --twin --yes $approve --no-measure "$pod"
 "$lockstep" drift --twin "$pod"
 [ "$told" -gt 0 ] || { echo "no run was told of one that had been killed: the kills missed every apply" >&2; exit 1; }
 echo "12 kills; $told runs were told what had been in flight; in sync at the end"

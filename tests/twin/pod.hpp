@@ -60,7 +60,10 @@ class Pod {
   std::vector<std::string> argv(const std::vector<std::string>& words) const;
 
   Said drift() const { return run({"drift", "--twin", "-o", "json", specs_}); }
-  Said apply() const { return run({"apply", "--twin", "--yes", "--no-measure", specs_}); }
+  // With what the pod's policy asks a person.
+  Said apply() const {
+    return run({"apply", "--twin", "--yes", "--approve", "approval,drain,budget", "--no-measure", specs_});
+  }
   Said break_it(const std::string& fault, const std::vector<std::string>& words) const;
 
  private:

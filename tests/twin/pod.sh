@@ -3,6 +3,7 @@
 needs_twin
 lockstep=${LOCKSTEP_BINARY:?the program under test}
 
+approve="--approve approval,drain,budget"  # what the pod's policy asks a person
 work=$(mktemp -d)
 export LOCKSTEP_STATE_DIR=$work/state
 pod=$work/pod

@@ -11,20 +11,20 @@ sed -i 's/waves: .*/waves: ["100%"]/' "$pod/policy.yaml"  # else the gate of the
 cut_off() {
   local signal=$1 log=$work/terminal pid
   : >"$log"
-  script -qefc "$lockstep apply --twin --yes $pod" "$log" </dev/null >/dev/null 2>&1 &
+  script -qefc "$lockstep apply --twin --yes $approve $pod" "$log" </dev/null >/dev/null 2>&1 &
   local terminal=$!
   until grep -q 'pairs [0-9]*/' < <(tr '\r' '\n' <"$log" | sed '1,/wave \([0-9]*\) of \1\b/d' | sed '1,/✓/d'); do
     kill -0 "$terminal" 2>/dev/null || { cat "$log"; echo "it ended before it measured" >&2; exit 1; }
     read -rt 0.01 <> <(:) || true
   done
-  pid=$(pgrep -f "^$lockstep apply --twin --yes $pod" | head -n 1)
+  pid=$(pgrep -f "^$lockstep apply --twin --yes $approve $pod" | head -n 1)
   kill "-$signal" "$pid"
   wait "$terminal" || true
   cp "$log" "$work/out"
 }
 
 "$lockstep" twin up "$pod"
-expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 
 cp "$pod/fabric.yaml" "$work/fabric.before"
 sed -i 's|^    - {from: "leaf\[0-1\]:up\[0-1\]".*|    - {from: "leaf[0-1]:up1", to: "spine1:down[0-1]", by: mesh, speed: 400Gbps, cableLength: 40m}\
@@ -34,7 +34,7 @@ cut_off KILL
 expect 0 "$lockstep" drift --twin "$pod"
 expect 2 "$lockstep" plan --twin "$pod"
 told 'never measured'
-expect 2 "$lockstep" apply --twin --yes --strict "$pod"  # strict: on busy cores the verdict may be unknown
+expect 2 "$lockstep" apply --twin --yes $approve --strict "$pod"  # strict: on busy cores the verdict may be unknown
 told 'in flight'
 told 'undone'
 cp "$work/fabric.before" "$pod/fabric.yaml"
@@ -47,7 +47,7 @@ told 'the next apply measures'
 # On busy cores the verdict may be unknown: then it stays owed.
 for try in 1 2 3 4 5; do
   code=0
-  "$lockstep" apply --twin --yes "$pod" >"$work/out" 2>&1 || code=$?
+  "$lockstep" apply --twin --yes $approve "$pod" >"$work/out" 2>&1 || code=$?
   cat "$work/out"
   told 'never measured'
   told 'kept'

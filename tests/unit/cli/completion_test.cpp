@@ -33,6 +33,8 @@ TEST(Completion, OffersCommandsOptionsAndTheirWords) {
   EXPECT_EQ(offered("lockstep drift --format ''", 3), "github gitlab json junit markdown sarif text\n");
   EXPECT_EQ(offered("lockstep drift --format gi", 3), "github gitlab\n");
   EXPECT_EQ(offered("lockstep twin list -o y", 4), "yaml\n");
+  EXPECT_EQ(offered("lockstep apply --part", 2), "--partial\n");
+  EXPECT_EQ(offered("lockstep apply --approve d", 3), "drain\n");
 }
 
 TEST(Completion, OffersTheWordsThatAnArgumentMayBe) {

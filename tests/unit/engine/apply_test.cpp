@@ -231,9 +231,14 @@ TEST(Apply, HeldStepsWaitForAPersonsWord) {
   Pair pair;
   pair.cluster.policy = Policy{};
   pair.cluster.policy->needs_approval[Disruption::traffic] = true;
-  EXPECT_EQ(pair.cluster.converge().verdict, ApplyVerdict::partly);
+  const ApplyReport held = pair.cluster.converge();
+  EXPECT_EQ(held.verdict, ApplyVerdict::asks);
+  EXPECT_EQ(held.exit_code(), 2) << "changes are pending";
+  EXPECT_EQ(held.steps[0].words, std::set<std::string>{"approval:traffic"});
   EXPECT_EQ(pair.cluster.devices["leaf0"]->writes(), 0U);
-  pair.cluster.options.approved = {Hold::Kind::approval};
+  pair.cluster.options.approved = *parse_approved("approval:reboot");
+  EXPECT_EQ(pair.cluster.converge().verdict, ApplyVerdict::asks) << "of another disruption";
+  pair.cluster.options.approved = *parse_approved("approval:traffic");
   EXPECT_EQ(pair.cluster.converge().verdict, ApplyVerdict::kept);
 }
 

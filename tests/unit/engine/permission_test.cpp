@@ -152,7 +152,7 @@ TEST_F(AllowedRemedy, ThatAnApplyWouldTryByItselfIsRefusedAndSaid) {
 TEST_F(AllowedRemedy, ThatDisturbsTrafficNeedsAPersonWhereThePolicySaysSo) {
   permission_.refuses = false;
   permission_.unasked = "the policy wants an answer";
-  cluster_.options.approved.erase(Hold::Kind::in_person);
+  cluster_.options.approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain};
   (void)cluster_.converge();
   EXPECT_EQ(remedy_.cures, 0);
 }
@@ -164,7 +164,7 @@ TEST_F(Allowed, APersonsAnswerCannotBeGivenBeforehand) {
   cluster_.options.approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain};  // --yes
   EXPECT_EQ(cluster_.converge().verdict, ApplyVerdict::partly);
   EXPECT_FALSE(is("interface[rail0]/mtu"));
-  cluster_.options.approved.insert(Hold::Kind::in_person);
+  cluster_.options.approved.add(Hold::Kind::in_person);
   EXPECT_EQ(cluster_.converge().verdict, ApplyVerdict::kept);
   EXPECT_EQ(is("interface[rail0]/mtu"), number(9000));
 }

@@ -203,6 +203,11 @@ std::vector<Broken> broken() {
       {code::bad_name, document("HostProfile", "{selector: {}, services: {'': running}}"),
        "'' is not a name"},
       {code::status_written, document("Cluster", "{}") + "status: {}\n", "written by the reconciler"},
+      {code::no_effect, document("Cluster", "{scheduler: {kind: slurm}}"), "'scheduler' in a Cluster has no"},
+      {code::no_effect, document("Cluster", "{management: {path: in-band, interface: eth0}}"),
+       "'path' in management has no effect yet"},
+      {code::no_effect, set("names: a, connect: {ssh: 'root@{name}'}"), "'ssh' in connect has no effect yet"},
+      {code::no_effect, document("GitSource", "{repository: x}"), "a GitSource has no effect yet"},
       {code::secret_written, set("names: a, credentials: {secret: hunter2}"), "not a secret's name"},
       {code::written_twice, document("DeviceSet", "{names: a, role: host, drivers: [linux, linux]}"),
        "'linux' is written twice"},
@@ -316,8 +321,9 @@ std::vector<Broken> broken() {
 }
 
 const Diagnostic* find_message(const Loaded& loaded, const Broken& want) {
-  for (const Diagnostic& one : loaded.diagnostics)
-    if (one.code == want.code && one.message.find(want.message) != std::string::npos) return &one;
+  for (const Diagnostics* const all : {&loaded.diagnostics, &loaded.without_effect})
+    for (const Diagnostic& one : *all)
+      if (one.code == want.code && one.message.find(want.message) != std::string::npos) return &one;
   return nullptr;
 }
 

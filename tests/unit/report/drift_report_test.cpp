@@ -46,6 +46,45 @@ DriftReport sample() {
   return report;
 }
 
+// The same with two devices in maintenance: one that differs, and one that does not answer.
+DriftReport maintained() {
+  DriftReport report = sample();
+  report.drifted = 1;
+  report.in_maintenance = 2;
+  report.excused = 1;
+  report.items[0].maintenance = "until 2026-12-01: optics";
+  report.unobserved[0].maintenance = "until 2026-12-09: power";
+  return report;
+}
+
+TEST(DriftText, TellsDevicesInMaintenanceApart) {
+  const std::string text = drift_text(maintained(), Terminal{});
+  const std::size_t apart = text.find("in maintenance\n");
+  ASSERT_NE(apart, std::string::npos) << text;
+  EXPECT_GT(text.find("gpu1    interface[rail0]/mtu  9000  1500"), apart) << text;
+  EXPECT_GT(text.find("not observed: bgpd.vty: connection refused  until 2026-12-09: power"), apart) << text;
+  EXPECT_NE(text.find("1 of 4 devices in sync, 1 difference on 1 device, 2 in maintenance\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("drifted\n"), std::string::npos) << text;
+}
+
+// What raises an alarm elsewhere: a failed test, an annotation, a finding.
+TEST(DriftFormats, RaiseNoAlarmForDevicesInMaintenance) {
+  const DriftReport report = maintained();
+  for (const std::string& text : {drift_sarif(report), drift_junit(report, "pod"), drift_gitlab(report),
+                                  drift_github(report), drift_markdown(report, "pod")}) {
+    EXPECT_EQ(text.find("gpu1"), std::string::npos) << text;
+    EXPECT_EQ(text.find("leaf1"), std::string::npos) << text;
+    EXPECT_NE(text.find("leaf0"), std::string::npos) << text;
+  }
+  const nlohmann::json json = drift_json(report);
+  EXPECT_EQ(json["items"][0]["maintenance"], "until 2026-12-01: optics");
+  EXPECT_EQ(json["unobserved"][0]["maintenance"], "until 2026-12-09: power");
+  EXPECT_EQ(json["summary"]["inMaintenance"], 2);
+  EXPECT_EQ(report.exit_code(), 2);
+}
+
 TEST(DriftText, NamesDeviceEntryWantHaveAndLine) {
   const std::string text = drift_text(sample(), Terminal{});
   EXPECT_NE(text.find("gpu1    interface[rail0]/mtu  9000  1500  traffic     specs/fabric.yaml:9:8 mtu"),

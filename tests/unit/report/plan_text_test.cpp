@@ -12,6 +12,34 @@ DeviceState noticed(const std::string& device, std::vector<std::string> notes) {
   return out;
 }
 
+Step held(const std::string& device, Disruption disruption, const Hold& hold) {
+  Step step;
+  step.device = device;
+  step.driver = "sim";
+  step.disruption = disruption;
+  step.holds = {hold};
+  return step;
+}
+
+// Steps that do the same are one, but for what holds them.
+TEST(PlanText, NamesForEachHoldTheWordThatLiftsItOrNone) {
+  Plan plan;
+  plan.steps = {held("gpu1", Disruption::traffic, {Hold::Kind::approval, "a person's word"}),
+                held("gpu2", Disruption::traffic, {Hold::Kind::budget, "50% would be left"}),
+                held("gpu3", Disruption::traffic, {Hold::Kind::window, "it is closed"})};
+  const std::string text = plan_text(plan, Terminal{});
+  for (const char* const line :
+       {"      held: a person's word (--approve approval:traffic)\n",
+        "      held: 50% would be left (--approve budget)\n", "      held: it is closed\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << text;
+}
+
+TEST(MaintenanceText, IsALineForEachReason) {
+  EXPECT_EQ(maintenance_text({{"until 2026-12-01: optics", {"leaf1", "leaf2"}}}, Terminal{}),
+            "in maintenance: leaf[1-2] until 2026-12-01: optics\n");
+  EXPECT_EQ(maintenance_text({}, Terminal{}), "");
+}
+
 TEST(NotesText, TellsANoteOnceWithTheDevicesThatHaveIt) {
   EXPECT_EQ(notes_text({noticed("gpu1", {"rail0: a DCBX peer announces PFC of priority 4, and is willing"}),
                         noticed("gpu2", {"rail0: a DCBX peer announces PFC of priority 4, and is willing"}),

@@ -33,6 +33,17 @@ TEST(WatchEvents, AreInJsonWhatDriftSaysOfTheEntry) {
   EXPECT_EQ(event["byHand"], true);
 }
 
+TEST(WatchEvents, OfADeviceInMaintenanceSaySo) {
+  DriftEntry item;
+  item.device = "gpu1";
+  item.reason = "connection refused";
+  item.maintenance = "until 2026-12-01: optics";
+  const WatchEvent event{WatchEvent::Kind::unreadable, item, {}};
+  EXPECT_EQ(watch_event_text(event, Terminal{}),
+            "unreadable  gpu1: connection refused  (in maintenance until 2026-12-01: optics)\n");
+  EXPECT_NE(watch_event_json(event).find("\"maintenance\":\"until 2026-12-01: optics\""), std::string::npos);
+}
+
 TEST(WatchEvents, OfADeviceSayItsReason) {
   DriftEntry item;
   item.device = "gpu1";

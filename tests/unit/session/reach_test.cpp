@@ -78,13 +78,13 @@ TEST_F(Reach, UnobservedDevicesAreGroupedByReason) {
   states_.emplace_back();
   states_.back().device = "gpu3";
   states_.back().errors.push_back(Error{ErrorKind::transient, "no answer"});
-  const std::vector<NotObserved> all = not_observed(states_, {});
+  const std::vector<NotObserved> all = not_observed(attached_.fleet, states_, {});
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].why, kWhyUnreached);
   EXPECT_EQ(all[0].devices, (std::vector<std::string>{"gpu1", "gpu2"}));
   EXPECT_EQ(all[1].why, "no answer");
-  ASSERT_EQ(not_observed(states_, {2}).size(), 1U);
-  EXPECT_EQ(not_observed(states_, {2})[0].devices, std::vector<std::string>{"gpu3"});
+  ASSERT_EQ(not_observed(attached_.fleet, states_, {2}).size(), 1U);
+  EXPECT_EQ(not_observed(attached_.fleet, states_, {2})[0].devices, std::vector<std::string>{"gpu3"});
 }
 
 }  // namespace

@@ -1,0 +1,95 @@
+#include "reconciler/engine/budget_check.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockstep {
+
+double BudgetCheck::least_of(const Step& step) const {
+  const auto device = context_.fleet.find(step.device);
+  if (!device || !context_.options.policy_for) return 0;
+  const FleetDevice& one = context_.fleet[*device];
+  const Policy* const policy = context_.options.policy_for(one);
+  if (policy == nullptr) return 0;
+  const auto found = policy->min_capacity.find(one.role);
+  return found == policy->min_capacity.end() ? 0 : found->second;
+}
+
+Outage BudgetCheck::outage_of(const Step& step) const {
+  Outage out;
+  for (const std::string& one : step.takes_out)
+    if (const auto cable = context_.fleet.wiring().cable_at(step.device, one))
+      out.cables.push_back(*cable);
+    else
+      out.devices.push_back(step.device);
+  std::sort(out.cables.begin(), out.cables.end());
+  return out;
+}
+
+bool BudgetCheck::concerns(const Step& step) const {
+  return context_.open_changes && context_.fleet.wiring().capacity_left && !step.takes_out.empty() &&
+         !context_.options.approved.lifts(Hold::Kind::budget, step.disruption) && least_of(step) > 0;
+}
+
+void BudgetCheck::ask(std::vector<const Step*> steps, std::vector<const Step*> running,
+                      std::function<void(const Reasons&)> done) {
+  steps_ = std::move(steps);
+  running_ = std::move(running);
+  done_ = std::move(done);
+  until_ = context_.executor.now() + context_.options.settle_time;
+  pause_ = context_.options.poll_min;
+  observe();
+}
+
+void BudgetCheck::stop() {
+  if (round_) round_->stop();
+}
+
+void BudgetCheck::observe() {
+  ObserveOptions options;
+  options.timeout = context_.options.observe_timeout;
+  for (std::size_t i = 0; i < context_.fleet.size(); ++i)
+    if (!context_.fleet[i].drivers.empty()) options.only.push_back(i);
+  round_.emplace(context_.fleet, context_.executor, std::move(options));
+  round_->start([this](const std::vector<DeviceState>& states) { observed(states); });
+}
+
+void BudgetCheck::observed(const std::vector<DeviceState>& states) {
+  const Reasons reasons = context_.stop.stop_requested() ? Reasons{} : judge(states);
+  if (!reasons.empty() && context_.executor.now() + pause_ < until_) {
+    context_.executor.at(context_.executor.now() + pause_, callbacks_.bind([this] { observe(); }));
+    pause_ = std::min(2 * pause_, context_.options.poll_max);
+    return;
+  }
+  const auto done = std::exchange(done_, nullptr);
+  done(reasons);
+}
+
+BudgetCheck::Reasons BudgetCheck::judge(const std::vector<DeviceState>& states) const {
+  const Wiring& wiring = context_.fleet.wiring();
+  const OutOfService already = out_of_service(context_.fleet, states, context_.open_changes());
+  Outage beside;
+  double least = 0;
+  const auto add = [&](const Step& step) {
+    const Outage own = outage_of(step);
+    beside.devices.insert(beside.devices.end(), own.devices.begin(), own.devices.end());
+    beside.cables.insert(beside.cables.end(), own.cables.begin(), own.cables.end());
+    least = std::max(least, least_of(step));
+  };
+  for (const Step* const step : running_) add(*step);
+  Reasons reasons;
+  for (const Step* const step : steps_) {
+    if (already.covers(outage_of(*step), wiring)) continue;
+    const Outage before = beside;
+    const double before_least = least;
+    add(*step);
+    const double left = wiring.capacity_left(already.with(beside));
+    if (left >= least) continue;
+    reasons[step->id] = budget_reason(step->device, left, least, already, wiring);
+    beside = before;
+    least = before_least;
+  }
+  return reasons;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,57 @@
+// BudgetCheck: minCapacity once more, before steps that disturb live traffic begin: the plan may be minutes
+// old, and something may have gone down meanwhile.
+//
+// Promises: the whole fleet is read again for each question, and again and again for settle_time at most
+// where there is not room for all, as what comes back by itself need not hold a rollout; who has room then
+// may begin, in the order asked, beside what is under way; every other one gets the reason, which names what
+// is down. One question at a time; it is answered once, never from within its call. Single-threaded over the
+// executor.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drivers/runtime/callback_scope.hpp"
+#include "reconciler/engine/observe.hpp"
+#include "reconciler/engine/step_run.hpp"
+
+namespace lockstep {
+
+class BudgetCheck {
+ public:
+  using Reasons = std::map<std::uint32_t, std::string>;  // by id, of those that must not begin
+
+  // `context` outlives it.
+  explicit BudgetCheck(const RunContext& context) : context_(context) {}
+  BudgetCheck(const BudgetCheck&) = delete;
+  BudgetCheck& operator=(const BudgetCheck&) = delete;
+
+  // Whether a step is of those that are asked for.
+  bool concerns(const Step& step) const;
+  bool under_way() const { return done_ != nullptr; }
+  void ask(std::vector<const Step*> steps, std::vector<const Step*> running,
+           std::function<void(const Reasons&)> done);
+  // It is answered for as far as it went.
+  void stop();
+
+ private:
+  double least_of(const Step& step) const;
+  Outage outage_of(const Step& step) const;
+  void observe();
+  void observed(const std::vector<DeviceState>& states);
+  Reasons judge(const std::vector<DeviceState>& states) const;
+
+  const RunContext& context_;
+  std::vector<const Step*> steps_;
+  std::vector<const Step*> running_;
+  std::function<void(const Reasons&)> done_;
+  Time until_{};
+  std::chrono::milliseconds pause_{0};
+  std::optional<ObserveRound> round_;
+  CallbackScope callbacks_;
+};
+
+}  // namespace lockstep

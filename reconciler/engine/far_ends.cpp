@@ -1,0 +1,111 @@
+#include "reconciler/engine/far_ends.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+namespace lockstep {
+namespace {
+
+// The same entry at another port.
+Path at_port(Path path, const std::string& port) {
+  if (path.key_count() == 1) return Path(path.row(), {port});
+  if (path.key_count() == 2) return Path(path.row(), {port, path.key(1)});
+  return Path(path.row(), {port, path.key(1), path.key(2)});
+}
+
+class FarEnds {
+ public:
+  FarEnds(const PlanInput& input, const Columns& columns, std::vector<DeviceAtoms>& atoms)
+      : input_(input), columns_(columns), atoms_(atoms) {
+    for (const DeviceInput& device : input.devices) by_name_.emplace(device.name, &device);
+  }
+
+  void hold() {
+    for (const DeviceInput& device : input_.devices)
+      if (device.role == "host" && !device.unread.empty() && device.maintenance.empty())
+        may_send_ =
+            fmt::format("{} could not be read ({}), and may still send it", device.name, device.unread);
+    each([this](const DeviceInput& device, const AtomChange& change, Atom& atom, const PortName& far) {
+      const std::string why = why_unread(far, change.path);
+      if (why.empty()) return;
+      add(atom, fmt::format("{} is not changed at this end of its cable alone: {} could not be read ({})",
+                            change.path.text(), far.text(), why));
+      if (device.role == "host" && may_send_.empty())
+        may_send_ = fmt::format("{} may still send it, as its own part is held", device.name);
+    });
+    if (may_send_.empty()) return;
+    each([this](const DeviceInput& device, const AtomChange& change, Atom& atom, const PortName& far) {
+      const bool hosts_first = first_side(change, columns_.row(change.path.row()).peer_order) == First::hosts;
+      if (hosts_first && device.role != "host" && !is_host(far.device))
+        add(atom, fmt::format("{} takes nothing away between switches: {}", change.path.text(), may_send_));
+    });
+  }
+
+ private:
+  // Calls back with every change that has an order across its cable.
+  template <class Visit>
+  void each(const Visit& visit) {
+    for (std::size_t d = 0; d < atoms_.size(); ++d)
+      for (Atom& atom : atoms_[d].atoms) {
+        if (!atom.remedy.empty()) continue;
+        for (const AtomChange& change : atom.changes) {
+          if (change.path.key_count() == 0) continue;
+          if (first_side(change, columns_.row(change.path.row()).peer_order) == First::neither) continue;
+          const PortName* const far = input_.wiring->peer(input_.devices[d].name, change.path.key(0));
+          if (far != nullptr) visit(input_.devices[d], change, atom, *far);
+        }
+      }
+  }
+
+  // Empty: it was read, or nobody asked.
+  std::string why_unread(const PortName& far, Path path) const {
+    const auto device = by_name_.find(far.device);
+    if (device == by_name_.end()) return "";
+    if (!device->second->unread.empty()) return device->second->unread;
+    if (device->second->observation == nullptr) return "";
+    const Unread* const unread = unread_of(device->second->observation->unread, at_port(path, far.port));
+    return unread == nullptr ? "" : unread->why.text();
+  }
+
+  bool is_host(const std::string& device) const {
+    const auto found = by_name_.find(device);
+    return found != by_name_.end() && found->second->role == "host";
+  }
+
+  static void add(Atom& atom, std::string why) {
+    if (std::find(atom.unread_ends.begin(), atom.unread_ends.end(), why) == atom.unread_ends.end())
+      atom.unread_ends.push_back(std::move(why));
+  }
+
+  const PlanInput& input_;
+  const Columns& columns_;
+  std::vector<DeviceAtoms>& atoms_;
+  std::unordered_map<std::string_view, const DeviceInput*> by_name_;
+  std::string may_send_;  // what is taken away; empty: nobody
+};
+
+}  // namespace
+
+First first_side(const AtomChange& change, PeerOrder order) {
+  if (order == PeerOrder::any || change.transient) return First::neither;
+  if (!change.want) return First::hosts;
+  if (!change.was) return First::switches;
+  if (order == PeerOrder::grow_switches_first)
+    return change.want.as_integer() > change.was.as_integer() ? First::switches : First::hosts;
+  if (change.want.kind() != Value::Kind::list) return First::switches;
+  const auto had = change.was.as_list();
+  const auto wanted = change.want.as_list();
+  const bool adds = std::any_of(wanted.begin(), wanted.end(), [&had](std::string_view one) {
+    return std::find(had.begin(), had.end(), one) == had.end();
+  });
+  return adds ? First::switches : First::hosts;
+}
+
+void hold_unread_ends(const PlanInput& input, const Columns& columns, std::vector<DeviceAtoms>& atoms) {
+  if (input.wiring != nullptr) FarEnds(input, columns, atoms).hold();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,104 @@
+#include "reconciler/engine/service.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "specs/compile/cable_entries.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kNamed = 3;  // as many as fit beside the figures in a line or two
+
+void add_cables(const Wiring& wiring, const DeviceState& state, OutOfService& out) {
+  for (const ChangeSet* const differences : {&state.difference.changes, &state.difference.effects})
+    for (const Change& one : *differences) {
+      if (!tells_of_cable(one.path.row()) || !one.want || one.path.key_count() == 0) continue;
+      const auto cable = wiring.cable_at(state.device, one.path.key(0));
+      if (!cable) continue;
+      out.cables.try_emplace(*cable, fmt::format("{} of {} is {}", one.path.text(), state.device,
+                                                 one.was ? one.was.to_string() : "not there"));
+    }
+}
+
+// Where a change that disturbs traffic was written: it may still do so.
+void add_open(const Wiring& wiring, const OwedChange& open, OutOfService& out) {
+  const std::string why = fmt::format("change {} is not judged yet", open.change);
+  for (const LedgerTicket& ticket : open.tickets)
+    for (const Change& one : ticket.changes) {
+      if (schema_row(one.path.row()).disruption < Disruption::traffic) continue;
+      const auto cable =
+          one.path.key_count() == 0 ? std::nullopt : wiring.cable_at(ticket.device, one.path.key(0));
+      if (cable)
+        out.cables.try_emplace(*cable, why);
+      else
+        out.devices.try_emplace(ticket.device, why);
+    }
+}
+
+}  // namespace
+
+bool OutOfService::covers(const Outage& outage, const Wiring& wiring) const {
+  return std::ranges::all_of(outage.devices, [this](const auto& one) { return devices.contains(one); }) &&
+         std::ranges::all_of(outage.cables, [&](std::uint32_t one) {
+           const Cable& cable = wiring.cables[one];
+           return cables.contains(one) || devices.contains(cable.a.device) ||
+                  devices.contains(cable.b.device);
+         });
+}
+
+Outage OutOfService::with(const Outage& outage) const {
+  Outage all = outage;
+  for (const auto& [device, why] : devices) all.devices.push_back(device);
+  for (const auto& [cable, why] : cables) all.cables.push_back(cable);
+  const auto sort_unique = [](auto& list) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  };
+  sort_unique(all.devices);
+  sort_unique(all.cables);
+  return all;
+}
+
+std::string OutOfService::text(const Wiring& wiring) const {
+  std::vector<std::string> all;
+  for (const auto& [device, why] : devices) all.push_back(fmt::format("{} ({})", device, why));
+  for (const auto& [number, why] : cables) {
+    const Cable& cable = wiring.cables[number];
+    if (devices.contains(cable.a.device) || devices.contains(cable.b.device)) continue;  // follows from it
+    all.push_back(fmt::format("{} ({})", cable.a.text(), why));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kNamed, all.size()); ++i) text += (i == 0 ? "" : ", ") + all[i];
+  return all.size() > kNamed ? fmt::format("{} and {} more", text, all.size() - kNamed) : text;
+}
+
+OutOfService out_of_service(const Fleet& fleet, const std::vector<DeviceState>& states,
+                            const std::vector<OwedChange>& open) {
+  OutOfService out;
+  for (std::size_t i = 0; i < fleet.size() && i < states.size(); ++i) {
+    const FleetDevice& device = fleet[i];
+    if (!device.maintenance.empty())
+      out.devices.try_emplace(device.name, "maintenance " + device.maintenance);
+    else if (const std::string why = why_unread(states[i]); !why.empty() && !device.drivers.empty())
+      out.devices.try_emplace(device.name, "it did not answer: " + why);
+    if (states[i].reachable) add_cables(fleet.wiring(), states[i], out);
+  }
+  for (const OwedChange& one : open) add_open(fleet.wiring(), one, out);
+  return out;
+}
+
+std::string why_unread(const DeviceState& state) {
+  return state.reachable || state.errors.empty() ? "" : state.errors.front().text();
+}
+
+std::string budget_reason(const std::string& device, double left, double least, const OutOfService& already,
+                          const Wiring& wiring) {
+  const std::string figures = fmt::format("{:.0f}% would be left to the worst pair, the policy wants {:.0f}%",
+                                          left * 100, least * 100);
+  if (already.empty()) return fmt::format("{} has no redundancy here: {}", device, figures);
+  return fmt::format("{}: {}; out of service already: {}", device, figures, already.text(wiring));
+}
+
+}  // namespace lockstep

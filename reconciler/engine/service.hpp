@@ -1,0 +1,44 @@
+// Service: what of a cluster is out of service before a change begins: what was observed down or did not
+// answer, what is in maintenance, and what changes disturbed that nobody has judged yet. minCapacity starts
+// from it.
+//
+// Promises: pure. A device counts where it was asked and nothing of it answered; of one that was not asked,
+// or that nothing here reaches, nothing is known, and it does not count. A cable counts where an entry that
+// tells of it (specs/compile/cable_entries.hpp) was read at either end and is not as wanted.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/fleet.hpp"
+#include "reconciler/engine/ledger.hpp"
+#include "reconciler/engine/wiring.hpp"
+
+namespace lockstep {
+
+struct OutOfService {
+  std::map<std::string, std::string> devices;   // with the reason
+  std::map<std::uint32_t, std::string> cables;  // into Wiring::cables
+
+  bool empty() const { return devices.empty() && cables.empty(); }
+  // Whether all of that is out already.
+  bool covers(const Outage& outage, const Wiring& wiring) const;
+  Outage with(const Outage& outage) const;
+  // "spine1 (it did not answer: timed out), leaf0:up1 (interface[up1]/carrier is false) and 3 more".
+  std::string text(const Wiring& wiring) const;
+};
+
+// `states`: in fleet order. `open`: changes that were begun and that nobody has judged yet.
+OutOfService out_of_service(const Fleet& fleet, const std::vector<DeviceState>& states,
+                            const std::vector<OwedChange>& open);
+
+// Why nothing of a device could be read; empty: something was, or nobody asked.
+std::string why_unread(const DeviceState& state);
+
+// "leaf0: 50% would be left to the worst pair, the policy wants 75%; out of service already: ...".
+std::string budget_reason(const std::string& device, double left, double least, const OutOfService& already,
+                          const Wiring& wiring);
+
+}  // namespace lockstep

@@ -1,0 +1,18 @@
+// Entries that tell whether the cable of a port (their first key) is in service: where one of them is not as
+// it is wanted, the cable carries nothing.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+
+inline bool tells_of_cable(RowId id) {
+  static constexpr std::array kRows{row("interface[*]/admin"), row("interface[*]/carrier"),
+                                    row("bgp/neighbor[*]/session")};
+  return std::find(kRows.begin(), kRows.end(), id) != kRows.end();
+}
+
+}  // namespace lockstep

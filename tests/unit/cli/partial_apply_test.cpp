@@ -1,0 +1,114 @@
+// `lockstep apply` where a chosen device could not be observed: refused before anything is written, or, with
+// --partial, done without it; and what --approve takes.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "said.hpp"
+
+namespace lockstep {
+namespace {
+
+// This machine by a name that is not its own, so that its policy lets nothing be written to it, and a device
+// that nothing here reaches. The sign that an apply began: allocations.lock, which is written first.
+class PartialApply : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    ::setenv("LOCKSTEP_STATE_DIR", (folder + "/state").c_str(), 1);
+    ::setenv("LOCKSTEP_RUN_DIR", (folder + "/run").c_str(), 1);
+    std::filesystem::create_directories(folder + "/specs");
+    std::ofstream(folder + "/specs/all.yaml") << R"yaml(apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {name: mine, labels: {pool: lab}}
+spec: {names: not-this-machine-s-name, role: host, drivers: [linux], connect: {local: true}}
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {name: others}
+spec: {names: gpu2, role: host, drivers: [eos]}
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: HostProfile
+metadata: {name: p}
+spec: {selector: {matchLabels: {pool: lab}}, sysctl: {net.ipv4.tcp_probe_interval: 12345}}
+)yaml";
+  }
+  void TearDown() override {
+    ::unsetenv("LOCKSTEP_STATE_DIR");
+    ::unsetenv("LOCKSTEP_RUN_DIR");
+    std::filesystem::remove_all(folder);
+  }
+  Answer apply(const std::vector<std::string>& more) {
+    std::vector<std::string> words{"apply", "--yes", folder + "/specs"};
+    words.insert(words.end(), more.begin(), more.end());
+    return say(words);
+  }
+  bool began() const { return std::filesystem::exists(folder + "/specs/allocations.lock"); }
+  std::string folder = (std::filesystem::temp_directory_path() / "lockstep-partial-XXXXXX").string();
+};
+
+TEST_F(PartialApply, IsAskedForOrRefused) {
+  const Answer refused = apply({});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.err.find("gpu2 could not be observed: nothing here reaches it"), std::string::npos)
+      << refused.err;
+  EXPECT_NE(refused.err.find("--partial does what can be done without them"), std::string::npos);
+  EXPECT_FALSE(began());
+  const Answer partial = apply({"--partial"});
+  EXPECT_EQ(partial.err.find("--partial"), std::string::npos) << partial.err;
+  EXPECT_TRUE(began()) << partial.err;
+}
+
+TEST_F(PartialApply, IsNotNeededForDevicesThatWereNotChosen) {
+  const Answer mine = apply({"--only", "not-this-machine-s-name"});
+  EXPECT_EQ(mine.err.find("--partial"), std::string::npos) << mine.err;
+  EXPECT_TRUE(began());
+}
+
+TEST_F(PartialApply, APlanSaysThatAnApplyWouldBe) {
+  const Answer plan = say({"plan", folder + "/specs"});
+  EXPECT_NE(plan.out.find("an apply without them needs --partial: gpu2 could not be observed"),
+            std::string::npos)
+      << plan.out;
+  EXPECT_NE(say({"plan", "-o", "json", folder + "/specs"}).out.find("\"needsPartial\": \"gpu2"),
+            std::string::npos);
+}
+
+TEST_F(PartialApply, AnUnknownKindOfHoldIsAMistakeAndNothingBegins) {
+  const Answer mistaken = apply({"--partial", "--approve", "budget,drian"});
+  EXPECT_EQ(mistaken.code, 1);
+  EXPECT_NE(mistaken.err.find("--approve: there is no kind of hold 'drian'; did you mean 'drain'?"),
+            std::string::npos)
+      << mistaken.err;
+  EXPECT_FALSE(std::filesystem::exists(folder + "/state"));
+  EXPECT_NE(apply({"--partial", "--approve", "window"}).err.find("no word lifts 'window'"),
+            std::string::npos);
+}
+
+// What a host's policy refuses no word lifts.
+TEST_F(PartialApply, NoWordWritesWhatAHostRefuses) {
+  const Answer all = apply({"--partial", "--approve", "approval,budget,drain,far-end"});
+  EXPECT_EQ(all.code, 1) << all.out;
+  EXPECT_NE(all.out.find("held: "), std::string::npos) << all.out;
+}
+
+TEST_F(PartialApply, ValidateTellsWhatHasNoEffectAndNobodyElseDoes) {
+  std::ofstream(folder + "/specs/cluster.yaml")
+      << "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\nspec:\n"
+         "  scheduler: {kind: slurm}\n";
+  const std::vector<std::string> specs{folder + "/specs"};
+  const Answer validated = say({"validate", specs[0]});
+  EXPECT_EQ(validated.code, 0);
+  EXPECT_NE(validated.err.find("cluster.yaml:5:3"), std::string::npos) << validated.err;
+  EXPECT_NE(validated.err.find("'scheduler' in a Cluster has no effect yet"), std::string::npos);
+  EXPECT_NE(validated.out.find("1 warning"), std::string::npos) << validated.out;
+  EXPECT_EQ(say({"validate", "--strict", specs[0]}).code, 1);
+  EXPECT_EQ(say({"plan", specs[0]}).err.find("no effect"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep

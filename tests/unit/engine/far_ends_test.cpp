@@ -1,0 +1,184 @@
+// The far end of a cable can't be read: what has an order across the cable waits, and everything else goes
+// on.
+#include "cluster.hpp"
+#include "tests/plan_lines.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t kOld = 4000;
+
+// gpu1 and gpu2 under leaf0, gpu3 and gpu4 under leaf1, both leaves at spine0; all in service with an MTU of
+// 4000 at both ends of each cable.
+struct Pod {
+  Pod() {
+    for (const char* const host : {"gpu1", "gpu2", "gpu3", "gpu4"}) cluster.add(host);
+    for (const char* const leaf : {"leaf0", "leaf1"}) cluster.add(leaf, "leaf");
+    cluster.add("spine0", "spine");
+    for (int i = 1; i <= 4; ++i)
+      join("gpu" + std::to_string(i), "rail0", i <= 2 ? "leaf0" : "leaf1", "swp" + std::to_string(i));
+    join("leaf0", "up0", "spine0", "down0");
+    join("leaf1", "up0", "spine0", "down1");
+  }
+  void join(const std::string& a, const std::string& a_port, const std::string& b,
+            const std::string& b_port) {
+    cluster.cable(a, a_port, b, b_port);
+    for (const PortName& end : {PortName{a, a_port}, PortName{b, b_port}}) {
+      cluster.devices[end.device]->set(mtu(end.port), number(kOld));
+      ends.push_back(end);
+    }
+  }
+  // Of host links, or of those between switches.
+  void want_mtu(std::int64_t value, bool of_hosts) {
+    for (std::size_t i = 0; i < ends.size(); i += 2)
+      if ((ends[i].device.starts_with("gpu")) == of_hosts)
+        for (const std::size_t end : {i, i + 1})
+          cluster.want(ends[end].device, "interface[" + ends[end].port + "]/mtu", number(value));
+  }
+  static Path mtu(const std::string& port) { return Path(row("interface[*]/mtu"), {port}); }
+  Value have(const std::string& device, const std::string& port) {
+    return cluster.devices[device]->truth().value(mtu(port));
+  }
+  void lose(const std::set<std::string>& devices) {
+    for (const std::string& device : devices) cluster.devices[device]->unreachable = true;
+  }
+  Cluster cluster;
+  std::vector<PortName> ends;
+};
+
+std::string reasons(const ApplyReport& report) {
+  std::string out;
+  for (const StepResult& one : report.steps) out += std::string(to_string(one.state)) + " " + one.why + "\n";
+  return out;
+}
+
+// The world in the end, whatever the plan says: each cable has its two ends alike, and where both could be
+// changed they were.
+TEST(FarEnds, OfHalfAPodThatIsUnreachableNoCableIsChangedAtOneEndAlone) {
+  for (const std::int64_t wanted : {kOld / 2, 2 * kOld}) {
+    Pod pod;
+    pod.want_mtu(wanted, true);
+    pod.lose({"gpu2", "gpu4", "leaf1"});
+    const ApplyReport report = pod.cluster.converge();
+    EXPECT_EQ(report.verdict, ApplyVerdict::asks) << reasons(report);
+    EXPECT_EQ(report.exit_code(), 2);
+    EXPECT_EQ(pod.have("gpu1", "rail0"), number(wanted)) << reasons(report);
+    for (std::size_t i = 0; i < pod.ends.size(); i += 2) {
+      const PortName& a = pod.ends[i];
+      const PortName& b = pod.ends[i + 1];
+      EXPECT_EQ(pod.have(a.device, a.port), pod.have(b.device, b.port)) << a.text() << " " << b.text();
+    }
+    EXPECT_NE(reasons(report).find("interface[swp2]/mtu is not changed at this end of its cable alone: "
+                                   "gpu2:rail0 could not be read (gpu2"),
+              std::string::npos)
+        << reasons(report);
+    EXPECT_NE(reasons(report).find("leaf1:swp3 could not be read"), std::string::npos) << reasons(report);
+
+    for (const char* const device : {"gpu2", "gpu4", "leaf1"})
+      pod.cluster.devices[device]->unreachable = false;
+    EXPECT_EQ(pod.cluster.converge().verdict, ApplyVerdict::kept);
+    EXPECT_EQ(pod.have("leaf1", "swp4"), number(wanted));
+  }
+}
+
+TEST(FarEnds, WhatHasNoOrderGoesOnAtThePortItself) {
+  Pod pod;
+  pod.want_mtu(2 * kOld, true);
+  pod.cluster.want("leaf0", "interface[swp2]/autoneg", yes());
+  pod.cluster.want("leaf0", "sysctl[net.core.rmem_max]", Value::text("1"));
+  pod.lose({"gpu2"});
+  pod.cluster.converge();
+  EXPECT_EQ(pod.cluster.devices["leaf0"]->truth().value(entry("interface[swp2]/autoneg")), yes());
+  EXPECT_EQ(pod.cluster.devices["leaf0"]->truth().value(entry("sysctl[net.core.rmem_max]")),
+            Value::text("1"));
+  EXPECT_EQ(pod.have("leaf0", "swp2"), number(kOld));
+}
+
+TEST(FarEnds, AnEntryAloneThatCannotBeReadHoldsTheOtherEndOfIt) {
+  Pod pod;
+  pod.want_mtu(2 * kOld, true);
+  std::vector<DeviceState> states = pod.cluster.observe();
+  states[0].observation.unread.push_back(
+      {row("interface[*]/mtu"), {"rail0"}, Error{ErrorKind::transient, "netlink timed out"}});
+  states[0].difference = diff(*pod.cluster.intents["gpu1"], states[0].observation);
+  const Result<Plan> plan =
+      make_plan(input_of(pod.cluster.fleet(), states, pod.cluster.origins, pod.cluster.sources, {}));
+  ASSERT_TRUE(plan);
+  std::size_t held = 0;
+  for (const Step& step : plan->steps)
+    for (const PlannedChange& change : step.changes)
+      if (change.path == pod.mtu("swp1")) {
+        ++held;
+        ASSERT_EQ(step.holds.size(), 1U) << plan_lines(*plan);
+        EXPECT_EQ(step.holds[0].kind, Hold::Kind::far_end);
+        EXPECT_NE(step.holds[0].reason.find("(netlink timed out)"), std::string::npos);
+        EXPECT_EQ(step.changes.size(), 1U) << "the other ports' changes are not held with it";
+      }
+  EXPECT_EQ(held, 1U);
+}
+
+TEST(FarEnds, AWordLiftsTheHoldAndNoOtherWordDoes) {
+  Pod pod;
+  pod.want_mtu(2 * kOld, true);
+  pod.lose({"gpu2"});
+  pod.cluster.options.approved = {Hold::Kind::approval, Hold::Kind::budget, Hold::Kind::drain,
+                                  Hold::Kind::in_person};
+  pod.cluster.converge();
+  EXPECT_EQ(pod.have("leaf0", "swp2"), number(kOld));
+  pod.cluster.options.approved = {Hold::Kind::far_end};
+  EXPECT_EQ(pod.cluster.converge().verdict, ApplyVerdict::kept);
+  EXPECT_EQ(pod.have("leaf0", "swp2"), number(2 * kOld));
+}
+
+// A host that nobody could read may still send large frames through the fabric.
+TEST(FarEnds, SwitchesTakeNothingAwayBetweenThemWhileAHostMaySendIt) {
+  Pod pod;
+  pod.want_mtu(kOld / 2, false);
+  pod.lose({"gpu4"});
+  const ApplyReport report = pod.cluster.converge();
+  EXPECT_EQ(pod.have("leaf0", "up0"), number(kOld)) << reasons(report);
+  EXPECT_EQ(pod.have("spine0", "down1"), number(kOld));
+  EXPECT_NE(reasons(report).find("gpu4 could not be read"), std::string::npos) << reasons(report);
+
+  Pod grows;
+  grows.want_mtu(2 * kOld, false);
+  grows.lose({"gpu4"});
+  EXPECT_EQ(grows.cluster.converge().verdict, ApplyVerdict::kept);
+  EXPECT_EQ(grows.have("spine0", "down1"), number(2 * kOld));
+
+  Pod announced;
+  announced.cluster.list()[3].maintenance = "until 2026-12-01: a new mainboard";
+  announced.want_mtu(kOld / 2, false);
+  announced.lose({"gpu4"});
+  EXPECT_EQ(announced.cluster.converge().verdict, ApplyVerdict::kept) << "it sends nothing";
+}
+
+// A spine that could not be read may still be at the old value: no host sends more through the leaf's port to
+// it, which is held itself.
+TEST(FarEnds, HostsDoNotSendMoreThanAHeldPortBetweenSwitchesTakes) {
+  Pod pod;
+  pod.want_mtu(2 * kOld, true);
+  pod.want_mtu(2 * kOld, false);
+  pod.lose({"spine0"});
+  const ApplyReport report = pod.cluster.converge();
+  EXPECT_EQ(pod.have("leaf0", "up0"), number(kOld));
+  EXPECT_EQ(pod.have("gpu1", "rail0"), number(kOld)) << reasons(report);
+  EXPECT_EQ(report.verdict, ApplyVerdict::asks) << reasons(report);
+}
+
+// A watch heals the devices that drift, and reads no others: their neighbours are not unreadable.
+TEST(FarEnds, WhatNobodyAskedIsNotUnread) {
+  Pod pod;
+  pod.want_mtu(2 * kOld, true);
+  ObserveOptions options;
+  options.only = {4};  // leaf0
+  ObserveRound round(pod.cluster.fleet(), pod.cluster.executor, options);
+  const std::vector<DeviceState> states = pump(pod.cluster.executor, round);
+  const Result<Plan> plan =
+      make_plan(input_of(pod.cluster.fleet(), states, pod.cluster.origins, pod.cluster.sources, {}));
+  ASSERT_TRUE(plan && !plan->empty());
+  for (const Step& step : plan->steps) EXPECT_TRUE(step.holds.empty()) << plan_lines(*plan);
+}
+
+}  // namespace
+}  // namespace lockstep

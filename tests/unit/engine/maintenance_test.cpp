@@ -1,0 +1,98 @@
+// A device in maintenance: told apart, no alert, counted as out of service, and not healed unasked.
+#include "cluster.hpp"
+#include "reconciler/engine/watch.hpp"
+#include "tests/plan_lines.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kMtu = "interface[rail0]/mtu";
+constexpr const char* kUntil = "until 2026-12-01: optics";
+
+// Two hosts whose MTU differs; gpu2 is in maintenance.
+struct Hosts {
+  Hosts() {
+    for (const char* const name : {"gpu1", "gpu2"}) {
+      cluster.add(name);
+      cluster.devices[name]->set(entry(kMtu), number(1500));
+      cluster.want(name, kMtu, number(9000));
+    }
+    cluster.list()[1].maintenance = kUntil;
+  }
+  void heal(const std::string& name) { cluster.devices[name]->set(entry(kMtu), number(9000)); }
+  Cluster cluster;
+};
+
+TEST(Maintenance, WhatDiffersIsToldApartAndIsNoDrift) {
+  Hosts hosts;
+  hosts.heal("gpu1");
+  const DriftReport report = hosts.cluster.report();
+  ASSERT_EQ(report.items.size(), 1U);
+  EXPECT_EQ(report.items[0].device, "gpu2");
+  EXPECT_EQ(report.items[0].maintenance, kUntil);
+  EXPECT_TRUE(report.items[0].differs());
+  EXPECT_FALSE(report.items[0].is_difference());
+  EXPECT_EQ(report.differences(), 0U);
+  EXPECT_EQ(report.drifted, 0U);
+  EXPECT_EQ(report.in_sync, 1U) << "it is not called in sync either";
+  EXPECT_EQ(report.in_maintenance, 1U);
+  EXPECT_EQ(report.exit_code(), 0);
+}
+
+TEST(Maintenance, OfOthersDriftIsDrift) {
+  Hosts hosts;
+  const DriftReport report = hosts.cluster.report();
+  EXPECT_EQ(report.drifted, 1U);
+  EXPECT_EQ(report.exit_code(), 2);
+}
+
+TEST(Maintenance, NobodyExpectsThatItAnswers) {
+  Hosts hosts;
+  hosts.heal("gpu1");
+  hosts.cluster.devices["gpu2"]->unreachable = true;
+  const DriftReport report = hosts.cluster.report();
+  EXPECT_EQ(report.observed, 1U);
+  ASSERT_EQ(report.unobserved.size(), 1U) << "it is told";
+  EXPECT_EQ(report.unobserved[0].maintenance, kUntil);
+  EXPECT_EQ(report.exit_code(), 0);
+  hosts.cluster.devices["gpu1"]->unreachable = true;
+  EXPECT_EQ(hosts.cluster.report().exit_code(), 3);
+}
+
+TEST(Maintenance, APersonsApplyReachesItAndThePlanSaysWhereItIs) {
+  Hosts hosts;
+  const Plan plan = hosts.cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 2U);
+  for (const Step& step : plan.steps)
+    EXPECT_EQ(step.notes, step.device == "gpu2"
+                              ? std::vector<std::string>{"in maintenance until 2026-12-01: optics"}
+                              : std::vector<std::string>{});
+  EXPECT_EQ(hosts.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
+  EXPECT_EQ(hosts.cluster.devices["gpu2"]->truth().value(entry(kMtu)), number(9000));
+}
+
+TEST(Maintenance, NothingHealsItUnasked) {
+  Hosts hosts;
+  PlanChoice unasked;
+  unasked.person = false;
+  EXPECT_TRUE(unasked.allows(hosts.cluster.fleet()[0]));
+  EXPECT_FALSE(unasked.allows(hosts.cluster.fleet()[1]));
+}
+
+TEST(Maintenance, AWatchTellsWhatHappensThereAsSuch) {
+  Hosts hosts;
+  std::map<std::string, std::string> told;  // by device: its maintenance
+  Watch watch(hosts.cluster.fleet(), hosts.cluster.executor, hosts.cluster.origins, hosts.cluster.sources, {},
+              [&told](const WatchEvent& event) { told[event.item.device] = event.item.maintenance; });
+  bool ended = false;
+  watch.start([&ended](const Result<Done>&) { ended = true; });
+  while (told.size() < 2 && hosts.cluster.executor.step()) {
+  }
+  watch.stop();
+  while (!ended && hosts.cluster.executor.step()) {
+  }
+  EXPECT_EQ(told, (std::map<std::string, std::string>{{"gpu1", ""}, {"gpu2", kUntil}}));
+}
+
+}  // namespace
+}  // namespace lockstep
