@@ -39,7 +39,8 @@ TEST(Approved, EachKindHasItsOwnWordOrNone) {
   const std::map<Hold::Kind, std::string> words{{Hold::Kind::approval, "approval:reset"},
                                                 {Hold::Kind::budget, "budget"},
                                                 {Hold::Kind::drain, "drain"},
-                                                {Hold::Kind::far_end, "far-end"}};
+                                                {Hold::Kind::far_end, "far-end"},
+                                                {Hold::Kind::gate, "gate"}};
   for (const Hold::Kind kind : kKinds) {
     const auto word = words.find(kind);
     EXPECT_EQ(word_of(kind, Disruption::reset), word == words.end() ? "" : word->second);
@@ -73,7 +74,7 @@ TEST(Approved, AnotherWordIsAMistakeThatSaysWhatWasMeant) {
             "there is no kind of hold 'approval:trafic'; did you mean 'approval:traffic'?");
   EXPECT_EQ(mistake("everything"),
             "there is no kind of hold 'everything'; there are approval, approval:none, approval:traffic, "
-            "approval:reset, approval:reboot, budget, drain, far-end");
+            "approval:reset, approval:reboot, budget, drain, far-end, gate");
   EXPECT_TRUE(mistake("budget,").starts_with("a kind of hold is missing")) << mistake("budget,");
   EXPECT_EQ(mistake("window"), "no word lifts 'window': a window opens by time alone");
   EXPECT_TRUE(mistake("hostPolicy").starts_with("no word lifts 'hostPolicy'"));

@@ -267,7 +267,7 @@ TEST_F(RefusedByAGate, IsHeldUntilAPersonSaysSoByName) {
   EXPECT_EQ(cluster.apply_plan(plan).count(StepState::held), 1U);
   EXPECT_EQ(mtu("gpu1"), number(9000));
 
-  cluster.options.approved.insert(Hold::Kind::gate);
+  cluster.options.approved.add(Hold::Kind::gate);
   pairs.after.clear();
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
   EXPECT_EQ(mtu("gpu1"), number(4000));
