@@ -136,12 +136,14 @@ void Effects::round_over(OpenEffects open) {
 }
 
 // What could not be read counts where it was there before, or where we wrote; what a neighbour does not
-// tell now and did not tell before is none of this change's.
+// tell now and did not tell before is none of this change's. Nobody waits for what a maintenance explains.
 void Effects::add_open(std::size_t device, const DeviceState& state, OpenEffects& open) const {
   const std::string& name = fleet_[device].name;
   const bool all = settling_->all;
   for (const Change& effect : state.difference.effects)
-    if (all || held_.contains({device, effect.path})) open.push_back({name, effect, ""});
+    if ((all || held_.contains({device, effect.path})) &&
+        maintenance_of(fleet_, device, state, effect).empty())
+      open.push_back({name, effect, ""});
   const std::vector<Step>& touched = settling_->touched;
   const bool ours = all && std::any_of(touched.begin(), touched.end(),
                                        [&name](const Step& step) { return step.device == name; });
