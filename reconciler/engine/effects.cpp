@@ -173,13 +173,14 @@ void Effects::round_over(OpenEffects open) {
 }
 
 // What could not be read counts where it was there before, or where we wrote; what a neighbour does not
-// tell now and did not tell before is none of this change's.
+// tell now and did not tell before is none of this change's. Nobody waits for what a maintenance explains.
 void Effects::add_open(std::size_t device, const DeviceState& state, OpenEffects& open,
                        OpenEffects& before) const {
   const std::string& name = fleet_[device].name;
   const bool all = settling_->all;
   for (const Change& effect : state.difference.effects) {
     if (!all && !held_.contains({device, effect.path})) continue;
+    if (!maintenance_of(fleet_, device, state, effect).empty()) continue;
     const bool stands = were_open_.contains({device, effect.path}) && !is_awaited(device, effect.path);
     (stands ? before : open).push_back({name, effect, ""});
   }

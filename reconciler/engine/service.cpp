@@ -37,6 +37,32 @@ void add_open(const Wiring& wiring, const OwedChange& open, OutOfService& out) {
     }
 }
 
+// Of the device at the far end of a port.
+std::string far_maintenance(const Fleet& fleet, const std::string& device, std::string_view port) {
+  const PortName* const far = fleet.wiring().peer(device, port);
+  const auto other = far == nullptr ? std::nullopt : fleet.find(far->device);
+  if (!other || fleet[*other].maintenance.empty()) return "";
+  return fmt::format("of {}, {}", far->device, fleet[*other].maintenance);
+}
+
+// An effect over ports of which some are missing: all of those lead to devices in maintenance.
+std::string missing_ports(const Fleet& fleet, const std::string& device, const Change& effect) {
+  if (effect.want.kind() != Value::Kind::list) return "";
+  const auto want = effect.want.as_list();
+  const auto have = effect.was ? effect.was.as_list() : decltype(effect.was.as_list()){};
+  const auto is_in = [](std::string_view one, const auto& list) {
+    return std::find(list.begin(), list.end(), one) != list.end();
+  };
+  if (std::ranges::any_of(have, [&](std::string_view one) { return !is_in(one, want); })) return "";
+  std::string why;
+  for (const std::string_view one : want) {
+    if (is_in(one, have)) continue;
+    why = far_maintenance(fleet, device, one);
+    if (why.empty()) return "";
+  }
+  return why;
+}
+
 }  // namespace
 
 bool OutOfService::covers(const Outage& outage, const Wiring& wiring) const {
@@ -91,6 +117,21 @@ OutOfService out_of_service(const Fleet& fleet, const std::vector<DeviceState>& 
 
 std::string why_unread(const DeviceState& state) {
   return state.reachable || state.errors.empty() ? "" : state.errors.front().text();
+}
+
+std::string maintenance_of(const Fleet& fleet, std::size_t device, const DeviceState& state,
+                           const Change& difference) {
+  const FleetDevice& one = fleet[device];
+  const Row& row = schema_row(difference.path.row());
+  if (!one.maintenance.empty() || row.facet != Facet::effect) return one.maintenance;
+  if (difference.path.key_count() == 0) return "";
+  if (std::string far = far_maintenance(fleet, one.name, difference.path.key(0)); !far.empty()) return far;
+  if (std::string ports = missing_ports(fleet, one.name, difference); !ports.empty()) return ports;
+  for (const Change& whole : state.difference.effects)  // a figure of what is explained itself
+    if (row.is_part_of(schema_row(whole.path.row()).pattern) && whole.path.key_count() > 0 &&
+        whole.path.key(0) == difference.path.key(0))
+      return missing_ports(fleet, one.name, whole);
+  return "";
 }
 
 std::string budget_reason(const std::string& device, double left, double least, const OutOfService& already,

@@ -37,6 +37,12 @@ OutOfService out_of_service(const Fleet& fleet, const std::vector<DeviceState>& 
 // Why nothing of a device could be read; empty: something was, or nobody asked.
 std::string why_unread(const DeviceState& state);
 
+// The maintenance that explains a difference of a device: its own; or, of an effect at a port or over ports,
+// that of the devices at their far ends. "until 2026-12-01: optics", "of leaf1, until 2026-12-01: optics";
+// empty: none does.
+std::string maintenance_of(const Fleet& fleet, std::size_t device, const DeviceState& state,
+                           const Change& difference);
+
 // "leaf0: 50% would be left to the worst pair, the policy wants 75%; out of service already: ...".
 std::string budget_reason(const std::string& device, double left, double least, const OutOfService& already,
                           const Wiring& wiring);

@@ -34,7 +34,13 @@ class Reporter {
       const auto refused = permission == nullptr ? std::nullopt : permission->why_not(change);
       report_.items.back().reason = refused ? *refused : waits;
     }
-    for (const Change& change : state.difference.effects) add(device, change, DriftState::effect);
+    bool stays = false;
+    bool explained = false;
+    for (const Change& change : state.difference.effects) {
+      add(device, change, DriftState::effect);
+      report_.items.back().maintenance = maintenance_of(fleet, index, state, change);
+      (report_.items.back().maintenance.empty() ? stays : explained) = true;
+    }
     for (const NotApplied& one : state.not_applied) {
       add(device, Change{one.path, state.observation.have.value(one.path), one.want, one.origin},
           DriftState::not_applied);
@@ -50,14 +56,13 @@ class Reporter {
             "overruled by " + by.object + " at " + by.file + ":" + std::to_string(by.line);
       }
     if (choice_.unmanaged) add_unmanaged(device, state);
-    const bool stays =
-        !state.difference.effects.empty() ||
-        std::ranges::any_of(state.not_applied, [](const NotApplied& one) { return one.by_hand; });
+    stays =
+        stays || std::ranges::any_of(state.not_applied, [](const NotApplied& one) { return one.by_hand; });
     const bool differs = !state.difference.changes.empty() || stays;
     const bool drifted = differs && (waits.empty() || stays);
     if (serves && drifted) ++report_.drifted;
     if (serves && differs && !drifted) ++report_.waiting;
-    if (!differs && state.complete()) ++report_.in_sync;
+    if (!differs && !explained && state.complete()) ++report_.in_sync;
   }
 
   DriftReport take() { return std::move(report_); }

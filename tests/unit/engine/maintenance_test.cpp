@@ -79,6 +79,47 @@ TEST(Maintenance, NothingHealsItUnasked) {
   EXPECT_FALSE(unasked.allows(hosts.cluster.fleet()[1]));
 }
 
+// leaf0 has both spines for a prefix; spine1 is in maintenance, and dark.
+struct Neighbour {
+  Neighbour() {
+    for (const char* const name : {"leaf0", "spine0", "spine1"})
+      cluster.add(name, std::string(name).starts_with("leaf") ? "leaf" : "spine");
+    cluster.cable("leaf0", "up0", "spine0", "down0");
+    cluster.cable("leaf0", "up1", "spine1", "down0");
+    cluster.list()[2].maintenance = kUntil;
+    for (const auto& [path, want, have] : std::vector<std::tuple<const char*, Value, Value>>{
+             {"interface[up1]/carrier", yes(), no()},
+             {"bgp/neighbor[up1]/session", Value::text("established"), Value::text("idle")},
+             {"fib[10.0.0.0/8]", Value::set({"up0", "up1"}), Value::set({"up0"})},
+             {"fib[10.0.0.0/8]/paths", number(2), number(1)}}) {
+      cluster.want("leaf0", path, want);
+      cluster.devices["leaf0"]->set(entry(path), have);
+    }
+    cluster.devices["spine1"]->unreachable = true;
+  }
+  Cluster cluster;
+};
+
+TEST(Maintenance, ExplainsWhatItsNeighboursLackOfIt) {
+  Neighbour pod;
+  const DriftReport report = pod.cluster.report();
+  EXPECT_EQ(report.items.size(), 4U);
+  for (const DriftEntry& item : report.items)
+    EXPECT_EQ(item.maintenance, std::string("of spine1, ") + kUntil) << item.path.text();
+  EXPECT_EQ(report.exit_code(), 0);
+  EXPECT_EQ(report.in_sync, 1U) << "spine0";
+  pod.cluster.devices["leaf0"]->set(entry("fib[10.0.0.0/8]"), Value::set({"up7"}));
+  const DriftReport lost = pod.cluster.report();
+  EXPECT_EQ(lost.differences(), 2U) << "the route over spine0 is gone, too";
+  EXPECT_EQ(lost.exit_code(), 2);
+}
+
+TEST(Maintenance, AnApplyBesideItWaitsForNothingOfIt) {
+  Neighbour pod;
+  pod.cluster.want("leaf0", "sysctl[vm.swappiness]", Value::text("1"));
+  EXPECT_EQ(pod.cluster.converge().verdict, ApplyVerdict::kept);
+}
+
 TEST(Maintenance, AWatchTellsWhatHappensThereAsSuch) {
   Hosts hosts;
   std::map<std::string, std::string> told;  // by device: its maintenance
