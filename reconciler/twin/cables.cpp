@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -28,10 +29,6 @@ constexpr std::chrono::seconds kWait{
     10};  // 128 pairs take 30-60 ms on two cores; a kernel this late is stuck
 
 Call bounded() { return Call{std::chrono::steady_clock::now() + kWait, {}, -1}; }
-
-std::string text_of(const TwinCable& cable) {
-  return "cable " + cable.device_a + ":" + cable.port_a + " -- " + cable.device_b + ":" + cable.port_b;
-}
 
 netlink::Request veth_request(const CableEnds& wiring) {
   netlink::Request out(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
@@ -97,9 +94,9 @@ Result<Done> wire(std::span<const CableEnds> wirings, const std::function<bool(s
     std::vector<netlink::Answer> answers;
     TRY_DONE(socket.change_all(requests, bounded(), answers));
     for (std::size_t i = 0; i < some.size(); ++i) {
-      if (answers[i].code != 0) return netlink::to_error(answers[i], text_of(*some[i].cable));
+      if (answers[i].code != 0) return netlink::to_error(answers[i], words_of(*some[i].cable));
       if (auto finished = finish_cable(some[i]); !finished)
-        return wrap(text_of(*some[i].cable), std::move(finished.error()));
+        return wrap(words_of(*some[i].cable), std::move(finished.error()));
     }
     if (!done(from + some.size())) return Error{ErrorKind::cancelled, "stopped while cabling"};
   }
@@ -124,22 +121,54 @@ Result<bool> segmentation_offload(int socket, const std::string& interface) {
   return false;
 }
 
-std::vector<std::string> lost_cables(const TwinLayout& layout) {
+Result<Done> unwire(const std::string& cluster, const TwinCable& cable) {
+  for (const auto& [device, port] :
+       {std::pair(&cable.device_a, &cable.port_a), std::pair(&cable.device_b, &cable.port_b)}) {
+    const Result<Descriptor> netns = open_netns(places(cluster, *device).netns);
+    if (!netns) continue;  // gone, and its end with it
+    netlink::Request request(RTM_DELLINK, NLM_F_REQUEST | NLM_F_ACK);
+    request.header(ifinfomsg{});
+    request.put_text(IFLA_IFNAME, kernel_port_name(*port));
+    TRY_DONE(inside_namespace(netns->number(), [&]() -> Result<Done> {
+      TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
+      TRY(const netlink::Answer answer, socket.change(request, bounded()));
+      if (answer.code == 0 || answer.code == ENODEV) return Done{};
+      return netlink::to_error(answer, "take away " + words_of(cable));
+    }));
+  }
+  return Done{};
+}
+
+TwinLayout standing(const TwinLayout& layout) {
   std::map<std::string, std::vector<std::string>> wanted;  // by device
   for (const TwinCable& cable : layout.cables) {
     wanted[cable.device_a].push_back(cable.port_a);
     wanted[cable.device_b].push_back(cable.port_b);
   }
+  TwinLayout out{layout.cluster, {}, {}};
   std::set<std::pair<std::string, std::string>> there;
-  for (const auto& [device, ports] : wanted)
-    (void)in_namespace(places(layout.cluster, device).netns_path, [&] {
-      for (const std::string& port : ports)
-        if (::if_nametoindex(port.c_str()) != 0) there.emplace(device, port);
+  for (const TwinDevice& device : layout.devices) {
+    const Result<Descriptor> netns = open_netns(places(layout.cluster, device.name).netns);
+    if (!netns) continue;
+    const Result<Done> entered = inside_namespace(netns->number(), [&]() -> Result<Done> {
+      for (const std::string& port : wanted[device.name])
+        if (::if_nametoindex(kernel_port_name(port).c_str()) != 0) there.emplace(device.name, port);
+      return Done{};
     });
+    if (entered) out.devices.push_back(device);
+  }
+  for (const TwinCable& cable : layout.cables)
+    if (there.contains({cable.device_a, cable.port_a}) && there.contains({cable.device_b, cable.port_b}))
+      out.cables.push_back(cable);
+  return out;
+}
+
+std::vector<std::string> lost_cables(const TwinLayout& layout) {
+  std::set<std::string> there;
+  for (const TwinCable& cable : standing(layout).cables) there.insert(words_of(cable));
   std::vector<std::string> out;
   for (const TwinCable& cable : layout.cables)
-    if (!there.contains({cable.device_a, cable.port_a}) || !there.contains({cable.device_b, cable.port_b}))
-      out.push_back(text_of(cable));
+    if (std::string words = words_of(cable); !there.contains(words)) out.push_back(std::move(words));
   return out;
 }
 

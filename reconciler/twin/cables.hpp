@@ -24,8 +24,13 @@ struct CableEnds {
 // `done` is called with the number of cables made so far; false from it cancels.
 Result<Done> wire(std::span<const CableEnds> wirings, const std::function<bool(std::size_t)>& done);
 
-// Of a twin that is up, the cables that have lost an end ("cable gpu1:rail0 -- leaf0:swp1"), and with it the
-// other (veth(4)). A device that can't be entered has lost all of its own.
+// Takes away what is at both ends, if anything is.
+Result<Done> unwire(const std::string& cluster, const TwinCable& cable);
+
+// What is there of a twin that is up: without the devices that can't be entered, and without the cables that
+// have lost an end, and with it the other (veth(4)).
+TwinLayout standing(const TwinLayout& layout);
+// The cables that this lacks ("cable gpu1:rail0 -- leaf0:swp1").
 std::vector<std::string> lost_cables(const TwinLayout& layout);
 
 // TSO, GSO and GRO of one interface, by the ethtool ioctl (SIOCETHTOOL, linux/ethtool.h). `socket`: any of

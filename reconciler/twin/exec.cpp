@@ -34,7 +34,8 @@ Result<Done> enter(const std::string& cluster, const std::string& device) {
   if (!netns) {
     auto running = status(cluster);
     if (!running) return std::move(running.error());
-    return Error{ErrorKind::invalid_spec, "twin " + cluster + " has no device '" + device + "'"};
+    return Error{ErrorKind::invalid_spec, "twin " + cluster + " has no device '" + device +
+                                              "'; one that its specs have gained, `lockstep twin up` makes"};
   }
   if (::setns(netns->number(), CLONE_NEWNET) != 0) return errno_error("enter network namespace " + at.netns);
   if (::unshare(CLONE_NEWUTS | CLONE_NEWNS) != 0) return errno_error("create UTS and mount namespaces");

@@ -185,7 +185,8 @@ Result<FaultLines> break_twin(const std::string& cluster, const std::string& fau
   const auto& devices = order.twin.record.layout.devices;
   if (std::none_of(devices.begin(), devices.end(),
                    [&](const TwinDevice& one) { return one.name == order.device; }))
-    return Error{ErrorKind::invalid_spec, "the twin has no device '" + order.device + "'"};
+    return Error{ErrorKind::invalid_spec, "the twin has no device '" + order.device +
+                                              "'; one that its specs have gained, `lockstep twin up` makes"};
   return wanted->make(order);
 }
 

@@ -56,22 +56,10 @@ Result<Done> validate_port_name(std::string_view device, std::string_view port) 
   return Done{};
 }
 
-std::string cable_text(const TwinCable& cable) {
-  std::string a = cable.device_a + ":" + cable.port_a;
-  std::string b = cable.device_b + ":" + cable.port_b;
-  if (b < a) std::swap(a, b);
-  return fmt::format("{} -- {}{}", a, b, cable.segmentation_offload ? "" : " (no offload)");
-}
-
-std::string device_text(const TwinDevice& device) {
-  return fmt::format("{} {}{}", device.role == TwinRole::host ? "host" : "switch", device.name,
-                     device.routing ? " (routing)" : "");
-}
-
 std::set<std::string> pieces_of(const TwinRecord& record) {
   std::set<std::string> out;
-  for (const TwinDevice& one : record.layout.devices) out.insert(device_text(one));
-  for (const TwinCable& one : record.layout.cables) out.insert("cable " + cable_text(one));
+  for (const TwinDevice& one : record.layout.devices) out.insert(words_of(one));
+  for (const TwinCable& one : record.layout.cables) out.insert(words_of(one));
   out.insert(record.lldp ? "LLDP on" : "LLDP off");
   out.insert("FRR profile " + record.frr_profile);
   return out;
@@ -141,6 +129,7 @@ std::string to_text(const TwinRecord& record) {
   out["frrProfile"] = record.frr_profile;
   out["name"] = record.name;
   out["folder"] = record.folder;
+  out["linkRate"] = record.link_rate;
   out["devices"] = nlohmann::json::array();
   for (const TwinDevice& one : record.layout.devices)
     out["devices"].push_back({{"name", one.name},
@@ -164,6 +153,7 @@ Result<TwinRecord> from_text(std::string_view text) {
     out.frr_profile = in.at("frrProfile").get<std::string>();
     out.name = in.value("name", "");
     out.folder = in.value("folder", "");
+    out.link_rate = in.value("linkRate", kTwinLinkRate);
     for (const auto& one : in.at("devices"))
       out.layout.devices.push_back({one.at("name").get<std::string>(),
                                     one.at("role") == "host" ? TwinRole::host : TwinRole::device_switch,
@@ -194,6 +184,53 @@ std::vector<std::string> differences(const TwinRecord& running, const TwinRecord
     out.resize(limit);
     out.push_back(fmt::format("and {} more", more));
   }
+  return out;
+}
+
+std::string words_of(const TwinDevice& device) {
+  return fmt::format("{} {}{}", device.role == TwinRole::host ? "host" : "switch", device.name,
+                     device.routing ? " (routing)" : "");
+}
+
+std::string words_of(const TwinCable& cable) {
+  std::string a = cable.device_a + ":" + cable.port_a;
+  std::string b = cable.device_b + ":" + cable.port_b;
+  if (b < a) std::swap(a, b);
+  return fmt::format("cable {} -- {}{}", a, b, cable.segmentation_offload ? "" : " (no offload)");
+}
+
+TwinChange change_between(const TwinLayout& has, const TwinLayout& stands, const TwinLayout& asked) {
+  const auto pieces = [](const TwinLayout& layout) {
+    std::set<std::string> out;
+    for (const TwinDevice& one : layout.devices) out.insert(words_of(one));
+    for (const TwinCable& one : layout.cables) out.insert(words_of(one));
+    return out;
+  };
+  const std::set<std::string> had = pieces(has);
+  const std::set<std::string> standing = pieces(stands);
+  const std::set<std::string> wanted = pieces(asked);
+  const auto stays = [&](const std::string& piece) {
+    return had.contains(piece) && standing.contains(piece) && wanted.contains(piece);
+  };
+  TwinChange out;
+  std::set<std::string_view> fresh;  // devices whose cables can't stay
+  for (const TwinDevice& one : has.devices) {
+    if (stays(words_of(one))) continue;
+    fresh.insert(one.name);
+    out.devices_gone.push_back(one);
+  }
+  for (const TwinDevice& one : asked.devices) {
+    if (stays(words_of(one))) continue;
+    fresh.insert(one.name);
+    out.devices_made.push_back(one);
+  }
+  const auto cable_stays = [&](const TwinCable& cable) {
+    return !fresh.contains(cable.device_a) && !fresh.contains(cable.device_b) && stays(words_of(cable));
+  };
+  for (const TwinCable& one : has.cables)
+    if (!cable_stays(one)) out.cables_gone.push_back(one);
+  for (const TwinCable& one : asked.cables)
+    if (!cable_stays(one)) out.cables_made.push_back(one);
   return out;
 }
 

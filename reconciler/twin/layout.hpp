@@ -51,6 +51,9 @@ Result<Done> validate(const TwinLayout& layout);
 // or space), else a shortened one with a hash; the full name is then set as altname.
 std::string kernel_port_name(std::string_view port);
 
+// Of the fastest link of a twin, bit/s, where nobody says another. A choice: two cores carry it.
+inline constexpr std::uint64_t kTwinLinkRate = 1'000'000'000;
+
 // The layout and what else makes two twins different (lldp), as one line of JSON; and back. from_record
 // refuses text that is not such a record.
 struct TwinRecord {
@@ -60,6 +63,8 @@ struct TwinRecord {
   // Of people's concern only (`lockstep twin list`): no difference between two twins.
   std::string name{};    // the cluster's, as its specs say
   std::string folder{};  // of the specs that it was made from
+  // Of its fastest link, bit/s: the reconciler's to give, and no difference between two twins.
+  std::uint64_t link_rate = kTwinLinkRate;
 };
 std::string to_text(const TwinRecord& record);
 Result<TwinRecord> from_text(std::string_view text);
@@ -69,5 +74,20 @@ std::string digest_of(const TwinRecord& record);
 // What differs between a twin that runs and one that is asked for, in words, at most `limit` lines; empty:
 // equal.
 std::vector<std::string> differences(const TwinRecord& running, const TwinRecord& asked, std::size_t limit);
+
+// What makes of one layout another. What is in neither list stays, untouched. A device whose role or routing
+// differs is gone and made anew, with its cables.
+struct TwinChange {
+  std::vector<TwinDevice> devices_gone;
+  std::vector<TwinCable> cables_gone;
+  std::vector<TwinDevice> devices_made;
+  std::vector<TwinCable> cables_made;
+};
+// `stands`: what is there of `has`; what is lost is gone and made anew.
+TwinChange change_between(const TwinLayout& has, const TwinLayout& stands, const TwinLayout& asked);
+
+// "switch leaf0 (routing)", "cable gpu1:rail0 -- leaf0:swp1".
+std::string words_of(const TwinDevice& device);
+std::string words_of(const TwinCable& cable);
 
 }  // namespace lockstep

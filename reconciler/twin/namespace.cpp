@@ -153,6 +153,16 @@ Result<MadeNetns> create_netns(const std::string& name, const GoOn& go_on) {
   return made;
 }
 
+Result<MadeNetns> reopen_netns(const std::string& name) {
+  MadeNetns out;
+  TRY(out.netns, open_netns(name));
+  TRY_DONE(inside_namespace(out.netns.number(), [&]() -> Result<Done> {
+    out.socket = Descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    return out.socket ? Result<Done>(Done{}) : errno_error("open a socket in " + name);
+  }));
+  return out;
+}
+
 Result<Done> delete_netns(const std::string& name) {
   if (name.empty() || name.find('/') != std::string::npos)
     return Error{ErrorKind::invalid_spec, "'" + name + "' can't name a network namespace"};

@@ -27,6 +27,8 @@ using GoOn = std::function<bool()>;
 // A new namespace with its loopback up and nothing else. The first after a boot makes /run/netns a mount;
 // whoever holds its lock is waited for, for seconds, and named.
 Result<MadeNetns> create_netns(const std::string& name, const GoOn& go_on = {});
+// The same of one that is there.
+Result<MadeNetns> reopen_netns(const std::string& name);
 // The namespace itself lives on while a process is in it.
 Result<Done> delete_netns(const std::string& name);
 Result<Descriptor> open_netns(const std::string& name);

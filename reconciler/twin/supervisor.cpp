@@ -1,21 +1,18 @@
 #include "reconciler/twin/supervisor.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -25,6 +22,7 @@
 #include "reconciler/twin/namespace.hpp"
 #include "reconciler/twin/places.hpp"
 #include "reconciler/twin/remains.hpp"
+#include "reconciler/twin/running_daemons.hpp"
 #include "reconciler/twin/state.hpp"
 #include "specs/files/replace_file.hpp"
 
@@ -38,15 +36,24 @@ using std::chrono::steady_clock;
 constexpr milliseconds kClientPatience{1000};
 // A launcher is there for nothing else.
 constexpr milliseconds kLauncherPatience{10'000};
-// How often sockets of starting daemons are tried; a daemon takes 20-60 ms to get there.
-constexpr int kStartPollMs = 2;
 
 Call within(milliseconds patience) { return Call{steady_clock::now() + patience, {}, -1}; }
+
+nlohmann::json error_line(const Error& error) {
+  return {{"error", error.text()}, {"kind", static_cast<int>(error.kind)}};
+}
+
+std::string line_of(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 class Supervisor {
  public:
   Supervisor(TwinRecord record, LineChannel launcher)
-      : record_(std::move(record)), cluster_(record_.layout.cluster), launcher_(std::move(launcher)) {}
+      : record_(std::move(record)),
+        cluster_(record_.layout.cluster),
+        asker_(std::move(launcher)),
+        daemons_(cluster_) {}
 
   int run() {
     Result<Done> built = prepare();
@@ -55,13 +62,10 @@ class Supervisor {
     if (!built) {
       const Error why = built.error();
       take_away();
-      (void)launcher_.write_line(
-          nlohmann::json{{"error", why.text()}, {"kind", static_cast<int>(why.kind)}}.dump(
-              -1, ' ', false, nlohmann::json::error_handler_t::replace),
-          within(kClientPatience));
+      (void)asker_.write_line(line_of(error_line(why)), within(kClientPatience));
       return 1;
     }
-    launcher_ = LineChannel();
+    asker_ = LineChannel();
     serve();
     return 0;
   }
@@ -69,32 +73,29 @@ class Supervisor {
  private:
   Result<Done> prepare();
   Result<Done> build();
-  Result<Done> make_namespaces(std::map<std::string, MadeNetns>& made);
-  Result<Done> make_cables(const std::map<std::string, MadeNetns>& made);
-  Result<Done> start_daemons();
-  Result<bool> start_round();
-  Result<Done> start_one(std::size_t index);
+  Result<Done> make(const TwinRecord& part);
+  Result<Done> make_namespaces(const TwinRecord& part, std::map<std::string, MadeNetns>& made);
+  Result<Done> make_cables(const TwinRecord& part, std::map<std::string, MadeNetns>& made);
   Result<Done> hand_over();
   void serve();
   void answer(LineChannel client);
-  Result<Done> restart(const std::string& device, const std::string& name);
-  void end_one(std::size_t index);
+  nlohmann::json change_as_asked(const TwinRecord& asked);
+  Result<Done> change(const TwinRecord& asked, const TwinChange& change);
+  Result<Done> take_out(const TwinChange& change);
+  void unmake(const TwinChange& change);
+  Result<Done> drop_device(const std::string& device);
   TwinReport report() const;
-  void reap();
-  void change(DaemonState& state, DaemonLife life, std::string how);
   bool asked_to_stop();
   bool go_on();
   bool tell(const char* step, std::size_t done, std::size_t of);
   void take_away();
 
-  TwinRecord record_;
+  TwinRecord record_;  // what there is
   std::string cluster_;
-  LineChannel launcher_;
+  LineChannel asker_;  // who waits for what is made: the launcher, or a client that asked for a change
   Descriptor signals_;
   Descriptor listener_;
-  std::vector<DaemonPlan> plans_;
-  std::vector<DaemonState> states_;  // one for each plan
-  std::vector<pid_t> pids_;          // in our PID namespace, for waitpid; -1: not started or ended
+  RunningDaemons daemons_;
   std::int64_t since_unix_ms_ = unix_ms_now();
   bool stop_ = false;
 };
@@ -114,20 +115,26 @@ Result<Done> Supervisor::prepare() {
 }
 
 Result<Done> Supervisor::build() {
-  {
-    std::map<std::string, MadeNetns> made;
-    TRY_DONE(make_namespaces(made));
-    TRY_DONE(make_cables(made));
-  }
-  TRY_DONE(start_daemons());
+  TRY_DONE(make(record_));
   TRY(listener_, listen_on(twin_places(cluster_).control));
   return Done{};
 }
 
-Result<Done> Supervisor::make_namespaces(std::map<std::string, MadeNetns>& made) {
-  const auto& devices = record_.layout.devices;
+// The devices of that part with their daemons, and its cables, which may end at devices that are there.
+Result<Done> Supervisor::make(const TwinRecord& part) {
+  std::map<std::string, MadeNetns> made;
+  TRY_DONE(make_namespaces(part, made));
+  TRY_DONE(make_cables(part, made));
+  return daemons_.start(
+      daemons_of(part), [this] { return go_on(); },
+      [this](std::size_t done, std::size_t of) { tell("daemons", done, of); }, signals_.number());
+}
+
+Result<Done> Supervisor::make_namespaces(const TwinRecord& part, std::map<std::string, MadeNetns>& made) {
+  const auto& devices = part.layout.devices;
   for (const TwinDevice& device : devices) {
-    TRY_DONE(prepare_run_dir(record_, device));
+    TRY_DONE(drop_device(device.name));  // what a change that failed could not take away
+    TRY_DONE(prepare_run_dir(part, device));
     TRY(MadeNetns one, create_netns(places(cluster_, device.name).netns, [this] { return go_on(); }));
     made.emplace(device.name, std::move(one));
     if (!tell("namespaces", made.size(), devices.size())) return Error{ErrorKind::cancelled, "stopped"};
@@ -135,79 +142,24 @@ Result<Done> Supervisor::make_namespaces(std::map<std::string, MadeNetns>& made)
   return Done{};
 }
 
-Result<Done> Supervisor::make_cables(const std::map<std::string, MadeNetns>& made) {
+Result<Done> Supervisor::make_cables(const TwinRecord& part, std::map<std::string, MadeNetns>& made) {
   std::vector<CableEnds> wirings;
-  for (const TwinCable& cable : record_.layout.cables)
+  for (const TwinCable& cable : part.layout.cables) {
+    for (const std::string& device : {cable.device_a, cable.device_b}) {
+      if (made.contains(device)) continue;
+      TRY(MadeNetns one, reopen_netns(places(cluster_, device).netns));
+      made.emplace(device, std::move(one));
+    }
     wirings.push_back({&cable, &made.at(cable.device_a), &made.at(cable.device_b)});
+  }
   return wire(wirings, [&](std::size_t done) { return tell("cables", done, wirings.size()); });
-}
-
-Result<Done> Supervisor::start_daemons() {
-  plans_ = daemons_of(record_);
-  pids_.assign(plans_.size(), -1);
-  for (const DaemonPlan& plan : plans_) {
-    DaemonState state;
-    state.device = plan.device;
-    state.name = plan.name;
-    state.since_unix_ms = unix_ms_now();
-    states_.push_back(std::move(state));
-  }
-  for (;;) {
-    TRY(const bool all, start_round());
-    if (all) return Done{};
-    if (!go_on()) return Error{ErrorKind::cancelled, "stopped while daemons were starting"};
-    pollfd wake{signals_.number(), POLLIN, 0};
-    ::poll(&wake, 1, kStartPollMs);
-  }
-}
-
-// Starts what can start now and notes what has become ready; true: all of them.
-Result<bool> Supervisor::start_round() {
-  reap();
-  std::size_t running = 0;
-  for (std::size_t i = 0; i < plans_.size(); ++i) {
-    const DaemonPlan& plan = plans_[i];
-    DaemonState& state = states_[i];
-    if (state.life == DaemonLife::ended) {
-      const std::string words = last_words(plan, cluster_);
-      return Error{ErrorKind::refused, fmt::format("{}: {} ended while starting: {}{}{}", plan.device,
-                                                   plan.name, state.how, words.empty() ? "" : ": ", words)};
-    }
-    if (state.life != DaemonLife::starting) {
-      ++running;
-      continue;
-    }
-    if (pids_[i] < 0) {
-      const bool may =
-          plan.after.empty() || std::any_of(states_.begin(), states_.end(), [&](const DaemonState& other) {
-            return other.device == plan.device && other.name == plan.after &&
-                   other.life == DaemonLife::running;
-          });
-      if (may) TRY_DONE(start_one(i));
-    } else if (is_ready(plan)) {
-      change(state, DaemonLife::running, "");
-      ++running;
-      const auto started = std::count_if(states_.begin(), states_.end(),
-                                         [](const auto& one) { return one.life == DaemonLife::running; });
-      tell("daemons", static_cast<std::size_t>(started), plans_.size());
-    }
-  }
-  return running == plans_.size();
-}
-
-Result<Done> Supervisor::start_one(std::size_t index) {
-  TRY(const Spawned spawned, spawn(plans_[index], cluster_));
-  pids_[index] = spawned.pid;
-  states_[index].pid = spawned.outer_pid;
-  change(states_[index], DaemonLife::starting, "");
-  return Done{};
 }
 
 // Ready; the twin stays only if the launcher is still there to say so.
 Result<Done> Supervisor::hand_over() {
   const nlohmann::json ready{{"ready", true}, {"supervisor", outer_pid_of_self()}};
-  TRY_DONE(launcher_.write_line(ready.dump(), within(kLauncherPatience)));
-  TRY(const std::string said, launcher_.read_line(within(kLauncherPatience)));
+  TRY_DONE(asker_.write_line(ready.dump(), within(kLauncherPatience)));
+  TRY(const std::string said, asker_.read_line(within(kLauncherPatience)));
   if (said != "keep") return Error{ErrorKind::cancelled, "the launcher does not keep the twin"};
   return Done{};
 }
@@ -217,7 +169,7 @@ void Supervisor::serve() {
     std::array<pollfd, 2> waits{{{signals_.number(), POLLIN, 0}, {listener_.number(), POLLIN, 0}}};
     if (::poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) break;
     if (asked_to_stop()) break;
-    reap();
+    daemons_.reap();
     if (auto client = accept_own(listener_)) answer(*std::move(client));
   }
   // A client that asked for the stop sees the end of the process, not an answer that comes too early.
@@ -239,49 +191,107 @@ void Supervisor::answer(LineChannel client) {
     stop_ = true;
     reply = nlohmann::json{{"stopping", true}}.dump();
   } else if (text("op") == "restart") {
-    const auto started = restart(text("device"), text("daemon"));
-    reply = started ? nlohmann::json{{"started", true}}.dump()
-                    : nlohmann::json{{"error", started.error().text()},
-                                     {"kind", static_cast<int>(started.error().kind)}}
-                          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    const auto started = daemons_.restart(text("device"), text("daemon"));
+    reply = line_of(started ? nlohmann::json{{"started", true}} : error_line(started.error()));
+  } else if (text("op") == "change") {
+    const Result<TwinRecord> record = from_text(text("record"));
+    asker_ = std::move(client);
+    reply = line_of(record ? change_as_asked(*record) : error_line(record.error()));
+    client = std::exchange(asker_, LineChannel());
   } else {
-    reply =
-        nlohmann::json{{"error", "unknown op"}, {"kind", static_cast<int>(ErrorKind::unsupported)}}.dump();
+    reply = line_of(error_line({ErrorKind::unsupported, "unknown op"}));
   }
   (void)client.write_line(reply, within(kClientPatience));
 }
 
-// Only on request: the reconciler's remedy for a daemon that is dead or hangs.
-Result<Done> Supervisor::restart(const std::string& device, const std::string& name) {
-  for (std::size_t i = 0; i < plans_.size(); ++i) {
-    if (plans_[i].device != device || plans_[i].name != name) continue;
-    end_one(i);
-    TRY_DONE(start_one(i));
-    constexpr milliseconds kStartPatience{5000};  // 100 times what a start takes on an idle machine
-    for (const auto until = steady_clock::now() + kStartPatience; steady_clock::now() < until;) {
-      reap();
-      if (states_[i].life == DaemonLife::ended)
-        return Error{ErrorKind::refused, fmt::format("{}: {} ended again: {}", device, name, states_[i].how)};
-      if (is_ready(plans_[i])) {
-        change(states_[i], DaemonLife::running, "");
-        return Done{};
-      }
-      ::poll(nullptr, 0, kStartPollMs);
-    }
-    return Error{ErrorKind::transient, device + ": " + name + " was started and does not answer"};
-  }
-  return Error{ErrorKind::invalid_spec, "the twin has no daemon " + name + " on '" + device + "'"};
+// What specs don't say is not changed by them.
+Result<Done> same_conduct(const TwinRecord& running, const TwinRecord& asked) {
+  if (asked.layout.cluster != running.layout.cluster)
+    return Error{ErrorKind::conflict, "this is twin " + running.layout.cluster};
+  if (asked.lldp != running.lldp)
+    return Error{ErrorKind::conflict,
+                 running.lldp
+                     ? "it runs with LLDP and is asked for without: leave --no-lldp out, or take it "
+                       "down first"
+                     : "it runs without LLDP and is asked for with it: give --no-lldp again, or take "
+                       "it down first"};
+  if (asked.frr_profile != running.frr_profile)
+    return Error{ErrorKind::conflict, "it runs with FRR's profile " + running.frr_profile +
+                                          " and is asked for with " + asked.frr_profile +
+                                          ": take it down first"};
+  return Done{};
 }
 
-// With its own children, which are of its process group and become ours when it goes: lldpd has one, which
-// would go on holding the socket.
-void Supervisor::end_one(std::size_t index) {
-  const pid_t pid = std::exchange(pids_[index], -1);
-  if (pid <= 0) return;
-  ::kill(-pid, SIGKILL);
-  while (::waitpid(-pid, nullptr, 0) > 0 || errno == EINTR) continue;
-  states_[index].pid = -1;
-  change(states_[index], DaemonLife::ended, "to be started again");
+nlohmann::json Supervisor::change_as_asked(const TwinRecord& asked) {
+  if (const auto same = same_conduct(record_, asked); !same) return error_line(same.error());
+  const TwinLayout stands = standing(record_.layout);
+  const TwinChange todo = change_between(record_.layout, stands, asked.layout);
+  const std::uint64_t link_rate_was = record_.link_rate;
+  Result<Done> done = change(asked, todo);
+  // Also of what was changed in part: the file says what there is.
+  if (auto kept = replace_file(twin_places(cluster_).record, to_text(record_) + "\n", {.mode = 0600});
+      done && !kept)
+    done = std::move(kept.error());
+  if (!done) return error_line(done.error());
+  nlohmann::json out{{"changed", true}, {"supervisor", outer_pid_of_self()}, {"linkRateWas", link_rate_was}};
+  for (const char* const list : {"made", "gone"}) out[list] = nlohmann::json::array();
+  for (const TwinDevice& one : todo.devices_gone) out["gone"].push_back(words_of(one));
+  for (const TwinCable& one : todo.cables_gone) out["gone"].push_back(words_of(one));
+  for (const TwinDevice& one : todo.devices_made) out["made"].push_back(words_of(one));
+  for (const TwinCable& one : todo.cables_made) out["made"].push_back(words_of(one));
+  return out;
+}
+
+// What goes is taken out first: a port that is cabled elsewhere has its name free by then. What is made is
+// made whole or not at all; so a change that fails or is cut off leaves a twin of whole devices and cables,
+// which record_ has, and the next one goes on from there.
+Result<Done> Supervisor::change(const TwinRecord& asked, const TwinChange& todo) {
+  TRY_DONE(take_out(todo));
+  TwinRecord part = asked;
+  part.layout.devices = todo.devices_made;
+  part.layout.cables = todo.cables_made;
+  if (auto made = make(part); !made) {
+    unmake(todo);
+    return made;
+  }
+  record_ = asked;
+  return Done{};
+}
+
+Result<Done> Supervisor::take_out(const TwinChange& todo) {
+  const std::size_t all = todo.cables_gone.size() + todo.devices_gone.size();
+  std::size_t done = 0;
+  for (const TwinCable& cable : todo.cables_gone) {
+    TRY_DONE(unwire(cluster_, cable));
+    std::erase_if(record_.layout.cables,
+                  [&](const TwinCable& one) { return words_of(one) == words_of(cable); });
+    if (!tell("taken away", ++done, all)) return Error{ErrorKind::cancelled, "stopped"};
+  }
+  for (const TwinDevice& device : todo.devices_gone) {
+    std::erase_if(record_.layout.devices, [&](const TwinDevice& one) { return one.name == device.name; });
+    TRY_DONE(drop_device(device.name));
+    if (!tell("taken away", ++done, all)) return Error{ErrorKind::cancelled, "stopped"};
+  }
+  return Done{};
+}
+
+void Supervisor::unmake(const TwinChange& todo) {
+  const auto note = [](const Result<Done>& done) {
+    if (!done) (void)::dprintf(2, "%s\n", done.error().text().c_str());
+  };
+  for (const TwinCable& cable : todo.cables_made) note(unwire(cluster_, cable));
+  for (const TwinDevice& device : todo.devices_made) note(drop_device(device.name));
+}
+
+// Whatever there is of one that record_ does not have.
+Result<Done> Supervisor::drop_device(const std::string& device) {
+  const DevicePlaces at = places(cluster_, device);
+  daemons_.end(device);
+  TRY_DONE(delete_netns(at.netns));
+  std::error_code failed;
+  std::filesystem::remove_all(at.run_dir, failed);  // does not follow links
+  if (failed) return Error{ErrorKind::refused, "remove " + at.run_dir + ": " + failed.message()};
+  return Done{};
 }
 
 TwinReport Supervisor::report() const {
@@ -292,40 +302,8 @@ TwinReport Supervisor::report() const {
   out.supervisor = outer_pid_of_self();
   out.since_unix_ms = since_unix_ms_;
   out.record = record_;
-  out.daemons = states_;
+  out.daemons = daemons_.states();
   return out;
-}
-
-void Supervisor::reap() {
-  for (;;) {
-    int status = 0;
-    const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
-    if (pid <= 0) return;
-    const auto at = std::find(pids_.begin(), pids_.end(), pid);
-    if (at == pids_.end()) continue;  // an orphan of a daemon, or a child that did not get to exec
-    DaemonState& state = states_[static_cast<std::size_t>(at - pids_.begin())];
-    const auto by = [](int number) { return fmt::format("signal {} ({})", number, ::strsignal(number)); };
-    if (WIFSTOPPED(status)) {
-      change(state, DaemonLife::stopped, "by " + by(WSTOPSIG(status)));
-    } else if (WIFCONTINUED(status)) {
-      change(state, DaemonLife::running, "");
-    } else {
-      *at = -1;
-      state.pid = -1;
-      change(state, DaemonLife::ended,
-             WIFSIGNALED(status) ? "killed by " + by(WTERMSIG(status))
-                                 : fmt::format("exit status {}", WEXITSTATUS(status)));
-    }
-  }
-}
-
-void Supervisor::change(DaemonState& state, DaemonLife life, std::string how) {
-  state.life = life;
-  state.how = std::move(how);
-  state.since_unix_ms = unix_ms_now();
-  // Standard error is the twin's log.
-  (void)::dprintf(2, "%lld %s %s %s %s\n", static_cast<long long>(state.since_unix_ms), state.device.c_str(),
-                  state.name.c_str(), std::string(to_string(life)).c_str(), state.how.c_str());
 }
 
 bool Supervisor::asked_to_stop() {
@@ -335,29 +313,22 @@ bool Supervisor::asked_to_stop() {
   return stop_;
 }
 
-// While building: nobody asked to stop and the launcher is still there.
+// While something is made: nobody asked to stop, and who asked for it still waits.
 bool Supervisor::go_on() {
   if (asked_to_stop()) return false;
-  pollfd launcher{launcher_.descriptor(), POLLIN | POLLRDHUP, 0};
-  // Before "ready" the launcher says nothing, so anything here is its end.
-  return ::poll(&launcher, 1, 0) == 0;
+  pollfd asker{asker_.descriptor(), POLLIN | POLLRDHUP, 0};
+  // It says nothing meanwhile, so anything here is its end.
+  return ::poll(&asker, 1, 0) == 0;
 }
 
 bool Supervisor::tell(const char* step, std::size_t done, std::size_t of) {
   const nlohmann::json line{{"step", step}, {"done", done}, {"of", of}};
-  (void)launcher_.write_line(line.dump(), within(kClientPatience));
+  (void)asker_.write_line(line.dump(), within(kClientPatience));
   return go_on();
 }
 
 void Supervisor::take_away() {
-  // Children that have not been waited for keep their pid, so this can't hit anything else. Their own
-  // children, if any, die with this process, the first of their PID namespace.
-  for (const pid_t pid : pids_)
-    if (pid > 0) ::kill(pid, SIGKILL);
-  for (pid_t& pid : pids_) {
-    if (pid > 0) ::waitpid(pid, nullptr, 0);
-    pid = -1;
-  }
+  daemons_.end_all();
   if (auto clean = clean_remains(cluster_, Leave::nothing); !clean)
     (void)::dprintf(2, "%s\n", clean.error().text().c_str());
 }

@@ -7,8 +7,9 @@
 // its status. (What a twin breaks stays broken until it is named and healed: a supervisor that heals would
 // hide it; on a real switch, systemd and watchfrr do so first.) It is executed anew, never a copy of a
 // launcher that may have threads (fork(2)). Control socket: one line of JSON in ({"op": "status" | "stop" |
-// "restart",
-// ...}), one line out, one pair a connection.
+// "restart" | "change", ...}), one line out, one pair a connection; "change" ({"record": TEXT}, the twin as
+// it is to be) tells its progress in lines before that one, as a start does. It is undone as far as it made
+// something, and ends, if its client goes away; other clients wait meanwhile.
 #pragma once
 
 #include <string>

@@ -20,6 +20,7 @@ extern "C" {
 #include "reconciler/twin/remains.hpp"
 #include "reconciler/twin/saved_config.hpp"
 #include "reconciler/twin/supervisor.hpp"
+#include "specs/files/read_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -80,32 +81,13 @@ Result<bool> await_end(const ProcessIdentity& who, bool kill, milliseconds patie
   return ::poll(&ended, 1, static_cast<int>(patience.count())) > 0;
 }
 
-Result<TwinHandle> join_running(const TwinRecord& asked) {
-  const std::string& cluster = asked.layout.cluster;
-  auto running = status(cluster);
-  if (!running || !running->alive)
-    return Error{ErrorKind::transient, "twin " + cluster + " is being started or stopped by another command"};
-  const auto different = differences(running->record, asked, 8);
-  if (different.empty()) {
-    TwinHandle out;
-    out.cluster = cluster;
-    out.was_up = true;
-    out.supervisor = running->supervisor;
-    return out;
-  }
-  std::string text;
-  for (const std::string& one : different) text += (text.empty() ? "" : "; ") + one;
-  return Error{ErrorKind::conflict,
-               fmt::format("twin {} is up with another layout ({}): take it down first", cluster, text)};
-}
-
-// Follows the supervisor's lines to ready or error.
-Result<pid_t> follow(LineChannel& supervisor, const TwinProgressSink& progress, const Call& call) {
+// Follows the supervisor's lines to the one that is no progress.
+Result<nlohmann::json> follow(LineChannel& supervisor, const TwinProgressSink& progress, const Call& call) {
   for (;;) {
     TRY(const std::string line, supervisor.read_line(call));
-    const nlohmann::json said = parsed(line);
+    nlohmann::json said = parsed(line);
     if (said.contains("error")) return error_in(said);
-    if (field(said, "ready", false)) return static_cast<pid_t>(field(said, "supervisor", -1));
+    if (!said.contains("step")) return said;
     if (progress)
       progress({field(said, "step", std::string()), field(said, "done", std::size_t{0}),
                 field(said, "of", std::size_t{0}), ""});
@@ -119,16 +101,69 @@ void give_up(LineChannel& supervisor) {
   while (supervisor.read_line(call)) continue;
 }
 
+std::vector<std::string> words_in(const nlohmann::json& said, const char* list) {
+  std::vector<std::string> out;
+  if (const auto at = said.find(list); at != said.end() && at->is_array())
+    for (const nlohmann::json& one : *at)
+      if (one.is_string()) out.push_back(one.get<std::string>());
+  return out;
+}
+
+// By a supervisor that knows no changes: of a lockstep that was older.
+Result<TwinHandle> join_unchanged(const TwinReport& running, const TwinRecord& asked) {
+  auto different = differences(running.record, asked, 8);
+  if (asked.link_rate != running.record.link_rate) different.emplace_back("another link rate");
+  if (different.empty()) return TwinHandle{.cluster = running.cluster, .was_up = true};
+  return Error{ErrorKind::conflict,
+               fmt::format("twin {} was brought up by another lockstep, which can't change it while it is up "
+                           "({}): take it down first",
+                           running.cluster, fmt::join(different, "; "))};
+}
+
+// Makes of a twin that is up the one that is asked for.
+Result<TwinHandle> change_running(const TwinRecord& asked, const TwinProgressSink& progress,
+                                  const Call& call) {
+  const std::string& cluster = asked.layout.cluster;
+  const auto running = status(cluster);
+  if (!running || !running->alive)
+    return Error{ErrorKind::transient, "twin " + cluster + " is being started or stopped by another command"};
+  TRY(LineChannel supervisor, connect_to(twin_places(cluster).control));
+  TRY_DONE(supervisor.write_line(nlohmann::json{{"op", "change"}, {"record", to_text(asked)}}.dump(),
+                                 within(kAnswerPatience)));
+  Result<nlohmann::json> said = follow(supervisor, progress, call);
+  if (!said) {
+    if (said.error().kind == ErrorKind::unsupported) return join_unchanged(*running, asked);
+    give_up(supervisor);
+    if (said.error().kind == ErrorKind::conflict) return wrap("twin " + cluster, std::move(said.error()));
+    return wrap(
+        "twin " + cluster +
+            " was not changed to the end; `lockstep twin up` goes on from where it is, `lockstep twin "
+            "down` takes it away",
+        std::move(said.error()));
+  }
+  TwinHandle out{.cluster = cluster, .was_up = true, .supervisor = running->supervisor};
+  out.made = words_in(*said, "made");
+  out.gone = words_in(*said, "gone");
+  out.link_rate = asked.link_rate;
+  out.link_rate_was = field(*said, "linkRateWas", std::uint64_t{0});
+  return out;
+}
+
 }  // namespace
 
 Result<TwinHandle> up(const TwinLayout& layout, const TwinOptions& options, const TwinProgressSink& progress,
                       const std::stop_token& stop) {
   const auto begin = steady_clock::now();
   TRY_DONE(validate(layout));
-  const TwinRecord record{layout, options.lldp, options.frr_profile, options.name, options.folder};
+  const TwinRecord record{layout,       options.lldp,   options.frr_profile,
+                          options.name, options.folder, options.link_rate};
   TRY_DONE(preflight(record));
   TRY(std::optional<Descriptor> lock, claim(layout.cluster));
-  if (!lock) return join_running(record);
+  if (!lock) {
+    TRY(TwinHandle changed, change_running(record, progress, within(options.ready_within, stop)));
+    changed.took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);
+    return changed;
+  }
   TwinHandle out;
   out.cluster = layout.cluster;
   out.cleaned = remains_of(layout.cluster);
@@ -153,7 +188,7 @@ Result<TwinHandle> up(const TwinLayout& layout, const TwinOptions& options, cons
     return wrap("twin " + layout.cluster + " was not brought up, and nothing of it is left",
                 std::move(ready.error()));
   }
-  out.supervisor = *ready;
+  out.supervisor = static_cast<pid_t>(field(*ready, "supervisor", -1));
   out.took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);
   return out;
 }
@@ -177,6 +212,13 @@ Result<TwinReport> status(const std::string& cluster) {
   out.cluster = cluster;
   out.left_behind = there;
   return out;
+}
+
+std::optional<TwinRecord> recorded_twin(const std::string& cluster) {
+  if (!check_own(cluster)) return std::nullopt;
+  constexpr std::size_t kLargest = std::size_t{64} << 20;  // a choice: thousands of devices and their ports
+  Result<TwinRecord> record = from_text(read_named(twin_places(cluster).record, kLargest).text);
+  return record ? std::optional(*std::move(record)) : std::nullopt;
 }
 
 Result<TwinReport> examine(const std::string& cluster) {

@@ -2,16 +2,20 @@
 // inside.
 //
 // Promises: up() returns when every daemon answers, or with an error and nothing left behind; a stop, or the
-// caller's own death, before that undoes everything; up() of an equal twin that runs succeeds and says so.
-// down() leaves nothing, whatever state the twin was in, and succeeds when there is none. Two clusters never
-// touch each other, and no other user of this machine reaches a twin. Interfaces are made DOWN and bare:
-// links, addresses, MTU, sysctls, queues and BGP are the reconciler's work. Refuses: a second, different twin
-// under one cluster id (conflict, naming what differs); folders that are links or belong to another user,
-// which stay as they are. Needs root.
+// caller's own death, before that undoes everything. up() of a twin that runs makes of it what is asked for:
+// what is new or lost is made, what is not asked for any more is taken away, and what stays keeps its
+// processes, interfaces and traffic; a daemon that has ended is the reconciler's to start. Where that fails
+// or is stopped, the twin stays up with what was taken away gone and nothing new, and up() goes on from
+// there. down() leaves nothing, whatever state the twin was in, and succeeds when there is none. Two clusters
+// never touch each other, and no other user of this machine reaches a twin. Interfaces are made DOWN and
+// bare: links, addresses, MTU, sysctls, queues and BGP are the reconciler's work. Refuses: to give a twin
+// that runs LLDP or another FRR profile (conflict); folders that are links or belong to another user, which
+// stay as they are. Needs root.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -26,6 +30,7 @@ namespace lockstep {
 struct TwinOptions {
   std::string name{};  // see TwinRecord
   std::string folder{};
+  std::uint64_t link_rate = kTwinLinkRate;
   bool lldp = true;
   // FRR's defaults: "datacenter" (BGP timers 3/9 s, connect retry 10 s, advertisement at once) or
   // "traditional".
@@ -35,8 +40,8 @@ struct TwinOptions {
 };
 
 struct TwinProgress {
-  std::string
-      step;  // "namespaces", "cables", "daemons"; "cleaning": a dead twin's remains, `text` says which
+  // "namespaces", "cables", "daemons"; "taken away"; "cleaning": a dead twin's remains, `text` says which
+  std::string step;
   std::size_t done = 0;
   std::size_t of = 0;
   std::string text;
@@ -45,10 +50,17 @@ using TwinProgressSink = std::function<void(const TwinProgress&)>;
 
 struct TwinHandle {
   std::string cluster;
-  bool was_up = false;  // it ran already, with an equal layout
+  bool was_up = false;  // it ran already
   pid_t supervisor = -1;
   std::chrono::milliseconds took{0};
-  std::vector<std::string> cleaned;  // what a dead twin had left and was taken away first
+  std::vector<std::string> cleaned{};  // what a dead twin had left and was taken away first
+  // Of one that ran: what it was given and what was taken from it, as words_of() has them.
+  std::vector<std::string> made{};
+  std::vector<std::string> gone{};
+  std::uint64_t link_rate = 0;  // bit/s
+  std::uint64_t link_rate_was = 0;
+
+  bool changed() const { return !made.empty() || !gone.empty() || link_rate != link_rate_was; }
 };
 
 // Nothing was there: `was_up` false and `cleaned` empty.
@@ -62,7 +74,9 @@ Result<TwinHandle> up(const TwinLayout& layout, const TwinOptions& options, cons
                       const std::stop_token& stop);
 // A twin that is not there is `refused`; one whose supervisor has died is a report with alive = false.
 Result<TwinReport> status(const std::string& cluster);
-// The same, with the cables that a twin has lost: every device is entered.
+// As it was written down, whether the twin lives or not; none: there is no twin of this user's.
+std::optional<TwinRecord> recorded_twin(const std::string& cluster);
+// status() with the cables that a twin has lost: every device is entered.
 Result<TwinReport> examine(const std::string& cluster);
 // A supervisor that has not answered within `patience` (busy starting a daemon again, it may take 5 s) is
 // killed.

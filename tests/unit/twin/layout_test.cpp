@@ -99,6 +99,64 @@ TEST(TwinLayout, DifferencesAreNamedAndBounded) {
   EXPECT_TRUE(differences(running, running, 2).empty());
 }
 
+std::vector<std::string> words_of_all(const auto& pieces) {
+  std::vector<std::string> out;
+  for (const auto& one : pieces) out.push_back(words_of(one));
+  return out;
+}
+
+TEST(TwinLayout, AChangeNamesWhatGoesAndWhatIsMadeAndNothingThatStays) {
+  TwinLayout has = pair_of_hosts();
+  has.devices.push_back({"gpu3", TwinRole::host, false});
+  has.cables.push_back({"gpu3", "rail0", "gpu1", "rail1"});
+  TwinLayout asked = pair_of_hosts();
+  asked.devices.push_back({"leaf0", TwinRole::device_switch, true});
+  asked.cables.push_back({"leaf0", "swp1", "gpu1", "rail1"});
+  const TwinChange change = change_between(has, has, asked);
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(words_of_all(change.devices_gone), Words{"host gpu3"});
+  EXPECT_EQ(words_of_all(change.cables_gone), Words{"cable gpu1:rail1 -- gpu3:rail0"});
+  EXPECT_EQ(words_of_all(change.devices_made), Words{"switch leaf0 (routing)"});
+  EXPECT_EQ(words_of_all(change.cables_made), Words{"cable gpu1:rail1 -- leaf0:swp1"});
+  // A cable has no direction.
+  asked = has;
+  std::swap(asked.cables[1].device_a, asked.cables[1].device_b);
+  std::swap(asked.cables[1].port_a, asked.cables[1].port_b);
+  const TwinChange none = change_between(has, has, asked);
+  EXPECT_TRUE(none.devices_gone.empty() && none.cables_gone.empty());
+  EXPECT_TRUE(none.devices_made.empty() && none.cables_made.empty());
+}
+
+TEST(TwinLayout, WhatBecomesAnotherKindAndWhatIsLostIsMadeAnewWithItsCables) {
+  const TwinLayout has = pair_of_hosts();
+  TwinLayout asked = has;
+  asked.devices[1].routing = true;
+  const TwinChange other = change_between(has, has, asked);
+  EXPECT_EQ(other.devices_gone.size(), 1U);
+  EXPECT_EQ(other.devices_made.size(), 1U);
+  EXPECT_EQ(other.cables_gone.size(), 1U);
+  EXPECT_EQ(other.cables_made.size(), 1U);
+  const TwinChange lost = change_between(has, TwinLayout{has.cluster, has.devices, {}}, has);
+  EXPECT_TRUE(lost.devices_made.empty());
+  EXPECT_EQ(lost.cables_made.size(), 1U);
+  const TwinChange gone = change_between(has, TwinLayout{has.cluster, {has.devices[0]}, has.cables}, has);
+  EXPECT_EQ(words_of_all(gone.devices_made), std::vector<std::string>{"host gpu2"});
+  EXPECT_EQ(gone.cables_made.size(), 1U);
+}
+
+// What an older lockstep wrote says nothing of it.
+TEST(TwinLayout, ARecordWithoutALinkRateHasTheDefault) {
+  TwinRecord record{pair_of_hosts(), true, "datacenter"};
+  record.link_rate = 5'000'000'000;
+  std::string text = to_text(record);
+  EXPECT_EQ(from_text(text)->link_rate, 5'000'000'000U);
+  const std::string field = "\"linkRate\":5000000000,";
+  ASSERT_NE(text.find(field), std::string::npos) << text;
+  text.erase(text.find(field), field.size());
+  ASSERT_TRUE(from_text(text));
+  EXPECT_EQ(from_text(text)->link_rate, kTwinLinkRate);
+}
+
 TEST(TwinLayout, ClusterIdsDifferByFolderAndAreStable) {
   EXPECT_EQ(twin_cluster_id("rail-pod", "/a"), twin_cluster_id("rail-pod", "/a"));
   EXPECT_NE(twin_cluster_id("rail-pod", "/a"), twin_cluster_id("rail-pod", "/b"));

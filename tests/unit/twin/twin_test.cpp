@@ -158,23 +158,6 @@ TEST(Twin, NeighboursSeeEachOtherByLldpUnderTheirOwnNames) {
   EXPECT_TRUE(eventually([&] { return sees("leaf0", "gpu0", "rail0"); }));
 }
 
-TEST(Twin, ASecondUpJoinsAnEqualTwinAndRefusesAnother) {
-  NEEDS_ROOT;
-  const TwinLayout layout = rail_pod(test_cluster("s"), 1, 1, 0);
-  const DownAtEnd end{layout.cluster};
-  const auto first = up(layout, without_lldp(), {}, {});
-  ASSERT_TRUE(first) << first.error().text();
-  EXPECT_FALSE(first->was_up);
-  const auto second = up(layout, without_lldp(), {}, {});
-  ASSERT_TRUE(second) << second.error().text();
-  EXPECT_TRUE(second->was_up);
-  EXPECT_EQ(second->supervisor, first->supervisor);
-  const auto third = up(rail_pod(layout.cluster, 2, 1, 0), without_lldp(), {}, {});
-  ASSERT_FALSE(third);
-  EXPECT_EQ(third.error().kind, ErrorKind::conflict);
-  EXPECT_NE(third.error().what.find("host gpu1"), std::string::npos) << third.error().what;
-}
-
 TEST(Twin, TwoTwinsSideBySideDoNotTouchEachOther) {
   NEEDS_ROOT;
   const TwinLayout one = rail_pod(test_cluster("p"), 2, 1, 0);
