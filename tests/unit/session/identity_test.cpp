@@ -55,16 +55,16 @@ class Clones : public Lab {
   }
   // As `lockstep apply` does it; the error that it ends with.
   std::string applied_in(const std::string& name, bool renumber = false) {
-    const auto session = clone(name, renumber);
+    const auto here = clone(name, renumber);
     const ApplyRequest request{.command = "lockstep apply", .author = "ann"};
-    if (const auto earlier = session->prepare_apply(request); !earlier) return earlier.error().text();
-    const std::vector<DeviceState> states = session->observe();
-    const auto plan = session->plan(states);
-    const auto written = session->settle_written(states);
+    if (const auto earlier = here->prepare_apply(request); !earlier) return earlier.error().text();
+    const std::vector<DeviceState> states = here->observe();
+    const auto plan = here->plan(states);
+    const auto written = here->settle_written(states);
     if (!plan || !written) return "no plan";
-    const std::vector<WrittenEntry> left = left_behind(session->fleet(), states, *written);
-    if (plan->empty()) return session->leave_as_is(left) ? "" : "not left";
-    const Applied applied = session->apply(*plan, left, request, {});
+    const std::vector<WrittenEntry> left = left_behind(here->fleet(), states, *written);
+    if (plan->empty()) return here->leave_as_is(left) ? "" : "not left";
+    const Applied applied = here->apply(*plan, left, request, {});
     return applied.report.verdict == ApplyVerdict::kept && applied.accepted ? ""
                                                                             : applied.report.steps[0].why;
   }
@@ -167,14 +167,14 @@ TEST_F(Clones, ALockWithoutAUuidGetsOneAndTheStateOfItsFolder) {
   former_state("specs");
   EXPECT_EQ(changes_seen_in("specs"), 1U) << "a command that only reads finds it where it is";
   const std::string before = top() + "/" + load("specs").id;
-  auto session = clone("specs");
-  ASSERT_TRUE(session->prepare_apply({.command = "lockstep apply", .author = "ann"}));
+  auto here = clone("specs");
+  ASSERT_TRUE(here->prepare_apply({.command = "lockstep apply", .author = "ann"}));
   EXPECT_FALSE(fs::exists(before));
   const auto store = stored(top() + "/lab-" + uuid_in("specs"));
   EXPECT_EQ(store->history().totals()->changes, 1U);
   EXPECT_TRUE(store->blobs().kept("baseline/pairs")->has_value());
   EXPECT_EQ((*read_allocation_lock(at("specs")))->pools.at("Fabric/gone leaf").at("leaf9"), 9U);
-  session.reset();
+  here.reset();
   EXPECT_EQ(changes_seen_in("specs"), 1U);
 }
 
@@ -275,11 +275,11 @@ TEST_F(Clones, UnderAnotherStateDirectoryTheMachineStillKnowsWhoseItIs) {
 TEST_F(Clones, ALockThatBecameAnotherClustersAtThePromptIsNotWritten) {
   ASSERT_EQ(applied_in("specs"), "");
   devices.at("gpu1")->set(*Path::parse(kProbing), Value::text("1"));
-  const auto session = clone("specs");
+  const auto here = clone("specs");
   const ApplyRequest request{.command = "lockstep apply", .author = "ann"};
-  ASSERT_TRUE(session->prepare_apply(request));
+  ASSERT_TRUE(here->prepare_apply(request));
   give_uuid("specs", kOther);
-  const Applied applied = session->apply(*session->plan(session->observe()), {}, request, {});
+  const Applied applied = here->apply(*here->plan(here->observe()), {}, request, {});
   EXPECT_NE(applied.report.steps.at(0).why.find("is of another cluster now than when the specs were read"),
             std::string::npos)
       << applied.report.steps[0].why;
@@ -289,15 +289,15 @@ TEST_F(Clones, ALockThatBecameAnotherClustersAtThePromptIsNotWritten) {
 
 TEST_F(Clones, NumbersThatTheLockGainedMeanwhileStay) {
   ASSERT_EQ(applied_in("specs"), "");
-  auto session = clone("specs");
+  auto here = clone("specs");
   AllocationLock lock = **read_allocation_lock(at("specs"));
   lock.pools.at("Fabric/backend leaf")["leaf7"] = 7;
   ASSERT_TRUE(write_allocation_lock(at("specs"), lock));
-  EXPECT_TRUE(write_numbers(session->cluster()));
+  EXPECT_TRUE(write_numbers(here->cluster()));
   EXPECT_EQ(**read_allocation_lock(at("specs")), lock);
   lock.pools.at("Fabric/backend leaf")["leaf0"] = 3;
   ASSERT_TRUE(write_allocation_lock(at("specs"), lock));
-  const auto refused = write_numbers(session->cluster());
+  const auto refused = write_numbers(here->cluster());
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().text().find("gives other numbers now"), std::string::npos)
       << refused.error().text();
@@ -305,13 +305,13 @@ TEST_F(Clones, NumbersThatTheLockGainedMeanwhileStay) {
 }
 
 TEST_F(Clones, AcceptedBaselinesGiveTheClusterItsUuidToo) {
-  const auto session = clone("specs");
+  const auto here = clone("specs");
   const BenchRequest reads{.command = "lockstep bench"};
-  ASSERT_TRUE(session->bench(reads, {}, Call{}));
+  ASSERT_TRUE(here->bench(reads, {}, Call{}));
   EXPECT_EQ(uuid_in("specs"), "none");
   BenchRequest accepts = reads;
   accepts.accept = true;
-  ASSERT_TRUE(session->bench(accepts, {}, Call{}));
+  ASSERT_TRUE(here->bench(accepts, {}, Call{}));
   EXPECT_TRUE(fs::exists(top() + "/lab-" + uuid_in("specs") + "/journal.sqlite"));
   EXPECT_FALSE(fs::exists(top() + "/" + load("specs").id)) << "the measurement's lock moved with it";
 }

@@ -101,7 +101,7 @@ TEST(TwinLayout, DifferencesAreNamedAndBounded) {
 
 std::vector<std::string> words_of_all(const auto& pieces) {
   std::vector<std::string> out;
-  for (const auto& one : pieces) out.push_back(words_of(one));
+  for (const auto& one : pieces) out.push_back(in_words(one));
   return out;
 }
 
