@@ -147,6 +147,7 @@ class Fallen {
       earlier_id[found[step.id]] = step.id;
       for (const std::uint32_t before : step.after) after_[before].push_back(step.id);
       if (step.together != 0) groups_[{false, step.together}].push_back(step.id);
+      if (found[step.id] == 0) not_found_.try_emplace(step.device, step.id);
     }
     for (const Step& step : now.steps) {
       if (step.together == 0) continue;
@@ -161,17 +162,26 @@ class Fallen {
   }
 
   void spread() {
+    for (const auto& [id, why] : part_.refused) fallen_.push_back(id);
     for (const auto& [group, device] : lacking_) {
-      const std::string why = fmt::format(
-          "{}a step of {}, the other end of a cable: this plan has no such step of it", kNotWithout, device);
+      const std::string why = why_without(device);
       for (const std::uint32_t id : std::exchange(groups_[group], {})) refuse(id, why, device);
     }
-    for (const auto& [id, why] : part_.refused) fallen_.push_back(id);
     for (; !fallen_.empty(); fallen_.pop_front()) fall(fallen_.front());
   }
 
  private:
   using Group = std::pair<bool, std::uint32_t>;  // of now, its number
+
+  // Of what stands as one with a step of that device that the earlier plan lacks, or has otherwise.
+  std::string why_without(const std::string& device) const {
+    const auto other = not_found_.find(device);
+    if (other == not_found_.end())
+      return fmt::format("{}a step of {}, the other end of a cable: this plan has no such step of {}",
+                         kNotWithout, device, device);
+    return fmt::format("{}step {} ({}), the other end of a cable: {}", kNotWithout, other->second, device,
+                       first_reason(part_.refused.at(other->second)));
+  }
 
   void fall(std::uint32_t id) {
     const std::string& device = earlier_.steps[id - 1].device;
@@ -195,6 +205,7 @@ class Fallen {
   std::map<Group, std::vector<std::uint32_t>> groups_;     // ids of earlier; none: it has fallen
   std::map<std::uint32_t, std::vector<Group>> groups_of_;  // by earlier id
   std::map<Group, std::string> lacking_;                   // the device of a step that earlier lacks
+  std::map<std::string, std::uint32_t> not_found_;         // by device: an earlier id that now lacks
   std::deque<std::uint32_t> fallen_;
 };
 

@@ -34,7 +34,7 @@ class TakenAway : public Lab {
 TEST_F(TakenAway, IsInThePlansTextAndJsonWithTheFlagThatConfirmsIt) {
   take_away();
   const std::string why =
-      "2 of 7 objects are gone from the specs (HostProfile/training, ValidationSuite/slo), more than the 10% "
+      "2 of 6 objects are gone from the specs (HostProfile/training, ValidationSuite/slo), more than the 10% "
       "that one change may delete; --confirm-deletion applies it all the same";
   const std::string text = plan_report_text(report(), Terminal{});
   EXPECT_NE(text.find("an apply would be refused: " + why + "\n"), std::string::npos) << text;
