@@ -163,7 +163,8 @@ void Application::conclude() {
     for (const StepResult& one : undone.steps) report_.unjournalled |= one.unjournalled;
   if (report_.unjournalled)
     report_.notes.push_back(
-        "how this ended is not all in the journal: the next apply tells it as in flight, and goes on from what "
+        "how this ended is not all in the journal: the next apply tells it as in flight, and goes on from "
+        "what "
         "it finds");
   finish();
 }
@@ -189,8 +190,7 @@ std::vector<Step> Application::written() const { return joined(owed_, runner_->w
 std::vector<Application::Written> Application::earlier_of(const std::vector<OwedChange>& owed) {
   std::vector<Written> out;
   for (const OwedChange& one : owed) out.push_back({one.change, steps_of(one), false, one.subjects});
-  std::sort(out.begin(), out.end(),
-            [](const Written& a, const Written& b) { return a.change > b.change; });
+  std::sort(out.begin(), out.end(), [](const Written& a, const Written& b) { return a.change > b.change; });
   return out;
 }
 

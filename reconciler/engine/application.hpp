@@ -11,11 +11,11 @@
 // cable is taken back at the end that did its part (link_ends.hpp); after stop() no new step begins, those
 // under way are finished, and the ledger is consistent. What was written under a gate is owed to it until it
 // was judged or taken back, however this run ends; what could not be measured was not judged: the ledger says
-// so, pair by pair, and a later run's gate answers for it (`owed`). What is broken has the newest change undone
-// that may have broken it, and an older one only if it is broken still; one whose pairs were judged is never
-// undone for what a later one broke. What was undone so is refused until its specs change (refused_steps.hpp).
-// Single-threaded over the executor: same seams, same history. Refuses: held steps that `approved` does not
-// name, and to begin a change outside its windows (windows.hpp).
+// so, pair by pair, and a later run's gate answers for it (`owed`). What is broken has the newest change
+// undone that may have broken it, and an older one only if it is broken still; one whose pairs were judged is
+// never undone for what a later one broke. What was undone so is refused until its specs change
+// (refused_steps.hpp). Single-threaded over the executor: same seams, same history. Refuses: held steps that
+// `approved` does not name, and to begin a change outside its windows (windows.hpp).
 #pragma once
 
 #include <functional>
@@ -180,8 +180,8 @@ class Application {
   BlastRadius whole_;                 // of all that this run may write, and of what it owes
   std::optional<GateMeasurement> before_;
   std::map<std::string, SloState> states_before_;  // by subject
-  std::map<std::string, Judged> last_;  // the last finding on each subject
-  std::set<std::string> by_this_run_;   // subjects that this run's change broke, as the last gate saw it
+  std::map<std::string, Judged> last_;             // the last finding on each subject
+  std::set<std::string> by_this_run_;  // subjects that this run's change broke, as the last gate saw it
   std::optional<Undoing> undoing_;
   std::optional<std::uint64_t> measuring_;
   Effects effects_;

@@ -28,8 +28,8 @@ void Application::ask(GateQuestion question, std::function<void(const Result<Gat
                           })});
 }
 
-// What the change is compared with. What an earlier run wrote and nobody measured may be half of a change that
-// this one completes: its paths have no before.
+// What the change is compared with. What an earlier run wrote and nobody measured may be half of a change
+// that this one completes: its paths have no before.
 void Application::measure_before(std::function<void()> then) {
   whole_ = blast_radius(joined(owed_, plan_.steps), fleet_.wiring());
   std::vector<Step> may_begin;
@@ -61,8 +61,9 @@ void Application::measure(const BlastRadius& affected, const BlastRadius& pendin
   if (options_.measurer == nullptr || (affected.empty() && question.also.empty())) return then(std::nullopt);
   ask(question, [this, question, then = std::move(then)](const Result<GateMeasurement>& said) {
     const auto over = [this, then](const Result<GateMeasurement>& best) {
-      const Verdict out = best ? Verdict{gate_result(*best, judge_gate(before(), *best, owed_subjects())), true}
-                               : Verdict{{GateVerdict::unknown, best.error().text()}, false};
+      const Verdict out =
+          best ? Verdict{gate_result(*best, judge_gate(before(), *best, owed_subjects())), true}
+               : Verdict{{GateVerdict::unknown, best.error().text()}, false};
       by_this_run_.clear();
       if (best)
         for (const Judged& one : judge_gate(before(), *best).all)
@@ -72,11 +73,8 @@ void Application::measure(const BlastRadius& affected, const BlastRadius& pendin
       then(out);
     };
     if (!said) return over(said);
-    confirm({.question = question,
-             .before = before(),
-             .owed = owed_subjects(),
-             .measured = *said,
-             .then = over});
+    confirm(
+        {.question = question, .before = before(), .owed = owed_subjects(), .measured = *said, .then = over});
   });
 }
 
@@ -213,7 +211,8 @@ void Application::gate_failed(const std::vector<Step>& later, const GateResult& 
   }
   if (options_.on_fail == OnFail::quarantine)
     report_.notes.emplace_back(
-        "onViolation: quarantine is not possible here: no driver cordons or drains a device; what was written is "
+        "onViolation: quarantine is not possible here: no driver cordons or drains a device; what was "
+        "written is "
         "taken back instead");
   runner_->skip_from(wave_ + 1, StepState::skipped, after);
   undoing_ = Undoing{.left = changes()};

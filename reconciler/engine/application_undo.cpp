@@ -99,12 +99,13 @@ void Application::even_out_ends(const std::vector<Step>& short_of, const std::ve
   report_.notes.insert(report_.notes.end(), uneven.notes.begin(), uneven.notes.end());
   if (uneven.take_back.empty()) return then();
   enter(Phase::even_out);
-  reverse(uneven.take_back, now, "both ends of a cable alike: of change " + std::to_string(report_.change_id), [this, then] {
-    if (!reverse_->whole) report_.notes.push_back("a cable is left with ends that differ");
-    if (reverse_->change != 0)
-      note(ledger_.end(reverse_->change, reverse_->whole ? "undone" : "undo failed"));
-    then();
-  });
+  reverse(uneven.take_back, now, "both ends of a cable alike: of change " + std::to_string(report_.change_id),
+          [this, then] {
+            if (!reverse_->whole) report_.notes.push_back("a cable is left with ends that differ");
+            if (reverse_->change != 0)
+              note(ledger_.end(reverse_->change, reverse_->whole ? "undone" : "undo failed"));
+            then();
+          });
 }
 
 // Undoes, newest first, what may have broken it. `then(true)`: all that was undone is as it was.
@@ -168,8 +169,8 @@ void Application::undone() {
     report_.undone.back().whole = reverse_->whole && report_.effects.empty();
     measure_again([this](std::set<std::string> broken) {
       const UndoneChange& last = report_.undone.back();
-      note(ledger_.end(reverse_->change,
-                       std::string(to_string(last.whole ? ApplyVerdict::undone : ApplyVerdict::undo_failed))));
+      note(ledger_.end(reverse_->change, std::string(to_string(last.whole ? ApplyVerdict::undone
+                                                                          : ApplyVerdict::undo_failed))));
       refuse(last);
       undoing_->broken = std::move(broken);
       return last.whole ? undo_next() : undo_over();

@@ -80,8 +80,8 @@ class Measurer {
  public:
   virtual ~Measurer() = default;
   virtual Result<GateMeasurement> measure(const GateQuestion& question, const Call& call) = 0;
-  // Whether the traffic of a subject may cross what was changed; true where nobody can tell, false of a subject
-  // that is not measured any more. Asked on the engine's thread, while nothing is measured.
+  // Whether the traffic of a subject may cross what was changed; true where nobody can tell, false of a
+  // subject that is not measured any more. Asked on the engine's thread, while nothing is measured.
   virtual bool crosses(const std::string& subject, const BlastRadius& changed) const {
     return subject.empty() || !changed.empty();
   }

@@ -47,7 +47,8 @@ struct OwedChange {
   std::string begun;  // "2026-11-21T10:05:26Z"
   std::string author;
   std::vector<LedgerTicket> tickets;  // in the order of the writes; without those that were taken back
-  std::set<std::string> subjects{};   // of a GateFigure, that no benchmark could tell; empty: nobody measured it
+  std::set<std::string>
+      subjects{};  // of a GateFigure, that no benchmark could tell; empty: nobody measured it
 };
 
 // A step that was undone because of what a gate found: it is held (refused_steps.hpp) until what the specs

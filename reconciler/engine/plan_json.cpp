@@ -17,8 +17,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::array<std::string_view, 4> kDisruptions{"none", "traffic", "reset", "reboot"};
-constexpr std::array<std::string_view, 9> kHolds{"approval", "budget",     "management", "window",
-                                                 "drain",    "hostPolicy", "inPerson",   "farEnd",  "gate"};
+constexpr std::array<std::string_view, 9> kHolds{"approval",   "budget",   "management", "window", "drain",
+                                                 "hostPolicy", "inPerson", "farEnd",     "gate"};
 
 Error broken(const std::string& what) {
   return Error{ErrorKind::invalid_spec, "the plan file is broken: " + what};

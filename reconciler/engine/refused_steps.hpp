@@ -1,8 +1,9 @@
 // Refused steps: what a gate had undone is not done again by the next run that finds the specs as they were.
 //
-// Promises: pure. A step that leaves a device as a refused one did is held until the specs want something else
-// of the devices of that change, or a person approves it by name (Hold::Kind::gate). One that was cleared, as
-// what was broken was so without it, too, is offered once more, to a person alone. Refuses nothing.
+// Promises: pure. A step that leaves a device as a refused one did is held until the specs want something
+// else of the devices of that change, or a person approves it by name (Hold::Kind::gate). One that was
+// cleared, as what was broken was so without it, too, is offered once more, to a person alone. Refuses
+// nothing.
 #pragma once
 
 #include <vector>

@@ -52,10 +52,9 @@ nlohmann::json undone_json(const std::vector<UndoneChange>& all) {
 }
 
 Shown effect_line(const OpenEffect& open, const Shown& what) {
-  return compose("  {} {} {}: want {}, {}\n", what, open.device, open.change.path.text(),
-                 open.change.want.to_string(),
-                 open.unread.empty() ? "have " + open.change.was.to_string()
-                                     : "could not be read: " + open.unread);
+  return compose(
+      "  {} {} {}: want {}, {}\n", what, open.device, open.change.path.text(), open.change.want.to_string(),
+      open.unread.empty() ? "have " + open.change.was.to_string() : "could not be read: " + open.unread);
 }
 
 std::string_view words_of(Guilt guilt) {
@@ -166,8 +165,7 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
     if (step.state != StepState::done && step.state != StepState::nothing_to_do)
       out += step_line(plan.steps[i], step, terminal) + "\n";
   }
-  for (const OpenEffect& open : report.effects)
-    out += effect_line(open, terminal.paint(Ink::red, "effect"));
+  for (const OpenEffect& open : report.effects) out += effect_line(open, terminal.paint(Ink::red, "effect"));
   for (const OpenEffect& open : report.open_before)
     out += effect_line(open, terminal.paint(Ink::yellow, "open before this change"));
   for (const std::string& note : report.notes) out += terminal.paint(Ink::dim, "  " + note) + "\n";

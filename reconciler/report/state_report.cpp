@@ -56,7 +56,8 @@ std::string state_text(const OpenedCluster& cluster, const StoredState& state, c
   const auto line = [&out](const char* what, const std::string& text) {
     out += compose("  {:<12}{}\n", what, text);
   };
-  if (!cluster.twin) line("UUID", cluster.uuid().empty() ? "none yet: the next apply gives it one" : cluster.uuid());
+  if (!cluster.twin)
+    line("UUID", cluster.uuid().empty() ? "none yet: the next apply gives it one" : cluster.uuid());
   line("leader", state.leader.value_or("nobody") + compose("; epoch {} was the last", file.epoch));
   line("changes", changes_text(state));
   line("settings", compose("{} hold what changes of ours wrote", state.totals.written));

@@ -54,7 +54,8 @@ CREATE TABLE run_devices (device TEXT NOT NULL, boot TEXT NOT NULL, drivers TEXT
 )",
     // subjects: a JSON list; none: all
     "ALTER TABLE changes ADD COLUMN subjects TEXT;"
-    "CREATE TABLE refused (digest TEXT PRIMARY KEY, change INTEGER NOT NULL, devices TEXT NOT NULL, ground TEXT "
+    "CREATE TABLE refused (digest TEXT PRIMARY KEY, change INTEGER NOT NULL, devices TEXT NOT NULL, ground "
+    "TEXT "
     "NOT NULL, why TEXT NOT NULL, cleared INTEGER NOT NULL, times INTEGER NOT NULL);"};
 
 }  // namespace

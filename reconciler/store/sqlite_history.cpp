@@ -137,8 +137,9 @@ Result<Done> SqliteHistory::forget_old() const {
   const std::string cutoff = utc_text(file_.now() - kRetention.age);
   for (const char* const text : {"DELETE FROM tickets WHERE change IN ", "DELETE FROM changes WHERE id IN "})
     TRY_DONE(Statement(database, std::string(text) + kOldChanges).bind(newest).bind(most).bind(cutoff).run());
-  TRY_DONE(Statement(database, "DELETE FROM refused WHERE rowid NOT IN (SELECT rowid FROM refused ORDER BY "
-                               "change DESC, rowid DESC LIMIT ?)")
+  TRY_DONE(Statement(database,
+                     "DELETE FROM refused WHERE rowid NOT IN (SELECT rowid FROM refused ORDER BY "
+                     "change DESC, rowid DESC LIMIT ?)")
                .bind(std::uint64_t{kRefusedMost})
                .run());
   TRY_DONE(Statement(database, "DELETE FROM cures WHERE at < ?")

@@ -92,12 +92,13 @@ Result<std::vector<RefusedStep>> SqliteHistory::refused() const {
   TRY(const SqliteFile::Reading from, file_.read());
   std::vector<RefusedStep> all;
   if (from.layout < kLayoutOfRefused) return all;
-  TRY_DONE(Statement(from.database,
-                     "SELECT digest, change, devices, ground, why, cleared, times FROM refused ORDER BY digest")
-               .each([&all](const Statement& row) {
-                 all.push_back({row.text(0), row.number(1), row.text(2), row.text(3), row.text(4),
-                                row.number(5) != 0, row.number(6)});
-               }));
+  TRY_DONE(
+      Statement(from.database,
+                "SELECT digest, change, devices, ground, why, cleared, times FROM refused ORDER BY digest")
+          .each([&all](const Statement& row) {
+            all.push_back({row.text(0), row.number(1), row.text(2), row.text(3), row.text(4),
+                           row.number(5) != 0, row.number(6)});
+          }));
   return all;
 }
 

@@ -227,7 +227,7 @@ constexpr EntryField port_entries[] = {
     entry<&Bond::lacp_rate>(row("bond[*]/lacp-rate")),
     entry<&Bond::min_links>(row("bond[*]/min-links")),
     entry<&Bond::mode>(row("bond[*]/mode")),
-    amount<PortName>(row("bond[*]/members")),
+    amount<PortText>(row("bond[*]/members")),
     entry<&Multihoming::segment>(row("bond[*]/segment")),
     entry<&Multihoming::system_mac>(row("bond[*]/system-mac")),
     entry<&Port::breakout>(row("interface[*]/breakout")),

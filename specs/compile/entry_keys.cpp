@@ -68,9 +68,9 @@ bool is_route(std::string_view key) {
 constexpr EntryKey keys[] = {
     {"bfd-profile[*]", word_noun, word, has_form<Form::word>},
     {"bgp/aggregate[*]", "a prefix such as 10.64.0.0/16", R"([0-9A-Fa-f.:]+\/[0-9]+)", is_network},
-    {"bgp/neighbor[*]", PortName::noun, port_pattern, PortName::fits},
+    {"bgp/neighbor[*]", PortText::noun, port_pattern, PortText::fits},
     {"bgp/redistribute[*]", sources, source_pattern, is_one<sources>},
-    {"bond[*]", PortName::noun, port_pattern, PortName::fits},
+    {"bond[*]", PortText::noun, port_pattern, PortText::fits},
     {"firmware[*]", word_noun, word, has_form<Form::word>},
     {"interface[*]/address[*]", "an address and its length such as 10.64.0.1/31", R"([0-9A-Fa-f.:]+\/[0-9]+)",
      is_address},
@@ -84,7 +84,7 @@ constexpr EntryKey keys[] = {
     {"interface[*]/parameter[*]", word_noun, word, has_form<Form::word>},
     {"interface[*]/ring[*]", ways, "(rx|tx)", is_one<ways>},
     {"interface[*]/virtual-function[*]", "a number of 0 to 65534", "(0|[1-9][0-9]{0,4})", is_function},
-    {"interface[*]", PortName::noun, port_pattern, PortName::fits},
+    {"interface[*]", PortText::noun, port_pattern, PortText::fits},
     {"kernel/module[*]", "a name of letters, digits, '-', '_' and '.'",
      "[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?", has_form<Form::name>},
     {"package[*]", word_noun, word, has_form<Form::word>},
@@ -95,7 +95,7 @@ constexpr EntryKey keys[] = {
     {"sysctl[*]", "dotted names such as net.ipv4.ip_forward", R"([^\s.\[\]]+([.][^\s.\[\]]+)+)",
      has_form<Form::sysctl>},
     {"vlan[*]", "a number of 1 to 4094", "[1-9][0-9]{0,3}", is_vlan},
-    {"vrf[*]", PortName::noun, port_pattern, PortName::fits},
+    {"vrf[*]", PortText::noun, port_pattern, PortText::fits},
 };
 
 std::size_t place_in(std::string_view rows) {

@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-bool PortName::fits(std::string_view text) {
+bool PortText::fits(std::string_view text) {
   return !text.empty() && text != "." && text.find("..") == text.npos &&
          text.find_first_of(" \t\n[]") == text.npos;
 }
@@ -37,7 +37,7 @@ bool NextHop::fits(std::string_view text) {
     if (end == text.npos || !IpAddress::parse(text.substr(via.size(), end - via.size()))) return false;
     text.remove_prefix(end + 1);
   }
-  return text.starts_with(dev) && PortName::fits(text.substr(dev.size()));
+  return text.starts_with(dev) && PortText::fits(text.substr(dev.size()));
 }
 
 bool DcbxMode::fits(std::string_view text) {

@@ -13,7 +13,7 @@ namespace lockstep {
 
 // A port of any system; a Linux kernel's are shorter (DeviceSet).
 inline constexpr std::string_view port_pattern = R"((?![^\]]*\.\.)[^\s\[\]]+)";
-struct PortName {
+struct PortText {
   static constexpr std::string_view noun = "a port's name: without blanks, brackets and '..'";
   static constexpr std::string_view pattern = R"(^(?!.*\.\.)[^\s\[\]]+$)";
   static bool fits(std::string_view text);

@@ -57,7 +57,8 @@ Result<GateMeasurement> World::measure(const GateQuestion& question, const Call&
   GateMeasurement out;
   for (FlowPath& path : paths_) {
     GateFigure figure = figure_of(path);
-    if ((!question.affected.touches_path(path.devices, path.cables) && !question.also.contains(figure.subject)) ||
+    if ((!question.affected.touches_path(path.devices, path.cables) &&
+         !question.also.contains(figure.subject)) ||
         question.pending.touches_path(path.devices, path.cables))
       continue;
     if (!question.only.empty() && !question.only.contains(figure.subject)) continue;

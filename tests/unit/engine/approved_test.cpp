@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::array kDisruptions{Disruption::none, Disruption::traffic, Disruption::reset,
                                   Disruption::reboot};
-constexpr std::array kKinds{Hold::Kind::approval,  Hold::Kind::budget, Hold::Kind::management,
-                            Hold::Kind::window,    Hold::Kind::drain,  Hold::Kind::host_policy,
+constexpr std::array kKinds{Hold::Kind::approval,  Hold::Kind::budget,  Hold::Kind::management,
+                            Hold::Kind::window,    Hold::Kind::drain,   Hold::Kind::host_policy,
                             Hold::Kind::in_person, Hold::Kind::far_end, Hold::Kind::gate};
 
 Approved parsed(std::string_view words) {

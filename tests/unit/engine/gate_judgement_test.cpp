@@ -229,7 +229,8 @@ TEST(GateGuilt, FollowsFromWhatIsMeasuredWithoutTheChange) {
   EXPECT_EQ(guilt(figure(unknown), figure(broken, 0.3), figure(holds, 1.0)), Guilt::guilty);
   const GateMeasurement was = with_controls(of(figure(holds, 1.0)), {1, 1});
   const Judgement failed = judge_gate(&was, of(figure(broken, 0.5)));
-  EXPECT_EQ(guilt_of(failed.broken(), &was, with_controls(of(figure(broken, 0.5)), {0.5, 0.5})), Guilt::exonerated);
+  EXPECT_EQ(guilt_of(failed.broken(), &was, with_controls(of(figure(broken, 0.5)), {0.5, 0.5})),
+            Guilt::exonerated);
   EXPECT_EQ(guilt_of(failed.broken(), &was, GateMeasurement{}), Guilt::not_proven);
 }
 

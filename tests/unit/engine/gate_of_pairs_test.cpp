@@ -192,8 +192,8 @@ TEST_F(GateOfPairs, TheWorstLastVerdictOfEachPairIsTheVerdict) {
   EXPECT_EQ(report.exit_code(), 2);
 }
 
-// What an earlier run wrote is there already: it is undone, and the change of this run, which broke nothing, is
-// not.
+// What an earlier run wrote is there already: it is undone, and the change of this run, which broke nothing,
+// is not.
 TEST_F(GateOfPairs, WhatIsOwedAndBrokenIsUndoneAlthoughItWasBrokenBeforeThisRun) {
   want_new_mtu({"gpu1"});
   pairs.after["gpu1"] = SloState::unknown;
@@ -304,7 +304,8 @@ TEST_F(RefusedByAGate, IsHeldWhereItIsOpenWhoBrokeIt) {
   EXPECT_EQ(cluster.plan().steps.at(0).holds.at(0).kind, Hold::Kind::gate);
 }
 
-// A GPU that is missing before a change of an MTU delayed it by the whole settling time, and turned its verdict.
+// A GPU that is missing before a change of an MTU delayed it by the whole settling time, and turned its
+// verdict.
 TEST_F(GateOfPairs, AnEffectThatWasOpenBeforeIsToldAndNotWaitedFor) {
   cluster.want("gpu1", "gpu/count", number(8));
   cluster.devices["gpu1"]->set(entry("gpu/count"), number(7));

@@ -105,7 +105,8 @@ TEST_F(MaintenanceLab, AnApplyNeedNotBePartialForIt) {
 TEST_F(MaintenanceLab, AStatusHasIt) {
   maintain("    - {names: gpu2, until: 2026-12-01, reason: optics}\n");
   ClusterSession& lab = open_on("2026-12-01");
-  const std::unique_ptr<ClusterWatch> watch = lab.make_watch({.command = "test", .author = "ann", .event = {}, .healed = {}});
+  const std::unique_ptr<ClusterWatch> watch =
+      lab.make_watch({.command = "test", .author = "ann", .event = {}, .healed = {}});
   bool ended = false;
   watch->start([&ended](const Result<Done>&) { ended = true; });
   const auto all_told = [&watch] {

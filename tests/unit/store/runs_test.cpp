@@ -159,7 +159,7 @@ TEST_F(RecordedRuns, MakeTheStoreWhereNobodyEverLed) {
 
 constexpr const char* kBackToLayoutSix =
     "DROP TABLE run_figures; DROP TABLE run_parts; DROP TABLE run_devices; DROP TABLE runs;"
-    "PRAGMA user_version = 6";
+    "DROP TABLE refused; ALTER TABLE changes DROP COLUMN subjects; PRAGMA user_version = 6";
 
 // An older lockstep that leads could not read a newer file any more.
 TEST_F(RecordedRuns, BringNoFileUpToDateUnderSomebodyWhoLeads) {
@@ -173,7 +173,7 @@ TEST_F(RecordedRuns, BringNoFileUpToDateUnderSomebodyWhoLeads) {
   EXPECT_TRUE(older->history().begin(Plan{}, "ann", "why"));
   older->leadership().resign();
   EXPECT_TRUE(record(bench_run({})));
-  EXPECT_EQ(ask("PRAGMA user_version"), "7");
+  EXPECT_EQ(ask("PRAGMA user_version"), "8");
 }
 
 TEST_F(RecordedRuns, HaveTheBootOfEachDeviceAsItWasThen) {
