@@ -18,7 +18,7 @@ namespace lockstep {
 
 struct HistoryChange {
   ChangeRecord record;
-  Touched touched;
+  TouchedDevices touched;
   std::vector<RunHead> runs;  // of its gate, oldest first
 };
 

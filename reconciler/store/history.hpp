@@ -53,7 +53,7 @@ struct ChangeRecord {
 };
 
 // What a change wrote to, as far as it came.
-struct Touched {
+struct TouchedDevices {
   std::size_t steps = 0;
   std::vector<std::string> devices;  // sorted
 };
@@ -94,7 +94,7 @@ class History : public Ledger {
   // Newest first.
   virtual Result<std::vector<ChangeRecord>> changes(std::size_t newest = 20) const = 0;
   virtual Result<std::optional<ChangeRecord>> change(std::uint64_t number) const = 0;
-  virtual Result<Touched> touched(std::uint64_t change) const = 0;
+  virtual Result<TouchedDevices> touched(std::uint64_t change) const = 0;
   // In the order of the writes.
   virtual Result<std::vector<RecordedTicket>> tickets(std::uint64_t change) const = 0;
   virtual Result<HistoryTotals> totals() const = 0;

@@ -348,9 +348,9 @@ Result<std::optional<ChangeRecord>> SqliteHistory::change(std::uint64_t number) 
   return found;
 }
 
-Result<Touched> SqliteHistory::touched(std::uint64_t change) const {
+Result<TouchedDevices> SqliteHistory::touched(std::uint64_t change) const {
   TRY(const SqliteFile::Reading from, file_.read());
-  Touched out;
+  TouchedDevices out;
   TRY_DONE(Statement(from.database, "SELECT COUNT(DISTINCT step) FROM tickets WHERE change = ?")
                .bind(change)
                .each([&out](const Statement& row) { out.steps = row.number(0); }));

@@ -32,7 +32,7 @@ class SqliteHistory final : public History {
   Result<std::vector<OwedChange>> owed() const override;
   Result<std::vector<ChangeRecord>> changes(std::size_t newest) const override;
   Result<std::optional<ChangeRecord>> change(std::uint64_t number) const override;
-  Result<Touched> touched(std::uint64_t change) const override;
+  Result<TouchedDevices> touched(std::uint64_t change) const override;
   Result<std::vector<RecordedTicket>> tickets(std::uint64_t change) const override;
   Result<HistoryTotals> totals() const override;
   Result<std::vector<WrittenEntry>> written() const override;

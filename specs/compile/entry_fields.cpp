@@ -275,7 +275,7 @@ constexpr EntryField routing_entries[] = {
     entry<&LoadBalancing::hash_fields>(row("load-balancing/hash-fields")),
     entry<&LoadBalancing::mode>(row("load-balancing/mode")),
     entry<&HashSeeds::leaf>(row("load-balancing/seed")),
-    amount<NextHop>(row("route[*]")),
+    amount<NextHopText>(row("route[*]")),
 };
 
 // As it was written; items are kept in `store`.

@@ -29,7 +29,7 @@ bool VlanMember::fits(std::string_view text) {
          id.find_first_not_of("0123456789") == id.npos && std::stoul(std::string(id)) <= last;
 }
 
-bool NextHop::fits(std::string_view text) {
+bool NextHopText::fits(std::string_view text) {
   constexpr std::string_view via = "via ";
   constexpr std::string_view dev = "dev ";
   if (text.starts_with(via)) {

@@ -41,7 +41,7 @@ struct VlanMember {
   std::string text;
 };
 
-struct NextHop {
+struct NextHopText {
   static constexpr std::string_view noun = "a next hop such as 'via 10.64.0.1 dev rail0' or 'dev rail0'";
   static constexpr std::string_view pattern = "^(via [0-9A-Fa-f.:]+ )?dev \\S+$";
   static bool fits(std::string_view text);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <regex>
 #include <set>
 #include <string>
@@ -336,6 +337,30 @@ TEST(Tidy, WhatAFieldSaysIsReadOrToldToHaveNoEffect) {
     }
   }
   EXPECT_GT(fields, 150U);
+}
+
+// Two types of one name in one namespace are one to the linker, and one of them gets the other's destructor.
+TEST(Tidy, ATypeHasANameOfItsOwn) {
+  const std::regex opens(R"(^namespace( [\w:]+)? \{)");
+  const std::regex defines(R"(^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;{]*)? \{)");
+  std::map<std::string, std::string> where;
+  for (const SourceText& source : sources()) {
+    if (!source.product()) continue;
+    std::vector<std::string> spaces;
+    for (const std::string& line : source.lines) {
+      std::smatch found;
+      if (std::regex_search(line, found, opens)) spaces.push_back(found[1].matched ? found[1].str() : "");
+      if (line.starts_with("}  // namespace") && !spaces.empty()) spaces.pop_back();
+      if (!std::regex_search(line, found, defines)) continue;
+      if (std::ranges::find(spaces, "") != spaces.end()) continue;  // of this file alone
+      std::string name;
+      for (const std::string& space : spaces) name += space.substr(1) + "::";
+      const auto [known, is_new] = where.try_emplace(name + found[1].str(), source.path);
+      EXPECT_TRUE(is_new || known->second == source.path)
+          << known->first << " is in " << known->second << " and in " << source.path;
+    }
+  }
+  EXPECT_GT(where.size(), 300U);
 }
 
 TEST(Tidy, NoWorkIsLeftAsAWord) {

@@ -47,7 +47,11 @@ spec: {selector: {matchLabels: {pool: lab}}, sysctl: {net.ipv4.tcp_probe_interva
     words.insert(words.end(), more.begin(), more.end());
     return say(words);
   }
-  bool began() const { return std::filesystem::exists(folder + "/specs/allocations.lock"); }
+  // By the journal, in which a change begins.
+  bool began() const {
+    return say({"state", "show", "-o", "json", folder + "/specs"}).out.find("\"total\": 0") ==
+           std::string::npos;
+  }
   std::string folder = (std::filesystem::temp_directory_path() / "lockstep-partial-XXXXXX").string();
 };
 

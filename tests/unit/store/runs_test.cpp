@@ -170,7 +170,7 @@ TEST_F(RecordedRuns, BringNoFileUpToDateUnderSomebodyWhoLeads) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::conflict) << refused.error().text();
   EXPECT_EQ(ask("PRAGMA user_version"), "6");
-  EXPECT_TRUE(older->history().begin(Plan{}, "ann", "why"));
+  EXPECT_TRUE(older->history().cure("leaf0", "clear-session", WallTime{})) << "it leads on";
   older->leadership().resign();
   EXPECT_TRUE(record(bench_run({})));
   EXPECT_EQ(ask("PRAGMA user_version"), "8");
