@@ -26,7 +26,7 @@ class ForgedField : public ForgedPlan {
     folder.write("specs/policy.yaml", kCareful);
     open();
     for (const auto& [name, device] : devices)
-      for (const Entry& one : intents.at(name)->want.entries())
+      for (const Entry& one : intents.at(name).want.entries())
         if (schema_row(one.path.row()).facet == Facet::config && !device->truth().value(one.path))
           device->set(one.path, one.value);
     for (const auto& [name, port] : ports) device(name).set(mtu(port), Value::integer(1500));

@@ -202,7 +202,7 @@ TEST_F(ForgedPlan, WhatComesAfterARefusedStepIsRefusedToo) {
 TEST_F(ForgedPlan, WhatAFileLacksIsNotRunAndIsCounted) {
   open();  // nothing to do that must be alike at both ends of a cable
   for (const auto& [name, device] : devices)
-    for (const Entry& one : intents.at(name)->want.entries())
+    for (const Entry& one : intents.at(name).want.entries())
       if (one.path.text().ends_with("/mtu") || one.path.text().ends_with("/speed"))
         device->set(one.path, one.value);
   plan_to_file();

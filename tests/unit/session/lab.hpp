@@ -130,7 +130,7 @@ class Lab : public testing::Test {
 
   TemporaryFolder folder;
   std::map<std::string, std::shared_ptr<SimulatedDevice>> devices;
-  std::map<std::string, const Intent*> intents;
+  std::map<std::string, Intent> intents;  // of the last session
   std::map<std::string, Error> unattachable;
   DriverTable drivers;
   FakeMeasurer measurer;
@@ -160,7 +160,7 @@ class Lab : public testing::Test {
 
   Result<std::optional<Attached>> attach(const DriverTarget& target) {
     if (const auto why = unattachable.find(target.device); why != unattachable.end()) return why->second;
-    intents[target.device] = &target.intent;
+    intents[target.device] = target.intent;
     std::shared_ptr<SimulatedDevice>& device = devices[target.device];
     if (!device) {
       device = std::make_shared<SimulatedDevice>(target.device, devices.size());
@@ -169,7 +169,7 @@ class Lab : public testing::Test {
         if (schema_row(entry.path.row()).takes == Takes::read_only) device->set(entry.path, entry.value);
       // Whatever is written has the effects that are wanted: cables are in order, and neighbours are alive.
       device->effects = [this, name = target.device](Tree& tree) {
-        for (const Entry& entry : intents.at(name)->want.entries())
+        for (const Entry& entry : intents.at(name).want.entries())
           if (schema_row(entry.path.row()).facet == Facet::effect) tree.set(entry.path, entry.value);
       };
     }
