@@ -75,7 +75,7 @@ Result<Done> has_devices(const OpenedCluster& cluster) {
 }
 
 std::string state_directory(const OpenedCluster& cluster) {
-  const std::string of_folder = state_directory(cluster.id, cluster.twin);
+  std::string of_folder = state_directory(cluster.id, cluster.twin);
   if (cluster.twin || cluster.uuid().empty()) return of_folder;
   const std::string own = identity_directory(cluster);
   std::error_code unseen;

@@ -56,7 +56,7 @@ TEST_F(MaintenanceLab, CountsUpToTheEndOfItsLastDayAndIsThenAWarningAtItsDate) {
   EXPECT_EQ(one.message, "the maintenance of gpu2 was to end on 2026-12-01: optics");
   EXPECT_TRUE(over.catalog.sources.files[one.at.file].name.ends_with("devices.yaml"));
   EXPECT_EQ(one.at.line, 7U);
-  EXPECT_EQ(one.at.column, 27U);
+  EXPECT_EQ(one.at.column, 28U);
 }
 
 TEST_F(MaintenanceLab, OfSeveralEntriesTheLastToEndIsTold) {

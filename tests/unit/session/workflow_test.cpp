@@ -86,12 +86,17 @@ TEST_F(Workflow, HasItsNumbersWrittenBeforeADeviceIs) {
 TEST_F(Workflow, WritesToNoDeviceWhereItsNumbersCannotBeWritten) {
   const std::string lock = folder.path() + "/specs/allocations.lock";
   ClusterSession& lab = open();
+  const ApplyRequest request{.command = "lockstep apply", .author = "ann"};
+  ASSERT_TRUE(lab.prepare_apply(request));
+  const Result<Plan> plan = lab.plan(lab.observe());
+  ASSERT_TRUE(plan);
+  std::filesystem::remove(lock);
   std::filesystem::create_directories(lock + "/in-the-way");
-  const Applied applied = apply(lab);
+  const Applied applied = lab.apply(*plan, {}, request, {});
   EXPECT_EQ(applied.report.verdict, ApplyVerdict::partly);
   EXPECT_EQ(applied.report.exit_code(), 1);
   ASSERT_FALSE(applied.report.steps.empty());
-  EXPECT_NE(applied.report.steps[0].why.find("can't write"), std::string::npos)
+  EXPECT_NE(applied.report.steps[0].why.find(lock + ": can't be read"), std::string::npos)
       << applied.report.steps[0].why;
   EXPECT_EQ(at("gpu2", kProbing), Value::text("1"));
 }
