@@ -8,8 +8,8 @@
 // Promises: nothing is written without a fresh observation that still shows what the plan was made on; a lost
 // reply is settled by observing, never by guessing; nothing counts as done until observed again, effect
 // included; a failure leaves its dependants undone and says so, and what must be alike at both ends of a
-// cable is taken back at the end that did its part (link_ends.hpp); after stop() no new step begins, those
-// under way are finished, and the ledger is consistent. What was written under a gate is owed to it until it
+// cable is taken back at the end that did its part (link_ends.hpp), also where a stop came between; after
+// stop() no other new step begins, those under way are finished, and the ledger is consistent. What was written under a gate is owed to it until it
 // was judged or taken back, however this run ends; what could not be measured was not judged: the ledger says
 // so, pair by pair, and a later run's gate answers for it (`owed`). What is broken has the newest change
 // undone that may have broken it, and an older one only if it is broken still; one whose pairs were judged is
