@@ -68,8 +68,8 @@ TEST(SavedConfiguration, IsPlannedAfterWhatItSavesThoughItIsThereNow) {
   leaf.cluster.want("leaf0", "interface[swp1]/mtu", number(9000));
   EXPECT_EQ(plan_lines(leaf.cluster.plan()),
             "step 1 leaf0 by sim wave 1 traffic\n"
-            "  bgp/max-paths: 64 -> 32\n"
             "  interface[swp1]/mtu: (none) -> 9000\n"
+            "  bgp/max-paths: 64 -> 32\n"
             "  routing-config/saved: (none) -> present\n");
 }
 
