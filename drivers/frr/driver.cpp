@@ -168,7 +168,7 @@ void FrrDriver::note_saved(State& state, Observation& out) const {
   }
   hold_against_saved(target_.run_dir, target_.config_file, state);
   if (!state.unsaved.empty())
-    out.notes.push_back("what FRR starts from next time (" + target_.config_file +
+    out.notes.push_back("what FRR starts from next time (" + saved_place(target_.config_file) +
                         ") is not what it runs: " + state.unsaved);
 }
 

@@ -156,6 +156,11 @@ SavedLayout saved_layout(const std::string& config_file) {
   return own_files ? SavedLayout::per_daemon : SavedLayout::integrated;
 }
 
+std::string saved_place(const std::string& config_file) {
+  if (saved_layout(config_file) == SavedLayout::integrated) return config_file;
+  return beside(config_file, "bfdd") + " and " + beside(config_file, "bgpd");
+}
+
 void hold_against_saved(const std::string& run_dir, const std::string& config_file, State& state) {
   auto config = saved_config(config_file);
   if (!config) {

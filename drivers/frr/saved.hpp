@@ -20,6 +20,9 @@ enum class SavedLayout : std::uint8_t { integrated, per_daemon };
 // Where a save goes: what is loaded now, or on a device with nothing saved yet what vtysh.conf says.
 SavedLayout saved_layout(const std::string& config_file);
 
+// In words: the file, or the files.
+std::string saved_place(const std::string& config_file);
+
 // Fills in State::saved, from what is read of the daemons already.
 void hold_against_saved(const std::string& run_dir, const std::string& config_file, State& state);
 
