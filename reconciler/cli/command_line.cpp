@@ -147,25 +147,8 @@ CLI::App* add(CLI::App& app, Arguments& arguments, const char* name, const char*
   return command;
 }
 
-void add_loop_commands(CLI::App& app, Arguments& a) {
-  CLI::App* command = add(app, a, "validate", "Load, validate, compile and prove specs; touches nothing");
-  takes_specs(command, a.validate.source);
-  command->add_flag("--strict", a.validate.strict, "Warnings are errors");
-  runs(command, a, [&a](const Console& c) { return run_validate(a.validate, c); });
-
-  command = add(app, a, "plan", "What would change, in order, with disruption and origin");
-  takes_source(command, a.plan.source);
-  CLI::Option* const out =
-      command->add_option("--out", a.plan.out, "Write the plan to this file, for `lockstep apply FILE`");
-  command
-      ->add_option("--sign", a.plan.sign,
-                   "Sign that file with this SSH key, into FILE.sig (a key with a passphrase: by ssh-agent, "
-                   "and its .pub here)")
-      ->needs(out);
-  command->add_option("--only", a.plan.only, "Only these devices (a hostlist)");
-  runs(command, a, [&a](const Console& c) { return run_plan(a.plan, c); });
-
-  command =
+void add_apply(CLI::App& app, Arguments& a) {
+  CLI::App* const command =
       add(app, a, "apply",
           "Converge: apply, verify, measure, keep or undo. SPECS may be a plan.json: what the specs ask for "
           "now and it has is done");
@@ -190,6 +173,27 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   command->add_option("--allowed-signers", a.apply.allowed_signers,
                       "Apply a plan.json only if one of these signed it (ssh-keygen(1), ALLOWED SIGNERS)");
   runs(command, a, [&a](const Console& c) { return run_apply(a.apply, c); });
+}
+
+void add_loop_commands(CLI::App& app, Arguments& a) {
+  CLI::App* command = add(app, a, "validate", "Load, validate, compile and prove specs; touches nothing");
+  takes_specs(command, a.validate.source);
+  command->add_flag("--strict", a.validate.strict, "Warnings are errors");
+  runs(command, a, [&a](const Console& c) { return run_validate(a.validate, c); });
+
+  command = add(app, a, "plan", "What would change, in order, with disruption and origin");
+  takes_source(command, a.plan.source);
+  CLI::Option* const out =
+      command->add_option("--out", a.plan.out, "Write the plan to this file, for `lockstep apply FILE`");
+  command
+      ->add_option("--sign", a.plan.sign,
+                   "Sign that file with this SSH key, into FILE.sig (a key with a passphrase: by ssh-agent, "
+                   "and its .pub here)")
+      ->needs(out);
+  command->add_option("--only", a.plan.only, "Only these devices (a hostlist)");
+  runs(command, a, [&a](const Console& c) { return run_plan(a.plan, c); });
+
+  add_apply(app, a);
 
   command = add(app, a, "drift", "What differs from the specs now");
   takes_source(command, a.drift.source);
