@@ -147,7 +147,7 @@ CLI::App* add(CLI::App& app, Arguments& arguments, const char* name, const char*
   return command;
 }
 
-void add_apply_command(CLI::App& app, Arguments& a) {
+void add_apply(CLI::App& app, Arguments& a) {
   CLI::App* const command =
       add(app, a, "apply",
           "Converge: apply, verify, measure, keep or undo. SPECS may be a plan.json: what the specs ask for "
@@ -193,7 +193,7 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   command->add_option("--only", a.plan.only, "Only these devices (a hostlist)");
   runs(command, a, [&a](const Console& c) { return run_plan(a.plan, c); });
 
-  add_apply_command(app, a);
+  add_apply(app, a);
 
   command = add(app, a, "drift", "What differs from the specs now");
   takes_source(command, a.drift.source);

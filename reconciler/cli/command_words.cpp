@@ -19,11 +19,10 @@ constexpr std::array<Example, 28> kExamples{{
     {"apply",
      "lockstep apply --twin --yes --approve approval:traffic,drain examples/rail-pod\n"
      "A plan names for each hold the word that lifts it; that of one disruption lifts no other's. What a "
-     "host's "
-     "policy\n"
-     "refuses, the last path to a device and a closed window no word lifts. Where chosen devices could not "
-     "be\n"
-     "observed, nothing is written (exit code 1); with --partial the rest is done, and it ends with 3."},
+     "host's\n"
+     "policy refuses, the last path to a device and a closed window no word lifts. Where chosen devices "
+     "could not\n"
+     "be observed, nothing is written (exit code 1); with --partial the rest is done, and it ends with 3."},
     {"drift", "lockstep drift --twin examples/rail-pod --format sarif > drift.sarif"},
     {"watch",
      "lockstep watch --twin examples/rail-pod --converge\n"

@@ -16,8 +16,7 @@ using std::chrono::seconds;
 
 // Leaves and spines, each leaf at each spine, in service; their new maxPaths disturbs all of a spine.
 struct Fabric {
-  explicit Fabric(int spines_wanted, int leaves = 2, std::uint64_t seed = 1)
-      : cluster(seed), spines(spines_wanted) {
+  explicit Fabric(int of_spines, int leaves = 2, std::uint64_t seed = 1) : cluster(seed), spines(of_spines) {
     for (int l = 0; l < leaves; ++l) cluster.add(leaf(l), "leaf");
     for (int s = 0; s < spines; ++s) {
       cluster.add(spine(s), "spine");
