@@ -8,6 +8,7 @@
 
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/windows.hpp"
+#include "reconciler/session/numbers.hpp"
 #include "specs/compile/deletion_guard.hpp"
 
 namespace lockstep {
@@ -104,8 +105,7 @@ Result<std::string> why_confirm_deletion(const OpenedCluster& cluster, const Pla
 
 Result<Done> remember(const OpenedCluster& cluster, Blobs& blobs) {
   TRY_DONE(blobs.keep(kCensusPlace, census_json(cluster)));
-  if (!cluster.twin) TRY_DONE(write_allocation_lock(cluster.folder, cluster.compiled.allocation.lock));
-  return Done{};
+  return keep_numbers(cluster, blobs);
 }
 
 Result<Done> remember_first(const OpenedCluster& cluster, Blobs& blobs) {

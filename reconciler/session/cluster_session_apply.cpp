@@ -5,6 +5,7 @@
 #include "reconciler/session/accepted.hpp"
 #include "reconciler/session/cluster_apply.hpp"
 #include "reconciler/session/former_entries.hpp"
+#include "reconciler/session/numbers.hpp"
 
 namespace lockstep {
 
@@ -70,10 +71,7 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   options.policy_for = policies();
   options.on_fail = on_violation(cluster_.catalog);
   // What is written to a device has these numbers, however the run ends: the next device moves none of them.
-  if (!cluster_.twin)
-    options.before_writing = [this] {
-      return write_allocation_lock(cluster_.folder, cluster_.compiled.allocation.lock);
-    };
+  options.before_writing = [this] { return keep_numbers(cluster_, store().blobs()); };
   SuiteGate* gate = nullptr;
   if (request.measures && !cluster_.catalog.validation_suites.empty()) {
     options.measurer = measurer_;
