@@ -117,10 +117,9 @@ void takes_specs(CLI::App* command, ClusterSource& source) {
 }
 
 CLI::Option* takes_link_rate(CLI::App* command, ClusterSource& source) {
-  return command
-      ->add_option("--link-rate", source.link_rate,
-                   "Speed of the twin's fastest link; the others in proportion")
-      ->capture_default_str();
+  return command->add_option("--link-rate", source.link_rate,
+                             "Speed of the twin's fastest link; the others in proportion (default: as `twin "
+                             "up` was told, else 1Gbps)");
 }
 
 CLI::Option* takes_twin(CLI::App* command, ClusterSource& source) {
@@ -130,8 +129,9 @@ CLI::Option* takes_twin(CLI::App* command, ClusterSource& source) {
 void takes_source(CLI::App* command, ClusterSource& source) {
   takes_specs(command, source);
   takes_link_rate(command, source)->needs(takes_twin(command, source));
-  command->add_flag("--renumber", source.renumber,
-                    "Forget the numbers of allocations.lock: give out addresses and ASNs anew");
+  command->add_flag(
+      "--renumber", source.renumber,
+      "Forget the numbers of allocations.lock (of a twin: its own): give out addresses and ASNs anew");
 }
 
 void takes_output(CLI::App* command, Arguments& arguments) {
@@ -261,8 +261,11 @@ void add_twin_commands(CLI::App& app, Arguments& a) {
       app.add_subcommand("twin", "The same cluster on this machine: namespaces, veth, real FRR");
   twin->require_subcommand(1);
 
-  CLI::App* command = add(*twin, a, "up", "Bring it up, bare: `apply --twin` converges it");
+  CLI::App* command = add(*twin, a, "up",
+                          "Bring it up, bare, or change one that is up to what the specs have now: `apply "
+                          "--twin` converges it");
   takes_specs(command, a.twin_up.source);
+  takes_link_rate(command, a.twin_up.source);
   command->add_flag("--no-lldp", a.twin_up.no_lldp, "Without lldpd: cabling is not checked by LLDP");
   runs(command, a, [&a](const Console& c) { return run_twin_up(a.twin_up, c); });
 

@@ -38,6 +38,8 @@ constexpr std::array<Example, 28> kExamples{{
     {"twin", "lockstep twin up examples/rail-pod"},
     {"twin up",
      "lockstep twin up examples/rail-pod\n"
+     "On a twin that is up it makes what the specs have gained, takes away what they have lost, and touches\n"
+     "nothing else. --link-rate is remembered; given again it changes the twin's.\n"
      "A twin belongs to its folder's path: where the folder is moved, copied or deleted, `lockstep twin "
      "list`\n"
      "still names the twin, and `lockstep twin down --name NAME` takes it down."},

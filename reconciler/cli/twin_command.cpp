@@ -10,9 +10,22 @@
 namespace lockstep {
 namespace {
 
+constexpr std::size_t kShownDifferences = 8;  // a choice: a screen has room for the daemons too
+
 std::optional<OpenedCluster> open_twin(ClusterSource source, const Console& console) {
   source.twin = true;
   return open_cluster(source, console);
+}
+
+// Of a twin that runs and is to be changed; none: nothing of it is.
+Result<std::vector<FileLock>> lock_to_change(const OpenedCluster& cluster, const TwinRecord& asked) {
+  const Result<TwinReport> running = examine(cluster.id);
+  const bool changes = running && running->alive &&
+                       (!running->lost_cables.empty() || running->record.link_rate != asked.link_rate ||
+                        !differences(running->record, asked, 1).empty());
+  if (!changes) return std::vector<FileLock>{};
+  Result<std::vector<FileLock>> locks = lock_out_others(state_directory(cluster), "lockstep twin up");
+  return locks ? std::move(locks) : wrap("the twin is not changed", std::move(locks.error()));
 }
 
 int list_faults(const Console& console) {
@@ -33,9 +46,14 @@ int run_twin_up(const TwinUpOptions& options, const Console& console) {
   twin.lldp = !options.no_lldp;
   twin.name = cluster->name;
   twin.folder = cluster->folder;
+  twin.link_rate = cluster->link_rate;
+  const TwinLayout layout = layout_of(*cluster);
+  const auto locks =
+      lock_to_change(*cluster, {layout, twin.lldp, twin.frr_profile, twin.name, twin.folder, twin.link_rate});
+  if (!locks) return console.fail(locks.error());
   const Result<TwinHandle> handle = up(
-      layout_of(*cluster), twin,
-      [&console](const TwinProgress& at) { console.say_passing(twin_progress_line(at)); }, console.stop);
+      layout, twin, [&console](const TwinProgress& at) { console.say_passing(twin_progress_line(at)); },
+      console.stop);
   console.say_passing("");
   if (!handle) return console.fail(handle.error());
   if (console.is_text())
@@ -50,11 +68,17 @@ int run_twin_status(const ClusterSource& source, const Console& console) {
   if (!cluster) return kExitError;
   const Result<TwinReport> report = examine(cluster->id);
   if (!report) return console.fail(report.error());
+  std::vector<std::string> other;
+  if (report->alive) {
+    TwinRecord asked = report->record;
+    asked.layout = layout_of(*cluster);
+    other = differences(report->record, asked, kShownDifferences);
+  }
   if (console.is_text())
-    console.print(twin_status_text(*cluster, *report, console.out()));
+    console.print(twin_status_text(*cluster, *report, other, console.out()));
   else
-    console.print_document(twin_status_json(*cluster, *report));
-  return report->sound() ? kExitInSync : kExitDifferent;
+    console.print_document(twin_status_json(*cluster, *report, other));
+  return report->sound() && other.empty() ? kExitInSync : kExitDifferent;
 }
 
 int run_twin_exec(const TwinExecOptions& options, const Console& console) {

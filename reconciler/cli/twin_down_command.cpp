@@ -8,11 +8,10 @@
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/report/twin_report.hpp"
-#include "reconciler/store/file_lock.hpp"
+#include "reconciler/session/cluster_twin.hpp"
 #include "reconciler/twin/remains.hpp"
 #include "reconciler/twin/twin.hpp"
 #include "specs/files/own_folder.hpp"
-#include "specs/files/read_file.hpp"
 
 namespace lockstep {
 namespace {
@@ -21,31 +20,15 @@ constexpr const char* kHowWithoutSpecs =
     "`lockstep twin list` names the twins on this machine, and `lockstep twin down --name NAME` takes one "
     "down";
 
-// Of a twin whose supervisor has died only its file is left to say whose it was.
-TwinRecord kept_record(const std::string& id) {
-  constexpr std::size_t kLargest = std::size_t{64} << 20;  // a choice: thousands of devices and their ports
-  Result<TwinRecord> record = from_text(read_named(twin_places(id).record, kLargest).text);
-  return record ? *std::move(record) : TwinRecord{};
-}
-
 Result<std::vector<TwinHere>> twins_here() {
   std::vector<TwinHere> out;
   TRY(const std::vector<std::string> clusters, twin_clusters());
   for (const std::string& id : clusters) {
     out.push_back({id, examine(id)});
     Result<TwinReport>& report = out.back().report;
-    if (report && !report->alive) report->record = kept_record(id);
+    // Of a twin whose supervisor has died only its file is left to say whose it was.
+    if (report && !report->alive) report->record = recorded_twin(id).value_or(TwinRecord{});
   }
-  return out;
-}
-
-// Held until the twin is gone: whoever applies or measures meanwhile would take its end for a fault.
-Result<std::vector<FileLock>> lock_out_others(const std::string& directory) {
-  std::vector<FileLock> out;
-  TRY(FileLock writing, lock_for_writing(directory, "lockstep twin down"));
-  out.push_back(std::move(writing));
-  TRY(FileLock measuring, lock_for_measuring(directory, "lockstep twin down"));
-  out.push_back(std::move(measuring));
   return out;
 }
 
@@ -72,7 +55,8 @@ int take_down(const std::string& id, const std::string& name, const OpenedCluste
   if (Result<Done> valid = validate_cluster_id(id); !valid) return console.fail(valid.error());
   const std::string directory = state_directory(id, true);
   const Result<Done> own = check_own_folder(directory);
-  const Result<std::vector<FileLock>> locks = own ? lock_out_others(directory) : own.error();
+  const Result<std::vector<FileLock>> locks =
+      own ? lock_out_others(directory, "lockstep twin down") : own.error();
   if (!locks && !force)
     return console.fail(wrap("not taken down; --force does it all the same", locks.error()));
   const Result<TwinGone> gone = down(id);
@@ -108,6 +92,7 @@ int run_twin_down(const TwinDownOptions& options, const Console& console) {
   if (!options.name.empty()) return take_down(options.name, options.name, nullptr, options.force, console);
   ClusterSource source = options.source;
   source.twin = true;
+  source.renumber = true;  // of no matter here: a store that can't be read goes with the twin
   const std::optional<OpenedCluster> cluster = open_cluster(source, console);
   if (!cluster) {
     if (console.is_text()) console.note(kHowWithoutSpecs);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reconciler/report/table.hpp"
+#include "specs/language/quantity.hpp"
 
 namespace lockstep {
 namespace {
@@ -29,6 +30,29 @@ std::string since_of(const TwinReport& report) {
   return date::format("%FT%TZ", std::chrono::floor<std::chrono::seconds>(at));
 }
 
+std::string rate_text(std::uint64_t bits_per_second) { return format(BitRate{bits_per_second}); }
+
+std::string piece_lines(std::string_view what, const std::vector<std::string>& pieces) {
+  constexpr std::size_t kShown = 16;  // a choice: two hosts of eight rails, less what reads as one
+  std::string out;
+  for (std::size_t i = 0; i < pieces.size() && i < kShown; ++i) out += compose("  {} {}\n", what, pieces[i]);
+  if (pieces.size() > kShown)
+    out += compose("  {} {} more; -o json names all\n", what, pieces.size() - kShown);
+  return out;
+}
+
+std::string twin_changed_text(const OpenedCluster& cluster, const TwinHandle& handle) {
+  std::string out = compose("the twin of {} was changed in {} ms; what stays was not touched{}\n",
+                            cluster.name, handle.took.count(),
+                            handle.made.empty() ? "" : ", what is new is bare until `lockstep apply --twin`");
+  out += piece_lines("made", handle.made) + piece_lines("took away", handle.gone);
+  if (handle.link_rate != handle.link_rate_was)
+    out +=
+        compose("  its fastest link is to carry {}, and was to carry {}: `lockstep apply --twin` sets it\n",
+                rate_text(handle.link_rate), rate_text(handle.link_rate_was));
+  return out;
+}
+
 }  // namespace
 
 std::string twin_progress_line(const TwinProgress& at) {
@@ -39,7 +63,9 @@ std::string twin_up_text(const OpenedCluster& cluster, const TwinHandle& handle)
   std::string out;
   for (const std::string& one : handle.cleaned)
     out += compose("cleaned what a dead twin had left: {}\n", one);
-  if (handle.was_up) return out + compose("the twin of {} is up already\n", cluster.name);
+  if (handle.was_up && handle.changed()) return out + twin_changed_text(cluster, handle);
+  if (handle.was_up)
+    return out + compose("the twin of {} is up already, as its specs have it: nothing to do\n", cluster.name);
   const Topology& topology = cluster.compiled.topology;
   return out +
          compose(
@@ -49,12 +75,20 @@ std::string twin_up_text(const OpenedCluster& cluster, const TwinHandle& handle)
 }
 
 nlohmann::json twin_up_json(const OpenedCluster& cluster, const TwinHandle& handle) {
-  nlohmann::json document = twin_json(cluster.name, cluster.id, handle.was_up ? "was up" : "up");
+  const bool changed = handle.was_up && handle.changed();
+  nlohmann::json document = twin_json(cluster.name, cluster.id,
+                                      changed         ? "changed"
+                                      : handle.was_up ? "was up"
+                                                      : "up");
   document["milliseconds"] = handle.took.count();
+  document["made"] = handle.made;
+  document["gone"] = handle.gone;
+  document["linkRate"] = rate_text(cluster.link_rate);
   return document;
 }
 
-nlohmann::json twin_status_json(const OpenedCluster& cluster, const TwinReport& report) {
+nlohmann::json twin_status_json(const OpenedCluster& cluster, const TwinReport& report,
+                                const std::vector<std::string>& other) {
   nlohmann::json document = twin_json(cluster.name, cluster.id,
                                       report.sound() ? "sound"
                                       : report.alive ? "degraded"
@@ -68,17 +102,20 @@ nlohmann::json twin_status_json(const OpenedCluster& cluster, const TwinReport& 
                        {"life", to_string(daemon.life)},
                        {"how", daemon.how}});
   document["daemons"] = daemons;
+  document["linkRate"] = rate_text(report.record.link_rate);
+  document["differsFromSpecs"] = other;
   document["lostCables"] = report.lost_cables;
   document["leftBehind"] = report.left_behind;
   return document;
 }
 
 std::string twin_status_text(const OpenedCluster& cluster, const TwinReport& report,
-                             const Terminal& terminal) {
+                             const std::vector<std::string>& other, const Terminal& terminal) {
   std::string out = terminal.paint(Ink::bold, "twin of " + cluster.name) +
-                    compose(" ({}): supervisor {}, {} devices, {} cables\n", cluster.id,
+                    compose(" ({}): supervisor {}, {} devices, {} cables, of {} at most\n", cluster.id,
                             report.alive ? std::to_string(report.supervisor) : "has died",
-                            report.record.layout.devices.size(), report.record.layout.cables.size());
+                            report.record.layout.devices.size(), report.record.layout.cables.size(),
+                            rate_text(report.record.link_rate));
   Table table({{"device"}, {"daemon"}, {"pid", true}, {"state"}, {""}});
   for (const DaemonState& daemon : report.daemons) {
     const Ink ink = daemon.life == DaemonLife::running ? Ink::green : Ink::red;
@@ -88,8 +125,9 @@ std::string twin_status_text(const OpenedCluster& cluster, const TwinReport& rep
   }
   if (!table.empty()) out += table.render(terminal, "  ");
   for (const std::string& one : report.lost_cables)
-    out += "  " + terminal.paint(Ink::red, "lost") +
-           compose(": {}; a twin that is taken down and up has it\n", one);
+    out += "  " + terminal.paint(Ink::red, "lost") + compose(": {}; `lockstep twin up` makes it anew\n", one);
+  for (const std::string& one : other)
+    out += compose("  not as its specs have it: {}; `lockstep twin up` changes it\n", one);
   for (const std::string& one : report.left_behind) out += compose("  left behind: {}\n", one);
   return out;
 }

@@ -17,9 +17,11 @@ std::string twin_up_text(const OpenedCluster& cluster, const TwinHandle& handle)
 nlohmann::json twin_up_json(const OpenedCluster& cluster, const TwinHandle& handle);
 std::string twin_progress_line(const TwinProgress& at);
 
+// `other`: how it differs from its specs (differences()).
 std::string twin_status_text(const OpenedCluster& cluster, const TwinReport& report,
-                             const Terminal& terminal);
-nlohmann::json twin_status_json(const OpenedCluster& cluster, const TwinReport& report);
+                             const std::vector<std::string>& other, const Terminal& terminal);
+nlohmann::json twin_status_json(const OpenedCluster& cluster, const TwinReport& report,
+                                const std::vector<std::string>& other);
 
 std::string faults_text(const Terminal& terminal);
 nlohmann::json faults_json();

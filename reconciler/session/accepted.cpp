@@ -8,7 +8,7 @@
 
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/windows.hpp"
-#include "reconciler/session/identity.hpp"
+#include "reconciler/session/numbers.hpp"
 #include "specs/compile/deletion_guard.hpp"
 
 namespace lockstep {
@@ -110,7 +110,7 @@ Result<std::string> why_confirm_deletion(const OpenedCluster& cluster, const Pla
 
 Result<Done> remember(const OpenedCluster& cluster, Blobs& blobs) {
   TRY_DONE(blobs.keep(kCensusPlace, census_json(cluster)));
-  return write_numbers(cluster);
+  return keep_numbers(cluster, blobs);
 }
 
 Result<Done> remember_first(const OpenedCluster& cluster, Blobs& blobs) {

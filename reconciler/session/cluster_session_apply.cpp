@@ -6,6 +6,7 @@
 #include "reconciler/session/cluster_apply.hpp"
 #include "reconciler/session/former_entries.hpp"
 #include "reconciler/session/identity.hpp"
+#include "reconciler/session/numbers.hpp"
 
 namespace lockstep {
 
@@ -103,7 +104,7 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   options.policy_for = policies();
   options.on_fail = on_violation(cluster_.catalog);
   // What is written to a device has these numbers, however the run ends: the next device moves none of them.
-  options.before_writing = [this] { return write_numbers(cluster_); };
+  options.before_writing = [this] { return keep_numbers(cluster_, store().blobs()); };
   SuiteGate* gate = nullptr;
   std::shared_ptr<GateRecorder> recorder;
   if (request.measures && !cluster_.catalog.validation_suites.empty()) {

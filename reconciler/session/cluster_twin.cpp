@@ -1,25 +1,37 @@
 #include "reconciler/session/cluster_twin.hpp"
 
-#include <algorithm>
-
 #include "specs/language/hostlist.hpp"
+#include "specs/language/quantity.hpp"
 
 namespace lockstep {
 namespace {
 
-// Devices that the specs have gained since: their namespaces are not there.
-Result<Done> has_all_devices(const TwinRecord& running, const OpenedCluster& cluster) {
-  std::vector<std::string> lacks;
-  for (const TopologyDevice& device : cluster.compiled.topology.devices) {
-    const auto& there = running.layout.devices;
-    if (std::none_of(there.begin(), there.end(),
-                     [&](const TwinDevice& one) { return one.name == device.name; }))
-      lacks.push_back(device.name);
-  }
+// What the specs have gained since.
+Result<Done> has_all(const TwinRecord& running, const OpenedCluster& cluster) {
+  const TwinLayout& has = running.layout;
+  const TwinChange change = change_between(has, has, layout_of(cluster));
+  std::vector<std::string> devices;
+  for (const TwinDevice& one : change.devices_made) devices.push_back(one.name);
+  std::string lacks = devices.empty() ? "" : fold_hostlist(devices);
+  const std::size_t cables = change.cables_made.size();
+  if (cables == 1)
+    lacks += (lacks.empty() ? "" : " and ") + piece_text(change.cables_made.front());
+  else if (cables > 1)
+    lacks += (lacks.empty() ? "" : " and ") + std::to_string(cables) + " cables, such as " +
+             piece_text(change.cables_made.front());
   if (lacks.empty()) return Done{};
-  return Error{ErrorKind::conflict, "the twin of " + cluster.name + " is up with another layout (it lacks " +
-                                        fold_hostlist(lacks) + "): take it down first, `lockstep twin down " +
-                                        cluster.folder + "`"};
+  return Error{ErrorKind::conflict, "the twin of " + cluster.name + " lacks what its specs have (" + lacks +
+                                        "): `lockstep twin up " + cluster.folder + "` makes it"};
+}
+
+Result<Done> has_link_rate(const TwinRecord& running, const OpenedCluster& cluster) {
+  if (running.link_rate == cluster.link_rate) return Done{};
+  const std::string given = format(BitRate{cluster.link_rate});
+  return Error{ErrorKind::conflict,
+               "the twin of " + cluster.name + " has links of " + format(BitRate{running.link_rate}) +
+                   ", and --link-rate says " + given +
+                   ": leave it out, or change the twin by `lockstep twin up --link-rate " + given + " " +
+                   cluster.folder + "`"};
 }
 
 }  // namespace
@@ -41,6 +53,15 @@ TwinLayout layout_of(const OpenedCluster& cluster) {
   return layout;
 }
 
+Result<std::vector<FileLock>> lock_out_others(const std::string& directory, const std::string& command) {
+  std::vector<FileLock> out;
+  TRY(FileLock writing, lock_for_writing(directory, command));
+  out.push_back(std::move(writing));
+  TRY(FileLock measuring, lock_for_measuring(directory, command));
+  out.push_back(std::move(measuring));
+  return out;
+}
+
 Result<TwinReport> running_twin(const OpenedCluster& cluster) {
   Result<TwinReport> twin = status(cluster.id);
   if (!twin && twin.error().kind != ErrorKind::refused)
@@ -48,7 +69,8 @@ Result<TwinReport> running_twin(const OpenedCluster& cluster) {
   if (!twin || !twin->alive)
     return Error{ErrorKind::refused, "the twin of " + cluster.name + " is not up; `lockstep twin up " +
                                          cluster.folder + "` brings it up"};
-  TRY_DONE(has_all_devices(twin->record, cluster));
+  TRY_DONE(has_all(twin->record, cluster));
+  TRY_DONE(has_link_rate(twin->record, cluster));
   return twin;
 }
 

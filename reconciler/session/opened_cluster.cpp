@@ -8,24 +8,32 @@
 #include <iterator>
 
 #include "reconciler/session/maintenance.hpp"
-#include "reconciler/twin/layout.hpp"
+#include "reconciler/session/numbers.hpp"
+#include "reconciler/twin/twin.hpp"
 #include "specs/fabric/proofs.hpp"
 
 namespace lockstep {
 namespace {
 
-Result<CompileOptions> compile_options(const ClusterSource& source, const std::string& folder) {
+Result<std::uint64_t> twin_link_rate(const ClusterSource& source, const std::string& id) {
+  if (source.link_rate.empty()) return recorded_twin(id).value_or(TwinRecord{}).link_rate;
+  TRY(const BitRate rate, parse_bit_rate(source.link_rate));
+  if (rate.bits_per_second == 0)
+    return Error{ErrorKind::invalid_spec, "a link rate of " + source.link_rate + " carries nothing"};
+  return rate.bits_per_second;
+}
+
+Result<CompileOptions> compile_options(const ClusterSource& source, const OpenedCluster& opened) {
   CompileOptions options;
   options.today = source.today.value_or(today());
   options.max_entries = source.max_entries;
-  if (source.twin) {
-    TRY(const BitRate rate, parse_bit_rate(source.link_rate));
-    if (rate.bits_per_second == 0)
-      return Error{ErrorKind::invalid_spec, "a link rate of " + source.link_rate + " carries nothing"};
-    options.twin = TwinScale{.link_rate = rate.bits_per_second};
-  }
-  TRY(options.allocation.lock, read_allocation_lock(folder));
+  TRY(options.allocation.lock, read_allocation_lock(opened.folder));
   options.allocation.renumber = source.renumber;
+  if (!source.twin) return options;
+  options.twin = TwinScale{.link_rate = opened.link_rate};
+  if (source.renumber) return options;
+  TRY(std::optional<AllocationLock> own, numbers_of_twin(state_directory(opened)));
+  if (own) options.allocation.lock = std::move(own);
   return options;
 }
 
@@ -55,7 +63,10 @@ Result<OpenedCluster> load_cluster(const ClusterSource& source) {
                                                 : opened.catalog.clusters.front().metadata.name.value;
   opened.id = twin_cluster_id(opened.name, opened.folder);
 
-  TRY(const CompileOptions options, compile_options(source, opened.folder));
+  if (source.twin) {
+    TRY(opened.link_rate, twin_link_rate(source, opened.id));
+  }
+  TRY(const CompileOptions options, compile_options(source, opened));
   if (!source.twin && options.allocation.lock) opened.lock = *options.allocation.lock;
   // A clone whose folder is called otherwise is the same cluster.
   if (const auto& cluster = opened.lock.cluster; cluster && opened.catalog.clusters.empty())

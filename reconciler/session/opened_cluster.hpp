@@ -2,9 +2,10 @@
 //
 // Promises: all errors and warnings about the specs are in `diagnostics`, in the order in which they were
 // found. If there are errors, only `diagnostics` and `catalog.sources` are meaningful. Refuses: an
-// allocations.lock that can't be read; an invalid link rate.
+// allocations.lock or a twin's numbers that can't be read; an invalid link rate.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,8 +20,8 @@ namespace lockstep {
 struct ClusterSource {
   std::vector<std::string> specs{"."};  // folders and files
   bool twin = false;
-  std::string link_rate = "1Gbps";            // of the twin's fastest link
-  bool renumber = false;                      // forget allocations.lock
+  std::string link_rate{};                    // of the twin's fastest link; empty: as `twin up` was told
+  bool renumber = false;                      // forget the numbers that were given out (numbers.hpp)
   std::size_t max_entries = kEntriesDefault;  // of all devices together
   std::optional<Date> today{};                // none: the clock's
 };
@@ -36,6 +37,7 @@ struct OpenedCluster {
   Diagnostics diagnostics;
   Diagnostics without_effect;  // what is written and nothing reads yet: for `validate` to tell
   bool twin = false;
+  std::uint64_t link_rate = 0;  // of the twin's fastest link, bit/s
 
   // Of a real cluster; empty: it has none yet.
   std::string uuid() const { return lock.cluster ? lock.cluster->uuid : ""; }

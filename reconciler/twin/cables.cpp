@@ -94,9 +94,9 @@ Result<Done> wire(std::span<const CableEnds> wirings, const std::function<bool(s
     std::vector<netlink::Answer> answers;
     TRY_DONE(socket.change_all(requests, bounded(), answers));
     for (std::size_t i = 0; i < some.size(); ++i) {
-      if (answers[i].code != 0) return netlink::to_error(answers[i], in_words(*some[i].cable));
+      if (answers[i].code != 0) return netlink::to_error(answers[i], piece_text(*some[i].cable));
       if (auto finished = finish_cable(some[i]); !finished)
-        return wrap(in_words(*some[i].cable), std::move(finished.error()));
+        return wrap(piece_text(*some[i].cable), std::move(finished.error()));
     }
     if (!done(from + some.size())) return Error{ErrorKind::cancelled, "stopped while cabling"};
   }
@@ -133,7 +133,7 @@ Result<Done> unwire(const std::string& cluster, const TwinCable& cable) {
       TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
       TRY(const netlink::Answer answer, socket.change(request, bounded()));
       if (answer.code == 0 || answer.code == ENODEV) return Done{};
-      return netlink::to_error(answer, "take away " + in_words(cable));
+      return netlink::to_error(answer, "take away " + piece_text(cable));
     }));
   }
   return Done{};
@@ -165,10 +165,10 @@ TwinLayout standing(const TwinLayout& layout) {
 
 std::vector<std::string> lost_cables(const TwinLayout& layout) {
   std::set<std::string> there;
-  for (const TwinCable& cable : standing(layout).cables) there.insert(in_words(cable));
+  for (const TwinCable& cable : standing(layout).cables) there.insert(piece_text(cable));
   std::vector<std::string> out;
   for (const TwinCable& cable : layout.cables)
-    if (std::string words = in_words(cable); !there.contains(words)) out.push_back(std::move(words));
+    if (std::string words = piece_text(cable); !there.contains(words)) out.push_back(std::move(words));
   return out;
 }
 

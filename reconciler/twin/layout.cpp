@@ -58,8 +58,8 @@ Result<Done> validate_port_name(std::string_view device, std::string_view port) 
 
 std::set<std::string> pieces_of(const TwinRecord& record) {
   std::set<std::string> out;
-  for (const TwinDevice& one : record.layout.devices) out.insert(in_words(one));
-  for (const TwinCable& one : record.layout.cables) out.insert(in_words(one));
+  for (const TwinDevice& one : record.layout.devices) out.insert(piece_text(one));
+  for (const TwinCable& one : record.layout.cables) out.insert(piece_text(one));
   out.insert(record.lldp ? "LLDP on" : "LLDP off");
   out.insert("FRR profile " + record.frr_profile);
   return out;
@@ -187,12 +187,12 @@ std::vector<std::string> differences(const TwinRecord& running, const TwinRecord
   return out;
 }
 
-std::string in_words(const TwinDevice& device) {
+std::string piece_text(const TwinDevice& device) {
   return fmt::format("{} {}{}", device.role == TwinRole::host ? "host" : "switch", device.name,
                      device.routing ? " (routing)" : "");
 }
 
-std::string in_words(const TwinCable& cable) {
+std::string piece_text(const TwinCable& cable) {
   std::string a = cable.device_a + ":" + cable.port_a;
   std::string b = cable.device_b + ":" + cable.port_b;
   if (b < a) std::swap(a, b);
@@ -202,8 +202,8 @@ std::string in_words(const TwinCable& cable) {
 TwinChange change_between(const TwinLayout& has, const TwinLayout& stands, const TwinLayout& asked) {
   const auto pieces = [](const TwinLayout& layout) {
     std::set<std::string> out;
-    for (const TwinDevice& one : layout.devices) out.insert(in_words(one));
-    for (const TwinCable& one : layout.cables) out.insert(in_words(one));
+    for (const TwinDevice& one : layout.devices) out.insert(piece_text(one));
+    for (const TwinCable& one : layout.cables) out.insert(piece_text(one));
     return out;
   };
   const std::set<std::string> had = pieces(has);
@@ -215,17 +215,17 @@ TwinChange change_between(const TwinLayout& has, const TwinLayout& stands, const
   TwinChange out;
   std::set<std::string_view> fresh;  // devices whose cables can't stay
   for (const TwinDevice& one : has.devices) {
-    if (stays(in_words(one))) continue;
+    if (stays(piece_text(one))) continue;
     fresh.insert(one.name);
     out.devices_gone.push_back(one);
   }
   for (const TwinDevice& one : asked.devices) {
-    if (stays(in_words(one))) continue;
+    if (stays(piece_text(one))) continue;
     fresh.insert(one.name);
     out.devices_made.push_back(one);
   }
   const auto cable_stays = [&](const TwinCable& cable) {
-    return !fresh.contains(cable.device_a) && !fresh.contains(cable.device_b) && stays(in_words(cable));
+    return !fresh.contains(cable.device_a) && !fresh.contains(cable.device_b) && stays(piece_text(cable));
   };
   for (const TwinCable& one : has.cables)
     if (!cable_stays(one)) out.cables_gone.push_back(one);

@@ -87,7 +87,7 @@ struct TwinChange {
 TwinChange change_between(const TwinLayout& has, const TwinLayout& stands, const TwinLayout& asked);
 
 // "switch leaf0 (routing)", "cable gpu1:rail0 -- leaf0:swp1".
-std::string in_words(const TwinDevice& device);
-std::string in_words(const TwinCable& cable);
+std::string piece_text(const TwinDevice& device);
+std::string piece_text(const TwinCable& cable);
 
 }  // namespace lockstep

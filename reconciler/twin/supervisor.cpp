@@ -235,10 +235,10 @@ nlohmann::json Supervisor::change_as_asked(const TwinRecord& asked) {
   if (!done) return error_line(done.error());
   nlohmann::json out{{"changed", true}, {"supervisor", outer_pid_of_self()}, {"linkRateWas", link_rate_was}};
   for (const char* const list : {"made", "gone"}) out[list] = nlohmann::json::array();
-  for (const TwinDevice& one : todo.devices_gone) out["gone"].push_back(in_words(one));
-  for (const TwinCable& one : todo.cables_gone) out["gone"].push_back(in_words(one));
-  for (const TwinDevice& one : todo.devices_made) out["made"].push_back(in_words(one));
-  for (const TwinCable& one : todo.cables_made) out["made"].push_back(in_words(one));
+  for (const TwinDevice& one : todo.devices_gone) out["gone"].push_back(piece_text(one));
+  for (const TwinCable& one : todo.cables_gone) out["gone"].push_back(piece_text(one));
+  for (const TwinDevice& one : todo.devices_made) out["made"].push_back(piece_text(one));
+  for (const TwinCable& one : todo.cables_made) out["made"].push_back(piece_text(one));
   return out;
 }
 
@@ -264,7 +264,7 @@ Result<Done> Supervisor::take_out(const TwinChange& todo) {
   for (const TwinCable& cable : todo.cables_gone) {
     TRY_DONE(unwire(cluster_, cable));
     std::erase_if(record_.layout.cables,
-                  [&](const TwinCable& one) { return in_words(one) == in_words(cable); });
+                  [&](const TwinCable& one) { return piece_text(one) == piece_text(cable); });
     if (!tell("taken away", ++done, all)) return Error{ErrorKind::cancelled, "stopped"};
   }
   for (const TwinDevice& device : todo.devices_gone) {

@@ -54,7 +54,7 @@ struct TwinHandle {
   pid_t supervisor = -1;
   std::chrono::milliseconds took{0};
   std::vector<std::string> cleaned{};  // what a dead twin had left and was taken away first
-  // Of one that ran: what it was given and what was taken from it, as in_words() has them.
+  // Of one that ran: what it was given and what was taken from it, as piece_text() has them.
   std::vector<std::string> made{};
   std::vector<std::string> gone{};
   std::uint64_t link_rate = 0;  // bit/s

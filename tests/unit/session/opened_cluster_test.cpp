@@ -25,7 +25,7 @@ class LoadedSpecs : public testing::Test {
 
   const std::string lab = "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\n";
   const std::string observing = lab + "spec: {mode: observe}\n";
-  std::string link_rate = "1Gbps";
+  std::string link_rate;
   TemporaryFolder folder;
 };
 

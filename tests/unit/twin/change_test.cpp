@@ -253,13 +253,14 @@ TEST_P(CutOff, ByTheEndOfItsSupervisorItIsTakenDownWhole) {
   const DownAtEnd end{cluster};
   const auto first = up(before(cluster), without_lldp(), {}, {});
   ASSERT_TRUE(first);
-  auto processes = processes_of(*status(cluster));
+  const auto processes = processes_of(*status(cluster));
   const auto cut = up(after(cluster), without_lldp(),
                       [&](const TwinProgress& one) {
                         if (one.step == GetParam()) ::kill(first->supervisor, SIGKILL);
                       },
                       {});
   EXPECT_FALSE(cut);
+  EXPECT_TRUE(eventually([&] { return std::none_of(processes.begin(), processes.end(), runs); }));
   ASSERT_TRUE(down(cluster));
   expect_nothing_left(cluster, processes);
   EXPECT_FALSE(status(cluster));
@@ -273,7 +274,7 @@ TEST(ChangedTwin, ThatFailsHasNothingNewAndIsGoneOnWith) {
   const std::string cluster = test_cluster("f");
   const DownAtEnd end{cluster};
   ASSERT_TRUE(up(before(cluster), without_lldp(), {}, {}));
-  output_of(cluster, "leaf0", {"ip", "link", "add", "up1", "type", "dummy"});
+  output_of(cluster, "leaf0", {"ip", "link", "add", "up1", "type", "veth", "peer", "name", "other"});
   const auto failed = up(after(cluster), without_lldp(), {}, {});
   ASSERT_FALSE(failed);
   EXPECT_NE(failed.error().text().find("cable leaf0:up1 -- spine1:swp0"), std::string::npos)

@@ -99,9 +99,9 @@ TEST(TwinLayout, DifferencesAreNamedAndBounded) {
   EXPECT_TRUE(differences(running, running, 2).empty());
 }
 
-std::vector<std::string> words_of_all(const auto& pieces) {
+std::vector<std::string> piece_texts(const auto& pieces) {
   std::vector<std::string> out;
-  for (const auto& one : pieces) out.push_back(in_words(one));
+  for (const auto& one : pieces) out.push_back(piece_text(one));
   return out;
 }
 
@@ -114,10 +114,10 @@ TEST(TwinLayout, AChangeNamesWhatGoesAndWhatIsMadeAndNothingThatStays) {
   asked.cables.push_back({"leaf0", "swp1", "gpu1", "rail1"});
   const TwinChange change = change_between(has, has, asked);
   using Words = std::vector<std::string>;
-  EXPECT_EQ(words_of_all(change.devices_gone), Words{"host gpu3"});
-  EXPECT_EQ(words_of_all(change.cables_gone), Words{"cable gpu1:rail1 -- gpu3:rail0"});
-  EXPECT_EQ(words_of_all(change.devices_made), Words{"switch leaf0 (routing)"});
-  EXPECT_EQ(words_of_all(change.cables_made), Words{"cable gpu1:rail1 -- leaf0:swp1"});
+  EXPECT_EQ(piece_texts(change.devices_gone), Words{"host gpu3"});
+  EXPECT_EQ(piece_texts(change.cables_gone), Words{"cable gpu1:rail1 -- gpu3:rail0"});
+  EXPECT_EQ(piece_texts(change.devices_made), Words{"switch leaf0 (routing)"});
+  EXPECT_EQ(piece_texts(change.cables_made), Words{"cable gpu1:rail1 -- leaf0:swp1"});
   // A cable has no direction.
   asked = has;
   std::swap(asked.cables[1].device_a, asked.cables[1].device_b);
@@ -140,7 +140,7 @@ TEST(TwinLayout, WhatBecomesAnotherKindAndWhatIsLostIsMadeAnewWithItsCables) {
   EXPECT_TRUE(lost.devices_made.empty());
   EXPECT_EQ(lost.cables_made.size(), 1U);
   const TwinChange gone = change_between(has, TwinLayout{has.cluster, {has.devices[0]}, has.cables}, has);
-  EXPECT_EQ(words_of_all(gone.devices_made), std::vector<std::string>{"host gpu2"});
+  EXPECT_EQ(piece_texts(gone.devices_made), std::vector<std::string>{"host gpu2"});
   EXPECT_EQ(gone.cables_made.size(), 1U);
 }
 

@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# A twin is changed while it is up, as its specs lose and gain hosts, leaves, spines, rails and cables: what stays keeps its
+# processes, interfaces, numbers and traffic. Asked of ip(8), /proc, ping and vtysh, never of lockstep itself. Tried before:
+# a leaf that was removed moved the spines' router ids, an edit wanted the twin down and up, and `--link-rate` every time.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/twin/pod.sh
+in_device() { "$lockstep" twin exec "$pod" "$@"; }
+fail() { echo "line ${BASH_LINENO[0]}: $1" >&2; exit 1; }
+untold() { ! grep -q "$1" "$work/out" || fail "somebody said '$1'"; }
+
+# The pod with these hosts, leaves, spines and rails. Leaf r has rail r; every leaf has a link to every spine.
+shape() {
+  local hosts=$1 leaves=$2 spines=$3 rails=$4 ports=$5 ups=$6 downs=$7
+  sed -e "s/names: gpu\[1-4\]/names: $hosts/; s/names: leaf\[0-1\]/names: $leaves/; s/names: spine\[0-1\]/names: $spines/" \
+    -e "s/rail\[0-1\]/$rails/" examples/rail-pod/devices.yaml >"$pod/devices.yaml"
+  sed -e "s/gpu\[1-4\]:rail\[0-1\]/$hosts:$rails/; s/leaf\[0-1\]:swp\[1-4\]/$leaves:$ports/" \
+    -e "s/leaf\[0-1\]:up\[0-1\]/$leaves:$ups/; s/spine\[0-1\]:down\[0-1\]/$spines:$downs/" \
+    examples/rail-pod/fabric.yaml >"$pod/fabric.yaml"
+}
+router_id() { in_device "$1" vtysh -c 'show ip bgp summary' | awk '/BGP router identifier/ {print $4}' | tr -d ,; }
+addresses() { in_device "$1" ip -4 -o address show dev "$2" | awk '{print $4}'; }
+index() { in_device "$1" cat "/sys/class/net/$2/ifindex"; }
+twin=$({ "$lockstep" twin status "$pod" 2>&1 || true; } | grep -o 'railpod[0-9a-f]*' | head -n 1)
+[ -n "$twin" ] || fail "nobody named the twin"
+run_dir=/run/lockstep/twin/$twin
+processes() { pgrep -f "$run_dir/" | sort -n || true; }
+daemons_of() { pgrep -f "$run_dir/$1/" | sort -n || true; }
+shaped_to() {
+  in_device gpu1 tc class show dev rail0 >"$work/out"
+  cat "$work/out"
+  told "rate $1 "
+}
+has_namespace() { [ -n "$(namespaces | grep -- "$1")" ]; }
+namespaces() { ip netns list | grep -o "^ls-$twin-[^ ]*" | sort; }
+
+# Where the folder has numbers, a twin begins with them.
+cat >"$pod/allocations.lock" <<JSON
+{"version": 1, "pools": {"Fabric/backend loopback": {"spine1": 77}}}
+JSON
+cp "$pod/allocations.lock" "$work/lock.before"
+
+expect 0 "$lockstep" twin up --link-rate 2Gbps "$pod"
+expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+[ "$(addresses spine1 lo | grep -v '^127')" = 10.255.0.77/32 ] || fail "spine1 has another number than the folder's"
+[ "$(router_id spine1)" = 10.255.0.77 ] || fail "spine1 has another router id than the folder's"
+
+# Its rate is remembered by every command, and only `twin up` changes it.
+shaped_to 2Gbit
+expect 0 "$lockstep" plan --twin "$pod"
+expect 0 "$lockstep" plan --twin --link-rate 2000Mbps "$pod"
+expect 1 "$lockstep" plan --twin --link-rate 1Gbps "$pod"
+told '2Gbps.*1Gbps.*twin up --link-rate 1Gbps'
+expect 0 "$lockstep" twin up --link-rate 1Gbps "$pod"
+told 'carry 1Gbps, and was to carry 2Gbps'
+expect 2 "$lockstep" plan --twin "$pod"
+expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+shaped_to 1Gbit
+
+kept_numbers() {
+  for device in spine0 spine1 leaf1; do router_id $device; done
+  for host in gpu1 gpu2 gpu3 gpu4; do addresses $host rail1; done
+}
+kept_things() {
+  for device in gpu1 leaf1 spine0 spine1; do daemons_of $device; done
+  index gpu1 rail1
+  index leaf1 swp1
+  index spine0 down1
+}
+numbers=$(kept_numbers)
+things=$(kept_things)
+leaf0=$(router_id leaf0)
+pings=$work/pings
+in_device gpu1 ping -q -i 0.02 -w 600 "$(addresses gpu2 rail1 | cut -d / -f 1)" >"$pings" &
+pinging=$!
+
+# 1. A leaf goes, and its rail with it: no number of what stays moves, in the plan or in the kernel.
+shape 'gpu[1-4]' leaf1 'spine[0-1]' rail1 'swp[1-4]' 'up[0-1]' down1
+expect 2 "$lockstep" plan --twin "$pod"
+untold 'router-id\|interface\[rail1\]/address\|interface\[lo\]/address'
+expect 2 "$lockstep" plan --twin --renumber "$pod"
+told 'router-id'
+expect 2 "$lockstep" twin status "$pod"
+told 'running, not asked for: switch leaf0'
+ip netns exec "ls-$twin-leaf0" true
+gone=$(daemons_of leaf0)
+[ -n "$gone" ] || fail "leaf0 has no daemons"
+expect 0 "$lockstep" twin up "$pod"
+told 'took away switch leaf0'
+untold 'made'
+! has_namespace leaf0 || fail "leaf0 has a namespace"
+for pid in $gone; do [ ! -d "/proc/$pid" ] || fail "a daemon of leaf0 runs"; done
+[ ! -e "$run_dir/leaf0" ] || fail "leaf0 has files"
+! in_device gpu1 ip link show rail0 >/dev/null 2>&1 || fail "gpu1 has rail0"
+[ "$(kept_things)" = "$things" ] || fail "what stays was touched"
+expect 0 "$lockstep" twin up "$pod"
+told 'nothing to do'
+expect 0 "$lockstep" apply --twin --yes --no-measure --confirm-deletion "$pod"
+[ "$(kept_numbers)" = "$numbers" ] || fail "numbers moved"
+expect 0 "$lockstep" plan --twin "$pod"
+
+# 2. The leaf is back, with a host and a spine that are new: commands say what the twin lacks, and by which command it has it.
+shape 'gpu[1-5]' 'leaf[0-1]' 'spine[0-2]' 'rail[0-1]' 'swp[1-5]' 'up[0-2]' 'down[0-1]'
+for command in 'plan --twin' 'drift --twin' 'apply --twin --yes' 'bench --twin' 'discover --twin'; do
+  expect 1 "$lockstep" $command "$pod"
+  told "lacks what its specs have (gpu5,leaf0,spine2 and 10 cables.*\`lockstep twin up $pod\`"
+done
+expect 1 in_device gpu5 true
+told 'lockstep twin up'
+# Nobody changes it while another command does.
+exec {other}>>"$LOCKSTEP_STATE_DIR/$twin-twin/lock"
+flock "$other"
+expect 1 "$lockstep" twin up "$pod"
+told 'the twin is not changed'
+exec {other}>&-
+expect 0 "$lockstep" twin up "$pod"
+told 'made host gpu5'
+told 'made switch leaf0 (routing)'
+told 'made switch spine2 (routing)'
+[ "$(kept_things)" = "$things" ] || fail "what stays was touched"
+expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+[ "$(kept_numbers)" = "$numbers" ] || fail "numbers moved"
+[ "$(router_id leaf0)" = "$leaf0" ] || fail "leaf0 is back with another router id"
+in_device gpu5 ping -q -c 1 -W 5 "$(addresses gpu1 rail0 | cut -d / -f 1)"
+
+# 3. A rail more, and a cable less; a cable that is new is named.
+shape 'gpu[1-5]' 'leaf[0-2]' 'spine[0-2]' 'rail[0-2]' 'swp[1-5]' 'up[0-2]' 'down[0-2]'
+expect 0 "$lockstep" twin up "$pod"
+told 'made switch leaf2 (routing)'
+told 'made cable gpu1:rail2 -- leaf2:swp1'
+expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+in_device gpu5 ping -q -c 1 -W 5 "$(addresses gpu1 rail2 | cut -d / -f 1)"
+cp "$pod/fabric.yaml" "$work/fabric.whole"
+sed -i 's|^    - {from: "leaf\[0-2\]:up\[0-2\]".*|    - {from: "leaf[0-1]:up[0-2]", to: "spine[0-2]:down[0-1]", by: mesh, speed: 400Gbps, cableLength: 40m}\
+    - {from: "leaf2:up[0-1]", to: "spine[0-1]:down2", by: mesh, speed: 400Gbps, cableLength: 40m}|' "$pod/fabric.yaml"
+expect 0 "$lockstep" twin up "$pod"
+told 'took away cable leaf2:up2 -- spine2:down2'
+[ "$(grep -c 'took away\|made ' "$work/out")" -eq 1 ] || fail "more than a cable went"
+cp "$work/fabric.whole" "$pod/fabric.yaml"
+expect 1 "$lockstep" plan --twin "$pod"
+told 'lacks what its specs have (cable leaf2:up2 -- spine2:down2)'
+expect 0 "$lockstep" twin up "$pod"
+
+# 4. Ctrl-C half-way, and going on from there. (A shell starts background jobs with SIGINT ignored: env gives it back.)
+shape 'gpu[1-9]' 'leaf[0-2]' 'spine[0-2]' 'rail[0-2]' 'swp[1-9]' 'up[0-2]' 'down[0-2]'
+env --default-signal=INT "$lockstep" twin up "$pod" >"$work/out" 2>&1 &
+changing=$!
+until has_namespace '-gpu[6-9]$'; do
+  kill -0 "$changing" 2>/dev/null || { cat "$work/out"; fail "it ended before it made a host"; }
+  read -rt 0.01 <> <(:) || true
+done
+kill -INT "$changing"
+code=0
+wait "$changing" || code=$?
+cat "$work/out"
+[ "$code" -eq 1 ] || fail "cut off, it ended with $code"
+told 'goes on from where it is'
+! has_namespace '-gpu[6-9]$' || fail "a host is there in part"
+expect 0 "$lockstep" twin up "$pod"
+[ "$(namespaces | grep -c -- '-gpu[1-9]$')" -eq 9 ] || fail "there are not nine hosts"
+expect 0 "$lockstep" twin status "$pod"
+
+# What went on all the while.
+[ "$(kept_things)" = "$things" ] || fail "what stays was touched"
+[ "$(kept_numbers)" = "$numbers" ] || fail "numbers moved"
+kill -INT "$pinging" 2>/dev/null || fail "the ping has ended"
+wait "$pinging" || true
+cat "$pings"
+grep -q ' 0% packet loss' "$pings" || fail "traffic between what stays was cut"
+
+cmp "$work/lock.before" "$pod/allocations.lock" || fail "a twin wrote beside the specs"
+left=$(processes)
+expect 0 "$lockstep" twin down "$pod"
+[ -z "$(namespaces)" ] || fail "namespaces are left"
+[ ! -e "$run_dir" ] && [ ! -e "$LOCKSTEP_STATE_DIR/$twin-twin" ] || fail "files are left"
+for pid in $left; do [ ! -d "/proc/$pid" ] || fail "process $pid is left"; done
+# Its numbers went with it: what the specs alone give is what a new twin has.
+shape 'gpu[1-4]' leaf1 'spine[0-1]' rail1 'swp[1-4]' 'up[0-1]' down1
+expect 0 "$lockstep" explain --twin "$pod" spine0 bgp/router-id
+! grep -q "$(echo "$numbers" | head -n 1)" "$work/out" || fail "numbers outlived their twin"
+echo "a leaf, a host, a spine, a rail and a cable came and went under a running twin, and nothing else moved"
