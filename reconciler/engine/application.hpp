@@ -9,13 +9,14 @@
 // reply is settled by observing, never by guessing; nothing counts as done until observed again, effect
 // included; a failure leaves its dependants undone and says so, and what must be alike at both ends of a
 // cable is taken back at the end that did its part (link_ends.hpp), also where a stop came between; after
-// stop() no other new step begins, those under way are finished, and the ledger is consistent. What was written under a gate is owed to it until it
-// was judged or taken back, however this run ends; what could not be measured was not judged: the ledger says
-// so, pair by pair, and a later run's gate answers for it (`owed`). What is broken has the newest change
-// undone that may have broken it, and an older one only if it is broken still; one whose pairs were judged is
-// never undone for what a later one broke. What was undone so is refused until its specs change
-// (refused_steps.hpp). Single-threaded over the executor: same seams, same history. Refuses: held steps that
-// `approved` does not name, and to begin a change outside its windows (windows.hpp).
+// stop() no other new step begins, those under way are finished, and the ledger is consistent. What was
+// written under a gate is owed to it until it was judged or taken back, however this run ends; what could
+// not be measured was not judged: the ledger says so, pair by pair, and a later run's gate answers for it
+// (`owed`). What is broken has the newest change undone that may have broken it, and an older one only if it
+// is broken still; one whose pairs were judged is never undone for what a later one broke. What was undone
+// so is refused until its specs change (refused_steps.hpp). Single-threaded over the executor: same seams,
+// same history. Refuses: held steps that `approved` does not name, and to begin a change outside its windows
+// (windows.hpp).
 #pragma once
 
 #include <functional>
