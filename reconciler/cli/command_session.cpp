@@ -69,8 +69,9 @@ std::unique_ptr<CommandSession> CommandSession::open(const ClusterSource& source
   }
   const DriverTable drivers = driver_table();
   const std::string directory = state_directory(*cluster);
-  Result<std::unique_ptr<ClusterSession>> opened =
-      ClusterSession::open(*std::move(cluster), {drivers, command->executor_, directory, console.stop});
+  SessionSeams seams{drivers, command->executor_, directory, console.stop};
+  seams.version = LOCKSTEP_VERSION;
+  Result<std::unique_ptr<ClusterSession>> opened = ClusterSession::open(*std::move(cluster), seams);
   if (!opened) {
     console.fail(opened.error());
     return nullptr;
@@ -86,6 +87,12 @@ std::unique_ptr<CommandSession> CommandSession::open(const ClusterSource& source
 int tell_not_observed(const std::vector<NotObserved>& all, const Console& console) {
   for (const NotObserved& some : all) console.note(not_observed_line(some, console.progress()));
   return all.empty() ? kExitInSync : kExitIncomplete;
+}
+
+std::string who_runs() {
+  const char* const user =
+      std::getenv("SUDO_USER") != nullptr ? std::getenv("SUDO_USER") : std::getenv("USER");
+  return user != nullptr ? user : "uid " + std::to_string(getuid());
 }
 
 MeasureHooks measure_hooks(const Console& console, const std::string& indent) {
