@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "reconciler/cli/command_session.hpp"
@@ -37,12 +36,6 @@ Progress progress_on(const Console& console) {
   progress.phase = [&console](std::string_view what) { console.say_passing(phase_line(what)); };
   progress.gate = [&console](const GateResult& gate) { console.say(gate_line(gate, console.progress())); };
   return progress;
-}
-
-std::string who_applies() {
-  const char* const user =
-      std::getenv("SUDO_USER") != nullptr ? std::getenv("SUDO_USER") : std::getenv("USER");
-  return user != nullptr ? user : "uid " + std::to_string(getuid());
 }
 
 int carry_out(ClusterSession& session, const CheckedPlan& checked, const std::optional<PlanFile>& file,
@@ -152,7 +145,7 @@ Result<Done> may_go_without(const ClusterSession& session, const std::vector<Dev
 int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const ApplyCommandOptions& options,
              const Approved& approved, const Console& console) {
   ApplyRequest request{.command = "lockstep apply",
-                       .author = who_applies(),
+                       .author = who_runs(),
                        .approved_by = file ? file->approved_by : "",
                        .measures = !options.no_measure,
                        .strict = options.strict,

@@ -3,6 +3,7 @@
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/report/bench_report.hpp"
+#include "reconciler/report/run_report.hpp"
 
 namespace lockstep {
 namespace {
@@ -22,8 +23,18 @@ Shown accepted_line(const BaselineTaken& baseline) {
                  baseline.measured - baseline.taken, baseline.measured, baseline.missing);
 }
 
+std::string text_of(const ClusterSession& session, const BenchRun& run, const Terminal& terminal) {
+  std::string text = bench_of_text(session.cluster().title(), run.outcomes, terminal);
+  if (run.compared) text += comparison_text(*run.compared, terminal);
+  if (run.recorded && *run.recorded) text += compose("recorded as run {}\n", **run.recorded);
+  return text;
+}
+
 nlohmann::json document_of(const BenchRun& run) {
   nlohmann::json document = bench_json(run.outcomes, run.config_hash);
+  document["run"] = run.recorded && *run.recorded ? nlohmann::json(**run.recorded) : nlohmann::json();
+  if (run.recorded && !*run.recorded) document["notRecorded"] = run.recorded->error().what;
+  if (run.compared) document["compare"] = comparison_json(*run.compared);
   if (!run.accepted) return document;
   nlohmann::json& accepted = document["accepted"];
   accepted["baseline"] = bool(*run.accepted);
@@ -48,14 +59,19 @@ int run_bench(const BenchOptions& options, const Console& console) {
       session.bench({.command = "lockstep bench",
                      .suite = options.suite,
                      .benchmark = options.only,
-                     .accept = options.accept},
+                     .accept = options.accept,
+                     .author = who_runs(),
+                     .compare = options.compare},
                     measure_hooks(console, ""), Call{.stop = console.stop, .wake_fd = console.stop_fd});
   if (!run) return console.fail(run.error());
   if (console.is_text())
-    console.print(bench_of_text(session.cluster().title(), run->outcomes, console.out()));
+    console.print(text_of(session, *run, console.out()));
   else
     console.print_document(document_of(*run));
-  if (run->stopped) console.note("stopped while measuring: this is as far as it went");
+  if (run->stopped)
+    console.note("stopped while measuring: this is as far as it went, and it is not recorded");
+  if (run->recorded && !*run->recorded)
+    console.note("this run is not recorded: " + run->recorded->error().text());
   if (run->accepted && !*run->accepted) {
     if (console.is_text()) (void)console.fail(run->accepted->error());  // a document has it already
     return verdict_of(run->outcomes) == bench::Verdict::fail ? kExitDifferent : kExitError;

@@ -83,8 +83,9 @@ std::unique_ptr<CommandSession> CommandSession::open(const ClusterSource& source
     return nullptr;
   }
   const DriverTable drivers = driver_table();
-  Result<std::unique_ptr<ClusterSession>> opened = ClusterSession::open(
-      *std::move(cluster), {.drivers = drivers, .executor = command->executor_, .stop = console.stop});
+  SessionSeams seams{.drivers = drivers, .executor = command->executor_, .stop = console.stop};
+  seams.version = LOCKSTEP_VERSION;
+  Result<std::unique_ptr<ClusterSession>> opened = ClusterSession::open(*std::move(cluster), seams);
   if (!opened) {
     console.fail(opened.error());
     return nullptr;
@@ -100,6 +101,12 @@ std::unique_ptr<CommandSession> CommandSession::open(const ClusterSource& source
 int tell_not_observed(const std::vector<NotObserved>& all, const Console& console) {
   for (const NotObserved& some : all) console.note(not_observed_line(some, console.progress()));
   return all.empty() ? kExitInSync : kExitIncomplete;
+}
+
+std::string who_runs() {
+  const char* const user =
+      std::getenv("SUDO_USER") != nullptr ? std::getenv("SUDO_USER") : std::getenv("USER");
+  return user != nullptr ? user : "uid " + std::to_string(getuid());
 }
 
 MeasureHooks measure_hooks(const Console& console, const std::string& indent) {

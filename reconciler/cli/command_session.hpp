@@ -38,6 +38,9 @@ class CommandSession {
 // Prints to standard error what could not be observed; then the answer is kExitIncomplete.
 int tell_not_observed(const std::vector<NotObserved>& all, const Console& console);
 
+// Who runs this command: whoever called sudo, else the user.
+std::string who_runs();
+
 // Shows a measurement as progress; `indent` precedes each line.
 MeasureHooks measure_hooks(const Console& console, const std::string& indent);
 

@@ -13,7 +13,7 @@ struct Example {
   std::string_view command;
   const char* text;
 };
-constexpr std::array<Example, 28> kExamples{{
+constexpr std::array<Example, 30> kExamples{{
     {"validate", "lockstep validate --strict examples/rail-pod"},
     {"plan", "lockstep plan --twin examples/rail-pod --only 'leaf[0-1]' --out plan.json"},
     {"apply",
@@ -28,7 +28,11 @@ constexpr std::array<Example, 28> kExamples{{
      "lockstep watch --twin examples/rail-pod --converge\n"
      "The specs are read once, as it starts: after an edit start it again. Ctrl-C is how it ends: exit code "
      "0."},
-    {"bench", "lockstep bench --twin examples/rail-pod --only pairs"},
+    {"bench", "lockstep bench --twin examples/rail-pod --only pairs --compare last"},
+    {"history",
+     "lockstep history --of gpu7 --metric latency --statistic p99\n"
+     "Each run with its worst figure of gpu7, and which change made it worse by more than the noise and 5%."},
+    {"show", "lockstep show 7 examples/rail-pod"},
     {"discover", "lockstep discover --draft > draft.yaml"},
     {"explain", "lockstep explain examples/rail-pod gpu1 'interface[rail0]/mtu'\n  lockstep explain LS1002"},
     {"topology", "lockstep topology examples/rail-pod -o svg > fabric.svg"},

@@ -60,6 +60,7 @@ struct BenchOptions {
   std::string only;
   bool strict = false;
   bool accept = false;  // make the result the new baseline when all SLOs hold
+  std::string compare;  // a recorded run; empty: none
 };
 int run_bench(const BenchOptions& options, const Console& console);
 
@@ -108,6 +109,21 @@ int run_twin_list(const Console& console);
 int run_twin_status(const ClusterSource& source, const Console& console);
 int run_twin_exec(const TwinExecOptions& options, const Console& console);
 int run_twin_break(const TwinBreakOptions& options, const Console& console);
+
+struct HistoryOptions {
+  ClusterSource source;
+  std::size_t newest = 20;  // changes
+  std::string of;           // device, endpoint or group whose figures are shown; empty: none
+  std::optional<Metric> metric;
+  std::optional<Statistic> statistic;  // none: median
+};
+int run_history(const HistoryOptions& options, const Console& console);
+
+struct ShowOptions {
+  ClusterSource source;
+  std::uint64_t change = 0;
+};
+int run_show(const ShowOptions& options, const Console& console);
 
 struct StateFileOptions {
   ClusterSource source;

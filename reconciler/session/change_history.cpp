@@ -125,6 +125,12 @@ Result<ChangeHistory> change_history(const std::string& directory, const History
     if (series) out.series.push_back(*std::move(series));
   }
   if (out.series.empty()) return nothing_of(request);
+  for (const FigureSeries& series : out.series)
+    for (const SeriesPoint& point : series.points) {
+      if (point.trend != Trend::worse || point.changes.size() != 1) continue;
+      TRY(const std::optional<ChangeRecord> record, store->history().change(point.changes.front()));
+      if (record) out.blamed.emplace(record->change, *record);
+    }
   return out;
 }
 

@@ -8,6 +8,7 @@
 // Refuses: a name of which no figure is recorded, with those that there are; a change that there is not.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +50,7 @@ struct HistoryRequest {
 struct ChangeHistory {
   std::vector<HistoryChange> changes;  // newest first
   std::vector<FigureSeries> series;
+  std::map<std::uint64_t, ChangeRecord> blamed;  // that alone made a figure worse
 };
 Result<ChangeHistory> change_history(const std::string& directory, const HistoryRequest& request);
 

@@ -21,6 +21,7 @@
 #include "reconciler/report/escape.hpp"
 #include "reconciler/report/plan_report.hpp"
 #include "reconciler/report/plan_text.hpp"
+#include "reconciler/report/run_report.hpp"
 #include "reconciler/report/topology_picture.hpp"
 #include "reconciler/report/watch_report.hpp"
 #include "specs/model/interned.hpp"
@@ -212,6 +213,80 @@ Applied applied_from(const Strings& next, const Plan& plan) {
   return {std::move(report), {}, Done{}};
 }
 
+RunHead run_from(const Strings& next) {
+  RunHead run;
+  run.number = 2;
+  run.purpose = RunPurpose::after;
+  run.change = 7;
+  for (std::string* const field :
+       {&run.at, &run.command, &run.author, &run.verdict, &run.config_hash, &run.version, &run.kernel})
+    *field = next();
+  return run;
+}
+
+RunFigure figure_from(const Strings& next) {
+  RunFigure figure;
+  for (std::string* const field :
+       {&figure.suite, &figure.benchmark, &figure.unit, &figure.transport, &figure.from, &figure.to})
+    *field = next();
+  figure.seen.count = 3;
+  figure.seen.median = 4e8;
+  return figure;
+}
+
+RunFigure broken_from(const Strings& next) {
+  RunFigure figure = figure_from(next);
+  figure.trouble = bench::Trouble::path;
+  figure.why = next();
+  return figure;
+}
+
+RunComparison comparison_from(const Strings& next) {
+  RunComparison out;
+  out.then = run_from(next);
+  out.differs = {{"configuration", "", next(), next()},
+                 {"boot", next(), next(), next()},
+                 {"boot", next(), "", next()},
+                 {"transport", next(), next(), next()}};
+  out.figures = {{figure_from(next), figure_from(next), Statistic::median, Trend::alike},
+                 {figure_from(next), broken_from(next), Statistic::median, Trend::worse}};
+  out.only_then = {next(), next()};
+  out.only_now = {next()};
+  return out;
+}
+
+ShownChange change_from(const Strings& next) {
+  ShownChange out;
+  ChangeRecord& record = out.change.record;
+  record.change = 7;
+  for (std::string* const field :
+       {&record.begun, &record.ended, &record.outcome, &record.author, &record.reason, &record.digest})
+    *field = next();
+  out.change.touched = {1, {next(), next()}};
+  out.change.runs = {run_from(next)};
+  RecordedTicket& ticket = out.tickets.emplace_back();
+  ticket.ticket = {next(),
+                   1,
+                   next(),
+                   next(),
+                   {{Path(row("sysctl[*]"), {key(next())}), Value::text(next()), Value::text(next()), 0}}};
+  ticket.begun = next();
+  ticket.note = next();
+  return out;
+}
+
+ChangeHistory history_from(const Strings& next) {
+  ChangeHistory out;
+  out.changes = {change_from(next).change};
+  out.blamed.emplace(7, change_from(next).change.record);
+  FigureSeries& series = out.series.emplace_back();
+  series.of = next();
+  series.runs = {run_from(next)};
+  series.points = {{2, figure_from(next), 1, 8e8, Trend::worse, {7}},
+                   {2, broken_from(next), {}, {}, Trend::unknown, {}}};
+  return out;
+}
+
 std::vector<DiscoveredDevice> discovered_from(const Strings& next) {
   DiscoveredDevice device{next(), "host", {}};
   DiscoveredPort port;
@@ -338,6 +413,9 @@ void add_texts(const Strings& next, const Terminal& terminal, std::vector<Json>&
   text(watching_text(next(), terminal));
   const Picture picture = picture_from(next);
   text(topology_text(picture.catalog, picture.topology, terminal));
+  text(comparison_text(comparison_from(next), terminal));
+  text(history_text(next(), history_from(next), terminal));
+  text(change_text(next(), change_from(next), terminal));
 }
 
 void add_formats(const Strings& next, std::vector<Json>& out) {
@@ -366,7 +444,9 @@ void add_formats(const Strings& next, std::vector<Json>& out) {
   const Plan plan = plan_from(next);
   for (const Json& document :
        {drift_json(report), to_json(plan), discovery_json(discovered_from(next)),
-        apply_json(applied_from(next, plan), plan, next(), left_out_json(left_out_from(next, plan), plan))}) {
+        apply_json(applied_from(next, plan), plan, next(), left_out_json(left_out_from(next, plan), plan)),
+        comparison_json(comparison_from(next)), history_json(next(), true, history_from(next)),
+        change_json(next(), true, change_from(next))}) {
     out.push_back(printed("json", json_text(document, 2)));
     out.push_back(printed("yaml", yaml_text(document), out.back()["text"]));
   }

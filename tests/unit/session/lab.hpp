@@ -104,8 +104,10 @@ class Lab : public testing::Test {
     source.specs = {folder.path() + "/specs"};
     Result<OpenedCluster> cluster = load_cluster(source);
     if (!cluster) throw std::runtime_error(cluster.error().text());
-    auto opened =
-        ClusterSession::open(*std::move(cluster), {drivers, on, state(), stop.get_token(), &measurer});
+    SessionSeams seams{drivers, on, state(), stop.get_token(), traffic ? nullptr : &measurer};
+    seams.version = "test";
+    seams.traffic = traffic;
+    auto opened = ClusterSession::open(*std::move(cluster), seams);
     const std::string said = testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
     EXPECT_EQ(said, "");
     if (!opened) throw std::runtime_error(opened.error().text());
@@ -134,6 +136,7 @@ class Lab : public testing::Test {
   std::map<std::string, Error> unattachable;
   DriverTable drivers;
   FakeMeasurer measurer;
+  decltype(MeasureInput::traffic) traffic;  // if set, the suites judge what it measures, and not the measurer
   std::stop_source stop;
   std::unique_ptr<ClusterSession> session;  // ends after the executor
   SimulatedExecutor executor{1};
