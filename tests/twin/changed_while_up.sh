@@ -41,7 +41,7 @@ JSON
 cp "$pod/allocations.lock" "$work/lock.before"
 
 expect 0 "$lockstep" twin up --link-rate 2Gbps "$pod"
-expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 [ "$(addresses spine1 lo | grep -v '^127')" = 10.255.0.77/32 ] || fail "spine1 has another number than the folder's"
 [ "$(router_id spine1)" = 10.255.0.77 ] || fail "spine1 has another router id than the folder's"
 
@@ -54,7 +54,7 @@ told '2Gbps.*1Gbps.*twin up --link-rate 1Gbps'
 expect 0 "$lockstep" twin up --link-rate 1Gbps "$pod"
 told 'carry 1Gbps, and was to carry 2Gbps'
 expect 2 "$lockstep" plan --twin "$pod"
-expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 shaped_to 1Gbit
 
 kept_numbers() {
@@ -95,7 +95,7 @@ for pid in $gone; do [ ! -d "/proc/$pid" ] || fail "a daemon of leaf0 runs"; don
 [ "$(kept_things)" = "$things" ] || fail "what stays was touched"
 expect 0 "$lockstep" twin up "$pod"
 told 'nothing to do'
-expect 0 "$lockstep" apply --twin --yes --no-measure --confirm-deletion "$pod"
+expect 0 "$lockstep" apply --twin --yes $approve --no-measure --confirm-deletion "$pod"
 [ "$(kept_numbers)" = "$numbers" ] || fail "numbers moved"
 expect 0 "$lockstep" plan --twin "$pod"
 
@@ -118,7 +118,7 @@ told 'made host gpu5'
 told 'made switch leaf0 (routing)'
 told 'made switch spine2 (routing)'
 [ "$(kept_things)" = "$things" ] || fail "what stays was touched"
-expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 [ "$(kept_numbers)" = "$numbers" ] || fail "numbers moved"
 [ "$(router_id leaf0)" = "$leaf0" ] || fail "leaf0 is back with another router id"
 in_device gpu5 ping -q -c 1 -W 5 "$(addresses gpu1 rail0 | cut -d / -f 1)"
@@ -128,7 +128,7 @@ shape 'gpu[1-5]' 'leaf[0-2]' 'spine[0-2]' 'rail[0-2]' 'swp[1-5]' 'up[0-2]' 'down
 expect 0 "$lockstep" twin up "$pod"
 told 'made switch leaf2 (routing)'
 told 'made cable gpu1:rail2 -- leaf2:swp1'
-expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 in_device gpu5 ping -q -c 1 -W 5 "$(addresses gpu1 rail2 | cut -d / -f 1)"
 cp "$pod/fabric.yaml" "$work/fabric.whole"
 sed -i 's|^    - {from: "leaf\[0-2\]:up\[0-2\]".*|    - {from: "leaf[0-1]:up[0-2]", to: "spine[0-2]:down[0-1]", by: mesh, speed: 400Gbps, cableLength: 40m}\

@@ -37,12 +37,12 @@ PY
 }
 
 "$lockstep" twin up "$pod"
-expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 sed -i 's/mtu: {host: 9000/mtu: {host: 8000/' "$pod/fabric.yaml"
 for fields in holds live disruption "holds live disruption together notes"; do
   expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
   forge $fields
-  expect 2 "$lockstep" apply --yes --no-measure -o json "$work/plan.json"
+  expect 2 "$lockstep" apply --yes $approve --no-measure -o json "$work/plan.json"
   python3 - "$work/out" <<'PY'
 import json, sys
 text = open(sys.argv[1]).read()
@@ -58,14 +58,14 @@ done
 expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
 "$lockstep" twin exec "$pod" gpu1 -- sysctl -qw net.ipv4.tcp_mtu_probing=2
 "$lockstep" twin exec "$pod" gpu1 -- ip link set rail0 mtu 8999
-expect 2 "$lockstep" apply --yes --no-measure "$work/plan.json"
+expect 2 "$lockstep" apply --yes $approve --no-measure "$work/plan.json"
 told 'the ground of gpu1 has moved'
 told 'the other end of a cable'
 "$lockstep" twin exec "$pod" gpu1 -- ip link set rail0 mtu 9000
 even
 
 expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
-expect 0 "$lockstep" apply --yes --no-measure "$work/plan.json"
+expect 0 "$lockstep" apply --yes $approve --no-measure "$work/plan.json"
 even
 [ "$(mtu leaf0 swp1)" = 8000 ] || { echo "the plan was not carried out" >&2; exit 1; }
 
@@ -73,7 +73,7 @@ rm "$pod/hosts.yaml" "$pod/slo.yaml"
 sed -i 's/mtu: {host: 8000/mtu: {host: 9000/' "$pod/fabric.yaml"
 expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
 told 'an apply would be refused: .*HostProfile/.*--confirm-deletion applies it all the same'
-expect 1 "$lockstep" apply --yes "$work/plan.json"
+expect 1 "$lockstep" apply --yes $approve "$work/plan.json"
 told 'HostProfile/.*--confirm-deletion applies it all the same'
-expect 0 "$lockstep" apply --yes --confirm-deletion --no-measure "$work/plan.json"
+expect 0 "$lockstep" apply --yes $approve --confirm-deletion --no-measure "$work/plan.json"
 echo "a plan file approves of steps, and weakens none"

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 twins() { ls -d /run/lockstep/twin/* 2>/dev/null || true; }
 before=$(twins)
 "$lockstep" twin up "$pod"
-expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 expect 0 "$lockstep" drift --twin "$pod"
 
 dir=$(comm -13 <(echo "$before") <(twins))/leaf0 conf=$dir/frr.conf
@@ -23,7 +23,7 @@ drifts() {
 }
 restarts_with() {
   "$lockstep" twin break "$pod" killed-daemon leaf0 bgpd
-  expect '0 2' "$lockstep" apply --twin --yes --no-measure "$pod"
+  expect '0 2' "$lockstep" apply --twin --yes $approve --no-measure "$pod"
   ! grep -q 'max-paths' "$work/out" || { echo "the old value came back with the restart" >&2; exit 1; }
   runs "$1"
 }
@@ -32,22 +32,22 @@ trap 'umount "$dir" 2>/dev/null || true; clean_up' EXIT
 echo "--- the file can't be replaced"
 mount --bind "$dir" "$dir" && mount -o remount,ro,bind "$dir"
 want_paths 32
-expect 1 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 1 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 told 'frr.conf'; told 'Read-only file system'
 ! grep -qw kept "$work/out" || { echo "it says kept" >&2; exit 1; }
 runs 32
 drifts
-expect 1 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 1 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 umount "$dir"
 drifts
-expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 expect 0 "$lockstep" drift --twin "$pod"
 restarts_with 32
 
 echo "--- kill -9 between write and save: a zebra that does not answer holds up the save"
 want_paths 16
 "$lockstep" twin break "$pod" hung-daemon leaf0 zebra
-"$lockstep" apply --twin --yes --no-measure "$pod" >"$work/killed" 2>&1 &
+"$lockstep" apply --twin --yes $approve --no-measure "$pod" >"$work/killed" 2>&1 &
 apply=$!
 until runs 16 || ! kill -0 "$apply" 2>/dev/null; do read -rt 0.02 <> <(:) || true; done
 kill -9 "$apply"
@@ -58,7 +58,7 @@ drifts
 told 'bgp/max-paths is 32 there, and 16 here'
 expect 2 "$lockstep" plan --twin "$pod"
 told 'routing-config/saved'
-expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 saved 16
 expect 0 "$lockstep" drift --twin "$pod"
 restarts_with 16
@@ -66,12 +66,12 @@ restarts_with 16
 echo "--- a hand in the file, and one at the daemon"
 sed -i 's/maximum-paths 16/maximum-paths 2/; $a password geheim' "$conf"
 drifts
-expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 saved 16
 "$lockstep" twin break "$pod" ecmp-off leaf0
 drifts
 told 'bgp/max-paths'
-expect 0 "$lockstep" apply --twin --yes --no-measure "$pod"
+expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 expect 0 "$lockstep" drift --twin "$pod"
 printf '! a remark\nlog syslog errors\npassword geheim\n' >>"$conf"
 expect 0 "$lockstep" drift --twin "$pod"
