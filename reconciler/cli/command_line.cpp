@@ -22,25 +22,6 @@
 namespace lockstep {
 namespace {
 
-constexpr const char* kAbout =
-    "lockstep keeps an AI cluster's network, hosts and switches as their specs say, and proves by "
-    "measurement\n"
-    "that the result performs: specs -> plan -> apply -> verify -> measure -> keep or undo.";
-constexpr const char* kFooter =
-    "Try it, as root, on one machine:\n"
-    "  lockstep twin up examples/rail-pod          a live copy: network namespaces and real FRR\n"
-    "  lockstep plan --twin examples/rail-pod      what would be done, in order, with its disruption\n"
-    "  lockstep apply --twin examples/rail-pod     do it, verify it, measure it, keep it or undo it;\n"
-    "                                              --approve lifts the holds that the plan names\n"
-    "  lockstep drift --twin examples/rail-pod     what differs now, down to the line of the spec\n"
-    "  lockstep twin down examples/rail-pod\n"
-    "`lockstep COMMAND --help` has an example of each. Exit codes: 0 in sync, nothing to do, all SLOs "
-    "hold;\n"
-    "2 drift, pending changes, a failed SLO, steps of a plan file that are refused, or declined at the\n"
-    "prompt; 3 some devices could not be observed, and nothing seen differs, or no benchmark could tell\n"
-    "whether an SLO holds; 1 error, a step that the host's policy refuses, an apply that would go without\n"
-    "devices that could not be observed, or interrupted.";
-
 constexpr const char* kCommandOfExec = "COMMAND";  // the words of another program: one may well be empty
 
 // Everything the subcommands fill; one lives for the whole parse.

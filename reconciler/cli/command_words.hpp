@@ -19,6 +19,10 @@ std::string unknown_command(const CLI::App& app, const std::vector<std::string>&
 std::string mistake_of(const CLI::App& app, const std::vector<std::string>& words,
                        const CLI::ParseError& error);
 
+// What the program is for, and what follows the commands in its --help.
+extern const char* const kAbout;
+extern const char* const kFooter;
+
 // To the end of each command's --help.
 void give_examples(CLI::App& app);
 

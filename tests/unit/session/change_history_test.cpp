@@ -334,8 +334,8 @@ TEST_F(Comparisons, WithARunThatThereIsNotAreRefusedWithTheNewest) {
   EXPECT_EQ(refusal("last"), "no bench is recorded, so there is no last one; no run is recorded yet");
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   bench({.command = "lockstep bench"});
-  EXPECT_TRUE(refusal("99").starts_with("there is no run '99'; the newest are 2 (bench, ")) << refusal("99");
-  EXPECT_TRUE(refusal("99").find(", 1 (after of change 1, ") != std::string::npos) << refusal("99");
+  EXPECT_TRUE(refusal("99").starts_with("there is no run '99'; the newest are 3 (bench, ")) << refusal("99");
+  EXPECT_TRUE(refusal("99").find(", 2 (after of change 1, ") != std::string::npos) << refusal("99");
   EXPECT_TRUE(refusal("change:9").starts_with("no gate's run after change 9 is recorded; the newest"));
   EXPECT_TRUE(refusal("change:x").starts_with("'change:x' names no change: change:7 does"));
   EXPECT_TRUE(refusal("-1").starts_with("'-1' is no run: a number, last, or change:N is"));
