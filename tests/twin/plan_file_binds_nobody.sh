@@ -28,6 +28,8 @@ for step in plan["steps"]:
     for field in fields:
         if field == "disruption": step[field] = "none"
         else: step.pop(field, None)
+    for hold in step.get("holds", []):  # the word that lifts it is that of the step's disruption
+        if hold["kind"] == "approval": hold["approve"] = "approval:" + step["disruption"]
 del plan["fileDigest"]
 def text(document): return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 bytes_ = text(plan).encode()
