@@ -48,17 +48,7 @@ bool is_among(const std::set<std::string>& subjects, const std::string& benchmar
   });
 }
 
-// The first pairs that cross nothing of what may be written: the same ones each time.
-MeasureChoice controls_of(const GateQuestion& question) {
-  MeasureChoice choice;
-  choice.pending = [&question](const Crossed& crossed) {
-    return question.whole.touches_path(crossed.devices, crossed.links);
-  };
-  choice.affected = [&question, left = kControls](const Crossed& crossed) mutable {
-    return !question.whole.touches_path(crossed.devices, crossed.links) && left > 0 && left-- > 0;
-  };
-  return choice;
-}
+Touched touched_by(const BlastRadius& blast) { return {blast.devices, blast.cables}; }
 
 }  // namespace
 
@@ -86,7 +76,9 @@ MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs) {
 GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes) {
   GateMeasurement out;
   out.sentence = verdict_sentence(outcomes);
-  for (const SuiteOutcome& suite : outcomes)
+  out.left_out = left_out_sentence(outcomes);
+  for (const SuiteOutcome& suite : outcomes) {
+    out.uncovered.insert(out.uncovered.end(), suite.gate.uncovered.begin(), suite.gate.uncovered.end());
     for (const BenchmarkOutcome& outcome : suite.benchmarks) {
       for (const bench::Measurement& one : outcome.measurements) {
         ++out.selected;
@@ -98,6 +90,7 @@ GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes) {
           if (one.metric == *slo.metric)
             out.figures.push_back(figure_of(slo, one, subject_of(suite, outcome, slo, one)));
     }
+  }
   return out;
 }
 
@@ -132,15 +125,8 @@ OnFail on_violation(const Catalog& catalog) {
 
 Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const Call& call) {
   MeasureChoice choice;
-  bool all = false;
-  for (const ValidationSuite& suite : cluster_.catalog.validation_suites)
-    all = all || suite.on_change.value.scope.value == RerunScope::all;
-  choice.affected = [&question, all](const Crossed& crossed) {
-    return all || question.affected.touches_path(crossed.devices, crossed.links);
-  };
-  choice.pending = [&question](const Crossed& crossed) {
-    return question.pending.touches_path(crossed.devices, crossed.links);
-  };
+  choice.gate = GateChoice{touched_by(question.affected), touched_by(question.pending),
+                           touched_by(question.whole), ran_jobs()};
   if (!question.only.empty())
     choice.among = [&question](const std::string& benchmark, const std::string& from, const std::string& to) {
       return is_among(question.only, benchmark, from, to);
@@ -148,8 +134,11 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
   TRY(const FileLock turn, turn_to_measure(directory_, "the gate of a change", call, hooks_.waiting));
   Result<std::vector<SuiteOutcome>> outcomes = lockstep::measure(input_, choice, hooks_.progress, call.stop);
   Result<std::vector<SuiteOutcome>> beside = std::vector<SuiteOutcome>{};
-  if (outcomes && question.when != GateQuestion::When::after)
-    beside = lockstep::measure(input_, controls_of(question), hooks_.progress, call.stop);
+  if (outcomes && question.when != GateQuestion::When::after) {
+    choice.among = {};
+    choice.gate->controls = kControls;
+    beside = lockstep::measure(input_, choice, hooks_.progress, call.stop);
+  }
   if (hooks_.ended) hooks_.ended();
   if (!outcomes) return std::move(outcomes.error());
   if (!beside) return std::move(beside.error());
@@ -162,6 +151,16 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
   const std::scoped_lock lock(mutex_);
   gates_.push_back(*std::move(outcomes));
   return result;
+}
+
+// A run leaves the same hosts out from its first measurement to its last.
+std::set<DeviceIndex> SuiteGate::ran_jobs() {
+  const std::scoped_lock lock(mutex_);
+  if (!ran_jobs_) {
+    ran_jobs_.emplace();
+    for (const auto& [host, why] : busy_hosts(input_)) ran_jobs_->insert(host);
+  }
+  return *ran_jobs_;
 }
 
 std::vector<std::vector<SuiteOutcome>> SuiteGate::gates() const {

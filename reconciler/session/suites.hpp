@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,12 +61,15 @@ class SuiteGate final : public Measurer {
   std::vector<std::vector<SuiteOutcome>> gates() const;
 
  private:
+  std::set<DeviceIndex> ran_jobs();
+
   const OpenedCluster& cluster_;
   const MeasureInput input_;
   std::string directory_;
   MeasureHooks hooks_;
   mutable std::mutex mutex_;
   std::vector<std::vector<SuiteOutcome>> gates_;
+  std::optional<std::set<DeviceIndex>> ran_jobs_;  // when it first measured
 };
 
 }  // namespace lockstep
