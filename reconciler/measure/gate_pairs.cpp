@@ -89,6 +89,7 @@ std::vector<bench::Pair> GatePairs::pairs_of(const Benchmark& benchmark, bool al
     const std::vector<bench::Pair> more = selector.over(more_links_);
     out->insert(out->end(), more.begin(), more.end());
   }
+  looked_at_ += selector.looked_at();
   for (bench::Pair& pair : *out) pair = bench::data_way(*benchmark.workload, pair);
   return *std::move(out);
 }

@@ -39,6 +39,7 @@ class GatePairs {
   // After measuring.
   GateCoverage coverage(const std::vector<PreparedBenchmark>& all,
                         const std::vector<BenchmarkOutcome>& outcomes);
+  std::size_t looked_at() const { return looked_at_; }  // PairSelector's, of all
 
  private:
   // Of one benchmark, for the whole run.
@@ -78,6 +79,7 @@ class GatePairs {
   Flags asked_;                            // the same, or all with `scope: all`
   Flags pending_;
   std::vector<Selected> selected_;  // of each benchmark
+  std::size_t looked_at_ = 0;
 };
 
 // How a budget is shared by those that would take `costs`: all alike, and no more than they need.

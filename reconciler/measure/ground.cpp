@@ -43,6 +43,7 @@ Ground::Ground(const MeasureInput& input, FabricIndex index)
            topology_.port_text(receiving_port(topology_, link));
   };
   links.path = [this](std::size_t from, std::size_t to) {
+    ++walked_;
     std::optional<CrossedPath> path = paths_.between(graph_.endpoints[from], graph_.endpoints[to]);
     return path ? bench::FlowPath{std::move(path->fixed), std::move(path->stages)} : bench::FlowPath{};
   };

@@ -31,6 +31,8 @@ class Ground {
   bool each_link(const bench::Pair& way, Each each);
   // `flagged`: by directed link.
   bool touches(const bench::Pair& way, const std::vector<bool>& flagged);
+  // How many ways were gone along, for tests: n² of them must not come back unnoticed.
+  std::size_t walked() const { return walked_; }
 
   std::vector<bench::ProbeEndpoint> probes;
   bench::Links links;
@@ -41,12 +43,14 @@ class Ground {
   const FabricGraph& graph_;
   FabricPaths paths_;
   std::vector<bench::verbs::RdmaEnd> rdma_ends_;
+  std::size_t walked_ = 0;
 };
 
 template <class Each>
 bool Ground::each_link(const bench::Pair& way, Each each) {
   const Endpoint& from = graph_.endpoints[way.from];
   const Endpoint& to = graph_.endpoints[way.to];
+  ++walked_;
   const CrossedPath* const middle = paths_.between_leaves(from.leaf, to.leaf);
   if (from.leaf != to.leaf && middle == nullptr) return false;
   each(directed(topology_, from.port));

@@ -238,7 +238,7 @@ BusyHosts busy_hosts(const MeasureInput& input) {
   return out;
 }
 
-std::string left_out_sentence(const std::vector<SuiteOutcome>& outcomes) {
+std::string left_out_sentence(std::span<const SuiteOutcome> outcomes) {
   std::set<std::string> busy;
   std::size_t pairs = 0;
   for (const SuiteOutcome& suite : outcomes) {

@@ -119,7 +119,7 @@ std::size_t measurements_in(std::span<const SuiteOutcome> outcomes);
 
 // "3 hosts run jobs and were not measured; onChange.budget left no time for 12 pairs"; empty: nothing was
 // left out.
-std::string left_out_sentence(const std::vector<SuiteOutcome>& outcomes);
+std::string left_out_sentence(std::span<const SuiteOutcome> outcomes);
 
 // One line for a gate: "pairs: bandwidth min 41.0% (want >= 90% of nominal), worst gpu1:rail0 -> gpu2:rail1".
 std::string verdict_sentence(const std::vector<SuiteOutcome>& outcomes);

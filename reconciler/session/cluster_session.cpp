@@ -1,5 +1,7 @@
 #include "reconciler/session/cluster_session.hpp"
 
+#include <algorithm>
+
 #include "reconciler/engine/earlier_plan.hpp"
 #include "reconciler/engine/windows.hpp"
 #include "reconciler/session/accepted.hpp"
@@ -98,6 +100,7 @@ Result<Plan> ClusterSession::plan(const std::vector<DeviceState>& states) const 
   TRY(Plan plan, make_plan(input_of(fleet(), states, origins(), sources(), policies(), choice())));
   ApplyOptions rules;
   rules.policy_for = policies();
+  rules.measure_timeout = std::max(rules.measure_timeout, time_to_measure(cluster_.catalog));
   return hold_for_windows(std::move(plan), fleet(), rules, !cluster_.catalog.validation_suites.empty(),
                           executor_.wall_time());
 }

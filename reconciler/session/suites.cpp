@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "drivers/linux/driver.hpp"
+#include "drivers/linux/host/jobs.hpp"
 #include "drivers/posix/wait.hpp"
 #include "reconciler/session/baselines.hpp"
 #include "reconciler/session/reach.hpp"
@@ -48,6 +50,25 @@ bool is_among(const std::set<std::string>& subjects, const std::string& benchmar
   });
 }
 
+// Only this machine is reached, and asked for jobs.
+MeasureInput of_this_machine(MeasureInput input, const OpenedCluster& cluster) {
+  constexpr std::chrono::seconds kJobsTime{5};  // folders of sysfs, and what NVML takes for 8 GPUs
+  const auto is_local = [&cluster](DeviceIndex device) {
+    const DeviceSet& set = cluster.catalog.device_sets[cluster.compiled.topology.devices[device].set];
+    return set.connect.value.local.value;
+  };
+  input.unreachable = [is_local](DeviceIndex device) {
+    return is_local(device) ? std::string{} : kWhyUnreached;
+  };
+  const auto nvml = std::make_shared<Nvml>("/", LinuxTarget{}.nvml_library);
+  input.busy = [is_local, nvml](DeviceIndex device) {
+    if (!is_local(device)) return std::string{};
+    return running_jobs(HostFiles("/"), *nvml,
+                        {.deadline = std::chrono::steady_clock::now() + kJobsTime, .stop = {}});
+  };
+  return input;
+}
+
 Touched touched_by(const BlastRadius& blast) { return {blast.devices, blast.cables}; }
 
 }  // namespace
@@ -63,10 +84,7 @@ MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs) {
   if (cluster.twin)
     input.netns_path = [id = cluster.id](const std::string& device) { return places(id, device).netns_path; };
   else
-    input.unreachable = [&cluster](DeviceIndex device) {
-      const DeviceSet& set = cluster.catalog.device_sets[cluster.compiled.topology.devices[device].set];
-      return set.connect.value.local.value ? std::string{} : kWhyUnreached;
-    };
+    input = of_this_machine(std::move(input), cluster);
   for (const ValidationSuite& suite : cluster.catalog.validation_suites)
     if (auto baseline = stored_baseline(blobs, suite.metadata.name.value); baseline && *baseline)
       input.baselines.emplace(suite.metadata.name.value, **std::move(baseline));
@@ -109,6 +127,13 @@ Result<FileLock> turn_to_measure(const std::string& directory, const std::string
     if (auto paused = pause(kPollPause, call); !paused && paused.error().kind == ErrorKind::cancelled)
       return std::move(paused.error());
   }
+}
+
+std::chrono::milliseconds time_to_measure(const Catalog& catalog) {
+  Duration budgets{};
+  for (const ValidationSuite& suite : catalog.validation_suites)
+    budgets += suite.on_change.value.budget.or_else(kGateBudget);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(2 * budgets);
 }
 
 OnFail on_violation(const Catalog& catalog) {

@@ -42,6 +42,10 @@ GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes);
 Result<FileLock> turn_to_measure(const std::string& directory, const std::string& command, const Call& call,
                                  const std::function<void(const Error& taken)>& waiting);
 
+// What a gate may take: what the suites' budgets allow, and as much again for controls, for pairs that fail
+// late, and to wait for its turn.
+std::chrono::milliseconds time_to_measure(const Catalog& catalog);
+
 // The harshest of what the suites say should follow a violation.
 OnFail on_violation(const Catalog& catalog);
 
