@@ -82,6 +82,28 @@ TEST(PlanTcp, OnlyWhatIsWantedRunsAndCoverageSaysSo) {
   EXPECT_EQ(coverage(planned, made, pod.endpoints, pod.links).pairs, 0U);
 }
 
+TEST(PlanTcp, PairsMayBeGivenAndRoundsBounded) {
+  const Pod pod;
+  PlanOptions options;
+  options.pairs = std::vector<Pair>{{0, 2}, {1, 3}, {2, 0}};  // the first two share the uplinks of leaf 0
+  EXPECT_EQ(plan_tcp(benchmark(Workload::stream), pod.endpoints, pod.links, options).plan.rounds.size(), 2U);
+  options.limits.rounds = 1;
+  Benchmark asked = benchmark(Workload::stream);
+  asked.duration = {std::chrono::seconds(3), {}, true};
+  const auto planned = plan_tcp(asked, pod.endpoints, pod.links, options);
+  EXPECT_EQ(planned.pairs, (std::vector<Pair>{{0, 2}, {2, 0}}));
+  EXPECT_EQ(planned.left_out, (std::vector<Pair>{{1, 3}}));
+  EXPECT_EQ(round_time(planned.plan), std::chrono::milliseconds(3 * (200 + 1000)))
+      << "warm-up and window, three times";
+  asked.workload = {Workload::ring_allreduce, {}, true};
+  asked.sizes.resize(2);
+  options.limits.rounds = 0;
+  const auto ring = plan_tcp(asked, pod.endpoints, pod.links, options);
+  EXPECT_TRUE(ring.plan.group_rounds.empty());
+  EXPECT_EQ(ring.left_out.size(), 4U) << "the hops of the ring";
+  EXPECT_EQ(round_time(ring.plan), std::chrono::seconds(2 * 3));
+}
+
 TEST(PlanTcp, WhatRunsAtTheRateOfALinkWasNotLimitedByTheCpu) {
   Pod pod;
   pod.links.capacities.back() = 100;  // of a link that h0's flow does not cross

@@ -113,10 +113,12 @@ TEST_F(RailPodGate, TheBudgetBoundsTheRoundsAndWhatItLeavesOutIsTold) {
     PlannedGate gate(pod, change({"gpu1"}));
     EXPECT_LE(gate.takes(), seconds(seconds_left));
     const GateCoverage told = gate.coverage();
-    EXPECT_EQ(told.uncovered.empty(), seconds_left > 6) << seconds_left;
-    EXPECT_EQ(told.left_out > 0, gate.takes() < whole && seconds_left < 30) << seconds_left;
-    if (!told.uncovered.empty())
-      EXPECT_NE(told.uncovered.front().find("(onChange.budget leaves no time for it)"), std::string::npos);
+    // Two seconds for each of the three are enough for one round of pairs, which crosses all of gpu1's links.
+    EXPECT_EQ(told.uncovered.empty(), seconds_left >= 6) << seconds_left;
+    if (whole <= seconds(seconds_left)) EXPECT_EQ(told.left_out, 0U);
+    if (seconds_left <= 12) EXPECT_GT(told.left_out, 0U) << seconds_left;
+    for (const std::string& one : told.uncovered)
+      EXPECT_TRUE(one.ends_with(" (onChange.budget leaves no time for it)")) << one;
   }
 }
 

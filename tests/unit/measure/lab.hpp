@@ -38,7 +38,9 @@ struct MeasuredCluster {
   static MeasuredCluster of_specs(const std::string& specs) {
     MeasuredCluster out;
     out.catalog = load({specs}).catalog;
-    out.compiled = compile(out.catalog, {.twin = TwinScale{}});
+    CompileOptions options;
+    options.twin = TwinScale{};
+    out.compiled = compile(out.catalog, options);
     return out;
   }
   // Of one fabric, with one benchmark over pairs.
