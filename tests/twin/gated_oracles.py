@@ -72,10 +72,12 @@ class Ledger:
 class Devices:
     """The values that this test changes, as the devices' own tools tell them, under the journal's names."""
 
-    HOST = "cd /proc/sys/net/ipv4; echo rmem $(cat tcp_rmem); echo idle $(cat tcp_slow_start_after_idle); ip -o link"
+    HOST = ("cd /proc/sys/net/ipv4; echo rmem $(cat tcp_rmem); echo ttl $(cat ip_default_ttl); "
+            "echo idle $(cat tcp_slow_start_after_idle); ip -o link")
     SWITCH = "ip -o link; vtysh -c 'show running-config'"
     ROWS = {
         "rmem": "sysctl[net.ipv4.tcp_rmem]",
+        "ttl": "sysctl[net.ipv4.ip_default_ttl]",
         "idle": "sysctl[net.ipv4.tcp_slow_start_after_idle]",
     }
 
@@ -138,7 +140,7 @@ class Book:
                 for ticket in change.tickets
                 for write in ticket.writes
                 if now.get((ticket.device, write["path"])) == told(write["want"]) != was[ticket.device, write["path"]]
-            } if change.reason == FORWARD else set()
+            } if run.measures and change.reason == FORWARD else set()
             if wrote:
                 self.open[change.id] = wrote
         for change in list(self.open):
@@ -149,9 +151,10 @@ class Book:
         taken_back = all(now[one] == self.base[one] for one in where)
         demand(change.gate in (OWED, SETTLED), "change", change.id, "was written under no gate")
         if change.gate == OWED:
-            demand(run.killed or run.verdict not in ("kept", "undone") or run.code == 3,
+            demand(run.killed or not run.measures or run.verdict not in ("kept", "undone") or run.code == 3,
                    "change", change.id, "is still owed after", run.verdict)
             return
+        demand(run.measures, "change", change.id, "was settled by a run that does not measure")
         demand(taken_back or run.judged, "change", change.id, "is settled, and nobody judged it: it was forgotten")
         demand(taken_back or not run.undid, "change", change.id, "is settled as undone, and is still there:", where)
         demand(run.killed or run.verdict != "kept, not validated", "change", change.id, "is settled unvalidated")

@@ -16,7 +16,9 @@ from gated_oracles import Book, Broken, Devices, Ledger, demand, differing, told
 
 PHASES = ["planning", "before", "writing", "verifying", "measuring", "confirming", "undoing", "measuring again",
           "accepting"]
-GOOD, BAD = "4096 131072 6291456", "4096 4096 4096"
+HOLDS = {"rmem": "4096 131072 6291456", "ttl": 64}
+# The first looks like want of CPU, and a run that did not measure before it can't tell; the second reaches nobody.
+BREAKS = {"rmem": "4096 4096 4096", "ttl": 1}
 MARK = "KILLED_GATED_APPLY"
 RUN_ENDS_S = 300  # a hang, far beyond the slowest run under load
 PROBES_END_S = 20  # they end when their parent does (prctl(2), PR_SET_PDEATHSIG)
@@ -31,6 +33,7 @@ class Run:
 
     def __init__(self, command, typical, point=None):
         self.typical = typical
+        self.measures = "--no-measure" not in command
         self.phases = [("planning", time.monotonic())]
         self.text, self.killed, self.raw = "", False, b""
         self.started = time.monotonic()
@@ -157,7 +160,7 @@ class InRun:
 class Trial:
     def __init__(self, lockstep, pod, kills, seed):
         self.lockstep, self.pod = lockstep, pathlib.Path(pod)
-        self.random = random.Random(seed)
+        self.random, self.began = random.Random(seed), time.monotonic()
         self.wanted, self.kills, self.missed = kills, 0, 0
         self.hit = collections.Counter()
         self.endings = collections.Counter()
@@ -165,7 +168,7 @@ class Trial:
         self.whole = {False: 5.0, True: 10.0}  # of a run: good, bad; learned
         self.shares = []
         self.devices = Devices(lockstep, pod)
-        self.spoken = {"paths": 64, "idle": 0, "mtu": 9000, "rmem": GOOD}
+        self.spoken = {"paths": 64, "idle": 0, "mtu": 9000, **HOLDS}
         self.settled = dict(self.spoken)
         self.templates = {name: (self.pod / name).read_text() for name in ("fabric.yaml", "hosts.yaml")}
         self.say()
@@ -188,14 +191,16 @@ class Trial:
         """Writes the specs."""
         fabric = self.templates["fabric.yaml"].replace("@PATHS@", str(self.spoken["paths"]))
         (self.pod / "fabric.yaml").write_text(fabric.replace("@MTU@", str(self.spoken["mtu"])))
-        hosts = self.templates["hosts.yaml"].replace("@IDLE@", str(self.spoken["idle"]))
-        (self.pod / "hosts.yaml").write_text(hosts.replace("@RMEM@", self.spoken["rmem"]))
+        hosts = self.templates["hosts.yaml"]
+        for what in ("idle", "rmem", "ttl"):
+            hosts = hosts.replace(f"@{what.upper()}@", str(self.spoken[what]))
+        (self.pod / "hosts.yaml").write_text(hosts)
 
     def expected(self):
         out = {}
         for device in self.devices.hosts:
-            out[device, Devices.ROWS["rmem"]] = self.spoken["rmem"]
-            out[device, Devices.ROWS["idle"]] = str(self.spoken["idle"])
+            for what, row in Devices.ROWS.items():
+                out[device, row] = str(self.spoken[what])
             for port in ("rail0", "rail1"):
                 out[device, f"interface[{port}]/mtu"] = str(self.spoken["mtu"])
         for device in self.devices.switches:
@@ -204,7 +209,8 @@ class Trial:
 
     def change_specs(self, bad):
         if bad:
-            self.spoken["rmem"] = BAD
+            what = self.random.choice(["rmem", "ttl", "ttl", "ttl"])
+            self.spoken[what] = BREAKS[what]
         else:
             what = self.random.choice(["paths", "idle", "mtu"])
             choices = {"paths": (64, 32, 16), "idle": (0, 1), "mtu": (9000, 8000)}[what]
@@ -231,10 +237,10 @@ class Trial:
         again = phase in ("writing", "verifying", "measuring", "confirming") and self.random.random() < 0.3
         return InPhase(phase, int(again), self.random.random())
 
-    def apply(self, point=None):
+    def apply(self, point=None, *words):
         """One run and all that must hold after it."""
         before, was = self.ledger, self.now
-        run = Run(self.command("apply", "--twin", "--yes"), self.typical, point)
+        run = Run(self.command("apply", "--twin", "--yes", *words), self.typical, point)
         self.ledger, self.now = Ledger(self.journal()), self.devices.values()
         try:
             self.book.run_over(run, before, self.ledger, was, self.now)
@@ -281,6 +287,7 @@ class Trial:
         bad = self.random.random() < 0.4
         self.change_specs(bad)
         self.fault(self.random.random() < 0.15)
+        print("round:", self.spoken, "with a fault by hand" if self.faulty else "", flush=True)
         for _ in range(self.random.choice((1, 2, 2, 3))):
             run = self.apply(self.point(bad))
             if not run.killed:
@@ -291,9 +298,16 @@ class Trial:
             self.fault(self.faulty or self.random.random() < 0.1)
             if self.random.random() < 0.2:  # somebody goes on with the specs
                 self.change_specs(False)
-        for _ in range(TRIES):
+        self.fault(self.faulty and self.random.random() < 0.5)
+        for tried in range(TRIES):
             if not run.killed and self.came_to_an_end(run):
                 break
+            if tried == 1:  # what can't be told is taken back by a person
+                self.fault(False)
+                self.spoken = dict(self.settled)
+                self.say()
+                self.apply(None, "--no-measure")
+                self.plan()
             run = self.apply()
         else:
             print("  still not to be told: it stays owed", flush=True)
@@ -315,14 +329,18 @@ class Trial:
         demand(run.code in (0, 3), "the last apply ended with", run.code, run.text)
         drift = subprocess.run(self.command("drift", "--twin"), capture_output=True, text=True)
         demand(drift.returncode == 0, "drift ended with", drift.returncode, drift.stdout)
+        subprocess.run(self.command("twin", "status"), check=True)
+        print(sorted(str(one) for one in pathlib.Path(os.environ["LOCKSTEP_STATE_DIR"]).rglob("*")), flush=True)
         for one in self.ledger.written:
             where = one.device, one.path
             if where not in self.found:
                 continue
             demand(one.tried is None and told(one.wrote) == self.now[where], one, "and it is", self.now[where])
             demand(told(one.found) == self.found[where], one, "and it was", self.found[where])
+        took = time.monotonic() - self.began
+        print(f"{took:.0f} s, {took / max(1, self.kills):.1f} a kill")
         print("kills:", ", ".join(f"{one} {self.hit[one]}" for one in PHASES), f"; {self.missed} runs ended first")
-        print("ends:", dict(self.endings))
+        print("ends:", dict(self.endings), {one: round(took, 2) for one, took in self.typical.items()})
         demand(not self.left_out(), "never or seldom hit:", self.left_out(), ": the kill points are badly chosen")
 
 

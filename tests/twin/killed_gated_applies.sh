@@ -23,6 +23,6 @@ YAML
 sed -i 's/waves: .*/waves: ["1", "100%"]/' "$pod/policy.yaml"
 "$lockstep" twin up "$pod"
 # Filled in again and again.
-sed -i 's/slow_start_after_idle: 0/slow_start_after_idle: @IDLE@\n    net.ipv4.tcp_rmem: "@RMEM@"/' "$pod/hosts.yaml"
+sed -i 's/slow_start_after_idle: 0/slow_start_after_idle: @IDLE@\n    net.ipv4.tcp_rmem: "@RMEM@"\n    net.ipv4.ip_default_ttl: @TTL@/' "$pod/hosts.yaml"
 sed -i 's/maxPaths: 64/maxPaths: @PATHS@/; s/host: 9000/host: @MTU@/' "$pod/fabric.yaml"
 python3 -B tests/twin/killed_gated_applies.py "$lockstep" "$pod"
