@@ -19,6 +19,8 @@ PHASES = ["planning", "before", "writing", "verifying", "measuring", "confirming
 HOLDS = {"rmem": "4096 131072 6291456", "ttl": 64}
 # The first looks like want of CPU, and a run that did not measure before it can't tell; the second reaches nobody.
 BREAKS = {"rmem": "4096 4096 4096", "ttl": 1}
+# -shm and -wal: SQLite's own, while somebody has it open or was killed.
+STATE_FILES = {"journal.sqlite", "journal.sqlite-shm", "journal.sqlite-wal", "lock", "measuring.lock"}
 MARK = "KILLED_GATED_APPLY"
 RUN_ENDS_S = 300  # a hang, far beyond the slowest run under load
 PROBES_END_S = 20  # they end when their parent does (prctl(2), PR_SET_PDEATHSIG)
@@ -54,6 +56,8 @@ class Run:
         self.began = not self.killed or SIGN.search(self.text) is not None
         self.taken_on = {int(one) for one in re.findall(r"never measured: change (\d+)", self.text)}
         self.found_in_flight = {int(one) for one in re.findall(r"in flight: change (\d+)", self.text)}
+        gates = re.findall(r"  gate: (.*)", self.text)
+        self.said = gates[-1].strip()[:160] if gates else ""
         signs = [one.group() for one in SIGN.finditer(self.text)]
         self.undid = "… undo" in signs
         last = {sign: at for at, sign in enumerate(signs)}
@@ -249,16 +253,18 @@ class Trial:
         except Broken:
             print(run.text)
             raise
+        why = f"; {run.said}" if run.said else ""
         if run.killed:
             self.kills += 1
             phase = run.phases[-1][0]
             if phase != "accepting" and any(one in self.book.closed for one in self.ledger.may_be_owed()):
                 phase = "accepting"
             self.hit[phase] += 1
-            print(f"kill {self.kills}: {phase} at {run.took:.2f} s; open: {sorted(self.book.open)}", flush=True)
+            print(f"kill {self.kills}: {phase} at {run.took:.2f} s; open: {sorted(self.book.open)}{why}", flush=True)
         else:
             self.endings[run.verdict or "nothing to do"] += 1
-            print(f"  run of {run.took:.2f} s: {run.verdict}, {run.code}; open: {sorted(self.book.open)}", flush=True)
+            print(f"  run of {run.took:.2f} s: {run.verdict}, {run.code}; open: {sorted(self.book.open)}{why}",
+                  flush=True)
         return run
 
     def plan(self):
@@ -300,18 +306,22 @@ class Trial:
                 self.change_specs(False)
         self.fault(self.faulty and self.random.random() < 0.5)
         for tried in range(TRIES):
-            if not run.killed and self.came_to_an_end(run):
+            if tried == 2:  # what can't be told is taken back by a person
+                self.take_back()
+            if tried > 0 or run.killed:
+                run = self.apply()
+            if self.came_to_an_end(run):
                 break
-            if tried == 1:  # what can't be told is taken back by a person
-                self.fault(False)
-                self.spoken = dict(self.settled)
-                self.say()
-                self.apply(None, "--no-measure")
-                self.plan()
-            run = self.apply()
         else:
             print("  still not to be told: it stays owed", flush=True)
         self.fault(False)
+
+    def take_back(self):
+        self.fault(False)
+        self.spoken = dict(self.settled)
+        self.say()
+        self.apply(None, "--no-measure")
+        self.plan()
 
     def run(self):
         while self.kills < self.wanted or self.left_out() and self.kills < 2 * self.wanted:
@@ -329,8 +339,10 @@ class Trial:
         demand(run.code in (0, 3), "the last apply ended with", run.code, run.text)
         drift = subprocess.run(self.command("drift", "--twin"), capture_output=True, text=True)
         demand(drift.returncode == 0, "drift ended with", drift.returncode, drift.stdout)
-        subprocess.run(self.command("twin", "status"), check=True)
-        print(sorted(str(one) for one in pathlib.Path(os.environ["LOCKSTEP_STATE_DIR"]).rglob("*")), flush=True)
+        status = subprocess.run(self.command("twin", "status"), capture_output=True, text=True)
+        demand(status.returncode == 0, "the twin is not whole:", status.stdout)
+        left = {one.name for one in self.journal().parent.iterdir()} - STATE_FILES
+        demand(not left, "beside the journal are left:", left)
         for one in self.ledger.written:
             where = one.device, one.path
             if where not in self.found:
@@ -345,4 +357,7 @@ class Trial:
 
 
 if __name__ == "__main__":
-    Trial(*sys.argv[1:3], int(os.environ["KILLS"]), int(os.environ["SEED"])).run()
+    try:
+        Trial(*sys.argv[1:3], int(os.environ["KILLS"]), int(os.environ["SEED"])).run()
+    except Broken as promise:
+        sys.exit(f"FAILED: {promise}")
