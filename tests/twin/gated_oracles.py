@@ -120,12 +120,17 @@ def differing(one, other):
     return {where for where in one | other if one.get(where) != other.get(where)}
 
 
+def undone_by(change):
+    of = re.match(r"undo of change (.*)", change.reason)
+    return {int(one) for one in re.findall(r"\d+", of.group(1))} if of else set()
+
+
 class Book:
     """What was written and not judged yet, by what runs told and devices have; `base`: the values when nothing was."""
 
     def __init__(self, base):
         self.base = base
-        self.open = {}  # change: where it wrote to a device
+        self.open = {}  # change: where it wrote to a device, and what was there
         self.closed = set()
 
     def run_over(self, run, before, after, was, now):
@@ -136,27 +141,27 @@ class Book:
         self.all_open_is_taken_on(run, before)
         for change in after.new_since(before):
             wrote = {
-                (ticket.device, write["path"])
+                (ticket.device, write["path"]): was.get((ticket.device, write["path"]))
                 for ticket in change.tickets
                 for write in ticket.writes
-                if now.get((ticket.device, write["path"])) == told(write["want"]) != was[ticket.device, write["path"]]
-            } if run.measures and change.reason == FORWARD else set()
-            if wrote:
+                if now.get((ticket.device, write["path"])) == told(write["want"]) != was.get((ticket.device, write["path"]))
+            }
+            if wrote and run.measures and change.reason == FORWARD:
                 self.open[change.id] = wrote
+        undone = {number for change in after.new_since(before) for number in undone_by(change)}
         for change in list(self.open):
-            self.close(after.changes[change], run, now)
+            self.close(after.changes[change], run, now, change in undone)
 
-    def close(self, change, run, now):
-        where = self.open[change.id]
-        taken_back = all(now[one] == self.base[one] for one in where)
+    def close(self, change, run, now, undone):
+        taken_back = all(now[where] in (old, self.base[where]) for where, old in self.open[change.id].items())
         demand(change.gate in (OWED, SETTLED), "change", change.id, "was written under no gate")
         if change.gate == OWED:
-            demand(run.killed or not run.measures or run.verdict not in ("kept", "undone") or run.code == 3,
+            demand(run.killed or not run.measures or run.verdict != "kept" or run.code == 3,
                    "change", change.id, "is still owed after", run.verdict)
             return
         demand(run.measures, "change", change.id, "was settled by a run that does not measure")
         demand(taken_back or run.judged, "change", change.id, "is settled, and nobody judged it: it was forgotten")
-        demand(taken_back or not run.undid, "change", change.id, "is settled as undone, and is still there:", where)
+        demand(taken_back or not undone, "change", change.id, "is settled as undone, and is still there")
         demand(run.killed or run.verdict != "kept, not validated", "change", change.id, "is settled unvalidated")
         del self.open[change.id]
         self.closed.add(change.id)
@@ -188,8 +193,7 @@ class Book:
 
     def nothing_settled_is_undone(self, before, after):
         for change in after.new_since(before):
-            of = re.match(r"undo of change (.*)", change.reason)
-            again = self.closed & {int(one) for one in re.findall(r"\d+", of.group(1))} if of else set()
+            again = self.closed & undone_by(change)
             demand(not again, "undone, although it was settled:", again)
 
     def nothing_settled_is_judged(self, run):

@@ -61,7 +61,7 @@ class Run:
         signs = [one.group() for one in SIGN.finditer(self.text)]
         self.undid = "… undo" in signs
         last = {sign: at for at, sign in enumerate(signs)}
-        self.judged = last.get("  gate: ", -1) > last.get("✓", -1)
+        self.judged = "  gate: " in last and (self.undid or last["  gate: "] > last.get("✓", -1))
         self.no_probe_left()
 
     def follow(self, terminal, point):
@@ -278,12 +278,12 @@ class Trial:
         """Whether nothing is open any more; then the values are those of its verdict."""
         demand(run.code in (0, 2, 3) or (run.verdict == "undone" and run.code == 1),
                "ended with", run.code, run.verdict, run.text)
-        if not self.book.all_settled(self.now):
-            demand(run.code in (2, 3), "unjudged, and ended with", run.code, run.text)
-            return False
         if run.verdict == "undone":
             self.spoken = dict(self.settled)
             self.say()
+        if not self.book.all_settled(self.now):
+            demand(run.code in (2, 3), "unjudged, and ended with", run.code, run.text)
+            return False
         have = {where: self.now.get(where) for where in self.expected()}
         demand(not differing(have, self.expected()), "after", run.verdict, "differ:", differing(have, self.expected()))
         self.settled = dict(self.spoken)

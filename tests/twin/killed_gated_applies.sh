@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # kill -9 at random points of gated applies on a running twin, of the runs after them too, with changes that hold, that break
 # the SLO, and with a fault by hand: no change that nobody judged is forgotten, and none is judged twice. KILLS=30, as on CI,
-# and SEED=N, which is printed, choose how many and which.
+# and SEED=N, which is printed, choose how many and which (again the same, as far as the machine's load lets them).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/twin/pod.sh
 export KILLS=${KILLS:-30} SEED=${SEED:-$RANDOM}
 echo "SEED=$SEED"
 
-# A gate of a second or two: few pairs, short, and a bound that a busy machine keeps.
+# A gate of a second or two: few pairs, short, and a bound that a machine keeps under a load of 10 for each CPU (there some
+# fall to 10 %, and are told as bound by their CPU); tcp_rmem of 4096 bytes does not (6-10 %).
 cat >"$pod/slo.yaml" <<YAML
 apiVersion: lockstep.dev/v1alpha1
 kind: ValidationSuite
@@ -17,7 +18,7 @@ spec:
   fabric: backend
   transport: tcp
   benchmarks:
-    - {name: pairs, workload: stream, pairs: ring, duration: 200ms, slo: [{metric: bandwidth, statistic: min, atLeast: 30% of nominal}]}
+    - {name: pairs, workload: stream, pairs: ring, duration: 200ms, slo: [{metric: bandwidth, statistic: min, atLeast: 15% of nominal}]}
   onChange: {scope: affected, onViolation: rollback}
 YAML
 sed -i 's/waves: .*/waves: ["1", "100%"]/' "$pod/policy.yaml"
