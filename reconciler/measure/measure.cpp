@@ -143,8 +143,9 @@ Result<Done> run_benchmark(Ground& ground, const MeasureInput& input, const Vali
   const auto name = [&](std::size_t end) { return ground.probes[end].endpoint.name(); };
   if (choice.affected || choice.among)
     options.wanted = [&](const bench::Pair& pair) {
-      if (choice.among && !choice.among(*outcome.benchmark->name, name(pair.from), name(pair.to)))
-        return false;
+      const std::string& benchmark = *outcome.benchmark->name;
+      if (choice.among && !choice.among(benchmark, name(pair.from), name(pair.to))) return false;
+      if (choice.also && choice.also(benchmark, name(pair.from), name(pair.to))) return true;
       return !choice.affected || choice.affected(ground.crossed(pair));
     };
   if (choice.pending)

@@ -38,6 +38,8 @@ struct MeasureChoice {
   std::function<bool(const Crossed&)> pending;   // paths that can't be judged yet; empty: none
   // By the benchmark's name and the pair's ends ("gpu1:rail0"), or a ring's hops; empty: all.
   std::function<bool(const std::string& benchmark, const std::string& from, const std::string& to)> among{};
+  // So, beside those that are affected; empty: none.
+  std::function<bool(const std::string& benchmark, const std::string& from, const std::string& to)> also{};
 };
 
 struct MeasureInput {

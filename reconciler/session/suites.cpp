@@ -148,6 +148,10 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
     return question.pending.touches_path(crossed.devices, crossed.links) ||
            is_in_maintenance(cluster_, crossed);
   };
+  if (!question.also.empty())
+    choice.also = [&question](const std::string& benchmark, const std::string& from, const std::string& to) {
+      return is_among(question.also, benchmark, from, to);
+    };
   if (!question.only.empty())
     choice.among = [&question](const std::string& benchmark, const std::string& from, const std::string& to) {
       return is_among(question.only, benchmark, from, to);
