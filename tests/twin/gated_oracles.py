@@ -140,12 +140,9 @@ class Book:
         self.nothing_settled_is_judged(run)
         self.all_open_is_taken_on(run, before)
         for change in after.new_since(before):
-            wrote = {
-                (ticket.device, write["path"]): was.get((ticket.device, write["path"]))
-                for ticket in change.tickets
-                for write in ticket.writes
-                if now.get((ticket.device, write["path"])) == told(write["want"]) != was.get((ticket.device, write["path"]))
-            }
+            wants = [((ticket.device, one["path"]), told(one["want"]))
+                     for ticket in change.tickets for one in ticket.writes]
+            wrote = {where: was.get(where) for where, want in wants if now.get(where) == want != was.get(where)}
             if wrote and run.measures and change.reason == FORWARD:
                 self.open[change.id] = wrote
         undone = {number for change in after.new_since(before) for number in undone_by(change)}

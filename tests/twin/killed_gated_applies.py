@@ -25,7 +25,8 @@ MARK = "KILLED_GATED_APPLY"
 RUN_ENDS_S = 300  # a hang, far beyond the slowest run under load
 PROBES_END_S = 20  # they end when their parent does (prctl(2), PR_SET_PDEATHSIG)
 TRIES = 6  # of an apply whose benchmarks can't tell, as on busy cores
-SIGN = re.compile(r"steps? on |wave (?P<wave>\d+) of (?P<of>\d+)|… even out|… verify|… measure|… undo|✓|  gate: ")
+SIGN = re.compile(r"steps? on |wave (?P<wave>\d+) of (?P<of>\d+)|… even out|… verify|… measure|… undo|✓|"
+                  r"  gate: ")
 VERDICT = re.compile(r"^(nothing to do|kept, not validated|kept|partly|effects open|undone|undo failed|quarantined|"
                      r"waits for a window|stopped)  ", re.M)
 
@@ -168,7 +169,9 @@ class Trial:
         self.wanted, self.kills, self.missed = kills, 0, 0
         self.hit = collections.Counter()
         self.endings = collections.Counter()
-        self.typical = collections.defaultdict(lambda: 0.5)  # of a phase, in s; learned
+        # Of a phase, in s: learned, beginning from what an idle machine takes.
+        self.typical = collections.defaultdict(lambda: 1.0, planning=0.5, writing=0.1, verifying=0.1, undoing=0.3,
+                                               accepting=0.05)
         self.whole = {False: 5.0, True: 10.0}  # of a run: good, bad; learned
         self.shares = []
         self.devices = Devices(lockstep, pod)
@@ -234,8 +237,8 @@ class Trial:
                 self.shares = [(i + self.random.random()) / 10 for i in range(10)]
                 self.random.shuffle(self.shares)
             return InRun(self.shares.pop(), self.whole[bad])
-        undoing = ("confirming", "undoing", "measuring again")
-        fitting = [one for one in PHASES if bad or one not in undoing]
+        seldom = ("accepting",) if bad else ("confirming", "undoing", "measuring again")
+        fitting = [one for one in PHASES if one not in seldom]
         least = min(self.hit[one] for one in fitting)
         phase = self.random.choice([one for one in fitting if self.hit[one] == least])
         again = phase in ("writing", "verifying", "measuring", "confirming") and self.random.random() < 0.3
