@@ -29,7 +29,7 @@ disk() { # SIZE [new]
   echo 0 >$probing
   if [ "${2:-}" = new ]; then return; fi
   apply >"$work/out" 2>&1 || { cat "$work/out" >&2; fail "the first apply"; }
-  journal=$(find "$work/disk" -name '*.db')
+  journal=$(find "$work/disk" -name '*.sqlite')
   [ "$(cat $probing)" = 1 ] && [ -s "$journal" ] || fail "no apply, or no journal, to begin with"
   echo 0 >$probing
 }
@@ -87,7 +87,7 @@ cmp "$journal" "$work/newer" || fail "the newer file was changed"
 # Full in the middle of an apply: at each number of pages that are left, what was written to the device is told by the next
 # run once there is room, or was journalled whole.
 middle=0
-for left in $(seq 0 4 400); do
+for left in $(seq ${FROM:-0} 4 400); do
   disk 1m
   fill "$left"
   code=0
@@ -99,7 +99,8 @@ for left in $(seq 0 4 400); do
   if [ $code = 1 ] && [ "$wrote" = 1 ]; then
     middle=$((middle + 1))
     grep -q "make room on that file system" "$work/out" || fail "$left KiB left: no advice: $(cat "$work/out")"
-    expect 0 "in flight" apply
+    expect 0 "in flight" apply || true
+    [ -z "${SHOW:-}" ] || { echo "--- $left"; cat "$work/out"; }
   fi
   expect 0 "" apply
   [ "$(cat $probing)" = 1 ] || fail "$left KiB left: not even with room"
