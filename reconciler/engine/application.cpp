@@ -91,6 +91,15 @@ void Application::note(const Result<Done>& journalled) {
   report_.notes.push_back(journalled.error().text());
 }
 
+// A change with a write whose end the journal did not take stays in flight there.
+void Application::end_change(std::uint64_t change, const std::vector<StepResult>& steps,
+                             const std::string& outcome) {
+  if (std::ranges::any_of(steps, &StepResult::unjournalled))
+    report_.unjournalled = true;
+  else
+    note(ledger_.end(change, outcome));
+}
+
 void Application::refuse_all(const std::string& why) {
   for (const Step& step : plan_.steps) {
     report_.steps.push_back(
@@ -144,7 +153,8 @@ void Application::waves_over() {
 
 void Application::conclude() {
   report_.verdict = report_.undo ? report_.verdict : judge();
-  if (options_.measurer != nullptr && !report_.owes) {
+  const bool told = std::ranges::none_of(report_.steps, &StepResult::unjournalled);
+  if (options_.measurer != nullptr && !report_.owes && told) {
     for (const OwedChange& one : options_.owed) note(ledger_.gate(one.change, GateState::settled));
     if (report_.change_id != 0) note(ledger_.gate(report_.change_id, GateState::settled));
   }
@@ -152,14 +162,12 @@ void Application::conclude() {
     report_.notes.push_back(
         "not all that was written has been judged: the next apply measures what it can have touched, and "
         "keeps or undoes it");
-  if (report_.change_id != 0) note(ledger_.end(report_.change_id, std::string(to_string(report_.verdict))));
-  for (const std::vector<StepResult>* steps : {&report_.steps, &report_.undo_steps})
-    for (const StepResult& one : *steps) report_.unjournalled |= one.unjournalled;
+  if (report_.change_id != 0)
+    end_change(report_.change_id, report_.steps, std::string(to_string(report_.verdict)));
   if (report_.unjournalled)
     report_.notes.push_back(
-        "how this ended is not all in the journal: the next apply tells it as in flight, and goes on from "
-        "what "
-        "it finds");
+        "how this ended is not all in the journal: the next apply tells what is left open, and goes on from "
+        "what it finds");
   finish();
 }
 
@@ -308,7 +316,7 @@ void Application::even_out_ends(const std::vector<Step>& short_of, const std::ve
   reverse(uneven.take_back, now, "both ends of a cable alike: of change " + changes_text(), [this, then] {
     if (!reverse_->whole) report_.notes.push_back("a cable is left with ends that differ");
     if (reverse_->change != 0)
-      note(ledger_.end(reverse_->change, reverse_->whole ? "undone" : "undo failed"));
+      end_change(reverse_->change, reverse_->steps, reverse_->whole ? "undone" : "undo failed");
     then();
   });
 }
@@ -332,7 +340,7 @@ void Application::undone(const std::vector<Step>& not_done, std::function<void(b
   settle(written(), false, [this, not_done, then = std::move(then)] {
     measure_again(not_done, [this, then] {
       if (reverse_->whole && report_.effects.empty()) report_.verdict = ApplyVerdict::undone;
-      note(ledger_.end(reverse_->change, std::string(to_string(report_.verdict))));
+      end_change(reverse_->change, reverse_->steps, std::string(to_string(report_.verdict)));
       then(report_.verdict == ApplyVerdict::undone);
     });
   });
