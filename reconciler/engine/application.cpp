@@ -99,6 +99,15 @@ void Application::note(const Result<Done>& journalled) {
   report_.notes.push_back(journalled.error().text());
 }
 
+// A change with a write whose end the journal did not take stays in flight there.
+void Application::end_change(std::uint64_t change, const std::vector<StepResult>& steps,
+                             const std::string& outcome) {
+  if (std::ranges::any_of(steps, &StepResult::unjournalled))
+    report_.unjournalled = true;
+  else
+    note(ledger_.end(change, outcome));
+}
+
 void Application::refuse_all(const std::string& why) {
   for (const Step& step : plan_.steps) {
     report_.steps.push_back(
@@ -157,15 +166,12 @@ void Application::conclude() {
     report_.notes.push_back(
         "not all that was written has been judged: the next apply measures what it can have touched, and "
         "keeps or undoes it");
-  if (report_.change_id != 0) note(ledger_.end(report_.change_id, std::string(to_string(report_.verdict))));
-  for (const StepResult& one : report_.steps) report_.unjournalled |= one.unjournalled;
-  for (const UndoneChange& undone : report_.undone)
-    for (const StepResult& one : undone.steps) report_.unjournalled |= one.unjournalled;
+  if (report_.change_id != 0)
+    end_change(report_.change_id, report_.steps, std::string(to_string(report_.verdict)));
   if (report_.unjournalled)
     report_.notes.push_back(
-        "how this ended is not all in the journal: the next apply tells it as in flight, and goes on from "
-        "what "
-        "it finds");
+        "how this ended is not all in the journal: the next apply tells what is left open, and goes on from "
+        "what it finds");
   finish();
 }
 

@@ -99,6 +99,7 @@ class Application {
   void refuse_all(const std::string& why);
   void enter(Phase phase);
   void note(const Result<Done>& journalled);
+  void end_change(std::uint64_t change, const std::vector<StepResult>& steps, const std::string& outcome);
 
   void next_wave();
   void wave_over();

@@ -103,7 +103,7 @@ void Application::even_out_ends(const std::vector<Step>& short_of, const std::ve
           [this, then] {
             if (!reverse_->whole) report_.notes.push_back("a cable is left with ends that differ");
             if (reverse_->change != 0)
-              note(ledger_.end(reverse_->change, reverse_->whole ? "undone" : "undo failed"));
+              end_change(reverse_->change, reverse_->steps, reverse_->whole ? "undone" : "undo failed");
             then();
           });
 }
@@ -169,8 +169,8 @@ void Application::undone() {
     report_.undone.back().whole = reverse_->whole && report_.effects.empty();
     measure_again([this](std::set<std::string> broken) {
       const UndoneChange& last = report_.undone.back();
-      note(ledger_.end(reverse_->change, std::string(to_string(last.whole ? ApplyVerdict::undone
-                                                                          : ApplyVerdict::undo_failed))));
+      end_change(reverse_->change, reverse_->steps,
+                 std::string(to_string(last.whole ? ApplyVerdict::undone : ApplyVerdict::undo_failed)));
       refuse(last);
       undoing_->broken = std::move(broken);
       return last.whole ? undo_next() : undo_over();

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "specs/files/descriptor.hpp"
@@ -46,10 +48,24 @@ const char* advice_for(int code) {
 
 constexpr int kPrimaryCode = 0xff;  // of an extended result code (sqlite3.h)
 
+bool is_read_only(const std::string& file) {
+  struct statvfs disk {};
+  return ::statvfs(file.c_str(), &disk) == 0 && (disk.f_flag & ST_RDONLY) != 0;
+}
+
 Error failure_of(const std::string& file, const std::string& doing, sqlite3* connection) {
   if (connection == nullptr) return Error{ErrorKind::refused, file + ": " + doing + ": out of memory"};
-  const int code = sqlite3_errcode(connection) & kPrimaryCode;
-  return Error{kind_of(code), file + ": " + doing + ": " + sqlite3_errmsg(connection) + advice_for(code)};
+  int code = sqlite3_errcode(connection) & kPrimaryCode;
+  std::string what = sqlite3_errmsg(connection);
+  // SQLite's own words leave out what the system said. Its index beside the log (-shm) is what finds a disk
+  // full to the last byte; on a read-only file system it is not there, which is all that the system says
+  // then.
+  const int system = sqlite3_system_errno(connection);
+  const bool full = system == ENOSPC || system == EDQUOT;
+  if (code == SQLITE_IOERR && system != 0) what += std::string(" (") + std::strerror(system) + ")";
+  if ((code == SQLITE_IOERR || code == SQLITE_CANTOPEN) && full) code = SQLITE_FULL;
+  if (code == SQLITE_CANTOPEN && is_read_only(file)) what += std::string(" (") + std::strerror(EROFS) + ")";
+  return Error{kind_of(code), file + ": " + doing + ": " + what + advice_for(code)};
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ disk() { # SIZE [new]
   echo 0 >$probing
   if [ "${2:-}" = new ]; then return; fi
   apply >"$work/out" 2>&1 || { cat "$work/out" >&2; fail "the first apply"; }
-  journal=$(find "$work/disk" -name '*.db')
+  journal=$(find "$work/disk" -name '*.sqlite')
   [ "$(cat $probing)" = 1 ] && [ -s "$journal" ] || fail "no apply, or no journal, to begin with"
   echo 0 >$probing
 }
@@ -84,8 +84,8 @@ cp "$journal" "$work/newer"
 refused "written by a newer lockstep (layout 99, this one knows"
 cmp "$journal" "$work/newer" || fail "the newer file was changed"
 
-# Full in the middle of an apply: at each number of pages that are left, what was written to the device is told by the next
-# run once there is room, or was journalled whole.
+# Full in the middle of an apply: at each number of pages that are left, what was written to the device is told as in flight by
+# the next run once there is room, or was journalled whole.
 middle=0
 for left in $(seq 0 4 400); do
   disk 1m

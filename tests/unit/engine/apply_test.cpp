@@ -123,6 +123,7 @@ TEST(Apply, WhatTheJournalDoesNotTakeAfterTheWriteIsAnError) {
     EXPECT_GT(pair.cluster.devices["leaf0"]->writes(), 0U);
     EXPECT_TRUE(report.unjournalled);
     EXPECT_EQ(report.exit_code(), 1);
+    EXPECT_TRUE(pair.cluster.ledger.outcomes.empty()) << "it would not be told as in flight";
     ASSERT_FALSE(report.notes.empty());
     EXPECT_NE(report.notes.back().find("not all in the journal"), std::string::npos) << report.notes.back();
   }
