@@ -55,16 +55,16 @@ class Clones : public Lab {
   }
   // As `lockstep apply` does it; the error that it ends with.
   std::string applied_in(const std::string& name, bool renumber = false) {
-    const auto session = clone(name, renumber);
+    const auto one = clone(name, renumber);
     const ApplyRequest request{.command = "lockstep apply", .author = "ann"};
-    if (const auto earlier = session->prepare_apply(request); !earlier) return earlier.error().text();
-    const std::vector<DeviceState> states = session->observe();
-    const auto plan = session->plan(states);
-    const auto written = session->settle_written(states);
+    if (const auto earlier = one->prepare_apply(request); !earlier) return earlier.error().text();
+    const std::vector<DeviceState> states = one->observe();
+    const auto plan = one->plan(states);
+    const auto written = one->settle_written(states);
     if (!plan || !written) return "no plan";
-    const std::vector<WrittenEntry> left = left_behind(session->fleet(), states, *written);
-    if (plan->empty()) return session->leave_as_is(left) ? "" : "not left";
-    const Applied applied = session->apply(*plan, left, request, {});
+    const std::vector<WrittenEntry> left = left_behind(one->fleet(), states, *written);
+    if (plan->empty()) return one->leave_as_is(left) ? "" : "not left";
+    const Applied applied = one->apply(*plan, left, request, {});
     return applied.report.verdict == ApplyVerdict::kept && applied.accepted ? ""
                                                                             : applied.report.steps[0].why;
   }
@@ -127,25 +127,23 @@ TEST_F(Clones, TakeTurnsFromTheirFirstApplyOn) {
   EXPECT_EQ(first->cluster().uuid(), uuid_in("specs"));
 }
 
-// Both were opened before the first changed anything.
-TEST_F(Clones, ThatWereOpenedBeforeAnObjectWasAppliedDoNotForgetIt) {
+// One is opened before the other applies an object that it lacks: it would leave the object's settings
+// behind.
+TEST_F(Clones, WhatOneAppliesWhileTheOtherReadsItsSpecsIsNotForgotten) {
+  fs::rename(at("specs/hosts.yaml"), at("hosts.yaml"));
+  ASSERT_EQ(applied_in("specs"), "");
   copy("specs", "clone");
-  fs::remove(at("clone/hosts.yaml"));
-  ASSERT_EQ(applied_in("specs"), "");
-  fs::copy(at("specs/allocations.lock"), at("clone/allocations.lock"));
+  fs::rename(at("hosts.yaml"), at("specs/hosts.yaml"));
   const auto early = clone("clone");
-  ASSERT_EQ(at("gpu1", kProbing), Value::text("0"));
-  EXPECT_EQ(early->plan(early->observe())->devices.size(), 2U) << "it restores";
-  fs::remove_all(top());
-  const auto too_early = clone("clone");
   ASSERT_EQ(applied_in("specs"), "");
-  devices.at("gpu1")->set(*Path::parse(kProbing), Value::text("1"));
-  ASSERT_EQ(applied_in("specs"), "");
-  const auto refused = too_early->prepare_apply({.command = "second", .author = "bob"});
+  const auto refused = early->prepare_apply({.command = "second", .author = "bob"});
   ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::conflict);
   EXPECT_NE(refused.error().text().find("since the specs were read: run the command again"),
             std::string::npos)
       << refused.error().text();
+  EXPECT_EQ(applied_in("clone"), "");
+  EXPECT_EQ(at("gpu1", kProbing), Value::text("1"));
 }
 
 TEST_F(Clones, CopiesWithoutALockAreClustersOfTheirOwn) {
@@ -167,14 +165,14 @@ TEST_F(Clones, ALockWithoutAUuidGetsOneAndTheStateOfItsFolder) {
   former_state("specs");
   EXPECT_EQ(changes_seen_in("specs"), 1U) << "a command that only reads finds it where it is";
   const std::string before = top() + "/" + load("specs").id;
-  auto session = clone("specs");
-  ASSERT_TRUE(session->prepare_apply({.command = "lockstep apply", .author = "ann"}));
+  auto one = clone("specs");
+  ASSERT_TRUE(one->prepare_apply({.command = "lockstep apply", .author = "ann"}));
   EXPECT_FALSE(fs::exists(before));
   const auto store = stored(top() + "/lab-" + uuid_in("specs"));
   EXPECT_EQ(store->history().totals()->changes, 1U);
   EXPECT_TRUE(store->blobs().kept("baseline/pairs")->has_value());
   EXPECT_EQ((*read_allocation_lock(at("specs")))->pools.at("Fabric/gone leaf").at("leaf9"), 9U);
-  session.reset();
+  one.reset();
   EXPECT_EQ(changes_seen_in("specs"), 1U);
 }
 
@@ -275,11 +273,11 @@ TEST_F(Clones, UnderAnotherStateDirectoryTheMachineStillKnowsWhoseItIs) {
 TEST_F(Clones, ALockThatBecameAnotherClustersAtThePromptIsNotWritten) {
   ASSERT_EQ(applied_in("specs"), "");
   devices.at("gpu1")->set(*Path::parse(kProbing), Value::text("1"));
-  const auto session = clone("specs");
+  const auto one = clone("specs");
   const ApplyRequest request{.command = "lockstep apply", .author = "ann"};
-  ASSERT_TRUE(session->prepare_apply(request));
+  ASSERT_TRUE(one->prepare_apply(request));
   give_uuid("specs", kOther);
-  const Applied applied = session->apply(*session->plan(session->observe()), {}, request, {});
+  const Applied applied = one->apply(*one->plan(one->observe()), {}, request, {});
   EXPECT_NE(applied.report.steps.at(0).why.find("is of another cluster now than when the specs were read"),
             std::string::npos)
       << applied.report.steps[0].why;
@@ -289,15 +287,15 @@ TEST_F(Clones, ALockThatBecameAnotherClustersAtThePromptIsNotWritten) {
 
 TEST_F(Clones, NumbersThatTheLockGainedMeanwhileStay) {
   ASSERT_EQ(applied_in("specs"), "");
-  auto session = clone("specs");
+  auto one = clone("specs");
   AllocationLock lock = **read_allocation_lock(at("specs"));
   lock.pools.at("Fabric/backend leaf")["leaf7"] = 7;
   ASSERT_TRUE(write_allocation_lock(at("specs"), lock));
-  EXPECT_TRUE(write_numbers(session->cluster()));
+  EXPECT_TRUE(write_numbers(one->cluster()));
   EXPECT_EQ(**read_allocation_lock(at("specs")), lock);
   lock.pools.at("Fabric/backend leaf")["leaf0"] = 3;
   ASSERT_TRUE(write_allocation_lock(at("specs"), lock));
-  const auto refused = write_numbers(session->cluster());
+  const auto refused = write_numbers(one->cluster());
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().text().find("gives other numbers now"), std::string::npos)
       << refused.error().text();
@@ -305,13 +303,13 @@ TEST_F(Clones, NumbersThatTheLockGainedMeanwhileStay) {
 }
 
 TEST_F(Clones, AcceptedBaselinesGiveTheClusterItsUuidToo) {
-  const auto session = clone("specs");
+  const auto one = clone("specs");
   const BenchRequest reads{.command = "lockstep bench"};
-  ASSERT_TRUE(session->bench(reads, {}, Call{}));
+  ASSERT_TRUE(one->bench(reads, {}, Call{}));
   EXPECT_EQ(uuid_in("specs"), "none");
   BenchRequest accepts = reads;
   accepts.accept = true;
-  ASSERT_TRUE(session->bench(accepts, {}, Call{}));
+  ASSERT_TRUE(one->bench(accepts, {}, Call{}));
   EXPECT_TRUE(fs::exists(top() + "/lab-" + uuid_in("specs") + "/journal.sqlite"));
   EXPECT_FALSE(fs::exists(top() + "/" + load("specs").id)) << "the measurement's lock moved with it";
 }

@@ -86,14 +86,26 @@ TEST_F(Workflow, HasItsNumbersWrittenBeforeADeviceIs) {
 TEST_F(Workflow, WritesToNoDeviceWhereItsNumbersCannotBeWritten) {
   const std::string lock = folder.path() + "/specs/allocations.lock";
   ClusterSession& lab = open();
+  const ApplyRequest request{.command = "test", .author = "ann"};
+  ASSERT_TRUE(lab.prepare_apply(request));
+  std::filesystem::remove(lock);
   std::filesystem::create_directories(lock + "/in-the-way");
-  const Applied applied = apply(lab);
+  const Applied applied = lab.apply(*lab.plan(lab.observe()), {}, request, {});
   EXPECT_EQ(applied.report.verdict, ApplyVerdict::partly);
   EXPECT_EQ(applied.report.exit_code(), 1);
   ASSERT_FALSE(applied.report.steps.empty());
-  EXPECT_NE(applied.report.steps[0].why.find("can't write"), std::string::npos)
+  EXPECT_NE(applied.report.steps[0].why.find("allocations.lock: can't be read"), std::string::npos)
       << applied.report.steps[0].why;
   EXPECT_EQ(at("gpu2", kProbing), Value::text("1"));
+}
+
+TEST_F(Workflow, TakesNoLockOfAClusterWhoseUuidCannotBeWritten) {
+  ClusterSession& lab = open();
+  std::filesystem::remove_all(folder.path() + "/specs");
+  const auto refused = lab.prepare_apply({.command = "test", .author = "ann"});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text().find("can't write"), std::string::npos) << refused.error().text();
+  EXPECT_FALSE(std::filesystem::exists(state()));
 }
 
 TEST_F(Workflow, ReportsAManualChangeAsDrift) {
