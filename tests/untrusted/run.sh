@@ -21,6 +21,8 @@ device() { printf 'apiVersion: lockstep.dev/v1alpha1\nkind: DeviceSet\nmetadata:
 profile() { printf -- '---\napiVersion: lockstep.dev/v1alpha1\nkind: HostProfile\nmetadata: {name: %s}\nspec: {selector: {matchLabels: {pool: lab}}, %s}\n' "$1" "$2"; }
 # specs FOLDER < YAML: a folder of its own.
 specs() { rm -rf "${work:?}/$1"; mkdir "$work/$1"; cat >"$work/$1/specs.yaml"; }
+# edited FOLDER < YAML: of the same cluster.
+edited() { cp "$work/$1/allocations.lock" "$work/lock.kept"; specs "$1"; mv "$work/lock.kept" "$work/$1/allocations.lock"; }
 echo 0 >/proc/sys/net/ipv4/tcp_mtu_probing
 
 # Links beside the specs: nothing is written through them.
@@ -111,7 +113,7 @@ done
 [ -z "$(find "$LOCKSTEP_STATE_DIR" -type f -perm /077)" ] || fail "state that others may read: $(ls -lR "$LOCKSTEP_STATE_DIR")"
 
 # Files for everybody to read are so whatever the umask.
-{ device "names: gpu1"; profile p "memlock: unlimited, sysctl: {net.ipv4.tcp_mtu_probing: 1}"; } | specs good
+{ device "names: gpu1"; profile p "memlock: unlimited, sysctl: {net.ipv4.tcp_mtu_probing: 1}"; } | edited good
 (umask 077 && bounded "$lockstep" apply --yes --confirm-deletion "$work/good" >/dev/null 2>&1 </dev/null) || true
 limits=$(find /etc/security/limits.d -newer "$work/good/specs.yaml" -name '*.conf')
 [ -n "$limits" ] && [ "$(stat -c %a $limits)" = 644 ] || fail "limits that users can't read: $(ls -l /etc/security/limits.d)"
@@ -127,9 +129,9 @@ cluster() {
 }
 cluster one 20 0 | specs renamed
 bounded "$lockstep" apply --yes "$work/renamed" >/dev/null 2>&1 </dev/null || true
-cluster two 1 2 | specs renamed
+cluster two 1 2 | edited renamed
 expect 1 "lockstep state adopt" bounded "$lockstep" apply --yes "$work/renamed"
-cluster one 1 2 | specs renamed
+cluster one 1 2 | edited renamed
 expect 1 "confirm-deletion" bounded "$lockstep" apply --yes "$work/renamed"
 [ "$(cat /proc/sys/net/ipv4/tcp_mtu_probing)" = 0 ] || fail "a deletion that nobody confirmed was done"
 

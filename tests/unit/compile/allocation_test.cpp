@@ -144,7 +144,7 @@ TEST(AllocationLock, ACorruptOneIsAClearErrorWithItsPlace) {
       {"{\"version\": 2, \"cluster\": {\"name\": \"lab\",\n \"uuid\": {}}}", "x:2:10: '' is no UUID"},
       {"{\"version\": 2, \"cluster\": {\"name\": \"lab\",\n<<<<<<< HEAD\n  \"uuid\": 1,\n", "x:2:1: a merge"},
       {"{\"version\": 2, \"cluster\": {\"name\": \"a\", \"uuid\": 1, \"uuid\": 2}}",
-       "x:1:53: 'uuid' is written"},
+       "x:1:52: 'uuid' is written"},
       {"{\"pools\": {}}", "x:1:1: not of version 1"},
       {"{\"version\": 1, \"pool\": {}}", "x:1:16: unknown field 'pool'"},
       {"{\"version\": 1, \"pools\": []}", "x:1:25: 'pools' is not a map"},
