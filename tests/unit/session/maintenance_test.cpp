@@ -56,7 +56,7 @@ TEST_F(MaintenanceLab, CountsUpToTheEndOfItsLastDayAndIsThenAWarningAtItsDate) {
   EXPECT_EQ(one.message, "the maintenance of gpu2 was to end on 2026-12-01: optics");
   EXPECT_TRUE(over.catalog.sources.files[one.at.file].name.ends_with("devices.yaml"));
   EXPECT_EQ(one.at.line, 7U);
-  EXPECT_EQ(one.at.column, 27U);
+  EXPECT_EQ(one.at.column, 28U);
 }
 
 TEST_F(MaintenanceLab, OfSeveralEntriesTheLastToEndIsTold) {
@@ -105,7 +105,8 @@ TEST_F(MaintenanceLab, AnApplyNeedNotBePartialForIt) {
 TEST_F(MaintenanceLab, AStatusHasIt) {
   maintain("    - {names: gpu2, until: 2026-12-01, reason: optics}\n");
   ClusterSession& lab = open_on("2026-12-01");
-  const std::unique_ptr<ClusterWatch> watch = lab.make_watch({.command = "test", .author = "ann"});
+  const std::unique_ptr<ClusterWatch> watch =
+      lab.make_watch({.command = "test", .author = "ann", .event = {}});
   bool ended = false;
   watch->start([&ended](const Result<Done>&) { ended = true; });
   const auto all_told = [&watch] {
