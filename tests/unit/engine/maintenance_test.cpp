@@ -114,6 +114,23 @@ TEST(Maintenance, ExplainsWhatItsNeighboursLackOfIt) {
   EXPECT_EQ(lost.exit_code(), 2);
 }
 
+class Cures final : public Remedy {
+ public:
+  std::optional<Offer> offer(const Change& effect) const override {
+    return Offer{"reinstall", effect.path.text(), Disruption::none, 1, std::chrono::seconds(60)};
+  }
+  Result<Done> cure(const Change&, const Call&) override { return Done{}; }
+};
+
+TEST(Maintenance, NothingIsCuredThatItExplains) {
+  Neighbour pod;
+  Cures cures;
+  pod.cluster.attached(0).remedy = &cures;
+  EXPECT_TRUE(pod.cluster.plan().empty());
+  pod.cluster.devices["leaf0"]->set(entry("fib[10.0.0.0/8]"), Value{});
+  EXPECT_FALSE(pod.cluster.plan().empty()) << "it lacks the way over spine0, too";
+}
+
 TEST(Maintenance, AnApplyBesideItWaitsForNothingOfIt) {
   Neighbour pod;
   pod.cluster.want("leaf0", "sysctl[vm.swappiness]", Value::text("1"));
