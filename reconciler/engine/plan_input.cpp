@@ -72,7 +72,8 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
     if (policy_for) one.policy = policy_for(device);
     if (states[i].reachable && choice.allows(device)) {
       one.changes = states[i].difference.changes;
-      one.effects = states[i].difference.effects;
+      for (const Change& effect : states[i].difference.effects)  // nothing is to be cured of a maintenance
+        if (maintenance_of(fleet, i, states[i], effect).empty()) one.effects.push_back(effect);
     }
     input.devices.push_back(std::move(one));
   }

@@ -108,10 +108,27 @@ TEST(Maintenance, ExplainsWhatItsNeighboursLackOfIt) {
     EXPECT_EQ(item.maintenance, std::string("of spine1, ") + kUntil) << item.path.text();
   EXPECT_EQ(report.exit_code(), 0);
   EXPECT_EQ(report.in_sync, 1U) << "spine0";
-  pod.cluster.devices["leaf0"]->set(entry("fib[10.0.0.0/8]"), Value::set({"up7"}));
+  pod.cluster.devices["leaf0"]->set(entry("fib[10.0.0.0/8]"), Value{});
   const DriftReport lost = pod.cluster.report();
   EXPECT_EQ(lost.differences(), 2U) << "the route over spine0 is gone, too";
   EXPECT_EQ(lost.exit_code(), 2);
+}
+
+class Cures final : public Remedy {
+ public:
+  std::optional<Offer> offer(const Change& effect) const override {
+    return Offer{"reinstall", effect.path.text(), Disruption::none, 1, std::chrono::seconds(60)};
+  }
+  Result<Done> cure(const Change&, const Call&) override { return Done{}; }
+};
+
+TEST(Maintenance, NothingIsCuredThatItExplains) {
+  Neighbour pod;
+  Cures cures;
+  pod.cluster.attached(0).remedy = &cures;
+  EXPECT_TRUE(pod.cluster.plan().empty());
+  pod.cluster.devices["leaf0"]->set(entry("fib[10.0.0.0/8]"), Value{});
+  EXPECT_FALSE(pod.cluster.plan().empty()) << "it lacks the way over spine0, too";
 }
 
 TEST(Maintenance, AnApplyBesideItWaitsForNothingOfIt) {
