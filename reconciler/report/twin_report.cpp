@@ -126,8 +126,8 @@ std::string twin_status_text(const OpenedCluster& cluster, const TwinReport& rep
   if (!table.empty()) out += table.render(terminal, "  ");
   for (const std::string& one : report.lost_cables)
     out += "  " + terminal.paint(Ink::red, "lost") + compose(": {}; `lockstep twin up` makes it anew\n", one);
-  for (const std::string& one : other)
-    out += compose("  not as its specs have it: {}; `lockstep twin up` changes it\n", one);
+  for (const std::string& one : other) out += compose("  {}\n", one);
+  if (!other.empty()) out += "  so it is not as its specs have it: `lockstep twin up` changes it\n";
   for (const std::string& one : report.left_behind) out += compose("  left behind: {}\n", one);
   return out;
 }

@@ -71,7 +71,9 @@ numbers=$(kept_numbers)
 things=$(kept_things)
 leaf0=$(router_id leaf0)
 pings=$work/pings
-in_device gpu1 ping -q -i 0.02 -w 600 "$(addresses gpu2 rail1 | cut -d / -f 1)" >"$pings" &
+# (A shell starts background jobs with SIGINT ignored: env gives it back.)
+to=$(addresses gpu2 rail1 | cut -d / -f 1)
+env --default-signal=INT "$lockstep" twin exec "$pod" gpu1 ping -q -i 0.02 -w 600 "$to" >"$pings" &
 pinging=$!
 
 # 1. A leaf goes, and its rail with it: no number of what stays moves, in the plan or in the kernel.
@@ -141,7 +143,7 @@ expect 1 "$lockstep" plan --twin "$pod"
 told 'lacks what its specs have (cable leaf2:up2 -- spine2:down2)'
 expect 0 "$lockstep" twin up "$pod"
 
-# 4. Ctrl-C half-way, and going on from there. (A shell starts background jobs with SIGINT ignored: env gives it back.)
+# 4. Ctrl-C half-way, and going on from there.
 shape 'gpu[1-9]' 'leaf[0-2]' 'spine[0-2]' 'rail[0-2]' 'swp[1-9]' 'up[0-2]' 'down[0-2]'
 env --default-signal=INT "$lockstep" twin up "$pod" >"$work/out" 2>&1 &
 changing=$!
