@@ -315,6 +315,7 @@ TEST_F(Comparisons, SayWhatIsWorseThanInTheRunThatIsAskedFor) {
 TEST_F(Comparisons, SayWhatElseIsNotAsItWas) {
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   const BenchRun first = bench({.command = "lockstep bench"});
+  open(on_the_clock);  // whose intents the device's effects follow
   devices.at("gpu3")->reboot();
   unattachable.emplace("gpu4", Error{ErrorKind::denied, "no credentials"});
   say("lab", {{"net.core.somaxconn", "1000"}});
@@ -334,8 +335,8 @@ TEST_F(Comparisons, WithARunThatThereIsNotAreRefusedWithTheNewest) {
   EXPECT_EQ(refusal("last"), "no bench is recorded, so there is no last one; no run is recorded yet");
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   bench({.command = "lockstep bench"});
-  EXPECT_TRUE(refusal("99").starts_with("there is no run '99'; the newest are 2 (bench, ")) << refusal("99");
-  EXPECT_TRUE(refusal("99").find(", 1 (after of change 1, ") != std::string::npos) << refusal("99");
+  EXPECT_TRUE(refusal("99").starts_with("there is no run '99'; the newest are 3 (bench, ")) << refusal("99");
+  EXPECT_TRUE(refusal("99").find(", 2 (after of change 1, ") != std::string::npos) << refusal("99");
   EXPECT_TRUE(refusal("change:9").starts_with("no gate's run after change 9 is recorded; the newest"));
   EXPECT_TRUE(refusal("change:x").starts_with("'change:x' names no change: change:7 does"));
   EXPECT_TRUE(refusal("-1").starts_with("'-1' is no run: a number, last, or change:N is"));

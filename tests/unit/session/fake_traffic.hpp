@@ -56,13 +56,13 @@ class FakeTraffic {
     return one;
   }
 
-  bench::Distribution round_trips(double tail) {
+  bench::Distribution round_trips(double longer) {
     constexpr std::uint64_t kNanoseconds = 10'000;
     bench::Distribution out;
     out.scale = 1e-9;
     bench::Histogram& seen = out.histogram.emplace();
     for (int i = 0; i < 1000; ++i)
-      seen.record(static_cast<std::uint64_t>(kNanoseconds * noise() * (i % 50 == 0 ? 2 * tail : 1)));
+      seen.record(static_cast<std::uint64_t>(kNanoseconds * noise() * (i % 50 == 0 ? 2 * longer : 1)));
     return out;
   }
 
