@@ -46,7 +46,7 @@ TEST_F(RunReport, HasWhatIsWorseFirst) {
             "compared with run 12 (bench 12 pass, 2026-11-21T10:05:26Z by ann)\n"
             "  under the same configuration, boots and versions\n"
             "  slo/pairs\n"
-            "    between                   metric                  then                now  now/then\n"
+            "    between                   metric                 then                now  now/then\n"
             "    gpu1:rail0 -> gpu4:rail0  bandwidth median  900.0Mbps  connect timed out            worse\n"
             "    gpu1:rail0 -> gpu3:rail0  bandwidth median  900.0Mbps          450.0Mbps      0.50  worse\n"
             "    gpu1:rail0 -> gpu2:rail0  bandwidth median  900.0Mbps          910.0Mbps      1.01\n"
