@@ -195,8 +195,17 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   takes_source(command, a.watch.source);
   command->add_flag("--converge", a.watch.converge, "Heal what drifts under `mode: converge`");
   runs(command, a, [&a](const Console& c) { return run_watch(a.watch, c); });
+}
 
-  command = add(app, a, "bench", "Run the validation suites and judge them");
+template <class Choice>
+std::map<std::string, Choice> forms_of(Choice first) {
+  std::map<std::string, Choice> out;
+  for (const std::string_view word : words(first)) out.emplace(word, static_cast<Choice>(out.size()));
+  return out;
+}
+
+void add_measuring_commands(CLI::App& app, Arguments& a) {
+  CLI::App* command = add(app, a, "bench", "Run the validation suites and judge them");
   takes_source(command, a.bench.source);
   command->add_option("--suite", a.bench.suite, "Only this ValidationSuite");
   command->add_option("--only", a.bench.only, "Only this benchmark");
@@ -207,6 +216,27 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
                    "Show it beside a recorded run: its number, last, or change:N (what N's gate found)")
       ->option_text("RUN");
   runs(command, a, [&a](const Console& c) { return run_bench(a.bench, c); });
+
+  command = add(app, a, "history", "What was changed, by whom, with which figures; what made one worse");
+  takes_specs(command, a.history.source);
+  takes_twin(command, a.history.source);
+  command->add_option("--newest", a.history.newest, "So many changes")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  CLI::Option* const of = command->add_option(
+      "--of", a.history.of, "The figures of this device, endpoint (gpu7:rail0) or group, run by run");
+  takes_one_of(command, a, "--metric", a.history.metric, forms_of(Metric{}), "Only this metric", "METRIC")
+      ->needs(of);
+  takes_one_of(command, a, "--statistic", a.history.statistic, forms_of(Statistic{}),
+               "Which of each distribution (default: median)", "STATISTIC")
+      ->needs(of);
+  runs(command, a, [&a](const Console& c) { return run_history(a.history, c); });
+
+  command = add(app, a, "show", "One change: each write with what was there before, and its gate's runs");
+  command->add_option("CHANGE", a.show.change, "Its number, as `history` has it")->required();
+  takes_specs(command, a.show.source);
+  takes_twin(command, a.show.source);
+  runs(command, a, [&a](const Console& c) { return run_show(a.show, c); });
 }
 
 void add_reading_commands(CLI::App& app, Arguments& a) {
@@ -285,37 +315,6 @@ void add_twin_commands(CLI::App& app, Arguments& a) {
   command->add_option("ARGUMENTS", a.twin_break.arguments, "What the fault takes");
   command->add_flag("--list", a.twin_break.list, "The faults, and what each takes")->excludes(fault);
   runs(command, a, [&a](const Console& c) { return run_twin_break(a.twin_break, c); });
-}
-
-template <class Choice>
-std::map<std::string, Choice> forms_of(Choice first) {
-  std::map<std::string, Choice> out;
-  for (const std::string_view word : words(first)) out.emplace(word, static_cast<Choice>(out.size()));
-  return out;
-}
-
-void add_history_commands(CLI::App& app, Arguments& a) {
-  CLI::App* command =
-      add(app, a, "history", "What was changed, by whom, with which figures; what made one worse");
-  takes_specs(command, a.history.source);
-  takes_twin(command, a.history.source);
-  command->add_option("--newest", a.history.newest, "So many changes")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  CLI::Option* const of = command->add_option(
-      "--of", a.history.of, "The figures of this device, endpoint (gpu7:rail0) or group, run by run");
-  takes_one_of(command, a, "--metric", a.history.metric, forms_of(Metric{}), "Only this metric", "METRIC")
-      ->needs(of);
-  takes_one_of(command, a, "--statistic", a.history.statistic, forms_of(Statistic{}),
-               "Which of each distribution (default: median)", "STATISTIC")
-      ->needs(of);
-  runs(command, a, [&a](const Console& c) { return run_history(a.history, c); });
-
-  command = add(app, a, "show", "One change: each write with what was there before, and its gate's runs");
-  command->add_option("CHANGE", a.show.change, "Its number, as `history` has it")->required();
-  takes_specs(command, a.show.source);
-  takes_twin(command, a.show.source);
-  runs(command, a, [&a](const Console& c) { return run_show(a.show, c); });
 }
 
 void add_state_commands(CLI::App& app, Arguments& a) {
@@ -454,9 +453,9 @@ int run_command_line(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   Arguments arguments;
   add_loop_commands(app, arguments);
+  add_measuring_commands(app, arguments);
   add_reading_commands(app, arguments);
   add_twin_commands(app, arguments);
-  add_history_commands(app, arguments);
   add_state_commands(app, arguments);
   add_host_policy_commands(app, arguments);
   add_completion(app, arguments);

@@ -47,8 +47,8 @@ Result<FileLock> turn_to_measure(const std::string& directory, const std::string
 OnFail on_violation(const Catalog& catalog);
 
 // Must outlive the executor that it is asked on: a measurement that ran out of time ends after its answer.
-// Measuring is a worker thread's: the baselines are read here, by the thread that makes the gate, because a
-// store is for one thread.
+// Measuring is a worker thread's: the baselines are in `input`, read by the thread that makes the gate,
+// because a store is for one thread.
 class SuiteGate final : public Measurer {
  public:
   // Told of each measure() that came to an end, by the thread that measured, while it has the turn to.
@@ -62,8 +62,6 @@ class SuiteGate final : public Measurer {
         directory_(std::move(directory)),
         hooks_(std::move(hooks)),
         taken_(std::move(taken)) {}
-  SuiteGate(const OpenedCluster& cluster, const Blobs& blobs, std::string directory, MeasureHooks hooks)
-      : SuiteGate(cluster, measure_input(cluster, blobs), std::move(directory), std::move(hooks)) {}
   Result<GateMeasurement> measure(const GateQuestion& question, const Call& call) override;
   // Of each measure() after a change or its undo that came to an end, in order.
   std::vector<std::vector<SuiteOutcome>> gates() const;

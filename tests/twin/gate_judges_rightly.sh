@@ -50,4 +50,18 @@ for host in gpu1 gpu2 gpu3 gpu4; do
 done
 # One host is the first wave, and the last: what it breaks reaches no other.
 [ "$(grep -c '× gpu[1-4] .*skipped' "$work/out")" -eq 3 ] || { echo "more than one host had it" >&2; exit 1; }
+# The history has it by name: the change of that host's buffers, and no other.
+expect 0 "$lockstep" history --twin -o json "$pod"
+read -r change host < <(python3 -c '
+import json, sys
+undone = [one for one in json.load(open(sys.argv[1]))["changes"] if one["runs"] and one["outcome"] == "undone"]
+print(undone[0]["change"], undone[0]["devices"][0])' "$work/out")
+expect 0 "$lockstep" history --twin --of "$host" --metric bandwidth "$pod"
+told "worse: change $change "
+expect "0 2 3" "$lockstep" bench --twin --compare "change:$change" -o json "$pod"
+python3 -c '
+import json, sys
+bench = json.load(open(sys.argv[1]))
+assert bench["run"] > 0 and bench["compare"]["figures"], bench
+assert not any(one["what"] in ("boot", "kernel", "version", "transport") for one in bench["compare"]["differs"]), bench["compare"]["differs"]' "$work/out"
 echo "what was broken before was kept, and what the change broke was undone after one host"

@@ -315,6 +315,7 @@ TEST_F(Comparisons, SayWhatIsWorseThanInTheRunThatIsAskedFor) {
 TEST_F(Comparisons, SayWhatElseIsNotAsItWas) {
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   const BenchRun first = bench({.command = "lockstep bench"});
+  open(on_the_clock);  // whose intents the device's effects follow
   devices.at("gpu3")->reboot();
   unattachable.emplace("gpu4", Error{ErrorKind::denied, "no credentials"});
   say("lab", {{"net.core.somaxconn", "1000"}});
@@ -398,6 +399,23 @@ TEST_F(ChangeHistories, TheLastGatesFiguresStandOnlyForWhatIsStillSo) {
   say("lab", {{"net.core.somaxconn", "1000"}});
   ASSERT_EQ(change(false).verdict, ApplyVerdict::kept);
   EXPECT_EQ(figures(ground), 0U) << "a change that nothing measured";
+}
+
+TEST_F(ChangeHistories, AnUnknownBootIsNotTheSameAsAnother) {
+  unattachable.emplace("gpu4", Error{ErrorKind::denied, "no credentials"});
+  change();
+  const auto store = stored(state());
+  const auto newest = store->runs().newest(1, RunPurpose::after);
+  ASSERT_TRUE(newest && !newest->empty());
+  const auto whole = store->runs().find(newest->at(0).number);
+  RunGround ground{.version = "test", .devices = {}, .transports = {}, .now = on_the_clock.wall_time()};
+  for (const RunDevice& one : (*whole)->devices) {
+    EXPECT_EQ(one.boot.empty(), one.device == "gpu4") << one.device;
+    ground.devices[one.device] = one;
+  }
+  const auto run = last_run(*store, ground);
+  ASSERT_TRUE(run) << run.error().text();
+  EXPECT_FALSE(*run);
 }
 
 }  // namespace

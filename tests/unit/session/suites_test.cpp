@@ -70,7 +70,7 @@ TEST_F(TurnToMeasure, AWaitThatIsOverNamesWhoMeasures) {
 TEST_F(TurnToMeasure, AGateWithNothingToMeasureWasNotRun) {
   const OpenedCluster cluster = pod_in_a_twin();
   const auto store = stored(directory_);
-  SuiteGate gate(cluster, store->blobs(), directory_, {});
+  SuiteGate gate(cluster, measure_input(cluster, store->blobs()), directory_, {});
   const Result<GateMeasurement> result = gate.measure({}, {});
   ASSERT_TRUE(result) << result.error().text();
   const GateResult told = gate_result(*result, judge_gate(nullptr, *result));
@@ -105,7 +105,7 @@ TEST_F(TurnToMeasure, AMeasurementThatOutlivesItsDeadlineNeedsNoStore) {
   ASSERT_TRUE(history.ticket(
       *change, {"t1", 1, "leaf0", "frr", {{*Path::parse("bgp/max-paths"), {}, Value::integer(64), 0}}}));
   ASSERT_TRUE(history.gate(*change, GateState::owed));
-  SuiteGate gate(cluster, store->blobs(), directory_, {});
+  SuiteGate gate(cluster, measure_input(cluster, store->blobs()), directory_, {});
   HeldGate held(gate);
   ApplyOptions options;
   options.measurer = &held;
