@@ -1,3 +1,9 @@
+# alone(FILE...): compiled by themselves also where a preset compiles eight files of a target as one (unity builds, in
+# half the time): a name in their unnamed namespace is a neighbour's, too.
+function(alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # One static library a folder. lockstep_library(NAME DEPS... [LINK external targets...]): every .cpp of the current
 # folder (or of the folders IN), linked with lockstep_<dep>; includes are from the repository root.
 include_guard()

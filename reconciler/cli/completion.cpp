@@ -3,7 +3,7 @@
 namespace lockstep {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'')
@@ -32,8 +32,8 @@ std::string bash_values(const std::vector<CompletionCommand>& commands) {
   for (const CompletionCommand& command : commands)
     for (const CompletionWord& option : command.options)
       if (!option.values.empty())
-        out += "    " + quoted(command.name + " " + option.word) +
-               ") words=" + quoted(joined(option.values)) + " ;;\n";
+        out += "    " + shell_quoted(command.name + " " + option.word) +
+               ") words=" + shell_quoted(joined(option.values)) + " ;;\n";
   return out + "  esac\n";
 }
 
@@ -52,9 +52,9 @@ std::string bash(const std::vector<CompletionCommand>& commands) {
     std::string words = words_of(command.subcommands);
     if (words.empty()) words = words_of(command.options);
     if (!command.arguments.empty()) words += " " + joined(command.arguments);
-    out += "    " + quoted(command.name) + ") words=" + quoted(words) + " ;;\n";
+    out += "    " + shell_quoted(command.name) + ") words=" + shell_quoted(words) + " ;;\n";
   }
-  out += "    *) words=" + quoted(top) +
+  out += "    *) words=" + shell_quoted(top) +
          " ;;\n"
          "  esac\n" +
          bash_values(commands) +
@@ -74,22 +74,22 @@ std::string fish(const std::vector<CompletionCommand>& commands) {
   std::string out = "# lockstep completion for fish: lockstep completion fish | source\n";
   for (const CompletionCommand& command : commands) {
     if (command.name.find(' ') == std::string::npos) {
-      out += "complete -c lockstep -n __fish_use_subcommand -a " + quoted(command.name) + " -d " +
-             quoted(command.help) + "\n";
+      out += "complete -c lockstep -n __fish_use_subcommand -a " + shell_quoted(command.name) + " -d " +
+             shell_quoted(command.help) + "\n";
     }
     const std::string last = command.name.substr(command.name.rfind(' ') + 1);
     for (const CompletionWord& one : command.subcommands)
-      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + last + "' -a " + quoted(one.word) +
-             " -d " + quoted(one.help) + "\n";
+      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + last + "' -a " + shell_quoted(one.word) +
+             " -d " + shell_quoted(one.help) + "\n";
     for (const CompletionWord& one : command.options) {
       const bool is_long = one.word.starts_with("--");
       out += "complete -c lockstep -n '__fish_seen_subcommand_from " + last + (is_long ? "' -l " : "' -s ") +
-             quoted(one.word.substr(is_long ? 2 : 1)) + " -d " + quoted(one.help);
-      out += (one.values.empty() ? "" : " -x -a " + quoted(joined(one.values))) + "\n";
+             shell_quoted(one.word.substr(is_long ? 2 : 1)) + " -d " + shell_quoted(one.help);
+      out += (one.values.empty() ? "" : " -x -a " + shell_quoted(joined(one.values))) + "\n";
     }
     if (!command.arguments.empty())
       out += "complete -c lockstep -n '__fish_seen_subcommand_from " + last + "' -a " +
-             quoted(joined(command.arguments)) + "\n";
+             shell_quoted(joined(command.arguments)) + "\n";
   }
   return out;
 }

@@ -33,10 +33,12 @@ bool brings_about(const Step& step, const PlannedChange& change, const std::stri
     case Follows::device:
       return here && (written.power == Power::runs_code || written.disruption >= Disruption::reset);
     case Follows::link: {
-      const auto cable = wiring.cable_at(device, effect.key(0));
       const auto at = change.path.key_count() > 0 ? wiring.cable_at(step.device, change.path.key(0))
                                                   : std::optional<std::uint32_t>();
-      return at ? at == cable : here && written.disruption >= Disruption::traffic;
+      if (at) return at == wiring.cable_at(device, effect.key(0));
+      const PortName* const far = wiring.peer(device, effect.key(0));
+      const bool at_an_end = here || (far != nullptr && far->device == step.device);
+      return at_an_end && (written.disruption >= Disruption::traffic || written.facet == Facet::effect);
     }
     case Follows::network: return written.disruption >= Disruption::traffic || written.facet == Facet::effect;
   }
@@ -196,13 +198,13 @@ void Effects::add_open(std::size_t device, const DeviceState& state, OpenEffects
 
 // Whether something that was written or cured may bring it about.
 bool Effects::is_awaited(std::size_t device, Path effect) const {
-  if (settling_->cured.contains({device, effect})) return true;
   const std::string& name = fleet_[device].name;
-  return std::ranges::any_of(settling_->touched, [&](const Step& step) {
+  const auto may = [&](const Step& step) {
     return std::ranges::any_of(step.changes, [&](const PlannedChange& change) {
       return brings_about(step, change, name, effect, fleet_.wiring());
     });
-  });
+  };
+  return std::ranges::any_of(settling_->touched, may) || std::ranges::any_of(settling_->cured, may);
 }
 
 bool Effects::may_cure(const OpenEffect& open) const {
@@ -258,7 +260,7 @@ bool Effects::try_remedy(const OpenEffect& open, std::size_t device, Attached& a
   }
   ++settling_->remedies_running;
   if (offer->disruption != Disruption::none) cures_.push_back(step_of(open, *offer));
-  settling_->cured.emplace(device, open.change.path);
+  settling_->cured.push_back(step_of(open, *offer));
   notes_.push_back(open.device + ": remedy '" + offer->name + "' for " + open.change.path.text());
   const std::string about = open.device + ": remedy '" + offer->name + "': ";
   executor_.start(

@@ -68,7 +68,7 @@ class Effects {
     Time until{};
     std::chrono::milliseconds pause{0};
     std::size_t remedies_running = 0;
-    std::set<std::pair<std::size_t, Path>> cured;  // remedies were tried for these
+    std::vector<Step> cured;  // the remedies that were tried
     std::function<void(OpenEffects)> done;
   };
   struct Reading {

@@ -8,9 +8,9 @@
 namespace lockstep {
 namespace {
 
-class Reporter {
+class StatusWriter {
  public:
-  Reporter(const Origins& origins, const Sources& sources, const ReportChoice& choice)
+  StatusWriter(const Origins& origins, const Sources& sources, const ReportChoice& choice)
       : origins_(origins), sources_(sources), choice_(choice) {}
 
   void add(const Fleet& fleet, std::size_t index, const DeviceState& state) {
@@ -112,14 +112,14 @@ class Reporter {
 
 DriftReport drift_report(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,
                          const Sources& sources, const ReportChoice& choice) {
-  Reporter reporter(origins, sources, choice);
+  StatusWriter reporter(origins, sources, choice);
   for (std::size_t i = 0; i < fleet.size() && i < states.size(); ++i) reporter.add(fleet, i, states[i]);
   return reporter.take();
 }
 
 DriftReport device_report(const Fleet& fleet, std::size_t device, const DeviceState& state,
                           const Origins& origins, const Sources& sources, const ReportChoice& choice) {
-  Reporter reporter(origins, sources, choice);
+  StatusWriter reporter(origins, sources, choice);
   reporter.add(fleet, device, state);
   return reporter.take();
 }

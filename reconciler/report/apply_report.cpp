@@ -57,7 +57,7 @@ Shown effect_line(const OpenEffect& open, const Shown& what) {
       open.unread.empty() ? "have " + open.change.was.to_string() : "could not be read: " + open.unread);
 }
 
-std::string_view words_of(Guilt guilt) {
+std::string_view guilt_words(Guilt guilt) {
   switch (guilt) {
     case Guilt::exonerated: return "not this change's doing: it is broken without it, too; apply it again";
     case Guilt::not_proven: return "whether it was this change's doing could not be told";
@@ -174,7 +174,7 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
     out += terminal.paint(Ink::bold, "undone by a planned reverse") + compose(": change {}\n", one.change) +
            plan_text(one.plan, terminal);
     if (one.again) out += "measured again: " + verdict_text(*one.again, terminal) + "\n";
-    if (one.guilt) out += compose("  {}\n", words_of(*one.guilt));
+    if (one.guilt) out += compose("  {}\n", guilt_words(*one.guilt));
   }
   const bool good = report.exit_code() == 0;
   out += terminal.paint(good ? Ink::green : Ink::red, std::string(to_string(report.verdict)));

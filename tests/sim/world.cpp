@@ -63,11 +63,21 @@ WorldResult World::run() {
   stop_faults();
   if (paths_max_bad_ == 0) watch(false);
   if (!converge_quietly()) violation("not converged within 30 virtual minutes after faults stopped");
-  const auto unjudged =
-      std::ranges::count_if(paths_, [](const FlowPath& one) { return !one.unjudged.empty(); });
-  if (unjudged > 0)
-    violation(std::to_string(unjudged) + " paths were changed, and kept without being measured");
+  check_all_judged();
   return result_;
+}
+
+void World::check_all_judged() {
+  std::size_t paths = 0;
+  std::set<std::uint64_t> changes;
+  for (const FlowPath& one : paths_) {
+    paths += one.unjudged.empty() ? 0 : 1;
+    changes.insert(one.unjudged.begin(), one.unjudged.end());
+  }
+  std::string ids;
+  for (const std::uint64_t change : changes) ids += " " + std::to_string(change);
+  if (paths > 0)
+    violation(std::to_string(paths) + " paths were changed, and kept without being measured, by changes" + ids);
 }
 
 std::unique_ptr<World::Process> World::begin_process() {

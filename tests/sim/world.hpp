@@ -114,7 +114,7 @@ class World final : public Measurer {
   };
   GateFigure figure_of(const FlowPath& path) const;
   struct KnownChange {
-    bool undo = false;
+    std::optional<std::uint64_t> undoes;  // a change
     bool healing = false;
     std::map<std::string, std::size_t> first_ticket;  // by device: the turn of the first
   };
@@ -184,7 +184,8 @@ class World final : public Measurer {
   void take_spec_back();
   void want_paths_max(std::int64_t value);
   void touch_paths(const std::string& device, const ChangeSet& changes, std::uint64_t change);
-  void check_taken_back(const std::set<std::uint64_t>& changes);
+  void check_all_judged();
+  void check_taken_back(const std::set<std::uint64_t>& changes, const std::set<std::uint64_t>& in_part);
   void settle_specs(const ApplyReport& report);
 
   void violation(const std::string& what);

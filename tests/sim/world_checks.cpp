@@ -205,7 +205,10 @@ void World::follow_journal() {
   epoch_ = epoch;
   for (const NotedChange& change : journal_.changes_after(changes_.empty() ? 0 : changes_.rbegin()->first)) {
     note_traffic();
-    changes_[change.id] = {change.reason.starts_with("undo of"), healing_, {}};
+    constexpr std::string_view kUndo = "undo of change ";
+    KnownChange& known = changes_[change.id];
+    known = {std::nullopt, healing_, {}};
+    if (change.reason.starts_with(kUndo)) known.undoes = std::stoull(change.reason.substr(kUndo.size()));
     record("change " + std::to_string(change.id) + " " + change.reason);
     if (change.epoch != epoch_) violation("a change was begun by an older leader");
   }

@@ -95,21 +95,21 @@ void World::settle_specs(const ApplyReport& report) {
   if (report.verdict == ApplyVerdict::kept && paths_max_bad_ != 0)
     violation("a generation that breaks the benchmarks was kept");
   if (report.undone.empty()) return;
-  if (report.verdict == ApplyVerdict::undone) {
-    std::set<std::uint64_t> taken;
-    for (const UndoneChange& one : report.undone) taken.insert(one.change);
-    check_taken_back(taken);
-    // What this undo wrote, and those of these changes before it that did not succeed whole.
-    for (const auto& [change, known] : changes_)
-      if (known.undo && !taken.empty() && change > *taken.begin()) taken.insert(change);
-    for (FlowPath& path : paths_)
-      std::erase_if(path.unjudged, [&taken](std::uint64_t change) { return taken.contains(change); });
-  }
+  std::set<std::uint64_t> taken;
+  std::set<std::uint64_t> in_part;
+  for (const UndoneChange& one : report.undone) (one.whole ? taken : in_part).insert(one.change);
+  check_taken_back(taken, in_part);
+  // And what their undoes wrote, those before this one that did not succeed whole among them.
+  for (const auto& [change, known] : changes_)
+    if (known.undoes && taken.contains(*known.undoes)) taken.insert(change);
+  for (FlowPath& path : paths_)
+    std::erase_if(path.unjudged, [&taken](std::uint64_t change) { return taken.contains(change); });
   take_spec_back();
 }
 
-// What is called undone is as it was before those changes, but for devices that another hand moved since.
-void World::check_taken_back(const std::set<std::uint64_t>& changes) {
+// What is called undone is as it was before those changes, but for devices that another hand moved since, and
+// for what an older change wrote too that was taken back in part.
+void World::check_taken_back(const std::set<std::uint64_t>& changes, const std::set<std::uint64_t>& in_part) {
   std::map<std::pair<std::string, Path>, Value> before;
   std::map<std::string, std::size_t> begun;
   for (const std::uint64_t change : changes) {
@@ -117,6 +117,9 @@ void World::check_taken_back(const std::set<std::uint64_t>& changes) {
       for (const Change& one : writes) before.try_emplace({device, one.path}, one.was);
     for (const auto& [device, turn] : changes_.at(change).first_ticket) begun.try_emplace(device, turn);
   }
+  for (const std::uint64_t change : in_part)
+    for (const auto& [device, writes] : journal_.writes_of(change))
+      for (const Change& one : writes) before.erase({device, one.path});
   for (const auto& [entry, was] : before) {
     const Place& place = places_.at(entry.first);
     if (place.moved > begun.at(entry.first)) continue;
@@ -147,7 +150,7 @@ void World::lift_windows() {
 }
 
 bool World::may_write(const KnownChange& change) const {
-  if (windows_.empty() || change.undo) return true;
+  if (windows_.empty() || change.undoes) return true;
   return openings(windows_, wall_time()).front().opens <= wall_time();
 }
 

@@ -334,5 +334,37 @@ TEST_F(GateOfPairs, AnEffectThatTheChangeMayBringAboutIsWaitedFor) {
   EXPECT_GE(cluster.executor.now() - begun, cluster.options.settle_time);
 }
 
+// The agent at one end of a cable speaks again: the other end hears it a while later.
+TEST_F(GateOfPairs, WhatARemedyBringsAboutAtTheOtherEndOfACableIsWaitedFor) {
+  class Restart final : public Remedy {
+   public:
+    explicit Restart(SimulatedDevice& device) : device_(device) {}
+    std::optional<Offer> offer(const Change& effect) const override {
+      if (effect.path.text() != "lldp-agent") return std::nullopt;
+      return Offer{"restart-lldp", effect.path.text(), Disruption::none, 1, std::chrono::seconds(60)};
+    }
+    Result<Done> cure(const Change&, const Call&) override {
+      device_.set(entry("lldp-agent"), Value::text("answers"));
+      return Done{};
+    }
+
+   private:
+    SimulatedDevice& device_;
+  };
+  Restart restart(*cluster.devices["gpu1"]);
+  cluster.attached(*cluster.fleet().find("gpu1")).remedy = &restart;
+  cluster.want("gpu1", "lldp-agent", Value::text("answers"));
+  cluster.devices["gpu1"]->set(entry("lldp-agent"), Value::text("silent"));
+  cluster.want("leaf0", "interface[swp1]/peer", Value::text("gpu1:rail0"));
+  cluster.want("leaf0", "interface[swp3]/peer", Value::text("gpu3:rail0"));
+  const Time begun = cluster.executor.now();
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::effects_open) << "it was not heard in time";
+  ASSERT_EQ(report.effects.size(), 1U);
+  EXPECT_EQ(report.effects[0].change.path.text(), "interface[swp1]/peer");
+  EXPECT_EQ(report.open_before.size(), 1U) << "nobody restarted gpu3's";
+  EXPECT_GE(cluster.executor.now() - begun, cluster.options.settle_time);
+}
+
 }  // namespace
 }  // namespace lockstep
