@@ -103,6 +103,7 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   options.choice = choice();
   options.policy_for = policies();
   options.on_fail = on_violation(cluster_.catalog);
+  options.measure_timeout = std::max(options.measure_timeout, time_to_measure(cluster_.catalog));
   // What is written to a device has these numbers, however the run ends: the next device moves none of them.
   options.before_writing = [this] { return keep_numbers(cluster_, store().blobs()); };
   SuiteGate* gate = nullptr;
