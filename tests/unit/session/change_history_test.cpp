@@ -402,7 +402,9 @@ TEST_F(ChangeHistories, TheLastGatesFiguresStandOnlyForWhatIsStillSo) {
 }
 
 TEST_F(ChangeHistories, AnUnknownBootIsNotTheSameAsAnother) {
+  change();
   unattachable.emplace("gpu4", Error{ErrorKind::denied, "no credentials"});
+  say("seventh", {{"net.core.somaxconn", "1000"}});
   change();
   const auto store = stored(state());
   const auto newest = store->runs().newest(1, RunPurpose::after);
@@ -413,6 +415,7 @@ TEST_F(ChangeHistories, AnUnknownBootIsNotTheSameAsAnother) {
     EXPECT_EQ(one.boot.empty(), one.device == "gpu4") << one.device;
     ground.devices[one.device] = one;
   }
+  ASSERT_TRUE(ground.devices.contains("gpu4")) << "gpu7 talks to it";
   const auto run = last_run(*store, ground);
   ASSERT_TRUE(run) << run.error().text();
   EXPECT_FALSE(*run);
