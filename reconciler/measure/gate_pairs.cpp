@@ -264,7 +264,9 @@ GatePairs::Flags GatePairs::possible(const std::vector<PreparedBenchmark>& all,
     if (!is_judged(*one.benchmark)) continue;
     if (bench::collective(*one.benchmark->workload)) {
       bench::PlanOptions options = one.options;
-      options.excluded = [&](const bench::Pair& hop) { return !in_service_[hop.from] || !in_service_[hop.to]; };
+      options.excluded = [&](const bench::Pair& hop) {
+        return !in_service_[hop.from] || !in_service_[hop.to];
+      };
       for (const bench::Pair& hop :
            bench::plan_tcp(*one.benchmark, ground_.probes, ground_.links, options).pairs)
         ground_.each_link(hop, [&](std::uint32_t link) { out[link] = true; });

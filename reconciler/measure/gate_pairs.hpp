@@ -6,9 +6,9 @@
 // else kPairsEach over each link. The rounds of a suite, as long as all goes well, take no longer than its
 // budget; its benchmarks share that, so that none gets more than it needs while another gets less. What the
 // budget leaves no time for is counted, and what is asked for by name comes first. Never on a host that runs
-// jobs, and nothing that ends at a device in maintenance or can't but cross one. An affected link that no pair
-// with a figure crosses is named, unless none could by design, for maintenance, or as its pairs are pending.
-// Refuses nothing.
+// jobs, and nothing that ends at a device in maintenance or can't but cross one. An affected link that no
+// pair with a figure crosses is named, unless none could by design, for maintenance, or as its pairs are
+// pending. Refuses nothing.
 #pragma once
 
 #include <map>

@@ -64,10 +64,9 @@ Result<BenchmarkOutcome> run_benchmark(Ground& ground, const MeasureInput& input
   if (!one.transport.not_to_be_had.empty()) plan.not_to_be_had = one.transport.not_to_be_had;
   outcome.rounds = plan.rounds.size() + plan.group_rounds.size();
   if (outcome.rounds > 0) {
-    TRY(outcome.measurements,
-        input.traffic
-            ? input.traffic(plan, ground.probes)
-            : run_planned(plan, one.transport.runs, ground, sink_of(progress, plan.benchmark), stop));
+    TRY(outcome.measurements, input.traffic ? input.traffic(plan, ground.probes)
+                                            : run_planned(plan, one.transport.runs, ground,
+                                                          sink_of(progress, plan.benchmark), stop));
     bench::explain(outcome.measurements, ground.probes, ground.links);
   }
   for (const bench::Measurement& measurement : outcome.measurements)

@@ -14,8 +14,7 @@ std::string slo_text(const Slo& slo) {
 bool is_measured(const ValidationSuite& suite, const Subject& subject) {
   return std::ranges::any_of(suite.benchmarks, [&](const Benchmark& benchmark) {
     return *benchmark.name == subject.pair.benchmark &&
-           std::ranges::any_of(benchmark.slo,
-                               [&](const Slo& slo) { return slo_text(slo) == subject.slo; });
+           std::ranges::any_of(benchmark.slo, [&](const Slo& slo) { return slo_text(slo) == subject.slo; });
   });
 }
 

@@ -6,8 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "drivers/linux/driver.hpp"
-#include "drivers/linux/host/jobs.hpp"
 #include "drivers/posix/wait.hpp"
 #include "reconciler/session/baselines.hpp"
 #include "reconciler/session/reach.hpp"
@@ -50,24 +48,6 @@ bool is_among(const std::set<std::string>& subjects, const std::string& benchmar
   });
 }
 
-// Only this machine is reached, and asked for jobs.
-void only_this_machine(MeasureInput& input, const OpenedCluster& cluster) {
-  static constexpr std::chrono::seconds kJobsTime{5};  // folders of sysfs, and what NVML takes for 8 GPUs
-  const auto is_local = [&cluster](DeviceIndex device) {
-    const DeviceSet& set = cluster.catalog.device_sets[cluster.compiled.topology.devices[device].set];
-    return set.connect.value.local.value;
-  };
-  input.unreachable = [is_local](DeviceIndex device) {
-    return is_local(device) ? std::string{} : kWhyUnreached;
-  };
-  const auto nvml = std::make_shared<Nvml>("/", LinuxTarget{}.nvml_library);
-  input.busy = [is_local, nvml](DeviceIndex device) {
-    if (!is_local(device)) return std::string{};
-    const Call call{.deadline = std::chrono::steady_clock::now() + kJobsTime, .stop = {}};
-    return running_jobs(HostFiles("/"), *nvml, call);
-  };
-}
-
 TouchedParts touched_by(const BlastRadius& blast) { return {blast.devices, blast.cables}; }
 
 }  // namespace
@@ -77,7 +57,10 @@ MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs) {
   if (cluster.twin)
     input.netns_path = [id = cluster.id](const std::string& device) { return places(id, device).netns_path; };
   else
-    only_this_machine(input, cluster);
+    input.unreachable = [&cluster](DeviceIndex device) {
+      const DeviceSet& set = cluster.catalog.device_sets[cluster.compiled.topology.devices[device].set];
+      return set.connect.value.local.value ? std::string{} : kWhyUnreached;
+    };
   for (const ValidationSuite& suite : cluster.catalog.validation_suites)
     if (auto baseline = stored_baseline(blobs, suite.metadata.name.value); baseline && *baseline)
       input.baselines.emplace(suite.metadata.name.value, **std::move(baseline));

@@ -241,7 +241,8 @@ TEST_F(RailPodGate, NothingBehindALeafInMaintenanceIsMeasuredOrMissed) {
   asked.in_maintenance = {pod.device("leaf0")};
   PlannedGate gate(pod, asked);
   EXPECT_EQ(gate.measured(kAll).size(), 6U) << "gpu1's other rail, both ways";
-  for (const std::string& pair : gate.measured(kAll)) EXPECT_EQ(pair.find(":rail0"), std::string::npos) << pair;
+  for (const std::string& pair : gate.measured(kAll))
+    EXPECT_EQ(pair.find(":rail0"), std::string::npos) << pair;
   EXPECT_EQ(gate.coverage().uncovered, Texts{});
 }
 

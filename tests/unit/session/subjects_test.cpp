@@ -48,7 +48,8 @@ TEST_F(Subjects, AreReadBackAsTheyWereWritten) {
 }
 
 TEST_F(Subjects, OfNoMeasurementCrossNothing) {
-  for (const char* const text : {"", "/", "a/b", "a/b c", "backend-slo/pairs bandwidth min", ", ->", "a b, c/d"})
+  for (const char* const text :
+       {"", "/", "a/b", "a/b c", "backend-slo/pairs bandwidth min", ", ->", "a b, c/d"})
     EXPECT_FALSE(crosses(text, {"gpu1"})) << text;
 }
 
