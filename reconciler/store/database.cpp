@@ -81,7 +81,8 @@ constexpr mode_t kJournalMode = 0600;
 
 Result<Done> make_private(const std::string& file) {
   const auto failed = [&file] { return file_error(file, errno); };
-  if (const Descriptor made(::open(file.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, kJournalMode)); made)
+  if (const Descriptor made(::open(file.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, kJournalMode));
+      made)
     return ::fchmod(made.number(), kJournalMode) == 0 ? Result<Done>(Done{}) : failed();
   if (errno != EEXIST) return failed();
   // O_PATH: to close any other descriptor of it would take away SQLite's own locks (fcntl_locking(2)).
