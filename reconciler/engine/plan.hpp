@@ -103,8 +103,11 @@ struct Plan {
   std::vector<PlanOrigin> origins{PlanOrigin{}};
   std::size_t devices_observed = 0;
   std::size_t not_applicable = 0;
-  std::vector<std::string> refusals;  // why the plan as a whole needs a person's word (deletion guard)
+  std::vector<std::string> refusals;   // why the plan as a whole needs a person's word (deletion guard)
+  std::vector<std::uint32_t> ungated;  // waves that are measured with a later one only, in order
   bool empty() const { return steps.empty(); }
+  // Whether what a wave wrote is measured before the next one begins. The last one's always is.
+  bool is_gated(std::uint32_t wave) const;
   bool refused_by_host() const;  // some step of it
   std::uint32_t waves() const;
   std::size_t changes() const;  // without transient ones
@@ -127,6 +130,7 @@ struct Policy {
     double value = 0;  // a count, or a fraction
   };
   std::vector<Share> waves;                    // cumulative; empty: one wave
+  bool gate_at_end = false;                    // gate: end
   std::map<std::string, double> min_capacity;  // by role of what is out of service, 0..1
   std::map<Disruption, bool> needs_approval;   // true: manual
   double max_delete = 1.0;                     // share of owned members that may be deleted unasked

@@ -147,6 +147,7 @@ Policy policy_of(const RolloutPolicy& policy) {
   for (const auto& wave : policy.waves)
     out.waves.push_back(wave->share ? Policy::Share{true, wave->ratio.fraction()}
                                     : Policy::Share{false, static_cast<double>(wave->count)});
+  out.gate_at_end = policy.gate.said && *policy.gate == RolloutGate::end;
   if (policy.min_capacity.said) {
     const MinCapacity& least = *policy.min_capacity;
     if (least.host.said) out.min_capacity["host"] = least.host->fraction();
