@@ -172,7 +172,7 @@ std::vector<DeviceAtoms> all_atoms(const PlanInput& input, const Columns& column
       add_remedies(device, atoms[d]);
     ask_permission(device, atoms[d]);
   }
-  hold_unread_ends(input, columns, atoms);
+  hold_for_far_ends(input, columns, atoms);
   return atoms;
 }
 
