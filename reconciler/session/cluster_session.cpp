@@ -90,7 +90,7 @@ Result<Done> ClusterSession::want_restored() {
 
 std::unique_ptr<ClusterObserve> ClusterSession::make_observe() {
   return std::make_unique<ClusterObserve>(
-      attached_, executor_, only_, store_ != nullptr,
+      attached_, executor_, fleet().with_far_ends(only_), store_ != nullptr,
       [this](const std::vector<DeviceState>& states) { learn_devices(fleet(), states, devices_); });
 }
 
