@@ -62,7 +62,7 @@ class Application {
   struct Confirmation {
     GateQuestion question;
     const GateMeasurement* before = nullptr;
-    std::set<std::string> owed{};
+    std::map<std::string, GateFigure> owed{};
     GateMeasurement measured;
     std::optional<std::set<std::string>> subjects{};  // that decide; none: all
     std::vector<GateMeasurement> rounds{};
@@ -73,7 +73,8 @@ class Application {
     std::uint64_t change = 0;
     std::vector<Step> steps;
     bool of_this_run = false;
-    std::set<std::string> subjects{};  // of an earlier run: what is owed of it; empty: all
+    std::set<std::string> subjects{};         // of an earlier run: what is owed of it; empty: all
+    const GateMeasurement* before = nullptr;  // ahead of it; null: there is none
   };
   // What was undone of it so far, what is still broken, and what follows.
   struct Undoing {
@@ -119,7 +120,11 @@ class Application {
   bool is_broken(const std::string& subject) const;
   void confirm(Confirmation confirmation);
   void remember_verdict(const Verdict& verdict);
-  const GateMeasurement* before() const { return before_ ? &*before_ : nullptr; }
+  static const GateMeasurement* pointer(const std::optional<GateMeasurement>& measured) {
+    return measured ? &*measured : nullptr;
+  }
+  const GateMeasurement* before() const { return pointer(compared_); }
+  void compare_with_earlier();
   void pass_gate(std::function<void(bool)> then);
   void gate_answered(const std::vector<Step>& later, const std::optional<Verdict>& verdict,
                      const std::function<void(bool)>& then);
@@ -143,6 +148,9 @@ class Application {
   std::set<std::string> blamed_on(const Written& change, std::set<std::string> subjects) const;
   bool is_to_be_undone(std::size_t place) const;
   std::set<std::string> owed_subjects() const;
+  std::map<std::string, GateFigure> owed_figures() const;
+  std::set<std::uint32_t> putting_back() const;
+  bool hold_later(const std::string& why);
   std::vector<Step> never_measured() const;
   std::optional<std::set<std::string>> still_owed(const Written& change) const;
   void note_owed();
@@ -178,9 +186,11 @@ class Application {
   std::set<std::uint32_t> judged_;    // steps that wrote before the last of them
   std::set<std::uint32_t> left_out_;  // steps whose paths it did not measure
   bool stays_ = false;                // the gate failed, and nothing that was written can have broken it
-  bool not_validated_ = false;        // the benchmarks could not tell: nothing further may run
+  bool not_validated_ = false;        // the benchmarks could not tell
+  bool held_later_ = false;           // and steps were held for it
   BlastRadius whole_;                 // of all that this run may write, and of what it owes
-  std::optional<GateMeasurement> before_;
+  std::optional<GateMeasurement> before_;    // as this run measured it
+  std::optional<GateMeasurement> compared_;  // with what was measured before changes that are owed
   std::map<std::string, SloState> states_before_;  // by subject
   std::map<std::string, Judged> last_;             // the last finding on each subject
   std::set<std::string> by_this_run_;  // subjects that this run's change broke, as the last gate saw it
