@@ -12,11 +12,12 @@
 // stop() no other new step begins, those under way are finished, and the ledger is consistent. What was
 // written under a gate is owed to it until it was judged or taken back, however this run ends; what could
 // not be measured was not judged: the ledger says so, pair by pair, and a later run's gate answers for it
-// (`owed`). What is broken has the newest change undone that may have broken it, and an older one only if it
-// is broken still; one whose pairs were judged is never undone for what a later one broke. What was undone
-// so is refused until its specs change (refused_steps.hpp). Single-threaded over the executor: same seams,
-// same history. Refuses: held steps that `approved` does not name, and to begin a change outside its windows
-// (windows.hpp).
+// (`owed`), against what was measured before that change. What cannot be told holds later waves, but for
+// steps that put back what such a change wrote. What is broken has the newest change undone that may have
+// broken it, and an older one only if it is broken still; one whose pairs were judged is never undone for
+// what a later one broke. What was undone so is refused until its specs change (refused_steps.hpp).
+// Single-threaded over the executor: same seams, same history. Refuses: held steps that `approved` does not
+// name, and to begin a change outside its windows (windows.hpp).
 #pragma once
 
 #include <functional>
@@ -189,8 +190,9 @@ class Application {
   bool not_validated_ = false;        // the benchmarks could not tell
   bool held_later_ = false;           // and steps were held for it
   BlastRadius whole_;                 // of all that this run may write, and of what it owes
-  std::optional<GateMeasurement> before_;    // as this run measured it
-  std::optional<GateMeasurement> compared_;  // with what was measured before changes that are owed
+  // As this run measured it; and with what was measured before changes that are owed.
+  std::optional<GateMeasurement> before_;
+  std::optional<GateMeasurement> compared_;
   std::map<std::string, SloState> states_before_;  // by subject
   std::map<std::string, Judged> last_;             // the last finding on each subject
   std::set<std::string> by_this_run_;  // subjects that this run's change broke, as the last gate saw it

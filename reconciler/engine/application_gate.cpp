@@ -64,9 +64,9 @@ void Application::measure(const BlastRadius& affected, const BlastRadius& pendin
   if (options_.measurer == nullptr || (affected.empty() && question.also.empty())) return then(std::nullopt);
   ask(question, [this, question, then = std::move(then)](const Result<GateMeasurement>& said) {
     const auto over = [this, then](const Result<GateMeasurement>& best) {
-      const Verdict out =
-          best ? Verdict{gate_result(*best, judge_gate(before(), *best, owed_figures())), true}
-               : Verdict{{GateVerdict::unknown, best.error().text()}, false};
+      const Verdict out = best
+                              ? Verdict{gate_result(*best, judge_gate(before(), *best, owed_figures())), true}
+                              : Verdict{{GateVerdict::unknown, best.error().text()}, false};
       by_this_run_.clear();
       if (best)
         for (const Judged& one : judge_gate(before(), *best).all)

@@ -62,14 +62,16 @@ std::set<std::uint32_t> Application::putting_back() const {
     std::set<std::pair<std::string, Path>> first;  // later tries found what the first had left
     for (const LedgerTicket& ticket : change.tickets)
       for (const Change& one : ticket.changes)
-        if (first.emplace(ticket.device, one.path).second) found[{ticket.device, one.path}].push_back(one.was);
+        if (first.emplace(ticket.device, one.path).second)
+          found[{ticket.device, one.path}].push_back(one.was);
   }
   std::set<std::uint32_t> out;
   for (const Step& step : plan_.steps) {
-    const bool back = step.remedy.empty() && std::ranges::all_of(step.changes, [&](const PlannedChange& one) {
-      const auto was = found.find({step.device, one.path});
-      return one.transient || (was != found.end() && std::ranges::count(was->second, one.want) > 0);
-    });
+    const bool back =
+        step.remedy.empty() && std::ranges::all_of(step.changes, [&](const PlannedChange& one) {
+          const auto was = found.find({step.device, one.path});
+          return one.transient || (was != found.end() && std::ranges::count(was->second, one.want) > 0);
+        });
     if (back) out.insert(step.id);
   }
   return out;
@@ -79,17 +81,16 @@ std::set<std::uint32_t> Application::putting_back() const {
 // there is any.
 bool Application::hold_later(const std::string& why) {
   const BlastRadius by_owed = blast_radius(owed_, fleet_.wiring());
-  const bool of_owed = std::ranges::all_of(unsure_, [&](const std::string& subject) {
-    return options_.measurer->crosses(subject, by_owed);
-  });
+  const bool of_owed = std::ranges::all_of(
+      unsure_, [&](const std::string& subject) { return options_.measurer->crosses(subject, by_owed); });
   const std::set<std::uint32_t> spared = of_owed ? putting_back() : std::set<std::uint32_t>{};
   const auto waits = [this](const Step& step) {
     return step.wave > wave_ && runner_->results()[step.id - 1].state == StepState::waiting;
   };
   const bool any_held = std::ranges::any_of(
       plan_.steps, [&](const Step& step) { return waits(step) && !spared.contains(step.id); });
-  runner_->skip_from(wave_ + 1, StepState::held, "wave " + std::to_string(wave_) + " is not validated: " + why,
-                     spared);
+  runner_->skip_from(wave_ + 1, StepState::held,
+                     "wave " + std::to_string(wave_) + " is not validated: " + why, spared);
   if (any_held && !std::exchange(held_later_, true))
     report_.notes.emplace_back(
         "what was written stays, and the waves after it are held: look at the cause that the gate names and "

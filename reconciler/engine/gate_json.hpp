@@ -1,4 +1,5 @@
-// What was measured before a change, as text: the journal keeps it for whoever has to judge that change later.
+// What was measured before a change, as text: the journal keeps it for whoever has to judge that change
+// later.
 //
 // Promises: figures and controls that are written and read again are the same; what else a measurement has is
 // left out, as nobody compares it. Refuses (invalid_spec): text that is not of this form (a journal may be

@@ -51,8 +51,8 @@ struct OwedChange {
   std::vector<LedgerTicket> tickets;  // in the order of the writes; without those that were taken back
   std::set<std::string>
       subjects{};  // of a GateFigure, that no benchmark could tell; empty: nobody measured it
-  // Its figures and controls, of before the first of the writes; none: there are none that what is measured now
-  // may be compared with.
+  // Its figures and controls, of before the first of the writes; none: there are none that what is measured
+  // now may be compared with.
   std::optional<GateMeasurement> before{};
 };
 

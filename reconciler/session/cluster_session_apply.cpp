@@ -13,14 +13,14 @@ namespace {
 
 // Gives changes that are owed what was measured before them, where that still stands. The answer: what could
 // not be read; such a change is judged without it.
-std::vector<std::string> give_befores(Store& store, const RunGround& ground,
-                                      std::vector<OwedChange>& owed) {
+std::vector<std::string> give_befores(Store& store, const RunGround& ground, std::vector<OwedChange>& owed) {
   std::vector<std::string> notes;
   for (OwedChange& one : owed) {
     const Result<bool> stands = before_stands(store.runs(), one.change, ground);
     if (stands && !*stands) continue;
     Result<std::optional<GateMeasurement>> kept =
-        stands ? store.history().kept_before(one.change) : Result<std::optional<GateMeasurement>>(stands.error());
+        stands ? store.history().kept_before(one.change)
+               : Result<std::optional<GateMeasurement>>(stands.error());
     if (kept)
       one.before = *std::move(kept);
     else

@@ -287,10 +287,7 @@ Result<Done> SqliteHistory::forget(const std::vector<WrittenEntry>& entries) {
 Result<Done> SqliteHistory::end(std::uint64_t change, const std::string& outcome) {
   TRY(Transaction whole, file_.write());
   TRY_DONE(update(file_.database(),
-                  Statement(file_.database(), kEnd)
-                      .bind(utc_text(file_.now()))
-                      .bind(outcome)
-                      .bind(change),
+                  Statement(file_.database(), kEnd).bind(utc_text(file_.now())).bind(outcome).bind(change),
                   "change " + std::to_string(change)));
   return whole.commit();
 }

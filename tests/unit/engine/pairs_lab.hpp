@@ -16,7 +16,8 @@ class PairOfEachHost final : public Measurer {
   std::map<std::string, SloState> after;
   std::map<std::string, SloState> again;
   std::map<std::string, SloState> confirmed_again;  // in the rounds that confirm it
-  std::function<void(const GateQuestion&, GateFigure&)> tell = [](const auto&, auto&) {};  // more than the state
+  std::function<void(const GateQuestion&, GateFigure&)> tell = [](const auto&, auto&) {
+  };  // more than the state
   std::vector<GateQuestion> asked;
   const std::map<std::string, SloState>& states_of(const GateQuestion& question) const {
     if (question.when == GateQuestion::When::before) return before;

@@ -30,11 +30,17 @@ class Unjudged : public GateOfPairs {
 
 TEST_F(Unjudged, WhatWasMeasuredBeforeIsKeptAheadOfTheFirstWriteUntilItIsJudged) {
   want_new_mtu({"gpu1"});
-  cluster.ledger.broken = true;  // it takes no ticket, so nothing is written
-  cluster.converge();
-  EXPECT_EQ(mtu("gpu1"), number(9000));
-  ASSERT_EQ(cluster.ledger.befores.size(), 1U);
-  EXPECT_EQ(cluster.ledger.befores.begin()->second.figures.at(0).subject, "gpu1");
+  std::optional<GateMeasurement> kept;  // as it was when the device was written to
+  cluster.devices["gpu1"]->seen = [&](const SimulatedCall& call) {
+    if (call.kind != SimulatedCall::Kind::apply || kept) return;
+    const auto found = cluster.ledger.befores.find(1);
+    kept = found == cluster.ledger.befores.end() ? GateMeasurement{} : found->second;
+  };
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
+  ASSERT_TRUE(kept);
+  ASSERT_EQ(kept->figures.size(), 1U);
+  EXPECT_EQ(kept->figures[0].subject, "gpu1");
+  EXPECT_TRUE(cluster.ledger.befores.empty()) << "it was judged";
 }
 
 TEST_F(Unjudged, WhatWasMeasuredBeforeIsForgottenOnceItIsJudged) {
@@ -71,7 +77,8 @@ TEST_F(Unjudged, AFallByOwnCpuIsFoundByTheNextRun) {
   want_new_mtu({"gpu1"});
   pairs.after["gpu1"] = SloState::unknown;
   shape = [](const GateQuestion& question, GateFigure& one) {
-    const bool fell = question.when == GateQuestion::When::after || question.when == GateQuestion::When::confirm;
+    const bool fell =
+        question.when == GateQuestion::When::after || question.when == GateQuestion::When::confirm;
     one.figure = fell ? 0.5 : 1.0;
     one.cpu = fell ? 2.0 : 1.0;
   };
@@ -143,8 +150,7 @@ class PuttingBack : public Unjudged {
  protected:
   PuttingBack() {
     want_new_mtu({"gpu1", "gpu2", "gpu3"});
-    pairs.after = {
-        {"gpu1", SloState::unknown}, {"gpu2", SloState::unknown}, {"gpu3", SloState::unknown}};
+    pairs.after = {{"gpu1", SloState::unknown}, {"gpu2", SloState::unknown}, {"gpu3", SloState::unknown}};
     EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::not_validated);
     in_waves(1);
   }

@@ -1,4 +1,5 @@
-// A run that was cut off, and the next one: what was measured before the change stands while it can be compared.
+// A run that was cut off, and the next one: what was measured before the change stands while it can be
+// compared.
 #include "fake_traffic.hpp"
 #include "lab.hpp"
 #include "tests/unit/store/oracle.hpp"
@@ -30,7 +31,8 @@ kind: HostProfile
 metadata: {name: training}
 spec:
   selector: {matchLabels: {pool: lab}}
-  sysctl: {net.ipv4.tcp_mtu_probing: )yaml" + probing + "}\n");
+  sysctl: {net.ipv4.tcp_mtu_probing: )yaml" +
+                                         probing + "}\n");
   }
   Applied run() {
     stop = cut;

@@ -124,7 +124,9 @@ TEST_F(Histories, KeepWhatWasMeasuredBeforeAChangeWhileItIsOwed) {
   }
   const auto store = led(directory);
   History& history = store->history();
-  const auto kept = [&]() -> std::optional<GateMeasurement> { return *stored(directory)->history().kept_before(change); };
+  const auto kept = [&]() -> std::optional<GateMeasurement> {
+    return *stored(directory)->history().kept_before(change);
+  };
   ASSERT_TRUE(kept());
   EXPECT_EQ(kept()->figures, two_figures().figures);
   EXPECT_EQ(kept()->controls, two_figures().controls);
@@ -150,7 +152,8 @@ TEST_F(Histories, WhatWasMeasuredBeforeAndIsDamagedIsSaid) {
   };
   const std::string damaged = file() + ": what was measured before change 1 is damaged: ";
   EXPECT_EQ(said(R"({"figures":[]})"), damaged + "'controls' is missing");
-  EXPECT_EQ(said(R"({"figures":[{"state":"holds"}],"controls":[]})"), damaged + "figures[0]: 'subject' is missing");
+  EXPECT_EQ(said(R"({"figures":[{"state":"holds"}],"controls":[]})"),
+            damaged + "figures[0]: 'subject' is missing");
   EXPECT_EQ(said(R"({"figures":[{"subject":"a","state":"good"}],"controls":[]})"),
             damaged + "figures[0]: 'state' is none that this version knows");
   EXPECT_EQ(said(R"({"figures":[{"subject":"a","state":"holds","figure":-1}],"controls":[]})"),
@@ -172,10 +175,12 @@ TEST_F(Histories, AChangeThatEndsAndWroteNothingOwesNothing) {
     ASSERT_TRUE(history.gate(change, GateState::owed));
     if (name == std::string("none")) continue;
     ASSERT_TRUE(history.ticket(change, ticket(name)));
-    ASSERT_TRUE(history.receipt(name, name == std::string("undone") ? TicketState::undone : TicketState::failed, ""));
+    ASSERT_TRUE(
+        history.receipt(name, name == std::string("undone") ? TicketState::undone : TicketState::failed, ""));
   }
   for (std::uint64_t change = 1; change <= 3; ++change) ASSERT_TRUE(history.end(change, "interrupted"));
-  EXPECT_EQ(Oracle(file()).ask("SELECT group_concat(gate) FROM (SELECT gate FROM changes ORDER BY id)"), "2,2,1")
+  EXPECT_EQ(Oracle(file()).ask("SELECT group_concat(gate) FROM (SELECT gate FROM changes ORDER BY id)"),
+            "2,2,1")
       << "what failed may have been written";
 }
 
