@@ -197,7 +197,8 @@ std::vector<Step> Application::written() const { return joined(owed_, runner_->w
 
 std::vector<Application::Written> Application::earlier_of(const std::vector<OwedChange>& owed) {
   std::vector<Written> out;
-  for (const OwedChange& one : owed) out.push_back({one.change, steps_of(one), false, one.subjects});
+  for (const OwedChange& one : owed)
+    out.push_back({one.change, steps_of(one), false, one.subjects, pointer(one.before)});
   std::sort(out.begin(), out.end(), [](const Written& a, const Written& b) { return a.change > b.change; });
   return out;
 }
@@ -212,7 +213,7 @@ std::vector<Step> Application::steps_of_all(const std::vector<Written>& newest_f
 std::vector<Application::Written> Application::changes() const {
   std::vector<Written> out;
   if (std::vector<Step> wrote = runner_->written(); !wrote.empty())
-    out.push_back({report_.change_id, std::move(wrote), true, {}});
+    out.push_back({report_.change_id, std::move(wrote), true, {}, pointer(before_)});
   out.insert(out.end(), earlier_.begin(), earlier_.end());
   return out;
 }

@@ -12,11 +12,12 @@
 // stop() no other new step begins, those under way are finished, and the ledger is consistent. What was
 // written under a gate is owed to it until it was judged or taken back, however this run ends; what could
 // not be measured was not judged: the ledger says so, pair by pair, and a later run's gate answers for it
-// (`owed`). What is broken has the newest change undone that may have broken it, and an older one only if it
-// is broken still; one whose pairs were judged is never undone for what a later one broke. What was undone
-// so is refused until its specs change (refused_steps.hpp). Single-threaded over the executor: same seams,
-// same history. Refuses: held steps that `approved` does not name, and to begin a change outside its windows
-// (windows.hpp).
+// (`owed`), against what was measured before that change. What cannot be told holds later waves, but for
+// steps that put back what such a change wrote. What is broken has the newest change undone that may have
+// broken it, and an older one only if it is broken still; one whose pairs were judged is never undone for
+// what a later one broke. What was undone so is refused until its specs change (refused_steps.hpp).
+// Single-threaded over the executor: same seams, same history. Refuses: held steps that `approved` does not
+// name, and to begin a change outside its windows (windows.hpp).
 #pragma once
 
 #include <functional>
@@ -62,7 +63,7 @@ class Application {
   struct Confirmation {
     GateQuestion question;
     const GateMeasurement* before = nullptr;
-    std::set<std::string> owed{};
+    std::map<std::string, GateFigure> owed{};
     GateMeasurement measured;
     std::optional<std::set<std::string>> subjects{};  // that decide; none: all
     std::vector<GateMeasurement> rounds{};
@@ -73,7 +74,8 @@ class Application {
     std::uint64_t change = 0;
     std::vector<Step> steps;
     bool of_this_run = false;
-    std::set<std::string> subjects{};  // of an earlier run: what is owed of it; empty: all
+    std::set<std::string> subjects{};         // of an earlier run: what is owed of it; empty: all
+    const GateMeasurement* before = nullptr;  // ahead of it; null: there is none
   };
   // What was undone of it so far, what is still broken, and what follows.
   struct Undoing {
@@ -119,7 +121,11 @@ class Application {
   bool is_broken(const std::string& subject) const;
   void confirm(Confirmation confirmation);
   void remember_verdict(const Verdict& verdict);
-  const GateMeasurement* before() const { return before_ ? &*before_ : nullptr; }
+  static const GateMeasurement* pointer(const std::optional<GateMeasurement>& measured) {
+    return measured ? &*measured : nullptr;
+  }
+  const GateMeasurement* before() const { return pointer(compared_); }
+  void compare_with_earlier();
   void pass_gate(std::function<void(bool)> then);
   void gate_answered(const std::vector<Step>& later, const std::optional<Verdict>& verdict,
                      const std::function<void(bool)>& then);
@@ -143,6 +149,9 @@ class Application {
   std::set<std::string> blamed_on(const Written& change, std::set<std::string> subjects) const;
   bool is_to_be_undone(std::size_t place) const;
   std::set<std::string> owed_subjects() const;
+  std::map<std::string, GateFigure> owed_figures() const;
+  std::set<std::uint32_t> putting_back() const;
+  bool hold_later(const std::string& why);
   std::vector<Step> never_measured() const;
   std::optional<std::set<std::string>> still_owed(const Written& change) const;
   void note_owed();
@@ -178,9 +187,12 @@ class Application {
   std::set<std::uint32_t> judged_;    // steps that wrote before the last of them
   std::set<std::uint32_t> left_out_;  // steps whose paths it did not measure
   bool stays_ = false;                // the gate failed, and nothing that was written can have broken it
-  bool not_validated_ = false;        // the benchmarks could not tell: nothing further may run
+  bool not_validated_ = false;        // the benchmarks could not tell
+  bool held_later_ = false;           // and steps were held for it
   BlastRadius whole_;                 // of all that this run may write, and of what it owes
+  // As this run measured it; and with what was measured before changes that are owed.
   std::optional<GateMeasurement> before_;
+  std::optional<GateMeasurement> compared_;
   std::map<std::string, SloState> states_before_;  // by subject
   std::map<std::string, Judged> last_;             // the last finding on each subject
   std::set<std::string> by_this_run_;  // subjects that this run's change broke, as the last gate saw it

@@ -36,6 +36,7 @@ void Application::measure_before(std::function<void()> then) {
   for (const Step& step : plan_.steps)
     if (standing_holds(step, options_.approved).empty()) may_begin.push_back(step);
   const BlastRadius affected = blast_radius(may_begin, fleet_.wiring());
+  compare_with_earlier();
   if (options_.measurer == nullptr || affected.empty() || must_stop()) return then();
   ask({.when = GateQuestion::When::before,
        .affected = affected,
@@ -45,6 +46,8 @@ void Application::measure_before(std::function<void()> then) {
         if (said) {
           before_ = *said;
           for (const GateFigure& one : before_->figures) states_before_.emplace(one.subject, one.state);
+          compare_with_earlier();
+          note(ledger_.keep_before(report_.change_id, *before_));
         } else
           report_.notes.push_back("not measured before the change: " + said.error().text());
         then();
@@ -61,9 +64,9 @@ void Application::measure(const BlastRadius& affected, const BlastRadius& pendin
   if (options_.measurer == nullptr || (affected.empty() && question.also.empty())) return then(std::nullopt);
   ask(question, [this, question, then = std::move(then)](const Result<GateMeasurement>& said) {
     const auto over = [this, then](const Result<GateMeasurement>& best) {
-      const Verdict out =
-          best ? Verdict{gate_result(*best, judge_gate(before(), *best, owed_subjects())), true}
-               : Verdict{{GateVerdict::unknown, best.error().text()}, false};
+      const Verdict out = best
+                              ? Verdict{gate_result(*best, judge_gate(before(), *best, owed_figures())), true}
+                              : Verdict{{GateVerdict::unknown, best.error().text()}, false};
       by_this_run_.clear();
       if (best)
         for (const Judged& one : judge_gate(before(), *best).all)
@@ -74,7 +77,7 @@ void Application::measure(const BlastRadius& affected, const BlastRadius& pendin
     };
     if (!said) return over(said);
     confirm(
-        {.question = question, .before = before(), .owed = owed_subjects(), .measured = *said, .then = over});
+        {.question = question, .before = before(), .owed = owed_figures(), .measured = *said, .then = over});
   });
 }
 
@@ -132,7 +135,7 @@ std::set<std::string> Application::measured_again(const Result<GateMeasurement>&
   std::set<std::string> blamed = blamed_on(change, undoing_->broken);
   const bool lay_on_top = blamed.empty();
   std::erase_if(blamed, [this](const std::string& subject) { return !is_broken(subject); });
-  one.guilt = guilt_of({blamed.begin(), blamed.end()}, change.of_this_run ? before() : nullptr, *again);
+  one.guilt = guilt_of({blamed.begin(), blamed.end()}, change.before, *again);
   if (lay_on_top) one.guilt.reset();
   std::set<std::string> broken;
   for (const GateFigure& figure : again->figures)
@@ -192,11 +195,10 @@ void Application::gate_answered(const std::vector<Step>& later, const std::optio
     for (const Step& step : later) left_out_.insert(step.id);
     for (const Step& step : joined(runner_->written(), cures())) judged_.insert(step.id);
   }
+  not_validated_ = held_later_;
   if (!unsure_.empty() && !fails(verdict->gate)) {
     not_validated_ = true;
-    runner_->skip_from(wave_ + 1, StepState::held,
-                       "wave " + std::to_string(wave_) + " is not validated: " + verdict->gate.why);
-    return then(false);
+    return then(hold_later(verdict->gate.why));
   }
   if (!verdict || !fails(verdict->gate)) return then(true);
   gate_failed(later, verdict->gate, then);
@@ -229,52 +231,6 @@ void Application::gate_failed(const std::vector<Step>& later, const GateResult& 
   stays_ = answered_ = true;
   report_.notes.emplace_back("nothing was written that could be undone for it: what was done stays");
   then(false);
-}
-
-// Pairs of earlier changes that no benchmark could tell.
-std::set<std::string> Application::owed_subjects() const {
-  std::set<std::string> out;
-  for (const Written& one : earlier_) out.insert(one.subjects.begin(), one.subjects.end());
-  return out;
-}
-
-// What earlier runs wrote and nobody measured at all.
-std::vector<Step> Application::never_measured() const {
-  std::vector<Written> whole = earlier_;
-  std::erase_if(whole, [](const Written& one) { return !one.subjects.empty(); });
-  return steps_of_all(whole);
-}
-
-// What is still owed of it: subjects, or all (empty); none: it was judged, or taken back.
-std::optional<std::set<std::string>> Application::still_owed(const Written& change) const {
-  for (const UndoneChange& one : report_.undone)
-    if (one.change == change.change) return one.whole ? std::nullopt : std::optional(std::set<std::string>{});
-  const BlastRadius blast = blast_radius(change.steps, fleet_.wiring());
-  std::set<std::string> rest;
-  for (const std::string& subject : change.subjects) {
-    const auto found = last_.find(subject);
-    const bool told = found == last_.end() ? !options_.measurer->crosses(subject, blast)  // it is gone
-                                           : found->second.attribution != Attribution::not_validated;
-    if (!told) rest.insert(subject);
-  }
-  if (!change.subjects.empty()) return rest.empty() ? std::nullopt : std::optional(std::move(rest));
-  if (answered_) return std::nullopt;
-  if (left_out_later_ || unsure_.contains("")) return rest;
-  for (const std::string& subject : unsure_)
-    if (options_.measurer->crosses(subject, blast)) rest.insert(subject);
-  return rest.empty() ? std::nullopt : std::optional(std::move(rest));
-}
-
-void Application::note_owed() {
-  if (options_.measurer == nullptr) return;
-  if (report_.change_id != 0 && (!runner_ || runner_->written().empty()))
-    note(ledger_.gate(report_.change_id, GateState::settled));
-  if (!runner_) return;
-  for (const Written& one : changes()) {
-    const std::optional<std::set<std::string>> owed = still_owed(one);
-    note(owed ? ledger_.owe(one.change, *owed) : ledger_.gate(one.change, GateState::settled));
-    report_.owes = report_.owes || owed;
-  }
 }
 
 }  // namespace lockstep

@@ -24,6 +24,12 @@ const GateFigure* find(const Figures& all, std::string_view subject) {
   return found == all.end() ? nullptr : found->second;
 }
 
+// Null: there is none that may be compared with it.
+const GateFigure* find_like(const Figures& all, const GateFigure& figure) {
+  const GateFigure* const found = find(all, figure.subject);
+  return found != nullptr && found->terms == figure.terms ? found : nullptr;
+}
+
 bool is_worse(const GateFigure& before, const GateFigure& after) {
   return before.figure && after.figure && *after.figure < *before.figure * (1 - tolerance(before, after));
 }
@@ -99,7 +105,7 @@ bool controls_fell(const GateMeasurement* before, const GateMeasurement& after) 
   std::size_t told = 0;
   std::size_t fell = 0;
   for (const GateFigure& now : after.controls) {
-    const GateFigure* const was = find(then, now.subject);
+    const GateFigure* const was = find_like(then, now);
     if (was == nullptr || !was->figure || !now.figure) continue;
     ++told;
     fell += is_worse(*was, now) ? 1 : 0;
@@ -178,16 +184,18 @@ int Judgement::exit_code() const {
 }
 
 Judgement judge_gate(const GateMeasurement* before, const GateMeasurement& after,
-                     const std::set<std::string>& owed) {
+                     const std::map<std::string, GateFigure>& owed) {
   Judgement out;
   const Figures then = before == nullptr ? Figures{} : by_subject(before->figures);
   const GateFigure never;
   for (const GateFigure& now : after.figures) {
-    const GateFigure* const was = find(then, now.subject);
+    const GateFigure* const was = find_like(then, now);
     Judged one = judge_one(was == nullptr ? never : *was, now);
-    if (owed.contains(now.subject))
-      if (Judged of_earlier = judge_one(never, now); of_earlier.attribution > one.attribution)
-        one = std::move(of_earlier);
+    if (const auto earlier = owed.find(now.subject); earlier != owed.end()) {
+      const bool alike = earlier->second.terms == now.terms;
+      if (Judged of_it = judge_one(alike ? earlier->second : never, now); of_it.attribution > one.attribution)
+        one = std::move(of_it);
+    }
     out.all.push_back(std::move(one));
   }
   if (static_cast<double>(after.measured) < kLeastCoverage * static_cast<double>(after.selected))
@@ -259,8 +267,8 @@ Guilt guilt_of(const std::vector<std::string>& broken, const GateMeasurement* be
   const bool all_fell = controls_fell(before, again);
   Guilt worst = broken.empty() ? Guilt::not_proven : Guilt::exonerated;
   for (const std::string& subject : broken) {
-    const GateFigure* const was = find(then, subject);
     const GateFigure* const is = find(now, subject);
+    const GateFigure* const was = is == nullptr ? nullptr : find_like(then, *is);
     const bool held = was != nullptr && was->state == SloState::holds;
     Guilt one = Guilt::not_proven;
     if (is != nullptr && (is->state == SloState::holds || is->state == SloState::none)) one = Guilt::guilty;

@@ -15,6 +15,9 @@
 //                                                               are held                       3
 //   nothing to measure before -> ...             holds, new_broken (undone), new_unknown       0, 2, 3
 //
+// Before an earlier change that nobody has judged yet: what was measured ahead of that one, as long as it may
+// be compared (OwedChange::before).
+//
 // Promises: a broken figure counts only if it is broken in each of the rounds that confirm it, and not if
 // the controls, pairs that the change can't have touched, fell as well. Own CPU explains a fall where it rose
 // in each round, and the probes had no less of it than before, or it doubled (tests/sim/gate_truth.cpp has
@@ -24,6 +27,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -44,6 +48,7 @@ struct GateFigure {
   std::optional<double> figure;  // the more the better; 0: nothing was carried; none: there is none
   double noise = 0;              // of it, relative
   std::optional<double> cpu;     // of the probes' own, for a byte or a round trip; in any unit
+  std::string terms{};           // "tcp, >= 90% of nominal": figures of other terms are not compared
   std::string why;               // of anything but holds
   bool operator==(const GateFigure&) const = default;
 };
@@ -99,9 +104,10 @@ struct Judgement {
 double tolerance(const GateFigure& before, const GateFigure& after);
 
 // `before`: null where nothing was measured. `owed`: subjects of which an earlier change has not been judged
-// yet: what is broken there may be its doing, however it was right before this one.
+// yet, with their figures before that one: what is broken there may be its doing, however it was right before
+// this one.
 Judgement judge_gate(const GateMeasurement* before, const GateMeasurement& after,
-                     const std::set<std::string>& owed = {});
+                     const std::map<std::string, GateFigure>& owed = {});
 
 // What was broken is so only if it is in each of `rounds`; where the controls of a round fell against those
 // of `before`, it is unknown: something else than the change slows all.

@@ -7,11 +7,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "drivers/driver.hpp"
+#include "reconciler/engine/gate.hpp"
 #include "specs/model/diff.hpp"
 #include "specs/model/result.hpp"
 
@@ -49,6 +51,9 @@ struct OwedChange {
   std::vector<LedgerTicket> tickets;  // in the order of the writes; without those that were taken back
   std::set<std::string>
       subjects{};  // of a GateFigure, that no benchmark could tell; empty: nobody measured it
+  // Its figures and controls, of before the first of the writes; none: there are none that what is measured
+  // now may be compared with.
+  std::optional<GateMeasurement> before{};
 };
 
 // A step that was undone because of what a gate found: it is held (refused_steps.hpp) until what the specs
@@ -72,7 +77,10 @@ class Ledger {
                                       const std::string& reason) = 0;
   virtual Result<Done> ticket(std::uint64_t change, const LedgerTicket& ticket) = 0;
   virtual Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) = 0;
+  // Settled: what was measured before it is forgotten.
   virtual Result<Done> gate(std::uint64_t change, GateState state) = 0;
+  // What was measured before the first write of a change, for whoever has to judge it.
+  virtual Result<Done> keep_before(std::uint64_t change, const GateMeasurement& measured) = 0;
   // Owed, and of it only what could not be told: subjects of a GateFigure.
   virtual Result<Done> owe(std::uint64_t change, const std::set<std::string>& subjects) = 0;
   // One that is there already on the same ground was undone once more.

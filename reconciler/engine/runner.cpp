@@ -85,9 +85,17 @@ void Runner::consider(std::uint32_t id) {
   }
 }
 
-void Runner::skip_from(std::uint32_t wave, StepState state, const std::string& why) {
-  for (const Step& step : plan_.steps)
-    if (step.wave >= wave && results_[step.id - 1].state == StepState::waiting) set(step.id, state, why);
+void Runner::skip_from(std::uint32_t wave, StepState state, const std::string& why,
+                       const std::set<std::uint32_t>& spared) {
+  std::vector<std::uint32_t> marked;
+  for (const Step& step : plan_.steps) {
+    if (step.wave < wave || results_[step.id - 1].state != StepState::waiting || spared.contains(step.id))
+      continue;
+    set(step.id, state, why);
+    marked.push_back(step.id);
+  }
+  if (!spared.empty())
+    for (const std::uint32_t id : marked) skip_dependants(id);
   ready_.clear();
 }
 

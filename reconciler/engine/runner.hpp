@@ -31,8 +31,10 @@ class Runner {
   void run_wave(std::uint32_t wave, std::function<void()> done);
   // What was asked to stop does not wait for a question that is under way.
   void stop() { check_.stop(); }
-  // Marks what has not begun in waves from `wave` on.
-  void skip_from(std::uint32_t wave, StepState state, const std::string& why);
+  // Marks what has not begun in waves from `wave` on, but for `spared`; of those, what needs one that is
+  // marked.
+  void skip_from(std::uint32_t wave, StepState state, const std::string& why,
+                 const std::set<std::uint32_t>& spared = {});
 
   const std::vector<StepResult>& results() const { return results_; }
   bool wave_failed(std::uint32_t wave) const;

@@ -9,6 +9,27 @@
 #include "reconciler/session/numbers.hpp"
 
 namespace lockstep {
+namespace {
+
+// Gives changes that are owed what was measured before them, where that still stands. The answer: what could
+// not be read; such a change is judged without it.
+std::vector<std::string> give_befores(Store& store, const RunGround& ground, std::vector<OwedChange>& owed) {
+  std::vector<std::string> notes;
+  for (OwedChange& one : owed) {
+    const Result<bool> stands = before_stands(store.runs(), one.change, ground);
+    if (stands && !*stands) continue;
+    Result<std::optional<GateMeasurement>> kept =
+        stands ? store.history().kept_before(one.change)
+               : Result<std::optional<GateMeasurement>>(stands.error());
+    if (kept)
+      one.before = *std::move(kept);
+    else
+      notes.push_back("judged without what was measured before it: " + kept.error().text());
+  }
+  return notes;
+}
+
+}  // namespace
 
 bool EarlierRuns::to_judge() const {
   return std::any_of(owed.begin(), owed.end(),
@@ -119,11 +140,13 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   options.before_writing = [this] { return keep_numbers(cluster_, store().blobs()); };
   SuiteGate* gate = nullptr;
   std::shared_ptr<GateRecorder> recorder;
+  std::vector<std::string> notes;
   if (request.measures && !cluster_.catalog.validation_suites.empty()) {
     options.measurer = measurer_;
     if (measurer_ == nullptr) {
       MeasureInput input = input_for(store().blobs());
       recorder = make_recorder(plan, options.owed, request, input.config_hash);
+      notes = give_befores(store(), {version_, devices_, {}, executor_.wall_time()}, options.owed);
       gates_.push_back(
           std::make_unique<SuiteGate>(cluster_, std::move(input), directory_, hooks.measure,
                                       [recorder](const auto&... taken) { recorder->record(taken...); }));
@@ -133,8 +156,10 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   auto application = std::make_unique<Application>(attached_.fleet, executor_, store().history(), plan,
                                                    std::move(options), hooks.progress);
   // Bound to nothing: it is called by the operation, which must not outlive its session.
-  auto over = [this, plan = std::move(plan), left = std::move(left), gate, recorder](ApplyReport report) {
+  auto over = [this, plan = std::move(plan), left = std::move(left), gate, recorder,
+               notes = std::move(notes)](ApplyReport report) {
     Applied applied{std::move(report), {}, Done{}};
+    applied.report.notes.insert(applied.report.notes.end(), notes.begin(), notes.end());
     if (recorder)
       for (const std::string& note : recorder->notes()) applied.report.notes.push_back(note);
     if (gate != nullptr) applied.gates = gate->gates();

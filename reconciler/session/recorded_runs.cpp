@@ -91,6 +91,17 @@ std::vector<Statistic> statistics_of(const Catalog& catalog, const RunFigure& fi
   return out;
 }
 
+// In the same lockstep, and each device in the same boot under the same drivers.
+bool is_on(const RunGround& ground, const MeasuredRun& run) {
+  return !ground.version.empty() && run.head.version == ground.version &&
+         std::ranges::all_of(run.devices, [&ground](const RunDevice& one) {
+           const auto found = ground.devices.find(one.device);
+           return !one.boot.empty() && found != ground.devices.end() && found->second == one;
+         });
+}
+
+std::string oldest_on(const RunGround& ground) { return utc_text(ground.now - kLastRunAge); }
+
 void add(std::vector<ContextDifference>& all, const std::string& what, const std::string& of,
          const std::string& then, const std::string& now) {
   if (then != now || then.empty()) all.push_back({what, of, then, now});
@@ -206,20 +217,21 @@ Result<std::optional<MeasuredRun>> last_run(Store& store, const RunGround& groun
   }
   const auto last = std::ranges::max_element(gates, {}, &RunHead::number);
   if (changes.empty() || last == gates.end()) return none;
-  TRY(std::optional<MeasuredRun> run,
-      gate_of(store.runs(), last->change, utc_text(ground.now - kLastRunAge)));
-  if (!run || run->head.under != changes.front().change || run->head.version != ground.version ||
-      ground.version.empty())
-    return none;
-  for (const RunDevice& one : run->devices) {
-    const auto found = ground.devices.find(one.device);
-    if (one.boot.empty() || found == ground.devices.end() || found->second != one) return none;
-  }
+  TRY(std::optional<MeasuredRun> run, gate_of(store.runs(), last->change, oldest_on(ground)));
+  if (!run || run->head.under != changes.front().change || !is_on(ground, *run)) return none;
   std::erase_if(run->figures, [&ground](const RunFigure& one) {
     const auto wanted = ground.transports.find(benchmark_of(one));
     return wanted != ground.transports.end() && wanted->second != one.transport;
   });
   return run;
+}
+
+Result<bool> before_stands(const Runs& runs, std::uint64_t change, const RunGround& ground) {
+  TRY(const std::vector<RunHead> all, runs.of_change(change));
+  const auto before = std::ranges::find(all, RunPurpose::before, &RunHead::purpose);
+  if (before == all.end() || before->at < oldest_on(ground)) return false;
+  TRY(const std::optional<MeasuredRun> run, runs.find(before->number));
+  return run && is_on(ground, *run);
 }
 
 }  // namespace lockstep

@@ -65,5 +65,8 @@ struct RunGround {
   WallTime now;
 };
 Result<std::optional<MeasuredRun>> last_run(Store& store, const RunGround& ground);
+// Whether what was measured before this change may be compared with what is measured now: by the same rules,
+// but for transports, which each figure names (GateFigure::terms).
+Result<bool> before_stands(const Runs& runs, std::uint64_t change, const RunGround& ground);
 
 }  // namespace lockstep

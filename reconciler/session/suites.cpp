@@ -19,6 +19,7 @@ GateFigure figure_of(const Slo& slo, const bench::Measurement& one, std::string 
   const bench::Ruling ruling = bench::rule(slo, one);
   GateFigure out;
   out.subject = std::move(subject);
+  out.terms = one.transport + ", " + bench::want_of(slo);
   out.state = ruling.verdict == bench::Verdict::pass   ? SloState::holds
               : ruling.verdict == bench::Verdict::fail ? SloState::broken
                                                        : SloState::unknown;

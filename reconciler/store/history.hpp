@@ -5,6 +5,7 @@
 // happen. Writes are refused (denied) without leadership, and when somebody else has taken it since.
 // Ended changes that kRetention does not keep go when a change begins, with their tickets, in its
 // transaction; so do cures beyond kCureWindowMax. What is in flight, owed or written stays whatever its age.
+// A change that ends and wrote nothing is owed no verdict.
 #pragma once
 
 #include <chrono>
@@ -89,8 +90,10 @@ class History : public Ledger {
  public:
   // Oldest first.
   virtual Result<std::vector<InFlight>> in_flight() const = 0;
-  // What was written under a gate that never answered. Oldest first.
+  // What was written under a gate that never answered. Oldest first, and without `before`.
   virtual Result<std::vector<OwedChange>> owed() const = 0;
+  // What keep_before() got of a change that is owed; an error: it is damaged.
+  virtual Result<std::optional<GateMeasurement>> kept_before(std::uint64_t change) const = 0;
   // Newest first.
   virtual Result<std::vector<ChangeRecord>> changes(std::size_t newest = 20) const = 0;
   virtual Result<std::optional<ChangeRecord>> change(std::uint64_t number) const = 0;

@@ -56,7 +56,9 @@ CREATE TABLE run_devices (device TEXT NOT NULL, boot TEXT NOT NULL, drivers TEXT
     "ALTER TABLE changes ADD COLUMN subjects TEXT;"
     "CREATE TABLE refused (digest TEXT PRIMARY KEY, change INTEGER NOT NULL, devices TEXT NOT NULL, ground "
     "TEXT "
-    "NOT NULL, why TEXT NOT NULL, cleared INTEGER NOT NULL, times INTEGER NOT NULL);"};
+    "NOT NULL, why TEXT NOT NULL, cleared INTEGER NOT NULL, times INTEGER NOT NULL);",
+    // engine/gate_json.hpp; none: nothing was measured, or it was judged since
+    "ALTER TABLE changes ADD COLUMN measured_before TEXT;"};
 
 }  // namespace
 

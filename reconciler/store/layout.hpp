@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-inline constexpr int kLayout = 8;  // the newest
+inline constexpr int kLayout = 9;  // the newest
 inline constexpr int kLayoutOfGates = 2;
 inline constexpr int kLayoutOfCures = 3;
 inline constexpr int kLayoutOfWrites = 4;
@@ -13,6 +13,7 @@ inline constexpr int kLayoutOfTries = 5;
 inline constexpr int kLayoutOfIdentity = 6;
 inline constexpr int kLayoutOfRuns = 7;
 inline constexpr int kLayoutOfRefused = 8;
+inline constexpr int kLayoutOfBefore = 9;
 
 // 0: nothing is in it. Unsupported: a newer lockstep wrote it.
 Result<int> layout_of(const Database& database);

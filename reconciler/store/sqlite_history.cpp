@@ -73,6 +73,13 @@ Result<Done> forget_unwritten(const Database& database, const std::string& devic
   return Done{};
 }
 
+// What wrote nothing, or had all of it taken back, owes nothing: gate 1 is GateState::owed, 2 is settled, and
+// state 2 TicketState::undone.
+constexpr const char* kEnd =
+    "UPDATE changes SET ended = ?, outcome = ?, gate = CASE WHEN gate = 1 AND NOT EXISTS "
+    "(SELECT 1 FROM tickets WHERE change = changes.id AND state <> 2) THEN 2 ELSE gate END WHERE id = ?";
+static_assert(static_cast<int>(GateState::settled) == 2);
+
 constexpr const char* kChanges = "SELECT id, begun, ended, outcome, author, reason, digest FROM changes ";
 ChangeRecord change_of(const Statement& row) {
   return {row.number(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5), row.text(6)};
@@ -280,10 +287,7 @@ Result<Done> SqliteHistory::forget(const std::vector<WrittenEntry>& entries) {
 Result<Done> SqliteHistory::end(std::uint64_t change, const std::string& outcome) {
   TRY(Transaction whole, file_.write());
   TRY_DONE(update(file_.database(),
-                  Statement(file_.database(), "UPDATE changes SET ended = ?, outcome = ? WHERE id = ?")
-                      .bind(utc_text(file_.now()))
-                      .bind(outcome)
-                      .bind(change),
+                  Statement(file_.database(), kEnd).bind(utc_text(file_.now())).bind(outcome).bind(change),
                   "change " + std::to_string(change)));
   return whole.commit();
 }

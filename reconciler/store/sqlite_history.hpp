@@ -21,6 +21,7 @@ class SqliteHistory final : public History {
   Result<Done> receipt(const std::string& ticket, TicketState state, const std::string& note) override;
   Result<Done> gate(std::uint64_t change, GateState state) override;
   Result<Done> owe(std::uint64_t change, const std::set<std::string>& subjects) override;
+  Result<Done> keep_before(std::uint64_t change, const GateMeasurement& measured) override;
   Result<Done> refuse(const std::vector<RefusedStep>& steps) override;
   Result<Done> accept(const std::vector<std::string>& digests) override;
   Result<std::vector<RefusedStep>> refused() const override;
@@ -30,6 +31,7 @@ class SqliteHistory final : public History {
                             WallTime since) const override;
   Result<std::vector<InFlight>> in_flight() const override;
   Result<std::vector<OwedChange>> owed() const override;
+  Result<std::optional<GateMeasurement>> kept_before(std::uint64_t change) const override;
   Result<std::vector<ChangeRecord>> changes(std::size_t newest) const override;
   Result<std::optional<ChangeRecord>> change(std::uint64_t number) const override;
   Result<TouchedDevices> touched(std::uint64_t change) const override;

@@ -1,6 +1,9 @@
 // What a store's history knows of gates: changes that they have not judged, and steps that they had undone.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
+#include "reconciler/engine/gate_json.hpp"
 #include "reconciler/store/layout.hpp"
 #include "reconciler/store/sqlite_history.hpp"
 
@@ -29,11 +32,38 @@ std::set<std::string> subjects_of(const std::string& text) {
 Result<Done> SqliteHistory::gate(std::uint64_t change, GateState state) {
   TRY(Transaction whole, file_.write());
   TRY_DONE(update(file_.database(),
-                  Statement(file_.database(), "UPDATE changes SET gate = ?, subjects = NULL WHERE id = ?")
+                  Statement(file_.database(),
+                            "UPDATE changes SET gate = ?1, subjects = NULL, measured_before = CASE ?1 WHEN 1 "
+                            "THEN measured_before END WHERE id = ?2")
                       .bind(static_cast<std::uint64_t>(state))
                       .bind(change),
                   "change " + std::to_string(change)));
   return whole.commit();
+}
+
+Result<Done> SqliteHistory::keep_before(std::uint64_t change, const GateMeasurement& measured) {
+  TRY(Transaction whole, file_.write());
+  TRY_DONE(update(file_.database(),
+                  Statement(file_.database(), "UPDATE changes SET measured_before = ? WHERE id = ?")
+                      .bind(text_of(measured))
+                      .bind(change),
+                  "change " + std::to_string(change)));
+  return whole.commit();
+}
+
+Result<std::optional<GateMeasurement>> SqliteHistory::kept_before(std::uint64_t change) const {
+  TRY(const SqliteFile::Reading from, file_.read());
+  std::optional<GateMeasurement> none;
+  if (from.layout < kLayoutOfBefore) return none;
+  std::string text;
+  TRY_DONE(Statement(from.database, "SELECT measured_before FROM changes WHERE id = ?")
+               .bind(change)
+               .each([&text](const Statement& row) { text = row.text(0); }));
+  if (text.empty()) return none;
+  Result<GateMeasurement> kept = measurement_of(text);
+  if (kept) return std::optional(*std::move(kept));
+  return wrap(fmt::format("{}: what was measured before change {} is damaged", from.database.file(), change),
+              std::move(kept.error()));
 }
 
 Result<Done> SqliteHistory::owe(std::uint64_t change, const std::set<std::string>& subjects) {

@@ -11,7 +11,7 @@ constexpr Parser kParsers[] = {
     {"lock", parse_lock, seeds_of_lock},    {"host_policy", parse_host_policy, seeds_of_host_policy},
     {"plan", parse_plan, seeds_of_plan},    {"netlink", parse_netlink, seeds_of_netlink},
     {"lldp", parse_lldp, seeds_of_lldp},    {"frr", parse_frr, seeds_of_frr},
-    {"probe", parse_probe, seeds_of_probe},
+    {"probe", parse_probe, seeds_of_probe}, {"before", parse_before, seeds_of_before},
 };
 
 }  // namespace

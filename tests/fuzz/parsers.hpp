@@ -32,6 +32,8 @@ void parse_lock(std::string_view input);
 void parse_host_policy(std::string_view input);
 // A plan file's plan. What is read, written and read again is the same.
 void parse_plan(std::string_view input);
+// What was measured before a change, as a journal has it. What is read, written and read again is the same.
+void parse_before(std::string_view input);
 // Messages of rtnetlink, dcbnl, devlink, ethtool and RDMA netlink, by every decoder.
 void parse_netlink(std::string_view input);
 // LLDP frames. What is shown of a neighbour is printable.
@@ -46,6 +48,7 @@ std::vector<std::string> seeds_of_inventory();
 std::vector<std::string> seeds_of_lock();
 std::vector<std::string> seeds_of_host_policy();
 std::vector<std::string> seeds_of_plan();
+std::vector<std::string> seeds_of_before();
 std::vector<std::string> seeds_of_netlink();
 std::vector<std::string> seeds_of_lldp();
 std::vector<std::string> seeds_of_frr();

@@ -44,6 +44,11 @@ class MemoryLedger final : public Ledger {
   Result<Done> gate(std::uint64_t change, GateState state) override {
     gates[change] = state;
     subjects.erase(change);
+    if (state == GateState::settled) befores.erase(change);
+    return Done{};
+  }
+  Result<Done> keep_before(std::uint64_t change, const GateMeasurement& measured) override {
+    befores[change] = measured;
     return Done{};
   }
   Result<Done> owe(std::uint64_t change, const std::set<std::string>& which) override {
@@ -94,6 +99,7 @@ class MemoryLedger final : public Ledger {
       if (const auto which = subjects.find(change); which != subjects.end()) one.subjects = which->second;
       for (const auto& [of, ticket] : tickets_of)
         if (of == change) one.tickets.push_back(ticket);
+      if (const auto kept = befores.find(change); kept != befores.end()) one.before = kept->second;
       if (!one.tickets.empty()) all.push_back(std::move(one));
     }
     return all;
@@ -109,6 +115,7 @@ class MemoryLedger final : public Ledger {
   std::map<std::string, TicketState> states;
   std::map<std::uint64_t, GateState> gates;
   std::map<std::uint64_t, std::set<std::string>> subjects;  // owed of it; none: all
+  std::map<std::uint64_t, GateMeasurement> befores;
   std::map<std::string, RefusedStep> refused_steps;
   std::vector<std::string> outcomes;
   std::vector<std::pair<std::string, WallTime>> cured;

@@ -230,10 +230,40 @@ TEST(GateJudgement, WhatIsOwedAnEarlierChangeIsNotClearedByWhatWasBeforeThisOne)
   const GateMeasurement was = of(figure(broken, 0.5));
   const std::string subject = was.figures.at(0).subject;
   EXPECT_EQ(judge_gate(&was, of(figure(broken, 0.5))).worst(), Attribution::not_caused);
-  EXPECT_EQ(judge_gate(&was, of(figure(broken, 0.5)), {subject}).worst(), Attribution::unattributed);
-  EXPECT_EQ(judge_gate(&was, of(figure(broken, 0.1)), {subject}).worst(), Attribution::caused);
-  EXPECT_EQ(judge_gate(&was, of(figure(holds, 1.0)), {subject}).worst(), Attribution::holds);
-  EXPECT_EQ(judge_gate(&was, of(figure(unknown)), {subject}).worst(), Attribution::not_validated);
+  EXPECT_EQ(judge_gate(&was, of(figure(broken, 0.5)), {{subject, {}}}).worst(), Attribution::unattributed);
+  EXPECT_EQ(judge_gate(&was, of(figure(broken, 0.1)), {{subject, {}}}).worst(), Attribution::caused);
+  EXPECT_EQ(judge_gate(&was, of(figure(holds, 1.0)), {{subject, {}}}).worst(), Attribution::holds);
+  EXPECT_EQ(judge_gate(&was, of(figure(unknown)), {{subject, {}}}).worst(), Attribution::not_validated);
+}
+
+TEST(GateJudgement, WhatIsOwedAnEarlierChangeIsComparedWithWhatWasBeforeThatOne) {
+  const GateMeasurement was = of(figure(holds, 1.0));
+  const std::string subject = was.figures.at(0).subject;
+  const auto found = [&](GateFigure earlier, GateFigure after) {
+    return judge_gate(nullptr, of(std::move(after)), {{subject, std::move(earlier)}}).worst();
+  };
+  EXPECT_EQ(judge_gate(&was, of(figure(broken, 0.5)), {{subject, figure(broken, 0.5)}}).worst(),
+            Attribution::caused)
+      << "it held before this one";
+  const GateMeasurement broken_now = of(figure(broken, 0.5));
+  EXPECT_EQ(judge_gate(&broken_now, of(figure(broken, 0.5)), {{subject, figure(broken, 0.5)}}).worst(),
+            Attribution::not_caused)
+      << "and before the earlier one";
+  EXPECT_EQ(judge_gate(&broken_now, of(figure(broken, 0.5)), {{subject, figure(holds, 1.0)}}).worst(),
+            Attribution::caused);
+  EXPECT_EQ(found(figure(unknown), figure(unknown)), Attribution::not_validated);
+}
+
+// A figure of RDMA is none of TCP's, nor does one that held 15 % of nominal hold 90 %.
+TEST(GateJudgement, FiguresOfOtherTermsAreNotCompared) {
+  GateFigure rdma = figure(holds, 1.0);
+  rdma.terms = "rdma, >= 90% of nominal";
+  GateFigure tcp = figure(broken, 0.5);
+  tcp.terms = "tcp, >= 90% of nominal";
+  EXPECT_EQ(finding(rdma, tcp), Attribution::unattributed);
+  EXPECT_EQ(judge_gate(nullptr, of(tcp), {{rdma.subject, rdma}}).worst(), Attribution::unattributed);
+  rdma.terms = tcp.terms;
+  EXPECT_EQ(finding(rdma, tcp), Attribution::caused);
 }
 
 Guilt guilt(GateFigure before, GateFigure after, GateFigure again) {

@@ -30,6 +30,7 @@ class NoLedger final : public Ledger {
   Result<Done> ticket(std::uint64_t, const LedgerTicket&) override { return Done{}; }
   Result<Done> receipt(const std::string&, TicketState, const std::string&) override { return Done{}; }
   Result<Done> gate(std::uint64_t, GateState) override { return Done{}; }
+  Result<Done> keep_before(std::uint64_t, const GateMeasurement&) override { return Done{}; }
   Result<Done> owe(std::uint64_t, const std::set<std::string>&) override { return Done{}; }
   Result<Done> refuse(const std::vector<RefusedStep>&) override { return Done{}; }
   Result<Done> accept(const std::vector<std::string>&) override { return Done{}; }

@@ -216,11 +216,12 @@ TEST_F(Backups, OfAnOlderLayoutAreBroughtUpToDate) {
                 "ALTER TABLE changes DROP COLUMN gate; DROP TABLE cures; DROP TABLE written;"
                 "DROP TABLE run_figures; DROP TABLE run_parts; DROP TABLE run_devices; DROP TABLE runs;"
                 "DROP TABLE refused; ALTER TABLE changes DROP COLUMN subjects;"
+                "ALTER TABLE changes DROP COLUMN measured_before;"
                 "PRAGMA user_version = 1"),
             "");
   const auto done = restored();
   ASSERT_TRUE(done) << done.error().text();
-  EXPECT_EQ(Oracle(live()).ask("PRAGMA user_version"), "8");
+  EXPECT_EQ(Oracle(live()).ask("PRAGMA user_version"), "9");
   EXPECT_EQ(Oracle(backup).ask("PRAGMA user_version"), "1") << "the backup is as it was";
   EXPECT_TRUE(stored(state)->history().written()->empty());
 }
@@ -241,8 +242,8 @@ TEST_F(Backups, ThatAreNoneOrNotOfThisAreRefusedAndNothingIsTouched) {
 
   backup = elsewhere + "/newer.sqlite";
   std::filesystem::copy_file(whole, backup);
-  EXPECT_EQ(Oracle(backup).ask("PRAGMA user_version = 9"), "");
-  EXPECT_EQ(refusal(), backup + ": written by a newer lockstep (layout 9, this one knows 8): use that one");
+  EXPECT_EQ(Oracle(backup).ask("PRAGMA user_version = 10"), "");
+  EXPECT_EQ(refusal(), backup + ": written by a newer lockstep (layout 10, this one knows 9): use that one");
   EXPECT_EQ(untouched(), "");
 
   backup = elsewhere + "/foreign.sqlite";

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "history_lab.hpp"
+#include "oracle.hpp"
 
 namespace lockstep {
 namespace {
@@ -94,6 +95,93 @@ TEST_F(Histories, IsOwedPairByPairWhatCouldNotBeTold) {
   ASSERT_TRUE(history.gate(*change, GateState::settled));
   EXPECT_TRUE(history.owed()->empty());
   EXPECT_FALSE(history.owe(77, subjects));
+}
+
+GateMeasurement two_figures() {
+  GateMeasurement out;
+  out.figures.push_back({.subject = "slo/pairs bandwidth min, \"odd\" \x01 ü",
+                         .state = SloState::unknown,
+                         .figure = 0.1 + 0.2,
+                         .noise = 0.03,
+                         .cpu = 1e-11,
+                         .terms = "tcp, >= 15% of nominal",
+                         .why = "cpu-limited"});
+  out.controls.push_back(
+      {.subject = "c", .state = SloState::holds, .figure = {}, .noise = 0, .cpu = {}, .why = ""});
+  return out;
+}
+
+// Whoever is killed after it was measured, and whoever comes then.
+TEST_F(Histories, KeepWhatWasMeasuredBeforeAChangeWhileItIsOwed) {
+  std::uint64_t change = 0;
+  {
+    const auto store = led(directory);
+    change = *store->history().begin(Plan{}, "ann", "why");
+    ASSERT_TRUE(store->history().gate(change, GateState::owed));
+    EXPECT_FALSE(*store->history().kept_before(change));
+    ASSERT_TRUE(store->history().keep_before(change, two_figures()));
+    ASSERT_TRUE(store->history().ticket(change, ticket("t1")));
+  }
+  const auto store = led(directory);
+  History& history = store->history();
+  const auto kept = [&]() -> std::optional<GateMeasurement> {
+    return *stored(directory)->history().kept_before(change);
+  };
+  ASSERT_TRUE(kept());
+  EXPECT_EQ(kept()->figures, two_figures().figures);
+  EXPECT_EQ(kept()->controls, two_figures().controls);
+  ASSERT_TRUE(history.end(change, "interrupted"));
+  ASSERT_TRUE(history.owe(change, {"slo/pairs"}));
+  ASSERT_TRUE(history.owe(change, {}));
+  EXPECT_TRUE(kept()) << "it is owed still";
+  ASSERT_TRUE(history.gate(change, GateState::settled));
+  EXPECT_FALSE(kept());
+  EXPECT_FALSE(history.keep_before(77, two_figures()));
+}
+
+TEST_F(Histories, WhatWasMeasuredBeforeAndIsDamagedIsSaid) {
+  const auto store = led(directory);
+  const std::uint64_t change = *store->history().begin(Plan{}, "ann", "why");
+  ASSERT_TRUE(store->history().keep_before(change, two_figures()));
+  const Oracle oracle(file());
+  const std::string whole = oracle.ask("SELECT measured_before FROM changes");
+  const auto said = [&](const std::string& text) {
+    EXPECT_EQ(oracle.ask("UPDATE changes SET measured_before = '" + text + "'"), "");
+    const auto kept = store->history().kept_before(change);
+    return kept ? std::string() : kept.error().text();
+  };
+  const std::string damaged = file() + ": what was measured before change 1 is damaged: ";
+  EXPECT_EQ(said(R"({"figures":[]})"), damaged + "'controls' is missing");
+  EXPECT_EQ(said(R"({"figures":[{"state":"holds"}],"controls":[]})"),
+            damaged + "figures[0]: 'subject' is missing");
+  EXPECT_EQ(said(R"({"figures":[{"subject":"a","state":"good"}],"controls":[]})"),
+            damaged + "figures[0]: 'state' is none that this version knows");
+  EXPECT_EQ(said(R"({"figures":[{"subject":"a","state":"holds","figure":-1}],"controls":[]})"),
+            damaged + "figures[0]: 'figure' is no number from 0 on");
+  EXPECT_EQ(said(R"({"figures":[{"subject":"a","state":"holds","why":3}],"controls":[]})"),
+            damaged + "figures[0]: 'why' is no text");
+  for (std::size_t cut = 1; cut < whole.size(); ++cut) {
+    EXPECT_TRUE(said(whole.substr(0, cut)).starts_with(damaged)) << cut;
+  }
+  EXPECT_EQ(said(whole), "");
+}
+
+// A run that was killed before its first write left such a one owed for ever.
+TEST_F(Histories, AChangeThatEndsAndWroteNothingOwesNothing) {
+  const auto store = led(directory);
+  History& history = store->history();
+  for (const char* const name : {"none", "undone", "failed"}) {
+    const std::uint64_t change = *history.begin(Plan{}, "ann", name);
+    ASSERT_TRUE(history.gate(change, GateState::owed));
+    if (name == std::string("none")) continue;
+    ASSERT_TRUE(history.ticket(change, ticket(name)));
+    ASSERT_TRUE(
+        history.receipt(name, name == std::string("undone") ? TicketState::undone : TicketState::failed, ""));
+  }
+  for (std::uint64_t change = 1; change <= 3; ++change) ASSERT_TRUE(history.end(change, "interrupted"));
+  EXPECT_EQ(Oracle(file()).ask("SELECT group_concat(gate) FROM (SELECT gate FROM changes ORDER BY id)"),
+            "2,2,1")
+      << "what failed may have been written";
 }
 
 TEST_F(Histories, RefusedStepsAreKeptUntilTheyAreAccepted) {

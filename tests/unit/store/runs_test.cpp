@@ -159,7 +159,8 @@ TEST_F(RecordedRuns, MakeTheStoreWhereNobodyEverLed) {
 
 constexpr const char* kBackToLayoutSix =
     "DROP TABLE run_figures; DROP TABLE run_parts; DROP TABLE run_devices; DROP TABLE runs;"
-    "DROP TABLE refused; ALTER TABLE changes DROP COLUMN subjects; PRAGMA user_version = 6";
+    "DROP TABLE refused; ALTER TABLE changes DROP COLUMN subjects;"
+    "ALTER TABLE changes DROP COLUMN measured_before; PRAGMA user_version = 6";
 
 // An older lockstep that leads could not read a newer file any more.
 TEST_F(RecordedRuns, BringNoFileUpToDateUnderSomebodyWhoLeads) {
@@ -173,7 +174,7 @@ TEST_F(RecordedRuns, BringNoFileUpToDateUnderSomebodyWhoLeads) {
   EXPECT_TRUE(older->history().cure("leaf0", "clear-session", WallTime{})) << "it leads on";
   older->leadership().resign();
   EXPECT_TRUE(record(bench_run({})));
-  EXPECT_EQ(ask("PRAGMA user_version"), "8");
+  EXPECT_EQ(ask("PRAGMA user_version"), "9");
 }
 
 TEST_F(RecordedRuns, HaveTheBootOfEachDeviceAsItWasThen) {

@@ -59,10 +59,10 @@ TEST_F(StoreFiles, ATruncatedOneIsDamagedAndLeftAsItIs) {
 
 TEST_F(StoreFiles, ANewerLayoutIsLeftToWhoKnowsIt) {
   filled(1);
-  EXPECT_EQ(Oracle(file()).ask("PRAGMA user_version = 9"), "");
+  EXPECT_EQ(Oracle(file()).ask("PRAGMA user_version = 10"), "");
   const Error why = refusal(directory);
   EXPECT_EQ(why.kind, ErrorKind::unsupported);
-  EXPECT_EQ(why.text(), file() + ": written by a newer lockstep (layout 9, this one knows 8): use that one");
+  EXPECT_EQ(why.text(), file() + ": written by a newer lockstep (layout 10, this one knows 9): use that one");
   EXPECT_EQ(Oracle(file()).count("epochs"), "1");
 }
 
@@ -76,6 +76,7 @@ TEST_F(StoreFiles, AnOlderLayoutIsReadAsItIsAndBroughtUpToDateByAWriter) {
                 "ALTER TABLE changes DROP COLUMN gate; DROP TABLE cures; DROP TABLE written;"
                 "DROP TABLE run_figures; DROP TABLE run_parts; DROP TABLE run_devices; DROP TABLE runs;"
                 "DROP TABLE refused; ALTER TABLE changes DROP COLUMN subjects;"
+                "ALTER TABLE changes DROP COLUMN measured_before;"
                 "PRAGMA user_version = 1"),
             "");
   const auto reader = stored(directory);

@@ -1,0 +1,140 @@
+// What an application knows of changes that nobody has judged yet, earlier runs' and its own.
+#include <algorithm>
+#include <utility>
+
+#include "reconciler/engine/application.hpp"
+
+namespace lockstep {
+namespace {
+
+const GateFigure* find(const GateMeasurement* measured, const std::string& subject) {
+  if (measured == nullptr) return nullptr;
+  const auto found = std::ranges::find(measured->figures, subject, &GateFigure::subject);
+  return found == measured->figures.end() ? nullptr : &*found;
+}
+
+// Those of `others` whose subjects are not there yet.
+void add_missing(std::vector<GateFigure>& all, const std::vector<GateFigure>& others,
+                 const std::set<std::string>& only) {
+  std::set<std::string> known;
+  for (const GateFigure& one : all) known.insert(one.subject);
+  for (const GateFigure& one : others)
+    if ((only.empty() || only.contains(one.subject)) && known.insert(one.subject).second) all.push_back(one);
+}
+
+}  // namespace
+
+// This run measures no path before its first write that an unjudged change may have broken: there it is
+// compared with what was measured before that change.
+void Application::compare_with_earlier() {
+  compared_ = before_;
+  for (const Written& one : earlier_) {
+    if (one.before == nullptr) continue;
+    if (!compared_) compared_.emplace();
+    add_missing(compared_->figures, one.before->figures, one.subjects);
+    add_missing(compared_->controls, one.before->controls, {});
+  }
+}
+
+// Pairs of earlier changes that no benchmark could tell.
+std::set<std::string> Application::owed_subjects() const {
+  std::set<std::string> out;
+  for (const Written& one : earlier_) out.insert(one.subjects.begin(), one.subjects.end());
+  return out;
+}
+
+// Each with its figure before the oldest change that owes it.
+std::map<std::string, GateFigure> Application::owed_figures() const {
+  std::map<std::string, GateFigure> out;
+  for (const Written& one : earlier_)
+    for (const std::string& subject : one.subjects) {
+      const GateFigure* const was = find(one.before, subject);
+      out.insert_or_assign(subject, was == nullptr ? GateFigure{} : *was);
+    }
+  return out;
+}
+
+// Steps that leave nothing but what was there before changes that are owed: what those may have broken is no
+// reason to hold them.
+std::set<std::uint32_t> Application::putting_back() const {
+  std::map<std::pair<std::string, Path>, std::vector<Value>> found;
+  for (const OwedChange& change : options_.owed) {
+    std::set<std::pair<std::string, Path>> first;  // later tries found what the first had left
+    for (const LedgerTicket& ticket : change.tickets)
+      for (const Change& one : ticket.changes)
+        if (first.emplace(ticket.device, one.path).second)
+          found[{ticket.device, one.path}].push_back(one.was);
+  }
+  std::set<std::uint32_t> out;
+  for (const Step& step : plan_.steps) {
+    const bool back =
+        step.remedy.empty() && std::ranges::all_of(step.changes, [&](const PlannedChange& one) {
+          const auto was = found.find({step.device, one.path});
+          return one.transient || (was != found.end() && std::ranges::count(was->second, one.want) > 0);
+        });
+    if (back) out.insert(step.id);
+  }
+  return out;
+}
+
+// Later waves of a plan that is not validated, but for what takes back what an earlier run left so. Whether
+// there is any.
+bool Application::hold_later(const std::string& why) {
+  const BlastRadius by_owed = blast_radius(owed_, fleet_.wiring());
+  const bool of_owed = std::ranges::all_of(
+      unsure_, [&](const std::string& subject) { return options_.measurer->crosses(subject, by_owed); });
+  const std::set<std::uint32_t> spared = of_owed ? putting_back() : std::set<std::uint32_t>{};
+  const auto waits = [this](const Step& step) {
+    return step.wave > wave_ && runner_->results()[step.id - 1].state == StepState::waiting;
+  };
+  const bool any_held = std::ranges::any_of(
+      plan_.steps, [&](const Step& step) { return waits(step) && !spared.contains(step.id); });
+  runner_->skip_from(wave_ + 1, StepState::held,
+                     "wave " + std::to_string(wave_) + " is not validated: " + why, spared);
+  if (any_held && !std::exchange(held_later_, true))
+    report_.notes.emplace_back(
+        "what was written stays, and the waves after it are held: look at the cause that the gate names and "
+        "run the apply again, which measures once more; or `apply --no-measure` carries them out unmeasured");
+  return std::ranges::any_of(plan_.steps, waits);
+}
+
+// What earlier runs wrote and nobody measured at all.
+std::vector<Step> Application::never_measured() const {
+  std::vector<Written> whole = earlier_;
+  std::erase_if(whole, [](const Written& one) { return !one.subjects.empty(); });
+  return steps_of_all(whole);
+}
+
+// What is still owed of it: subjects, or all (empty); none: it was judged, or taken back.
+std::optional<std::set<std::string>> Application::still_owed(const Written& change) const {
+  for (const UndoneChange& one : report_.undone)
+    if (one.change == change.change) return one.whole ? std::nullopt : std::optional(std::set<std::string>{});
+  const BlastRadius blast = blast_radius(change.steps, fleet_.wiring());
+  std::set<std::string> rest;
+  for (const std::string& subject : change.subjects) {
+    const auto found = last_.find(subject);
+    const bool told = found == last_.end() ? !options_.measurer->crosses(subject, blast)  // it is gone
+                                           : found->second.attribution != Attribution::not_validated;
+    if (!told) rest.insert(subject);
+  }
+  if (!change.subjects.empty()) return rest.empty() ? std::nullopt : std::optional(std::move(rest));
+  if (answered_) return std::nullopt;
+  if (left_out_later_ || unsure_.contains("")) return rest;
+  for (const std::string& subject : unsure_)
+    if (options_.measurer->crosses(subject, blast)) rest.insert(subject);
+  return rest.empty() ? std::nullopt : std::optional(std::move(rest));
+}
+
+void Application::note_owed() {
+  if (options_.measurer == nullptr) return;
+  if (report_.change_id != 0 && (!runner_ || runner_->written().empty()))
+    note(ledger_.gate(report_.change_id, GateState::settled));
+  if (!runner_) return;
+  for (const Written& one : changes()) {
+    const std::optional<std::set<std::string>> owed = still_owed(one);
+    note(owed ? ledger_.owe(one.change, *owed) : ledger_.gate(one.change, GateState::settled));
+    report_.owes = report_.owes || owed;
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,221 @@
+// What an earlier run wrote and nobody judged: compared with what was measured before it, and taken back.
+#include "pairs_lab.hpp"
+
+namespace lockstep {
+namespace {
+
+struct Killed {};
+
+class Unjudged : public GateOfPairs {
+ protected:
+  // A run that is killed while it measures what it wrote.
+  void killed_run() {
+    pairs.tell = [this](const GateQuestion& question, GateFigure& one) {
+      if (question.when == GateQuestion::When::after) throw Killed{};
+      if (shape) shape(question, one);
+    };
+    EXPECT_THROW(cluster.converge(), Killed);
+    pairs.tell = [this](const GateQuestion& question, GateFigure& one) {
+      if (shape) shape(question, one);
+    };
+    pairs.asked.clear();
+  }
+  // Without what was measured before: as where that is too old, or of another boot.
+  ApplyReport next_run_without() {
+    cluster.ledger.befores.clear();
+    return next_run();
+  }
+  std::function<void(const GateQuestion&, GateFigure&)> shape;
+};
+
+TEST_F(Unjudged, WhatWasMeasuredBeforeIsKeptAheadOfTheFirstWriteUntilItIsJudged) {
+  want_new_mtu({"gpu1"});
+  std::optional<GateMeasurement> kept;  // as it was when the device was written to
+  cluster.devices["gpu1"]->seen = [&](const SimulatedCall& call) {
+    if (call.kind != SimulatedCall::Kind::apply || kept) return;
+    const auto found = cluster.ledger.befores.find(1);
+    kept = found == cluster.ledger.befores.end() ? GateMeasurement{} : found->second;
+  };
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
+  ASSERT_TRUE(kept);
+  ASSERT_EQ(kept->figures.size(), 1U);
+  EXPECT_EQ(kept->figures[0].subject, "gpu1");
+  EXPECT_TRUE(cluster.ledger.befores.empty()) << "it was judged";
+}
+
+TEST_F(Unjudged, WhatWasMeasuredBeforeIsForgottenOnceItIsJudged) {
+  want_new_mtu({"gpu1"});
+  killed_run();
+  ASSERT_EQ(cluster.ledger.owed().size(), 1U);
+  ASSERT_TRUE(cluster.ledger.owed()[0].before);
+  EXPECT_EQ(next_run().verdict, ApplyVerdict::kept);
+  EXPECT_TRUE(cluster.ledger.befores.empty());
+}
+
+// It was undone for it: nobody knew any more that it had been so before.
+TEST_F(Unjudged, WhatWasBrokenBeforeAKilledRunIsNotItsDoing) {
+  want_new_mtu({"gpu1"});
+  pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
+  killed_run();
+  const ApplyReport report = next_run();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(report.exit_code(), 2);
+  EXPECT_TRUE(report.undone.empty());
+  EXPECT_EQ(mtu("gpu1"), number(4000));
+  EXPECT_TRUE(cluster.ledger.owed().empty());
+}
+
+TEST_F(Unjudged, WithoutWhatWasMeasuredBeforeItIsUndone) {
+  want_new_mtu({"gpu1"});
+  pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
+  killed_run();
+  EXPECT_EQ(next_run_without().verdict, ApplyVerdict::undone);
+}
+
+// Each byte costs its probes twice as much: it stayed "not validated" run after run.
+TEST_F(Unjudged, AFallByOwnCpuIsFoundByTheNextRun) {
+  want_new_mtu({"gpu1"});
+  pairs.after["gpu1"] = SloState::unknown;
+  shape = [](const GateQuestion& question, GateFigure& one) {
+    const bool fell =
+        question.when == GateQuestion::When::after || question.when == GateQuestion::When::confirm;
+    one.figure = fell ? 0.5 : 1.0;
+    one.cpu = fell ? 2.0 : 1.0;
+  };
+  killed_run();
+  const ApplyReport report = next_run();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_EQ(report.guilt(), Guilt::guilty);
+  EXPECT_EQ(mtu("gpu1"), number(9000));
+}
+
+TEST_F(Unjudged, AFallByTheCpuOfOthersIsNotValidatedStill) {
+  want_new_mtu({"gpu1"});
+  pairs.after["gpu1"] = SloState::unknown;
+  shape = [](const GateQuestion& question, GateFigure& one) {
+    one.figure = question.when == GateQuestion::When::before ? 1.0 : 0.5;
+    one.cpu = 1.0;
+  };
+  killed_run();
+  EXPECT_EQ(next_run().verdict, ApplyVerdict::not_validated);
+  EXPECT_EQ(next_run().verdict, ApplyVerdict::not_validated);
+  ASSERT_EQ(cluster.ledger.owed().size(), 1U);
+  EXPECT_TRUE(cluster.ledger.owed()[0].before) << "it is owed, so it is kept";
+}
+
+// A fault that came after the kill: that it held before says that something else happened.
+TEST_F(Unjudged, WhatHeldBeforeAndStaysBrokenWithoutItIsOpen) {
+  want_new_mtu({"gpu1"});
+  killed_run();
+  pairs.after["gpu1"] = pairs.again["gpu1"] = pairs.confirmed_again["gpu1"] = SloState::broken;
+  const ApplyReport report = next_run();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_EQ(report.guilt(), Guilt::open);
+  EXPECT_EQ(report.exit_code(), 1);
+}
+
+TEST_F(Unjudged, APairThatIsOwedIsComparedWithWhatWasBeforeTheChangeThatOwesIt) {
+  want_new_mtu({"gpu1"});
+  pairs.before["gpu1"] = SloState::broken;
+  pairs.after["gpu1"] = SloState::unknown;
+  ASSERT_EQ(cluster.converge().verdict, ApplyVerdict::not_validated);
+  ASSERT_EQ(cluster.ledger.owed().at(0).subjects, std::set<std::string>{"gpu1"});
+  pairs.after["gpu1"] = SloState::broken;
+  want_new_mtu({"gpu2"});
+  const ApplyReport report = next_run();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(mtu("gpu1"), number(4000));
+  EXPECT_TRUE(cluster.ledger.owed().empty());
+}
+
+// Each of two killed runs is compared with what was before it: the second changed another host.
+TEST_F(Unjudged, TwoKilledRunsAreComparedEachWithItsOwn) {
+  want_new_mtu({"gpu1"});
+  pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
+  killed_run();
+  want_new_mtu({"gpu2"});
+  cluster.options.owed = cluster.ledger.owed();
+  killed_run();
+  ASSERT_EQ(cluster.ledger.owed().size(), 2U);
+  pairs.after["gpu2"] = SloState::broken;
+  const ApplyReport report = next_run();
+  ASSERT_EQ(report.undone.size(), 1U);
+  EXPECT_EQ(report.undone[0].change, 2U);
+  EXPECT_EQ(mtu("gpu1"), number(4000));
+  EXPECT_EQ(mtu("gpu2"), number(9000));
+}
+
+// All hosts have a new MTU, and no benchmark can tell what that did.
+class PuttingBack : public Unjudged {
+ protected:
+  PuttingBack() {
+    want_new_mtu({"gpu1", "gpu2", "gpu3"});
+    pairs.after = {{"gpu1", SloState::unknown}, {"gpu2", SloState::unknown}, {"gpu3", SloState::unknown}};
+    EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::not_validated);
+    in_waves(1);
+  }
+  void want_mtu(const std::vector<const char*>& hosts, std::int64_t bytes) {
+    for (const char* const host : hosts) cluster.want(host, kMtu, number(bytes));
+  }
+};
+
+// One host an apply was put back, as nobody could tell what the others still had.
+TEST_F(PuttingBack, IsNotHeldByWhatItTakesBack) {
+  want_mtu({"gpu1", "gpu2", "gpu3"}, 9000);
+  ASSERT_GT(cluster.plan().waves(), 1U);
+  const ApplyReport report = next_run();
+  for (const char* const host : {"gpu1", "gpu2", "gpu3"}) EXPECT_EQ(mtu(host), number(9000)) << host;
+  EXPECT_EQ(report.verdict, ApplyVerdict::not_validated) << "it is not told yet what it did";
+  EXPECT_EQ(report.exit_code(), 3);
+  EXPECT_EQ(report.count(StepState::held), 0U);
+  EXPECT_TRUE(report.owes);
+}
+
+TEST_F(PuttingBack, HoldsWhatBringsSomethingElseAndSaysTheWayOut) {
+  want_mtu({"gpu1", "gpu3"}, 9000);
+  want_mtu({"gpu2"}, 8000);
+  const ApplyReport report = next_run();
+  EXPECT_EQ(mtu("gpu1"), number(9000));
+  EXPECT_EQ(mtu("gpu2"), number(4000));
+  EXPECT_EQ(mtu("gpu3"), number(9000));
+  EXPECT_EQ(report.verdict, ApplyVerdict::not_validated);
+  EXPECT_EQ(report.count(StepState::held), 1U);
+  EXPECT_EQ(std::ranges::count_if(report.notes,
+                                  [](const std::string& one) {
+                                    return one.find("run the apply again") != one.npos &&
+                                           one.find("apply --no-measure") != one.npos;
+                                  }),
+            1);
+}
+
+// What the gate after the last of them can tell is told.
+TEST_F(PuttingBack, IsKeptOnceTheLastGateCanTell) {
+  want_mtu({"gpu1", "gpu2", "gpu3"}, 9000);
+  pairs.asked.clear();
+  pairs.tell = [this](const GateQuestion& question, GateFigure& one) {
+    using enum GateQuestion::When;
+    if (question.when != after || std::ranges::count(pairs.asked, after, &GateQuestion::when) < 2) return;
+    one.state = SloState::holds;
+    one.figure = 1.0;
+  };
+  const ApplyReport report = next_run();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(report.exit_code(), 0);
+  EXPECT_TRUE(cluster.ledger.owed().empty());
+}
+
+TEST_F(Unjudged, WhatTheEarlierChangeCanNotHaveDoneHoldsWhatPutsItBackToo) {
+  want_new_mtu({"gpu3"});
+  pairs.after["gpu3"] = SloState::unknown;
+  ASSERT_EQ(cluster.converge().verdict, ApplyVerdict::not_validated);
+  in_waves(1);
+  want_new_mtu({"gpu1"});
+  cluster.want("gpu3", kMtu, number(9000));
+  pairs.after = {{"gpu1", SloState::unknown}};
+  EXPECT_EQ(next_run().verdict, ApplyVerdict::not_validated);
+  EXPECT_EQ(mtu("gpu1"), number(4000));
+  EXPECT_EQ(mtu("gpu3"), number(4000));
+}
+
+}  // namespace
+}  // namespace lockstep

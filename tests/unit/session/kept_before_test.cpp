@@ -1,0 +1,94 @@
+// A run that was cut off, and the next one: what was measured before the change stands while it can be
+// compared.
+#include "fake_traffic.hpp"
+#include "lab.hpp"
+#include "tests/unit/store/oracle.hpp"
+
+namespace lockstep {
+namespace {
+
+// gpu2 can't be reached before the change, nor after it: it was not the change's doing.
+class KeptBefore : public Lab {
+ protected:
+  KeptBefore() {
+    traffic = [this](const auto& plan, const auto& ends) {
+      if (fake.plans + 1 == stops_at) cut.request_stop();
+      return fake.measure(plan, ends);
+    };
+    said("1");
+    EXPECT_EQ(run().report.verdict, ApplyVerdict::kept);
+    fake.unreachable = {"gpu2"};
+    said("2");
+    stops_at = fake.plans + 3;  // before, its controls, and the gate
+    cut = std::stop_source();
+    EXPECT_EQ(run().report.verdict, ApplyVerdict::stopped);
+    stops_at = 0;
+    cut = std::stop_source();
+  }
+  void said(const std::string& probing) const {
+    folder.write("specs/hosts.yaml", R"yaml(apiVersion: lockstep.dev/v1alpha1
+kind: HostProfile
+metadata: {name: training}
+spec:
+  selector: {matchLabels: {pool: lab}}
+  sysctl: {net.ipv4.tcp_mtu_probing: )yaml" +
+                                         probing + "}\n");
+  }
+  Applied run() {
+    stop = cut;
+    Applied applied = apply(open(on_the_clock));
+    session.reset();
+    return applied;
+  }
+  FakeTraffic fake{1};
+  std::size_t stops_at = 0;
+  std::stop_source cut;
+  SimulatedExecutor on_the_clock{1, {}, std::chrono::steady_clock::now()};
+};
+
+TEST_F(KeptBefore, StandsForTheNextRun) {
+  const Applied applied = run();
+  EXPECT_EQ(applied.report.verdict, ApplyVerdict::kept) << applied.report.gate->why;
+  EXPECT_TRUE(applied.report.gate->why.starts_with("not caused")) << applied.report.gate->why;
+  EXPECT_EQ(applied.report.exit_code(), 2);
+}
+
+TEST_F(KeptBefore, IsTooOldAfterHalfAnHour) {
+  on_the_clock.wall_epoch += kLastRunAge + std::chrono::seconds(1);
+  EXPECT_EQ(run().report.verdict, ApplyVerdict::undone);
+}
+
+TEST_F(KeptBefore, IsNotComparedAcrossABoot) {
+  devices.at("gpu1")->reboot();
+  const Applied applied = run();
+  ASSERT_TRUE(applied.report.gate);
+  EXPECT_FALSE(applied.report.gate->why.starts_with("not caused")) << applied.report.gate->why;
+}
+
+TEST_F(KeptBefore, IsNotComparedUnderAnotherBound) {
+  std::string suite = kSuite;
+  suite.replace(suite.find("85%"), 3, "80%");
+  folder.write("specs/slo.yaml", suite);
+  EXPECT_EQ(run().report.verdict, ApplyVerdict::undone);
+}
+
+TEST_F(KeptBefore, IsNotComparedWhereItsRunIsNotRecorded) {
+  EXPECT_EQ(Oracle(state() + "/journal.sqlite").ask("DELETE FROM runs WHERE purpose = 'before'"), "");
+  EXPECT_EQ(run().report.verdict, ApplyVerdict::undone);
+}
+
+TEST_F(KeptBefore, ThatIsDamagedIsToldAndTheChangeIsJudgedWithoutIt) {
+  EXPECT_EQ(Oracle(state() + "/journal.sqlite")
+                .ask("UPDATE changes SET measured_before = 'garbage' WHERE measured_before IS NOT NULL"),
+            "");
+  const Applied applied = run();
+  EXPECT_EQ(applied.report.verdict, ApplyVerdict::undone);
+  ASSERT_FALSE(applied.report.notes.empty());
+  EXPECT_TRUE(std::ranges::any_of(applied.report.notes, [](const std::string& one) {
+    return one.starts_with("judged without what was measured before it: ") &&
+           one.find("what was measured before change 2 is damaged: ") != one.npos;
+  })) << applied.report.notes.front();
+}
+
+}  // namespace
+}  // namespace lockstep
