@@ -102,10 +102,10 @@ void Application::note(const Result<Done>& journalled) {
 // A change with a write whose end the journal did not take stays in flight there.
 void Application::end_change(std::uint64_t change, const std::vector<StepResult>& steps,
                              const std::string& outcome) {
-  if (std::ranges::any_of(steps, &StepResult::unjournalled))
-    report_.unjournalled = true;
-  else
-    note(ledger_.end(change, outcome));
+  const auto untold = std::ranges::find_if(steps, &StepResult::unjournalled);
+  if (untold == steps.end()) return note(ledger_.end(change, outcome));
+  report_.unjournalled = true;
+  if (!untold->notes.empty()) report_.notes.push_back(untold->notes.back());
 }
 
 void Application::refuse_all(const std::string& why) {

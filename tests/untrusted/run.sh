@@ -50,8 +50,8 @@ spec:
   addressing: {hosts: 10.64.0.0/16}
 YAML
 }
-export LOCKSTEP_STATE_DIR=$work/state0 LOCKSTEP_RUN_DIR=$work/run0
 for name in none allocations.lock.new allocations.lock; do
+  export LOCKSTEP_STATE_DIR=$work/state-$name LOCKSTEP_RUN_DIR=$work/run-$name
   { device "names: gpu1"; profile p "sysctl: {net.ipv4.tcp_mtu_probing: 1}"; far; } | specs linked
   ln -s "$work/precious" "$work/linked/$name"
   bounded "$lockstep" apply --only gpu1 --yes --confirm-deletion "$work/linked" >/dev/null 2>&1 </dev/null || true
