@@ -61,6 +61,7 @@ GatePairs::GatePairs(Ground& ground, const ValidationSuite& suite, const GateCho
 
 // Of this suite, as far as there still are such ends.
 void GatePairs::find_named() {
+  if (choice_.also.empty()) return;
   const auto ends = bench::index_of(ground_.probes);
   for (const NamedPair& one : choice_.also) {
     if (one.suite != *suite_.metadata.name) continue;

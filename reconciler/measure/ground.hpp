@@ -51,11 +51,12 @@ bool Ground::each_link(const bench::Pair& way, Each each) {
   const Endpoint& from = graph_.endpoints[way.from];
   const Endpoint& to = graph_.endpoints[way.to];
   ++walked_;
-  const CrossedPath* const middle = paths_.between_leaves(from.leaf, to.leaf);
-  if (from.leaf != to.leaf && middle == nullptr) return false;
+  const bool apart = from.leaf != to.leaf;
+  const CrossedPath* const middle = apart ? paths_.between_leaves(from.leaf, to.leaf) : nullptr;
+  if (apart && middle == nullptr) return false;
   each(directed(topology_, from.port));
   each(directed(topology_, to.leaf_port));
-  if (from.leaf == to.leaf) return true;
+  if (!apart) return true;
   for (const std::uint32_t link : middle->links) each(link);
   return true;
 }

@@ -68,7 +68,7 @@ bool FabricPaths::search(DeviceIndex device, std::uint32_t leaf, std::size_t fir
 }
 
 const CrossedPath* FabricPaths::between_leaves(DeviceIndex from, DeviceIndex to) {
-  const auto [cached, is_new] = leaf_paths_.try_emplace({from, to});
+  const auto [cached, is_new] = leaf_paths_.try_emplace(std::uint64_t{from} << 32U | to);
   if (!is_new) return cached->second ? &*cached->second : nullptr;
   const std::uint32_t destination = destination_number_[to];
   if (destination == kNone) return nullptr;

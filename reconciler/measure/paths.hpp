@@ -6,9 +6,8 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "specs/fabric/routing.hpp"
@@ -68,7 +67,7 @@ class FabricPaths {
   FabricRoutes routes_;
   std::vector<std::uint32_t> switch_number_;       // by device; kNone: it is none of this fabric's
   std::vector<std::uint32_t> destination_number_;  // by device; kNone: no leaf
-  std::map<std::pair<DeviceIndex, DeviceIndex>, std::optional<CrossedPath>> leaf_paths_;
+  std::unordered_map<std::uint64_t, std::optional<CrossedPath>> leaf_paths_;  // by both leaves
   std::vector<std::uint32_t> seen_;  // by device: the last search that came by
   std::uint32_t searches_ = 0;
 };
