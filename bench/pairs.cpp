@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
+#include <string_view>
 
 #include "drivers/runtime/random.hpp"
 
@@ -49,14 +51,16 @@ Result<Done> check_rounds(std::span<const std::vector<Pair>> rounds, std::size_t
 std::vector<Group> rail_groups(std::span<const Endpoint> endpoints) {
   std::vector<Group> groups;
   std::map<std::string, std::size_t> place;
+  std::vector<std::set<std::string_view>> devices;  // of each group
   for (std::size_t i = 0; i < endpoints.size(); ++i) {
     const std::string& rail = endpoints[i].rail;
     const auto [found, fresh] = place.emplace(rail, groups.size());
-    if (fresh) groups.push_back({rail.empty() ? "all" : "rail" + rail, {}});
-    std::vector<std::size_t>& ranks = groups[found->second].ranks;
+    if (fresh) {
+      groups.push_back({rail.empty() ? "all" : "rail" + rail, {}});
+      devices.emplace_back();
+    }
     // A second port of the same device on the same rail would make a pair within one host.
-    const auto same = [&](std::size_t rank) { return endpoints[rank].device == endpoints[i].device; };
-    if (std::none_of(ranks.begin(), ranks.end(), same)) ranks.push_back(i);
+    if (devices[found->second].insert(endpoints[i].device).second) groups[found->second].ranks.push_back(i);
   }
   std::erase_if(groups, [](const Group& group) { return group.ranks.size() < 2; });
   return groups;

@@ -10,7 +10,13 @@ include_guard()
 find_package(Threads REQUIRED)
 
 add_library(lockstep_flags INTERFACE)
-target_compile_options(lockstep_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+target_compile_options(lockstep_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Werror)
+if(NOT CMAKE_UNITY_BUILD)
+  target_compile_options(lockstep_flags INTERFACE -Wshadow)
+else()  # a neighbour's names are no shadow, and its unnamed namespace is of one file still
+  target_compile_options(lockstep_flags INTERFACE
+                         $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local -Wno-subobject-linkage>)
+endif()
 # g++ 12 sees overlaps and uninitialised bytes in std::string and std::variant when it optimises, where there are
 # none (GCC bugs 105651 and 105562, fixed in 13).
 target_compile_options(lockstep_flags INTERFACE

@@ -27,6 +27,7 @@ inline std::string plan_lines(const Plan& plan) {
     for (const Hold& hold : step.holds) out += "  held: " + hold.reason + "\n";
     for (const std::string& note : step.notes) out += "  note: " + note + "\n";
   }
+  for (const std::uint32_t wave : plan.ungated) out += fmt::format("wave {} is not gated\n", wave);
   for (const std::string& refusal : plan.refusals) out += "refused: " + refusal + "\n";
   return out;
 }

@@ -28,15 +28,8 @@ std::uint64_t demand(const std::vector<ProbeEndpoint>& endpoints, std::size_t fr
   return std::min(endpoints[from].link_rate, endpoints[to].link_rate);
 }
 
-bool collective(Workload workload) { return workload >= Workload::ring_allreduce; }
 bool latency(Workload workload) {
   return workload == Workload::request_response || workload == Workload::write_latency;
-}
-
-// The way that the data goes: reading is a stream from the far end.
-Pair data_way(Workload workload, Pair pair) {
-  if (workload == Workload::read_bandwidth) std::swap(pair.from, pair.to);
-  return pair;
 }
 
 std::vector<Endpoint> names_of(const std::vector<ProbeEndpoint>& endpoints) {
@@ -56,14 +49,15 @@ void plan_pairs(PlannedBenchmark& made, const Benchmark& benchmark,
                 const std::vector<ProbeEndpoint>& endpoints, const Links& links, const PlanOptions& options) {
   std::vector<Pair> wanted;
   std::vector<Flow> flows;
-  for (const Pair& pair : select_pairs(names_of(endpoints), *benchmark.pairs, options.seed)) {
+  const std::vector<Pair> chosen =
+      options.pairs ? *options.pairs : select_pairs(names_of(endpoints), *benchmark.pairs, options.seed);
+  for (const Pair& pair : chosen) {
     const Pair way = data_way(*benchmark.workload, pair);
     std::vector<std::uint32_t> crossed = all_links(links.path(way.from, way.to));
     if (crossed.empty()) {
       made.no_path.push_back(pair);
       continue;
     }
-    made.pairs.push_back(pair);
     if (options.wanted && !options.wanted(pair)) continue;
     if (options.excluded && options.excluded(pair)) continue;
     wanted.push_back(pair);
@@ -71,22 +65,30 @@ void plan_pairs(PlannedBenchmark& made, const Benchmark& benchmark,
   }
   ScheduleLimits limits = options.limits;
   if (latency(*benchmark.workload)) limits.flows_per_round = options.latency_pairs_at_once;
-  for (const auto& round : schedule(flows, links.capacities, limits).rounds) {
+  const Schedule scheduled = schedule(flows, links.capacities, limits);
+  for (const auto& round : scheduled.rounds) {
     std::vector<Pair> pairs;
     for (const std::size_t flow : round) pairs.push_back(wanted[flow]);
+    made.pairs.insert(made.pairs.end(), pairs.begin(), pairs.end());
     made.plan.rounds.push_back(std::move(pairs));
   }
+  for (const std::size_t flow : scheduled.left_out) made.left_out.push_back(wanted[flow]);
+}
+
+std::vector<Pair> hops_of(const Group& group) {
+  std::vector<Pair> hops;
+  for (std::size_t i = 0; i < group.ranks.size(); ++i)
+    hops.push_back({group.ranks[i], group.ranks[(i + 1) % group.ranks.size()]});
+  return hops;
 }
 
 // A ring as one flow: it asks each link for as many times its rate as the most hops that may share one link.
 Flow ring_flow(const Group& group, const std::vector<ProbeEndpoint>& endpoints, const Links& links) {
   std::map<std::uint32_t, std::uint64_t> times;
   std::uint64_t rate = 0;
-  for (std::size_t i = 0; i < group.ranks.size(); ++i) {
-    const std::size_t from = group.ranks[i];
-    const std::size_t to = group.ranks[(i + 1) % group.ranks.size()];
-    rate = std::max(rate, demand(endpoints, from, to));
-    for (const std::uint32_t link : all_links(links.path(from, to))) ++times[link];
+  for (const Pair& hop : hops_of(group)) {
+    rate = std::max(rate, demand(endpoints, hop.from, hop.to));
+    for (const std::uint32_t link : all_links(links.path(hop.from, hop.to))) ++times[link];
   }
   Flow flow;
   std::uint64_t most = 0;
@@ -104,15 +106,9 @@ void plan_groups(PlannedBenchmark& made, const std::vector<ProbeEndpoint>& endpo
   std::vector<Flow> flows;
   std::size_t most_ranks = 1;
   for (Group& group : rail_groups(names_of(endpoints))) {
-    bool touched = !options.wanted;
-    bool barred = false;
-    for (std::size_t i = 0; i < group.ranks.size(); ++i) {
-      const Pair hop{group.ranks[i], group.ranks[(i + 1) % group.ranks.size()]};
-      made.pairs.push_back(hop);
-      touched = touched || options.wanted(hop);
-      barred = barred || (options.excluded && options.excluded(hop));
-    }
-    if (!touched || barred) continue;
+    const std::vector<Pair> hops = hops_of(group);
+    if (options.wanted && std::none_of(hops.begin(), hops.end(), options.wanted)) continue;
+    if (options.excluded && std::any_of(hops.begin(), hops.end(), options.excluded)) continue;
     most_ranks = std::max(most_ranks, group.ranks.size());
     flows.push_back(ring_flow(group, endpoints, links));
     groups.push_back(std::move(group));
@@ -121,14 +117,35 @@ void plan_groups(PlannedBenchmark& made, const std::vector<ProbeEndpoint>& endpo
   ScheduleLimits limits = options.limits;
   if (limits.flows_per_round > 0)
     limits.flows_per_round = std::max<std::size_t>(1, limits.flows_per_round / most_ranks);
-  for (const auto& round : schedule(flows, links.capacities, limits).rounds) {
+  const Schedule scheduled = schedule(flows, links.capacities, limits);
+  const auto add_hops = [&](std::size_t group, std::vector<Pair>& to) {
+    const std::vector<Pair> hops = hops_of(groups[group]);
+    to.insert(to.end(), hops.begin(), hops.end());
+  };
+  for (const auto& round : scheduled.rounds) {
     std::vector<Group> together;
-    for (const std::size_t flow : round) together.push_back(groups[flow]);
+    for (const std::size_t flow : round) {
+      add_hops(flow, made.pairs);
+      together.push_back(groups[flow]);
+    }
     made.plan.group_rounds.push_back(std::move(together));
   }
+  for (const std::size_t flow : scheduled.left_out) add_hops(flow, made.left_out);
 }
 
 }  // namespace
+
+bool collective(Workload workload) { return workload >= Workload::ring_allreduce; }
+
+Pair data_way(Workload workload, Pair pair) {
+  if (workload == Workload::read_bandwidth) std::swap(pair.from, pair.to);
+  return pair;
+}
+
+milliseconds round_time(const TcpPlan& plan) {
+  if (collective(plan.workload)) return plan.collective_budget * plan.sizes.size();
+  return (plan.timing.warm_up + plan.timing.window) * plan.repeats;
+}
 
 PlannedBenchmark plan_tcp(const Benchmark& benchmark, const std::vector<ProbeEndpoint>& endpoints,
                           const Links& links, const PlanOptions& options) {
@@ -178,12 +195,6 @@ std::vector<Pair> hops_of(const Measurement& measurement, const std::map<std::st
   return hops;
 }
 
-std::map<std::string, std::size_t> index_of(const std::vector<ProbeEndpoint>& endpoints) {
-  std::map<std::string, std::size_t> index;
-  for (std::size_t i = 0; i < endpoints.size(); ++i) index.emplace(endpoints[i].endpoint.name(), i);
-  return index;
-}
-
 // Within 5 % of what some link of its path carries it was that link that set the limit, however busy the CPU:
 // as mark_cpu() says of the ends' own links.
 bool has_rate_of_a_link(double value, const std::map<std::uint32_t, double>& crossed,
@@ -206,6 +217,22 @@ std::map<std::uint32_t, double> chances_of(const FlowPath& path) {
 
 }  // namespace
 
+std::map<std::string, std::size_t> index_of(const std::vector<ProbeEndpoint>& endpoints) {
+  std::map<std::string, std::size_t> index;
+  for (std::size_t i = 0; i < endpoints.size(); ++i) index.emplace(endpoints[i].endpoint.name(), i);
+  return index;
+}
+
+std::vector<std::uint32_t> links_crossed(const Measurement& measurement,
+                                         const std::map<std::string, std::size_t>& ends, const Links& links) {
+  std::vector<std::uint32_t> out;
+  for (const Pair& hop : hops_of(measurement, ends)) {
+    const std::vector<std::uint32_t> crossed = all_links(links.path(hop.from, hop.to));
+    out.insert(out.end(), crossed.begin(), crossed.end());
+  }
+  return out;
+}
+
 void explain(std::vector<Measurement>& measurements, const std::vector<ProbeEndpoint>& endpoints,
              const Links& links) {
   const auto index = index_of(endpoints);
@@ -221,8 +248,7 @@ void explain(std::vector<Measurement>& measurements, const std::vector<ProbeEndp
           {share, share_of(measurement, endpoints[hop.from]), share_of(measurement, endpoints[hop.to])});
     }
     measurement.links.clear();
-    for (const auto& [link, chance] : crossed)
-      if (link < links.names.size()) measurement.links.push_back({links.names[link], chance});
+    for (const auto& [link, chance] : crossed) measurement.links.push_back({links.name(link), chance});
     if (paths.empty() || (measurement.metric != Metric::bandwidth && measurement.metric != Metric::busbw))
       continue;
     std::vector<double> goodput;

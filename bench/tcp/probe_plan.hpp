@@ -8,7 +8,10 @@
 // carries yet, is planned as "not to be had".
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <map>
+#include <optional>
 
 #include "bench/ideal.hpp"
 #include "bench/schedule.hpp"
@@ -17,8 +20,8 @@
 namespace lockstep::bench {
 
 struct Links {
-  std::vector<std::string> names;         // directed links by index
-  std::vector<std::uint64_t> capacities;  // bit/s of the line
+  std::function<std::string(std::uint32_t link)> name;  // "leaf0:up0 -> spine0:down0"
+  std::vector<std::uint64_t> capacities;                // bit/s of the line, of directed links by index
   // Between two endpoints: what every flow crosses, and at each hash stage the equal links of which one is
   // taken.
   std::function<FlowPath(std::size_t from, std::size_t to)> path;
@@ -26,7 +29,8 @@ struct Links {
 
 struct PlanOptions {
   std::string config_hash;
-  std::function<bool(const Pair&)> wanted;  // e.g. only what a change can have touched; empty: all
+  std::optional<std::vector<Pair>> pairs{};  // in place of those that the benchmark's choice makes
+  std::function<bool(const Pair&)> wanted;   // e.g. only what a change can have touched; empty: all
   // Pairs that can't be judged now; a ring with such a hop is left out whole. Empty: none.
   std::function<bool(const Pair&)> excluded;
   ScheduleLimits limits;  // of bandwidth rounds
@@ -36,19 +40,34 @@ struct PlanOptions {
 
 struct PlannedBenchmark {
   TcpPlan plan;
-  std::vector<Pair> pairs;  // chosen, with a path, before `wanted`
+  std::vector<Pair> pairs;     // that run; a ring's are its hops
+  std::vector<Pair> left_out;  // for which limits.rounds left no round
   std::vector<Pair> no_path;
 };
 
 PlannedBenchmark plan_tcp(const Benchmark& benchmark, const std::vector<ProbeEndpoint>& endpoints,
                           const Links& links, const PlanOptions& options = {});
 
+// What a round of it takes while all goes well: a pair's repeats with their warm-up; a group's time for all
+// sizes. A pair that fails ends its round later, by the time that `Timing` gives it to connect and to stall.
+std::chrono::milliseconds round_time(const TcpPlan& plan);
+
+// The way that the data goes: reading is a stream from the far end.
+Pair data_way(Workload workload, Pair pair);
+bool collective(Workload workload);  // in groups; else in pairs
+
 // Fills `links` and `ideal` of each measurement, and takes `cpu_limited` back where a link of the path
 // explains the figure.
 void explain(std::vector<Measurement>& measurements, const std::vector<ProbeEndpoint>& endpoints,
              const Links& links);
 
-// Pairs and links that good measurements have covered, of those that the benchmark chose.
+// The directed links that each measurement's traffic may have crossed, one after the other.
+std::vector<std::uint32_t> links_crossed(const Measurement& measurement,
+                                         const std::map<std::string, std::size_t>& ends, const Links& links);
+// By name: where each is among the endpoints.
+std::map<std::string, std::size_t> index_of(const std::vector<ProbeEndpoint>& endpoints);
+
+// Pairs and links that good measurements have covered, of those that were planned.
 Coverage coverage(const PlannedBenchmark& planned, const std::vector<Measurement>& measurements,
                   const std::vector<ProbeEndpoint>& endpoints, const Links& links);
 

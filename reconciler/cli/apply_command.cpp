@@ -142,6 +142,17 @@ Result<Done> may_go_without(const ClusterSession& session, const std::vector<Dev
                why + "; nothing is written: --partial does what can be done without them"};
 }
 
+// A cluster's first apply gives it its UUID, beside the specs: not one that is refused for what can be seen
+// before.
+Result<Done> may_be_the_first(ClusterSession& session, const ApplyCommandOptions& options) {
+  if (session.cluster().twin || !session.cluster().uuid().empty()) return Done{};
+  const std::vector<DeviceState> states = session.observe();
+  TRY(const Plan plan, session.plan(states));
+  if (plan.empty()) return Done{};
+  TRY_DONE(may_go_without(session, states, options.partial));
+  return may_delete(session, plan, options.confirm_deletion);
+}
+
 int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const ApplyCommandOptions& options,
              const Approved& approved, const Console& console) {
   ApplyRequest request{.command = "lockstep apply",
@@ -152,6 +163,8 @@ int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const
                        .approved = approved,
                        .deletion_confirmed = options.confirm_deletion};
   if (!options.yes) request.approved.add(Hold::Kind::in_person);  // who is asked below
+  if (Result<Done> may = may_be_the_first(session, options); !may) return console.fail(may.error());
+  if (const std::optional<int> code = console.interrupted()) return *code;
   const Result<EarlierRuns> earlier = session.prepare_apply(request);
   if (!earlier) return console.fail(earlier.error());
   for (const InFlight& one : earlier->in_flight) console.note(in_flight_line(one, console.progress()));

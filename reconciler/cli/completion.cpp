@@ -79,8 +79,8 @@ std::string fish(const std::vector<CompletionCommand>& commands) {
     }
     const std::string last = command.name.substr(command.name.rfind(' ') + 1);
     for (const CompletionWord& one : command.subcommands)
-      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + last + "' -a " + shell_quoted(one.word) +
-             " -d " + shell_quoted(one.help) + "\n";
+      out += "complete -c lockstep -n '__fish_seen_subcommand_from " + last + "' -a " +
+             shell_quoted(one.word) + " -d " + shell_quoted(one.help) + "\n";
     for (const CompletionWord& one : command.options) {
       const bool is_long = one.word.starts_with("--");
       out += "complete -c lockstep -n '__fish_seen_subcommand_from " + last + (is_long ? "' -l " : "' -s ") +

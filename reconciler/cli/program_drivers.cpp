@@ -3,6 +3,7 @@
 #include "drivers/frr/driver.hpp"
 #include "drivers/host_policy/policed.hpp"
 #include "drivers/linux/driver.hpp"
+#include "drivers/linux/host/jobs.hpp"
 #include "drivers/posix/machine_id.hpp"
 #include "reconciler/twin/places.hpp"
 #include "reconciler/twin/twin.hpp"
@@ -70,14 +71,22 @@ Attached unattached_frr(const std::string& device) {
   return make_frr_driver(std::move(target));
 }
 
+// A session of NVML is for all its questions.
+std::function<std::string(const std::string&, const Call&)> jobs_here() {
+  const auto nvml = std::make_shared<Nvml>("/", LinuxTarget{}.nvml_library);
+  return [nvml](const std::string&, const Call& call) { return running_jobs(HostFiles("/"), *nvml, call); };
+}
+
 }  // namespace
 
 std::string this_machine() { return "machine-" + machine_id(); }
 
 DriverTable driver_table() {
   DriverTable table;
-  table[DriverName::linux_kernel] = {
-      .attach = attach_linux, .unattached = unattached_linux, .previews_after_observing = true};
+  table[DriverName::linux_kernel] = {.attach = attach_linux,
+                                     .unattached = unattached_linux,
+                                     .previews_after_observing = true,
+                                     .jobs = jobs_here()};
   table[DriverName::frr] = {.attach = attach_frr, .unattached = unattached_frr, .previews_collections = true};
   return table;
 }

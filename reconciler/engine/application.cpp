@@ -147,7 +147,9 @@ void Application::verify_wave() {
   settle(std::move(touched), wave_ == plan_.waves(), [this] { judge_wave(); });
 }
 
+// What failed is judged at once: nothing comes after it.
 void Application::judge_wave() {
+  if (!wave_failed_ && !plan_.is_gated(wave_)) return next_wave();
   pass_gate([this](bool go_on) { go_on && !wave_failed_ ? next_wave() : waves_over(); });
 }
 

@@ -29,8 +29,8 @@ struct Atom {
   Disruption disruption = Disruption::none;
   std::string remedy;  // not empty: a cure
   std::vector<std::string> notes;
-  std::vector<std::string> refused;      // by the device's own policy, with the reasons
-  std::vector<std::string> unread_ends;  // far ends that it must not be changed without, with the reasons
+  std::vector<std::string> refused;   // by the device's own policy, with the reasons
+  std::vector<std::string> far_ends;  // that it must not be changed without, with the reasons
 };
 
 struct DeviceAtoms {

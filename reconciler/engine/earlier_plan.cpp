@@ -71,6 +71,8 @@ class Comparison {
   std::string difference(const Step& was, const Step& is) const {
     if (std::string changes = difference_of_changes(was, is); !changes.empty()) return changes;
     if (was.wave != is.wave) return fmt::format("it is of wave {} now, not of wave {}", is.wave, was.wave);
+    if (earlier_.is_gated(was.wave) && !now_.is_gated(is.wave))
+      return "what its wave writes is not measured before the next one now";
     if (was.disruption != is.disruption)
       return fmt::format("its disruption is '{}', not '{}'", to_string(is.disruption),
                          to_string(was.disruption));

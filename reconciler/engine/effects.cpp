@@ -67,17 +67,9 @@ Effects::~Effects() {
 // The devices of some steps and those at the other ends of their cables.
 std::vector<std::size_t> Effects::around(const std::vector<Step>& steps) const {
   std::set<std::size_t> devices;
-  std::set<std::string> names;
-  for (const Step& step : steps) names.insert(step.device);
-  for (const std::string& name : names)
-    if (const auto index = fleet_.find(name)) devices.insert(*index);
-  for (const Cable& cable : fleet_.wiring().cables) {
-    if (names.contains(cable.a.device))
-      if (const auto index = fleet_.find(cable.b.device)) devices.insert(*index);
-    if (names.contains(cable.b.device))
-      if (const auto index = fleet_.find(cable.a.device)) devices.insert(*index);
-  }
-  return {devices.begin(), devices.end()};
+  for (const Step& step : steps)
+    if (const auto index = fleet_.find(step.device)) devices.insert(*index);
+  return fleet_.with_far_ends({devices.begin(), devices.end()});
 }
 
 void Effects::observe(std::vector<std::size_t> devices, std::function<void(States)> done) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 namespace lockstep {
@@ -20,7 +22,10 @@ class FarEnds {
  public:
   FarEnds(const PlanInput& input, const Columns& columns, std::vector<DeviceAtoms>& atoms)
       : input_(input), columns_(columns), atoms_(atoms) {
-    for (const DeviceInput& device : input.devices) by_name_.emplace(device.name, &device);
+    for (const DeviceInput& device : input.devices) {
+      by_name_.emplace(device.name, &device);
+      if (device.withheld != nullptr) withhold(device);
+    }
   }
 
   void hold() {
@@ -28,14 +33,8 @@ class FarEnds {
       if (device.role == "host" && !device.unread.empty() && device.maintenance.empty())
         may_send_ =
             fmt::format("{} could not be read ({}), and may still send it", device.name, device.unread);
-    each([this](const DeviceInput& device, const AtomChange& change, Atom& atom, const PortName& far) {
-      const std::string why = why_unread(far, change.path);
-      if (why.empty()) return;
-      add(atom, fmt::format("{} is not changed at this end of its cable alone: {} could not be read ({})",
-                            change.path.text(), far.text(), why));
-      if (device.role == "host" && may_send_.empty())
-        may_send_ = fmt::format("{} may still send it, as its own part is held", device.name);
-    });
+    hold_for_withheld();
+    hold_for_unread();
     if (may_send_.empty()) return;
     each([this](const DeviceInput& device, const AtomChange& change, Atom& atom, const PortName& far) {
       const bool hosts_first = first_side(change, columns_.row(change.path.row()).peer_order) == First::hosts;
@@ -45,6 +44,50 @@ class FarEnds {
   }
 
  private:
+  // What differs at the ports of a device that may not be changed.
+  void withhold(const DeviceInput& device) {
+    for (const Change& change : *device.withheld) {
+      const Row& row = columns_.row(change.path.row());
+      if (change.path.key_count() == 0 || link_matter(row) == LinkMatter::none) continue;
+      withheld_.emplace(device.name, change.path.key(0), link_matter(row));
+      const AtomChange would{change.path, change.was, change.want, 0, false};
+      if (device.role == "host" && device.maintenance.empty() &&
+          first_side(would, row.peer_order) == First::hosts)
+        may_send_ = fmt::format("{} may still send it, as {}", device.name, device.left_alone);
+    }
+  }
+
+  void hold_for_withheld() {
+    if (withheld_.empty()) return;
+    for (std::size_t d = 0; d < atoms_.size(); ++d)
+      for (Atom& atom : atoms_[d].atoms) {
+        if (!atom.remedy.empty()) continue;
+        for (const AtomChange& change : atom.changes) {
+          if (change.path.key_count() == 0 || change.transient) continue;
+          const PortName* const far = input_.wiring->peer(input_.devices[d].name, change.path.key(0));
+          const LinkMatter matter = link_matter(columns_.row(change.path.row()));
+          if (far == nullptr || !withheld_.contains({far->device, far->port, matter})) continue;
+          hold_end(input_.devices[d], change, atom,
+                   fmt::format("{} differs too, and {}", far->text(), by_name_.at(far->device)->left_alone));
+        }
+      }
+  }
+
+  void hold_end(const DeviceInput& device, const AtomChange& change, Atom& atom, const std::string& why) {
+    add(atom, fmt::format("{} is not changed at this end of its cable alone: {}", change.path.text(), why));
+    const bool ordered = first_side(change, columns_.row(change.path.row()).peer_order) != First::neither;
+    if (device.role == "host" && ordered && may_send_.empty())
+      may_send_ = fmt::format("{} may still send it, as its own part is held", device.name);
+  }
+
+  void hold_for_unread() {
+    each([this](const DeviceInput& device, const AtomChange& change, Atom& atom, const PortName& far) {
+      const std::string why = why_unread(far, change.path);
+      if (!why.empty())
+        hold_end(device, change, atom, fmt::format("{} could not be read ({})", far.text(), why));
+    });
+  }
+
   // Calls back with every change that has an order across its cable.
   template <class Visit>
   void each(const Visit& visit) {
@@ -76,14 +119,16 @@ class FarEnds {
   }
 
   static void add(Atom& atom, std::string why) {
-    if (std::find(atom.unread_ends.begin(), atom.unread_ends.end(), why) == atom.unread_ends.end())
-      atom.unread_ends.push_back(std::move(why));
+    if (std::find(atom.far_ends.begin(), atom.far_ends.end(), why) == atom.far_ends.end())
+      atom.far_ends.push_back(std::move(why));
   }
 
   const PlanInput& input_;
   const Columns& columns_;
   std::vector<DeviceAtoms>& atoms_;
   std::unordered_map<std::string_view, const DeviceInput*> by_name_;
+  // Device, port and matter: what differs where nothing may be changed.
+  std::set<std::tuple<std::string_view, std::string_view, LinkMatter>> withheld_;
   std::string may_send_;  // what is taken away; empty: nobody
 };
 
@@ -104,7 +149,7 @@ First first_side(const AtomChange& change, PeerOrder order) {
   return adds ? First::switches : First::hosts;
 }
 
-void hold_unread_ends(const PlanInput& input, const Columns& columns, std::vector<DeviceAtoms>& atoms) {
+void hold_for_far_ends(const PlanInput& input, const Columns& columns, std::vector<DeviceAtoms>& atoms) {
   if (input.wiring != nullptr) FarEnds(input, columns, atoms).hold();
 }
 

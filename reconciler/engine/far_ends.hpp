@@ -1,9 +1,11 @@
-// Far ends: settings whose order goes across a cable (schema column PeerOrder), where the other end could not
-// be read.
+// Far ends: settings whose order goes across a cable (schema column PeerOrder) where the other end could not
+// be read, and what must be alike at both ends (link_matter) where the other end may not be changed in this
+// run, and differs.
 //
-// Promises: pure; an atom with such a setting is held, with the reason, where the far end of its cable could
-// not be read: one end alone is not changed. A port between two switches takes nothing away while some host
-// may still send it: one that could not be read, or whose own part is held. Everything else is left as it is.
+// Promises: pure; an atom with such a setting is held, with the reason: one end alone is not changed. A far
+// end that has what is wanted of that matter holds nothing. A port between two switches takes nothing away
+// while some host may still send it: one that could not be read or may not be changed, or whose own part is
+// held. Everything else is left as it is.
 #pragma once
 
 #include <vector>
@@ -16,7 +18,7 @@ namespace lockstep {
 enum class First : std::uint8_t { neither, switches, hosts };
 First first_side(const AtomChange& change, PeerOrder order);
 
-// Fills Atom::unread_ends.
-void hold_unread_ends(const PlanInput& input, const Columns& columns, std::vector<DeviceAtoms>& atoms);
+// Fills Atom::far_ends.
+void hold_for_far_ends(const PlanInput& input, const Columns& columns, std::vector<DeviceAtoms>& atoms);
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 #include "reconciler/engine/fleet.hpp"
 
+#include <set>
 #include <utility>
 
 #include "specs/compile/wanted_by_name.hpp"
@@ -123,6 +124,21 @@ Result<Fleet> Fleet::make(std::vector<FleetDevice> devices, Wiring wiring) {
 const Permission* Fleet::permission(std::size_t index, RowId row) const {
   const int writer = carriers_[index].writer(row);
   return writer < 0 ? nullptr : devices_[index].drivers[static_cast<std::size_t>(writer)]->permission;
+}
+
+std::vector<std::size_t> Fleet::with_far_ends(const std::vector<std::size_t>& devices) const {
+  std::set<std::size_t> out(devices.begin(), devices.end());
+  std::set<std::string_view> names;
+  for (const std::size_t device : devices) names.insert(devices_[device].name);
+  const auto add = [&](const PortName& near, const PortName& far) {
+    if (!names.contains(near.device)) return;
+    if (const auto index = find(far.device)) out.insert(*index);
+  };
+  for (const Cable& cable : wiring_.cables) {
+    add(cable.a, cable.b);
+    add(cable.b, cable.a);
+  }
+  return {out.begin(), out.end()};
 }
 
 std::optional<std::size_t> Fleet::find(const std::string& name) const {

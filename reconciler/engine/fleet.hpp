@@ -89,6 +89,8 @@ class Fleet {
   // Of what writes a row there; null: all is allowed.
   const Permission* permission(std::size_t index, RowId row) const;
   std::optional<std::size_t> find(const std::string& name) const;
+  // Those and the devices at the far ends of their cables, in order; of none: none.
+  std::vector<std::size_t> with_far_ends(const std::vector<std::size_t>& devices) const;
   const Wiring& wiring() const { return wiring_; }
 
  private:

@@ -203,7 +203,9 @@ Judgement judge_gate(const GateMeasurement* before, const GateMeasurement& after
                        fmt::format("{} of {} pairs could be measured", after.measured, after.selected)});
   else if (!after.uncovered.empty())
     out.all.push_back(
-        {"", Attribution::not_validated, "no pair that was measured crosses " + after.uncovered.front()});
+        {"", Attribution::not_validated,
+         "no pair that was measured crosses " + after.uncovered.front() +
+             (after.uncovered.size() > 1 ? fmt::format(" (and {} more)", after.uncovered.size() - 1) : "")});
   return out;
 }
 
@@ -242,7 +244,11 @@ GateResult gate_result(const GateMeasurement& measured, Judgement judged) {
   const Judged* const one = out.judged.deciding();
   if (one == nullptr)
     return {GateVerdict::not_run, "nothing to measure: no path is affected that could be judged now"};
-  if (one->attribution == Attribution::holds) return out;
+  const std::string left_out = measured.left_out.empty() ? "" : "; " + measured.left_out;
+  if (one->attribution == Attribution::holds) {
+    out.why += left_out;
+    return out;
+  }
   const int code = out.judged.exit_code();
   out.verdict = code == 2 ? GateVerdict::fail : GateVerdict::unknown;
   const auto same = static_cast<std::size_t>(
@@ -250,7 +256,7 @@ GateResult gate_result(const GateMeasurement& measured, Judgement judged) {
                     [one](const Judged& other) { return other.attribution == one->attribution; }));
   out.why = std::string(to_string(one->attribution)) + ": " + one->subject +
             (one->subject.empty() || one->why.empty() ? "" : ": ") + one->why +
-            (same > 1 ? " (and " + std::to_string(same - 1) + " more)" : "");
+            (same > 1 ? " (and " + std::to_string(same - 1) + " more)" : "") + left_out;
   return out;
 }
 

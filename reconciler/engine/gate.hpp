@@ -60,6 +60,7 @@ struct GateMeasurement {
   std::size_t measured = 0;            // of them
   std::vector<std::string> uncovered;  // ends and links of the change that no measured pair crosses
   std::string sentence;                // where all hold: "all SLOs hold over 24 measurements"
+  std::string left_out{};              // told besides: "3 hosts run jobs and were not measured"
 };
 
 // shared/design has it: engine.md, section 1.

@@ -79,7 +79,7 @@ class Gatherer {
       if (order_.nodes[n].device == kBarrier) continue;
       if (!atom(n).refused.empty())
         held_[n] = HeldBy::policy;
-      else if (!atom(n).unread_ends.empty())
+      else if (!atom(n).far_ends.empty())
         held_[n] = HeldBy::far_end;
     }
     do {
@@ -193,7 +193,7 @@ class Gatherer {
       step.disruption = std::max(step.disruption, one.disruption);
       step.notes.insert(step.notes.end(), one.notes.begin(), one.notes.end());
       for (const std::string& why : one.refused) step.holds.push_back({Hold::Kind::host_policy, why});
-      for (const std::string& why : one.unread_ends) step.holds.push_back({Hold::Kind::far_end, why});
+      for (const std::string& why : one.far_ends) step.holds.push_back({Hold::Kind::far_end, why});
       for (const AtomChange& change : one.changes)
         step.changes.push_back({change.path, change.was, change.want, change.origin, change.transient});
       if (!order_.nodes[node].live) continue;

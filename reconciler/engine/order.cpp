@@ -206,7 +206,7 @@ class Orderer {
       RowId row = 0;
       const Atom& atom = atoms_[graph_.nodes[n].device].atoms[graph_.nodes[n].atom];
       const First side = side_of(atom, row);
-      if (side == First::neither || (!atom.unread_ends.empty() && joins_a_host(graph_.nodes[n]))) continue;
+      if (side == First::neither || (!atom.far_ends.empty() && joins_a_host(graph_.nodes[n]))) continue;
       Sides& sides = groups[{columns_.row(row).peer_order, side}];
       (input_.devices[graph_.nodes[n].device].role == "host" ? sides.hosts : sides.switches).push_back(n);
     }

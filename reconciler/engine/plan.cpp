@@ -100,6 +100,18 @@ void stop_after_drains(const std::unordered_map<std::string_view, const DeviceIn
       step.holds.push_back({Hold::Kind::drain, fmt::format("a drain of wave {} stops the rollout", stops)});
 }
 
+// What a wave wrote is measured before the next one begins, unless all its devices' policies say otherwise.
+std::vector<std::uint32_t> ungated_waves(
+    const std::unordered_map<std::string_view, const DeviceInput*>& devices, const Plan& plan) {
+  std::set<std::uint32_t> waves;
+  for (std::uint32_t wave = 1; wave < plan.waves(); ++wave) waves.insert(wave);
+  for (const Step& step : plan.steps) {
+    const Policy* const policy = devices.at(step.device)->policy;
+    if (policy == nullptr || !policy->gate_at_end) waves.erase(step.wave);
+  }
+  return {waves.begin(), waves.end()};
+}
+
 // Devices that change, and those at the other ends of their cables. Cures are only offered elsewhere: where
 // nothing differs that could be the cause. What only has to be saved is none.
 std::unordered_set<std::string_view> near_changes(const PlanInput& input, const Columns& columns) {
@@ -160,7 +172,7 @@ std::vector<DeviceAtoms> all_atoms(const PlanInput& input, const Columns& column
       add_remedies(device, atoms[d]);
     ask_permission(device, atoms[d]);
   }
-  hold_unread_ends(input, columns, atoms);
+  hold_for_far_ends(input, columns, atoms);
   return atoms;
 }
 
@@ -241,6 +253,7 @@ Result<Plan> make_plan(const PlanInput& input) {
   }
   if (!plan.steps.empty())
     plan.steps.front().notes.insert(plan.steps.front().notes.end(), order.notes.begin(), order.notes.end());
+  plan.ungated = ungated_waves(by_name, plan);
   stop_after_drains(by_name, plan);
   guard_deletions(input, plan);
   digest_devices(input, atoms, plan);
@@ -259,6 +272,10 @@ bool Plan::refused_by_host() const {
     return std::ranges::any_of(step.holds,
                                [](const Hold& hold) { return hold.kind == Hold::Kind::host_policy; });
   });
+}
+
+bool Plan::is_gated(std::uint32_t wave) const {
+  return wave >= waves() || std::find(ungated.begin(), ungated.end(), wave) == ungated.end();
 }
 
 std::size_t Plan::changes() const {

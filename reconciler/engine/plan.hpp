@@ -48,9 +48,9 @@ struct PlannedChange {
 };
 
 // Why a step must not run as it is. `approval`, `budget`, `drain` and `far_end` (the other end of a cable
-// could not be read) yield to a person's word that names them (approved.hpp), as does `gate` (it was undone
-// by one: refused_steps.hpp), `in_person` to an answer at the prompt (never to --yes); `management` and
-// `host_policy` never do; `window` yields to time alone.
+// could not be read, or may not be changed now) yield to a person's word that names them (approved.hpp), as
+// does `gate` (it was undone by one: refused_steps.hpp), `in_person` to an answer at the prompt (never to
+// --yes); `management` and `host_policy` never do; `window` yields to time alone.
 struct Hold {
   enum class Kind : std::uint8_t {
     approval,
@@ -103,8 +103,11 @@ struct Plan {
   std::vector<PlanOrigin> origins{PlanOrigin{}};
   std::size_t devices_observed = 0;
   std::size_t not_applicable = 0;
-  std::vector<std::string> refusals;  // why the plan as a whole needs a person's word (deletion guard)
+  std::vector<std::string> refusals;   // why the plan as a whole needs a person's word (deletion guard)
+  std::vector<std::uint32_t> ungated;  // waves that are measured with a later one only, in order
   bool empty() const { return steps.empty(); }
+  // Whether what a wave wrote is measured before the next one begins. The last one's always is.
+  bool is_gated(std::uint32_t wave) const;
   bool refused_by_host() const;  // some step of it
   std::uint32_t waves() const;
   std::size_t changes() const;  // without transient ones
@@ -127,6 +130,7 @@ struct Policy {
     double value = 0;  // a count, or a fraction
   };
   std::vector<Share> waves;                    // cumulative; empty: one wave
+  bool gate_at_end = false;                    // gate: end
   std::map<std::string, double> min_capacity;  // by role of what is out of service, 0..1
   std::map<Disruption, bool> needs_approval;   // true: manual
   double max_delete = 1.0;                     // share of owned members that may be deleted unasked
@@ -144,8 +148,10 @@ struct DeviceInput {
   std::string role;
   const Intent* intent = nullptr;
   const Observation* observation = nullptr;
-  std::string unread;       // why nothing of it could be read; empty: it was, or nobody asked
-  std::string maintenance;  // "until 2026-12-01: optics"; empty: it is in service
+  std::string unread;                   // why nothing of it could be read; empty: it was, or nobody asked
+  std::string maintenance;              // "until 2026-12-01: optics"; empty: it is in service
+  std::string left_alone;               // why nothing may be changed there in this run; empty: it may
+  const ChangeSet* withheld = nullptr;  // what differs there all the same, as far as it was read
   ChangeSet changes;
   ChangeSet effects;  // effect entries that differ: remedies are looked for
   std::function<std::string(RowId)> carrier;
@@ -173,8 +179,9 @@ struct PlanChoice {
   bool person = true;             // an apply by hand: all that does not itself say observe or suspend; else:
                                   // Conduct::converge only, and nothing that is in maintenance
   std::vector<std::string> only;  // devices; empty: all
-  // Whether anything at all may be changed there.
-  bool allows(const FleetDevice& device) const;
+  // Why nothing at all may be changed there, and what would change that; empty: it may.
+  std::string why_not(const FleetDevice& device) const;
+  bool allows(const FleetDevice& device) const { return why_not(device).empty(); }
 };
 // The input for what was observed. The states must outlive the input. `policy_for` may return null; `open`:
 // changes that nobody has judged yet.

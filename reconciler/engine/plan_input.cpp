@@ -50,12 +50,20 @@ DeviceInput device_input(const Fleet& fleet, std::size_t index, const DeviceStat
 
 }  // namespace
 
-bool PlanChoice::allows(const FleetDevice& device) const {
-  const bool chosen = only.empty() || std::find(only.begin(), only.end(), device.name) != only.end();
-  if (!chosen || !device.intent->apply_allowed) return false;
-  const Conduct conduct = device.intent->conduct;
-  if (person) return conduct != Conduct::suspended;
-  return conduct == Conduct::converge && device.maintenance.empty();
+std::string PlanChoice::why_not(const FleetDevice& device) const {
+  const Intent& intent = *device.intent;
+  if (intent.conduct == Conduct::suspended)
+    return device.name + " is suspended (`suspend: true` in its specs): lift that first";
+  if (!intent.apply_allowed)
+    return device.name +
+           " is only observed (`mode: observe` in its specs): put it under `mode: converge` first";
+  if (!person && intent.conduct != Conduct::converge)
+    return device.name + " is not under `mode: converge`: `lockstep apply` changes both ends";
+  if (!person && !device.maintenance.empty())
+    return device.name + " is in maintenance " + device.maintenance + ": `lockstep apply` changes both ends";
+  if (only.empty() || std::find(only.begin(), only.end(), device.name) != only.end()) return "";
+  return person ? "--only leaves " + device.name + " out: name it there too"
+                : device.name + " is not healed in this turn";
 }
 
 PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, const Origins& origins,
@@ -70,7 +78,9 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
     const FleetDevice& device = fleet[i];
     DeviceInput one = device_input(fleet, i, states[i]);
     if (policy_for) one.policy = policy_for(device);
-    if (states[i].reachable && choice.allows(device)) {
+    one.left_alone = choice.why_not(device);
+    if (states[i].reachable && !one.left_alone.empty()) one.withheld = &states[i].difference.changes;
+    if (states[i].reachable && one.left_alone.empty()) {
       one.changes = states[i].difference.changes;
       for (const Change& effect : states[i].difference.effects)  // nothing is to be cured of a maintenance
         if (maintenance_of(fleet, i, states[i], effect).empty()) one.effects.push_back(effect);
@@ -147,6 +157,7 @@ Policy policy_of(const RolloutPolicy& policy) {
   for (const auto& wave : policy.waves)
     out.waves.push_back(wave->share ? Policy::Share{true, wave->ratio.fraction()}
                                     : Policy::Share{false, static_cast<double>(wave->count)});
+  out.gate_at_end = policy.gate.said && *policy.gate == RolloutGate::end;
   if (policy.min_capacity.said) {
     const MinCapacity& least = *policy.min_capacity;
     if (least.host.said) out.min_capacity["host"] = least.host->fraction();

@@ -190,6 +190,19 @@ Result<PlanDevice> read_device(const Json& json) {
   return device;
 }
 
+Result<Done> read_ungated(const Json& json, Plan& plan) {
+  if (!json.is_array()) return broken("'ungatedWaves' is not a list");
+  std::uint32_t last = 0;
+  for (const Json& one : json) {
+    if (!one.is_number_unsigned() || one.get<std::uint64_t>() <= last ||
+        one.get<std::uint64_t>() >= plan.waves())
+      return broken("'ungatedWaves' are not waves before the last one, in order");
+    last = one.get<std::uint32_t>();
+    plan.ungated.push_back(last);
+  }
+  return Done{};
+}
+
 }  // namespace
 
 std::string_view to_string(Disruption disruption) {
@@ -229,6 +242,7 @@ Json to_json(const Plan& plan) {
            {"steps", std::move(steps)},
            {"devices", std::move(devices)}};
   if (!plan.refusals.empty()) out["refusals"] = plan.refusals;
+  if (!plan.ungated.empty()) out["ungatedWaves"] = plan.ungated;
   return out;
 }
 
@@ -261,6 +275,7 @@ Result<Plan> plan_from_json(const Json& json) {
   if (json.contains("refusals") && json["refusals"].is_array())
     for (const Json& one : json["refusals"])
       if (one.is_string()) plan.refusals.push_back(one.get<std::string>());
+  if (json.contains("ungatedWaves")) TRY_DONE(read_ungated(json["ungatedWaves"], plan));
   if (plan_digest(plan) != plan.digest)
     return broken("its digest does not fit its steps: it was edited or cut");
   return plan;

@@ -145,7 +145,7 @@ milliseconds worst_case(const Plan& plan, const Fleet& fleet, const ApplyOptions
   const milliseconds gate = measures ? options.measure_timeout : milliseconds(0);
   milliseconds forth = observation + gate;  // measured before, too
   for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave)
-    forth += wave_bound(plan, wave, options) + verify + kGateRounds * gate;
+    forth += wave_bound(plan, wave, options) + verify + (plan.is_gated(wave) ? kGateRounds : 0) * gate;
   if (!measures) return forth;
   milliseconds back = kReadsMax * (observation + options.poll_max);
   const Plan reverse = reverse_of(plan, fleet, options);

@@ -9,12 +9,8 @@
 #include <set>
 #include <thread>
 
-#include "bench/ideal.hpp"
-#include "bench/tcp/probe_plan.hpp"
 #include "bench/verbs/rounds.hpp"
-#include "reconciler/measure/paths.hpp"
-#include "reconciler/measure/transport.hpp"
-#include "specs/compile/wanted_traffic_class.hpp"
+#include "reconciler/measure/gate_pairs.hpp"
 
 namespace lockstep {
 namespace {
@@ -26,93 +22,6 @@ std::size_t flows_at_once() {
 }
 // Each end polls: a core of its own for as long as it runs.
 std::size_t rdma_flows_at_once() { return std::max<std::size_t>(1, std::thread::hardware_concurrency() / 2); }
-
-std::uint64_t speed_of(const TopologyLink& link) {
-  return link.speed_in_twin != 0 ? link.speed_in_twin : link.speed;
-}
-
-// What one fabric offers to a benchmark: endpoints as bench sees them, in the order of
-// FabricGraph::endpoints.
-class Ground {
- public:
-  Ground(const MeasureInput& input, FabricIndex index)
-      : topology_(input.compiled.topology),
-        intents_(input.compiled.intents),
-        graph_(topology_.fabrics[index]),
-        paths_(topology_, index) {
-    const Fabric& fabric = input.catalog.fabrics[index];
-    const bench::Framing framing = input.compiled.twin ? bench::shaped_framing : bench::wire_framing;
-    for (const Endpoint& endpoint : graph_.endpoints) {
-      const auto& address = input.compiled.allocation.port[endpoint.port];
-      const std::string& device = topology_.devices[endpoint.device].name;
-      bench::ProbeEndpoint probe;
-      probe.endpoint = {device, std::string(topology_.ports[endpoint.port].name),
-                        address ? address->address.text() : "", topology_.devices[endpoint.leaf].name,
-                        std::to_string(endpoint.rail)};
-      probe.netns = input.netns_path ? input.netns_path(device) : "";
-      probe.unreachable = input.unreachable ? input.unreachable(endpoint.device) : "";
-      probe.link_rate = speed_of(topology_.links[endpoint.link]);
-      probe.mtu = fabric.mtu.value.host.or_else(probe.mtu);
-      probe.frame_bytes = framing.bytes;
-      probes.push_back(std::move(probe));
-    }
-    for (const TopologyLink& link : topology_.links) {
-      for (const auto& [from, to] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
-        links.names.push_back(topology_.port_text(from) + " -> " + topology_.port_text(to));
-        links.capacities.push_back(speed_of(link));
-      }
-    }
-    links.path = [this](std::size_t from, std::size_t to) {
-      const std::optional<CrossedPath> path = between(from, to);
-      return path ? bench::FlowPath{path->fixed, path->stages} : bench::FlowPath{};
-    };
-  }
-  Ground(const Ground&) = delete;
-  Ground& operator=(const Ground&) = delete;
-
-  // RDMA of each endpoint, as it is when first asked for.
-  const std::vector<bench::verbs::RdmaEnd>& rdma_ends() {
-    if (!rdma_ends_.empty()) return rdma_ends_;
-    const Call call{.deadline = std::chrono::steady_clock::now() + kReadTime, .stop = {}};
-    for (std::size_t i = 0; i < probes.size(); ++i) {
-      rdma_ends_.push_back(bench::verbs::find_rdma_end(HostFiles("/"), probes[i], call));
-      const Intent& intent = intents_[graph_.endpoints[i].device];
-      rdma_ends_.back().traffic_class = wanted_traffic_class(intent, probes[i].endpoint.port).value_or(0);
-    }
-    return rdma_ends_;
-  }
-
-  Crossed crossed(const bench::Pair& pair) {
-    Crossed out;
-    const std::optional<CrossedPath> path = between(pair.from, pair.to);
-    if (!path) return out;
-    for (const DeviceIndex device : path->devices) out.devices.push_back(topology_.devices[device].name);
-    for (const std::uint32_t link : path->links) out.links.push_back(link / 2);
-    for (const std::uint32_t link : path->fixed)
-      for (const PortIndex end : {topology_.links[link / 2].a, topology_.links[link / 2].b})
-        out.always.push_back(topology_.device_of(end));
-    std::sort(out.always.begin(), out.always.end());
-    out.always.erase(std::unique(out.always.begin(), out.always.end()), out.always.end());
-    std::sort(out.devices.begin(), out.devices.end());
-    out.links.erase(std::unique(out.links.begin(), out.links.end()), out.links.end());
-    return out;
-  }
-
-  std::vector<bench::ProbeEndpoint> probes;
-  bench::Links links;
-
- private:
-  std::optional<CrossedPath> between(std::size_t from, std::size_t to) {
-    return paths_.between(graph_.endpoints[from], graph_.endpoints[to]);
-  }
-
-  static constexpr std::chrono::seconds kReadTime{10};  // dumps of netlink and small files of sysfs
-  const Topology& topology_;
-  const std::vector<Intent>& intents_;
-  const FabricGraph& graph_;
-  FabricPaths paths_;
-  std::vector<bench::verbs::RdmaEnd> rdma_ends_;
-};
 
 using Report = std::function<void(const MeasureProgress&)>;
 
@@ -134,44 +43,39 @@ Result<std::vector<bench::Measurement>> run_planned(const bench::TcpPlan& plan, 
   return bench::run(plan, ground.probes, sink, stop);
 }
 
-Result<Done> run_benchmark(Ground& ground, const MeasureInput& input, const ValidationSuite& suite,
-                           const MeasureChoice& choice, const Report& progress, const std::stop_token& stop,
-                           BenchmarkOutcome& outcome) {
-  bench::PlanOptions options;
-  options.config_hash = input.config_hash;
-  options.limits.flows_per_round = flows_at_once();
-  const auto name = [&](std::size_t end) { return ground.probes[end].endpoint.name(); };
-  if (choice.affected || choice.among)
-    options.wanted = [&](const bench::Pair& pair) {
-      const std::string& benchmark = *outcome.benchmark->name;
-      if (choice.among && !choice.among(benchmark, name(pair.from), name(pair.to))) return false;
-      if (choice.also && choice.also(benchmark, name(pair.from), name(pair.to))) return true;
-      return !choice.affected || choice.affected(ground.crossed(pair));
-    };
-  if (choice.pending)
-    options.excluded = [&](const bench::Pair& pair) { return choice.pending(ground.crossed(pair)); };
-  const Benchmark& benchmark = *outcome.benchmark;
-  TransportChoice transport;
+PreparedBenchmark prepare(Ground& ground, const MeasureInput& input, const ValidationSuite& suite,
+                          const Benchmark& benchmark) {
+  PreparedBenchmark out{.benchmark = &benchmark};
   if (asked_transport(benchmark, suite.transport.value) != Transport::tcp)
-    transport = choose_transport(benchmark, suite.transport.value, ground.rdma_ends());
-  outcome.transport_why = transport.why;
-  if (transport.runs == Transport::rdma) options.limits.flows_per_round = rdma_flows_at_once();
-  bench::PlannedBenchmark planned = bench::plan_tcp(benchmark, ground.probes, ground.links, options);
-  if (!transport.not_to_be_had.empty()) planned.plan.not_to_be_had = transport.not_to_be_had;
-  outcome.rounds = planned.plan.rounds.size() + planned.plan.group_rounds.size();
+    out.transport = choose_transport(benchmark, suite.transport.value, ground.rdma_ends());
+  out.options.config_hash = input.config_hash;
+  out.options.limits.flows_per_round =
+      out.transport.runs == Transport::rdma ? rdma_flows_at_once() : flows_at_once();
+  return out;
+}
+
+Result<BenchmarkOutcome> run_benchmark(Ground& ground, const MeasureInput& input,
+                                       const ValidationSuite& suite, PreparedBenchmark& one,
+                                       const Report& progress, const std::stop_token& stop) {
+  BenchmarkOutcome outcome;
+  outcome.benchmark = one.benchmark;
+  outcome.transport_why = one.transport.why;
+  bench::TcpPlan& plan = one.planned.plan;
+  if (!one.transport.not_to_be_had.empty()) plan.not_to_be_had = one.transport.not_to_be_had;
+  outcome.rounds = plan.rounds.size() + plan.group_rounds.size();
   if (outcome.rounds > 0) {
-    TRY(outcome.measurements, input.traffic ? input.traffic(planned.plan, ground.probes)
-                                            : run_planned(planned.plan, transport.runs, ground,
-                                                          sink_of(progress, planned.plan.benchmark), stop));
+    TRY(outcome.measurements, input.traffic ? input.traffic(plan, ground.probes)
+                                            : run_planned(plan, one.transport.runs, ground,
+                                                          sink_of(progress, plan.benchmark), stop));
     bench::explain(outcome.measurements, ground.probes, ground.links);
   }
-  for (const bench::Measurement& one : outcome.measurements)
-    if (one.trouble != bench::Trouble::transport) outcome.transport = one.transport;
-  outcome.coverage = bench::coverage(planned, outcome.measurements, ground.probes, ground.links);
+  for (const bench::Measurement& measurement : outcome.measurements)
+    if (measurement.trouble != bench::Trouble::transport) outcome.transport = measurement.transport;
+  outcome.coverage = bench::coverage(one.planned, outcome.measurements, ground.probes, ground.links);
   if (const auto baseline = input.baselines.find(suite.metadata.name.value);
       baseline != input.baselines.end())
     bench::attach(baseline->second, outcome.measurements);
-  return Done{};
+  return outcome;
 }
 
 // By what was measured: verdicts and suspects.
@@ -190,43 +94,77 @@ void judge_suite(SuiteOutcome& suite) {
   suite.verdict = bench::all_of(verdicts);
 }
 
-FabricIndex fabric_index(const Catalog& catalog, const ValidationSuite& suite) {
-  for (std::size_t i = 0; i < catalog.fabrics.size(); ++i)
-    if (catalog.fabrics[i].metadata.name.value == suite.fabric.value) return static_cast<FabricIndex>(i);
-  return kNone;
+// What is the same for all suites of one measurement.
+struct Run {
+  const MeasureInput& input;
+  const MeasureChoice& choice;
+  const Report& progress;
+  const std::stop_token& stop;
+  BusyHosts busy{};
+  std::size_t controls_left = 0;
+};
+
+void plan_suite(Run& run, Ground& ground, std::optional<GatePairs>& gate,
+                std::vector<PreparedBenchmark>& all) {
+  GatePairs::Wanted wanted;
+  const auto name = [&](std::size_t end) { return ground.probes[end].endpoint.name(); };
+  if (run.choice.among)
+    wanted = [&](const PreparedBenchmark& one, const bench::Pair& pair) {
+      return run.choice.among(*one.benchmark->name, name(pair.from), name(pair.to));
+    };
+  if (gate && run.choice.gate->controls > 0) return gate->plan_controls(all, run.controls_left);
+  if (gate) return gate->plan(all, wanted);
+  for (PreparedBenchmark& one : all) {
+    if (wanted) one.options.wanted = [&](const bench::Pair& pair) { return wanted(one, pair); };
+    one.planned = bench::plan_tcp(*one.benchmark, ground.probes, ground.links, one.options);
+  }
 }
 
-Result<SuiteOutcome> run_suite(const MeasureInput& input, const ValidationSuite& suite,
-                               const MeasureChoice& choice, const Report& progress,
-                               const std::stop_token& stop) {
+Result<SuiteOutcome> run_suite(Run& run, const ValidationSuite& suite) {
   SuiteOutcome result;
   result.suite = &suite;
-  const FabricIndex index = fabric_index(input.catalog, suite);
+  const FabricIndex index = fabric_index(run.input.catalog, suite);
   if (index == kNone)
     return Error{ErrorKind::invalid_spec,
                  "ValidationSuite/" + suite.metadata.name.value + " names no fabric that there is"};
-  Ground ground(input, index);
-  for (const Benchmark& benchmark : suite.benchmarks) {
-    if (!choice.benchmark.empty() && benchmark.name.value != choice.benchmark) continue;
-    BenchmarkOutcome outcome;
-    outcome.benchmark = &benchmark;
-    TRY_DONE(run_benchmark(ground, input, suite, choice, progress, stop, outcome));
+  Ground ground(run.input, index);
+  std::vector<PreparedBenchmark> all;
+  for (const Benchmark& benchmark : suite.benchmarks)
+    if (run.choice.benchmark.empty() || benchmark.name.value == run.choice.benchmark)
+      all.push_back(prepare(ground, run.input, suite, benchmark));
+  std::optional<GatePairs> gate;
+  if (run.choice.gate) gate.emplace(ground, suite, *run.choice.gate, run.busy);
+  plan_suite(run, ground, gate, all);
+  for (PreparedBenchmark& one : all) {
+    TRY(BenchmarkOutcome outcome, run_benchmark(ground, run.input, suite, one, run.progress, run.stop));
     result.benchmarks.push_back(std::move(outcome));
   }
+  // Some of the pairs once more say nothing about what the others cover.
+  if (gate && run.choice.gate->controls == 0 && !run.choice.among)
+    result.gate = gate->coverage(all, result.benchmarks);
   judge_suite(result);
   return result;
 }
 
 }  // namespace
 
+FabricIndex fabric_index(const Catalog& catalog, const ValidationSuite& suite) {
+  for (std::size_t i = 0; i < catalog.fabrics.size(); ++i)
+    if (catalog.fabrics[i].metadata.name.value == suite.fabric.value) return static_cast<FabricIndex>(i);
+  return kNone;
+}
+
 Result<std::vector<SuiteOutcome>> measure(const MeasureInput& input, const MeasureChoice& choice,
                                           const std::function<void(const MeasureProgress&)>& progress,
                                           const std::stop_token& stop) {
   std::vector<SuiteOutcome> outcomes;
+  Run run{input, choice, progress, stop};
+  if (choice.gate) run.busy = busy_hosts(input);
+  if (choice.gate) run.controls_left = choice.gate->controls;
   bool benchmark_found = choice.benchmark.empty();
   for (const ValidationSuite& suite : input.catalog.validation_suites) {
     if (!choice.suite.empty() && suite.metadata.name.value != choice.suite) continue;
-    TRY(SuiteOutcome outcome, run_suite(input, suite, choice, progress, stop));
+    TRY(SuiteOutcome outcome, run_suite(run, suite));
     benchmark_found = benchmark_found || !outcome.benchmarks.empty();
     outcomes.push_back(std::move(outcome));
   }
@@ -290,6 +228,32 @@ std::size_t measurements_in(std::span<const SuiteOutcome> outcomes) {
   for (const SuiteOutcome& suite : outcomes)
     for (const BenchmarkOutcome& outcome : suite.benchmarks) all += outcome.measurements.size();
   return all;
+}
+
+BusyHosts busy_hosts(const MeasureInput& input) {
+  BusyHosts out;
+  const std::vector<TopologyDevice>& devices = input.compiled.topology.devices;
+  for (DeviceIndex device = 0; input.busy && device < devices.size(); ++device)
+    if (devices[device].role == DeviceRole::host)
+      if (std::string why = input.busy(device); !why.empty()) out.emplace(device, std::move(why));
+  return out;
+}
+
+std::string left_out_sentence(std::span<const SuiteOutcome> outcomes) {
+  std::set<std::string> busy;
+  std::size_t pairs = 0;
+  for (const SuiteOutcome& suite : outcomes) {
+    busy.insert(suite.gate.busy.begin(), suite.gate.busy.end());
+    pairs += suite.gate.left_out;
+  }
+  std::string out;
+  if (!busy.empty())
+    out = busy.size() == 1 ? *busy.begin() + " runs jobs and was not measured"
+                           : fmt::format("{} hosts run jobs and were not measured", busy.size());
+  if (pairs > 0)
+    out += fmt::format("{}onChange.budget left no time for {} pair{}", out.empty() ? "" : "; ", pairs,
+                       pairs == 1 ? "" : "s");
+  return out;
 }
 
 std::string verdict_sentence(const std::vector<SuiteOutcome>& outcomes) {

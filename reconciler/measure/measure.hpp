@@ -1,15 +1,17 @@
 // measure: the benchmarks of ValidationSuites, on real traffic, over the pairs that matter, judged.
 //
 // Promises: what runs follows from specs and topology alone: endpoints, rounds in which no link can be
-// oversubscribed under any hash outcome, nominal and ideal figures; only pairs that `affected` names, where
-// given; coverage says what was measured of what there is. A benchmark that can't run here is in the outcome
-// with its reason, as unknown; so is what was not measured when it was stopped. Refuses: suites or benchmarks
-// by a name that does not exist.
+// oversubscribed under any hash outcome, nominal and ideal figures; in a gate only its pairs; coverage says
+// what was measured of what was to be. A benchmark that can't run here is in the outcome with its reason, as
+// unknown; so is what was not measured when it was stopped. Refuses: suites or benchmarks by a name that does
+// not exist.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -24,22 +26,38 @@
 
 namespace lockstep {
 
-// What a pair's traffic (or a group's) may cross: for the blast radius.
-struct Crossed {
-  std::vector<std::string> devices;
-  std::vector<std::uint32_t> links;   // LinkIndex
-  std::vector<std::string> always{};  // of the devices, those that every packet crosses: both ends among them
+// What changes can have touched.
+struct TouchedParts {
+  std::vector<std::string> devices;   // changed as a whole
+  std::vector<std::uint32_t> cables;  // LinkIndex
+};
+
+// Of one benchmark; without ends: all its rings.
+struct NamedPair {
+  std::string suite;
+  std::string benchmark;
+  std::string from;  // "gpu1:rail0"
+  std::string to;
+};
+
+// What a gate measures: pairs that are selected for all that a run may write (gate_pairs.hpp), and of them
+// those over `affected`, but for those over `pending`.
+struct GateChoice {
+  TouchedParts affected;
+  TouchedParts pending;
+  TouchedParts whole;
+  std::set<DeviceIndex> left_out{};        // hosts that ran jobs when the run first measured
+  std::set<DeviceIndex> in_maintenance{};  // of what ends at one or can't but cross one nothing is measured
+  std::vector<NamedPair> also{};           // besides those over `affected`
+  std::size_t controls = 0;  // not 0: in place of these so many pairs that `whole` can't have touched
 };
 
 struct MeasureChoice {
-  std::string suite;                             // empty: all
-  std::string benchmark;                         // empty: all
-  std::function<bool(const Crossed&)> affected;  // empty: all pairs
-  std::function<bool(const Crossed&)> pending;   // paths that can't be judged yet; empty: none
+  std::string suite;                 // empty: all
+  std::string benchmark;             // empty: all
+  std::optional<GateChoice> gate{};  // none: what the suites say
   // By the benchmark's name and the pair's ends ("gpu1:rail0"), or a ring's hops; empty: all.
   std::function<bool(const std::string& benchmark, const std::string& from, const std::string& to)> among{};
-  // So, beside those that are affected; empty: none.
-  std::function<bool(const std::string& benchmark, const std::string& from, const std::string& to)> also{};
 };
 
 struct MeasureInput {
@@ -55,7 +73,15 @@ struct MeasureInput {
   std::function<Result<std::vector<bench::Measurement>>(const bench::TcpPlan& plan,
                                                         const std::vector<bench::ProbeEndpoint>& ends)>
       traffic{};
+  // Why a gate may not measure at this host now: "Slurm job 42"; empty text, or none of these: it may.
+  std::function<std::string(DeviceIndex device)> busy{};
 };
+
+using BusyHosts = std::map<DeviceIndex, std::string>;  // with the reason
+BusyHosts busy_hosts(const MeasureInput& input);
+
+// kNone: it names none that there is.
+FabricIndex fabric_index(const Catalog& catalog, const ValidationSuite& suite);
 
 struct BenchmarkOutcome {
   const Benchmark* benchmark = nullptr;
@@ -67,9 +93,17 @@ struct BenchmarkOutcome {
   std::size_t rounds = 0;
 };
 
+// What a gate's pairs left out.
+struct GateCoverage {
+  std::vector<std::string> busy;       // hosts that run jobs
+  std::size_t left_out = 0;            // pairs for which onChange.budget left no time
+  std::vector<std::string> uncovered;  // affected links, one way, that no pair with a figure crosses; and why
+};
+
 struct SuiteOutcome {
   const ValidationSuite* suite = nullptr;
   std::vector<BenchmarkOutcome> benchmarks;
+  GateCoverage gate;
   std::vector<bench::Suspect> suspects;
   bench::Verdict verdict = bench::Verdict::unknown;
 };
@@ -99,6 +133,10 @@ bench::Verdict verdict_of(const std::vector<SuiteOutcome>& outcomes);
 
 // How many there are, whatever came of them.
 std::size_t measurements_in(std::span<const SuiteOutcome> outcomes);
+
+// "3 hosts run jobs and were not measured; onChange.budget left no time for 12 pairs"; empty: nothing was
+// left out.
+std::string left_out_sentence(std::span<const SuiteOutcome> outcomes);
 
 // One line for a gate: "pairs: bandwidth min 41.0% (want >= 90% of nominal), worst gpu1:rail0 -> gpu2:rail1".
 std::string verdict_sentence(const std::vector<SuiteOutcome>& outcomes);

@@ -5,6 +5,7 @@
 // a. Paths between leaves are computed once. Refuses nothing: a pair without a path by design has none.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -23,19 +24,53 @@ struct CrossedPath {
   std::vector<std::uint32_t> fixed;  // directed links that every packet crosses
 };
 
+// The direction in which a packet leaves through `port`.
+std::uint32_t directed(const Topology& topology, PortIndex port);
+// The port that sends into a directed link, and the one that takes from it.
+PortIndex sending_port(const Topology& topology, std::uint32_t directed_link);
+PortIndex receiving_port(const Topology& topology, std::uint32_t directed_link);
+
 class FabricPaths {
  public:
   FabricPaths(const Topology& topology, FabricIndex fabric);
   // From one host's endpoint to another's; none where the fabric has no path between them.
   std::optional<CrossedPath> between(const Endpoint& from, const Endpoint& to);
+  // Without the hosts and their links; null: no path, or both are one leaf.
+  const CrossedPath* between_leaves(DeviceIndex from, DeviceIndex to);
+
+  // Leaves by numbers of their own.
+  std::uint32_t leaf_count() const { return static_cast<std::uint32_t>(routes_.destinations.size()); }
+  DeviceIndex leaf(std::uint32_t number) const { return routes_.destinations[number]; }
+  std::uint32_t leaf_number(DeviceIndex leaf) const { return destination_number_[leaf]; }
+  bool has_path(std::uint32_t from, std::uint32_t to) const {
+    return from == to || group(leaf(from), to) != kNone;
+  }
+  // The ports by which a switch sends to a leaf; null: none.
+  const std::vector<PortIndex>* towards(DeviceIndex device, std::uint32_t leaf) const {
+    const std::uint32_t ports = group(device, leaf);
+    return ports == kNone ? nullptr : &routes_.groups[ports];
+  }
+  bool leads(PortIndex port, std::uint32_t leaf) const;
+  // Leaves whose traffic to `leaf` may pass `device`, until `found` says that it has enough (true). `first`:
+  // the port of the device behind which the search begins.
+  bool for_sources(DeviceIndex device, std::uint32_t leaf, std::size_t first,
+                   const std::function<bool(std::uint32_t source)>& found);
 
  private:
-  const CrossedPath* between_leaves(DeviceIndex from, DeviceIndex to);
+  std::uint32_t group(DeviceIndex device, std::uint32_t leaf) const {
+    return switch_number_[device] == kNone ? kNone : routes_.group_of(switch_number_[device], leaf);
+  }
+  bool search(DeviceIndex device, std::uint32_t leaf, std::size_t first,
+              const std::function<bool(std::uint32_t source)>& found);
+
   const Topology& topology_;
+  FabricIndex fabric_;
   FabricRoutes routes_;
-  std::map<DeviceIndex, std::size_t> switch_number_;
-  std::map<DeviceIndex, std::size_t> destination_number_;
+  std::vector<std::uint32_t> switch_number_;       // by device; kNone: it is none of this fabric's
+  std::vector<std::uint32_t> destination_number_;  // by device; kNone: no leaf
   std::map<std::pair<DeviceIndex, DeviceIndex>, std::optional<CrossedPath>> leaf_paths_;
+  std::vector<std::uint32_t> seen_;  // by device: the last search that came by
+  std::uint32_t searches_ = 0;
 };
 
 }  // namespace lockstep

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "reconciler/report/bench_report.hpp"
 
@@ -78,7 +79,13 @@ Json bench_json(const std::vector<SuiteOutcome>& outcomes, const std::string& co
   Json benchmarks = Json::array();
   Json suspects = Json::array();
   bench::Coverage coverage;
+  std::set<std::string> busy;
+  std::vector<std::string> uncovered;
+  std::size_t left_out = 0;
   for (const SuiteOutcome& suite : outcomes) {
+    busy.insert(suite.gate.busy.begin(), suite.gate.busy.end());
+    uncovered.insert(uncovered.end(), suite.gate.uncovered.begin(), suite.gate.uncovered.end());
+    left_out += suite.gate.left_out;
     for (const BenchmarkOutcome& outcome : suite.benchmarks) {
       Json one = benchmark_json(outcome);
       one["suite"] = suite.suite->metadata.name.value;
@@ -108,7 +115,10 @@ Json bench_json(const std::vector<SuiteOutcome>& outcomes, const std::string& co
            {{"pairs", coverage.pairs},
             {"ofPairs", coverage.of_pairs},
             {"links", coverage.links},
-            {"ofLinks", coverage.of_links}}},
+            {"ofLinks", coverage.of_links},
+            {"hostsWithJobs", busy},
+            {"leftOutByBudget", left_out},
+            {"uncovered", uncovered}}},
           {"suspects", suspects}};
 }
 

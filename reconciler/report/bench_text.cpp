@@ -202,6 +202,19 @@ std::string suspects_text(const std::vector<bench::Suspect>& suspects, const Ter
   return out;
 }
 
+// What a gate left out.
+std::string gate_coverage_text(const SuiteOutcome& suite, const Terminal& terminal) {
+  constexpr std::size_t kLinesMax = 3;
+  std::string out;
+  if (const std::string left_out = left_out_sentence({&suite, 1}); !left_out.empty())
+    out += terminal.paint(Ink::dim, compose("  {}", left_out)) + "\n";
+  const std::vector<std::string>& all = suite.gate.uncovered;
+  for (std::size_t i = 0; i < std::min(all.size(), kLinesMax); ++i)
+    out += compose("  {}: {}\n", terminal.paint(Ink::yellow, "no pair that was measured crosses"), all[i]);
+  if (all.size() > kLinesMax) out += compose("  and {} more\n", all.size() - kLinesMax);
+  return out;
+}
+
 }  // namespace
 
 std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal& terminal) {
@@ -230,7 +243,7 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
       }
       if (!outcome.measurements.empty()) out += slo_text(outcome, terminal);
     }
-    out += suspects_text(suite.suspects, terminal);
+    out += gate_coverage_text(suite, terminal) + suspects_text(suite.suspects, terminal);
   }
   if (outcomes.empty()) out += "no ValidationSuite in these specs\n";
   return out;

@@ -95,7 +95,8 @@ Ink ink_of(Disruption disruption) {
 std::string plan_text(const Plan& plan, const Terminal& terminal) {
   std::string out;
   for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave) {
-    out += terminal.paint(Ink::bold, compose("wave {}", wave)) + "\n";
+    out += terminal.paint(Ink::bold, compose("wave {}", wave)) +
+           (plan.is_gated(wave) ? "" : "  not measured before the next one (gate: end)") + "\n";
     for (const StepGroup& group : groups_of(plan, wave, terminal)) {
       const Step& step = *group.first;
       out += compose(

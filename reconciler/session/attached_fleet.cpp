@@ -74,6 +74,19 @@ const Policy* AttachedFleet::policy_for(const FleetDevice& device) const {
   return &policies[policy_of_device[*index]];
 }
 
+std::string AttachedFleet::jobs_at(DeviceIndex device) const {
+  constexpr std::chrono::seconds kJobsTime{5};  // folders of sysfs, and what NVML takes for 8 GPUs
+  const auto found = jobs.find(device);
+  if (found == jobs.end()) return {};
+  const std::string& name = fleet[device].name;
+  for (const Jobs& asked : found->second)
+    if (std::string said =
+            asked(name, {.deadline = std::chrono::steady_clock::now() + kJobsTime, .stop = {}});
+        !said.empty())
+      return said;
+  return {};
+}
+
 Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTable& table) {
   std::optional<DriverTarget::Twin> twin;
   if (cluster.twin) {
@@ -100,6 +113,10 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTab
         device.drivers.push_back(out.drivers.back().get());
       }
     }
+    if (!twin && !device.drivers.empty())
+      for (const DriverName driver : topology.devices[i].drivers)
+        if (const auto row = table.find(driver); row != table.end() && row->second.jobs)
+          out.jobs[i].push_back(row->second.jobs);
     devices.push_back(std::move(device));
   }
   Wiring wiring = wiring_of(topology);

@@ -23,6 +23,11 @@ struct AttachedFleet {
   std::vector<Policy> policies;                 // of Catalog::rollout_policies, in order
   std::vector<std::uint32_t> policy_of_device;  // by index into the fleet; kNone: under none
 
+  using Jobs = std::function<std::string(const std::string& device, const Call& call)>;
+  std::map<DeviceIndex, std::vector<Jobs>> jobs;  // DriverRow::jobs, of what is reached
+
+  // Of a device; empty: none that can be told.
+  std::string jobs_at(DeviceIndex device) const;
   // The policy that a device is under; null: none.
   const Policy* policy_for(const FleetDevice& device) const;
 };

@@ -90,7 +90,7 @@ Result<Done> ClusterSession::want_restored() {
 
 std::unique_ptr<ClusterObserve> ClusterSession::make_observe() {
   return std::make_unique<ClusterObserve>(
-      attached_, executor_, only_, store_ != nullptr,
+      attached_, executor_, fleet().with_far_ends(only_), store_ != nullptr,
       [this](const std::vector<DeviceState>& states) { learn_devices(fleet(), states, devices_); });
 }
 
@@ -127,6 +127,7 @@ Result<Plan> ClusterSession::plan(const std::vector<DeviceState>& states) const 
   plan = hold_refused(std::move(plan), refused, fleet(), choice().person);
   ApplyOptions rules;
   rules.policy_for = policies();
+  rules.measure_timeout = std::max(rules.measure_timeout, time_to_measure(cluster_.catalog));
   return hold_for_windows(std::move(plan), fleet(), rules, !cluster_.catalog.validation_suites.empty(),
                           executor_.wall_time());
 }

@@ -149,7 +149,8 @@ class ClusterSession {
   const std::vector<std::size_t>& only() const { return only_; }
   PlanChoice choice() const;  // of an apply that a person runs on them
 
-  // Observes the chosen devices (cluster_observe.hpp).
+  // Observes the chosen devices and those at the far ends of their cables: what must be alike at both is not
+  // changed at one alone (cluster_observe.hpp).
   std::unique_ptr<ClusterObserve> make_observe();
   std::vector<DeviceState> observe();
   // Of the chosen devices.
@@ -214,6 +215,7 @@ class ClusterSession {
   ClusterSession(OpenedCluster cluster, const SessionSeams& seams);
   Result<Done> want_restored();
   Result<Done> settle_identity(const std::string& command);
+  Result<Done> may_have_uuid() const;
   Result<Lead> lead(const std::string& command);
   MachineUser user() const;
   Store& store() const;

@@ -47,7 +47,18 @@ Result<Done> ClusterSession::settle_identity(const std::string& command) {
   return Done{};
 }
 
+// Nothing is written beside the specs for a first apply that a machine refuses. (Somebody else may have given
+// the UUID since the specs were read, and be the one that the machine knows.)
+Result<Done> ClusterSession::may_have_uuid() const {
+  std::string why = cluster_.uuid().empty() ? why_apply_refused() : "";
+  if (why.empty()) return Done{};
+  TRY(const std::optional<AllocationLock> there, read_allocation_lock(cluster_.folder));
+  if (there && there->cluster) return Done{};
+  return Error{ErrorKind::refused, std::move(why)};
+}
+
 Result<Lead> ClusterSession::lead(const std::string& command) {
+  TRY_DONE(may_have_uuid());
   TRY_DONE(settle_identity(command));
   TRY(std::unique_ptr<Store> opened, read_store());
   TRY_DONE(opened->leadership().take(command));
@@ -124,6 +135,7 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   options.choice = choice();
   options.policy_for = policies();
   options.on_fail = on_violation(cluster_.catalog);
+  options.measure_timeout = std::max(options.measure_timeout, time_to_measure(cluster_.catalog));
   // What is written to a device has these numbers, however the run ends: the next device moves none of them.
   options.before_writing = [this] { return keep_numbers(cluster_, store().blobs()); };
   SuiteGate* gate = nullptr;

@@ -25,6 +25,7 @@ void keep_chosen(MeasuredRun& run, const BenchRequest& request) {
 MeasureInput ClusterSession::input_for(const Blobs& blobs) const {
   MeasureInput input = measure_input(cluster_, blobs);
   input.traffic = traffic_;
+  input.busy = [this](DeviceIndex device) { return attached_.jobs_at(device); };
   return input;
 }
 

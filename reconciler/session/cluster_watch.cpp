@@ -47,7 +47,7 @@ void ClusterWatch::heal(const std::vector<std::size_t>& devices, std::function<v
   choice_.person = false;
   for (const std::size_t index : devices) choice_.only.push_back(ground_.fleet[index].name);
   ObserveOptions options;
-  options.only = devices;
+  options.only = ground_.fleet.with_far_ends(devices);
   application_.reset();
   round_.emplace(ground_.fleet, ground_.executor, std::move(options));
   round_->start([this](const std::vector<DeviceState>& states) { observed(states); });

@@ -35,6 +35,9 @@ struct DriverRow {
   // Its native lines depend on this machine's kernel, which a twin shares: what they are about is observed
   // first.
   bool previews_after_observing = false;
+  // What runs on a real device that a measurement's traffic would disturb: "Slurm job 42"; empty text:
+  // nothing. Null: nobody can tell. Called by a thread that measures.
+  std::function<std::string(const std::string& device, const Call& call)> jobs{};
 };
 
 using DriverTable = std::map<DriverName, DriverRow>;

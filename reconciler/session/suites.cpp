@@ -49,31 +49,9 @@ bool is_among(const std::set<std::string>& subjects, const std::string& benchmar
   });
 }
 
-// The first pairs that cross nothing of what may be written: the same ones each time.
-MeasureChoice controls_of(const OpenedCluster& cluster, const GateQuestion& question) {
-  MeasureChoice choice;
-  choice.pending = [&](const Crossed& crossed) {
-    return question.whole.touches_path(crossed.devices, crossed.links) || is_in_maintenance(cluster, crossed);
-  };
-  choice.affected = [&, left = kControls](const Crossed& crossed) mutable {
-    return !is_in_maintenance(cluster, crossed) &&
-           !question.whole.touches_path(crossed.devices, crossed.links) && left > 0 && left-- > 0;
-  };
-  return choice;
-}
+TouchedParts touched_by(const BlastRadius& blast) { return {blast.devices, blast.cables}; }
 
 }  // namespace
-
-bool is_in_maintenance(const OpenedCluster& cluster, const Crossed& crossed) {
-  return std::any_of(crossed.always.begin(), crossed.always.end(),
-                     [&cluster](const std::string& device) { return cluster.maintenance.contains(device); });
-}
-
-std::string subject_of(const SuiteOutcome& suite, const BenchmarkOutcome& outcome, const Slo& slo,
-                       const bench::Measurement& one) {
-  return fmt::format("{}/{} {} {}, {}", suite.suite->metadata.name.value, outcome.benchmark->name.value,
-                     to_string(*slo.metric), to_string(*slo.statistic), one.subject());
-}
 
 MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs) {
   MeasureInput input{cluster.catalog, cluster.compiled, {}, {}, {}, config_hash(cluster.compiled)};
@@ -93,7 +71,9 @@ MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs) {
 GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes) {
   GateMeasurement out;
   out.sentence = verdict_sentence(outcomes);
-  for (const SuiteOutcome& suite : outcomes)
+  out.left_out = left_out_sentence(outcomes);
+  for (const SuiteOutcome& suite : outcomes) {
+    out.uncovered.insert(out.uncovered.end(), suite.gate.uncovered.begin(), suite.gate.uncovered.end());
     for (const BenchmarkOutcome& outcome : suite.benchmarks) {
       for (const bench::Measurement& one : outcome.measurements) {
         ++out.selected;
@@ -105,6 +85,7 @@ GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes) {
           if (one.metric == *slo.metric)
             out.figures.push_back(figure_of(slo, one, subject_of(suite, outcome, slo, one)));
     }
+  }
   return out;
 }
 
@@ -125,6 +106,13 @@ Result<FileLock> turn_to_measure(const std::string& directory, const std::string
   }
 }
 
+std::chrono::milliseconds time_to_measure(const Catalog& catalog) {
+  Duration budgets{};
+  for (const ValidationSuite& suite : catalog.validation_suites)
+    budgets += suite.on_change.value.budget.or_else(kGateBudget);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(2 * budgets);
+}
+
 OnFail on_violation(const Catalog& catalog) {
   OnFail harshest = OnFail::alert;
   for (const ValidationSuite& suite : catalog.validation_suites) {
@@ -139,20 +127,13 @@ OnFail on_violation(const Catalog& catalog) {
 
 Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const Call& call) {
   MeasureChoice choice;
-  bool all = false;
-  for (const ValidationSuite& suite : cluster_.catalog.validation_suites)
-    all = all || suite.on_change.value.scope.value == RerunScope::all;
-  choice.affected = [&question, all](const Crossed& crossed) {
-    return all || question.affected.touches_path(crossed.devices, crossed.links);
-  };
-  choice.pending = [&](const Crossed& crossed) {
-    return question.pending.touches_path(crossed.devices, crossed.links) ||
-           is_in_maintenance(cluster_, crossed);
-  };
-  if (!question.also.empty())
-    choice.also = [&question](const std::string& benchmark, const std::string& from, const std::string& to) {
-      return is_among(question.also, benchmark, from, to);
-    };
+  choice.gate = GateChoice{.affected = touched_by(question.affected),
+                           .pending = touched_by(question.pending),
+                           .whole = touched_by(question.whole),
+                           .left_out = ran_jobs(),
+                           .in_maintenance = in_maintenance()};
+  for (const std::string& subject : question.also)
+    if (auto named = parse_subject(subject)) choice.gate->also.push_back(std::move(named->pair));
   if (!question.only.empty())
     choice.among = [&question](const std::string& benchmark, const std::string& from, const std::string& to) {
       return is_among(question.only, benchmark, from, to);
@@ -160,8 +141,11 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
   TRY(const FileLock turn, turn_to_measure(directory_, "the gate of a change", call, hooks_.waiting));
   Result<std::vector<SuiteOutcome>> outcomes = lockstep::measure(input_, choice, hooks_.progress, call.stop);
   Result<std::vector<SuiteOutcome>> beside = std::vector<SuiteOutcome>{};
-  if (outcomes && question.when != GateQuestion::When::after)
-    beside = lockstep::measure(input_, controls_of(cluster_, question), hooks_.progress, call.stop);
+  if (outcomes && question.when != GateQuestion::When::after) {
+    choice.among = {};
+    choice.gate->controls = kControls;
+    beside = lockstep::measure(input_, choice, hooks_.progress, call.stop);
+  }
   if (hooks_.ended) hooks_.ended();
   if (!outcomes) return std::move(outcomes.error());
   if (!beside) return std::move(beside.error());
@@ -175,6 +159,28 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
   const std::scoped_lock lock(mutex_);
   gates_.push_back(*std::move(outcomes));
   return result;
+}
+
+bool SuiteGate::crosses(const std::string& subject, const BlastRadius& changed) const {
+  return subject.empty() ? !changed.empty() : paths_.cross(subject, changed);
+}
+
+std::set<DeviceIndex> SuiteGate::in_maintenance() const {
+  std::set<DeviceIndex> out;
+  for (const auto& [device, why] : cluster_.maintenance)
+    if (const DeviceIndex index = cluster_.compiled.topology.find_device(device); index != kNone)
+      out.insert(index);
+  return out;
+}
+
+// A run leaves the same hosts out from its first measurement to its last.
+std::set<DeviceIndex> SuiteGate::ran_jobs() {
+  const std::scoped_lock lock(mutex_);
+  if (!ran_jobs_) {
+    ran_jobs_.emplace();
+    for (const auto& [host, why] : busy_hosts(input_)) ran_jobs_->insert(host);
+  }
+  return *ran_jobs_;
 }
 
 std::vector<std::vector<SuiteOutcome>> SuiteGate::gates() const {

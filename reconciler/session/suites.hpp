@@ -6,12 +6,15 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "reconciler/engine/apply.hpp"
 #include "reconciler/measure/measure.hpp"
 #include "reconciler/session/opened_cluster.hpp"
+#include "reconciler/session/subjects.hpp"
 #include "reconciler/store/blobs.hpp"
 #include "reconciler/store/file_lock.hpp"
 
@@ -28,13 +31,6 @@ struct MeasureHooks {
 
 MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs);
 
-// "slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0": what one SLO says of one measurement.
-std::string subject_of(const SuiteOutcome& suite, const BenchmarkOutcome& outcome, const Slo& slo,
-                       const bench::Measurement& one);
-
-// Whether a pair ends at, or can't but cross, a device in maintenance: it decides no gate.
-bool is_in_maintenance(const OpenedCluster& cluster, const Crossed& crossed);
-
 // What a gate compares: a figure for each SLO over each pair, the more the better, whatever the bound.
 GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes);
 
@@ -42,6 +38,10 @@ GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes);
 // the other for the fabric's fault.
 Result<FileLock> turn_to_measure(const std::string& directory, const std::string& command, const Call& call,
                                  const std::function<void(const Error& taken)>& waiting);
+
+// What a gate may take: what the suites' budgets allow, and as much again for controls, for pairs that fail
+// late, and to wait for its turn.
+std::chrono::milliseconds time_to_measure(const Catalog& catalog);
 
 // The harshest of what the suites say should follow a violation.
 OnFail on_violation(const Catalog& catalog);
@@ -63,17 +63,23 @@ class SuiteGate final : public Measurer {
         hooks_(std::move(hooks)),
         taken_(std::move(taken)) {}
   Result<GateMeasurement> measure(const GateQuestion& question, const Call& call) override;
+  bool crosses(const std::string& subject, const BlastRadius& changed) const override;
   // Of each measure() after a change or its undo that came to an end, in order.
   std::vector<std::vector<SuiteOutcome>> gates() const;
 
  private:
+  std::set<DeviceIndex> ran_jobs();
+  std::set<DeviceIndex> in_maintenance() const;
+
   const OpenedCluster& cluster_;
   const MeasureInput input_;
   std::string directory_;
   MeasureHooks hooks_;
   Taken taken_;
+  mutable SubjectPaths paths_{input_};  // the engine's thread's
   mutable std::mutex mutex_;
   std::vector<std::vector<SuiteOutcome>> gates_;
+  std::optional<std::set<DeviceIndex>> ran_jobs_;  // when it first measured
 };
 
 }  // namespace lockstep

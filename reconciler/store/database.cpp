@@ -77,11 +77,13 @@ namespace {
 
 // What devices hold is nobody else's matter. SQLite gives its log the file's own mode (os_unix.c,
 // findCreateFileMode).
+constexpr mode_t kJournalMode = 0600;
+
 Result<Done> make_private(const std::string& file) {
-  constexpr mode_t kOwnerOnly = 0600;
   const auto failed = [&file] { return file_error(file, errno); };
-  if (const Descriptor made(::open(file.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly)); made)
-    return ::fchmod(made.number(), kOwnerOnly) == 0 ? Result<Done>(Done{}) : failed();
+  if (const Descriptor made(::open(file.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, kJournalMode));
+      made)
+    return ::fchmod(made.number(), kJournalMode) == 0 ? Result<Done>(Done{}) : failed();
   if (errno != EEXIST) return failed();
   // O_PATH: to close any other descriptor of it would take away SQLite's own locks (fcntl_locking(2)).
   const Descriptor there(::open(file.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
@@ -89,7 +91,7 @@ Result<Done> make_private(const std::string& file) {
   if (!there || ::fstat(there.number(), &found) != 0) return failed();
   if (!S_ISREG(found.st_mode)) return Error{ErrorKind::refused, file + ": is no regular file"};
   const std::string itself = "/proc/self/fd/" + std::to_string(there.number());
-  if ((found.st_mode & 07777) != kOwnerOnly && ::chmod(itself.c_str(), kOwnerOnly) != 0) return failed();
+  if ((found.st_mode & 07777) != kJournalMode && ::chmod(itself.c_str(), kJournalMode) != 0) return failed();
   return Done{};
 }
 

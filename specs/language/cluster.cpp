@@ -46,6 +46,9 @@ constexpr Field rollout_fields[] = {
     field<&RolloutPolicy::unit>("unit", "redundancy-group: one member of a group at a time; or device"),
     field<&RolloutPolicy::waves>("waves", "how many devices, growing: \"1\", \"10%\", \"100%\"",
                                  {.not_empty = true}),
+    field<&RolloutPolicy::gate>("gate",
+                                "eachWave: what a wave wrote is measured before the next begins, also where "
+                                "nothing is said; end: once, after the last wave"),
     field<&RolloutPolicy::min_capacity>("minCapacity", "what is left at any moment, for every pair"),
     field<&RolloutPolicy::approval>("approval", "auto or manual, by disruption"),
     field<&RolloutPolicy::windows>("windows", "when a change may begin", {.not_empty = true}),

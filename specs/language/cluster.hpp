@@ -23,6 +23,10 @@ constexpr auto words(SwitchDrain) {
 enum class OnTimeout : std::uint8_t { skip, proceed, stop };
 constexpr auto words(OnTimeout) { return std::to_array<std::string_view>({"skip", "proceed", "stop"}); }
 
+// After which waves the benchmarks judge what was written.
+enum class RolloutGate : std::uint8_t { each_wave, end };
+constexpr auto words(RolloutGate) { return std::to_array<std::string_view>({"eachWave", "end"}); }
+
 // By disruption.
 struct Approvals {
   Said<Approval> none;
@@ -54,6 +58,7 @@ struct RolloutPolicy : Object {
   Said<Selector> selector;
   Said<RolloutUnit> unit;
   std::vector<Said<CountOrRatio>> waves;
+  Said<RolloutGate> gate;
   Said<MinCapacity> min_capacity;
   Said<Approvals> approval;
   std::vector<Window> windows;

@@ -39,6 +39,8 @@ constexpr Field benchmark_fields[] = {
 };
 constexpr Field change_fields[] = {
     field<&OnChange::scope>("scope", "affected (pairs whose path crosses the change), or all"),
+    field<&OnChange::budget>("budget", "the longest that the suite's rounds may take; 5min where left out",
+                             {.least = second, .most = day, .range = "1s to 1d"}),
     field<&OnChange::on_violation>("onViolation", "rollback, quarantine or alert"),
 };
 constexpr Field schedule_fields[] = {

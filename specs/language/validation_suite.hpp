@@ -101,8 +101,13 @@ constexpr auto words(OnViolation) {
 enum class When : std::uint8_t { idle, always };
 constexpr auto words(When) { return std::to_array<std::string_view>({"idle", "always"}); }
 
+// Where onChange.budget is not said. Half of what an apply waits for a measurement (ApplyOptions), which has
+// its controls to measure besides, and to wait for its turn.
+inline constexpr Duration kGateBudget = std::chrono::minutes(5);
+
 struct OnChange {
   Said<RerunScope> scope;
+  Said<Duration> budget;
   Said<OnViolation> on_violation;
 };
 struct OnSchedule {

@@ -45,11 +45,13 @@ std::vector<std::string> seeds_of_plan() {
   step.after = {1};
   step.together = 1;
   step.remedy = "reinstall-multipath";
+  step.wave = 2;
   step.undo_after = std::chrono::seconds(30);
   plan.steps.push_back(step);
   plan.devices = {
       {"gpu1", "sha256:00", "boot", {{*Path::parse("interface[rail0]/mtu"), Value::integer(1500)}}}};
   plan.refusals = {"3 of 4 devices would go"};
+  plan.ungated = {1};
   return {to_json(plan).dump(), to_json(Plan{}).dump()};
 }
 

@@ -84,11 +84,12 @@ is 2 "refused"
 
 # A copy of an example that was never applied is another cluster, also where it is called alike.
 expect 1 "lockstep state adopt $work/example" apply "$work/example"
-[ "$(uuid "$work/example")" != "$(uuid "$work/a")" ] || fail "a copy has the same UUID"
+[ ! -e "$work/example/allocations.lock" ] || fail "an apply that was refused wrote beside the specs"
 is 2 "refused"
 
 # Taken over, what was found is known there, and the former one is refused.
 expect 0 "has what cluster 'lab'" "$lockstep" state adopt "$work/example"
+[ "$(uuid "$work/example")" != "$(uuid "$work/a")" ] || fail "a copy has the same UUID"
 expect 0 "" apply "$work/example"
 is 1 "after the take-over"
 expect 1 "lockstep state adopt $work/a" apply "$work/a"

@@ -77,7 +77,8 @@ void World::check_all_judged() {
   std::string ids;
   for (const std::uint64_t change : changes) ids += " " + std::to_string(change);
   if (paths > 0)
-    violation(std::to_string(paths) + " paths were changed, and kept without being measured, by changes" + ids);
+    violation(std::to_string(paths) + " paths were changed, and kept without being measured, by changes" +
+              ids);
 }
 
 std::unique_ptr<World::Process> World::begin_process() {

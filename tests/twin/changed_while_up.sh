@@ -19,8 +19,10 @@ shape() {
     examples/rail-pod/fabric.yaml >"$pod/fabric.yaml"
 }
 router_id() { in_device "$1" vtysh -c 'show ip bgp summary' | awk '/BGP router identifier/ {print $4}' | tr -d ,; }
-addresses() { in_device "$1" ip -4 -o address show dev "$2" | awk '{print $4}'; }
-index() { in_device "$1" cat "/sys/class/net/$2/ifindex"; }
+# Straight into its namespace: each `lockstep twin exec` reads the specs first.
+in_netns() { ip netns exec "ls-$twin-$1" "${@:2}"; }
+addresses() { in_netns "$1" ip -4 -o address show dev "$2" | awk '{print $4}'; }
+index() { in_netns "$1" cat "/sys/class/net/$2/ifindex"; }
 twin=$({ "$lockstep" twin status "$pod" 2>&1 || true; } | grep -o 'railpod[0-9a-f]*' | head -n 1)
 [ -n "$twin" ] || fail "nobody named the twin"
 run_dir=/run/lockstep/twin/$twin
@@ -93,7 +95,7 @@ untold 'made'
 ! has_namespace leaf0 || fail "leaf0 has a namespace"
 for pid in $gone; do [ ! -d "/proc/$pid" ] || fail "a daemon of leaf0 runs"; done
 [ ! -e "$run_dir/leaf0" ] || fail "leaf0 has files"
-! in_device gpu1 ip link show rail0 >/dev/null 2>&1 || fail "gpu1 has rail0"
+! in_netns gpu1 ip link show rail0 >/dev/null 2>&1 || fail "gpu1 has rail0"
 [ "$(kept_things)" = "$things" ] || fail "what stays was touched"
 expect 0 "$lockstep" twin up "$pod"
 told 'nothing to do'

@@ -21,6 +21,7 @@ namespace {
 constexpr int kSuccess = 0;
 constexpr int kNotSupported = 3;
 constexpr int kNoPermission = 4;
+constexpr int kInsufficientSize = 7;
 constexpr int kDriverNotLoaded = 9;
 constexpr int kGpuIsLost = 15;
 constexpr int kResetRequired = 16;
@@ -123,6 +124,7 @@ class Nvml::Library {
   int (*set_ecc_)(Device, int) = nullptr;
   int (*vbios_)(Device, char*, unsigned) = nullptr;
   int (*clock_limits_)(Device, unsigned long long*) = nullptr;
+  int (*compute_processes_)(Device, unsigned*, void*) = nullptr;
   int (*remapped_rows_)(Device, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
 };
 
@@ -166,6 +168,11 @@ Result<Done> Nvml::Library::load() {
   if (!find(clock_limits_, "nvmlDeviceGetCurrentClocksEventReasons"))
     find(clock_limits_, "nvmlDeviceGetCurrentClocksThrottleReasons");
   find(remapped_rows_, "nvmlDeviceGetRemappedRows");
+  // Versions differ in the table that they fill, and none is asked for.
+  for (const char* const symbol :
+       {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2",
+        "nvmlDeviceGetComputeRunningProcesses"})
+    if (find(compute_processes_, symbol)) break;
   return Done{};
 }
 
@@ -201,6 +208,11 @@ NvmlGpu Nvml::Library::gpu(Device device) const {
   }
   unsigned long long limits = 0;
   if (clock_limits_ != nullptr && clock_limits_(device, &limits) == kSuccess) out.clock_limits = limits;
+  // Without room for them it says how many there are.
+  unsigned processes = 0;
+  const int counted =
+      compute_processes_ != nullptr ? compute_processes_(device, &processes, nullptr) : kNotSupported;
+  if (counted == kSuccess || counted == kInsufficientSize) out.compute_processes = processes;
   unsigned corrected = 0, uncorrected = 0, waits = 0, failed = 0;
   if (remapped_rows_ != nullptr &&
       remapped_rows_(device, &corrected, &uncorrected, &waits, &failed) == kSuccess) {

@@ -30,6 +30,7 @@ struct NvmlGpu {
   std::optional<bool> ecc;
   std::optional<bool> ecc_after_reset;
   std::optional<std::uint64_t> clock_limits;  // nvmlDeviceGetCurrentClocksEventReasons
+  std::optional<unsigned> compute_processes;  // of a CUDA context each; none: it does not say
   bool rows_failed = false;                   // row remapping failed (nvmlDeviceGetRemappedRows)
   bool reset_wanted = false;                  // a remapped row waits for a reset
 

@@ -21,7 +21,7 @@ struct Pod {
                                "leaf" + std::to_string(i / 2), "0"};
       endpoints[i].link_rate = 1000;
     }
-    for (int i = 0; i < 16; ++i) links.names.push_back("l" + std::to_string(i));
+    links.name = [](std::uint32_t link) { return "l" + std::to_string(link); };
     links.capacities.assign(16, 1000);
     links.path = [](std::size_t from, std::size_t to) {
       FlowPath path{{static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(4 + to)}, {}};
@@ -75,11 +75,33 @@ TEST(PlanTcp, OnlyWhatIsWantedRunsAndCoverageSaysSo) {
   EXPECT_NEAR(made[0].ideal->balanced, 1000.0 * 1448 / 1514, 1e-6);
   Coverage seen = coverage(planned, made, pod.endpoints, pod.links);
   EXPECT_EQ(seen.pairs, 1U);
-  EXPECT_EQ(seen.of_pairs, 12U);
+  EXPECT_EQ(seen.of_pairs, 3U) << "those that were to run";
   EXPECT_EQ(seen.links, 2U);
   EXPECT_EQ(seen.of_links, 16U);
   made[0].trouble = Trouble::path;
   EXPECT_EQ(coverage(planned, made, pod.endpoints, pod.links).pairs, 0U);
+}
+
+TEST(PlanTcp, PairsMayBeGivenAndRoundsBounded) {
+  const Pod pod;
+  PlanOptions options;
+  options.pairs = std::vector<Pair>{{0, 2}, {1, 3}, {2, 0}};  // the first two share the uplinks of leaf 0
+  EXPECT_EQ(plan_tcp(benchmark(Workload::stream), pod.endpoints, pod.links, options).plan.rounds.size(), 2U);
+  options.limits.rounds = 1;
+  Benchmark asked = benchmark(Workload::stream);
+  asked.duration = {std::chrono::seconds(3), {}, true};
+  const auto planned = plan_tcp(asked, pod.endpoints, pod.links, options);
+  EXPECT_EQ(planned.pairs, (std::vector<Pair>{{0, 2}, {2, 0}}));
+  EXPECT_EQ(planned.left_out, (std::vector<Pair>{{1, 3}}));
+  EXPECT_EQ(round_time(planned.plan), std::chrono::milliseconds(3 * (200 + 1000)))
+      << "warm-up and window, three times";
+  asked.workload = {Workload::ring_allreduce, {}, true};
+  asked.sizes.resize(2);
+  options.limits.rounds = 0;
+  const auto ring = plan_tcp(asked, pod.endpoints, pod.links, options);
+  EXPECT_TRUE(ring.plan.group_rounds.empty());
+  EXPECT_EQ(ring.left_out.size(), 4U) << "the hops of the ring";
+  EXPECT_EQ(round_time(ring.plan), std::chrono::seconds(2 * 3));
 }
 
 TEST(PlanTcp, WhatRunsAtTheRateOfALinkWasNotLimitedByTheCpu) {

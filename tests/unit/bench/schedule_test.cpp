@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "bench/pairs.hpp"
@@ -33,11 +34,17 @@ rc::Gen<Fabric> any_fabric() {
   });
 }
 
-TEST(Schedule, NoLinkIsOversubscribedInAnyRoundAndEveryFlowRunsOnce) {
+TEST(Schedule, NoLinkIsOversubscribedInAnyRoundAndEveryFlowRunsOnceOrIsLeftOut) {
   EXPECT_TRUE(rc::check([] {
     const Fabric fabric = *any_fabric();
     const auto limit = *rc::gen::inRange<std::size_t>(0, 5);
-    const Schedule made = schedule(fabric.flows, fabric.capacities, {limit});
+    std::optional<std::size_t> most;
+    if (*rc::gen::arbitrary<bool>()) most = *rc::gen::inRange<std::size_t>(0, 6);
+    const Schedule made = schedule(fabric.flows, fabric.capacities, {limit, most});
+    if (most) RC_ASSERT(made.rounds.size() <= *most);
+    if (!most) RC_ASSERT(made.left_out.empty());
+    if (most.value_or(1) > 0 && !fabric.flows.empty())
+      RC_ASSERT(std::count(made.left_out.begin(), made.left_out.end(), 0U) == 0);
     std::vector<int> times(fabric.flows.size(), 0);
     for (const auto& round : made.rounds) {
       RC_ASSERT(!round.empty());
@@ -56,9 +63,11 @@ TEST(Schedule, NoLinkIsOversubscribedInAnyRoundAndEveryFlowRunsOnce) {
         RC_ASSERT(std::count(made.alone.begin(), made.alone.end(), round[0]) == 1);
       }
     }
+    for (const std::size_t flow : made.left_out) ++times[flow];
     for (const int count : times) RC_ASSERT(count == 1);
-    const Schedule again = schedule(fabric.flows, fabric.capacities, {limit});
+    const Schedule again = schedule(fabric.flows, fabric.capacities, {limit, most});
     RC_ASSERT(again.rounds == made.rounds);
+    RC_ASSERT(again.left_out == made.left_out);
   }));
 }
 
@@ -111,6 +120,14 @@ TEST(Schedule, SixtyFourHostsOnOneLeafTakeAsManyRoundsAsEachHasPartners) {
     flows.push_back({{static_cast<std::uint32_t>(pair.from), static_cast<std::uint32_t>(64 + pair.to)}, 1});
   const std::vector<std::uint64_t> capacities(128, 1);
   EXPECT_EQ(schedule(flows, capacities).rounds.size(), 63U);
+}
+
+// What is most important is given first: it is what has a round.
+TEST(Schedule, WhereRoundsAreFewTheFirstFlowsHaveThem) {
+  const std::vector<Flow> flows{{{0}, 1}, {{0}, 1}, {{0}, 1}, {{1}, 1}};
+  const Schedule made = schedule(flows, std::vector<std::uint64_t>{1, 1}, {0, 2});
+  EXPECT_EQ(made.rounds, (std::vector<std::vector<std::size_t>>{{0, 3}, {1}}));
+  EXPECT_EQ(made.left_out, std::vector<std::size_t>{2});
 }
 
 TEST(Schedule, CoverageCountsPairsAndLinksThatWereMeasured) {

@@ -13,7 +13,8 @@ namespace lockstep {
 namespace {
 
 // This machine by a name that is not its own, so that its policy lets nothing be written to it, and a device
-// that nothing here reaches. The sign that an apply began: allocations.lock, which is written first.
+// that nothing here reaches. The sign that an apply began: allocations.lock, which is written first, and the
+// journal.
 class PartialApply : public testing::Test {
  protected:
   void SetUp() override {
@@ -47,6 +48,7 @@ spec: {selector: {matchLabels: {pool: lab}}, sysctl: {net.ipv4.tcp_probe_interva
     words.insert(words.end(), more.begin(), more.end());
     return say(words);
   }
+  bool has_uuid() const { return std::filesystem::exists(folder + "/specs/allocations.lock"); }
   // By the journal, in which a change begins.
   bool began() const {
     return say({"state", "show", "-o", "json", folder + "/specs"}).out.find("\"total\": 0") ==
@@ -62,9 +64,11 @@ TEST_F(PartialApply, IsAskedForOrRefused) {
       << refused.err;
   EXPECT_NE(refused.err.find("--partial does what can be done without them"), std::string::npos);
   EXPECT_FALSE(began());
+  EXPECT_FALSE(has_uuid()) << "an apply that is refused leaves the specs' folder as it is";
   const Answer partial = apply({"--partial"});
   EXPECT_EQ(partial.err.find("--partial"), std::string::npos) << partial.err;
   EXPECT_TRUE(began()) << partial.err;
+  EXPECT_TRUE(has_uuid());
 }
 
 TEST_F(PartialApply, IsNotNeededForDevicesThatWereNotChosen) {

@@ -178,7 +178,7 @@ class Cluster {
   }
   Plan plan() {
     states_ = observe();
-    auto made = make_plan(input_of(fleet(), states_, origins, sources, policies()));
+    auto made = make_plan(input_of(fleet(), states_, origins, sources, policies(), options.choice));
     if (!made) throw std::invalid_argument(made.error().what);
     return hold_refused(std::move(*made), *ledger.refused(), fleet(), options.choice.person);
   }

@@ -1,5 +1,7 @@
 // The far end of a cable can't be read: what has an order across the cable waits, and everything else goes
 // on.
+#include <functional>
+
 #include "cluster.hpp"
 #include "tests/plan_lines.hpp"
 
@@ -164,6 +166,130 @@ TEST(FarEnds, HostsDoNotSendMoreThanAHeldPortBetweenSwitchesTakes) {
   EXPECT_EQ(pod.have("leaf0", "up0"), number(kOld));
   EXPECT_EQ(pod.have("gpu1", "rail0"), number(kOld)) << reasons(report);
   EXPECT_EQ(report.verdict, ApplyVerdict::asks) << reasons(report);
+}
+
+// What must not be changed in this run, and why: in each way that there is.
+struct LeftAlone {
+  const char* name;
+  std::function<void(Pod&)> leave;  // gpu2
+  const char* why;
+};
+const std::vector<LeftAlone>& left_alone() {
+  static const std::vector<LeftAlone> all{
+      {"observed", [](Pod& pod) { pod.cluster.intents["gpu2"]->apply_allowed = false; },
+       "gpu2 is only observed (`mode: observe` in its specs): put it under `mode: converge` first"},
+      {"suspended", [](Pod& pod) { pod.cluster.intents["gpu2"]->conduct = Conduct::suspended; },
+       "gpu2 is suspended (`suspend: true` in its specs): lift that first"},
+      {"left out",
+       [](Pod& pod) {
+         pod.cluster.options.choice.only = {"gpu1", "gpu3", "gpu4", "leaf0", "leaf1", "spine0"};
+       },
+       "--only leaves gpu2 out: name it there too"},
+      {"not under converge",
+       [](Pod& pod) {
+         pod.cluster.options.choice.person = false;
+         pod.cluster.intents["gpu2"]->conduct = Conduct::observe;
+       },
+       "gpu2 is not under `mode: converge`: `lockstep apply` changes both ends"},
+      {"in maintenance",
+       [](Pod& pod) {
+         pod.cluster.options.choice.person = false;
+         pod.cluster.list()[1].maintenance = "until 2026-12-01: a new mainboard";
+       },
+       "gpu2 is in maintenance until 2026-12-01: a new mainboard: `lockstep apply` changes both ends"}};
+  return all;
+}
+
+// The MTU has an order across the cable, FEC has none; a lossless class is several entries.
+TEST(FarEnds, WhereTheOtherEndMayNotBeChangedNeitherIs) {
+  for (const LeftAlone& one : left_alone())
+    for (const std::int64_t wanted : {kOld / 2, 2 * kOld}) {
+      SCOPED_TRACE(one.name);
+      Pod pod;
+      pod.want_mtu(wanted, true);
+      for (const auto& [device, port] : {std::pair{"gpu2", "rail0"}, {"leaf0", "swp2"}, {"leaf0", "swp1"}})
+        pod.cluster.want(device, "interface[" + std::string(port) + "]/fec", Value::text("rs"));
+      one.leave(pod);
+      const ApplyReport report = pod.cluster.converge();
+      EXPECT_EQ(report.verdict, ApplyVerdict::asks) << reasons(report);
+      EXPECT_EQ(report.exit_code(), 2);
+      for (std::size_t i = 0; i < pod.ends.size(); i += 2)
+        EXPECT_EQ(pod.have(pod.ends[i].device, pod.ends[i].port),
+                  pod.have(pod.ends[i + 1].device, pod.ends[i + 1].port))
+            << pod.ends[i].text();
+      EXPECT_EQ(pod.have("leaf0", "swp2"), number(kOld)) << reasons(report);
+      EXPECT_EQ(pod.have("leaf0", "swp1"), number(wanted)) << reasons(report);
+      EXPECT_EQ(pod.have("gpu4", "rail0"), number(wanted)) << reasons(report);
+      const Tree& leaf = pod.cluster.devices["leaf0"]->truth();
+      EXPECT_EQ(leaf.value(entry("interface[swp2]/fec")), Value{}) << "gpu2's differs too";
+      EXPECT_EQ(leaf.value(entry("interface[swp1]/fec")), Value::text("rs")) << "gpu1's is as it should be";
+      for (const char* const what : {"mtu", "fec"})
+        EXPECT_NE(reasons(report).find("interface[swp2]/" + std::string(what) +
+                                       " is not changed at this end of its cable alone: gpu2:rail0 differs "
+                                       "too, and " +
+                                       one.why),
+                  std::string::npos)
+            << reasons(report);
+    }
+}
+
+TEST(FarEnds, AnEndThatIsAsWantedHoldsNothingNorDoesAnotherMatter) {
+  for (const LeftAlone& one : left_alone()) {
+    SCOPED_TRACE(one.name);
+    Pod pod;
+    pod.want_mtu(2 * kOld, true);
+    pod.cluster.devices["gpu2"]->set(pod.mtu("rail0"), number(2 * kOld));
+    pod.cluster.want("gpu2", "interface[rail0]/fec", Value::text("rs"));
+    pod.cluster.want("gpu2", "sysctl[net.core.rmem_max]", Value::text("1"));
+    one.leave(pod);
+    EXPECT_EQ(pod.cluster.converge().verdict, ApplyVerdict::kept);
+    EXPECT_EQ(pod.have("leaf0", "swp2"), number(2 * kOld));
+    EXPECT_EQ(pod.cluster.devices["gpu2"]->truth().value(entry("interface[rail0]/fec")), Value{});
+  }
+}
+
+TEST(FarEnds, ALosslessClassIsHeldWhole) {
+  Pod pod;
+  for (const auto& [device, port] : {std::pair{"gpu2", "rail0"}, {"leaf0", "swp2"}}) {
+    const std::string at = "interface[" + std::string(port) + "]/";
+    pod.cluster.want(device, at + "class[rdma]", there());
+    pod.cluster.want(device, at + "class[rdma]/priority", number(3));
+    pod.cluster.want(device, at + "class[rdma]/dscp", Value::set({"26"}));
+    pod.cluster.want(device, at + "pfc", Value::set({"3"}));
+  }
+  pod.cluster.intents["gpu2"]->apply_allowed = false;
+  const std::string before = pod.cluster.devices["leaf0"]->truth().to_string();
+  const ApplyReport report = pod.cluster.converge();
+  EXPECT_EQ(pod.cluster.devices["leaf0"]->truth().to_string(), before) << reasons(report);
+  EXPECT_EQ(report.verdict, ApplyVerdict::asks) << reasons(report);
+  pod.cluster.intents["gpu2"]->apply_allowed = true;
+  EXPECT_EQ(pod.cluster.converge().verdict, ApplyVerdict::kept);
+}
+
+TEST(FarEnds, AWordChangesOneEndAloneAndHealsTheOtherNever) {
+  Pod pod;
+  pod.want_mtu(2 * kOld, true);
+  pod.cluster.intents["gpu2"]->apply_allowed = false;
+  pod.cluster.options.approved = {Hold::Kind::far_end};
+  EXPECT_EQ(pod.cluster.converge().verdict, ApplyVerdict::kept);
+  EXPECT_EQ(pod.have("leaf0", "swp2"), number(2 * kOld));
+  EXPECT_EQ(pod.have("gpu2", "rail0"), number(kOld));
+}
+
+// gpu4 is to send less, and may not be told so; nor may gpu3, whose leaf's port is left alone.
+TEST(FarEnds, SwitchesTakeNothingAwayWhileAHostThatIsLeftAloneMaySendIt) {
+  for (const bool the_host : {true, false}) {
+    Pod pod;
+    pod.want_mtu(kOld / 2, true);
+    pod.want_mtu(kOld / 2, false);
+    pod.cluster.intents[the_host ? "gpu4" : "leaf1"]->apply_allowed = false;
+    const ApplyReport report = pod.cluster.converge();
+    EXPECT_EQ(pod.have("leaf0", "up0"), number(kOld)) << reasons(report);
+    EXPECT_EQ(pod.have("spine0", "down0"), number(kOld)) << reasons(report);
+    EXPECT_EQ(pod.have("gpu1", "rail0"), number(kOld / 2)) << reasons(report);
+    EXPECT_EQ(pod.have("gpu4", "rail0"), number(kOld)) << reasons(report);
+    EXPECT_EQ(pod.have("leaf1", "swp4"), number(kOld)) << reasons(report);
+  }
 }
 
 // A watch heals the devices that drift, and reads no others: their neighbours are not unreadable.

@@ -144,6 +144,27 @@ TEST(GateJudgement, TooFewPairsAreNotValidated) {
   after.measured = 100;
   after.uncovered = {"leaf0:up1"};
   EXPECT_EQ(judge_gate(nullptr, after).deciding()->why, "no pair that was measured crosses leaf0:up1");
+  after.uncovered.emplace_back("leaf0:up2");
+  EXPECT_EQ(judge_gate(nullptr, after).deciding()->why,
+            "no pair that was measured crosses leaf0:up1 (and 1 more)");
+}
+
+TEST(GateJudgement, WhatWasLeftOutIsToldWhateverTheVerdict) {
+  GateMeasurement after = of(figure(holds, 1.0));
+  after.sentence = "all SLOs hold over 1 measurements";
+  after.left_out = "3 hosts run jobs and were not measured";
+  EXPECT_EQ(gate_result(after, judge_gate(nullptr, after)).why,
+            "all SLOs hold over 1 measurements; 3 hosts run jobs and were not measured");
+  // Nothing that is affected could be measured: that is no gate that was not run.
+  after.figures.clear();
+  after.uncovered = {"gpu1:rail0 -> leaf0:swp1 (gpu1 runs jobs: Slurm job 42)"};
+  const GateResult none = gate_result(after, judge_gate(nullptr, after));
+  EXPECT_EQ(none.verdict, GateVerdict::unknown);
+  EXPECT_EQ(none.judged.exit_code(), 3);
+  EXPECT_EQ(
+      none.why,
+      "not validated: no pair that was measured crosses gpu1:rail0 -> leaf0:swp1 (gpu1 runs jobs: Slurm "
+      "job 42); 3 hosts run jobs and were not measured");
 }
 
 TEST(GateJudgement, TheWorstDecides) {

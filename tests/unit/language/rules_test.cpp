@@ -360,6 +360,7 @@ TEST(Rules, TheExampleOfTheLanguageBreaksNone) {
   EXPECT_EQ(loaded.catalog.device_sets.size(), 3U);
   EXPECT_EQ(loaded.catalog.fabrics.size(), 1U);
   EXPECT_EQ(loaded.catalog.validation_suites.at(0).benchmarks.size(), 3U);
+  EXPECT_EQ(*loaded.catalog.validation_suites.at(0).on_change->budget, std::chrono::minutes(5));
 }
 
 TEST(Rules, WhatMoreRealClustersNeedBreaksNone) {

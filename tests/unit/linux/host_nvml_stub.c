@@ -12,6 +12,7 @@ enum {
   INVALID_ARGUMENT = 2,
   NOT_SUPPORTED = 3,
   NO_PERMISSION = 4,
+  INSUFFICIENT_SIZE = 7,
   GPU_IS_LOST = 15,
   MISMATCH = 18
 };
@@ -118,6 +119,12 @@ int nvmlDeviceSetEccMode(nvmlDevice_t device, int on) {
 int nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t device, unsigned long long* reasons) {
   *reasons = device->clock_limits;
   return SUCCESS;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count, void* infos) {
+  if (*count != 0 || infos != NULL) return INVALID_ARGUMENT; /* the stub has no table to give */
+  *count = device->processes;
+  return device->processes == 0 ? SUCCESS : INSUFFICIENT_SIZE;
 }
 
 int nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned* corrected, unsigned* uncorrected,

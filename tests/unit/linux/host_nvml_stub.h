@@ -9,6 +9,7 @@ struct nvml_stub_gpu {
   int lost;                          /* NVML_ERROR_GPU_IS_LOST */
   unsigned long long clock_limits;
   unsigned rows_pending, rows_failed;
+  unsigned processes; /* that compute on it */
   int set_code; /* of every set of this one; nvmlReturn_t */
 };
 

@@ -64,6 +64,23 @@ TEST_F(BenchReport, JsonHasTheCountersOfEachMeasurement) {
                                                 {"side", "victim"}}}));
 }
 
+TEST_F(BenchReport, WhatAGateLeftOutIsToldAndCounted) {
+  EXPECT_EQ(bench_text(outcomes_, Terminal{}).find("jobs"), std::string::npos);
+  outcomes_[0].gate.busy = {"gpu3", "gpu4", "gpu5"};
+  outcomes_[0].gate.left_out = 12;
+  outcomes_[0].gate.uncovered = {"a -> b", "c -> d", "e -> f", "g -> h"};
+  const std::string text = bench_text(outcomes_, Terminal{});
+  EXPECT_NE(text.find("  3 hosts run jobs and were not measured; onChange.budget left no time for 12 pairs\n"
+                      "  no pair that was measured crosses: a -> b\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  and 1 more\n"), std::string::npos) << text;
+  const nlohmann::json coverage = bench_json(outcomes_, "sha256:0")["coverage"];
+  EXPECT_EQ(coverage["hostsWithJobs"], (nlohmann::json{"gpu3", "gpu4", "gpu5"}));
+  EXPECT_EQ(coverage["leftOutByBudget"], 12);
+  EXPECT_EQ(coverage["uncovered"].size(), 4U);
+}
+
 class StoppedBench : public BenchReport {
  protected:
   StoppedBench() : pairs_(outcomes_[0].benchmarks[0].measurements) { stop(pairs_[1]); }

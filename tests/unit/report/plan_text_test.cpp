@@ -34,6 +34,22 @@ TEST(PlanText, NamesForEachHoldTheWordThatLiftsItOrNone) {
     EXPECT_NE(text.find(line), std::string::npos) << text;
 }
 
+TEST(PlanText, NamesTheWavesThatNoGateFollows) {
+  Plan plan;
+  for (const std::uint32_t wave : {1U, 2U, 3U}) {
+    Step step;
+    step.device = "gpu" + std::to_string(wave);
+    step.driver = "sim";
+    step.wave = wave;
+    plan.steps.push_back(step);
+  }
+  plan.ungated = {1};
+  const std::string text = plan_text(plan, Terminal{});
+  EXPECT_NE(text.find("wave 1  not measured before the next one (gate: end)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("wave 2\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("wave 3\n"), std::string::npos) << text;
+}
+
 TEST(MaintenanceText, IsALineForEachReason) {
   EXPECT_EQ(maintenance_text({{"until 2026-12-01: optics", {"leaf1", "leaf2"}}}, Terminal{}),
             "in maintenance: leaf[1-2] until 2026-12-01: optics\n");

@@ -401,8 +401,31 @@ TEST_F(ChangeHistories, TheLastGatesFiguresStandOnlyForWhatIsStillSo) {
   EXPECT_EQ(figures(ground), 0U) << "a change that nothing measured";
 }
 
+TEST_F(ChangeHistories, AGateMeasuresNothingAtAHostThatRunsJobs) {
+  drivers[DriverName::sim].jobs = [](const std::string& device, const Call&) {
+    return std::string(device == "gpu4" ? "Slurm job 42" : "");
+  };
+  const ApplyReport report = change();
+  ASSERT_TRUE(report.gate);
+  const auto store = stored(state());
+  const auto runs = store->runs().newest(10, RunPurpose::after);
+  ASSERT_TRUE(runs && !runs->empty());
+  for (const RunHead& one : *runs) {
+    const auto whole = store->runs().find(one.number);
+    ASSERT_FALSE((*whole)->figures.empty());
+    for (const RunFigure& figure : (*whole)->figures)
+      EXPECT_EQ(subject_of(figure).find("gpu4"), std::string::npos) << subject_of(figure);
+  }
+  EXPECT_NE(report.gate->why.find("gpu4:rail0"), std::string::npos) << report.gate->why;
+  EXPECT_EQ(report.exit_code(), 3) << "what was written to gpu4 was not measured";
+  const BenchRun all = bench({.command = "lockstep bench"});
+  EXPECT_EQ(measurements_in(all.outcomes), 112U) << "a person asked for it";
+}
+
 TEST_F(ChangeHistories, AnUnknownBootIsNotTheSameAsAnother) {
+  change();
   unattachable.emplace("gpu4", Error{ErrorKind::denied, "no credentials"});
+  say("seventh", {{"net.core.somaxconn", "1000"}});
   change();
   const auto store = stored(state());
   const auto newest = store->runs().newest(1, RunPurpose::after);
@@ -413,6 +436,7 @@ TEST_F(ChangeHistories, AnUnknownBootIsNotTheSameAsAnother) {
     EXPECT_EQ(one.boot.empty(), one.device == "gpu4") << one.device;
     ground.devices[one.device] = one;
   }
+  ASSERT_TRUE(ground.devices.contains("gpu4")) << "gpu7 talks to it";
   const auto run = last_run(*store, ground);
   ASSERT_TRUE(run) << run.error().text();
   EXPECT_FALSE(*run);

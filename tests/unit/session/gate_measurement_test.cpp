@@ -93,6 +93,21 @@ TEST_F(GateMeasured, HasAFigureForEachSloOverEachPair) {
   EXPECT_EQ(gate.measured, 4U) << "a probe that failed measured nothing";
 }
 
+TEST_F(GateMeasured, SaysWhatItLeftOut) {
+  std::vector<SuiteOutcome> all = outcomes({measured("gpu2:rail0", {100, 100, 100})});
+  EXPECT_EQ(gate_measurement(all).left_out, "");
+  all[0].gate.busy = {"gpu7"};
+  EXPECT_EQ(gate_measurement(all).left_out, "gpu7 runs jobs and was not measured");
+  all.push_back(all[0]);
+  all[1].gate.busy = {"gpu7", "gpu8", "gpu9"};
+  all[1].gate.left_out = 1;
+  all[1].gate.uncovered = {"gpu7:rail0 -> leaf0:swp7"};
+  const GateMeasurement gate = gate_measurement(all);
+  EXPECT_EQ(gate.left_out, "3 hosts run jobs and were not measured; onChange.budget left no time for 1 pair");
+  EXPECT_EQ(gate.uncovered, std::vector<std::string>{"gpu7:rail0 -> leaf0:swp7"});
+  EXPECT_EQ(judge_gate(nullptr, gate).worst(), Attribution::not_validated);
+}
+
 TEST_F(GateMeasured, OfATimeTheMoreTheWorse) {
   benchmark_.slo[0] = Slo{};
   benchmark_.slo[0].metric = said(Metric::latency);

@@ -156,6 +156,8 @@ TEST_F(Clones, CopiesWithoutALockAreClustersOfTheirOwn) {
                          ", specs in " + fs::canonical(at("specs")).string() +
                          "): what that remembers and owes would be forgotten; `lockstep state adopt " +
                          fs::canonical(at("copy")).string() + "` takes it over");
+  EXPECT_EQ(uuid_in("copy"), "none") << "a refused apply writes nothing beside the specs";
+  EXPECT_FALSE(fs::exists(at("copy/allocations.lock")));
   machines = "other-";
   EXPECT_EQ(applied_in("copy"), "");
   EXPECT_NE(uuid_in("copy"), uuid_in("specs"));

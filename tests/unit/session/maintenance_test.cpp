@@ -126,31 +126,21 @@ TEST_F(MaintenanceLab, AStatusHasIt) {
 // The pairs as the benchmarks see them: those of gpu2 decide nothing; all others do.
 TEST_F(MaintenanceLab, ItsPairsDecideNoGate) {
   maintain("    - {names: gpu2, until: 2026-12-01, reason: optics}\n");
-  const auto excluded = [this](const OpenedCluster& cluster) {
+  const auto measured = [this](const OpenedCluster& cluster) {
     std::set<std::string> out;
-    MeasureChoice choice;
-    choice.affected = [&](const Crossed& crossed) {
-      EXPECT_TRUE(std::ranges::includes(crossed.devices, crossed.always));
-      if (is_in_maintenance(cluster, crossed)) out.insert(crossed.devices.begin(), crossed.devices.end());
-      return false;  // nothing is measured
+    MeasureInput input{cluster.catalog, cluster.compiled, {}, {}, {}, ""};
+    input.traffic = [&](const bench::TcpPlan& plan, const std::vector<bench::ProbeEndpoint>& ends) {
+      for (const auto& round : plan.rounds)
+        for (const bench::Pair& pair : round) out.insert(ends[pair.from].endpoint.device);
+      return std::vector<bench::Measurement>{};
     };
-    const MeasureInput input{cluster.catalog, cluster.compiled, {}, {}, {}, ""};
-    EXPECT_TRUE(measure(input, choice, {}, {}));
+    SuiteGate gate(cluster, input, folder.path(), {});
+    const BlastRadius all{{"gpu1", "gpu2", "leaf0"}, {0, 1}};
+    EXPECT_TRUE(gate.measure({.affected = all, .pending = {}, .whole = all}, Call{}));
     return out;
   };
-  EXPECT_EQ(excluded(load_on("2026-12-01")), (std::set<std::string>{"gpu1", "gpu2", "leaf0"}));
-  EXPECT_TRUE(excluded(load_on("2026-12-02")).empty());
-}
-
-TEST_F(MaintenanceLab, ALeafThatEveryPacketCrossesTakesItsPairsOutASpineThatSomeCrossDoesNot) {
-  OpenedCluster cluster;
-  cluster.maintenance = {{"leaf0", "until 2026-12-01: optics"}};
-  Crossed crossed;
-  crossed.devices = {"gpu1", "gpu3", "leaf0", "leaf1", "spine0", "spine1"};
-  crossed.always = {"gpu1", "gpu3", "leaf0", "leaf1"};
-  EXPECT_TRUE(is_in_maintenance(cluster, crossed));
-  cluster.maintenance = {{"spine0", "until 2026-12-01: optics"}};
-  EXPECT_FALSE(is_in_maintenance(cluster, crossed));
+  EXPECT_TRUE(measured(load_on("2026-12-01")).empty()) << "gpu1 has no other to talk to";
+  EXPECT_EQ(measured(load_on("2026-12-02")), (std::set<std::string>{"gpu1", "gpu2"}));
 }
 
 }  // namespace

@@ -147,5 +147,47 @@ TEST_F(TurnToMeasure, WhatIsStoppedIsToldAsFarAsItWent) {
   }
 }
 
+// Which pairs there would be: none runs where it is stopped before the first.
+std::set<std::string> pairs_to_measure(const MeasureInput& input, const MeasureChoice& choice) {
+  std::stop_source stop;
+  stop.request_stop();
+  std::set<std::string> out;
+  const auto outcomes = measure(input, choice, {}, stop.get_token());
+  EXPECT_TRUE(outcomes) << outcomes.error().text();
+  for (const SuiteOutcome& suite : *outcomes)
+    for (const BenchmarkOutcome& outcome : suite.benchmarks)
+      for (const bench::Measurement& one : outcome.measurements) out.insert(one.subject());
+  return out;
+}
+
+TEST_F(TurnToMeasure, AGateMeasuresNothingWhereJobsRun) {
+  const OpenedCluster cluster = pod_in_a_twin();
+  const auto store = stored(directory_);
+  MeasureInput input = measure_input(cluster, store->blobs());
+  const DeviceIndex gpu2 = cluster.compiled.topology.find_device("gpu2");
+  input.busy = [gpu2](DeviceIndex device) { return device == gpu2 ? "Slurm job 42" : ""; };
+  EXPECT_TRUE(pairs_to_measure(input, {}).contains("gpu2:rail0 -> gpu3:rail0")) << "a person asked for it";
+  const TouchedParts change{{"spine0", "leaf0"}, {}};
+  MeasureChoice gate;
+  gate.gate = GateChoice{.affected = change, .pending = {}, .whole = change};
+  const std::set<std::string> pairs = pairs_to_measure(input, gate);
+  EXPECT_TRUE(pairs.contains("gpu1:rail0 -> gpu3:rail0"));
+  for (const std::string& pair : pairs) EXPECT_EQ(pair.find("gpu2:"), std::string::npos) << pair;
+  gate.gate->whole = gate.gate->affected = TouchedParts{{"gpu1"}, {}};
+  gate.gate->left_out = {gpu2};
+  gate.gate->controls = 8;
+  const std::set<std::string> controls = pairs_to_measure(input, gate);
+  EXPECT_EQ(controls.size(), 8U);
+  for (const std::string& pair : controls)
+    EXPECT_EQ(pair.find("gpu2:") + pair.find("gpu1:"), 2 * std::string::npos) << pair;
+}
+
+TEST_F(TurnToMeasure, AGateMayTakeTwiceItsBudget) {
+  Catalog catalog;
+  catalog.validation_suites.resize(2);
+  catalog.validation_suites[1].on_change.value.budget = {std::chrono::minutes(10), {}, true};
+  EXPECT_EQ(time_to_measure(catalog), std::chrono::minutes(2 * (5 + 10)));
+}
+
 }  // namespace
 }  // namespace lockstep

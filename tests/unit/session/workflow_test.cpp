@@ -168,6 +168,25 @@ TEST_F(Workflow, WhatAKilledRunLeftArmedIsNotInSyncAndIsUndoneFirst) {
   EXPECT_EQ(at("gpu1", kMtu), Value::integer(9000)) << "it was applied anew, and stays";
 }
 
+// By the field's two words, and where nobody says any. The hosts are in service by then: one goes first.
+TEST_F(Workflow, MeasuresAfterEachWaveOrAtTheEndAsThePolicySays) {
+  for (const auto& [gate, gates] : {std::pair{"end", 1U}, {"eachWave", 2U}, {"", 2U}}) {
+    std::filesystem::remove(folder.path() + "/specs/policy.yaml");
+    apply(open());
+    std::string policy =
+        "apiVersion: lockstep.dev/v1alpha1\nkind: RolloutPolicy\nmetadata: {name: waves}\n"
+        "spec: {selector: {}, waves: ['1', '100%']";
+    if (*gate != '\0') policy += std::string(", gate: ") + gate;
+    folder.write("specs/policy.yaml", policy + "}\n");
+    for (const char* const host : {"gpu1", "gpu2"})
+      devices.at(host)->set(*Path::parse(kProbing), Value::text("1"));
+    measurer.asked.clear();
+    EXPECT_EQ(apply(open()).report.verdict, ApplyVerdict::kept);
+    EXPECT_EQ(measurer.asked.size(), gates) << gate;
+    EXPECT_EQ(at("gpu2", kProbing), Value::text("0"));
+  }
+}
+
 TEST_F(Workflow, RestoresFoundValuesWhenAnObjectIsDeleted) {
   apply(open());
   ASSERT_EQ(at("gpu1", kProbing), Value::text("0"));

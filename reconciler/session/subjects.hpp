@@ -1,0 +1,49 @@
+// Subjects: the names by which a gate's measurements are compared, owed and blamed.
+//
+// Promises: "slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0" is what one SLO says of one measurement, and
+// is read back as it was written. Refuses nothing: what is no such text, or names what the specs have no
+// more, is the subject of no measurement.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "reconciler/engine/apply.hpp"
+#include "reconciler/measure/ground.hpp"
+#include "reconciler/measure/measure.hpp"
+
+namespace lockstep {
+
+std::string subject_of(const SuiteOutcome& suite, const BenchmarkOutcome& outcome, const Slo& slo,
+                       const bench::Measurement& one);
+
+struct Subject {
+  NamedPair pair;
+  std::string slo;  // "bandwidth min"
+};
+std::optional<Subject> parse_subject(std::string_view text);
+
+// Where the traffic of subjects goes. For one thread.
+class SubjectPaths {
+ public:
+  // `input` must outlive it.
+  explicit SubjectPaths(const MeasureInput& input) : input_(input) {}
+  // Whether it may cross what was changed; of a group whenever anything was. False of one that is not
+  // measured any more.
+  bool cross(const std::string& subject, const BlastRadius& changed);
+
+ private:
+  struct Fabric {
+    std::unique_ptr<Ground> ground;
+    std::map<std::string, std::size_t> ends;
+  };
+  Fabric& fabric(FabricIndex index);
+
+  const MeasureInput& input_;
+  std::map<FabricIndex, Fabric> fabrics_;
+};
+
+}  // namespace lockstep
