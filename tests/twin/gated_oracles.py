@@ -11,7 +11,7 @@ BEGUN, KEPT, UNDONE, FAILED = range(4)  # tickets.state: TicketState
 OWED, SETTLED = 1, 2  # changes.gate: GateState
 FORWARD = "lockstep apply"  # changes.reason of what a person asked for
 
-Change = collections.namedtuple("Change", "id ended outcome reason gate tickets")
+Change = collections.namedtuple("Change", "id ended outcome reason gate before subjects tickets")
 Ticket = collections.namedtuple("Ticket", "name device state writes")
 Written = collections.namedtuple("Written", "device path found wrote tried")
 
@@ -42,7 +42,8 @@ class Ledger:
                 tickets[change].append(Ticket(name, device, state, json.loads(writes)))
             self.changes = {
                 row[0]: Change(*row, tuple(tickets[row[0]]))
-                for row in rows.execute("SELECT id, ended, outcome, reason, gate FROM changes ORDER BY id")
+                for row in rows.execute(
+                    "SELECT id, ended, outcome, reason, gate, measured_before, subjects FROM changes ORDER BY id")
             }
             self.written = [
                 Written(device, path, json.loads(found), json.loads(wrote), tried)
@@ -147,21 +148,36 @@ class Book:
                 self.open[change.id] = wrote
         undone = {number for change in after.new_since(before) for number in undone_by(change)}
         for change in list(self.open):
-            self.close(after.changes[change], run, now, change in undone)
+            self.close(after.changes[change], run, now, change in undone, before.changes.get(change))
 
-    def close(self, change, run, now, undone):
+    def close(self, change, run, now, undone, was):
         taken_back = all(now[where] in (old, self.base[where]) for where, old in self.open[change.id].items())
         demand(change.gate in (OWED, SETTLED), "change", change.id, "was written under no gate")
         if change.gate == OWED:
+            demand(change.before is not None, "change", change.id, "was written, and what was before it is not kept")
             demand(run.killed or not run.measures or run.verdict != "kept" or run.code == 3,
                    "change", change.id, "is still owed after", run.verdict)
             return
+        demand(change.before is None, "change", change.id, "is settled, and what was before it is kept still")
         demand(run.measures, "change", change.id, "was settled by a run that does not measure")
         demand(taken_back or run.judged, "change", change.id, "is settled, and nobody judged it: it was forgotten")
         demand(taken_back or not undone, "change", change.id, "is settled as undone, and is still there")
-        demand(run.killed or run.verdict != "kept, not validated", "change", change.id, "is settled unvalidated")
+        demand(run.killed or run.verdict != "kept, not validated" or self.was_told(change, was, run),
+               "change", change.id, "is settled unvalidated")
         del self.open[change.id]
         self.closed.add(change.id)
+
+    @staticmethod
+    def was_told(change, was, run):
+        """What a run could tell of an earlier change, although of another pair it could not."""
+        unsure = re.search(r"(\S+/\S+ bandwidth min, (\S+):\S+ -> (\S+):[^\s:]+)", run.gate)
+        if was is not None and was.subjects:
+            owed = json.loads(was.subjects)
+            measured = all(one.split(", ")[1] in run.text for one in owed)
+            return measured and (unsure is None or unsure.group(1) not in owed)
+        devices = {ticket.device for ticket in change.tickets}
+        hosts = {one for one in devices if one.startswith("gpu")}
+        return unsure is not None and devices == hosts and not hosts & {unsure.group(2), unsure.group(3)}
 
     @staticmethod
     def rows_stay(before, after):

@@ -58,7 +58,7 @@ class Run:
         self.taken_on = {int(one) for one in re.findall(r"never measured: change (\d+)", self.text)}
         self.found_in_flight = {int(one) for one in re.findall(r"in flight: change (\d+)", self.text)}
         gates = re.findall(r"  gate: (.*)", self.text)
-        self.said = gates[-1].strip()[:160] if gates else ""
+        self.gate = gates[-1].strip() if gates else ""
         signs = [one.group() for one in SIGN.finditer(self.text)]
         self.undid = "… undo" in signs
         last = {sign: at for at, sign in enumerate(signs)}
@@ -258,7 +258,7 @@ class Trial:
         except Broken:
             print(run.text)
             raise
-        why = f"; {run.said}" if run.said else ""
+        why = f"; {run.gate[:160]}" if run.gate else ""
         if run.killed:
             self.kills += 1
             phase = run.phases[-1][0]
@@ -325,7 +325,10 @@ class Trial:
         self.fault(False)
         self.spoken = dict(self.settled)
         self.say()
-        self.apply(None, "--no-measure")
+        run = self.apply()
+        if run.verdict in ("kept", "kept, not validated"):
+            have = {where: self.now.get(where) for where in self.expected()}
+            demand(not differing(have, self.expected()), "taken back by a person, and held is", run.text)
         self.plan()
 
     def run(self):
