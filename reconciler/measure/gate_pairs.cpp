@@ -95,7 +95,7 @@ bool GatePairs::is_in_maintenance(const Benchmark& benchmark, const bench::Pair&
 GatePairs::Flags GatePairs::flags_of(const TouchedParts& touched) const {
   const Topology& topology = ground_.topology();
   Flags out(topology.links.size() * 2, false);
-  const auto flag = [&out](LinkIndex link) { out[2 * link] = out[2 * link + 1] = true; };
+  const auto flag = [&out](std::size_t link) { out[2 * link] = out[2 * link + 1] = true; };
   for (const LinkIndex cable : touched.cables) flag(cable);
   for (const std::string& name : touched.devices)
     if (const DeviceIndex device = topology.find_device(name); device != kNone)
@@ -291,7 +291,7 @@ bool GatePairs::only_hangs_on_it(std::uint32_t link) const {
 }
 
 std::string GatePairs::uncovered_text(std::uint32_t link, Why why) const {
-  const std::string name = ground_.links.name(link);
+  std::string name = ground_.links.name(link);
   if (why == Why::no_time) return name + " (onChange.budget leaves no time for it)";
   if (why != Why::busy) return name;
   for (const PortIndex port : {ground_.topology().links[link / 2].a, ground_.topology().links[link / 2].b})

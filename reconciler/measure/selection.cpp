@@ -236,7 +236,8 @@ std::vector<bench::Pair> PairSelector::beside(const std::vector<bool>& flagged, 
   std::vector<bool> usable = usable_;
   const std::vector<Endpoint>& ends = ground_.graph().endpoints;
   for (std::size_t end = 0; end < ends.size(); ++end)
-    if (flagged[2 * ends[end].link] || flagged[2 * ends[end].link + 1]) usable[end] = false;
+    if (const std::size_t link = ends[end].link; flagged[2 * link] || flagged[2 * link + 1])
+      usable[end] = false;
   PairSelector clean(ground_, benchmark_, std::move(usable), few_);
   const std::uint32_t leaves = ground_.paths().leaf_count();
   // One of each leaf in a round: first within it, then to others.
