@@ -118,6 +118,7 @@ class Application {
                std::function<void(std::optional<Verdict>)> then);
   void measure_again(std::function<void(std::set<std::string> broken)> then);
   std::set<std::string> measured_again(const Result<GateMeasurement>& again);
+  std::set<std::string> still_broken(const Result<GateMeasurement>& again);
   bool is_broken(const std::string& subject) const;
   void confirm(Confirmation confirmation);
   void remember_verdict(const Verdict& verdict);

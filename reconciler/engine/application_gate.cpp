@@ -56,12 +56,13 @@ void Application::measure_before(std::function<void()> then) {
 
 void Application::measure(const BlastRadius& affected, const BlastRadius& pending,
                           std::function<void(std::optional<Verdict>)> then) {
+  if (options_.measurer == nullptr) return then(std::nullopt);
   GateQuestion question{.when = GateQuestion::When::after,
                         .affected = affected,
                         .pending = pending,
                         .whole = whole_,
                         .also = gates_ == 0 ? owed_subjects() : std::set<std::string>{}};
-  if (options_.measurer == nullptr || (affected.empty() && question.also.empty())) return then(std::nullopt);
+  if (affected.empty() && question.also.empty()) return then(std::nullopt);
   ask(question, [this, question, then = std::move(then)](const Result<GateMeasurement>& said) {
     const auto over = [this, then](const Result<GateMeasurement>& best) {
       const Verdict out = best
@@ -128,7 +129,7 @@ std::set<std::string> Application::measured_again(const Result<GateMeasurement>&
   one.guilt = Guilt::not_proven;
   if (!again) {
     one.again = GateResult{GateVerdict::unknown, again.error().text()};
-    return {};
+    return still_broken(again);
   }
   one.again = gate_result(*again, judge_gate(nullptr, *again));
   const Written& change = undoing_->now;
@@ -137,11 +138,28 @@ std::set<std::string> Application::measured_again(const Result<GateMeasurement>&
   std::erase_if(blamed, [this](const std::string& subject) { return !is_broken(subject); });
   one.guilt = guilt_of({blamed.begin(), blamed.end()}, change.before, *again);
   if (lay_on_top) one.guilt.reset();
-  std::set<std::string> broken;
-  for (const GateFigure& figure : again->figures)
-    if (figure.state == SloState::broken && undoing_->broken.contains(figure.subject))
-      broken.insert(figure.subject);
-  return broken;
+  return still_broken(again);
+}
+
+// Of what had it undone, what was not its doing alone, against what was before older changes that are owed;
+// what can't be told is still theirs to answer for.
+std::set<std::string> Application::still_broken(const Result<GateMeasurement>& again) {
+  std::map<std::string, Judged> found;
+  if (again)
+    for (Judged& one : judge_gate(before(), *again, owed_figures()).all) found.emplace(one.subject, one);
+  std::set<std::string> out;
+  for (const std::string& subject : undoing_->broken) {
+    const auto now = found.find(subject);
+    const Judged one = now != found.end()
+                           ? now->second
+                           : Judged{subject, Attribution::not_validated, "not measured without the change"};
+    last_.insert_or_assign(subject, one);
+    if (one.attribution >= Attribution::new_broken) out.insert(subject);
+    if (one.attribution != Attribution::not_validated) continue;
+    unsure_.insert(subject);
+    answered_ = false;
+  }
+  return out;
 }
 
 // As the last gate found it; else it could not be told.

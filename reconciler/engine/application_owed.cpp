@@ -36,10 +36,17 @@ void Application::compare_with_earlier() {
   }
 }
 
-// Pairs of earlier changes that no benchmark could tell.
+// Pairs of earlier changes that no benchmark could tell; of one that nobody measured at all, the pairs that
+// were measured before it and that it can have touched, so that there is something to compare.
 std::set<std::string> Application::owed_subjects() const {
   std::set<std::string> out;
-  for (const Written& one : earlier_) out.insert(one.subjects.begin(), one.subjects.end());
+  for (const Written& one : earlier_) {
+    out.insert(one.subjects.begin(), one.subjects.end());
+    if (!one.subjects.empty() || one.before == nullptr) continue;
+    const BlastRadius blast = blast_radius(one.steps, fleet_.wiring());
+    for (const GateFigure& figure : one.before->figures)
+      if (options_.measurer->crosses(figure.subject, blast)) out.insert(figure.subject);
+  }
   return out;
 }
 

@@ -49,6 +49,7 @@ TEST_F(Unjudged, WhatWasMeasuredBeforeIsForgottenOnceItIsJudged) {
   ASSERT_EQ(cluster.ledger.owed().size(), 1U);
   ASSERT_TRUE(cluster.ledger.owed()[0].before);
   EXPECT_EQ(next_run().verdict, ApplyVerdict::kept);
+  EXPECT_EQ(pairs.asked.at(0).also, std::set<std::string>{"gpu1"}) << "the same pair is asked for";
   EXPECT_TRUE(cluster.ledger.befores.empty());
 }
 
@@ -143,6 +144,50 @@ TEST_F(Unjudged, TwoKilledRunsAreComparedEachWithItsOwn) {
   EXPECT_EQ(report.undone[0].change, 2U);
   EXPECT_EQ(mtu("gpu1"), number(4000));
   EXPECT_EQ(mtu("gpu2"), number(9000));
+}
+
+// Two changes, of which the older was never measured, each make the probes of their host need more CPU.
+class TwoByOwnCpu : public Unjudged {
+ protected:
+  TwoByOwnCpu() {
+    shape = [this](const GateQuestion& question, GateFigure& one) {
+      // gpu1 stays so until its own change is undone.
+      const bool is_back = mtu(one.subject) == number(9000);
+      const bool fell = !is_back && question.when != GateQuestion::When::before;
+      one.state = fell ? SloState::unknown : SloState::holds;
+      one.figure = fell ? 0.5 : 1.0;
+      one.cpu = fell && !by_others ? 2.0 : 1.0;
+      if (question.when == GateQuestion::When::again && undone_by_others) by_others = true;
+      if (by_others && fell) one.cpu = 1.0;
+    };
+    want_new_mtu({"gpu1"});
+    killed_run();
+    want_new_mtu({"gpu2"});
+  }
+  bool by_others = false;
+  bool undone_by_others = false;  // from the first undo on, others take the CPU
+};
+
+// After the newer was undone, the older one's pair was no more "broken", only unknown: it stayed, as judged.
+TEST_F(TwoByOwnCpu, BothAreUndone) {
+  const ApplyReport report = next_run();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_EQ(report.undone.size(), 2U);
+  EXPECT_EQ(mtu("gpu1"), number(9000));
+  EXPECT_EQ(mtu("gpu2"), number(9000));
+  EXPECT_TRUE(cluster.ledger.owed().empty());
+}
+
+TEST_F(TwoByOwnCpu, WhatCannotBeToldOfTheOlderWithoutTheNewerStaysOwed) {
+  undone_by_others = true;
+  const ApplyReport report = next_run();
+  EXPECT_EQ(report.undone.size(), 1U);
+  EXPECT_EQ(mtu("gpu1"), number(4000));
+  EXPECT_EQ(mtu("gpu2"), number(9000));
+  ASSERT_EQ(cluster.ledger.owed().size(), 1U);
+  EXPECT_EQ(cluster.ledger.owed()[0].change, 1U);
+  EXPECT_EQ(cluster.ledger.owed()[0].subjects, std::set<std::string>{"gpu1"});
+  EXPECT_TRUE(report.owes);
 }
 
 // All hosts have a new MTU, and no benchmark can tell what that did.

@@ -12,17 +12,16 @@ class KeptBefore : public Lab {
  protected:
   KeptBefore() {
     traffic = [this](const auto& plan, const auto& ends) {
-      if (fake.plans + 1 == stops_at) cut.request_stop();
+      if (cuts && at("gpu1", "sysctl[net.ipv4.tcp_mtu_probing]") == Value::text("2")) cut.request_stop();
       return fake.measure(plan, ends);
     };
     said("1");
     EXPECT_EQ(run().report.verdict, ApplyVerdict::kept);
     fake.unreachable = {"gpu2"};
     said("2");
-    stops_at = fake.plans + 3;  // before, its controls, and the gate
-    cut = std::stop_source();
+    cuts = true;
     EXPECT_EQ(run().report.verdict, ApplyVerdict::stopped);
-    stops_at = 0;
+    cuts = false;
     cut = std::stop_source();
   }
   void said(const std::string& probing) const {
@@ -41,7 +40,7 @@ spec:
     return applied;
   }
   FakeTraffic fake{1};
-  std::size_t stops_at = 0;
+  bool cuts = false;  // the run is stopped while it measures what it has written
   std::stop_source cut;
   SimulatedExecutor on_the_clock{1, {}, std::chrono::steady_clock::now()};
 };
