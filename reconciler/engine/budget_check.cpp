@@ -68,6 +68,7 @@ void BudgetCheck::observed(const std::vector<DeviceState>& states) {
 BudgetCheck::Reasons BudgetCheck::judge(const std::vector<DeviceState>& states) const {
   const Wiring& wiring = context_.fleet.wiring();
   const OutOfService already = out_of_service(context_.fleet, states, context_.open_changes());
+  const OutOfService down = already.observed();
   Outage beside;
   double least = 0;
   const auto add = [&](const Step& step) {
@@ -79,11 +80,13 @@ BudgetCheck::Reasons BudgetCheck::judge(const std::vector<DeviceState>& states) 
   for (const Step* const step : running_) add(*step);
   Reasons reasons;
   for (const Step* const step : steps_) {
-    if (already.covers(outage_of(*step), wiring)) continue;
+    const Outage own = outage_of(*step);
+    if (down.covers(own, wiring)) continue;
     const Outage before = beside;
     const double before_least = least;
     add(*step);
-    const double left = wiring.capacity_left(already.with(beside));
+    // What nobody has judged yet carries traffic: it goes out with this step, and is not out twice.
+    const double left = wiring.capacity_left((already.covers(own, wiring) ? down : already).with(beside));
     if (left >= least) continue;
     reasons[step->id] = budget_reason(step->device, left, least, already, wiring);
     beside = before;

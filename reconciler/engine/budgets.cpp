@@ -49,8 +49,7 @@ class Budgets {
     return found == device.policy->min_capacity.end() ? 0 : found->second;
   }
   bool takes_nothing(std::size_t step) const {
-    return input_.wiring != nullptr && !input_.out_of_service.empty() &&
-           input_.out_of_service.covers(with({}, step), *input_.wiring);
+    return input_.wiring != nullptr && !down_.empty() && down_.covers(with({}, step), *input_.wiring);
   }
   std::string group_of(std::size_t step) const {
     const DeviceInput& device = device_of(step);
@@ -81,10 +80,13 @@ class Budgets {
     cables.insert(steps_[step].cables.begin(), steps_[step].cables.end());
     return Outage{{devices.begin(), devices.end()}, {cables.begin(), cables.end()}};
   }
-  double left(const Outage& outage) const {
-    return input_.wiring != nullptr && input_.wiring->capacity_left
-               ? input_.wiring->capacity_left(input_.out_of_service.with(outage))
-               : 1.0;
+  // What nobody has judged yet carries traffic: it goes out with a step that disturbs it, and is not out
+  // twice.
+  double left(std::size_t step, const Outage& outage) const {
+    if (input_.wiring == nullptr || !input_.wiring->capacity_left) return 1.0;
+    const OutOfService& already = input_.out_of_service;
+    return input_.wiring->capacity_left(
+        (already.covers(with({}, step), *input_.wiring) ? down_ : already).with(outage));
   }
 
   bool fits(const Batch& batch, std::size_t step) const {
@@ -94,7 +96,7 @@ class Budgets {
     });
     if (!group.empty() && batch.groups.contains(group) && !here_already) return false;
     const double least = std::max(batch.least, least_of(step));
-    return least <= 0 || left(with(batch, step)) >= least;
+    return least <= 0 || left(step, with(batch, step)) >= least;
   }
 
   std::size_t place(std::size_t step, std::size_t level) {
@@ -104,7 +106,7 @@ class Budgets {
       if (fits(batches_[l - 1], step)) return put(step, l);
     batches_.push_back({});
     const double least = least_of(step);
-    if (const double alone = left(with(batches_.back(), step)); least > 0 && alone < least)
+    if (const double alone = left(step, with(batches_.back(), step)); least > 0 && alone < least)
       steps_[step].step.holds.push_back(
           {Hold::Kind::budget,
            budget_reason(steps_[step].step.device, alone, least, input_.out_of_service, *input_.wiring)});
@@ -132,6 +134,7 @@ class Budgets {
   }
 
   const PlanInput& input_;
+  const OutOfService down_ = input_.out_of_service.observed();
   std::vector<StepDraft>& steps_;
   std::map<std::string, const DeviceInput*> device_;
   std::vector<std::size_t> level_;  // by step id

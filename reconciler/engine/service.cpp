@@ -30,10 +30,10 @@ void add_open(const Wiring& wiring, const OwedChange& open, OutOfService& out) {
       if (schema_row(one.path.row()).disruption < Disruption::traffic) continue;
       const auto cable =
           one.path.key_count() == 0 ? std::nullopt : wiring.cable_at(ticket.device, one.path.key(0));
-      if (cable)
-        out.cables.try_emplace(*cable, why);
-      else
-        out.devices.try_emplace(ticket.device, why);
+      if (cable && out.cables.try_emplace(*cable, why).second)
+        out.unjudged_cables.insert(*cable);
+      else if (!cable && out.devices.try_emplace(ticket.device, why).second)
+        out.unjudged_devices.insert(ticket.device);
     }
 }
 
@@ -64,6 +64,15 @@ std::string missing_ports(const Fleet& fleet, const std::string& device, const C
 }
 
 }  // namespace
+
+OutOfService OutOfService::observed() const {
+  OutOfService out;
+  for (const auto& one : devices)
+    if (!unjudged_devices.contains(one.first)) out.devices.insert(one);
+  for (const auto& one : cables)
+    if (!unjudged_cables.contains(one.first)) out.cables.insert(one);
+  return out;
+}
 
 bool OutOfService::covers(const Outage& outage, const Wiring& wiring) const {
   return std::ranges::all_of(outage.devices, [this](const auto& one) { return devices.contains(one); }) &&

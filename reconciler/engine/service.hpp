@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,12 @@ namespace lockstep {
 struct OutOfService {
   std::map<std::string, std::string> devices;   // with the reason
   std::map<std::uint32_t, std::string> cables;  // into Wiring::cables
+  // Of both, what is only not judged yet: it carries traffic, and a step that disturbs it takes it out.
+  std::set<std::string> unjudged_devices{};
+  std::set<std::uint32_t> unjudged_cables{};
 
+  // Without those.
+  OutOfService observed() const;
   bool empty() const { return devices.empty() && cables.empty(); }
   // Whether all of that is out already.
   bool covers(const Outage& outage, const Wiring& wiring) const;

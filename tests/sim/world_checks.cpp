@@ -160,8 +160,13 @@ void World::check_budget(const Place& place) {
       violation(name + " and " + place.name + " of one group are disturbed at once");
   }
   outage.cables.assign(cables.begin(), cables.end());
-  if (capacity_left(outage) < 0.5)
-    violation("more capacity is gone than the policy allows, with " + place.name);
+  if (capacity_left(outage) < 0.5) {
+    std::string gone;
+    for (const std::string& device : outage.devices) gone += " " + device;
+    for (const std::uint32_t cable : outage.cables)
+      gone += " " + wiring_.cables[cable].a.device + "-" + wiring_.cables[cable].b.device;
+    violation("more capacity is gone than the policy allows, with " + place.name + ":" + gone);
+  }
 }
 
 void World::check_states(const std::vector<DeviceState>& states) {
