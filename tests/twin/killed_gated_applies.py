@@ -17,7 +17,7 @@ from gated_oracles import Book, Broken, Devices, Ledger, demand, differing, told
 PHASES = ["planning", "before", "writing", "verifying", "measuring", "confirming", "undoing", "measuring again",
           "accepting"]
 HOLDS = {"rmem": "4096 131072 6291456", "ttl": 64}
-# The first looks like want of CPU, and a run that did not measure before it can't tell; the second reaches nobody.
+# The first looks like want of CPU, and is told only against what was before it; the second reaches nobody.
 BREAKS = {"rmem": "4096 4096 4096", "ttl": 1}
 # -shm and -wal: SQLite's own, while somebody has it open or was killed.
 STATE_FILES = {"journal.sqlite", "journal.sqlite-shm", "journal.sqlite-wal", "lock", "measuring.lock"}
