@@ -8,8 +8,6 @@
 namespace lockstep::bench {
 namespace {
 
-const Bound& bound_of(const Slo& slo) { return at_least(slo) ? *slo.at_least : *slo.at_most; }
-
 double limit_of(const Bound& bound) {
   if (bound.of != Bound::Of::absolute || bound.unit == Bound::Unit::ratio) return bound.ratio.fraction();
   if (bound.unit == Bound::Unit::rate) return static_cast<double>(bound.rate.bits_per_second);
@@ -69,7 +67,7 @@ bool decides(const Ruling& a, const Ruling& b, bool at_least) {
 
 bool at_least(const Slo& slo) { return slo.at_least.said || !slo.at_most.said; }
 
-std::string want_of(const Slo& slo) { return (at_least(slo) ? ">= " : "<= ") + format(bound_of(slo)); }
+std::string want_of(const Slo& slo) { return (at_least(slo) ? ">= " : "<= ") + format(*bound_of(slo)); }
 
 std::string told(double value, Bound::Unit unit) {
   std::array<char, 64> text{};
@@ -88,7 +86,7 @@ std::string told(double value, Bound::Unit unit) {
 }
 
 Ruling rule(const Slo& slo, const Measurement& measurement) {
-  const Bound& bound = bound_of(slo);
+  const Bound& bound = *bound_of(slo);
   if (!measurement.ok()) return rule_trouble(measurement);
   Ruling ruling;
   const Figure seen = figure(measurement.seen, *slo.statistic);
@@ -113,7 +111,7 @@ Ruling rule(const Slo& slo, const Measurement& measurement) {
 }
 
 std::string told(const Slo& slo, const Ruling& ruling) {
-  return ruling.figure ? told(*ruling.figure, unit_of(bound_of(slo))) : std::string{};
+  return ruling.figure ? told(*ruling.figure, unit_of(*bound_of(slo))) : std::string{};
 }
 
 SloVerdict judge(const Slo& slo, std::span<const Measurement> measurements) {

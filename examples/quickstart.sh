@@ -9,7 +9,7 @@ root=$PWD
 
 usage() {
   cat <<END
-usage: examples/quickstart.sh        (as root, on Debian 12; takes about five minutes; no arguments)
+usage: examples/quickstart.sh        (as root, on Debian 12; takes about ten minutes with the first build; no arguments)
 
 Installs what is missing, builds, and takes a twin of examples/rail-pod through its whole life in a folder of its own
 under /tmp. Ctrl-C at any point leaves nothing behind but the packages and the build folder.
@@ -37,7 +37,7 @@ fi
 heading "0. Install and build"
 "$root/cmake/install-packages.sh" build
 if [ -z "${LOCKSTEP_BINARY:-}" ]; then
-  tell "building build/release/bin/lockstep (the first time takes about five minutes on two cores)"
+  tell "building build/release/bin/lockstep (the first time takes about eight minutes on two cores)"
   cmake --preset release >/dev/null
   if [ -t 1 ]; then cmake --build --preset release --target lockstep
   else cmake --build --preset release --target lockstep >/dev/null; fi

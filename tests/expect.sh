@@ -33,3 +33,21 @@ own_machine() {
   hostname "$name"
   export LOCKSTEP_STATE_DIR=$work/state LOCKSTEP_RUN_DIR=$work/run
 }
+
+# one_host FOLDER DEVICE SYSCTLS: specs in $work/FOLDER of this machine alone, under that name, with kernel parameters.
+one_host() {
+  mkdir -p "$work/$1"
+  cat >"$work/$1/host.yaml" <<YAML
+apiVersion: lockstep.dev/v1alpha1
+kind: DeviceSet
+metadata: {name: me, labels: {pool: lab}}
+spec: {names: $2, role: host, drivers: [linux], connect: {local: true}}
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: HostProfile
+metadata: {name: profile}
+spec:
+  selector: {matchLabels: {pool: lab}}
+  sysctl: {$3}
+YAML
+}

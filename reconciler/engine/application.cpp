@@ -46,7 +46,8 @@ Application::~Application() {
 void Application::start(std::function<void(ApplyReport)> done) {
   done_ = std::move(done);
   if (plan_.empty() && owed_.empty()) return finish();
-  if (!plan_.empty())
+  // By itself it tries what is held again and again, and journals no change for it.
+  if (!plan_.empty() && (options_.choice.person || !may_begin().empty()))
     if (const Result<Done> begun = begin(); !begun) {
       refuse_all(begun.error().text());
       return finish();
@@ -85,6 +86,14 @@ void Application::stop() {
 void Application::enter(Phase phase) {
   phase_ = phase;
   if (const std::string_view what = words(phase); progress_.phase && !what.empty()) progress_.phase(what);
+}
+
+// What nothing holds from the start.
+std::vector<Step> Application::may_begin() const {
+  std::vector<Step> out;
+  for (const Step& step : plan_.steps)
+    if (standing_holds(step, options_.approved).empty()) out.push_back(step);
+  return out;
 }
 
 Result<Done> Application::begin() {
@@ -137,7 +146,7 @@ void Application::wave_over() {
   wave_failed_ = runner_->wave_failed(wave_);
   if (wave_failed_ && wave_ < plan_.waves())
     runner_->skip_from(wave_ + 1, StepState::skipped, "wave " + std::to_string(wave_) + " did not succeed");
-  if (!wave_failed_) return verify_wave();
+  if (!wave_failed_ && !runner_->wave_held(wave_)) return verify_wave();
   even_out([this] { verify_wave(); });
 }
 
@@ -188,7 +197,7 @@ void Application::finish() {
 // Of earlier runs, which have not been judged so far.
 std::vector<OwedChange> Application::open_changes() const {
   std::vector<OwedChange> out = options_.open;
-  if (gates_ == 0) out.insert(out.end(), options_.owed.begin(), options_.owed.end());
+  if (!judged_any_) out.insert(out.end(), options_.owed.begin(), options_.owed.end());
   return out;
 }
 

@@ -15,7 +15,7 @@
 // (`owed`), against what was measured before that change. What cannot be told holds later waves, but for
 // steps that put back what such a change wrote. What is broken has the newest change undone that may have
 // broken it, and an older one only if it is broken still; one whose pairs were judged is never undone for
-// what a later one broke. What was undone so is refused until its specs change (refused_steps.hpp).
+// what a later one broke. What was undone so is refused until its specs change (refused_writes.hpp).
 // Single-threaded over the executor: same seams, same history. Refuses: held steps that `approved` does not
 // name, and to begin a change outside its windows (windows.hpp).
 #pragma once
@@ -66,7 +66,7 @@ class Application {
     std::map<std::string, GateFigure> owed{};
     GateMeasurement measured;
     std::optional<std::set<std::string>> subjects{};  // that decide; none: all
-    std::vector<GateMeasurement> rounds{};
+    std::vector<ConfirmingRound> rounds{};
     std::function<void(const Result<GateMeasurement>& best)> then{};
   };
   // A change whose steps wrote, and that may have to be undone.
@@ -97,6 +97,7 @@ class Application {
     std::function<void()> done{};
   };
 
+  std::vector<Step> may_begin() const;
   Result<Done> begin();
   void refuse_all(const std::string& why);
   void enter(Phase phase);
@@ -130,6 +131,7 @@ class Application {
   void pass_gate(std::function<void(bool)> then);
   void gate_answered(const std::vector<Step>& later, const std::optional<Verdict>& verdict,
                      const std::function<void(bool)>& then);
+  std::set<std::string> undone_for(const GateResult& gate);
   void gate_failed(const std::vector<Step>& later, const GateResult& gate,
                    const std::function<void(bool)>& then);
   void reverse(std::vector<Step> written, const std::vector<DeviceState>& now, const std::string& reason,
@@ -152,9 +154,11 @@ class Application {
   std::set<std::string> owed_subjects() const;
   std::map<std::string, GateFigure> owed_figures() const;
   std::set<std::uint32_t> putting_back() const;
-  bool hold_later(const std::string& why);
+  bool leave_unvalidated(const std::string& why);
   std::vector<Step> never_measured() const;
   std::optional<std::set<std::string>> still_owed(const Written& change) const;
+  void settle_earlier();
+  bool is_maintained(const std::string& device) const;
   void note_owed();
 
   std::vector<OwedChange> open_changes() const;
@@ -173,8 +177,8 @@ class Application {
   const ApplyOptions options_;
   const Progress progress_;
   const Plan plan_;
-  const std::vector<Written> earlier_;  // what earlier runs wrote, newest first
-  const std::vector<Step> owed_;        // the steps of that
+  std::vector<Written> earlier_;  // what earlier runs wrote, newest first
+  const std::vector<Step> owed_;  // the steps of that
   std::stop_source stop_;
   std::function<void(ApplyReport)> done_;
   Phase phase_ = Phase::waiting;
@@ -184,7 +188,8 @@ class Application {
   bool answered_ = false;             // all that was written was judged, or taken back
   std::set<std::string> unsure_{""};  // subjects that could not be told at the last gate; "": any
   bool left_out_later_ = false;       // it left out paths for the sake of steps to come
-  std::size_t gates_ = 0;             // that judged some of it
+  std::size_t gates_ = 0;             // that judged some of it, or had nothing to measure
+  bool judged_any_ = false;           // some gate measured
   std::set<std::uint32_t> judged_;    // steps that wrote before the last of them
   std::set<std::uint32_t> left_out_;  // steps whose paths it did not measure
   bool stays_ = false;                // the gate failed, and nothing that was written can have broken it

@@ -32,10 +32,7 @@ void Application::ask(GateQuestion question, std::function<void(const Result<Gat
 // that this one completes: its paths have no before.
 void Application::measure_before(std::function<void()> then) {
   whole_ = blast_radius(joined(owed_, plan_.steps), fleet_.wiring());
-  std::vector<Step> may_begin;
-  for (const Step& step : plan_.steps)
-    if (standing_holds(step, options_.approved).empty()) may_begin.push_back(step);
-  const BlastRadius affected = blast_radius(may_begin, fleet_.wiring());
+  const BlastRadius affected = blast_radius(may_begin(), fleet_.wiring());
   compare_with_earlier();
   if (options_.measurer == nullptr || affected.empty() || must_stop()) return then();
   ask({.when = GateQuestion::When::before,
@@ -69,7 +66,9 @@ void Application::measure(const BlastRadius& affected, const BlastRadius& pendin
                               ? Verdict{gate_result(*best, judge_gate(before(), *best, owed_figures())), true}
                               : Verdict{{GateVerdict::unknown, best.error().text()}, false};
       by_this_run_.clear();
-      if (best)
+      if (!best)
+        by_this_run_.insert("");  // for all that anybody can tell
+      else
         for (const Judged& one : judge_gate(before(), *best).all)
           if (one.attribution != Attribution::holds && one.attribution != Attribution::not_caused)
             by_this_run_.insert(one.subject);
@@ -82,26 +81,32 @@ void Application::measure(const BlastRadius& affected, const BlastRadius& pendin
   });
 }
 
-// What would undo the change, or clear it, is measured again, and what can't be told once more.
+// What would undo the change, or clear it, is measured again, and once that holds, what can't be told once
+// more.
 void Application::confirm(Confirmation one) {
   GateMeasurement best = confirmed(one.before, one.measured, one.rounds);
   const Judgement judged = judge_gate(one.before, best, one.owed);
-  const auto deciding = [&one](std::vector<std::string> of) {
-    if (one.subjects)
-      std::erase_if(of, [&one](const std::string& each) { return !one.subjects->contains(each); });
+  const auto decides = [&one](const std::string& each) {
+    return !one.subjects || one.subjects->contains(each);
+  };
+  const auto to_ask = [&](std::vector<std::string> of, std::ptrdiff_t times) {
+    std::erase_if(of, [&](const std::string& each) {
+      const auto asks = [&each](const ConfirmingRound& round) { return round.asks(each); };
+      return !decides(each) || std::ranges::count_if(one.rounds, asks) >= times;
+    });
     return of;
   };
-  std::vector<std::string> unsure = deciding(judged.broken());
-  const std::size_t wanted = unsure.empty() ? 1 : kConfirmingRounds;
-  if (unsure.empty()) unsure = deciding(judged.of(Attribution::not_validated));
-  if (unsure.empty() || one.rounds.size() >= wanted || (must_stop() && !undoing_)) return one.then(best);
+  const std::vector<std::string> broken = judged.broken();
+  std::vector<std::string> unsure = to_ask(broken, kConfirmingRounds);
+  if (std::ranges::none_of(broken, decides)) unsure = to_ask(judged.of(Attribution::not_validated), 1);
+  if (unsure.empty() || (must_stop() && !undoing_)) return one.then(best);
   one.question.when = GateQuestion::When::confirm;
   one.question.only = {unsure.begin(), unsure.end()};
   if (one.question.only.contains("")) one.question.only.clear();  // too little was measured: all of it again
   const GateQuestion question = one.question;
   ask(question, [this, one = std::move(one)](const Result<GateMeasurement>& said) mutable {
     if (!said) return one.then(Error{said.error().kind, "not confirmed: " + said.error().text()});
-    one.rounds.push_back(*said);
+    one.rounds.push_back({*said, one.question.only});
     confirm(std::move(one));
   });
 }
@@ -208,45 +213,59 @@ void Application::gate_answered(const std::vector<Step>& later, const std::optio
   }
   if (unsure_.empty()) {
     ++gates_;
+    judged_any_ = judged_any_ || verdict.has_value();
     answered_ = later.empty();
     left_out_.clear();
     for (const Step& step : later) left_out_.insert(step.id);
     for (const Step& step : joined(runner_->written(), cures())) judged_.insert(step.id);
   }
   not_validated_ = held_later_;
-  if (!unsure_.empty() && !fails(verdict->gate)) {
-    not_validated_ = true;
-    return then(hold_later(verdict->gate.why));
-  }
-  if (!verdict || !fails(verdict->gate)) return then(true);
-  gate_failed(later, verdict->gate, then);
+  if (!unsure_.empty() && !fails(verdict->gate)) return then(leave_unvalidated(verdict->gate.why));
+  if (verdict && fails(verdict->gate)) return gate_failed(later, verdict->gate, then);
+  if (answered_) settle_earlier();
+  then(true);
+}
+
+// Of what had the change undone, what is undone for it: what only alerts stays.
+std::set<std::string> Application::undone_for(const GateResult& gate) {
+  std::set<std::string> out;
+  bool cordons = gate.judged.all.empty() && options_.on_fail == OnFail::quarantine;
+  const auto add = [&](const Judged& one) {
+    const OnFail on_fail = one.on_fail.value_or(options_.on_fail);
+    if (on_fail == OnFail::alert) return;
+    cordons = cordons || on_fail == OnFail::quarantine;
+    out.insert(one.subject);
+  };
+  for (const Judged& one : gate.judged.all)
+    if (one.attribution >= Attribution::new_broken) add(one);
+  if (out.empty() && options_.strict)
+    for (const Judged& one : gate.judged.all)
+      if (one.attribution != Attribution::holds && one.attribution < Attribution::not_caused) add(one);
+  // Nothing could be measured, under --strict.
+  if (gate.judged.all.empty() && options_.on_fail != OnFail::alert) out.insert("");
+  if (cordons)
+    report_.notes.emplace_back(
+        "onViolation: quarantine is not possible here: no driver cordons or drains a device; what was "
+        "written is taken back instead");
+  return out;
 }
 
 void Application::gate_failed(const std::vector<Step>& later, const GateResult& gate,
                               const std::function<void(bool)>& then) {
   const std::string after = "the gate failed after wave " + std::to_string(wave_);
-  if (options_.on_fail == OnFail::alert) {
+  std::set<std::string> broken = undone_for(gate);
+  if (broken.empty()) {
     report_.notes.push_back(after + ": " + gate.why);
-    return then(true);
+    return then(unsure_.empty() || leave_unvalidated(gate.why));
   }
-  if (options_.on_fail == OnFail::quarantine)
-    report_.notes.emplace_back(
-        "onViolation: quarantine is not possible here: no driver cordons or drains a device; what was "
-        "written is "
-        "taken back instead");
   runner_->skip_from(wave_ + 1, StepState::skipped, after);
-  undoing_ = Undoing{.left = changes()};
-  for (const Judged& one : gate.judged.all)
-    if (one.attribution >= Attribution::new_broken) undoing_->broken.insert(one.subject);
-  if (undoing_->broken.empty())  // --strict
-    for (const Judged& one : gate.judged.all)
-      if (one.attribution != Attribution::holds && one.attribution != Attribution::not_caused)
-        undoing_->broken.insert(one.subject);
+  undoing_ = Undoing{.left = changes(), .broken = std::move(broken)};
   bool any = false;
   for (std::size_t place = 0; place < undoing_->left.size(); ++place) any = any || is_to_be_undone(place);
   if (any) return undo(later, [then](bool) { then(false); });
   undoing_.reset();
-  stays_ = answered_ = true;
+  stays_ = true;
+  answered_ = unsure_.empty();
   report_.notes.emplace_back("nothing was written that could be undone for it: what was done stays");
   then(false);
 }

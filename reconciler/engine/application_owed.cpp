@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "reconciler/engine/application.hpp"
+#include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 namespace {
@@ -86,7 +87,8 @@ std::set<std::uint32_t> Application::putting_back() const {
 
 // Later waves of a plan that is not validated, but for what takes back what an earlier run left so. Whether
 // there is any.
-bool Application::hold_later(const std::string& why) {
+bool Application::leave_unvalidated(const std::string& why) {
+  not_validated_ = true;
   const BlastRadius by_owed = blast_radius(owed_, fleet_.wiring());
   const bool of_owed = std::ranges::all_of(
       unsure_, [&](const std::string& subject) { return options_.measurer->crosses(subject, by_owed); });
@@ -124,12 +126,30 @@ std::optional<std::set<std::string>> Application::still_owed(const Written& chan
                                            : found->second.attribution != Attribution::not_validated;
     if (!told) rest.insert(subject);
   }
+  // No gate measures a device in maintenance: what was written there alone is owed until that is over.
+  if (std::ranges::all_of(change.steps, [this](const Step& step) { return is_maintained(step.device); }))
+    return change.subjects;
   if (!change.subjects.empty()) return rest.empty() ? std::nullopt : std::optional(std::move(rest));
   if (answered_) return std::nullopt;
   if (left_out_later_ || unsure_.contains("")) return rest;
   for (const std::string& subject : unsure_)
     if (options_.measurer->crosses(subject, blast)) rest.insert(subject);
   return rest.empty() ? std::nullopt : std::optional(std::move(rest));
+}
+
+// Judged by this gate: what a later wave breaks is none of their doing.
+void Application::settle_earlier() {
+  if (options_.measurer == nullptr) return;
+  std::erase_if(earlier_, [this](const Written& one) {
+    if (still_owed(one)) return false;
+    note(ledger_.gate(one.change, GateState::settled));
+    return true;
+  });
+}
+
+bool Application::is_maintained(const std::string& name) const {
+  const auto device = fleet_.find(name);
+  return device && !fleet_[*device].maintenance.empty();
 }
 
 void Application::note_owed() {
@@ -142,6 +162,12 @@ void Application::note_owed() {
     note(owed ? ledger_.owe(one.change, *owed) : ledger_.gate(one.change, GateState::settled));
     report_.owes = report_.owes || owed;
   }
+  std::set<std::string> maintained;
+  for (const Step& step : runner_->written())
+    if (is_maintained(step.device)) maintained.insert(step.device);
+  if (!maintained.empty())
+    report_.notes.push_back("in maintenance, and not measured: " +
+                            fold_hostlist({maintained.begin(), maintained.end()}));
 }
 
 }  // namespace lockstep

@@ -192,28 +192,30 @@ void Application::refuse(const UndoneChange& undone) {
   std::set<std::string> names;
   for (const Step& step : undoing_->now.steps) names.insert(step.device);
   const std::vector<std::string> devices(names.begin(), names.end());
-  RefusedStep one;
+  RefusedWrite one;
   one.change = undone.change;
   one.devices = fold_hostlist(devices);
   one.ground = wanted_digest(fleet_, devices);
   one.why = std::string(to_string(*undone.guilt)) + ": " + report_.gate->why;
   one.cleared = *undone.guilt == Guilt::exonerated;
-  std::vector<RefusedStep> all;
-  for (const Step& step : undoing_->now.steps) {
-    one.digest = step_digest(step);
-    all.push_back(one);
-  }
+  std::vector<RefusedWrite> all;
+  for (const Step& step : undoing_->now.steps)
+    for (std::string& digest : write_digests(step.device, step.changes)) {
+      one.digest = std::move(digest);
+      all.push_back(one);
+    }
   note(ledger_.refuse(all));
 }
 
 // What was refused once, and is kept now with a person's word, is refused no more.
 void Application::accept_kept() {
   if (!answered_ || report_.verdict != ApplyVerdict::kept) return;
-  const Result<std::vector<RefusedStep>> refused = ledger_.refused();
+  const Result<std::vector<RefusedWrite>> refused = ledger_.refused();
   if (!refused) return note(refused.error());
   if (refused->empty()) return;
   std::vector<std::string> kept;
-  for (const Step& step : runner_->written()) kept.push_back(step_digest(step));
+  for (const Step& step : runner_->written())
+    for (std::string& digest : write_digests(step.device, step.changes)) kept.push_back(std::move(digest));
   note(ledger_.accept(kept));
 }
 

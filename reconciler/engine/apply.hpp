@@ -87,8 +87,6 @@ class Measurer {
   }
 };
 
-enum class OnFail : std::uint8_t { rollback, quarantine, alert };
-
 // What a person wants to see while it runs. All on the engine's thread.
 struct Progress {
   std::function<void(const Step&, const StepResult&)> step;  // at every change of state
@@ -103,8 +101,8 @@ struct ApplyOptions {
   Measurer* measurer = nullptr;    // null: no gate
   std::vector<OwedChange> owed{};  // of earlier runs: measured, and kept or undone, with what this one writes
   std::vector<OwedChange> open{};  // of earlier runs, not judged yet, which this one does not take on
-  OnFail on_fail = OnFail::rollback;
-  PlanChoice choice{};  // that the plan was made with: nothing else is cured
+  OnFail on_fail = OnFail::rollback;  // of what no figure says it of (GateFigure::on_fail)
+  PlanChoice choice{};                // that the plan was made with: nothing else is cured
   std::function<const Policy*(const FleetDevice&)> policy_for{};  // the rules that an undo keeps too
   std::function<Result<Done>()> before_writing{};  // what must be stored first; an error: nothing is written
   bool strict = false;                             // an unknown verdict fails the gate

@@ -30,6 +30,7 @@ struct Atom {
   std::string remedy;  // not empty: a cure
   std::vector<std::string> notes;
   std::vector<std::string> refused;   // by the device's own policy, with the reasons
+  std::vector<std::string> undone;    // by a gate, before, with what it was
   std::vector<std::string> far_ends;  // that it must not be changed without, with the reasons
 };
 

@@ -10,9 +10,7 @@ double BudgetCheck::least_of(const Step& step) const {
   if (!device || !context_.options.policy_for) return 0;
   const FleetDevice& one = context_.fleet[*device];
   const Policy* const policy = context_.options.policy_for(one);
-  if (policy == nullptr) return 0;
-  const auto found = policy->min_capacity.find(one.role);
-  return found == policy->min_capacity.end() ? 0 : found->second;
+  return policy == nullptr ? 0 : policy->least_capacity(one.role);
 }
 
 Outage BudgetCheck::outage_of(const Step& step) const {
@@ -41,8 +39,16 @@ void BudgetCheck::ask(std::vector<const Step*> steps, std::vector<const Step*> r
   observe();
 }
 
+BudgetCheck::~BudgetCheck() {
+  if (timer_) context_.executor.cancel(*timer_);
+}
+
 void BudgetCheck::stop() {
   if (round_) round_->stop();
+  if (!timer_) return;
+  context_.executor.cancel(*timer_);
+  timer_.reset();
+  context_.executor.defer(callbacks_.bind([this] { answer({}); }));
 }
 
 void BudgetCheck::observe() {
@@ -57,10 +63,17 @@ void BudgetCheck::observe() {
 void BudgetCheck::observed(const std::vector<DeviceState>& states) {
   const Reasons reasons = context_.stop.stop_requested() ? Reasons{} : judge(states);
   if (!reasons.empty() && context_.executor.now() + pause_ < until_) {
-    context_.executor.at(context_.executor.now() + pause_, callbacks_.bind([this] { observe(); }));
+    timer_ = context_.executor.at(context_.executor.now() + pause_, callbacks_.bind([this] {
+      timer_.reset();
+      observe();
+    }));
     pause_ = std::min(2 * pause_, context_.options.poll_max);
     return;
   }
+  answer(reasons);
+}
+
+void BudgetCheck::answer(const Reasons& reasons) {
   const auto done = std::exchange(done_, nullptr);
   done(reasons);
 }
@@ -68,7 +81,6 @@ void BudgetCheck::observed(const std::vector<DeviceState>& states) {
 BudgetCheck::Reasons BudgetCheck::judge(const std::vector<DeviceState>& states) const {
   const Wiring& wiring = context_.fleet.wiring();
   const OutOfService already = out_of_service(context_.fleet, states, context_.open_changes());
-  const OutOfService down = already.observed();
   Outage beside;
   double least = 0;
   const auto add = [&](const Step& step) {
@@ -81,12 +93,11 @@ BudgetCheck::Reasons BudgetCheck::judge(const std::vector<DeviceState>& states) 
   Reasons reasons;
   for (const Step* const step : steps_) {
     const Outage own = outage_of(*step);
-    if (down.covers(own, wiring)) continue;
+    if (already.covers(own, wiring)) continue;
     const Outage before = beside;
     const double before_least = least;
     add(*step);
-    // What nobody has judged yet carries traffic: it goes out with this step, and is not out twice.
-    const double left = wiring.capacity_left((already.covers(own, wiring) ? down : already).with(beside));
+    const double left = wiring.capacity_left(already.with(beside, own, wiring));
     if (left >= least) continue;
     reasons[step->id] = budget_reason(step->device, left, least, already, wiring);
     beside = before;

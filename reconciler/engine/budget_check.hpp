@@ -26,6 +26,7 @@ class BudgetCheck {
 
   // `context` outlives it.
   explicit BudgetCheck(const RunContext& context) : context_(context) {}
+  ~BudgetCheck();
   BudgetCheck(const BudgetCheck&) = delete;
   BudgetCheck& operator=(const BudgetCheck&) = delete;
 
@@ -42,6 +43,7 @@ class BudgetCheck {
   Outage outage_of(const Step& step) const;
   void observe();
   void observed(const std::vector<DeviceState>& states);
+  void answer(const Reasons& reasons);
   Reasons judge(const std::vector<DeviceState>& states) const;
 
   const RunContext& context_;
@@ -51,6 +53,7 @@ class BudgetCheck {
   Time until_{};
   std::chrono::milliseconds pause_{0};
   std::optional<ObserveRound> round_;
+  std::optional<std::uint64_t> timer_;
   CallbackScope callbacks_;
 };
 

@@ -44,12 +44,11 @@ class Budgets {
   // What touches only what is out of service already takes nothing away: it may well bring it back.
   double least_of(std::size_t step) const {
     const DeviceInput& device = device_of(step);
-    if (device.policy == nullptr || takes_nothing(step)) return 0;
-    const auto found = device.policy->min_capacity.find(device.role);
-    return found == device.policy->min_capacity.end() ? 0 : found->second;
+    return device.policy == nullptr || takes_nothing(step) ? 0 : device.policy->least_capacity(device.role);
   }
   bool takes_nothing(std::size_t step) const {
-    return input_.wiring != nullptr && !down_.empty() && down_.covers(with({}, step), *input_.wiring);
+    return input_.wiring != nullptr && !input_.out_of_service.empty() &&
+           input_.out_of_service.covers(with({}, step), *input_.wiring);
   }
   std::string group_of(std::size_t step) const {
     const DeviceInput& device = device_of(step);
@@ -80,13 +79,11 @@ class Budgets {
     cables.insert(steps_[step].cables.begin(), steps_[step].cables.end());
     return Outage{{devices.begin(), devices.end()}, {cables.begin(), cables.end()}};
   }
-  // What nobody has judged yet carries traffic: it goes out with a step that disturbs it, and is not out
-  // twice.
   double left(std::size_t step, const Outage& outage) const {
-    if (input_.wiring == nullptr || !input_.wiring->capacity_left) return 1.0;
-    const OutOfService& already = input_.out_of_service;
-    return input_.wiring->capacity_left(
-        (already.covers(with({}, step), *input_.wiring) ? down_ : already).with(outage));
+    return input_.wiring != nullptr && input_.wiring->capacity_left
+               ? input_.wiring->capacity_left(
+                     input_.out_of_service.with(outage, with({}, step), *input_.wiring))
+               : 1.0;
   }
 
   bool fits(const Batch& batch, std::size_t step) const {
@@ -134,7 +131,6 @@ class Budgets {
   }
 
   const PlanInput& input_;
-  const OutOfService down_ = input_.out_of_service.observed();
   std::vector<StepDraft>& steps_;
   std::map<std::string, const DeviceInput*> device_;
   std::vector<std::size_t> level_;  // by step id

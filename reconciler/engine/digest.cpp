@@ -131,24 +131,12 @@ std::string plan_digest(const Plan& plan) {
   return digest.finish();
 }
 
-std::string step_digest(const Step& step) {
-  struct Written {
-    Value was;
-    Value want;
-  };
-  std::map<Path, Written> net;  // a guard is put there and taken back
-  for (const PlannedChange& change : step.changes)
-    net.try_emplace(change.path, Written{change.was, {}}).first->second.want = change.want;
+std::string write_digest(const std::string& device, Path path, Value want) {
   Digest digest;
-  digest.add("step");
-  digest.add(step.device);
-  digest.add(step.driver);
-  digest.add(step.remedy);
-  for (const auto& [path, written] : net) {
-    if (written.was == written.want) continue;
-    digest.add(path);
-    digest.add(written.want);
-  }
+  digest.add("write");
+  digest.add(device);
+  digest.add(path);
+  digest.add(want);
   return digest.finish();
 }
 

@@ -37,8 +37,7 @@ class FarEnds {
     hold_for_unread();
     if (may_send_.empty()) return;
     each([this](const DeviceInput& device, const AtomChange& change, Atom& atom, const PortName& far) {
-      const bool hosts_first = first_side(change, columns_.row(change.path.row()).peer_order) == First::hosts;
-      if (hosts_first && device.role != "host" && !is_host(far.device))
+      if (side_of(change) == First::hosts && device.role != "host" && !is_host(far.device))
         add(atom, fmt::format("{} takes nothing away between switches: {}", change.path.text(), may_send_));
     });
   }
@@ -59,36 +58,33 @@ class FarEnds {
 
   void hold_for_withheld() {
     if (withheld_.empty()) return;
-    for (std::size_t d = 0; d < atoms_.size(); ++d)
-      for (Atom& atom : atoms_[d].atoms) {
-        if (!atom.remedy.empty()) continue;
-        for (const AtomChange& change : atom.changes) {
-          if (change.path.key_count() == 0 || change.transient) continue;
-          const PortName* const far = input_.wiring->peer(input_.devices[d].name, change.path.key(0));
-          const LinkMatter matter = link_matter(columns_.row(change.path.row()));
-          if (far == nullptr || !withheld_.contains({far->device, far->port, matter})) continue;
-          hold_end(input_.devices[d], change, atom,
-                   fmt::format("{} differs too, and {}", far->text(), by_name_.at(far->device)->left_alone));
-        }
-      }
+    each([this](const DeviceInput& device, const AtomChange& change, Atom& atom, const PortName& far) {
+      const LinkMatter matter = link_matter(columns_.row(change.path.row()));
+      if (change.transient || !withheld_.contains({far.device, far.port, matter})) return;
+      hold_end(device, change, atom,
+               fmt::format("{} differs too, and {}", far.text(), by_name_.at(far.device)->left_alone));
+    });
+  }
+
+  First side_of(const AtomChange& change) const {
+    return first_side(change, columns_.row(change.path.row()).peer_order);
   }
 
   void hold_end(const DeviceInput& device, const AtomChange& change, Atom& atom, const std::string& why) {
     add(atom, fmt::format("{} is not changed at this end of its cable alone: {}", change.path.text(), why));
-    const bool ordered = first_side(change, columns_.row(change.path.row()).peer_order) != First::neither;
-    if (device.role == "host" && ordered && may_send_.empty())
+    if (device.role == "host" && side_of(change) != First::neither && may_send_.empty())
       may_send_ = fmt::format("{} may still send it, as its own part is held", device.name);
   }
 
   void hold_for_unread() {
     each([this](const DeviceInput& device, const AtomChange& change, Atom& atom, const PortName& far) {
-      const std::string why = why_unread(far, change.path);
-      if (!why.empty())
+      if (side_of(change) == First::neither) return;
+      if (const std::string why = why_unread(far, change.path); !why.empty())
         hold_end(device, change, atom, fmt::format("{} could not be read ({})", far.text(), why));
     });
   }
 
-  // Calls back with every change that has an order across its cable.
+  // Calls back with every change at a port that is cabled.
   template <class Visit>
   void each(const Visit& visit) {
     for (std::size_t d = 0; d < atoms_.size(); ++d)
@@ -96,7 +92,6 @@ class FarEnds {
         if (!atom.remedy.empty()) continue;
         for (const AtomChange& change : atom.changes) {
           if (change.path.key_count() == 0) continue;
-          if (first_side(change, columns_.row(change.path.row()).peer_order) == First::neither) continue;
           const PortName* const far = input_.wiring->peer(input_.devices[d].name, change.path.key(0));
           if (far != nullptr) visit(input_.devices[d], change, atom, *far);
         }

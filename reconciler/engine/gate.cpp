@@ -79,7 +79,7 @@ Attribution of_unknown(const GateFigure& before, const GateFigure& after) {
 }
 
 Judged judge_one(const GateFigure& before, const GateFigure& after) {
-  Judged out{after.subject, Attribution::holds, ""};
+  Judged out{after.subject, Attribution::holds, "", after.on_fail};
   const std::string compared = against(before, after);
   if (after.state == SloState::holds) {
     if (is_worse(before, after)) out.why = compared;
@@ -131,6 +131,8 @@ std::string_view to_string(Guilt guilt) {
   constexpr std::array<std::string_view, 4> kWords{"exonerated", "not proven", "guilty", "open"};
   return kWords.at(static_cast<std::size_t>(guilt));
 }
+
+std::string and_more(std::size_t more) { return more == 0 ? "" : fmt::format(" (and {} more)", more); }
 
 double tolerance(const GateFigure& before, const GateFigure& after) {
   return std::max({kLeastTolerance, before.noise, after.noise});
@@ -202,28 +204,35 @@ Judgement judge_gate(const GateMeasurement* before, const GateMeasurement& after
     out.all.push_back({"", Attribution::not_validated,
                        fmt::format("{} of {} pairs could be measured", after.measured, after.selected)});
   else if (!after.uncovered.empty())
-    out.all.push_back(
-        {"", Attribution::not_validated,
-         "no pair that was measured crosses " + after.uncovered.front() +
-             (after.uncovered.size() > 1 ? fmt::format(" (and {} more)", after.uncovered.size() - 1) : "")});
+    out.all.push_back({"", Attribution::not_validated,
+                       "no pair that was measured crosses " + after.uncovered.front() +
+                           and_more(after.uncovered.size() - 1)});
   return out;
 }
 
 GateMeasurement confirmed(const GateMeasurement* before, GateMeasurement after,
-                          const std::vector<GateMeasurement>& rounds) {
+                          const std::vector<ConfirmingRound>& rounds) {
   if (!rounds.empty())
     after.sentence =
         fmt::format("all SLOs hold over {} figures, some of them in a later round", after.figures.size());
-  for (const GateMeasurement& round : rounds) {
-    if (round.selected == after.selected && round.measured > after.measured) {
-      after.measured = round.measured;
-      after.uncovered = round.uncovered;
+  for (const ConfirmingRound& round : rounds) {
+    const GateMeasurement& measured = round.measured;
+    if (round.asked.empty() && measured.selected == after.selected && measured.measured >= after.measured) {
+      after.measured = measured.measured;
+      after.uncovered = measured.uncovered;
     }
-    const Figures now = by_subject(round.figures);
-    const bool all_fell = controls_fell(before, round);
+    const Figures now = by_subject(measured.figures);
+    const bool all_fell = controls_fell(before, measured);
     for (GateFigure& one : after.figures) {
       const GateFigure* const again = find(now, one.subject);
-      if (again == nullptr) continue;
+      if (again == nullptr) {
+        if (one.state == SloState::broken && round.asks(one.subject)) {
+          one.state = SloState::unknown;
+          one.cpu.reset();
+          one.why = joined(one.why, "and it could not be measured again");
+        }
+        continue;
+      }
       if (all_fell) {
         one.state = SloState::unknown;
         one.cpu.reset();  // whose load it is nobody can tell
@@ -246,6 +255,12 @@ GateResult gate_result(const GateMeasurement& measured, Judgement judged) {
     return {GateVerdict::not_run, "nothing to measure: no path is affected that could be judged now"};
   const std::string left_out = measured.left_out.empty() ? "" : "; " + measured.left_out;
   if (one->attribution == Attribution::holds) {
+    std::vector<const Judged*> worse;
+    for (const Judged& each : out.judged.all)
+      if (!each.why.empty()) worse.push_back(&each);
+    if (!worse.empty())
+      out.why += fmt::format("; worse than before, within the SLO: {}: {}{}", worse.front()->subject,
+                             worse.front()->why, and_more(worse.size() - 1));
     out.why += left_out;
     return out;
   }
@@ -255,8 +270,7 @@ GateResult gate_result(const GateMeasurement& measured, Judgement judged) {
       std::count_if(out.judged.all.begin(), out.judged.all.end(),
                     [one](const Judged& other) { return other.attribution == one->attribution; }));
   out.why = std::string(to_string(one->attribution)) + ": " + one->subject +
-            (one->subject.empty() || one->why.empty() ? "" : ": ") + one->why +
-            (same > 1 ? " (and " + std::to_string(same - 1) + " more)" : "") + left_out;
+            (one->subject.empty() || one->why.empty() ? "" : ": ") + one->why + and_more(same - 1) + left_out;
   return out;
 }
 

@@ -18,11 +18,12 @@
 // Before an earlier change that nobody has judged yet: what was measured ahead of that one, as long as it may
 // be compared (OwedChange::before).
 //
-// Promises: a broken figure counts only if it is broken in each of the rounds that confirm it, and not if
-// the controls, pairs that the change can't have touched, fell as well. Own CPU explains a fall where it rose
-// in each round, and the probes had no less of it than before, or it doubled (tests/sim/gate_truth.cpp has
-// how often that errs). Less than kLeastCoverage of what was to be measured, or an end or a link that no pair
-// covers, is not validated. Refuses nothing: what was not measured before is unknown without a figure.
+// Promises: a broken figure counts only if it is measured and broken in each of the rounds that confirm it,
+// and not if the controls, pairs that the change can't have touched, fell as well. Own CPU explains a fall
+// where it rose in each round, and the probes had no less of it than before, or it doubled
+// (tests/sim/gate_truth.cpp has how often that errs). Less than kLeastCoverage of what was to be measured, or
+// an end or a link that no pair covers, is not validated. Refuses nothing: what was not measured before is
+// unknown without a figure.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +36,9 @@
 
 namespace lockstep {
 
+// What follows where a change broke an SLO; the first goes furthest.
+enum class OnFail : std::uint8_t { rollback, quarantine, alert };
+
 enum class SloState : std::uint8_t {
   holds,
   broken,
@@ -45,11 +49,12 @@ enum class SloState : std::uint8_t {
 struct GateFigure {
   std::string subject;  // the same in each measurement: "slo/pairs: bandwidth min, gpu1:rail0 -> gpu2:rail0"
   SloState state = SloState::unknown;
-  std::optional<double> figure;  // the more the better; 0: nothing was carried; none: there is none
-  double noise = 0;              // of it, relative
-  std::optional<double> cpu;     // of the probes' own, for a byte or a round trip; in any unit
-  std::string terms{};           // "tcp, >= 90% of nominal": figures of other terms are not compared
-  std::string why;               // of anything but holds
+  std::optional<double> figure;     // the more the better; 0: nothing was carried; none: there is none
+  double noise = 0;                 // of it, relative
+  std::optional<double> cpu;        // of the probes' own, for a byte or a round trip; in any unit
+  std::string terms{};              // "tcp, >= 90% of nominal": figures of other terms are not compared
+  std::string why;                  // of anything but holds
+  std::optional<OnFail> on_fail{};  // by its suite; none: as the application has it
   bool operator==(const GateFigure&) const = default;
 };
 
@@ -85,7 +90,8 @@ std::string_view to_string(Attribution attribution);
 struct Judged {
   std::string subject;  // empty: of the measurement as a whole (coverage)
   Attribution attribution = Attribution::holds;
-  std::string why;  // of anything but holds; of one that holds: that it is worse than before
+  std::string why;                  // of anything but holds; of one that holds: that it is worse than before
+  std::optional<OnFail> on_fail{};  // GateFigure's
 };
 
 struct Judgement {
@@ -109,10 +115,20 @@ double tolerance(const GateFigure& before, const GateFigure& after);
 Judgement judge_gate(const GateMeasurement* before, const GateMeasurement& after,
                      const std::map<std::string, GateFigure>& owed = {});
 
-// What was broken is so only if it is in each of `rounds`; where the controls of a round fell against those
-// of `before`, it is unknown: something else than the change slows all.
+// A measurement that confirms another.
+struct ConfirmingRound {
+  GateMeasurement measured;
+  std::set<std::string> asked{};  // subjects; empty: all
+  bool asks(const std::string& subject) const { return asked.empty() || asked.contains(subject); }
+};
+// What was broken is so only if it is in each of `rounds` that asked for it: unknown where one could not
+// measure it, and where the controls of a round fell against those of `before`, as something else than the
+// change slows all. What all of `after` covers, only a round that measured all of it again can tell.
 GateMeasurement confirmed(const GateMeasurement* before, GateMeasurement after,
-                          const std::vector<GateMeasurement>& rounds);
+                          const std::vector<ConfirmingRound>& rounds);
+
+// " (and 3 more)"; empty: of none.
+std::string and_more(std::size_t more);
 
 // not_run: there was nothing to measure, so that nothing can have failed.
 enum class GateVerdict : std::uint8_t { pass, fail, unknown, not_run };

@@ -12,9 +12,7 @@ namespace {
 constexpr std::uint32_t kNoStep = 0xFFFF'FFFF;
 
 double budget_of(const DeviceInput& device) {
-  if (device.policy == nullptr) return 0;
-  const auto found = device.policy->min_capacity.find(device.role);
-  return found == device.policy->min_capacity.end() ? 0 : found->second;
+  return device.policy == nullptr ? 0 : device.policy->least_capacity(device.role);
 }
 
 // Draws ready nodes into steps, one bucket (wave, device, driver) at a time, preferring the
@@ -49,7 +47,7 @@ class Gatherer {
     std::size_t left = 0;
     std::set<std::uint32_t> ready;
   };
-  enum class HeldBy : std::uint8_t { none, policy, far_end, before_it, other_end };
+  enum class HeldBy : std::uint8_t { none, policy, gate, far_end, before_it, other_end };
   using Turn = std::tuple<std::uint32_t, std::size_t, std::uint32_t>;  // wave, blocked, bucket
 
   const Atom& atom(std::uint32_t node) const {
@@ -79,6 +77,8 @@ class Gatherer {
       if (order_.nodes[n].device == kBarrier) continue;
       if (!atom(n).refused.empty())
         held_[n] = HeldBy::policy;
+      else if (!atom(n).undone.empty())
+        held_[n] = HeldBy::gate;
       else if (!atom(n).far_ends.empty())
         held_[n] = HeldBy::far_end;
     }
@@ -191,7 +191,11 @@ class Gatherer {
       step.driver = one.driver;
       step.remedy = one.remedy;
       step.disruption = std::max(step.disruption, one.disruption);
-      step.notes.insert(step.notes.end(), one.notes.begin(), one.notes.end());
+      for (const std::string& note : one.notes)
+        if (std::ranges::find(step.notes, note) == step.notes.end()) step.notes.push_back(note);
+      for (const std::string& why : one.undone)
+        if (std::ranges::find(step.holds, why, &Hold::reason) == step.holds.end())
+          step.holds.push_back({Hold::Kind::gate, why});
       for (const std::string& why : one.refused) step.holds.push_back({Hold::Kind::host_policy, why});
       for (const std::string& why : one.far_ends) step.holds.push_back({Hold::Kind::far_end, why});
       for (const AtomChange& change : one.changes)

@@ -56,10 +56,10 @@ struct OwedChange {
   std::optional<GateMeasurement> before{};
 };
 
-// A step that was undone because of what a gate found: it is held (refused_steps.hpp) until what the specs
-// want of `devices` changes, or a person approves it.
-struct RefusedStep {
-  std::string digest;        // step_digest()
+// What was written and undone because of what a gate found: it is held (refused_writes.hpp) until what the
+// specs want of `devices` changes, or a person approves it.
+struct RefusedWrite {
+  std::string digest;        // write_digest()
   std::uint64_t change = 0;  // that was undone
   std::string devices;       // of that change, a hostlist
   std::string ground;        // wanted_digest() of them
@@ -84,9 +84,9 @@ class Ledger {
   // Owed, and of it only what could not be told: subjects of a GateFigure.
   virtual Result<Done> owe(std::uint64_t change, const std::set<std::string>& subjects) = 0;
   // One that is there already on the same ground was undone once more.
-  virtual Result<Done> refuse(const std::vector<RefusedStep>& steps) = 0;
+  virtual Result<Done> refuse(const std::vector<RefusedWrite>& steps) = 0;
   virtual Result<Done> accept(const std::vector<std::string>& digests) = 0;
-  virtual Result<std::vector<RefusedStep>> refused() const = 0;
+  virtual Result<std::vector<RefusedWrite>> refused() const = 0;
   // `outcome`: to_string of the verdict.
   virtual Result<Done> end(std::uint64_t change, const std::string& outcome) = 0;
   // A remedy of this name is tried on a device; and how often it was since `since`.

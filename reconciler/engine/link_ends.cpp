@@ -50,17 +50,20 @@ std::string port_of(const Step& step, const PlannedChange& change) {
   return step.device + ":" + std::string(change.path.key(0));
 }
 
-// Not done for a failure, or for a stop after its other end was written. One that is held, or was left alone
-// for one that is, is not done by plan.
+// Not done for a failure, or for a stop or a hold after its other end was written. One that is held before
+// that, or was left alone for one that is, is not done by plan.
 bool is_short(const StepResult& result, const std::vector<OtherEnd>& ends,
               const std::vector<StepResult>& results) {
+  const auto other_wrote = [&] {
+    return std::any_of(ends.begin(), ends.end(),
+                       [&](const OtherEnd& end) { return results[end.step - 1].writes > 0; });
+  };
   switch (result.state) {
     case StepState::failed:
     case StepState::undone: return true;
-    case StepState::skipped: return !result.by_plan;
-    case StepState::stopped:
-      return std::any_of(ends.begin(), ends.end(),
-                         [&](const OtherEnd& end) { return results[end.step - 1].writes > 0; });
+    case StepState::skipped: return !result.by_plan || other_wrote();
+    case StepState::held:
+    case StepState::stopped: return other_wrote();
     default: return false;
   }
 }

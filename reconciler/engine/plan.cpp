@@ -161,6 +161,20 @@ void ask_permission(const DeviceInput& device, DeviceAtoms& atoms) {
   }
 }
 
+// So is what a gate had undone.
+void hold_undone(const PlanInput& input, const DeviceInput& device, DeviceAtoms& atoms) {
+  if (input.undone_before.empty()) return;
+  for (Atom& atom : atoms.atoms) {
+    if (!atom.remedy.empty()) continue;
+    for (const std::string& digest : write_digests(device.name, atom.changes)) {
+      const auto undone = input.undone_before.find(digest);
+      if (undone == input.undone_before.end()) continue;
+      auto& list = undone->second.offered ? atom.notes : atom.undone;
+      if (std::ranges::find(list, undone->second.why) == list.end()) list.push_back(undone->second.why);
+    }
+  }
+}
+
 std::vector<DeviceAtoms> all_atoms(const PlanInput& input, const Columns& columns) {
   std::vector<DeviceAtoms> atoms(input.devices.size());
   const std::unordered_set<std::string_view> near = near_changes(input, columns);
@@ -171,6 +185,7 @@ std::vector<DeviceAtoms> all_atoms(const PlanInput& input, const Columns& column
     if (!device.effects.empty() && device.remedy && !near.contains(device.name))
       add_remedies(device, atoms[d]);
     ask_permission(device, atoms[d]);
+    hold_undone(input, device, atoms[d]);
   }
   hold_for_far_ends(input, columns, atoms);
   return atoms;

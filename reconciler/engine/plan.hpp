@@ -49,7 +49,7 @@ struct PlannedChange {
 
 // Why a step must not run as it is. `approval`, `budget`, `drain` and `far_end` (the other end of a cable
 // could not be read, or may not be changed now) yield to a person's word that names them (approved.hpp), as
-// does `gate` (it was undone by one: refused_steps.hpp), `in_person` to an answer at the prompt (never to
+// does `gate` (it was undone by one: refused_writes.hpp), `in_person` to an answer at the prompt (never to
 // --yes); `management` and `host_policy` never do; `window` yields to time alone.
 struct Hold {
   enum class Kind : std::uint8_t {
@@ -132,11 +132,15 @@ struct Policy {
   std::vector<Share> waves;                    // cumulative; empty: one wave
   bool gate_at_end = false;                    // gate: end
   std::map<std::string, double> min_capacity;  // by role of what is out of service, 0..1
-  std::map<Disruption, bool> needs_approval;   // true: manual
-  double max_delete = 1.0;                     // share of owned members that may be deleted unasked
-  std::vector<PolicyWindow> windows;           // empty: at any time
-  bool drains_hosts = false;                   // by the scheduler
-  bool drains_switches = false;                // by BGP graceful shutdown (RFC 8326)
+  double least_capacity(const std::string& role) const {
+    const auto found = min_capacity.find(role);
+    return found == min_capacity.end() ? 0 : found->second;
+  }
+  std::map<Disruption, bool> needs_approval;  // true: manual
+  double max_delete = 1.0;                    // share of owned members that may be deleted unasked
+  std::vector<PolicyWindow> windows;          // empty: at any time
+  bool drains_hosts = false;                  // by the scheduler
+  bool drains_switches = false;               // by BGP graceful shutdown (RFC 8326)
   enum class Undrained : std::uint8_t { skip, proceed, stop };  // as onTimeout says
   Undrained on_timeout = Undrained::skip;
 };
@@ -162,14 +166,21 @@ struct DeviceInput {
   std::size_t not_applied = 0;
 };
 
+// What a gate had undone once, and a plan would do again (refused_writes.hpp).
+struct UndoneBefore {
+  std::string why;
+  bool offered = false;  // it is tried once more; else it is held
+};
+
 struct PlanInput {
   std::vector<DeviceInput> devices;
   const Wiring* wiring = nullptr;
   OutOfService out_of_service;  // before anything is changed
   const Origins* origins = nullptr;
   const Sources* sources = nullptr;
-  const Row& (*row)(RowId) = nullptr;          // null: the program's schema
-  std::chrono::milliseconds dead_man{30'000};  // undo_after of steps that touch the management path
+  std::map<std::string, UndoneBefore> undone_before{};  // by write_digest()
+  const Row& (*row)(RowId) = nullptr;                   // null: the program's schema
+  std::chrono::milliseconds dead_man{30'000};           // undo_after of steps that touch the management path
   unsigned threads = 2;  // of a large plan's digests; the plan is the same with any number
 };
 

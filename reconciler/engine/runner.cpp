@@ -108,6 +108,12 @@ bool Runner::wave_failed(std::uint32_t wave) const {
   });
 }
 
+bool Runner::wave_held(std::uint32_t wave) const {
+  return std::ranges::any_of(plan_.steps, [&](const Step& step) {
+    return step.wave == wave && results_[step.id - 1].state == StepState::held;
+  });
+}
+
 std::vector<Step> Runner::written() const {
   std::vector<Step> steps;
   for (const Step& step : plan_.steps)
@@ -152,7 +158,9 @@ void Runner::ask_budgets() {
   std::vector<const Step*> running;
   for (const Step& step : plan_.steps) {
     if (std::binary_search(asked.begin(), asked.end(), step.id)) steps.push_back(&step);
-    if (results_[step.id - 1].state == StepState::running) running.push_back(&step);
+    const StepState state = results_[step.id - 1].state;
+    const bool goes_out = state == StepState::waiting && have_room_.contains(step.id);
+    if (state == StepState::running || goes_out) running.push_back(&step);
   }
   check_.ask(std::move(steps), std::move(running),
              [this, asked](const BudgetCheck::Reasons& reasons) { budgets_answered(asked, reasons); });

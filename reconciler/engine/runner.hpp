@@ -38,6 +38,7 @@ class Runner {
 
   const std::vector<StepResult>& results() const { return results_; }
   bool wave_failed(std::uint32_t wave) const;
+  bool wave_held(std::uint32_t wave) const;  // some step of it was
   // The steps that wrote anything: what an undo starts from.
   std::vector<Step> written() const;
 

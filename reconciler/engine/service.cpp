@@ -65,35 +65,48 @@ std::string missing_ports(const Fleet& fleet, const std::string& device, const C
 
 }  // namespace
 
-OutOfService OutOfService::observed() const {
-  OutOfService out;
-  for (const auto& one : devices)
-    if (!unjudged_devices.contains(one.first)) out.devices.insert(one);
-  for (const auto& one : cables)
-    if (!unjudged_cables.contains(one.first)) out.cables.insert(one);
-  return out;
+bool OutOfService::has(const std::string& device, bool unjudged) const {
+  return devices.contains(device) && (unjudged || !unjudged_devices.contains(device));
 }
 
-bool OutOfService::covers(const Outage& outage, const Wiring& wiring) const {
-  return std::ranges::all_of(outage.devices, [this](const auto& one) { return devices.contains(one); }) &&
+bool OutOfService::has_all(const Outage& outage, const Wiring& wiring, bool unjudged) const {
+  return std::ranges::all_of(outage.devices, [&](const auto& one) { return has(one, unjudged); }) &&
          std::ranges::all_of(outage.cables, [&](std::uint32_t one) {
            const Cable& cable = wiring.cables[one];
-           return cables.contains(one) || devices.contains(cable.a.device) ||
-                  devices.contains(cable.b.device);
+           return (cables.contains(one) && (unjudged || !unjudged_cables.contains(one))) ||
+                  has(cable.a.device, unjudged) || has(cable.b.device, unjudged);
          });
 }
 
-Outage OutOfService::with(const Outage& outage) const {
-  Outage all = outage;
-  for (const auto& [device, why] : devices) all.devices.push_back(device);
-  for (const auto& [cable, why] : cables) all.cables.push_back(cable);
+bool OutOfService::covers(const Outage& outage, const Wiring& wiring) const {
+  return has_all(outage, wiring, false);
+}
+
+Outage OutOfService::with(const Outage& all, const Outage& own, const Wiring& wiring) const {
+  return joined(all, !has_all(own, wiring, true));
+}
+
+Outage OutOfService::with(const Outage& outage) const { return joined(outage, true); }
+
+Outage OutOfService::joined(const Outage& all, bool unjudged) const {
+  Outage out = all;
+  out.returning = all.devices;
+  for (const auto& [device, why] : devices) {
+    if (!has(device, unjudged)) continue;
+    out.devices.push_back(device);
+    if (unjudged_devices.contains(device)) out.returning.push_back(device);
+  }
+  std::erase_if(out.returning, [this](const std::string& one) { return has(one, false); });
+  for (const auto& [cable, why] : cables)
+    if (unjudged || !unjudged_cables.contains(cable)) out.cables.push_back(cable);
   const auto sort_unique = [](auto& list) {
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
   };
-  sort_unique(all.devices);
-  sort_unique(all.cables);
-  return all;
+  sort_unique(out.devices);
+  sort_unique(out.returning);
+  sort_unique(out.cables);
+  return out;
 }
 
 std::string OutOfService::text(const Wiring& wiring) const {

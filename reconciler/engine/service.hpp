@@ -26,14 +26,21 @@ struct OutOfService {
   std::set<std::string> unjudged_devices{};
   std::set<std::uint32_t> unjudged_cables{};
 
-  // Without those.
-  OutOfService observed() const;
   bool empty() const { return devices.empty() && cables.empty(); }
-  // Whether all of that is out already.
+  // Whether all of that was out when it was observed: to touch it takes nothing away.
   bool covers(const Outage& outage, const Wiring& wiring) const;
+  // With all that is out.
   Outage with(const Outage& outage) const;
+  // With `all` that a step takes out beside others, `own` its part. What is only not judged yet is out, too,
+  // but for a step that disturbs nothing else: it is not out twice.
+  Outage with(const Outage& all, const Outage& own, const Wiring& wiring) const;
   // "spine1 (it did not answer: timed out), leaf0:up1 (interface[up1]/carrier is false) and 3 more".
   std::string text(const Wiring& wiring) const;
+
+ private:
+  bool has(const std::string& device, bool unjudged) const;
+  bool has_all(const Outage& outage, const Wiring& wiring, bool unjudged) const;
+  Outage joined(const Outage& all, bool unjudged) const;
 };
 
 // `states`: in fleet order. `open`: changes that were begun and that nobody has judged yet.

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "reconciler/engine/effects.hpp"
+#include "reconciler/engine/link_ends.hpp"
 #include "reconciler/engine/runner.hpp"
 
 namespace lockstep {
@@ -19,8 +20,8 @@ using std::chrono::minutes;
 // A week, and a day more for windows that are open over midnight.
 constexpr int kDaysAhead = 8;
 
-// Of one wave: after it, and to confirm.
-constexpr int kGateRounds = 1 + static_cast<int>(kConfirmingRounds);
+// Of one wave, and of one undo: after it, to confirm, and what can't be told once more.
+constexpr int kGateRounds = 1 + static_cast<int>(kConfirmingRounds) + 1;
 
 // Null: this machine does not know it.
 const date::time_zone* zone_of(const std::string& name) {
@@ -67,6 +68,29 @@ milliseconds wave_bound(const Plan& plan, std::uint32_t wave, const ApplyOptions
     longest = std::max(longest, over[step.id]);
   }
   return longest;
+}
+
+// What a wave may take besides: a question for each step that minCapacity may hold, and, where it changes
+// ends of cables, both made alike again.
+milliseconds wave_extras(const Plan& plan, std::uint32_t wave, const Fleet& fleet,
+                         const ApplyOptions& options, const std::vector<std::vector<OtherEnd>>& ends) {
+  const milliseconds reads = options.settle_time + options.observe_timeout + options.poll_max;
+  milliseconds out{0};
+  bool any_ends = false;
+  for (const Step& step : plan.steps) {
+    if (step.wave != wave) continue;
+    const auto device = fleet.find(step.device);
+    const Policy* const policy = device && options.policy_for ? options.policy_for(fleet[*device]) : nullptr;
+    if (policy != nullptr && !policy->min_capacity.empty() && !step.takes_out.empty()) out += reads;
+    any_ends = any_ends || !ends[step.id].empty();
+  }
+  if (any_ends) out += reads + kReadsMax * reads + wave_bound(plan, wave, options);
+  return out;
+}
+
+// Every step of a change that is owed, one after the other.
+milliseconds undo_bound(const OwedChange& owed, const ApplyOptions& options) {
+  return static_cast<int>(steps_of(owed).size()) * step_bound(options);
 }
 
 // The undo of a plan that was made whole, where all that is wanted is there. Empty: it can't be planned, and
@@ -144,13 +168,18 @@ milliseconds worst_case(const Plan& plan, const Fleet& fleet, const ApplyOptions
   const milliseconds verify = (kRemedyRounds + 1) * effects + kRemedyRounds * options.apply_timeout;
   const milliseconds gate = measures ? options.measure_timeout : milliseconds(0);
   milliseconds forth = observation + gate;  // measured before, too
+  const std::vector<std::vector<OtherEnd>> ends = other_ends(plan, fleet.wiring());
   for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave)
-    forth += wave_bound(plan, wave, options) + verify + (plan.is_gated(wave) ? kGateRounds : 0) * gate;
+    forth += wave_bound(plan, wave, options) + wave_extras(plan, wave, fleet, options, ends) + verify +
+             (plan.is_gated(wave) ? kGateRounds : 0) * gate;
   if (!measures) return forth;
-  milliseconds back = kReadsMax * (observation + options.poll_max);
+  const milliseconds reads = kReadsMax * (observation + options.poll_max);
+  const milliseconds after_undo = reads + verify + kGateRounds * gate;
+  milliseconds back = after_undo;
   const Plan reverse = reverse_of(plan, fleet, options);
   for (std::uint32_t wave = 1; wave <= reverse.waves(); ++wave) back += wave_bound(reverse, wave, options);
-  return forth + back + verify + gate;
+  for (const OwedChange& one : options.owed) back += undo_bound(one, options) + after_undo;
+  return forth + back;
 }
 
 Plan hold_for_windows(Plan plan, const Fleet& fleet, const ApplyOptions& options, bool measures,

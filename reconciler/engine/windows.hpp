@@ -30,10 +30,12 @@ std::string why_wait(const Policy& policy, WallTime now, std::chrono::millisecon
 
 // An upper bound of how long the plan can take until it is kept, or undone. For each wave the longest way
 // through it, each step at its own bound (step_timeout; then a write, a settlement, a guard put back and the
-// reads between them, each at its deadline; then the effects that must come back), the verification, and,
-// where it is gated, measure_timeout, twice more to confirm; once before the first; then the reverse,
-// verified and measured again: planned as if all was made and every port in the specs carried traffic by
-// then, as an undo may meet more of it than the plan did. A run that does not measure undoes nothing.
+// reads between them, each at its deadline; then the effects that must come back), the questions for
+// minCapacity, both ends of cables made alike again, the verification, and, where it is gated,
+// measure_timeout, three times more to confirm; once before the first; then the reverse, verified, measured
+// again and confirmed: planned as if all was made and every port in the specs carried traffic by then, as an
+// undo may meet more of it than the plan did; and that of each change that is owed. A run that does not
+// measure undoes nothing.
 std::chrono::milliseconds worst_case(const Plan& plan, const Fleet& fleet, const ApplyOptions& options,
                                      bool measures);
 

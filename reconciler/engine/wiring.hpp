@@ -34,6 +34,8 @@ struct Cable {
 struct Outage {
   std::vector<std::string> devices;   // sorted
   std::vector<std::uint32_t> cables;  // indices into Wiring::cables, sorted
+  // Of the devices, those that a step takes out: they are back in a moment.
+  std::vector<std::string> returning{};  // sorted
 };
 
 class Wiring {
@@ -44,7 +46,7 @@ class Wiring {
   // The ports of a device by which the reconciler reaches it, where they are ports that a change could touch.
   std::map<std::string, std::vector<std::string>> management_ports;
   // The share of bandwidth that the worst pair of endpoints keeps, 1: all of it. Pairs of which an end itself
-  // is in the outage don't count.
+  // is out don't count, unless it is returning: it may be back before the rest is.
   std::function<double(const Outage&)> capacity_left;
 
   void index();

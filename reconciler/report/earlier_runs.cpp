@@ -41,7 +41,8 @@ std::string in_flight_line(const InFlight& begun, const Terminal& terminal) {
 std::string owed_line(const OwedDecision& decision, const Terminal& terminal) {
   const char* what = "";
   switch (decision.fate) {
-    case OwedDecision::Fate::no_suite: what = "no ValidationSuite is there to judge it: kept"; break;
+    case OwedDecision::Fate::no_suite: what = "it stays so, as the specs have no ValidationSuite"; break;
+    case OwedDecision::Fate::in_maintenance: what = "it stays so while its devices are in maintenance"; break;
     case OwedDecision::Fate::other_devices: what = "it stays so, as this run is for other devices"; break;
     case OwedDecision::Fate::not_measuring: what = "it stays so, as this run does not measure"; break;
     case OwedDecision::Fate::taken:

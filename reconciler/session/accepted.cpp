@@ -103,11 +103,6 @@ Result<Deletion> deletion_by(const OpenedCluster& cluster, const Plan& plan, con
   return out;
 }
 
-Result<std::string> why_confirm_deletion(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs) {
-  TRY(Deletion deletion, deletion_by(cluster, plan, blobs));
-  return std::move(deletion.why);
-}
-
 Result<Done> remember(const OpenedCluster& cluster, Blobs& blobs) {
   TRY_DONE(blobs.keep(kCensusPlace, census_json(cluster)));
   return keep_numbers(cluster, blobs);

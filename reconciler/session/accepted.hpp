@@ -16,8 +16,6 @@ namespace lockstep {
 // What is gone from the specs since a change was last accepted. A partial checkout must not dismantle a
 // cluster.
 Result<Deletion> deletion_by(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs);
-// Why a person has to confirm what the plan takes away; empty: nobody has to.
-Result<std::string> why_confirm_deletion(const OpenedCluster& cluster, const Plan& plan, const Blobs& blobs);
 
 // Who is there, and which numbers were given out. A twin never writes beside the specs.
 Result<Done> remember(const OpenedCluster& cluster, Blobs& blobs);

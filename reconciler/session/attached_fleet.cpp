@@ -33,6 +33,7 @@ std::function<double(const Outage&)> capacity_of(const Topology& topology) {
   return [&topology, fabrics = std::move(fabrics)](const Outage& outage) {
     Down down;
     for (const std::string& name : outage.devices) down.devices.push_back(topology.find_device(name));
+    for (const std::string& name : outage.returning) down.returning.push_back(topology.find_device(name));
     down.links = outage.cables;
     double least = 1;
     for (const FabricCapacity& fabric : fabrics)

@@ -15,8 +15,6 @@ Error not_accepted(const std::string& why) {
   return {ErrorKind::refused, "not accepted as the baseline: " + why};
 }
 
-std::string and_more(std::size_t more) { return more == 0 ? "" : fmt::format(" (and {} more)", more); }
-
 // Empty: no SLO is broken.
 std::string what_is_broken(const std::vector<SuiteOutcome>& outcomes) {
   std::string first;

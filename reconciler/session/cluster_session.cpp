@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "reconciler/engine/earlier_plan.hpp"
-#include "reconciler/engine/refused_steps.hpp"
+#include "reconciler/engine/refused_writes.hpp"
 #include "reconciler/engine/windows.hpp"
 #include "reconciler/session/accepted.hpp"
 #include "reconciler/session/cluster_observe.hpp"
@@ -81,6 +81,11 @@ Result<Unjudged> ClusterSession::unjudged() const {
   return lockstep::unjudged(*store);
 }
 
+bool ClusterSession::can_judge(const std::vector<OwedChange>& owed) const {
+  return !cluster_.catalog.validation_suites.empty() &&
+         std::ranges::any_of(owed, [this](const OwedChange& one) { return !is_maintained(cluster_, one); });
+}
+
 Result<Done> ClusterSession::want_restored() {
   TRY(const std::unique_ptr<Store> store, read_store());
   TRY(written_, store->history().written());
@@ -122,11 +127,13 @@ std::vector<std::string> ClusterSession::not_converging() const {
 Result<Plan> ClusterSession::plan(const std::vector<DeviceState>& states) const {
   TRY(const std::unique_ptr<Store> reading, read_store());
   TRY(const std::vector<OwedChange> open, open_changes(*reading));
-  TRY(const std::vector<RefusedStep> refused, reading->history().refused());
-  TRY(Plan plan, make_plan(input_of(fleet(), states, origins(), sources(), policies(), choice(), open)));
-  plan = hold_refused(std::move(plan), refused, fleet(), choice().person);
+  TRY(const std::vector<RefusedWrite> refused, reading->history().refused());
+  PlanInput input = input_of(fleet(), states, origins(), sources(), policies(), choice(), open);
+  input.undone_before = undone_before(refused, fleet(), choice().person);
+  TRY(Plan plan, make_plan(input));
   ApplyOptions rules;
   rules.policy_for = policies();
+  rules.owed = open;
   rules.measure_timeout = std::max(rules.measure_timeout, time_to_measure(cluster_.catalog));
   return hold_for_windows(std::move(plan), fleet(), rules, !cluster_.catalog.validation_suites.empty(),
                           executor_.wall_time());

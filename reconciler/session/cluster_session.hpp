@@ -178,6 +178,8 @@ class ClusterSession {
   Result<Unjudged> unjudged() const;
   // Why an apply would be refused whatever it has to do (Machines::why_refused); empty: it would not.
   std::string why_apply_refused() const;
+  // Whether an apply could measure any of them now: there is a suite, and some device is in service.
+  bool can_judge(const std::vector<OwedChange>& owed) const;
   // The cluster's store, for reading.
   Result<std::unique_ptr<Store>> read_store() const;
 

@@ -141,12 +141,15 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   SuiteGate* gate = nullptr;
   std::shared_ptr<GateRecorder> recorder;
   std::vector<std::string> notes;
-  if (request.measures && !cluster_.catalog.validation_suites.empty()) {
+  const bool measurable = !cluster_.catalog.validation_suites.empty();
+  if (measurable && !request.measures && !plan.empty())
+    notes.emplace_back("not measured, as --no-measure asks");
+  if (request.measures && measurable) {
     options.measurer = measurer_;
     if (measurer_ == nullptr) {
       MeasureInput input = input_for(store().blobs());
       recorder = make_recorder(plan, options.owed, request, input.config_hash);
-      notes = give_befores(store(), {version_, devices_, {}, executor_.wall_time()}, options.owed);
+      notes = give_befores(store(), {version_, devices_, executor_.wall_time()}, options.owed);
       gates_.push_back(
           std::make_unique<SuiteGate>(cluster_, std::move(input), directory_, hooks.measure,
                                       [recorder](const auto&... taken) { recorder->record(taken...); }));

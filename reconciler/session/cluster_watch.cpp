@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "reconciler/engine/refused_steps.hpp"
+#include "reconciler/engine/refused_writes.hpp"
 #include "reconciler/session/owed.hpp"
 
 namespace lockstep {
@@ -56,43 +56,54 @@ void ClusterWatch::heal(const std::vector<std::size_t>& devices, std::function<v
 // What may happen by itself is what the specs put under mode: converge.
 void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   if (stopped_) return go_on_();
-  PlanInput input =
-      input_of(ground_.fleet, states, ground_.origins, ground_.sources, ground_.policies, choice_);
-  for (const auto& [device, why] : unread_)  // devices that are not healed now are not read now
-    if (!states[device].reachable) input.devices[device].unread = why;
-  Result<Plan> plan = make_plan(input);
-  if (!plan) {
-    healing_.no_plan = std::move(plan.error());
-    return healing_over();
-  }
-  healing_.plan = *std::move(plan);
+  const auto no_plan = [this](Error why) {
+    healing_.no_plan = std::move(why);
+    healing_over();
+  };
+  if (Result<Plan> plan = plan_of(states, {}, {}); plan)
+    healing_.plan = *std::move(plan);
+  else
+    return no_plan(std::move(plan.error()));
   if (healing_.plan.empty()) return go_on_();
   if (Result<Done> led = lead(); !led) {
     healing_.locked = std::move(led.error());
     return healing_over();
   }
-  Result<std::vector<RefusedStep>> refused = store_->history().refused();
-  if (!refused) {
-    healing_.no_plan = std::move(refused.error());
-    return healing_over();
+  Result<std::vector<RefusedWrite>> refused = store_->history().refused();
+  if (!refused) return no_plan(std::move(refused.error()));
+  Result<std::vector<OwedChange>> open = open_changes(*store_);
+  if (!open) return no_plan(std::move(open.error()));
+  // What is not judged yet counts in its budgets, and what a gate had undone is held.
+  if (!open->empty() || !refused->empty()) {
+    Result<Plan> plan = plan_of(states, *open, *refused);
+    if (!plan) return no_plan(std::move(plan.error()));
+    healing_.plan = *std::move(plan);
   }
-  healing_.plan = hold_refused(std::move(healing_.plan), *refused, ground_.fleet, choice_.person);
   ApplyOptions options;
   options.choice = choice_;
   options.author = request_.author;
   options.reason = "drift";
   options.policy_for = ground_.policies;
   options.before_writing = ground_.before_writing;
-  if (Result<std::vector<OwedChange>> open = open_changes(*store_); open) options.open = *std::move(open);
+  options.open = *std::move(open);
   application_.emplace(ground_.fleet, ground_.executor, store_->history(), healing_.plan, std::move(options),
                        progress());
   application_->start([this](ApplyReport report) {
     healing_.report = std::move(report);
-    machine_locks_.clear();
-    store_.reset();
     board_.change(std::nullopt);
     healing_over();
   });
+}
+
+Result<Plan> ClusterWatch::plan_of(const std::vector<DeviceState>& states,
+                                   const std::vector<OwedChange>& open,
+                                   const std::vector<RefusedWrite>& refused) const {
+  PlanInput input =
+      input_of(ground_.fleet, states, ground_.origins, ground_.sources, ground_.policies, choice_, open);
+  for (const auto& [device, why] : unread_)  // devices that are not healed now are not read now
+    if (!states[device].reachable) input.devices[device].unread = why;
+  input.undone_before = undone_before(refused, ground_.fleet, choice_.person);
+  return make_plan(input);
 }
 
 Result<Done> ClusterWatch::lead() {
@@ -126,6 +137,8 @@ Progress ClusterWatch::progress() {
 }
 
 void ClusterWatch::healing_over() {
+  machine_locks_.clear();
+  store_.reset();
   if (request_.healed) request_.healed(healing_);
   go_on_();
 }

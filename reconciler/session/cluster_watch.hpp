@@ -68,6 +68,8 @@ class ClusterWatch {
   WatchSettings settings();
   void heal(const std::vector<std::size_t>& devices, std::function<void()> healed);
   void observed(const std::vector<DeviceState>& states);
+  Result<Plan> plan_of(const std::vector<DeviceState>& states, const std::vector<OwedChange>& open,
+                       const std::vector<RefusedWrite>& refused) const;
   Result<Done> lead();
   void healing_over();
   Progress progress();

@@ -11,6 +11,11 @@ std::vector<std::string> devices_of(const std::vector<LedgerTicket>& tickets) {
   return {devices.begin(), devices.end()};
 }
 
+bool is_maintained(const OpenedCluster& cluster, const OwedChange& owed) {
+  return std::ranges::all_of(
+      owed.tickets, [&cluster](const LedgerTicket& one) { return cluster.maintenance.contains(one.device); });
+}
+
 Result<Unjudged> unjudged(Store& store) {
   Unjudged out;
   out.writer = store.leadership().holder().value_or("");
@@ -49,7 +54,7 @@ Result<std::vector<InFlight>> recover_in_flight(History& history) {
   return begun;
 }
 
-Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, History& history,
+Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, const History& history,
                                             const OwedChoice& choice) {
   TRY(std::vector<OwedChange> owed, history.owed());
   std::vector<OwedDecision> decisions;
@@ -63,7 +68,8 @@ Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, Histor
     OwedDecision::Fate fate = OwedDecision::Fate::taken;
     if (cluster.catalog.validation_suites.empty()) {
       fate = OwedDecision::Fate::no_suite;
-      TRY_DONE(history.gate(one.change, GateState::settled));
+    } else if (is_maintained(cluster, one)) {
+      fate = OwedDecision::Fate::in_maintenance;
     } else if (!choice.measures) {
       fate = OwedDecision::Fate::not_measuring;
     } else if (!all_chosen) {

@@ -36,18 +36,21 @@ struct OwedChoice {
   bool measures = true;           // this run has a gate
   std::vector<std::string> only;  // devices that this run may write; empty: all
 };
+// Nothing of it can be measured now: all devices that it wrote to are in maintenance.
+bool is_maintained(const OpenedCluster& cluster, const OwedChange& owed);
 // What this run does about an owed change.
 struct OwedDecision {
   enum class Fate : std::uint8_t {
-    taken,          // this run's gate validates it
-    no_suite,       // the specs have no suite that could validate it: settled
-    other_devices,  // stays owed: this run is for other devices
-    not_measuring,  // stays owed: this run does not measure
+    taken,           // this run's gate validates it
+    no_suite,        // stays owed: the specs have no suite that could validate it
+    in_maintenance,  // stays owed: nothing measures its devices meanwhile
+    other_devices,   // stays owed: this run is for other devices
+    not_measuring,   // stays owed: this run does not measure
   };
   OwedChange owed;
   Fate fate = Fate::taken;
 };
-Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, History& history,
+Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, const History& history,
                                             const OwedChoice& choice);
 
 }  // namespace lockstep

@@ -52,8 +52,7 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
 
 // What a gate found after its change: of each pair the last figure, wave by wave; after an undo what was
 // measured again.
-Result<std::optional<MeasuredRun>> gate_of(const Runs& runs, std::uint64_t change,
-                                           const std::string& not_before) {
+Result<std::optional<MeasuredRun>> gate_of(const Runs& runs, std::uint64_t change) {
   TRY(const std::vector<RunHead> all, runs.of_change(change));
   const bool undone =
       std::ranges::any_of(all, [](const RunHead& one) { return one.purpose == RunPurpose::again; });
@@ -62,7 +61,7 @@ Result<std::optional<MeasuredRun>> gate_of(const Runs& runs, std::uint64_t chang
   std::map<std::string, RunFigure> figures;
   std::map<std::string, RunDevice> devices;
   for (const RunHead& head : all) {
-    if (head.purpose != wanted || head.at < not_before) continue;
+    if (head.purpose != wanted) continue;
     TRY(std::optional<MeasuredRun> run, runs.find(head.number));
     if (!run) continue;
     for (const RunFigure& one : run->figures)
@@ -99,8 +98,6 @@ bool is_on(const RunGround& ground, const MeasuredRun& run) {
            return !one.boot.empty() && found != ground.devices.end() && found->second == one;
          });
 }
-
-std::string oldest_on(const RunGround& ground) { return utc_text(ground.now - kLastRunAge); }
 
 void add(std::vector<ContextDifference>& all, const std::string& what, const std::string& of,
          const std::string& then, const std::string& now) {
@@ -170,7 +167,7 @@ Result<MeasuredRun> find_run(const Runs& runs, const std::string& asked) {
   } else if (asked.starts_with(kChange)) {
     const auto change = number_in(std::string_view(asked).substr(kChange.size()));
     if (!change) return no_such_run(runs, "'" + asked + "' names no change: change:7 does");
-    TRY(found, gate_of(runs, *change, ""));
+    TRY(found, gate_of(runs, *change));
     why = fmt::format("no gate's run after change {} is recorded", *change);
   } else if (const auto number = number_in(asked)) {
     TRY(found, runs.find(*number));
@@ -207,29 +204,10 @@ RunComparison compare_runs(const MeasuredRun& then, const MeasuredRun& now, cons
   return out;
 }
 
-Result<std::optional<MeasuredRun>> last_run(Store& store, const RunGround& ground) {
-  std::optional<MeasuredRun> none;
-  TRY(const std::vector<ChangeRecord> changes, store.history().changes(1));
-  std::vector<RunHead> gates;
-  for (const RunPurpose purpose : {RunPurpose::after, RunPurpose::again}) {
-    TRY(const std::vector<RunHead> newest, store.runs().newest(1, purpose));
-    gates.insert(gates.end(), newest.begin(), newest.end());
-  }
-  const auto last = std::ranges::max_element(gates, {}, &RunHead::number);
-  if (changes.empty() || last == gates.end()) return none;
-  TRY(std::optional<MeasuredRun> run, gate_of(store.runs(), last->change, oldest_on(ground)));
-  if (!run || run->head.under != changes.front().change || !is_on(ground, *run)) return none;
-  std::erase_if(run->figures, [&ground](const RunFigure& one) {
-    const auto wanted = ground.transports.find(benchmark_of(one));
-    return wanted != ground.transports.end() && wanted->second != one.transport;
-  });
-  return run;
-}
-
 Result<bool> before_stands(const Runs& runs, std::uint64_t change, const RunGround& ground) {
   TRY(const std::vector<RunHead> all, runs.of_change(change));
   const auto before = std::ranges::find(all, RunPurpose::before, &RunHead::purpose);
-  if (before == all.end() || before->at < oldest_on(ground)) return false;
+  if (before == all.end() || before->at < utc_text(ground.now - kBeforeAge)) return false;
   TRY(const std::optional<MeasuredRun> run, runs.find(before->number));
   return run && is_on(ground, *run);
 }

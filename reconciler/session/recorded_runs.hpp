@@ -1,4 +1,5 @@
-// Recorded runs, read: which one a person means, two of them compared, and the last gate's figures.
+// Recorded runs, read: which one a person means, two of them compared, and whether what was measured before a
+// change still stands.
 //
 // Promises: a figure is worse or better than another by the gate's tolerance (engine/gate.hpp), as seen by
 // its metric; figures of one subject are compared whatever they were taken under, and what differs there is
@@ -53,20 +54,16 @@ struct RunComparison {
 // `catalog`: of the suites, whose SLOs name the statistics.
 RunComparison compare_runs(const MeasuredRun& then, const MeasuredRun& now, const Catalog& catalog);
 
-// What a gate may take for its measurement before a change: what the gate of the last change found after it,
-// not older than kLastRunAge, if no change began since, and each device that its traffic may have crossed is
-// in the same boot under the same drivers, and lockstep the same. Figures of another transport are left out.
 // shared/design has it: engine.md, section 1.
-inline constexpr std::chrono::minutes kLastRunAge{30};
+inline constexpr std::chrono::minutes kBeforeAge{30};
 struct RunGround {
   std::string version;
   RunDevices devices;
-  std::map<std::string, std::string> transports;  // by "suite/benchmark"; one that is not here: any
   WallTime now;
 };
-Result<std::optional<MeasuredRun>> last_run(Store& store, const RunGround& ground);
-// Whether what was measured before this change may be compared with what is measured now: by the same rules,
-// but for transports, which each figure names (GateFigure::terms).
+// Whether what was measured before this change may be compared with what is measured now: it is not older
+// than kBeforeAge, each device that its traffic may have crossed is in the same boot under the same drivers,
+// and lockstep the same. Each figure names its transport itself (GateFigure::terms).
 Result<bool> before_stands(const Runs& runs, std::uint64_t change, const RunGround& ground);
 
 }  // namespace lockstep

@@ -8,7 +8,8 @@ namespace lockstep {
 namespace {
 
 std::string slo_text(const Slo& slo) {
-  return fmt::format("{} {}", to_string(*slo.metric), to_string(*slo.statistic));
+  return fmt::format("{} {}{}", to_string(*slo.metric), to_string(*slo.statistic),
+                     bound_of(slo)->of == Bound::Of::baseline ? " of baseline" : "");
 }
 
 bool is_measured(const ValidationSuite& suite, const Subject& subject) {

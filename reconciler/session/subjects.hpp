@@ -1,8 +1,9 @@
 // Subjects: the names by which a gate's measurements are compared, owed and blamed.
 //
 // Promises: "slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0" is what one SLO says of one measurement, and
-// is read back as it was written. Refuses nothing: what is no such text, or names what the specs have no
-// more, is the subject of no measurement.
+// is read back as it was written. An SLO against a baseline has a name of its own ("min of baseline"): no
+// two SLOs of one benchmark have the same (validation_suite.cpp). Refuses nothing: what is no such text, or
+// names what the specs have no more, is the subject of no measurement.
 #pragma once
 
 #include <map>
@@ -22,7 +23,7 @@ std::string subject_of(const SuiteOutcome& suite, const BenchmarkOutcome& outcom
 
 struct Subject {
   NamedPair pair;
-  std::string slo;  // "bandwidth min"
+  std::string slo;  // "bandwidth min", "bandwidth min of baseline"
 };
 std::optional<Subject> parse_subject(std::string_view text);
 

@@ -14,6 +14,15 @@
 namespace lockstep {
 namespace {
 
+OnFail on_violation(const ValidationSuite& suite) {
+  switch (suite.on_change.value.on_violation.value) {
+    case OnViolation::rollback: return OnFail::rollback;
+    case OnViolation::quarantine: return OnFail::quarantine;
+    case OnViolation::alert: return OnFail::alert;
+  }
+  return OnFail::rollback;
+}
+
 // In figures that don't depend on the bound: before and after are compared whatever it is.
 GateFigure figure_of(const Slo& slo, const bench::Measurement& one, std::string subject) {
   const bench::Ruling ruling = bench::rule(slo, one);
@@ -39,14 +48,11 @@ GateFigure figure_of(const Slo& slo, const bench::Measurement& one, std::string 
   return out;
 }
 
-// Of a benchmark that is asked for again: its pairs of these subjects; of one with rings all of them.
-bool is_among(const std::set<std::string>& subjects, const std::string& benchmark, const std::string& from,
-              const std::string& to) {
-  const std::string of = "/" + benchmark + " ";
-  const std::string pair = ", " + from + " -> " + to;
-  return std::any_of(subjects.begin(), subjects.end(), [&](const std::string& one) {
-    return one.find(of) != one.npos && (one.ends_with(pair) || one.find(" -> ") == one.npos);
-  });
+std::vector<NamedPair> named_by(const std::set<std::string>& subjects) {
+  std::vector<NamedPair> out;
+  for (const std::string& subject : subjects)
+    if (auto parsed = parse_subject(subject)) out.push_back(std::move(parsed->pair));
+  return out;
 }
 
 TouchedParts touched_by(const BlastRadius& blast) { return {blast.devices, blast.cables}; }
@@ -82,8 +88,10 @@ GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes) {
       }
       for (const Slo& slo : outcome.benchmark->slo)
         for (const bench::Measurement& one : outcome.measurements)
-          if (one.metric == *slo.metric)
+          if (one.metric == *slo.metric) {
             out.figures.push_back(figure_of(slo, one, subject_of(suite, outcome, slo, one)));
+            out.figures.back().on_fail = on_violation(*suite.suite);
+          }
     }
   }
   return out;
@@ -114,15 +122,10 @@ std::chrono::milliseconds time_to_measure(const Catalog& catalog) {
 }
 
 OnFail on_violation(const Catalog& catalog) {
-  OnFail harshest = OnFail::alert;
-  for (const ValidationSuite& suite : catalog.validation_suites) {
-    switch (suite.on_change.value.on_violation.value) {
-      case OnViolation::rollback: return OnFail::rollback;
-      case OnViolation::quarantine: harshest = OnFail::quarantine; break;
-      case OnViolation::alert: break;
-    }
-  }
-  return harshest;
+  OnFail furthest = OnFail::alert;
+  for (const ValidationSuite& suite : catalog.validation_suites)
+    furthest = std::min(furthest, on_violation(suite));
+  return furthest;
 }
 
 Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const Call& call) {
@@ -131,12 +134,14 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
                            .pending = touched_by(question.pending),
                            .whole = touched_by(question.whole),
                            .left_out = ran_jobs(),
-                           .in_maintenance = in_maintenance()};
-  for (const std::string& subject : question.also)
-    if (auto named = parse_subject(subject)) choice.gate->also.push_back(std::move(named->pair));
-  if (!question.only.empty())
-    choice.among = [&question](const std::string& benchmark, const std::string& from, const std::string& to) {
-      return is_among(question.only, benchmark, from, to);
+                           .in_maintenance = in_maintenance(),
+                           .also = named_by(question.also)};
+  if (!question.only.empty())  // of a benchmark with rings all of them
+    choice.among = [only = named_by(question.only)](const std::string& benchmark, const std::string& from,
+                                                    const std::string& to) {
+      return std::ranges::any_of(only, [&](const NamedPair& one) {
+        return one.benchmark == benchmark && (one.from.empty() || (one.from == from && one.to == to));
+      });
     };
   TRY(const FileLock turn, turn_to_measure(directory_, "the gate of a change", call, hooks_.waiting));
   Result<std::vector<SuiteOutcome>> outcomes = lockstep::measure(input_, choice, hooks_.progress, call.stop);

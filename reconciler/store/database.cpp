@@ -36,7 +36,7 @@ const char* advice_for(int code) {
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
       return "; this user needs to read and write the file, those beside it and their folder";
-    case SQLITE_FULL: return "; nothing of it was written: make room on that file system and try again";
+    case SQLITE_FULL: return "; the journal has none of it: make room on that file system and try again";
     case SQLITE_IOERR: return "; look at the disk and its file system (dmesg)";
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:

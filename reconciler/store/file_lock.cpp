@@ -44,6 +44,7 @@ bool lock_now(int descriptor) {
 }
 
 constexpr const char* kWriting = "lock";
+constexpr const char* kMeasuringLock = "measuring.lock";
 
 Result<FileLock> lock_in(const std::string& directory, const std::string& name, const std::string& taken,
                          const std::string& command, WallTime now) {
@@ -98,8 +99,10 @@ Result<FileLock> lock_for_writing(const std::string& directory, const std::strin
   return lock_in(directory, kWriting, "this cluster is being changed", command, now);
 }
 
+std::string measuring_lock_file(const std::string& directory) { return directory + "/" + kMeasuringLock; }
+
 Result<FileLock> lock_for_measuring(const std::string& directory, const std::string& command) {
-  return lock_in(directory, "measuring.lock", "this cluster is being measured", command,
+  return lock_in(directory, kMeasuringLock, "this cluster is being measured", command,
                  std::chrono::system_clock::now());
 }
 

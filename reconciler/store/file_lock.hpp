@@ -40,6 +40,7 @@ class FileLock {
 Result<FileLock> lock_for_writing(const std::string& directory, const std::string& command,
                                   WallTime now = std::chrono::system_clock::now());
 Result<FileLock> lock_for_measuring(const std::string& directory, const std::string& command);
+std::string measuring_lock_file(const std::string& directory);  // there since the first measurement
 
 // The one writer of a machine, in a folder that all clusters have in common; its file goes with it.
 Result<FileLock> lock_for_machine(const std::string& folder, const std::string& machine,

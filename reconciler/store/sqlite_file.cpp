@@ -20,6 +20,19 @@ bool is_missing(const std::string& file) {
   return ::stat(file.c_str(), &found) != 0 && errno == ENOENT;
 }
 
+// A journal is never empty once it was begun, and what stands beside it tells that it was: a lock of those
+// who measured, a backup's note.
+Result<Done> refuse_emptied(const std::string& directory) {
+  struct stat found {};
+  const std::string file = store_file(directory);
+  if (::stat(file.c_str(), &found) != 0 || found.st_size != 0) return Done{};
+  if (is_missing(measuring_lock_file(directory)) && is_missing(last_backup_file(directory))) return Done{};
+  return Error{ErrorKind::refused,
+               file +
+                   " is empty, and was not: what it knew is gone. Restore a backup (`lockstep state restore "
+                   "FILE`), or remove it to begin anew: changes that were not validated are forgotten then"};
+}
+
 }  // namespace
 
 std::string store_file(const std::string& directory) { return directory + "/journal.sqlite"; }
@@ -33,6 +46,7 @@ SqliteFile::SqliteFile(std::string directory, StoreOptions options)
     : directory_(std::move(directory)), options_(std::move(options)) {}
 
 Result<SqliteFile::Reading> SqliteFile::read() {
+  if (!database_ || never_begun_) TRY_DONE(refuse_emptied(directory_));
   if (never_begun_ && !is_missing(store_file(directory_))) {
     database_.reset();
     never_begun_ = false;
@@ -67,6 +81,7 @@ Result<Transaction> SqliteFile::write() {
 Result<std::uint64_t> SqliteFile::lead(const std::string& command) {
   if (epoch_ != 0) return epoch_;
   TRY(FileLock lock, lock_for_writing(directory_, command, options_.now()));
+  TRY_DONE(refuse_emptied(directory_));
   TRY(Database opened, Database::open(store_file(directory_), Database::Use::write));
   TRY_DONE(opened.write_ahead());
   TRY_DONE(bring_up_to_date(opened));

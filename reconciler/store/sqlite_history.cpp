@@ -76,8 +76,10 @@ Result<Done> forget_unwritten(const Database& database, const std::string& devic
 // What wrote nothing, or had all of it taken back, owes nothing: gate 1 is GateState::owed, 2 is settled, and
 // state 2 TicketState::undone.
 constexpr const char* kEnd =
-    "UPDATE changes SET ended = ?, outcome = ?, gate = CASE WHEN gate = 1 AND NOT EXISTS "
-    "(SELECT 1 FROM tickets WHERE change = changes.id AND state <> 2) THEN 2 ELSE gate END WHERE id = ?";
+    "UPDATE changes SET ended = ?1, outcome = ?2, gate = CASE WHEN owes THEN gate ELSE 2 END, "
+    "subjects = CASE WHEN owes THEN subjects END, measured_before = CASE WHEN owes THEN measured_before END "
+    "FROM (SELECT gate <> 1 OR EXISTS (SELECT 1 FROM tickets WHERE change = ?3 AND state <> 2) AS owes "
+    "FROM changes WHERE id = ?3) WHERE id = ?3";
 static_assert(static_cast<int>(GateState::settled) == 2);
 
 constexpr const char* kChanges = "SELECT id, begun, ended, outcome, author, reason, digest FROM changes ";

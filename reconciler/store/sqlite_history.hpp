@@ -22,9 +22,9 @@ class SqliteHistory final : public History {
   Result<Done> gate(std::uint64_t change, GateState state) override;
   Result<Done> owe(std::uint64_t change, const std::set<std::string>& subjects) override;
   Result<Done> keep_before(std::uint64_t change, const GateMeasurement& measured) override;
-  Result<Done> refuse(const std::vector<RefusedStep>& steps) override;
+  Result<Done> refuse(const std::vector<RefusedWrite>& steps) override;
   Result<Done> accept(const std::vector<std::string>& digests) override;
-  Result<std::vector<RefusedStep>> refused() const override;
+  Result<std::vector<RefusedWrite>> refused() const override;
   Result<Done> end(std::uint64_t change, const std::string& outcome) override;
   Result<Done> cure(const std::string& device, const std::string& remedy, WallTime at) override;
   Result<std::size_t> cures(const std::string& device, const std::string& remedy,

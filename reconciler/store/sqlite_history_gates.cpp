@@ -97,9 +97,9 @@ Result<std::vector<OwedChange>> SqliteHistory::owed() const {
   return all;
 }
 
-Result<Done> SqliteHistory::refuse(const std::vector<RefusedStep>& steps) {
+Result<Done> SqliteHistory::refuse(const std::vector<RefusedWrite>& steps) {
   TRY(Transaction whole, file_.write());
-  for (const RefusedStep& one : steps)
+  for (const RefusedWrite& one : steps)
     TRY_DONE(Statement(file_.database(), kRefuse)
                  .bind(one.digest)
                  .bind(one.change)
@@ -118,9 +118,9 @@ Result<Done> SqliteHistory::accept(const std::vector<std::string>& digests) {
   return whole.commit();
 }
 
-Result<std::vector<RefusedStep>> SqliteHistory::refused() const {
+Result<std::vector<RefusedWrite>> SqliteHistory::refused() const {
   TRY(const SqliteFile::Reading from, file_.read());
-  std::vector<RefusedStep> all;
+  std::vector<RefusedWrite> all;
   if (from.layout < kLayoutOfRefused) return all;
   TRY_DONE(
       Statement(from.database,

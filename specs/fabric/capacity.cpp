@@ -34,7 +34,7 @@ FabricCapacity::FabricCapacity(const Topology& topology, FabricIndex fabric)
   spines_ = tier(graph_->spines, graph_->superspines);
   superspines_ = graph_->superspines.size();
   std::map<std::vector<std::uint64_t>, std::uint32_t> seen;
-  const Marks none{std::vector<char>(topology.devices.size()), std::vector<char>(topology.links.size())};
+  const Marks none{std::vector<char>(topology.devices.size()), std::vector<char>(topology.links.size()), {}};
   for (std::uint32_t leaf = 0; leaf < leaves_.devices.size(); ++leaf)
     leaf_class_.push_back(seen.try_emplace(reach(leaf, none).before, leaf).first->second);
 }
@@ -88,7 +88,8 @@ std::vector<FabricCapacity::Reach> FabricCapacity::classes(const Marks& marks) c
   std::vector<Reach> out;
   std::vector<std::uint32_t> place(leaves_.devices.size(), kNone);
   for (std::uint32_t leaf = 0; leaf < leaves_.devices.size(); ++leaf) {
-    if (marks.device[leaves_.devices[leaf]]) continue;
+    const DeviceIndex device = leaves_.devices[leaf];
+    if (marks.device[device] && !marks.returning[device]) continue;
     const auto& up = leaves_.up[leaf];
     const bool own =
         std::any_of(up.begin(), up.end(), [&](const Uplink& one) { return marks.link[one.link]; });
@@ -156,7 +157,10 @@ void FabricCapacity::judge_totals(const Marks& marks, Remaining& out) const {
 }
 
 Remaining FabricCapacity::without(const Down& down) const {
-  Marks marks{std::vector<char>(topology_->devices.size()), std::vector<char>(topology_->links.size())};
+  Marks marks{std::vector<char>(topology_->devices.size()), std::vector<char>(topology_->links.size()),
+              std::vector<char>(topology_->devices.size())};
+  for (const DeviceIndex device : down.returning)
+    if (device < marks.returning.size()) marks.returning[device] = 1;
   for (const DeviceIndex device : down.devices)
     if (device < marks.device.size()) marks.device[device] = 1;
   for (const LinkIndex link : down.links)

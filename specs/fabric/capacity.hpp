@@ -1,11 +1,12 @@
 // What is left of a fabric while some of it is down: the question behind a rollout policy's minCapacity.
 //
 // Promises: leaf pairs are judged by class (leaves with the same uplinks), never host pairs, so that one
-// question costs milliseconds at 512 leaves x 128 spines; the empty set leaves 1 everywhere, and taking more
-// down never raises a figure. A pair's capacity is the sum over the spines that both reach of the smaller of
-// their two capacities to it; leaves that share no spine go through superspines (bounded by either leaf's
-// uplinks and by what both sides reach of each superspine). Pairs that never had a path are not counted;
-// neither are devices that are down themselves (their hosts are in `cut_off`).
+// question costs milliseconds at 512 leaves x 128 spines; the empty set leaves 1 everywhere. A pair's
+// capacity is the sum over the spines that both reach of the smaller of their two capacities to it; leaves
+// that share no spine go through superspines (bounded by either leaf's uplinks and by what both sides reach
+// of each superspine). Pairs that never had a path are not counted; neither are those of leaves that are down
+// themselves (their hosts are in `cut_off`), but for leaves that are back before long: then taking more down
+// never raises a figure.
 #pragma once
 
 #include <array>
@@ -19,6 +20,7 @@ namespace lockstep {
 struct Down {
   std::vector<DeviceIndex> devices;
   std::vector<LinkIndex> links;
+  std::vector<DeviceIndex> returning{};  // of the devices, those that are back before long
 };
 
 struct Remaining {
@@ -59,7 +61,7 @@ class FabricCapacity {
     std::uint64_t up_before = 0, up_now = 0;
   };
   struct Marks {
-    std::vector<char> device, link;
+    std::vector<char> device, link, returning;
   };
   Tier tier(const std::vector<DeviceIndex>& lower, const std::vector<DeviceIndex>& upper) const;
   Reach reach(std::uint32_t leaf, const Marks& marks) const;

@@ -122,7 +122,26 @@ void check_slo(const Slo& slo, Span span, Reporter& reporter) {
   check_bound(slo, slo.at_most, reporter);
 }
 
+// An amount and a share of nominal are known ahead, so that one of two is the stricter; what a baseline will
+// be is not.
+void check_written_once(const Benchmark& benchmark, Reporter& reporter) {
+  std::map<std::tuple<Metric, Statistic, bool>, Position> known;
+  for (const Slo& slo : benchmark.slo) {
+    const Said<Bound>& bound = bound_of(slo);
+    if (!slo.metric.said || !slo.statistic.said || !bound.said) continue;
+    const bool of_baseline = bound->of == Bound::Of::baseline;
+    const auto [at, fresh] = known.try_emplace({*slo.metric, *slo.statistic, of_baseline}, bound.at);
+    if (fresh) continue;
+    reporter.error(code::written_twice, {bound.at, 1},
+                   std::string(to_string(*slo.statistic)) + " of " + std::string(to_string(*slo.metric)) +
+                       " is bounded twice" + (of_baseline ? " against the baseline" : ""),
+                   "keep the stricter bound; one of baseline may stand beside it",
+                   {{at->second, "first bounded here"}});
+  }
+}
+
 void check_benchmark(const Benchmark& benchmark, Span, Reporter& reporter) {
+  check_written_once(benchmark, reporter);
   if (!benchmark.workload.said) return;
   const std::span<const Metric> measured = metrics_of(*benchmark.workload);
   std::vector<std::string_view> names;

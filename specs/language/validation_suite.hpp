@@ -76,6 +76,11 @@ struct Slo {
   Position at;
 };
 
+// Of two bounds that are said neither or both: the lower one.
+inline const Said<Bound>& bound_of(const Slo& slo) {
+  return slo.at_least.said || !slo.at_most.said ? slo.at_least : slo.at_most;
+}
+
 struct Benchmark {
   Said<std::string> name;
   Said<Workload> workload;

@@ -5,28 +5,12 @@ set -euo pipefail
 . "$(dirname "$0")/../needs.sh"
 . "$(dirname "$0")/../expect.sh"
 own_machine policy-test "a host policy is root's" "$0" "$@"
-specs() {
-  mkdir -p "$work/$1"
-  cat >"$work/$1/host.yaml" <<YAML
-apiVersion: lockstep.dev/v1alpha1
-kind: DeviceSet
-metadata: {name: me, labels: {pool: lab}}
-spec: {names: $2, role: host, drivers: [linux], connect: {local: true}}
----
-apiVersion: lockstep.dev/v1alpha1
-kind: HostProfile
-metadata: {name: profile}
-spec:
-  selector: {matchLabels: {pool: lab}}
-  sysctl: {$3}
-YAML
-}
 value() { cat "/proc/sys/$1"; }
 
 # A parameter that runs nothing, of the kind that the default refuses; whoever breaks this test harms nobody.
 burst=$(value kernel/printk_ratelimit_burst)
 mine="kernel.printk_ratelimit_burst: $((burst + 1)), net.ipv4.tcp_mtu_probing: 1"
-specs good policy-test "$mine"
+one_host good policy-test "$mine"
 why="kernel parameter 'kernel.printk_ratelimit_burst' is not among spec.sysctls (the default: there is no /etc/lockstep/host.yaml)"
 expect 1 "refused: sysctl[kernel.printk_ratelimit_burst]: this host's policy refuses it: $why" "$lockstep" plan "$work/good"
 expect 2 "$why" "$lockstep" drift "$work/good"
@@ -37,7 +21,7 @@ expect 1 "$why" "$lockstep" apply --yes --confirm-deletion "$work/good"
 expect 1 "what is refused, root can allow in /etc/lockstep/host.yaml on that host" "$lockstep" plan "$work/good"
 expect 0 "policy  refused: $why" "$lockstep" explain "$work/good" policy-test 'sysctl[kernel.printk_ratelimit_burst]'
 expect 0 '"refused": "kernel parameter' "$lockstep" explain -o json "$work/good" policy-test 'sysctl[kernel.printk_ratelimit_burst]'
-specs two policy-test "kernel.printk_ratelimit_burst: $((burst + 1)), kernel.printk_ratelimit: $(($(value kernel/printk_ratelimit) + 1))"
+one_host two policy-test "kernel.printk_ratelimit_burst: $((burst + 1)), kernel.printk_ratelimit: $(($(value kernel/printk_ratelimit) + 1))"
 LOCKSTEP_STATE_DIR=$work/third LOCKSTEP_RUN_DIR=$work/third \
   expect 1 "kernel.printk_ratelimit_burst]: this host's policy refuses it" "$lockstep" apply --yes --confirm-deletion "$work/two"
 LOCKSTEP_STATE_DIR=$work/third LOCKSTEP_RUN_DIR=$work/third \
@@ -57,7 +41,7 @@ expect 1 "$why" "$lockstep" apply --yes "$work/plan.json"
 [ "$(value kernel/printk_ratelimit_burst)" = "$burst" ] || fail "a plan file set what the policy refuses"
 
 # Specs that call the machine by another name change nothing of it.
-specs other this-machine "net.ipv4.tcp_mtu_probing: 2"
+one_host other this-machine "net.ipv4.tcp_mtu_probing: 2"
 LOCKSTEP_STATE_DIR=$work/elsewhere LOCKSTEP_RUN_DIR=$work/elsewhere expect 1 "the specs call this machine 'this-machine', and it is 'policy-test' by its host name" \
   "$lockstep" apply --yes "$work/other"
 [ "$(value net/ipv4/tcp_mtu_probing)" = 1 ] || fail "specs of another name changed this machine"
@@ -80,15 +64,15 @@ expect 1 "can be written by its group or by others" "$lockstep" host-policy expl
 [ "$(value kernel/printk_ratelimit_burst)" = "$burst" ] || fail "a policy that anybody can write was followed"
 
 chmod 644 /etc/lockstep/host.yaml
-specs good policy-test "kernel.printk_ratelimit_burst: $((burst + 1)), net.ipv4.tcp_mtu_probing: 2"
+one_host good policy-test "kernel.printk_ratelimit_burst: $((burst + 1)), net.ipv4.tcp_mtu_probing: 2"
 expect 1 "kernel parameter 'net.ipv4.tcp_mtu_probing' is refused, at /etc/lockstep/host.yaml:$line:" \
   "$lockstep" apply --yes "$work/good"
 [ "$(value kernel/printk_ratelimit_burst)" = $((burst + 1)) ] || fail "what the policy allows was not done"
 [ "$(value net/ipv4/tcp_mtu_probing)" = 1 ] || fail "what the policy refuses was done"
-specs good policy-test "kernel.printk_ratelimit_burst: $burst"
+one_host good policy-test "kernel.printk_ratelimit_burst: $burst"
 expect 0 "" "$lockstep" apply --yes "$work/good"
 
-specs good policy-test "kernel.printk_ratelimit_burst: $((burst + 1))"
+one_host good policy-test "kernel.printk_ratelimit_burst: $((burst + 1))"
 sed -i 's/^  sysctls:/  sysctl:/' /etc/lockstep/host.yaml
 expect 1 "/etc/lockstep/host.yaml:$line:3" "$lockstep" host-policy check
 expect 1 "unknown field 'sysctl'" "$lockstep" apply --yes "$work/good"

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "specs/model/schema_rows.hpp"
+#include "tests/said.hpp"
 
 namespace lockstep::simulation {
 namespace {
@@ -14,11 +15,6 @@ constexpr std::uint64_t kSpeed = 400'000'000'000;
 constexpr std::uint32_t kPerMillion = 1'000'000;
 
 Path path(const std::string& text) { return *Path::parse(text); }
-
-template <class T>
-Said<T> said(T value) {
-  return Said<T>{std::move(value), {}, true};
-}
 
 CountOrRatio share(std::uint32_t per_million) { return {true, 0, Ratio{per_million}}; }
 

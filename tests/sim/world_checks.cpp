@@ -12,14 +12,20 @@ double World::capacity_left(const Outage& outage) const {
   std::map<std::string, std::set<std::uint32_t>> links_gone;  // by host: cables
   std::map<std::string, std::set<std::string>> spines_gone;   // by leaf
   std::set<std::uint32_t> cables(outage.cables.begin(), outage.cables.end());
+  const auto counts = [&outage](const std::string& name) {
+    return !std::ranges::binary_search(outage.devices, name) ||
+           std::ranges::binary_search(outage.returning, name);
+  };
   for (const std::string& name : outage.devices)
-    for (const std::string& port : places_.at(name).ports) cables.insert(*wiring_.cable_at(name, port));
+    for (const std::string& port : places_.at(name).ports) {
+      const std::uint32_t cable = *wiring_.cable_at(name, port);
+      if (wiring_.cables[cable].a.device != name || !counts(name)) cables.insert(cable);
+    }
   for (const std::uint32_t cable : cables) {
     const Cable& one = wiring_.cables[cable];
-    const bool has_leaf = !std::ranges::binary_search(outage.devices, one.a.device);
     if (places_.at(one.a.device).is_host())
       links_gone[one.a.device].insert(cable);
-    else if (has_leaf)
+    else if (counts(one.a.device))
       spines_gone[one.a.device].insert(one.b.device);
   }
   std::size_t links = 0;
@@ -154,6 +160,7 @@ void World::check_budget(const Place& place) {
     const Disturbance down = other.shown_up ? Disturbance{} : other.down;
     if (!other.in_hand.any() && !down.any()) continue;
     if (other.in_hand.whole || down.whole) outage.devices.push_back(name);
+    if (other.in_hand.whole && !down.whole) outage.returning.push_back(name);
     for (const auto* ports : {&other.in_hand.ports, &down.ports})
       for (const std::string& port : *ports) cables.insert(*wiring_.cable_at(name, port));
     if (name != place.name && !place.group.empty() && other.group == place.group)

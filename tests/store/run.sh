@@ -6,20 +6,8 @@ set -euo pipefail
 . "$(dirname "$0")/../expect.sh"
 own_machine gpu1 "mounts file systems of a few KiB" "$0" "$@"
 probing=/proc/sys/net/ipv4/tcp_mtu_probing
-mkdir "$work/pod" "$work/disk"
-cat >"$work/pod/host.yaml" <<YAML
-apiVersion: lockstep.dev/v1alpha1
-kind: DeviceSet
-metadata: {name: me, labels: {pool: lab}}
-spec: {names: gpu1, role: host, drivers: [linux], connect: {local: true}}
----
-apiVersion: lockstep.dev/v1alpha1
-kind: HostProfile
-metadata: {name: profile}
-spec:
-  selector: {matchLabels: {pool: lab}}
-  sysctl: {net.ipv4.tcp_mtu_probing: 1}
-YAML
+mkdir "$work/disk"
+one_host pod gpu1 "net.ipv4.tcp_mtu_probing: 1"
 apply() { "$lockstep" apply --yes "$work/pod"; }
 # A state directory on a file system of its own, with the journal of one apply; or of none.
 disk() { # SIZE [new]

@@ -8,17 +8,7 @@ cd "$(dirname "$0")/../.."
 in_gpu1() { "$lockstep" twin exec "$pod" gpu1 -- "$@"; }
 
 # Streams alone, and a bound that a busy machine keeps.
-cat >"$pod/slo.yaml" <<YAML
-apiVersion: lockstep.dev/v1alpha1
-kind: ValidationSuite
-metadata: {name: backend-slo}
-spec:
-  fabric: backend
-  transport: tcp
-  benchmarks:
-    - {name: pairs, workload: stream, pairs: all, duration: 300ms, slo: [{metric: bandwidth, statistic: min, atLeast: 50% of nominal}]}
-  onChange: {scope: affected, onViolation: rollback}
-YAML
+streams_alone all 300ms 50%
 "$lockstep" twin up "$pod"
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 # What the machine's own load keeps from being accepted is said; it ended with 0 and said nothing.

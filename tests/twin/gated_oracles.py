@@ -160,7 +160,9 @@ class Book:
             return
         demand(change.before is None, "change", change.id, "is settled, and what was before it is kept still")
         demand(run.measures, "change", change.id, "was settled by a run that does not measure")
-        demand(taken_back or run.judged, "change", change.id, "is settled, and nobody judged it: it was forgotten")
+        # What was there before this run is judged by its first gate that can tell, whatever becomes of the waves after it.
+        judged = run.judged or (was is not None and run.gate)
+        demand(taken_back or judged, "change", change.id, "is settled, and nobody judged it: it was forgotten")
         demand(taken_back or not undone, "change", change.id, "is settled as undone, and is still there")
         demand(run.killed or run.verdict != "kept, not validated" or self.was_told(change, was, run),
                "change", change.id, "is settled unvalidated")
@@ -170,14 +172,14 @@ class Book:
     @staticmethod
     def was_told(change, was, run):
         """What a run could tell of an earlier change, although of another pair it could not."""
-        unsure = re.search(r"(\S+/\S+ bandwidth min, (\S+):\S+ -> (\S+):[^\s:]+)", run.gate)
+        unsure = re.search(r"(\S+/\S+ bandwidth min, (\S+):rail(\d) -> (\S+):[^\s:]+)", run.gate)
         if was is not None and was.subjects:
             owed = json.loads(was.subjects)
             measured = all(one.split(", ")[1] in run.text for one in owed)
             return measured and (unsure is None or unsure.group(1) not in owed)
         devices = {ticket.device for ticket in change.tickets}
-        hosts = {one for one in devices if one.startswith("gpu")}
-        return unsure is not None and devices == hosts and not hosts & {unsure.group(2), unsure.group(3)}
+        # Rail r of each host is in leaf r, and a ring's pairs stay on their rail.
+        return unsure is not None and not devices & {unsure.group(2), "leaf" + unsure.group(3), unsure.group(4)}
 
     @staticmethod
     def rows_stay(before, after):

@@ -10,17 +10,7 @@ echo "SEED=$SEED"
 
 # A gate of a second or two: few pairs, short, and a bound that a machine keeps under a load of 10 for each CPU (there some
 # fall to 10 %, and are told as bound by their CPU); tcp_rmem of 4096 bytes does not (6-10 %).
-cat >"$pod/slo.yaml" <<YAML
-apiVersion: lockstep.dev/v1alpha1
-kind: ValidationSuite
-metadata: {name: backend-slo}
-spec:
-  fabric: backend
-  transport: tcp
-  benchmarks:
-    - {name: pairs, workload: stream, pairs: ring, duration: 200ms, slo: [{metric: bandwidth, statistic: min, atLeast: 15% of nominal}]}
-  onChange: {scope: affected, onViolation: rollback}
-YAML
+streams_alone ring 200ms 15%
 sed -i 's/waves: .*/waves: ["1", "100%"]/' "$pod/policy.yaml"
 "$lockstep" twin up "$pod"
 # Filled in again and again.

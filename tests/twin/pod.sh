@@ -13,6 +13,20 @@ clean_up() {
   rm -rf "$work"
 }
 trap clean_up EXIT
+# streams_alone PAIRS DURATION SHARE: the pod's suite has bandwidth alone, of these pairs, at least that share of nominal.
+streams_alone() {
+  cat >"$pod/slo.yaml" <<YAML
+apiVersion: lockstep.dev/v1alpha1
+kind: ValidationSuite
+metadata: {name: backend-slo}
+spec:
+  fabric: backend
+  transport: tcp
+  benchmarks:
+    - {name: pairs, workload: stream, pairs: $1, duration: $2, slo: [{metric: bandwidth, statistic: min, atLeast: $3 of nominal}]}
+  onChange: {scope: affected, onViolation: rollback}
+YAML
+}
 # expect CODES COMMAND...: one of them; its output is in $work/out.
 expect() {
   local want=$1 have=0

@@ -17,7 +17,7 @@
 #include "reconciler/engine/fleet.hpp"
 #include "reconciler/engine/ledger.hpp"
 #include "reconciler/engine/plan.hpp"
-#include "reconciler/engine/refused_steps.hpp"
+#include "reconciler/engine/refused_writes.hpp"
 #include "reconciler/engine/status.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -56,23 +56,23 @@ class MemoryLedger final : public Ledger {
     subjects[change] = which;
     return Done{};
   }
-  Result<Done> refuse(const std::vector<RefusedStep>& steps) override {
-    for (const RefusedStep& one : steps) {
-      const auto known = refused_steps.find(one.digest);
+  Result<Done> refuse(const std::vector<RefusedWrite>& steps) override {
+    for (const RefusedWrite& one : steps) {
+      const auto known = refused_writes.find(one.digest);
       const std::uint64_t times =
-          known != refused_steps.end() && known->second.ground == one.ground ? known->second.times + 1 : 1;
-      refused_steps[one.digest] = one;
-      refused_steps[one.digest].times = times;
+          known != refused_writes.end() && known->second.ground == one.ground ? known->second.times + 1 : 1;
+      refused_writes[one.digest] = one;
+      refused_writes[one.digest].times = times;
     }
     return Done{};
   }
   Result<Done> accept(const std::vector<std::string>& digests) override {
-    for (const std::string& one : digests) refused_steps.erase(one);
+    for (const std::string& one : digests) refused_writes.erase(one);
     return Done{};
   }
-  Result<std::vector<RefusedStep>> refused() const override {
-    std::vector<RefusedStep> all;
-    for (const auto& [digest, one] : refused_steps) all.push_back(one);
+  Result<std::vector<RefusedWrite>> refused() const override {
+    std::vector<RefusedWrite> all;
+    for (const auto& [digest, one] : refused_writes) all.push_back(one);
     return all;
   }
   Result<Done> end(std::uint64_t, const std::string& outcome) override {
@@ -116,7 +116,7 @@ class MemoryLedger final : public Ledger {
   std::map<std::uint64_t, GateState> gates;
   std::map<std::uint64_t, std::set<std::string>> subjects;  // owed of it; none: all
   std::map<std::uint64_t, GateMeasurement> befores;
-  std::map<std::string, RefusedStep> refused_steps;
+  std::map<std::string, RefusedWrite> refused_writes;
   std::vector<std::string> outcomes;
   std::vector<std::pair<std::string, WallTime>> cured;
 };
@@ -169,6 +169,10 @@ class Cluster {
     return *fleet_;
   }
   std::vector<FleetDevice>& list() { return list_; }
+  void maintain(const std::string& name, const std::string& until) {
+    std::ranges::find(list_, name, &FleetDevice::name)->maintenance = until;
+    fleet_.reset();
+  }
   Attached& attached(std::size_t index) { return attached_[index]; }
 
   DriftReport report() { return drift_report(fleet(), observe(), origins, sources); }
@@ -178,9 +182,11 @@ class Cluster {
   }
   Plan plan() {
     states_ = observe();
-    auto made = make_plan(input_of(fleet(), states_, origins, sources, policies(), options.choice));
+    PlanInput input = input_of(fleet(), states_, origins, sources, policies(), options.choice);
+    input.undone_before = undone_before(*ledger.refused(), fleet(), options.choice.person);
+    auto made = make_plan(input);
     if (!made) throw std::invalid_argument(made.error().what);
-    return hold_refused(std::move(*made), *ledger.refused(), fleet(), options.choice.person);
+    return std::move(*made);
   }
   std::function<const Policy*(const FleetDevice&)> policies() const {
     return [this](const FleetDevice& device) -> const Policy* {

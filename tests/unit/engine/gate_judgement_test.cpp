@@ -36,6 +36,16 @@ TEST(GateJudgement, WhatHoldsAfterwardsHoldsWhateverItWas) {
   EXPECT_EQ(judge_gate(&before, of(figure(holds, 0.96))).all.at(0).why, "");
 }
 
+TEST(GateJudgement, WhatHoldsAndGotWorseIsTold) {
+  const GateMeasurement before = of(figure(holds, 1.0));
+  const GateMeasurement after = of(figure(holds, 0.6));
+  const GateResult result = gate_result(after, judge_gate(&before, after));
+  EXPECT_EQ(result.verdict, GateVerdict::pass);
+  EXPECT_NE(result.why.find("worse than before, within the SLO: pair: 60.0% of what it was before"),
+            std::string::npos)
+      << result.why;
+}
+
 TEST(GateJudgement, WhatHeldAndIsBrokenIsTheChanges) {
   EXPECT_EQ(finding(figure(holds, 1.0), figure(broken, 0.5)), Attribution::caused);
   EXPECT_EQ(finding(figure(holds, 1.0), figure(broken, 0.99)), Attribution::caused)
@@ -183,14 +193,20 @@ TEST(GateJudgement, TheWorstDecides) {
   EXPECT_EQ(judged.broken(), std::vector<std::string>{"b"});
 }
 
+std::vector<ConfirmingRound> rounds(std::vector<GateMeasurement> all) {
+  std::vector<ConfirmingRound> out;
+  for (GateMeasurement& one : all) out.push_back({std::move(one)});
+  return out;
+}
+
 TEST(GateConfirmation, WhatIsBrokenOnceIsNotBroken) {
   const GateMeasurement before = of(figure(holds, 1.0));
   const GateMeasurement bad = of(figure(broken, 0.5));
   const GateMeasurement good = of(figure(holds, 1.0));
-  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {bad, bad})).worst(), Attribution::caused);
-  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {good, bad})).worst(), Attribution::holds);
-  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {bad, good})).worst(), Attribution::holds);
-  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {of(figure(unknown, 0.5)), bad})).worst(),
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, rounds({bad, bad}))).worst(), Attribution::caused);
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, rounds({good, bad}))).worst(), Attribution::holds);
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, rounds({bad, good}))).worst(), Attribution::holds);
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, rounds({of(figure(unknown, 0.5)), bad}))).worst(),
             Attribution::not_validated);
 }
 
@@ -202,9 +218,34 @@ TEST(GateConfirmation, AByteIsDearerInEachRoundOrNot) {
   };
   const GateMeasurement before = at(1, 1);
   const GateMeasurement bad = at(0.8, 1.3);
-  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {bad, bad})).worst(), Attribution::caused);
-  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {at(0.7, 1.0), bad})).worst(),
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, rounds({bad, bad}))).worst(), Attribution::caused);
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, rounds({at(0.7, 1.0), bad}))).worst(),
             Attribution::not_validated);
+}
+
+// Its host began a job meanwhile, and is left out.
+TEST(GateConfirmation, WhatARoundAskedForAndCouldNotMeasureIsNotConfirmed) {
+  const GateMeasurement before = of(figure(holds, 1.0));
+  const GateMeasurement bad = of(figure(broken, 0.5));
+  const auto worst = [&](std::vector<ConfirmingRound> all) {
+    return judge_gate(&before, confirmed(&before, bad, all)).worst();
+  };
+  EXPECT_EQ(worst({{bad, {"pair"}}, {{}, {"pair"}}}), Attribution::not_validated);
+  EXPECT_EQ(worst({{{}, {}}, {bad, {}}}), Attribution::not_validated);
+  EXPECT_EQ(worst({{bad, {"pair"}}, {{}, {"another"}}}), Attribution::caused) << "nobody asked for it";
+}
+
+// A round of some pairs selects as many where there are rings alone, and never looks at coverage.
+TEST(GateConfirmation, OnlyARoundThatMeasuredAllTellsWhatIsCovered) {
+  const GateMeasurement before = of(figure(holds, 1.0));
+  GateMeasurement after = of(figure(holds, 1.0));
+  after.selected = 2;
+  after.uncovered = {"leaf0:up0"};
+  GateMeasurement round = of(figure(holds, 1.0));
+  round.selected = round.measured = 2;
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, after, {{round, {"pair"}}})).worst(),
+            Attribution::not_validated);
+  EXPECT_EQ(judge_gate(&before, confirmed(&before, after, {{round, {}}})).worst(), Attribution::holds);
 }
 
 GateMeasurement with_controls(GateMeasurement one, const std::vector<double>& controls) {
@@ -218,11 +259,13 @@ GateMeasurement with_controls(GateMeasurement one, const std::vector<double>& co
 TEST(GateConfirmation, WhereTheControlsFellAsWellItIsUnknown) {
   const GateMeasurement before = with_controls(of(figure(holds, 1.0)), {1, 1, 1, 1});
   const GateMeasurement bad = of(figure(broken, 0.5));
-  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {with_controls(bad, {1, 1, 1, 0.5})})).worst(),
-            Attribution::caused)
+  EXPECT_EQ(
+      judge_gate(&before, confirmed(&before, bad, rounds({with_controls(bad, {1, 1, 1, 0.5})}))).worst(),
+      Attribution::caused)
       << "one pair's own affair";
-  EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, {with_controls(bad, {1, 1, 0.5, 0.5})})).worst(),
-            Attribution::not_validated);
+  EXPECT_EQ(
+      judge_gate(&before, confirmed(&before, bad, rounds({with_controls(bad, {1, 1, 0.5, 0.5})}))).worst(),
+      Attribution::not_validated);
 }
 
 // Of an earlier change that nobody judged yet: what is broken may be its doing, as it was there before.

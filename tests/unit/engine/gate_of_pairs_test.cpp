@@ -109,6 +109,26 @@ TEST_F(GateOfPairs, StrictlyWhatCannotBeToldIsUndoneAndNobodyIsCleared) {
   EXPECT_EQ(report.guilt(), Guilt::not_proven);
 }
 
+// A benchmark that did not answer left nothing to be judged, and all was taken for settled.
+TEST_F(Gate, StrictlyWhatCouldNotBeMeasuredAtAllIsUndone) {
+  cluster.options.strict = true;
+  measurer.fault = Error{ErrorKind::transient, "no verdict in time"};
+  cluster.want("gpu1", kMtu, number(4000));
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_NE(report.exit_code(), 0);
+  EXPECT_EQ(mtu("gpu1"), number(9000));
+
+  cluster.options.strict = false;
+  cluster.want("gpu1", kMtu, number(9000));
+  cluster.want("gpu2", kMtu, number(4000));
+  ASSERT_EQ(cluster.converge().verdict, ApplyVerdict::not_validated);
+  ASSERT_EQ(cluster.ledger.owed().size(), 1U);
+  cluster.options.strict = true;
+  EXPECT_NE(next_run().verdict, ApplyVerdict::kept);
+  EXPECT_EQ(mtu("gpu2"), number(9000)) << "an earlier change that nobody could measure either";
+}
+
 TEST_F(GateOfPairs, WhatIsBrokenAfterAnUndoIsNotCalledBrokenByTheChange) {
   want_new_mtu({"gpu1"});
   pairs.after["gpu1"] = pairs.again["gpu1"] = pairs.confirmed_again["gpu1"] = SloState::broken;
@@ -118,6 +138,85 @@ TEST_F(GateOfPairs, WhatIsBrokenAfterAnUndoIsNotCalledBrokenByTheChange) {
   EXPECT_EQ(report.undone[0].again->verdict, GateVerdict::fail);
   EXPECT_EQ(report.undone[0].again->why.find("by the change"), std::string::npos)
       << report.undone[0].again->why;
+}
+
+// Of two suites the one that failed says what follows.
+TEST_F(GateOfPairs, WhatOnlyAlertsIsNotUndoneForWhatAnotherSuiteWants) {
+  want_new_mtu({"gpu1", "gpu2"});
+  pairs.after["gpu1"] = SloState::broken;
+  pairs.tell = [](const GateQuestion&, GateFigure& one) {
+    one.on_fail = one.subject == "gpu1" ? OnFail::alert : OnFail::rollback;
+  };
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(report.exit_code(), 2);
+  EXPECT_EQ(mtu("gpu1"), number(4000));
+
+  cluster.ledger = MemoryLedger{};
+  pairs.after["gpu2"] = SloState::broken;
+  for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kMtu, number(3000));
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::undone);
+}
+
+// It was held untried where another pair had looked broken first.
+TEST_F(GateOfPairs, WhatCannotBeToldIsMeasuredOnceMoreAfterWhatLookedBroken) {
+  want_new_mtu({"gpu1", "gpu2"});
+  pairs.after = {{"gpu1", SloState::broken}, {"gpu2", SloState::unknown}};
+  pairs.tell = [](const GateQuestion& question, GateFigure& one) {
+    if (question.when == GateQuestion::When::confirm) one.state = SloState::holds, one.figure = 1.0;
+  };
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(report.exit_code(), 0);
+  EXPECT_TRUE(cluster.ledger.owed().empty());
+  ASSERT_EQ(pairs.asked.size(), 4U);
+  EXPECT_EQ(pairs.asked[2].only, std::set<std::string>{"gpu1"});
+  EXPECT_EQ(pairs.asked[3].only, std::set<std::string>{"gpu2"});
+}
+
+// It was owed again whole, and blamed for what a later wave broke.
+TEST_F(GateOfPairs, AnEarlierChangeThatAWaveJudgedIsSettledWhateverBecomesOfTheNext) {
+  want_new_mtu({"gpu3"});
+  {
+    std::stop_source stop;
+    pairs.tell = [&stop](const GateQuestion& question, const auto&) {
+      if (question.when == GateQuestion::When::after) stop.request_stop();
+    };
+    cluster.apply_plan(cluster.plan(), {}, stop.get_token());
+    pairs.tell = [](const auto&, auto&) {};
+  }
+  ASSERT_EQ(cluster.ledger.owed().size(), 1U);
+  const std::uint64_t earlier = cluster.ledger.owed()[0].change;
+  cluster.options.owed = cluster.ledger.owed();
+  in_waves(1);
+  for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, "interface[rail0]/offload[tso]", yes());
+  Plan plan = cluster.plan();
+  ASSERT_EQ(plan.waves(), 2U);
+  for (Step& step : plan.steps) step.live = false;
+  std::stop_source stop;
+  Progress progress;
+  progress.wave = [&stop](std::uint32_t wave, std::uint32_t) {
+    if (wave == 2) stop.request_stop();
+  };
+  EXPECT_EQ(cluster.apply_plan(plan, progress, stop.get_token()).verdict, ApplyVerdict::stopped);
+  for (const OwedChange& one : cluster.ledger.owed()) EXPECT_NE(one.change, earlier);
+}
+
+// It was taken for judged: nothing of a device in maintenance is measured.
+TEST_F(GateOfPairs, WhatIsWrittenInMaintenanceIsOwedUntilItIsOver) {
+  want_new_mtu({"gpu1"});
+  cluster.maintain("gpu1", "until 2027-01-01: optics");
+  for (int run = 0; run < 2; ++run) {
+    SCOPED_TRACE(run);
+    const ApplyReport report = next_run();
+    EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+    EXPECT_TRUE(report.owes);
+    ASSERT_EQ(cluster.ledger.owed().size(), 1U);
+  }
+  cluster.maintain("gpu1", "");
+  pairs.before["gpu1"] = pairs.after["gpu1"] = SloState::broken;
+  EXPECT_EQ(next_run().verdict, ApplyVerdict::undone);
+  EXPECT_EQ(mtu("gpu1"), number(9000));
 }
 
 // Outside a window a change would load the fabric, and then not begin.
@@ -221,7 +320,23 @@ TEST_F(RefusedByAGate, IsHeldUntilAPersonSaysSoByName) {
   pairs.after.clear();
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
   EXPECT_EQ(mtu("gpu1"), number(4000));
-  EXPECT_TRUE(cluster.ledger.refused_steps.empty()) << "it was kept";
+  EXPECT_TRUE(cluster.ledger.refused_writes.empty()) << "it was kept";
+}
+
+// It was written again, in one step with what had drifted since.
+TEST_F(RefusedByAGate, IsHeldWhateverIsPlannedWithIt) {
+  cluster.want("gpu1", "interface[rail0]/offload[tso]", yes());
+  cluster.devices["gpu1"]->set(entry("interface[rail0]/offload[tso]"), yes());
+  ASSERT_EQ(cluster.converge().guilt(), Guilt::guilty);
+  pairs.after.clear();
+  cluster.devices["gpu1"]->set(entry("interface[rail0]/offload[tso]"), no());
+  cluster.options.choice.person = false;
+  cluster.options.measurer = nullptr;  // as a watch heals
+  const Plan plan = cluster.plan();
+  EXPECT_EQ(plan.steps.size(), 2U);
+  cluster.apply_plan(plan);
+  EXPECT_EQ(mtu("gpu1"), number(9000));
+  EXPECT_EQ(cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/offload[tso]")), yes());
 }
 
 TEST_F(RefusedByAGate, IsHeldNoMoreOnceItsDevicesSpecsChange) {

@@ -57,6 +57,10 @@ struct Fabric {
   FleetDevice& device(const std::string& name) {
     return *std::ranges::find(cluster.list(), name, &FleetDevice::name);
   }
+  static bool is_gone(const Outage& outage, const std::string& leaf) {
+    return std::ranges::binary_search(outage.devices, leaf) &&
+           !std::ranges::binary_search(outage.returning, leaf);
+  }
   // As a formula over sets: of the spines, those that neither are out nor have lost a cable to either leaf of
   // the worst pair.
   double left(const Outage& outage) const {
@@ -71,8 +75,7 @@ struct Fabric {
     std::size_t worst = 0;
     for (const auto& [a, of_a] : gone)
       for (const auto& [b, of_b] : gone) {
-        if (std::ranges::binary_search(outage.devices, a) || std::ranges::binary_search(outage.devices, b))
-          continue;
+        if (is_gone(outage, a) || is_gone(outage, b)) continue;
         std::set<std::string> both = of_a;
         both.insert(of_b.begin(), of_b.end());
         worst = std::max(worst, both.size());
@@ -262,6 +265,93 @@ TEST(Budget, AStopDuringTheQuestionBeginsNothingMore) {
       three.cluster.plan(), after_first([&](const std::string&) { stop.request_stop(); }), stop.get_token());
   EXPECT_EQ(three.changed(), 1) << told(report);
   EXPECT_EQ(report.verdict, ApplyVerdict::stopped);
+}
+
+// A leaf that is being changed is back in a moment: pairs of it need the spines all the same.
+TEST(Budget, ALeafUnderWayHidesNoPair) {
+  Fabric two(2);
+  for (const char* const leaf : {"leaf0", "leaf1"}) {
+    two.cluster.devices[leaf]->set(entry("bgp/neighbor[up0]"), there());
+    two.cluster.devices[leaf]->set(entry("bgp/max-paths"), number(8));
+    two.cluster.want(leaf, "bgp/neighbor[up0]", there());
+    two.cluster.want(leaf, "bgp/max-paths", number(64));
+  }
+  two.change_all();
+  const Plan plan = two.cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 4U);
+  const auto spine = [&](const std::string& name) {
+    return *std::ranges::find(plan.steps, name, &Step::device);
+  };
+  const std::vector<std::uint32_t>& after = spine("spine1").after;
+  EXPECT_NE(std::ranges::find(after, spine("spine0").id), after.end()) << "one spine at a time";
+  two.cluster.devices["spine1"]->unreachable = true;
+  const Plan beside = two.cluster.plan();
+  EXPECT_FALSE(std::ranges::find(beside.steps, "spine0", &Step::device)->holds.empty());
+}
+
+// While a question waits for what may come back by itself.
+TEST(Budget, AStopWhileAQuestionWaitsEndsItAtOnce) {
+  Fabric three(3);
+  three.change_all();
+  three.cluster.policy->min_capacity["spine"] = 0.6;
+  three.cluster.options.poll_min = three.cluster.options.poll_max = seconds(2);
+  std::stop_source stop;
+  Time stopped{};
+  const ApplyReport report =
+      three.cluster.apply_plan(three.cluster.plan(), after_first([&](const std::string&) {
+                                 three.cluster.devices["leaf0"]->set(entry("interface[up0]/carrier"), no());
+                                 three.cluster.executor.at(three.cluster.executor.now() + seconds(1), [&] {
+                                   stopped = three.cluster.executor.now();
+                                   stop.request_stop();
+                                 });
+                               }),
+                               stop.get_token());
+  EXPECT_EQ(three.changed(), 1) << told(report);
+  EXPECT_EQ(report.verdict, ApplyVerdict::stopped);
+  EXPECT_LT(three.cluster.executor.now() - stopped, seconds(1));
+}
+
+// A hold that comes while the plan runs: the leaf's end was written while the spine's was asked for.
+TEST(Budget, AHoldLeavesNoCableWithEndsThatDiffer) {
+  Fabric three(3);
+  three.cluster.policy->min_capacity["spine"] = 0.6;
+  for (int s = 0; s < three.spines; ++s)
+    for (int l = 0; l < 2; ++l)
+      for (const auto& [device, port] :
+           {std::pair{Fabric::leaf(l), Fabric::up(s)}, std::pair{Fabric::spine(s), Fabric::down(l)}}) {
+        const std::string fec = "interface[" + port + "]/fec";
+        three.cluster.devices[device]->set(entry(fec), Value::text("rs"));
+        three.cluster.want(device, fec, Value::text(s == 0 ? "off" : "rs"));
+      }
+  const Plan plan = three.cluster.plan();
+  ASSERT_EQ(held(plan), 0U) << told(plan);
+  ASSERT_FALSE(plan.empty());
+  auto& leaf0 = *three.cluster.devices["leaf0"];
+  bool comes_back = true;
+  Progress progress;
+  progress.wave = [&](std::uint32_t, std::uint32_t) {
+    leaf0.set(entry("interface[up1]/carrier"), no());
+    if (comes_back)  // once the question, which has settle_time, is over
+      three.cluster.executor.at(three.cluster.executor.now() + seconds(7),
+                                [&] { leaf0.set(entry("interface[up1]/carrier"), yes()); });
+  };
+  ApplyReport report = three.cluster.apply_plan(plan, progress);
+  EXPECT_GT(report.count(StepState::held), 0U) << told(report);
+  for (int l = 0; l < 2; ++l) {
+    const auto fec = [&](const std::string& device, const std::string& port) {
+      return three.cluster.devices[device]->truth().value(entry("interface[" + port + "]/fec"));
+    };
+    EXPECT_EQ(fec(Fabric::leaf(l), Fabric::up(0)), fec(Fabric::spine(0), Fabric::down(l))) << told(report);
+  }
+
+  comes_back = false;
+  report = three.cluster.apply_plan(three.cluster.plan(), progress);
+  EXPECT_NE(report.exit_code(), 0);
+  EXPECT_EQ(
+      std::ranges::count_if(report.notes,
+                            [](const std::string& one) { return one.find("ends that differ") != one.npos; }),
+      1)
+      << "where something else stays down it is told";
 }
 
 // The slow obvious computation: every pair of leaves that are up, spine by spine and cable by cable, in the

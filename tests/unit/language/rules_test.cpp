@@ -238,6 +238,11 @@ std::vector<Broken> broken() {
       {code::slo_mismatch, slo("metric: busbw, statistic: p5"), "one of atLeast and atMost"},
       {code::slo_mismatch, slo("metric: busbw, statistic: p5, atLeast: 1Gbps, atMost: 2Gbps"),
        "one of atLeast and atMost"},
+      {code::written_twice,
+       slo("metric: bandwidth, statistic: min, atLeast: 90% of nominal}, "
+           "{metric: bandwidth, statistic: min, atLeast: 95% of baseline}, "
+           "{metric: bandwidth, statistic: min, atLeast: 40Gbps"),
+       "min of bandwidth is bounded twice"},
       {code::bad_quantity, slo("metric: busbw, statistic: p5, atLeast: 90% of ideal"),
        "ideal is for diagnosis"},
       {code::timers,

@@ -9,17 +9,10 @@
 
 #include "reconciler/measure/gate_pairs.hpp"
 #include "specs/language/load.hpp"
+#include "tests/said.hpp"
 #include "tests/unit/fabric/small_fabric.hpp"
 
 namespace lockstep {
-
-template <class T>
-Said<T> said(T value) {
-  Said<T> out;
-  out.value = std::move(value);
-  out.said = true;
-  return out;
-}
 
 inline Benchmark benchmark_of(const std::string& name, Workload workload, PairChoice choice = PairChoice{}) {
   Benchmark out;

@@ -57,9 +57,11 @@ TEST(EarlierRuns, AnOwedChangeIsShownWithWhatHappensToIt) {
   const std::string change = "never measured: change 1 (begun 2026-11-21T10:05:26Z by ann) on gpu1; ";
   EXPECT_EQ(told(OwedDecision::Fate::taken),
             change + "this run measures what it can have touched, and keeps or undoes it");
-  EXPECT_EQ(told(OwedDecision::Fate::no_suite), change + "no ValidationSuite is there to judge it: kept");
+  EXPECT_EQ(told(OwedDecision::Fate::no_suite), change + "it stays so, as the specs have no ValidationSuite");
   EXPECT_EQ(told(OwedDecision::Fate::other_devices),
             change + "it stays so, as this run is for other devices");
+  EXPECT_EQ(told(OwedDecision::Fate::in_maintenance),
+            change + "it stays so while its devices are in maintenance");
   EXPECT_EQ(told(OwedDecision::Fate::not_measuring), change + "it stays so, as this run does not measure");
 }
 

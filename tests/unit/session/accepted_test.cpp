@@ -24,7 +24,8 @@ class DeletionGuardOverAStore : public testing::Test {
 
   Result<std::string> why_after(const nlohmann::json& census) {
     TRY_DONE(store_->blobs().keep("census", census));
-    return why_confirm_deletion(cluster_, Plan{}, store_->blobs());
+    TRY(Deletion deletion, deletion_by(cluster_, Plan{}, store_->blobs()));
+    return std::move(deletion.why);
   }
 
   std::string directory_;
@@ -33,7 +34,7 @@ class DeletionGuardOverAStore : public testing::Test {
 };
 
 TEST_F(DeletionGuardOverAStore, LetsTheFirstChangeThrough) {
-  EXPECT_EQ(*why_confirm_deletion(cluster_, Plan{}, store_->blobs()), "");
+  EXPECT_EQ(deletion_by(cluster_, Plan{}, store_->blobs())->why, "");
 }
 
 TEST_F(DeletionGuardOverAStore, HasConfirmedWhatTakesAwayMoreThanItsShare) {
@@ -62,9 +63,9 @@ TEST_F(DeletionGuardOverAStore, KnowsWhoWasThereAfterAnApplyThatHadNothingToDo) 
     two.compiled.topology.devices.push_back(device);
   }
   ASSERT_TRUE(remember_first(two, store_->blobs()));
-  EXPECT_NE(*why_confirm_deletion(cluster_, Plan{}, store_->blobs()), "");
+  EXPECT_NE(deletion_by(cluster_, Plan{}, store_->blobs())->why, "");
   ASSERT_TRUE(remember_first(cluster_, store_->blobs()));
-  EXPECT_NE(*why_confirm_deletion(cluster_, Plan{}, store_->blobs()), "") << "the second forgets nobody";
+  EXPECT_NE(deletion_by(cluster_, Plan{}, store_->blobs())->why, "") << "the second forgets nobody";
 }
 
 TEST_F(DeletionGuardOverAStore, RefusesWhatItCannotJudge) {
@@ -83,7 +84,7 @@ TEST_F(DeletionGuardOverAStore, RefusesUnderAStoreThatDoesNotAnswer) {
   ASSERT_EQ(sqlite3_open((directory_ + "/journal.sqlite").c_str(), &other), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(other, "DROP TABLE kept", nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(other);
-  EXPECT_FALSE(why_confirm_deletion(cluster_, Plan{}, store_->blobs()));
+  EXPECT_FALSE(deletion_by(cluster_, Plan{}, store_->blobs()));
 }
 
 }  // namespace

@@ -365,40 +365,35 @@ TEST_F(Comparisons, ARunThatCannotBeStoredIsShownAllTheSame) {
       << applied.report.notes.back();
 }
 
-// What a gate could take for its measurement before the next change.
-TEST_F(ChangeHistories, TheLastGatesFiguresStandOnlyForWhatIsStillSo) {
+TEST_F(ChangeHistories, WhatWasMeasuredBeforeStandsOnlyForWhatIsStillSo) {
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   const auto store = stored(state());
-  const auto newest = store->runs().newest(1, RunPurpose::after);
-  RunGround ground{.version = "test", .devices = {}, .transports = {}, .now = on_the_clock.wall_time()};
+  const auto newest = store->runs().newest(1, RunPurpose::before);
+  ASSERT_TRUE(newest && !newest->empty());
+  const std::uint64_t number = newest->at(0).change;
   const auto whole = store->runs().find(newest->at(0).number);
+  RunGround ground{.version = "test", .devices = {}, .now = on_the_clock.wall_time()};
   for (const RunDevice& one : (*whole)->devices) ground.devices[one.device] = one;
-  const auto figures = [&](const RunGround& now) -> std::size_t {
-    const auto run = last_run(*store, now);
-    EXPECT_TRUE(run);
-    return run && *run ? (*run)->figures.size() : 0;
+  const auto stands = [&](const RunGround& now) {
+    const auto said = before_stands(store->runs(), number, now);
+    EXPECT_TRUE(said);
+    return said && *said;
   };
-  EXPECT_EQ(figures(ground), 112U);
+  EXPECT_TRUE(stands(ground));
   RunGround other = ground;
-  other.transports = {{"slo/pairs", "rdma"}};
-  EXPECT_EQ(figures(other), 56U);
-  other = ground;
-  other.now += kLastRunAge + std::chrono::seconds(1);
-  EXPECT_EQ(figures(other), 0U);
+  other.now += kBeforeAge + std::chrono::seconds(1);
+  EXPECT_FALSE(stands(other));
   other = ground;
   other.version = "later";
-  EXPECT_EQ(figures(other), 0U);
+  EXPECT_FALSE(stands(other));
   other = ground;
   other.devices["leaf0"].boot = "another";
-  EXPECT_EQ(figures(other), 0U);
+  EXPECT_FALSE(stands(other));
   other = ground;
   other.devices["gpu1"].drivers = "sim, frr";
-  EXPECT_EQ(figures(other), 0U);
-  bench({.command = "lockstep bench"});
-  EXPECT_EQ(figures(ground), 112U) << "a bench between is no change";
-  say("lab", {{"net.core.somaxconn", "1000"}});
-  ASSERT_EQ(change(false).verdict, ApplyVerdict::kept);
-  EXPECT_EQ(figures(ground), 0U) << "a change that nothing measured";
+  EXPECT_FALSE(stands(other));
+  const auto another = before_stands(store->runs(), number + 1, ground);
+  EXPECT_TRUE(another && !*another) << "a change that nothing was measured for";
 }
 
 TEST_F(ChangeHistories, AGateMeasuresNothingAtAHostThatRunsJobs) {
@@ -428,18 +423,18 @@ TEST_F(ChangeHistories, AnUnknownBootIsNotTheSameAsAnother) {
   say("seventh", {{"net.core.somaxconn", "1000"}});
   change();
   const auto store = stored(state());
-  const auto newest = store->runs().newest(1, RunPurpose::after);
+  const auto newest = store->runs().newest(1, RunPurpose::before);
   ASSERT_TRUE(newest && !newest->empty());
   const auto whole = store->runs().find(newest->at(0).number);
-  RunGround ground{.version = "test", .devices = {}, .transports = {}, .now = on_the_clock.wall_time()};
+  RunGround ground{.version = "test", .devices = {}, .now = on_the_clock.wall_time()};
   for (const RunDevice& one : (*whole)->devices) {
     EXPECT_EQ(one.boot.empty(), one.device == "gpu4") << one.device;
     ground.devices[one.device] = one;
   }
   ASSERT_TRUE(ground.devices.contains("gpu4")) << "gpu7 talks to it";
-  const auto run = last_run(*store, ground);
-  ASSERT_TRUE(run) << run.error().text();
-  EXPECT_FALSE(*run);
+  const auto stands = before_stands(store->runs(), newest->at(0).change, ground);
+  ASSERT_TRUE(stands) << stands.error().text();
+  EXPECT_FALSE(*stands);
 }
 
 }  // namespace

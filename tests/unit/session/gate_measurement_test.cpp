@@ -8,18 +8,11 @@
 #include "reconciler/session/suites.hpp"
 #include "specs/language/quantities_of_fields.hpp"
 #include "temporary_folder.hpp"
+#include "tests/said.hpp"
 #include "tests/unit/store/led_store.hpp"
 
 namespace lockstep {
 namespace {
-
-template <class T>
-Said<T> said(T value) {
-  Said<T> out;
-  out.value = std::move(value);
-  out.said = true;
-  return out;
-}
 
 bench::Measurement measured(const std::string& to, std::vector<double> samples) {
   bench::Measurement out;
@@ -131,6 +124,21 @@ TEST_F(GateMeasured, AFallThatCostsMoreCpuForAByteIsTheChanges) {
   EXPECT_EQ(judge_gate(&was, gate_measurement(outcomes({after}))).worst(), Attribution::not_validated);
 }
 
+// What breaks one bound is not cleared by another of the same statistic.
+TEST_F(GateMeasured, TwoBoundsOfOneStatisticAreTwoSubjects) {
+  benchmark_.slo = {slo("97% of baseline"), slo("85% of nominal")};
+  bench::Measurement one = measured("gpu2:rail0", {90, 90, 90});
+  one.accepted = measured("gpu2:rail0", {100, 100, 100}).seen;
+  one.nominal = 100;
+  const GateMeasurement found = gate_measurement(outcomes({one}));
+  ASSERT_EQ(found.figures.size(), 2U);
+  EXPECT_EQ(found.figures[0].state, SloState::broken);
+  EXPECT_EQ(found.figures[1].state, SloState::holds);
+  const GateMeasurement before = gate_measurement(outcomes({measured("gpu2:rail0", {100, 100, 100})}));
+  EXPECT_EQ(judge_gate(nullptr, confirmed(&before, found, {{found}, {found}})).worst(),
+            Attribution::unattributed);
+}
+
 class Baselines : public GateMeasured {
  protected:
   Baselines() {
@@ -170,7 +178,8 @@ TEST_F(Baselines, TheFirstIsAcceptedAndWhatIsNotSaysWhy) {
   const auto slow = accept(attached({measured("gpu2:rail0", {90, 90, 90})}));
   ASSERT_FALSE(slow);
   EXPECT_EQ(slow.error().what,
-            "not accepted as the baseline: slo/pairs bandwidth median, gpu1:rail0 -> gpu2:rail0 is 90.0%, "
+            "not accepted as the baseline: slo/pairs bandwidth median of baseline, gpu1:rail0 -> gpu2:rail0 "
+            "is 90.0%, "
             "want >= 95% of baseline");
   const auto unknown = accept(attached({starved("gpu2:rail0", 90), starved("gpu3:rail0", 90)}));
   ASSERT_FALSE(unknown);

@@ -54,7 +54,7 @@ TEST_F(KeptBefore, StandsForTheNextRun) {
 }
 
 TEST_F(KeptBefore, IsTooOldAfterHalfAnHour) {
-  on_the_clock.wall_epoch += kLastRunAge + std::chrono::seconds(1);
+  on_the_clock.wall_epoch += kBeforeAge + std::chrono::seconds(1);
   EXPECT_EQ(run().report.verdict, ApplyVerdict::undone);
 }
 

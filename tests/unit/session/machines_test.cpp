@@ -89,9 +89,9 @@ TEST_F(MachinesTest, WhatARenamedClusterWouldForgetIsRefusedUntilItIsTakenOver) 
   EXPECT_EQ(adopted->restored.changes, 1U);
   EXPECT_TRUE(take(machine_, user("renamed")));
   const auto store = stored(user("renamed").directory);
-  const auto deletes = why_confirm_deletion(OpenedCluster{}, Plan{}, store->blobs());
+  const auto deletes = deletion_by(OpenedCluster{}, Plan{}, store->blobs());
   ASSERT_TRUE(deletes);
-  EXPECT_NE(*deletes, "") << "the guard knows who was there";
+  EXPECT_NE(deletes->why, "") << "the guard knows who was there";
   EXPECT_NE(why(take(machine_, user("pod1"))), "taken") << "and the former cluster is another now";
   EXPECT_FALSE(adopted_by(user("renamed"))) << "a second time there is nothing to take over";
 }

@@ -32,9 +32,9 @@ class NoLedger final : public Ledger {
   Result<Done> gate(std::uint64_t, GateState) override { return Done{}; }
   Result<Done> keep_before(std::uint64_t, const GateMeasurement&) override { return Done{}; }
   Result<Done> owe(std::uint64_t, const std::set<std::string>&) override { return Done{}; }
-  Result<Done> refuse(const std::vector<RefusedStep>&) override { return Done{}; }
+  Result<Done> refuse(const std::vector<RefusedWrite>&) override { return Done{}; }
   Result<Done> accept(const std::vector<std::string>&) override { return Done{}; }
-  Result<std::vector<RefusedStep>> refused() const override { return std::vector<RefusedStep>{}; }
+  Result<std::vector<RefusedWrite>> refused() const override { return std::vector<RefusedWrite>{}; }
   Result<Done> end(std::uint64_t, const std::string&) override { return Done{}; }
   Result<Done> cure(const std::string&, const std::string&, WallTime) override { return Done{}; }
   Result<std::size_t> cures(const std::string&, const std::string&, WallTime) const override {

@@ -184,9 +184,21 @@ TEST_F(Histories, AChangeThatEndsAndWroteNothingOwesNothing) {
       << "what failed may have been written";
 }
 
-TEST_F(Histories, RefusedStepsAreKeptUntilTheyAreAccepted) {
-  RefusedStep one{"sha256:1", 7, "gpu[1-4]", "sha256:a", "guilty: slower", false, 1};
-  RefusedStep other{"sha256:2", 7, "gpu[1-4]", "sha256:a", "guilty: slower", true, 1};
+// What owes nothing when it ends keeps nothing to be compared with.
+TEST_F(Histories, WhatEndsWithoutAWriteForgetsWhatWasMeasuredBeforeIt) {
+  const auto store = led(directory);
+  History& history = store->history();
+  const std::uint64_t change = *history.begin(Plan{}, "ann", "mtu");
+  ASSERT_TRUE(history.gate(change, GateState::owed));
+  ASSERT_TRUE(history.keep_before(change, two_figures()));
+  ASSERT_TRUE(history.end(change, "interrupted"));
+  EXPECT_TRUE(history.owed()->empty());
+  EXPECT_FALSE(*history.kept_before(change));
+}
+
+TEST_F(Histories, RefusedWritesAreKeptUntilTheyAreAccepted) {
+  RefusedWrite one{"sha256:1", 7, "gpu[1-4]", "sha256:a", "guilty: slower", false, 1};
+  RefusedWrite other{"sha256:2", 7, "gpu[1-4]", "sha256:a", "guilty: slower", true, 1};
   {
     const auto store = led(directory);
     ASSERT_TRUE(store->history().refuse({one, other}));

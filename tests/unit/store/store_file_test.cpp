@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -45,6 +46,19 @@ TEST_F(StoreFiles, GarbageIsDamagedAndLeftAsItIs) {
                             ": read: file is not a database; the file is damaged: `lockstep state restore "
                             "BACKUP` puts a backup in its place and keeps it under another name");
   EXPECT_EQ(bytes(), garbage);
+}
+
+// It was taken for one that nobody ever wrote to, and what was not validated was forgotten.
+TEST_F(StoreFiles, AnEmptiedOneIsNotTakenForANewOne) {
+  filled(1);
+  std::filesystem::remove(file() + "-wal");
+  std::filesystem::resize_file(file(), 0);
+  { ASSERT_TRUE(lock_for_measuring(directory, "lockstep bench")); }
+  const Error why = refusal(directory);
+  EXPECT_EQ(why.kind, ErrorKind::refused);
+  EXPECT_NE(why.text().find("is empty, and was not"), std::string::npos) << why.text();
+  std::filesystem::remove(file());
+  EXPECT_EQ(refusal(directory).text(), "opened");
 }
 
 TEST_F(StoreFiles, ATruncatedOneIsDamagedAndLeftAsItIs) {

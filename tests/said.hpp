@@ -1,0 +1,15 @@
+// A value of a spec as if it had been written there.
+#pragma once
+
+#include <utility>
+
+#include "specs/language/said.hpp"
+
+namespace lockstep {
+
+template <class T>
+Said<T> said(T value) {
+  return Said<T>{std::move(value), {}, true};
+}
+
+}  // namespace lockstep
