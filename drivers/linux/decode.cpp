@@ -69,6 +69,13 @@ Result<std::vector<NextHop>> multipath_of(Bytes bytes, std::uint8_t family) {
   return out;
 }
 
+// Absent: any port. A range of a wrong size marks the table as a number does.
+std::optional<PortRange> ports_of(AttributeTable<FRA_MAX + 1>& table, std::size_t type) {
+  const auto range = table.number<fib_rule_port_range>(type);
+  if (!range) return std::nullopt;
+  return PortRange{range->start, range->end};
+}
+
 }  // namespace
 
 Result<std::optional<Link>> decode_link(Bytes payload) {
@@ -191,7 +198,16 @@ Result<std::optional<Rule>> decode_rule(Bytes payload) {
   if (header.dst_len > 0 || table.has(FRA_DST)) {
     TRY(out.to, prefix_of(table.bytes(FRA_DST), header.family, header.dst_len, "rule"));
   }
-  out.plain = !out.to && header.tos == 0 && (header.flags & FIB_RULE_INVERT) == 0;
+  out.inverted = (header.flags & FIB_RULE_INVERT) != 0;
+  out.tos = header.tos;
+  out.iif = table.text(FRA_IIFNAME);
+  out.oif = table.text(FRA_OIFNAME);
+  out.mark = table.number<std::uint32_t>(FRA_FWMARK);
+  out.of_users = table.has(FRA_UID_RANGE);
+  out.ip_protocol = table.number<std::uint8_t>(FRA_IP_PROTO).value_or(0);
+  out.source_ports = ports_of(table, FRA_SPORT_RANGE);
+  out.destination_ports = ports_of(table, FRA_DPORT_RANGE);
+  out.plain = !out.to && out.tos == 0 && !out.inverted;
   for (const unsigned narrowing :
        {unsigned{FRA_IIFNAME}, unsigned{FRA_OIFNAME}, unsigned{FRA_FWMARK}, unsigned{FRA_UID_RANGE},
         unsigned{FRA_IP_PROTO}, unsigned{FRA_SPORT_RANGE}, unsigned{FRA_DPORT_RANGE}})
@@ -208,6 +224,8 @@ Result<std::optional<Neighbour>> decode_neighbour(Bytes payload) {
   out.index = static_cast<std::uint32_t>(frame.header.ndm_ifindex);
   out.state = frame.header.ndm_state;
   TRY(out.address, address_of(table.bytes(NDA_DST), frame.header.ndm_family, "neighbour"));
+  const Bytes hardware = table.bytes(NDA_LLADDR);
+  out.hardware_address.assign(hardware.begin(), hardware.end());
   return std::optional(out);
 }
 

@@ -65,6 +65,11 @@ struct NextHopObject {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> members;  // a group: id, weight
 };
 
+struct PortRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+};
+
 struct Rule {
   std::uint8_t family = 0;
   std::uint32_t priority = 0;
@@ -74,12 +79,22 @@ struct Rule {
   std::optional<IpPrefix> from;  // none: all
   std::optional<IpPrefix> to;
   bool plain = true;  // nothing but from, priority and table
+  bool inverted = false;
+  std::string iif;  // empty: any
+  std::string oif;
+  std::uint8_t tos = 0;
+  std::optional<std::uint32_t> mark;
+  bool of_users = false;         // of some users' sockets only
+  std::uint8_t ip_protocol = 0;  // 0: any
+  std::optional<PortRange> source_ports;
+  std::optional<PortRange> destination_ports;
 };
 
 struct Neighbour {
   std::uint32_t index = 0;
   IpAddress address;
   std::uint16_t state = 0;  // NUD_*
+  std::vector<std::byte> hardware_address;
 };
 
 struct NetworkState {
@@ -105,8 +120,9 @@ struct Wanted {
   bool addresses = true;
   bool routes = true;
   bool rules = true;
+  bool local_routes = false;  // of RT_TABLE_LOCAL, which is the kernel's own bookkeeping
 };
-// Links always. Routes of the local table (RT_TABLE_LOCAL) are the kernel's own bookkeeping and left out.
+// Links always.
 Result<NetworkState> read_network(netlink::Socket& socket, const Wanted& wanted, const Call& call);
 Result<std::vector<Link>> read_links(netlink::Socket& socket, const Call& call);
 Result<std::vector<Neighbour>> read_neighbours(netlink::Socket& socket, const Call& call);

@@ -137,6 +137,31 @@ Result<Answer> Socket::ask(Request& request, const Call& call, const EachMessage
   }
 }
 
+Result<Done> Socket::ask_all(std::span<Request> requests, const Call& call,
+                             const std::function<Result<Done>(std::size_t, const Message&)>& each) {
+  for (std::size_t from = 0; from < requests.size(); from += kBatch) {
+    const std::size_t count = std::min(kBatch, requests.size() - from);
+    std::vector<std::byte> together;
+    const std::uint32_t first = sequence_ + 1;
+    for (Request& request : requests.subspan(from, count)) {
+      const Bytes bytes = request.finish(++sequence_);
+      together.insert(together.end(), bytes.begin(), bytes.end());
+    }
+    TRY_DONE(send(together, call));
+    for (std::size_t answered = 0; answered < count;) {
+      TRY(const Bytes bytes, receive(call));
+      MessageWalk walk(bytes);
+      for (Message message; answered < count && walk.next(message);) {
+        if (message.sequence != first + static_cast<std::uint32_t>(answered)) continue;
+        TRY_DONE(each(from + answered, message));
+        ++answered;
+      }
+      TRY_DONE(walk.finish());
+    }
+  }
+  return Done{};
+}
+
 Result<Done> Socket::change_all(std::span<Request> requests, const Call& call, std::vector<Answer>& answers) {
   if (requests.empty()) return Done{};
   std::vector<std::byte> together;

@@ -50,6 +50,11 @@ class Socket {
   // One request that is answered by messages and then an acknowledgement (a GET of one object).
   Result<Answer> ask(Request& request, const Call& call, const EachMessage& each);
 
+  // Many questions of which each has one answer, a message or an error (a GET of one route), a batch a send.
+  // `each` gets the number of the question with its answer.
+  Result<Done> ask_all(std::span<Request> requests, const Call& call,
+                       const std::function<Result<Done>(std::size_t, const Message&)>& each);
+
   Result<Done> join(unsigned group);  // a multicast group (RTNLGRP_LINK ...)
   // Reads one datagram without blocking; empty: nothing is waiting. ENOBUFS is reported as overrun.
   struct Event {
@@ -70,6 +75,9 @@ class Socket {
   // netlink_recvmsg and netlink_dump: max_recvmsg_len is capped at 32768 there); twice that is never too
   // small.
   static constexpr std::size_t kBufferBytes = 65536;
+  // Questions in one send: their answers, of a kilobyte each at most, fit the socket's receive buffer even
+  // where it could not be enlarged (net.core.rmem_default, 212992 bytes, of which an skb takes its overhead).
+  static constexpr std::size_t kBatch = 64;
   Descriptor descriptor_;
   std::vector<std::byte> buffer_;
   std::size_t dump_max_;

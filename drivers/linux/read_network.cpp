@@ -54,7 +54,8 @@ Result<NetworkState> read_network(Socket& socket, const Wanted& wanted, const Ca
     if (!objects && objects.error().kind != ErrorKind::unsupported) return objects.error();
     // AF_UNSPEC: both families in one dump, and no double when a family is missing from the kernel.
     TRY_DONE(read_all(socket, RTM_GETROUTE, RTM_NEWROUTE, rtmsg{}, &decode_route, call, out.routes));
-    std::erase_if(out.routes, [](const Route& one) { return one.table == RT_TABLE_LOCAL; });
+    if (!wanted.local_routes)
+      std::erase_if(out.routes, [](const Route& one) { return one.table == RT_TABLE_LOCAL; });
     resolve_nexthops(out);
   }
   if (wanted.rules)

@@ -97,6 +97,7 @@ std::string device_digest(const Intent& intent, const Observation& observation,
   for (const Claim& claim : intent.claims) {
     digest.add(schema_row(claim.collection).pattern);
     for (const std::string& key : claim.keys) digest.add(key);
+    if (claim.within) digest.add("within " + claim.within->text());
   }
   digest.add("read");
   std::vector<std::pair<Path, Value>> sorted = read;

@@ -53,8 +53,9 @@ struct ClassEntries {
   std::vector<Claim> claims;
   std::vector<ClaimantId> claimants;  // the objects that say anything of it
 
-  void claim(RowId collection, std::vector<std::string> keys, OriginId origin) {
-    claims.push_back({collection, std::move(keys), origin});
+  void claim(RowId collection, std::vector<std::string> keys, OriginId origin,
+             std::optional<IpPrefix> within = {}) {
+    claims.push_back({collection, std::move(keys), origin, within});
   }
 };
 

@@ -50,6 +50,7 @@ class FabricClass {
     const OriginId whole = c_.origins.add(who_, c_.origins.claimant(who_).at, rule::owned_whole);
     out_.claim(row("route[*]"), {}, whole);
     out_.claim(row("rule[*]"), {}, whole);
+    if (said_.addressing.said && has_driver(device_, DriverName::linux_kernel)) add_pools();
     if (!device_.is_switch()) return;
     add_forwarding();
     add_load_balancing();
@@ -68,6 +69,8 @@ class FabricClass {
   void add_speed(const TopologyPort& port, const TopologyLink& link);
   OriginId origin_of_speed(const TopologyPort& port, const TopologyLink& link);
   void add_rail(std::string_view port, OriginId arp, OriginId filter);
+  void add_pools();
+  void add_pool(const Said<IpPrefix>& pool);
   void add_forwarding();
   void add_load_balancing();
   void add_hash_policy(OriginId origin);
@@ -106,6 +109,9 @@ void FabricClass::add_port(PortIndex index) {
   if (!device_.is_switch() && !v6)
     add_rail(port.name, c_.origins.add(who_, link.at, rule::rail_arp),
              c_.origins.add(who_, link.at, rule::rail_filter));
+  if (device_.is_switch() && said_.addressing.said && has_driver(device_, DriverName::linux_kernel))
+    sysctl((v6 ? "net.ipv6.conf." : "net.ipv4.conf.") + sysctl_word(port.name) + ".forwarding", "1",
+           c_.origins.add(who_, link.at, rule::forwarding));
   if (device_.is_switch() && link.rail == kNone) {
     const OriginId local = of(said_.routing->protocol, rule::link_local);
     const std::string prefix = "net.ipv6.conf." + sysctl_word(port.name);
@@ -150,6 +156,24 @@ void FabricClass::add_rail(std::string_view port, OriginId arp, OriginId filter)
   sysctl(prefix + ".arp_announce", "2", arp);
   sysctl(prefix + ".arp_ignore", "1", arp);
   sysctl(prefix + ".rp_filter", "2", filter);
+}
+
+void FabricClass::add_pools() {
+  const Said<IpPrefix>& hosts = said_.addressing->hosts;
+  add_pool(hosts);
+  if (device_.is_switch()) add_pool(said_.addressing->loopbacks);
+  if (hosts.said)  // no loopback is anybody's neighbour
+    out_.list.add(Path(row("diverted[*]/neighbors"), {hosts->network().text()}), Value::set({}),
+                  of(hosts, rule::pool_traffic));
+}
+
+// What goes to a pool's addresses goes where the specs say, and nowhere else.
+void FabricClass::add_pool(const Said<IpPrefix>& pool) {
+  if (!pool.said) return;
+  const RowId way = device_.is_switch() ? row("diverted[*]/transit") : row("diverted[*]/sent");
+  out_.list.add(Path(way, {pool->network().text()}), Value::set({}), of(pool, rule::pool_traffic));
+  out_.claim(row("interface[*]/address[*]"), {"lo"}, c_.origins.add(who_, pool.at, rule::owned_whole),
+             pool->network());
 }
 
 void FabricClass::add_forwarding() {

@@ -25,6 +25,7 @@ inline constexpr std::string_view rail_rule = "rail-rule";
 inline constexpr std::string_view rail_routes = "rail-routes";
 inline constexpr std::string_view rail_arp = "rail-arp";
 inline constexpr std::string_view rail_filter = "rail-filter";
+inline constexpr std::string_view pool_traffic = "pool-traffic";
 inline constexpr std::string_view forwarding = "forwarding";
 inline constexpr std::string_view link_local = "link-local";
 inline constexpr std::string_view linkdown = "ignore-linkdown";
@@ -83,6 +84,10 @@ inline constexpr std::array kRules{
              "loose reverse-path filter (RFC 3704 2.4; Linux ip-sysctl: rp_filter 2): with several rails the "
              "way back "
              "may differ from the main table's"},
+    RuleText{
+        rule::pool_traffic,
+        "what goes to the pool's addresses goes where the Fabric's routes and rules lead it; no route, rule, "
+        "address or fixed neighbour of others changes that"},
     RuleText{rule::forwarding, "a switch forwards"},
     RuleText{rule::link_local,
              "unnumbered BGP needs a link-local address on every fabric link (RFC 8950; Linux ip-sysctl: "

@@ -12,7 +12,10 @@ namespace {
 constexpr RowId kPort = row("interface[*]");
 constexpr RowId kRoute = row("route[*]");
 constexpr RowId kSysctl = row("sysctl[*]");
-constexpr RowId kByName[] = {row("firmware[*]"),
+constexpr RowId kByName[] = {row("diverted[*]/neighbors"),
+                             row("diverted[*]/sent"),
+                             row("diverted[*]/transit"),
+                             row("firmware[*]"),
                              row("interface[*]/offload[*]"),
                              row("interface[*]/parameter[*]"),
                              row("kernel/module[*]"),

@@ -9,6 +9,14 @@
 namespace lockstep {
 namespace {
 
+// Whether a path of the claim's row is a member that it owns.
+bool covers(const Claim& claim, Path path) {
+  if (!has_leading_keys(path, claim.keys)) return false;
+  if (!claim.within) return true;
+  const auto member = IpPrefix::parse(path.key(path.key_count() - 1));
+  return member && claim.within->contains(member->address);
+}
+
 // Claims by row, so that a large tree is walked once.
 class Claims {
  public:
@@ -19,7 +27,7 @@ class Claims {
     const auto found = by_row_.find(path.row());
     if (found == by_row_.end()) return nullptr;
     for (const Claim* claim : found->second)
-      if (has_leading_keys(path, claim->keys)) return claim;
+      if (covers(*claim, path)) return claim;
     return nullptr;
   }
 
@@ -79,7 +87,7 @@ bool has_leading_keys(Path path, const std::vector<std::string>& keys) {
 
 const Claim* claim_of(const Intent& intent, Path path) {
   for (const Claim& claim : intent.claims)
-    if (claim.collection == path.row() && has_leading_keys(path, claim.keys)) return &claim;
+    if (claim.collection == path.row() && covers(claim, path)) return &claim;
   return nullptr;
 }
 

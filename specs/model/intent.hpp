@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "specs/model/diagnostic.hpp"
+#include "specs/model/ip.hpp"
 #include "specs/model/result.hpp"
 #include "specs/model/tree.hpp"
 
@@ -38,13 +40,14 @@ struct Origins {
 };
 
 // A collection owned whole: members that the intent does not name are removed. `keys` fixes the leading keys
-// (interface[*]/address[*] with keys {"rail0"}: all addresses of rail0). Removal only happens where the scope
-// was fully read. What a driver reports as a member is said in the schema row (routes: those with our rtproto
-// only).
+// (interface[*]/address[*] with keys {"rail0"}: all addresses of rail0); `within`: only members whose last
+// key is an address of that prefix. Removal only happens where the scope was fully read. What a driver
+// reports as a member is said in the schema row (routes: those with our rtproto only).
 struct Claim {
   RowId collection;
   std::vector<std::string> keys;
   OriginId origin = 0;
+  std::optional<IpPrefix> within{};
 };
 
 // A wanted entry that a higher priority or an override replaced; it stays visible.

@@ -88,6 +88,7 @@ void print(const Case& one, const Compiled& compiled, const Intent& intent, std:
   for (const Claim& claim : intent.claims) {
     out << "claim: " << schema_row(claim.collection).pattern;
     for (const std::string& key : claim.keys) out << " " << key;
+    if (claim.within) out << " within " << claim.within->text();
     out << "  <- " << origin_text(sources, compiled.origins[claim.origin]) << "\n";
   }
 }

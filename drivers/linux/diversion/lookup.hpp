@@ -1,0 +1,37 @@
+// Route lookups: what the kernel itself would do with a packet, asked many at a time.
+//
+// Promises: nothing is guessed from a table; the answer is the kernel's (RTM_GETROUTE with RTM_F_FIB_MATCH
+// and RTM_F_LOOKUP_TABLE), one for each question, in order. Traps, tried on Linux 6.18: with `arrives_on` and
+// no `from`, or a `from` of the device's own, the answer is EINVAL, the same as for a blackhole; a device
+// that is named as the way out bypasses rules, so no question names one. Neighbours, packet filters and tc do
+// not show in it, nor does IPv6's `forwarding`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "drivers/linux/kernel_state.hpp"
+
+namespace lockstep::diversion {
+
+struct Question {
+  IpAddress to;
+  std::optional<IpAddress> from;
+  std::uint32_t arrives_on = 0;  // an interface; 0: the device sends it itself
+  std::uint8_t tos = 0;
+  std::uint8_t ip_protocol = 0;  // 0: any
+  std::uint16_t source_port = 0;
+  std::uint16_t destination_port = 0;
+  bool operator==(const Question&) const = default;
+};
+
+struct Found {
+  int code = 0;                // an errno; 0: there is a route
+  std::optional<Route> route;  // that matched; its hops are not resolved where it has a next-hop object
+};
+
+Result<std::vector<Found>> look_up(netlink::Socket& socket, const std::vector<Question>& questions,
+                                   const Call& call);
+
+}  // namespace lockstep::diversion

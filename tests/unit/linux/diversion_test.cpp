@@ -1,0 +1,307 @@
+// Foreign routes, rules, addresses and neighbours on a real kernel: what is named is what a ping proves, and
+// what others legitimately have on such machines is not named.
+#include <algorithm>
+
+#include "drivers/linux/diversion/atoms.hpp"
+#include "specs/model/schema_rows.hpp"
+#include "tests/unit/linux/lab.hpp"
+
+namespace lockstep {
+namespace {
+
+IpPrefix prefix(const char* text) { return *IpPrefix::parse(text); }
+
+std::vector<std::string> atoms(const char* pool, const std::vector<const char*>& cuts) {
+  std::vector<IpPrefix> prefixes;
+  for (const char* one : cuts) prefixes.push_back(prefix(one));
+  std::vector<std::string> out;
+  for (const IpAddress& one : diversion::atoms_of(prefix(pool), prefixes)) out.push_back(one.text());
+  std::ranges::sort(out);
+  return out;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(Atoms, EachPrefixHasAnAddressThatNoLongerOneCovers) {
+  EXPECT_EQ(atoms("10.64.0.0/16", {}), (Texts{"10.64.0.0"}));
+  EXPECT_EQ(atoms("10.64.0.0/16", {"10.64.0.0/25", "10.64.0.64/26"}),
+            (Texts{"10.64.0.0", "10.64.0.128", "10.64.0.64"}));
+  EXPECT_EQ(atoms("10.64.0.0/24", {"10.64.0.0/25", "10.64.0.128/25"}), (Texts{"10.64.0.0", "10.64.0.128"}))
+      << "the pool has no address of its own left";
+  EXPECT_EQ(atoms("10.64.0.0/24", {"10.64.0.5/32", "10.64.0.4/32", "10.64.0.4/31", "0.0.0.0/0", "fd00::/8"}),
+            (Texts{"10.64.0.0", "10.64.0.4", "10.64.0.5"}));
+  EXPECT_EQ(atoms("255.255.255.0/24", {"255.255.255.255/32", "255.255.255.254/31"}),
+            (Texts{"255.255.255.0", "255.255.255.254", "255.255.255.255"}));
+}
+
+// The longest prefix that covers an address, by trying all: a second way to the rule of atoms.
+IpPrefix longest(const IpAddress& address, const std::vector<IpPrefix>& all) {
+  IpPrefix best = prefix("0.0.0.0/0");
+  for (const IpPrefix& one : all)
+    if (one.contains(address) && one.length >= best.length) best = one;
+  return best;
+}
+
+TEST(Atoms, EveryAddressIsCoveredAsOneOfTheAnswersIs) {
+  std::uint32_t state = 12345;
+  const auto random = [&](std::uint32_t below) { return (state = state * 1664525 + 1013904223) / 7 % below; };
+  for (int round = 0; round < 200; ++round) {
+    std::vector<IpPrefix> cuts;
+    for (std::uint32_t i = random(12); i > 0; --i)
+      cuts.push_back(
+          IpPrefix{IpAddress::v4(0x0A400000 + random(256)), static_cast<std::uint8_t>(24 + random(9))}
+              .network());
+    const IpPrefix pool = prefix("10.64.0.0/24");
+    std::set<IpPrefix> of_answers;
+    const auto answers = diversion::atoms_of(pool, cuts);
+    for (const IpAddress& one : answers) of_answers.insert(longest(one, cuts));
+    EXPECT_EQ(of_answers.size(), answers.size());
+    for (std::uint32_t i = 0; i < 256; ++i)
+      EXPECT_TRUE(of_answers.contains(longest(IpAddress::v4(0x0A400000 + i), cuts))) << "round " << round;
+  }
+}
+
+// A leaf switch: rail0 leads to host 10.64.0.1, up0 to a spine with 10.64.1.1 behind it.
+class Diverted : public Lab {
+ protected:
+  void SetUp() override {
+    Lab::SetUp();
+    if (name_.empty()) return;
+    const std::string peer = name_ + "p";
+    ASSERT_EQ(shell("ip netns add " + name_ + "s"), 0);
+    ASSERT_EQ(
+        shell("ip link add name up0 netns " + name_ + " type veth peer name down0 netns " + name_ + "s"), 0);
+    for (const char* line : {"link set rail0 up", "link set up0 up", "address add 10.64.0.0/31 dev rail0",
+                             "address add 192.0.2.0/31 dev up0", "address add 10.255.0.1/32 dev lo",
+                             "route add 10.64.1.0/25 via 192.0.2.1 proto bgp"})
+      ASSERT_EQ(ip(line), 0) << line;
+    ASSERT_EQ(in("sysctl -w net.ipv4.ip_forward=1"), 0);
+    for (const std::string& line :
+         {std::string("address add 10.64.0.1/31 dev swp1"), std::string("route add default via 10.64.0.0")})
+      ASSERT_EQ(shell("ip -n " + peer + " " + line), 0) << line;
+    for (const std::string& line :
+         {std::string("link set lo up"), std::string("link set down0 up"),
+          std::string("address add 192.0.2.1/31 dev down0"), std::string("address add 10.64.1.1/32 dev lo"),
+          std::string("address add 10.64.1.70/32 dev lo"), std::string("route add default via 192.0.2.0")})
+      ASSERT_EQ(shell("ip -n " + name_ + "s " + line), 0) << line;
+    await_operational(path(), {"rail0", "up0"});
+    await_operational(path() + "p", {"swp1"});
+    await_operational(path() + "s", {"down0"});
+  }
+  void TearDown() override {
+    if (!name_.empty()) shell("ip netns del " + name_ + "s");
+    Lab::TearDown();
+  }
+
+  int in(const std::string& line) const { return shell("ip netns exec " + name_ + " " + line); }
+  // From the host through the leaf.
+  bool arrives(const std::string& address) const {
+    return shell("ip netns exec " + name_ + "p ping -c 1 -W 1 " + address) == 0;
+  }
+  Texts culprits(const std::string& entry) {
+    const auto path = *Path::parse(entry);
+    const Observation seen =
+        observed({path, *Path::parse("interface[rail0]"), *Path::parse("interface[up0]")});
+    const Value value = seen.have.value(path);
+    EXPECT_EQ(value.kind(), Value::Kind::list) << (seen.unread.empty() ? "" : seen.unread.front().why.text());
+    Texts out;
+    if (value.kind() == Value::Kind::list)
+      for (const std::string_view one : value.as_list()) out.emplace_back(one);
+    return out;
+  }
+  Texts transit() { return culprits("diverted[10.64.0.0/16]/transit"); }
+};
+
+TEST_F(Diverted, NothingIsNamedWhereTrafficGoesAsWanted) {
+  EXPECT_TRUE(arrives("10.64.1.1"));
+  EXPECT_EQ(transit(), Texts{});
+  EXPECT_EQ(culprits("diverted[10.255.0.0/24]/transit"), Texts{});
+  EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{});
+}
+
+TEST_F(Diverted, WhatLeadsTransitElsewhereIsNamed) {
+  struct Case {
+    const char* make;
+    const char* undo;
+    const char* to;  // that does not arrive any more
+    const char* culprit;
+  };
+  for (const Case& one : {
+           Case{"route add blackhole 10.64.1.64/26 proto static", "route del blackhole 10.64.1.64/26",
+                "10.64.1.70", "blackhole 10.64.1.64/26 proto static"},
+           Case{"route add unreachable 10.64.1.0/26", "route del unreachable 10.64.1.0/26", "10.64.1.1",
+                "unreachable 10.64.1.0/26 proto boot"},
+           Case{"route add prohibit 10.64.1.1/32 proto static", "route del prohibit 10.64.1.1/32",
+                "10.64.1.1", "prohibit 10.64.1.1/32 proto static"},
+           Case{"route add 10.64.1.1/32 via 10.64.0.1", "route del 10.64.1.1/32", "10.64.1.1",
+                "10.64.1.1/32 via 10.64.0.1 dev rail0 proto boot"},
+           Case{"route add throw 10.64.1.0/26 table main", "route del throw 10.64.1.0/26", "10.64.1.1",
+                "throw 10.64.1.0/26 proto boot"},
+           Case{"rule add priority 50 to 10.64.1.0/24 blackhole", "rule del priority 50", "10.64.1.1",
+                "rule 50: from all to 10.64.1.0/24 blackhole"},
+           Case{"rule add priority 50 iif rail0 prohibit", "rule del priority 50", "10.64.1.1",
+                "rule 50: from all iif rail0 prohibit"},
+           Case{"rule add priority 50 from 10.64.0.1 unreachable", "rule del priority 50", "10.64.1.1",
+                "rule 50: from 10.64.0.1/32 unreachable"},
+           Case{"address add 10.64.1.1/32 dev extra0", "address del 10.64.1.1/32 dev extra0", nullptr,
+                "address 10.64.1.1/32 on extra0"},
+           Case{"address add 10.64.1.65/26 dev extra0", "address del 10.64.1.65/26 dev extra0", "10.64.1.70",
+                "10.64.1.64/26 dev extra0 proto kernel"},
+           Case{"route add local 10.64.1.64/26 dev lo table local",
+                "route del local 10.64.1.64/26 table local", nullptr,
+                "local 10.64.1.64/26 dev lo proto boot table local"},
+       }) {
+    SCOPED_TRACE(one.make);
+    ip("link add extra0 type veth peer name extra1");
+    ip("link set extra0 up");
+    ip("link set extra1 up");
+    ASSERT_EQ(ip(one.make), 0);
+    const Texts named = transit();
+    EXPECT_NE(std::ranges::find(named, one.culprit), named.end()) << ::testing::PrintToString(named);
+    if (one.to != nullptr) {
+      EXPECT_FALSE(arrives(one.to));
+    }
+    ASSERT_EQ(ip(one.undo), 0);
+    EXPECT_EQ(transit(), Texts{});
+    EXPECT_TRUE(arrives("10.64.1.1"));
+  }
+}
+
+TEST_F(Diverted, ARuleThatLeadsToATableWithAnotherRouteIsNamedWithIt) {
+  ASSERT_EQ(ip("route add 10.64.1.0/24 via 10.64.0.1 table 77"), 0);
+  EXPECT_EQ(transit(), Texts{}) << "nothing leads to the table";
+  ASSERT_EQ(ip("rule add priority 60 lookup 77"), 0);
+  EXPECT_EQ(transit(),
+            (Texts{"rule 60: from all lookup 77 (10.64.1.0/24 via 10.64.0.1 dev rail0 proto boot table "
+                   "77)"}));
+  EXPECT_FALSE(arrives("10.64.1.1"));
+}
+
+TEST_F(Diverted, ARuleOfOnePortNumberIsNamedThoughOtherTrafficArrives) {
+  ASSERT_EQ(ip("rule add priority 60 ipproto udp dport 4791 blackhole"), 0);
+  EXPECT_EQ(transit(), (Texts{"rule 60: from all ipproto udp dport 4791 blackhole"}));
+  EXPECT_TRUE(arrives("10.64.1.1"));
+}
+
+TEST_F(Diverted, ANeighbourThatArpNeverCorrectsIsNamed) {
+  ASSERT_EQ(ip("neigh replace 10.64.0.1 lladdr 02:00:00:00:00:99 dev rail0 nud permanent"), 0);
+  EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), (Texts{"10.64.0.1 at 02:00:00:00:00:99 on rail0"}));
+  EXPECT_EQ(transit(), Texts{});
+  ASSERT_EQ(ip("neigh del 10.64.0.1 dev rail0"), 0);
+  EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{});
+}
+
+// What others have on machines like these, and what changes nothing of the pool's traffic.
+TEST_F(Diverted, WhatOthersLegitimatelyHaveIsNotNamed) {
+  ASSERT_EQ(ip("link add extra0 type veth peer name extra1"), 0);
+  ASSERT_EQ(ip("link set extra0 up"), 0);
+  ASSERT_EQ(ip("link set extra1 up"), 0);
+  for (const char* line : {
+           // Cilium: the local rule moved behind its own, and rules by mark.
+           "rule add priority 100 lookup local",
+           "rule del priority 0 lookup local",
+           "rule add priority 9 fwmark 0x200/0xf00 lookup 2004",
+           "route add local default dev lo table 2004",
+           // WireGuard (wg-quick): everything without its mark, but for what the main table knows better.
+           "rule add priority 32764 lookup main suppress_prefixlength 0",
+           "rule add priority 32765 not fwmark 51820 lookup 51820",
+           "route add default dev extra0 table 51820",
+           // Calico: a block of pods; MetalLB, IPVS: service addresses; Docker: its bridge's network.
+           "route add blackhole 192.168.23.0/26 proto 80",
+           "address add 203.0.113.7/32 dev extra0",
+           "address add 172.17.0.1/16 dev extra0",
+           // The way to the management network, and a table that nothing leads to.
+           "route add default via 172.17.0.2",
+           "route add blackhole 10.64.1.0/26 table 500",
+           // A worse route beside BGP's, and a static one that is no pool's.
+           "route add 10.64.1.0/25 via 172.17.0.2 metric 500",
+           "route add 10.65.0.0/16 via 172.17.0.2 proto static",
+           // Rules that no packet of ours can match.
+           "rule add priority 70 iif extra0 blackhole",
+           "rule add priority 71 from 172.17.0.0/16 blackhole",
+           "rule add priority 72 to 10.65.0.0/16 blackhole",
+           "rule add priority 73 uidrange 1000-1000 blackhole",
+           // What overlays learn of their own ports, and a neighbour that ARP found.
+           "neigh replace 10.64.0.9 lladdr 02:00:00:00:00:01 dev extra0 nud permanent",
+       })
+    ASSERT_EQ(ip(line), 0) << line;
+  EXPECT_TRUE(arrives("10.64.1.1"));
+  EXPECT_EQ(transit(), Texts{});
+  EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{});
+}
+
+TEST_F(Diverted, StaticRoutesInsideAPoolAreRemovedByTheRemedyAndNothingElse) {
+  for (const char* line :
+       {"route add blackhole 10.64.1.64/26 proto static", "route add 10.64.1.1/32 via 10.64.0.1",
+        "route add 10.65.0.0/16 via 10.64.0.1 proto static", "route add blackhole 10.64.1.0/26 table 500",
+        "rule add priority 50 ipproto udp dport 4791 blackhole"})
+    ASSERT_EQ(ip(line), 0) << line;
+  const Path entry = *Path::parse("diverted[10.64.0.0/16]/transit");
+  const Change effect{entry, Value::set(transit()), Value::set({}), 0};
+  const auto offer = attached_.remedy->offer(effect);
+  ASSERT_TRUE(offer);
+  EXPECT_EQ(offer->name, "remove-static-routes");
+  EXPECT_EQ(offer->what_it_does,
+            "removes 10.64.1.1/32 via 10.64.0.1 dev rail0 proto boot, blackhole 10.64.1.64/26 proto static");
+  const auto cured = attached_.remedy->cure(effect, within(std::chrono::seconds(5)));
+  ASSERT_TRUE(cured) << cured.error().text();
+  EXPECT_EQ(transit(), (Texts{"rule 50: from all ipproto udp dport 4791 blackhole"}));
+  const std::string routes = said("ip", "route show table all");
+  EXPECT_NE(routes.find("10.65.0.0/16 via 10.64.0.1"), std::string::npos) << routes;
+  EXPECT_NE(routes.find("blackhole 10.64.1.0/26 table 500"), std::string::npos) << routes;
+  EXPECT_NE(routes.find("10.64.1.0/25 via 192.0.2.1"), std::string::npos) << routes;
+  const Change of_rule{entry, Value::set(transit()), Value::set({}), 0};
+  EXPECT_FALSE(attached_.remedy->offer(of_rule)) << "a rule requires manual action";
+}
+
+// A host: what it sends from a rail's address leaves by that rail.
+class DivertedHost : public Diverted {
+ protected:
+  void SetUp() override {
+    Diverted::SetUp();
+    if (name_.empty()) return;
+    // Both ends of this host's rails are of the pool; tables 1000 and 1001 are its rails'.
+    applies({{"interface[up0]/address[10.64.2.1/31]", Value::present()},
+             {"route[1000:0.0.0.0/0]", Value::set({"via 10.64.0.1 dev rail0"})},
+             {"route[1001:0.0.0.0/0]", Value::set({"via 10.64.2.0 dev up0"})},
+             {"rule[1000]", Value::text("from 10.64.0.0/32 lookup 1000")},
+             {"rule[1001]", Value::text("from 10.64.2.1/32 lookup 1001")}});
+    ASSERT_EQ(ip("route del 10.64.1.0/25"), 0);
+    applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.1 dev rail0", "via 10.64.2.0 dev up0"})}});
+  }
+  Texts sent() { return culprits("diverted[10.64.0.0/16]/sent"); }
+  // The kernel's own answer, by another program.
+  std::string leaves_by(const std::string& from) const {
+    return said("ip", "route get 10.64.1.1 from " + from);
+  }
+};
+
+TEST_F(DivertedHost, WhatARailsAddressSendsLeavesByItsRail) {
+  EXPECT_EQ(sent(), Texts{});
+  EXPECT_NE(leaves_by("10.64.2.1").find("dev up0"), std::string::npos) << leaves_by("10.64.2.1");
+}
+
+TEST_F(DivertedHost, ARuleAheadOfOursIsNamed) {
+  ASSERT_EQ(ip("rule add priority 50 from 10.64.2.1 lookup 1000"), 0);
+  EXPECT_NE(leaves_by("10.64.2.1").find("dev rail0"), std::string::npos) << leaves_by("10.64.2.1");
+  EXPECT_EQ(sent(), (Texts{"rule 50: from 10.64.2.1/32 lookup 1000"}));
+  ASSERT_EQ(ip("rule del priority 50"), 0);
+  ASSERT_EQ(ip("rule add priority 51 lookup main"), 0);
+  EXPECT_EQ(sent(), (Texts{"rule 51: from all lookup main"}));
+  ASSERT_EQ(ip("rule del priority 51"), 0);
+  ASSERT_EQ(ip("rule add priority 52 to 10.64.0.0/16 blackhole"), 0);
+  EXPECT_EQ(sent(), (Texts{"rule 52: from all to 10.64.0.0/16 blackhole"}));
+  ASSERT_EQ(ip("rule del priority 52"), 0);
+  EXPECT_EQ(sent(), Texts{});
+}
+
+TEST_F(DivertedHost, ARouteOfOthersInARailsTableIsNamed) {
+  ASSERT_EQ(ip("route add 10.64.1.0/24 via 10.64.0.1 dev rail0 table 1001"), 0);
+  EXPECT_EQ(sent(), (Texts{"10.64.1.0/24 via 10.64.0.1 dev rail0 proto boot table 1001"}));
+  ASSERT_EQ(ip("route del 10.64.1.0/24 table 1001"), 0);
+  ASSERT_EQ(ip("route add blackhole 10.64.1.0/24 table 1001"), 0);
+  EXPECT_EQ(sent(), (Texts{"blackhole 10.64.1.0/24 proto boot table 1001"}));
+}
+
+}  // namespace
+}  // namespace lockstep
