@@ -1,5 +1,6 @@
 #include "reconciler/session/former_entries.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "specs/model/schema_rows.hpp"
@@ -35,6 +36,17 @@ std::optional<WrittenEntry> left_of(const WrittenEntry& one, const DeviceState& 
   return is_verified(left) && there ? std::optional(std::move(left)) : std::nullopt;
 }
 
+// A member of a collection that an object made on a port, and does not say any more though it says that port:
+// a loopback address of a pool that is another now. Ports that it left are left alone.
+bool is_moved(const Compiled& compiled, const Intent& intent, const WrittenEntry& one) {
+  const Row& row = schema_row(one.path.row());
+  if (one.found || !row.collection || !row.is_of_port() || one.path.key_count() < 2) return false;
+  return std::ranges::any_of(intent.want.entries(), [&](const Entry& want) {
+    return schema_row(want.path.row()).is_of_port() && want.path.key(0) == one.path.key(0) &&
+           compiled.origins[want.origin].object == one.object;
+  });
+}
+
 // What no object says any more and is wanted back, with the index of its device's intent.
 std::vector<std::pair<std::size_t, const WrittenEntry*>> to_restore(
     const Compiled& compiled, const std::vector<WrittenEntry>& written) {
@@ -44,7 +56,8 @@ std::vector<std::pair<std::size_t, const WrittenEntry*>> to_restore(
   for (const WrittenEntry& one : written) {
     const auto intent = intents.find(one.device);
     if (!schema_row(one.path.row()).saves.empty()) continue;  // nothing is unsaved
-    if (one.restore && intent != intents.end() && !is_said(compiled.intents[intent->second], one.path))
+    if (intent == intents.end() || is_said(compiled.intents[intent->second], one.path)) continue;
+    if (one.restore || is_moved(compiled, compiled.intents[intent->second], one))
       out.emplace_back(intent->second, &one);
   }
   return out;
@@ -55,13 +68,15 @@ std::vector<std::pair<std::size_t, const WrittenEntry*>> to_restore(
 bool is_verified(const WrittenEntry& one) { return one.wrote != one.found; }
 
 void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written) {
-  std::map<std::string_view, OriginId> origins;
+  std::map<std::pair<std::string_view, bool>, OriginId> origins;
   for (const auto& [index, one] : to_restore(compiled, written)) {
-    const auto [origin, is_new] = origins.try_emplace(one->object, 0);
+    const auto [origin, is_new] = origins.try_emplace({one->object, one->restore}, 0);
     // Until it is back it stays to be restored, also where this apply does not come to it.
     if (is_new)
-      origin->second = compiled.origins.add(
-          Origin{.at = {}, .object = one->object, .rule = "onDelete: restore", .restore_on_delete = true});
+      origin->second = compiled.origins.add(Origin{.at = {},
+                                                   .object = one->object,
+                                                   .rule = one->restore ? "onDelete: restore" : "owned-whole",
+                                                   .restore_on_delete = one->restore});
     Intent& intent = compiled.intents[index];
     if (one->found)
       intent.want.set(one->path, one->found, origin->second);

@@ -1,6 +1,7 @@
 // Former entries: what earlier changes wrote and no object says any more. Those of objects with
-// `onDelete: restore` are wanted as they were found before the first change, until they are that; the others
-// stay, and are told once.
+// `onDelete: restore` are wanted as they were found before the first change, until they are that. What an
+// object made on a port that it still says (an address of a pool that is another now) is wanted gone. The
+// others stay, and are reported once.
 //
 // Promises: only what changes of ours wrote and another object does not say or own; what was found is that of
 // the first change that wrote the entry, however many followed. What a failed or interrupted change tried to

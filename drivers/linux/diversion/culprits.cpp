@@ -123,9 +123,9 @@ std::vector<IpAddress> atoms(const NetworkState& network, const IpPrefix& pool) 
 // The question as a foreign rule's selectors would have it; none: no packet of ours is like that.
 std::optional<Asked> under(const Rule& rule, Asked asked, const IpPrefix& pool) {
   Question& question = asked.question;
-  const bool other_source = rule.from && !rule.inverted && !rule.from->contains(*question.from);
-  if (other_source) {
-    if (asked.leaves_by != 0 || !rule.from->overlaps(pool)) return std::nullopt;
+  const bool any_source = !rule.from || rule.inverted;
+  if (!any_source && !(question.from && rule.from->contains(*question.from))) {
+    if (question.arrives_on == 0 || !rule.from->overlaps(pool)) return std::nullopt;
     const IpPrefix& inner = rule.from->length > pool.length ? *rule.from : pool;
     question.from = inner.size() > 2 ? inner.nth_address(1) : inner.address;
     asked.made_up = true;
@@ -146,7 +146,7 @@ std::vector<Asked> with_rules(const Ground& ground, const IpPrefix& pool, const 
     if (selects_others(rule) && !rule.inverted) continue;
     for (Asked asked : plain) {
       const Link* const in = rule.iif.empty() ? nullptr : ground.network.link(rule.iif);
-      const bool sent = asked.leaves_by != 0;
+      const bool sent = asked.question.arrives_on == 0;
       if (rule.to && !rule.inverted && !rule.to->contains(asked.question.to)) continue;
       if (!rule.iif.empty() && (sent ? rule.iif != "lo" : in == nullptr)) continue;
       if (in != nullptr && !sent) {
@@ -249,6 +249,7 @@ std::vector<Asked> transit_questions(const Ground& ground, const IpPrefix& pool)
 
 std::vector<Asked> sent_questions(const Ground& ground, const IpPrefix& pool) {
   std::vector<Asked> plain;
+  for (const IpAddress& to : atoms(ground.network, pool)) plain.push_back({{.to = to, .from = {}}});
   for (const InterfaceAddress& own : ground.network.addresses) {
     if (!is_up(ground, own.index) || !pool.contains(own.prefix.address)) continue;
     for (const IpAddress& to : atoms(ground.network, pool))

@@ -23,10 +23,10 @@ struct Ground {
   std::set<std::uint32_t> ports;  // the wanted ones
 };
 
-// A question, and of what is sent the port that it has to leave by.
+// A question, and of what is sent from a port's address the port that it has to leave by.
 struct Asked {
   Question question;
-  std::uint32_t leaves_by = 0;  // 0: transit
+  std::uint32_t leaves_by = 0;  // 0: as the main table says
   bool made_up = false;         // its source is any that a rule names: reverse path filters may refuse it
 };
 std::vector<Asked> transit_questions(const Ground& ground, const IpPrefix& pool);

@@ -303,5 +303,11 @@ TEST_F(DivertedHost, ARouteOfOthersInARailsTableIsNamed) {
   EXPECT_EQ(sent(), (Texts{"blackhole 10.64.1.0/24 proto boot table 1001"}));
 }
 
+TEST_F(DivertedHost, WhatIsSentFromNoParticularAddressIsLookedAtToo) {
+  ASSERT_EQ(ip("route add blackhole 10.64.1.0/26"), 0);
+  EXPECT_NE(said("ip", "route get 10.64.1.1").find("Invalid argument"), std::string::npos);
+  EXPECT_EQ(sent(), (Texts{"blackhole 10.64.1.0/26 proto boot"}));
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -62,6 +62,23 @@ TEST_F(FormerEntries, NothingIsWantedWhereItIsToBeLeftOrAnotherObjectSpeaks) {
   EXPECT_EQ(gpu1().claims.size(), 1U);
 }
 
+TEST_F(FormerEntries, AnAddressOfAPoolThatIsAnotherNowIsWantedGoneAndThatOfAPortThatWasLeftStays) {
+  const OriginId origin = compiled.origins.add(Origin{.at = {}, .object = "HostProfile/training", .rule = ""});
+  gpu1().want.set(path("interface[lo]/admin"), Value::boolean(true), origin);
+  gone("interface[lo]/address[10.255.0.1/32]", Value{}, Value::present(), false);
+  gone("interface[lo]/address[192.0.2.1/32]", Value::present(), Value::present(), false);
+  gone("interface[rail0]/address[10.0.0.1/31]", Value{}, Value::present(), false);
+  Observation seen;
+  for (const char* one : {"interface[lo]/address[10.255.0.1/32]", "interface[lo]/address[192.0.2.1/32]",
+                          "interface[rail0]/address[10.0.0.1/31]"})
+    seen.have.set(path(one), Value::present());
+  seen.have.set(path("interface[lo]/admin"), Value::boolean(true));
+  const ChangeSet changes = diff(gpu1(), seen).changes;
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].path, path("interface[lo]/address[10.255.0.1/32]"));
+  EXPECT_FALSE(changes[0].want);
+}
+
 // gpu1, without an object that says anything of it, as one observation found it.
 class LeftBehind : public FormerEntries {
  protected:

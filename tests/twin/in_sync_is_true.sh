@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# What kills traffic on a converged twin is named, with its culprit, and heals or requires manual action; what changes nothing
+# of the pools' traffic is not named. The oracle of each case is a ping between two hosts.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/twin/pod.sh
+
+on() { "$lockstep" twin exec "$pod" "$@"; }
+# arrives FROM ADDRESS: from gpu1's rail0 (10.64.0.1) or rail1 (10.64.0.129) to an address.
+arrives() { on gpu1 -- ping -c 1 -W 2 -I "$1" "$2" >/dev/null; }
+is_lost() {
+  if arrives "$1" "$2"; then
+    echo "what $1 sends to $2 arrives: the fault is none" >&2
+    exit 1
+  fi
+}
+await_sync() {
+  for _ in $(seq 100); do
+    if "$lockstep" drift --twin "$pod" >"$work/out" 2>&1; then return; fi
+    read -rt 0.2 <> <(:) || true
+  done
+  cat "$work/out" >&2
+  echo "not in sync again within 20 s" >&2
+  exit 1
+}
+# drifts DEVICE TEXT: drift names the device and the culprit, and ends with 2.
+drifts() {
+  expect 2 "$lockstep" drift --twin "$pod" >/dev/null
+  grep -q "$1 .*$2" "$work/out" || { cat "$work/out" >&2; echo "drift does not name '$2' on $1" >&2; exit 1; }
+}
+apply() { expect "${1:-0}" "$lockstep" apply --twin --yes $approve --no-measure "$pod"; }
+
+"$lockstep" twin up "$pod"
+apply
+await_sync
+arrives 10.64.0.1 10.64.0.131
+
+# Routes of others inside owned blocks: on a spine, a leaf and a host, wider and narrower than the block.
+on spine0 -- ip route add blackhole 10.64.0.128/26 proto static
+on spine1 -- ip route add blackhole 10.64.0.128/26 proto static
+is_lost 10.64.0.1 10.64.0.131
+drifts spine0 'blackhole 10.64.0.128/26 proto static'
+apply
+arrives 10.64.0.1 10.64.0.131
+await_sync
+
+on leaf0 -- ip route add 10.64.0.128/25 via 10.64.0.5
+is_lost 10.64.0.1 10.64.0.131
+drifts leaf0 '10.64.0.128/25 via 10.64.0.5 dev swp3 proto boot'
+apply
+await_sync
+arrives 10.64.0.1 10.64.0.131
+
+on gpu1 -- ip route add blackhole 10.64.0.128/26 table 1000
+is_lost 10.64.0.1 10.64.0.131
+drifts gpu1 'blackhole 10.64.0.128/26 proto boot table 1000'
+apply 0
+told 'blackhole 10.64.0.128/26 proto boot table 1000'
+on gpu1 -- ip route del blackhole 10.64.0.128/26 table 1000
+
+# A rule ahead of ours, and one that only RoCE's packets meet.
+on gpu1 -- ip rule add priority 50 to 10.64.0.128/25 prohibit
+is_lost 10.64.0.1 10.64.0.131
+drifts gpu1 'rule 50: from all to 10.64.0.128/25 prohibit'
+on gpu1 -- ip rule del priority 50
+on leaf0 -- ip rule add priority 50 ipproto udp dport 4791 blackhole
+drifts leaf0 'rule 50: from all ipproto udp dport 4791 blackhole'
+on leaf0 -- ip rule del priority 50
+
+# A port that does not forward: only what arrives there is lost.
+on leaf0 -- sysctl -qw net.ipv4.conf.swp1.forwarding=0
+is_lost 10.64.0.1 10.64.0.131
+drifts leaf0 'net.ipv4.conf.swp1.forwarding'
+apply
+arrives 10.64.0.1 10.64.0.131
+
+# A neighbour that ARP never corrects.
+on leaf0 -- ip neigh replace 10.64.0.1 lladdr 02:00:00:00:00:99 dev swp1 nud permanent
+is_lost 10.64.0.1 10.64.0.131
+drifts leaf0 '10.64.0.1 at 02:00:00:00:00:99 on swp1'
+on leaf0 -- ip neigh del 10.64.0.1 dev swp1
+await_sync
+
+# A GPU's address on a spine's loopback, a loopback on two devices, and an address on a device of nobody's.
+on spine0 -- ip address add 10.64.0.131/32 dev lo
+on spine1 -- ip address add 10.255.0.1/32 dev lo
+drifts spine0 'interface\[lo\]/address\[10.64.0.131/32\]'
+drifts spine1 'interface\[lo\]/address\[10.255.0.1/32\]'
+apply
+await_sync
+on leaf0 -- ip link add stray0 type veth peer name stray1
+on leaf0 -- ip address add 10.64.0.131/32 dev stray0
+drifts leaf0 'address 10.64.0.131/32 on stray0'
+on leaf0 -- ip link del stray0
+await_sync
+
+# Old loopbacks after the pool of loopbacks is another.
+sed -i 's#loopbacks: 10.255.0.0/24#loopbacks: 10.254.0.0/24#' "$pod/fabric.yaml"
+apply
+await_sync
+for device in leaf0 leaf1 spine0 spine1; do
+  ! on "$device" -- ip -4 -o address show dev lo | grep -q '10\.255\.' || { echo "$device has its old loopback" >&2; exit 1; }
+done
+
+# What others legitimately have changes nothing.
+on leaf0 -- ip route add default via 10.64.0.1
+on leaf0 -- ip rule add priority 90 fwmark 0x200/0xf00 lookup 2004
+on leaf0 -- ip route add blackhole 10.64.0.128/26 table 2004
+on gpu1 -- ip rule add priority 91 from 172.17.0.0/16 blackhole
+on gpu1 -- ip route add 172.17.0.0/16 via 10.64.0.0 dev rail0
+await_sync
+arrives 10.64.0.1 10.64.0.131
+echo "each culprit was named, and nothing else"
