@@ -143,7 +143,7 @@ void add_apply(CLI::App& app, Arguments& a) {
                     "Take away more devices, objects or settings than maxDelete allows");
   command->add_flag("--strict", a.apply.strict, "An SLO that can't be judged fails the gate");
   command->add_flag("--partial", a.apply.partial,
-                    "Do what can be done without the devices that could not be observed");
+                    "Do what can be done without the devices that are unreachable");
   std::string words;
   for (const std::string_view word : approval_words())
     words += (words.empty() ? "" : ", ") + std::string(word);

@@ -21,8 +21,11 @@ constexpr std::array<Example, 30> kExamples{{
      "A plan names for each hold the word that lifts it; that of one disruption lifts no other's. What a "
      "host's\n"
      "policy refuses, the last path to a device and a closed window no word lifts. Where chosen devices "
-     "could not\n"
-     "be observed, nothing is written (exit code 1); with --partial the rest is done, and it ends with 3."},
+     "are\n"
+     "unreachable, nothing is written (exit code 1); with --partial the rest is done, and it ends with 3, or "
+     "with 2\n"
+     "where they can be observed by then and differ. What rests on a part of a device that could not be read "
+     "waits."},
     {"drift", "lockstep drift --twin examples/rail-pod --format sarif > drift.sarif"},
     {"watch",
      "lockstep watch --twin examples/rail-pod --converge\n"
@@ -150,7 +153,7 @@ const char* const kFooter =
     "2 drift, pending changes, a failed SLO, steps of a plan file that are refused, or declined at the\n"
     "prompt; 3 some devices could not be observed, and nothing seen differs, or no benchmark could tell\n"
     "whether an SLO holds; 1 error, a step that the host's policy refuses, an apply that would go without\n"
-    "devices that could not be observed, or interrupted.";
+    "unreachable devices, or interrupted.";
 
 std::vector<std::string> command_words(int argc, const char* const* argv) {
   std::vector<std::string> words(argv, argv + argc);

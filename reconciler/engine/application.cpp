@@ -134,6 +134,7 @@ void Application::next_wave() {
     return pass_gate([this](bool) { waves_over(); });
   }
   ++wave_;
+  runner_->leave_without_forerunner(wave_);
   if (progress_.wave) progress_.wave(wave_, plan_.waves());
   answered_ = false;
   unsure_ = {""};

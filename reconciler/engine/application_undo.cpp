@@ -186,24 +186,28 @@ void Application::undo_over() {
   then(whole);
 }
 
-// What is undone is not done again by the next run that finds the specs as they are.
+// What is rolled back is not written again unasked; of a guilty change, nor on devices that it had not
+// reached.
 void Application::refuse(const UndoneChange& undone) {
   if (!undone.guilt) return;
-  std::set<std::string> names;
-  for (const Step& step : undoing_->now.steps) names.insert(step.device);
-  const std::vector<std::string> devices(names.begin(), names.end());
-  RefusedWrite one;
-  one.change = undone.change;
-  one.devices = fold_hostlist(devices);
-  one.ground = wanted_digest(fleet_, devices);
-  one.why = std::string(to_string(*undone.guilt)) + ": " + report_.gate->why;
-  one.cleared = *undone.guilt == Guilt::exonerated;
-  std::vector<RefusedWrite> all;
+  std::set<std::string> digests;
+  std::set<std::string> writes;  // as of no device
   for (const Step& step : undoing_->now.steps)
-    for (std::string& digest : write_digests(step.device, step.changes)) {
-      one.digest = std::move(digest);
-      all.push_back(one);
+    for (const auto& [path, want] : net_writes(step.changes)) {
+      digests.insert(write_digest(step.device, path, want));
+      writes.insert(write_digest("", path, want));
     }
+  if (*undone.guilt == Guilt::guilty && undone.change == report_.change_id)
+    for (const Step& step : plan_.steps)
+      for (const auto& [path, want] : net_writes(step.changes))
+        if (step.remedy.empty() && writes.contains(write_digest("", path, want)))
+          digests.insert(write_digest(step.device, path, want));
+  std::vector<RefusedWrite> all;
+  for (const std::string& digest : digests)
+    all.push_back({.digest = digest,
+                   .change = undone.change,
+                   .why = std::string(to_string(*undone.guilt)) + ": " + report_.gate->why,
+                   .cleared = *undone.guilt == Guilt::exonerated});
   note(ledger_.refuse(all));
 }
 

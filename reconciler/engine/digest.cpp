@@ -141,21 +141,6 @@ std::string write_digest(const std::string& device, Path path, Value want) {
   return digest.finish();
 }
 
-std::string wanted_digest(const Fleet& fleet, const std::vector<std::string>& devices) {
-  Digest digest;
-  digest.add("wanted");
-  for (const std::string& name : devices) {
-    digest.add(name);
-    const std::optional<std::size_t> device = fleet.find(name);
-    if (!device) continue;
-    for (const Entry& want : fleet[*device].intent->want.entries()) {
-      digest.add(want.path);
-      digest.add(want.value);
-    }
-  }
-  return digest.finish();
-}
-
 PlanOrigin plan_origin(const Origin& origin, const Sources* sources) {
   PlanOrigin out{"", origin.at.line, origin.at.column, origin.object, origin.rule};
   if (sources != nullptr && origin.at.file < sources->files.size())

@@ -42,19 +42,23 @@ class Digest {
 std::string plan_digest(const Plan& plan);
 // An entry of a device that is left with a value.
 std::string write_digest(const std::string& device, Path path, Value want);
-// All that some changes of it leave otherwise than they found it: a guard is put there and taken back.
+// What some changes of a device leave otherwise than they found it: a guard is put there and taken back.
 template <class Changes>
-std::vector<std::string> write_digests(const std::string& device, const Changes& changes) {
+std::map<Path, Value> net_writes(const Changes& changes) {
   std::map<Path, std::pair<Value, Value>> net;  // found, left
   for (const auto& change : changes)
     net.try_emplace(change.path, change.was, Value{}).first->second.second = change.want;
-  std::vector<std::string> out;
+  std::map<Path, Value> out;
   for (const auto& [path, values] : net)
-    if (values.first != values.second) out.push_back(write_digest(device, path, values.second));
+    if (values.first != values.second) out.emplace(path, values.second);
   return out;
 }
-// What the specs want of some devices; a device that is not there wants nothing.
-std::string wanted_digest(const Fleet& fleet, const std::vector<std::string>& devices);
+template <class Changes>
+std::vector<std::string> write_digests(const std::string& device, const Changes& changes) {
+  std::vector<std::string> out;
+  for (const auto& [path, want] : net_writes(changes)) out.push_back(write_digest(device, path, want));
+  return out;
+}
 PlanOrigin plan_origin(const Origin& origin, const Sources* sources);
 
 }  // namespace lockstep

@@ -61,11 +61,9 @@ struct OwedChange {
 struct RefusedWrite {
   std::string digest;        // write_digest()
   std::uint64_t change = 0;  // that was undone
-  std::string devices;       // of that change, a hostlist
-  std::string ground;        // wanted_digest() of them
   std::string why;           // "guilty: broken by the change: slo/pairs bandwidth min, ..."
   bool cleared = false;      // it was not its doing: a person is offered it once more
-  std::uint64_t times = 1;   // undone on this ground
+  std::uint64_t times = 1;   // rolled back
 };
 
 class Ledger {

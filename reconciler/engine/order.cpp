@@ -277,22 +277,42 @@ class Orderer {
     return stage;
   }
 
-  // Devices that carry traffic are spread over the waves of their policy, stage by stage; a device that
-  // carries none has nothing to lose and goes first.
+  // Whether a node can show what it does to others: its device is in service, and nothing that only a person
+  // lifts one by one holds it.
+  bool can_lead(const OrderNode& node) const {
+    const Atom& atom = atoms_[node.device].atoms[node.atom];
+    return input_.devices[node.device].maintenance.empty() && atom.refused.empty() && atom.undone.empty() &&
+           atom.far_ends.empty();
+  }
+
+  struct Spread {
+    std::vector<std::uint32_t> devices;
+    std::set<std::uint32_t> leaders;
+  };
+
+  // Devices that carry traffic are spread over the waves of their policy, stage by stage, those that can lead
+  // first: the others are in the last wave; a device that carries none has nothing to lose and goes first.
   void give_waves() {
     const std::vector<std::uint32_t> stage = stages();
-    std::map<std::pair<const Policy*, std::uint32_t>, std::vector<std::uint32_t>> devices;
+    std::map<std::pair<const Policy*, std::uint32_t>, Spread> spread;
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
-      const std::uint32_t device = graph_.nodes[n].device;
-      auto& those = devices[{input_.devices[device].policy, stage[n]}];
-      if (carries_traffic(device) && (those.empty() || those.back() != device)) those.push_back(device);
+      const OrderNode& node = graph_.nodes[n];
+      if (!carries_traffic(node.device)) continue;
+      Spread& one = spread[{input_.devices[node.device].policy, stage[n]}];
+      if (one.devices.empty() || one.devices.back() != node.device) one.devices.push_back(node.device);
+      if (can_lead(node)) one.leaders.insert(node.device);
     }
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> own_wave;  // by device and stage
-    for (auto& [group, those] : devices) {
+    for (auto& [group, one] : spread) {
       const Policy* const policy = group.first;
       if (policy == nullptr || policy->waves.empty()) continue;
-      for (std::size_t i = 0; i < those.size(); ++i)
-        own_wave[{those[i], group.second}] = wave_of(i, those.size(), policy->waves);
+      const std::size_t counted = one.leaders.empty() ? one.devices.size() : one.leaders.size();
+      std::size_t place = 0;
+      for (const std::uint32_t device : one.devices) {
+        const bool counts = one.leaders.empty() || one.leaders.contains(device);
+        own_wave[{device, group.second}] = counts ? wave_of(place++, counted, policy->waves)
+                                                  : static_cast<std::uint32_t>(policy->waves.size());
+      }
     }
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
       OrderNode& node = graph_.nodes[n];

@@ -1,10 +1,10 @@
-// Refused writes: what a gate had undone is not written again by the next run that finds the specs as they
-// were.
+// Refused writes: a value that a gate rolled back is not written to that entry again unasked.
 //
-// Promises: pure. A change of an entry to what a gate had undone there is held, whatever else is planned with
-// it, until the specs want something else of the devices of the change that was undone, or a person approves
-// it by name (Hold::Kind::gate). One that was cleared, as what was broken was so without it, too, is offered
-// once more, to a person alone. Refuses nothing.
+// Promises: pure. A change of an entry to what a gate rolled back there (or, of a change that was found
+// guilty, on another device of it, before it came here) is held, whatever else is planned with it or changes
+// in the specs, as long as they want that value there, and again when they want it again; until somebody
+// approves it by name (Hold::Kind::gate). One that was cleared, as what was broken was so without it, too, is
+// offered once more, to a person alone. Refuses nothing.
 #pragma once
 
 #include <map>
@@ -18,7 +18,6 @@ namespace lockstep {
 
 // For PlanInput::undone_before. `person`: whoever runs the plan was asked; else it runs by itself
 // (PlanChoice::person).
-std::map<std::string, UndoneBefore> undone_before(const std::vector<RefusedWrite>& refused,
-                                                  const Fleet& fleet, bool person);
+std::map<std::string, UndoneBefore> undone_before(const std::vector<RefusedWrite>& refused, bool person);
 
 }  // namespace lockstep

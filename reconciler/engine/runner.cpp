@@ -114,6 +114,23 @@ bool Runner::wave_held(std::uint32_t wave) const {
   });
 }
 
+void Runner::leave_without_forerunner(std::uint32_t wave) {
+  std::uint32_t held = 0;
+  for (const Step& step : plan_.steps) {
+    if (step.wave >= wave) continue;
+    const StepState state = results_[step.id - 1].state;
+    if (state != StepState::held && state != StepState::skipped) return;
+    if (held == 0 && state == StepState::held) held = step.id;
+  }
+  if (held == 0) return;
+  const std::string why = "wave " + std::to_string(plan_.steps[held - 1].wave) + " goes first, and step " +
+                          std::to_string(held) + " (" + plan_.steps[held - 1].device +
+                          ") was held: " + results_[held - 1].why;
+  for (const Step& step : plan_.steps)
+    if (step.wave >= wave && results_[step.id - 1].state == StepState::waiting)
+      leave_alone(step.id, held, why);
+}
+
 std::vector<Step> Runner::written() const {
   std::vector<Step> steps;
   for (const Step& step : plan_.steps)

@@ -39,6 +39,9 @@ class Runner {
   const std::vector<StepResult>& results() const { return results_; }
   bool wave_failed(std::uint32_t wave) const;
   bool wave_held(std::uint32_t wave) const;  // some step of it was
+  // Where nothing of the earlier waves could begin, as all was held, nothing of the later ones does: they
+  // have nobody who went ahead of them.
+  void leave_without_forerunner(std::uint32_t wave);
   // The steps that wrote anything: what an undo starts from.
   std::vector<Step> written() const;
 

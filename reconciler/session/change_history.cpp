@@ -100,6 +100,21 @@ Error nothing_of(const HistoryRequest& request) {
                       what, request.of)};
 }
 
+// Changes that wrote nothing made nothing worse.
+Result<Done> leave_out_idle(const History& history, std::vector<FigureSeries>& all) {
+  std::map<std::uint64_t, bool> idle;
+  for (FigureSeries& series : all)
+    for (SeriesPoint& point : series.points) {
+      for (const std::uint64_t change : point.changes) {
+        if (idle.contains(change)) continue;
+        TRY(const TouchedDevices touched, history.touched(change));
+        idle.emplace(change, touched.none());
+      }
+      std::erase_if(point.changes, [&](std::uint64_t change) { return idle.at(change); });
+    }
+  return Done{};
+}
+
 Result<HistoryChange> with_runs(Store& store, const ChangeRecord& record) {
   HistoryChange out{record, {}, {}};
   TRY(out.touched, store.history().touched(record.change));
@@ -125,6 +140,7 @@ Result<ChangeHistory> change_history(const std::string& directory, const History
     if (series) out.series.push_back(*std::move(series));
   }
   if (out.series.empty()) return nothing_of(request);
+  TRY_DONE(leave_out_idle(store->history(), out.series));
   for (const FigureSeries& series : out.series)
     for (const SeriesPoint& point : series.points) {
       if (point.trend != Trend::worse || point.changes.size() != 1) continue;

@@ -129,7 +129,7 @@ Result<Plan> ClusterSession::plan(const std::vector<DeviceState>& states) const 
   TRY(const std::vector<OwedChange> open, open_changes(*reading));
   TRY(const std::vector<RefusedWrite> refused, reading->history().refused());
   PlanInput input = input_of(fleet(), states, origins(), sources(), policies(), choice(), open);
-  input.undone_before = undone_before(refused, fleet(), choice().person);
+  input.undone_before = undone_before(refused, choice().person);
   TRY(Plan plan, make_plan(input));
   ApplyOptions rules;
   rules.policy_for = policies();

@@ -102,7 +102,7 @@ Result<Plan> ClusterWatch::plan_of(const std::vector<DeviceState>& states,
       input_of(ground_.fleet, states, ground_.origins, ground_.sources, ground_.policies, choice_, open);
   for (const auto& [device, why] : unread_)  // devices that are not healed now are not read now
     if (!states[device].reachable) input.devices[device].unread = why;
-  input.undone_before = undone_before(refused, ground_.fleet, choice_.person);
+  input.undone_before = undone_before(refused, choice_.person);
   return make_plan(input);
 }
 

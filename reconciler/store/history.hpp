@@ -57,6 +57,8 @@ struct ChangeRecord {
 struct TouchedDevices {
   std::size_t steps = 0;
   std::vector<std::string> devices;  // sorted
+  bool remedies = false;             // some were planned: they write no tickets
+  bool none() const { return steps == 0 && !remedies; }
 };
 
 struct RecordedTicket {

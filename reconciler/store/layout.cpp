@@ -58,7 +58,9 @@ CREATE TABLE run_devices (device TEXT NOT NULL, boot TEXT NOT NULL, drivers TEXT
     "TEXT "
     "NOT NULL, why TEXT NOT NULL, cleared INTEGER NOT NULL, times INTEGER NOT NULL);",
     // engine/gate_json.hpp; none: nothing was measured, or it was judged since
-    "ALTER TABLE changes ADD COLUMN measured_before TEXT;"};
+    "ALTER TABLE changes ADD COLUMN measured_before TEXT;",
+    "ALTER TABLE refused DROP COLUMN devices;"
+    "ALTER TABLE refused DROP COLUMN ground;"};
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-inline constexpr int kLayout = 9;  // the newest
+inline constexpr int kLayout = 10;  // the newest
 inline constexpr int kLayoutOfGates = 2;
 inline constexpr int kLayoutOfCures = 3;
 inline constexpr int kLayoutOfWrites = 4;

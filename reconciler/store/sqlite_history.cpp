@@ -363,6 +363,9 @@ Result<TouchedDevices> SqliteHistory::touched(std::uint64_t change) const {
   TRY_DONE(Statement(from.database, "SELECT DISTINCT device FROM tickets WHERE change = ? ORDER BY device")
                .bind(change)
                .each([&out](const Statement& row) { out.devices.push_back(row.text(0)); }));
+  TRY_DONE(Statement(from.database, "SELECT instr(plan, '\"remedy\"') > 0 FROM changes WHERE id = ?")
+               .bind(change)
+               .each([&out](const Statement& row) { out.remedies = row.number(0) != 0; }));
   return out;
 }
 

@@ -13,9 +13,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kRefuse =
-    "INSERT INTO refused(digest, change, devices, ground, why, cleared, times) VALUES(?, ?, ?, ?, ?, ?, 1) "
-    "ON CONFLICT(digest) DO UPDATE SET times = CASE WHEN ground = excluded.ground THEN times + 1 ELSE 1 END, "
-    "change = excluded.change, devices = excluded.devices, ground = excluded.ground, why = excluded.why, "
+    "INSERT INTO refused(digest, change, why, cleared, times) VALUES(?, ?, ?, ?, 1) "
+    "ON CONFLICT(digest) DO UPDATE SET times = times + 1, change = excluded.change, why = excluded.why, "
     "cleared = excluded.cleared";
 
 std::set<std::string> subjects_of(const std::string& text) {
@@ -103,8 +102,6 @@ Result<Done> SqliteHistory::refuse(const std::vector<RefusedWrite>& steps) {
     TRY_DONE(Statement(file_.database(), kRefuse)
                  .bind(one.digest)
                  .bind(one.change)
-                 .bind(one.devices)
-                 .bind(one.ground)
                  .bind(one.why)
                  .bind(std::uint64_t{one.cleared})
                  .run());
@@ -122,13 +119,10 @@ Result<std::vector<RefusedWrite>> SqliteHistory::refused() const {
   TRY(const SqliteFile::Reading from, file_.read());
   std::vector<RefusedWrite> all;
   if (from.layout < kLayoutOfRefused) return all;
-  TRY_DONE(
-      Statement(from.database,
-                "SELECT digest, change, devices, ground, why, cleared, times FROM refused ORDER BY digest")
-          .each([&all](const Statement& row) {
-            all.push_back({row.text(0), row.number(1), row.text(2), row.text(3), row.text(4),
-                           row.number(5) != 0, row.number(6)});
-          }));
+  TRY_DONE(Statement(from.database, "SELECT digest, change, why, cleared, times FROM refused ORDER BY digest")
+               .each([&all](const Statement& row) {
+                 all.push_back({row.text(0), row.number(1), row.text(2), row.number(3) != 0, row.number(4)});
+               }));
   return all;
 }
 

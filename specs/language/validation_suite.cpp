@@ -140,9 +140,21 @@ void check_written_once(const Benchmark& benchmark, Reporter& reporter) {
   }
 }
 
+// Only groups send by the size; a pair streams, or sends messages of a fixed one.
+void check_sizes(const Benchmark& benchmark, Reporter& reporter) {
+  const bool of_groups = std::ranges::count(metrics_of(*benchmark.workload), Metric::busbw) > 0;
+  if (of_groups || benchmark.sizes.empty()) return;
+  reporter.error(
+      code::fields_conflict, {benchmark.sizes.front().at, 1},
+      std::string(to_string(*benchmark.workload)) + " has no sizes: they are bytes per rank of a collective",
+      "leave sizes out, or choose a collective such as ring-allreduce",
+      {{benchmark.workload.at, "the workload is said here"}});
+}
+
 void check_benchmark(const Benchmark& benchmark, Span, Reporter& reporter) {
   check_written_once(benchmark, reporter);
   if (!benchmark.workload.said) return;
+  check_sizes(benchmark, reporter);
   const std::span<const Metric> measured = metrics_of(*benchmark.workload);
   std::vector<std::string_view> names;
   for (const Metric one : measured) names.push_back(to_string(one));

@@ -59,8 +59,7 @@ class MemoryLedger final : public Ledger {
   Result<Done> refuse(const std::vector<RefusedWrite>& steps) override {
     for (const RefusedWrite& one : steps) {
       const auto known = refused_writes.find(one.digest);
-      const std::uint64_t times =
-          known != refused_writes.end() && known->second.ground == one.ground ? known->second.times + 1 : 1;
+      const std::uint64_t times = known != refused_writes.end() ? known->second.times + 1 : 1;
       refused_writes[one.digest] = one;
       refused_writes[one.digest].times = times;
     }
@@ -183,7 +182,7 @@ class Cluster {
   Plan plan() {
     states_ = observe();
     PlanInput input = input_of(fleet(), states_, origins, sources, policies(), options.choice);
-    input.undone_before = undone_before(*ledger.refused(), fleet(), options.choice.person);
+    input.undone_before = undone_before(*ledger.refused(), options.choice.person);
     auto made = make_plan(input);
     if (!made) throw std::invalid_argument(made.error().what);
     return std::move(*made);

@@ -311,7 +311,7 @@ TEST_F(RefusedByAGate, IsHeldUntilAPersonSaysSoByName) {
   ASSERT_EQ(plan.steps.size(), 1U);
   ASSERT_EQ(plan.steps[0].holds.size(), 1U);
   EXPECT_EQ(plan.steps[0].holds[0].kind, Hold::Kind::gate);
-  EXPECT_TRUE(plan.steps[0].holds[0].reason.starts_with("change 1 did this and was undone (guilty: "))
+  EXPECT_TRUE(plan.steps[0].holds[0].reason.starts_with("change 1 did this and was rolled back (guilty: "))
       << plan.steps[0].holds[0].reason;
   EXPECT_EQ(cluster.apply_plan(plan).count(StepState::held), 1U);
   EXPECT_EQ(mtu("gpu1"), number(9000));
@@ -339,13 +339,77 @@ TEST_F(RefusedByAGate, IsHeldWhateverIsPlannedWithIt) {
   EXPECT_EQ(cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/offload[tso]")), yes());
 }
 
-TEST_F(RefusedByAGate, IsHeldNoMoreOnceItsDevicesSpecsChange) {
+// An edit of another line gave it to all hosts again, and an edit back forgot that it was ever held.
+TEST_F(RefusedByAGate, IsHeldWhateverElseTheSpecsSayAndAgainWhenTheyWantItAgain) {
   ASSERT_EQ(cluster.converge().guilt(), Guilt::guilty);
   cluster.want("gpu2", kMtu, number(8000));
-  for (const Step& step : cluster.plan().steps)
-    EXPECT_EQ(step.holds.empty(), step.device != "gpu1") << "another device's specs are none of it";
   cluster.want("gpu1", "interface[rail0]/offload[tso]", no());
-  for (const Step& step : cluster.plan().steps) EXPECT_TRUE(step.holds.empty());
+  const auto is_held = [&] {
+    std::map<std::string, bool> held;
+    for (const Step& step : cluster.plan().steps)
+      for (const PlannedChange& change : step.changes)
+        if (change.path == entry(kMtu)) held[step.device] = !step.holds.empty();
+    return held;
+  };
+  EXPECT_EQ(is_held(), (std::map<std::string, bool>{{"gpu1", true}, {"gpu2", false}}));
+  cluster.want("gpu1", kMtu, number(5000));
+  EXPECT_FALSE(is_held().at("gpu1")) << "another value is another change";
+  cluster.want("gpu1", kMtu, number(4000));
+  EXPECT_TRUE(is_held().at("gpu1"));
+}
+
+// The canary's verdict is of the change: the next run gave it to all the others at once.
+TEST_F(GateOfPairs, WhatIsGuiltyOnTheFirstDeviceIsHeldOnThoseThatItHadNotReached) {
+  in_waves(1);
+  const char* const offload = "interface[rail0]/offload[tso]";
+  for (const char* const host : {"gpu1", "gpu2", "gpu3"}) cluster.want(host, offload, yes());
+  Plan plan = cluster.plan();
+  for (Step& step : plan.steps) step.live = false;
+  pairs.after["gpu1"] = SloState::broken;
+  ASSERT_EQ(cluster.apply_plan(plan).guilt(), Guilt::guilty);
+  const Plan next = cluster.plan();
+  ASSERT_EQ(next.steps.size(), 3U);
+  for (const Step& step : next.steps) {
+    ASSERT_EQ(step.holds.size(), 1U) << step.device;
+    EXPECT_EQ(step.holds[0].kind, Hold::Kind::gate);
+  }
+  cluster.want("gpu3", "interface[rail0]/offload[gro]", yes());
+  EXPECT_EQ(cluster.apply_plan(cluster.plan()).count(StepState::done), 1U) << "what else is wanted goes on";
+}
+
+// A device that is held, or in maintenance, shows nobody what the change does.
+TEST_F(GateOfPairs, TheFirstDeviceIsOneThatCanShowWhatTheChangeDoes) {
+  in_waves(1);
+  for (const char* const host : {"gpu1", "gpu2", "gpu3"})
+    cluster.want(host, "interface[rail0]/offload[tso]", yes());
+  const auto wave_of = [&](const std::string& device) {
+    for (const Step& step : cluster.plan().steps)
+      if (step.device == device) return step.wave;
+    return 0U;
+  };
+  EXPECT_EQ(wave_of("gpu1"), 1U);
+  EXPECT_EQ(wave_of("gpu2"), 2U);
+  cluster.maintain("gpu1", "until 2026-12-01: optics");
+  EXPECT_EQ(wave_of("gpu1"), 2U);
+  EXPECT_EQ(wave_of("gpu2"), 1U);
+  EXPECT_EQ(wave_of("gpu3"), 2U);
+}
+
+// With the whole first wave held, the second had nobody ahead of it.
+TEST_F(GateOfPairs, NothingBeginsBehindAWaveThatWasHeldWhole) {
+  in_waves(1);
+  const char* const offload = "interface[rail0]/offload[tso]";
+  for (const char* const host : {"gpu1", "gpu2", "gpu3"}) cluster.want(host, offload, yes());
+  Plan plan = cluster.plan();
+  ASSERT_EQ(plan.waves(), 2U);
+  ASSERT_EQ(plan.steps[0].device, "gpu1");
+  plan.steps[0].holds.push_back({Hold::Kind::approval, "the policy wants approval"});
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.count(StepState::held), 1U);
+  EXPECT_EQ(report.count(StepState::skipped), 2U);
+  EXPECT_EQ(report.verdict, ApplyVerdict::asks);
+  EXPECT_EQ(report.steps[1].why, "wave 1 goes first, and step 1 (gpu1) was held: the policy wants approval");
+  EXPECT_FALSE(cluster.devices["gpu2"]->truth().value(entry(offload)) == yes());
 }
 
 // Of a change that was not to blame: a person is offered it once more, what runs by itself is not.

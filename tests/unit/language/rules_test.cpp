@@ -230,6 +230,11 @@ std::vector<Broken> broken() {
       {code::no_default_class, classes("{name: a, dscp: [1], priority: 0, tc: 0}"), "'a' takes the DSCPs"},
       {code::no_default_class, classes("{name: a, dscp: [1], priority: 0, tc: 0, lossless: true}"),
        "no class takes the DSCPs"},
+      {code::fields_conflict,
+       document("ValidationSuite",
+                "{fabric: x, benchmarks: [{name: a, workload: request-response, sizes: [1MiB], "
+                "slo: [{metric: latency, statistic: p99, atMost: 5us}]}]}"),
+       "request-response has no sizes"},
       {code::slo_mismatch, slo("metric: latency, statistic: p99, atMost: 5us"),
        "stream does not measure latency"},
       {code::slo_mismatch, slo("metric: latency, statistic: p99, atMost: 90% of nominal"),

@@ -262,6 +262,20 @@ TEST_F(ChangeHistories, NameNoChangeWhereNoneWasMade) {
   EXPECT_EQ(series().runs.back().under, 1U);
 }
 
+TEST_F(ChangeHistories, NameNoChangeThatWroteNothing) {
+  ASSERT_EQ(change().verdict, ApplyVerdict::kept);
+  {
+    const auto store = led(state());
+    const auto idle = store->history().begin(Plan{}, "ann", "lockstep apply");
+    ASSERT_TRUE(idle);
+    ASSERT_TRUE(store->history().end(*idle, "waits for a window"));
+  }
+  haunted = "gpu7";
+  bench({.command = "lockstep bench"});
+  EXPECT_EQ(blamed(series()), Named{"no change"});
+  EXPECT_EQ(series().runs.back().under, 2U);
+}
+
 TEST_F(ChangeHistories, NameAllThatMayBeToBlameWhereNothingWasMeasuredBetween) {
   ASSERT_EQ(change().verdict, ApplyVerdict::kept);
   say("seventh", {{"net.core.netdev_max_backlog", kHarmful}});

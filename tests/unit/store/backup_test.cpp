@@ -9,6 +9,7 @@
 
 #include "history_lab.hpp"
 #include "oracle.hpp"
+#include "reconciler/store/layout.hpp"
 #include "small_disk.hpp"
 #include "tests/needs.hpp"
 
@@ -221,7 +222,7 @@ TEST_F(Backups, OfAnOlderLayoutAreBroughtUpToDate) {
             "");
   const auto done = restored();
   ASSERT_TRUE(done) << done.error().text();
-  EXPECT_EQ(Oracle(live()).ask("PRAGMA user_version"), "9");
+  EXPECT_EQ(Oracle(live()).ask("PRAGMA user_version"), std::to_string(kLayout));
   EXPECT_EQ(Oracle(backup).ask("PRAGMA user_version"), "1") << "the backup is as it was";
   EXPECT_TRUE(stored(state)->history().written()->empty());
 }
@@ -242,8 +243,9 @@ TEST_F(Backups, ThatAreNoneOrNotOfThisAreRefusedAndNothingIsTouched) {
 
   backup = elsewhere + "/newer.sqlite";
   std::filesystem::copy_file(whole, backup);
-  EXPECT_EQ(Oracle(backup).ask("PRAGMA user_version = 10"), "");
-  EXPECT_EQ(refusal(), backup + ": written by a newer lockstep (layout 10, this one knows 9): use that one");
+  EXPECT_EQ(Oracle(backup).ask("PRAGMA user_version = " + std::to_string(kLayout + 1)), "");
+  EXPECT_EQ(refusal(), backup + ": written by a newer lockstep (layout " + std::to_string(kLayout + 1) +
+                           ", this one knows " + std::to_string(kLayout) + "): use that one");
   EXPECT_EQ(untouched(), "");
 
   backup = elsewhere + "/foreign.sqlite";

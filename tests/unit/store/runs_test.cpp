@@ -11,6 +11,7 @@
 #include "killed_at_write.hpp"
 #include "oracle.hpp"
 #include "reconciler/store/backup.hpp"
+#include "reconciler/store/layout.hpp"
 #include "small_disk.hpp"
 #include "tests/needs.hpp"
 
@@ -174,7 +175,7 @@ TEST_F(RecordedRuns, BringNoFileUpToDateUnderSomebodyWhoLeads) {
   EXPECT_TRUE(older->history().cure("leaf0", "clear-session", WallTime{})) << "it leads on";
   older->leadership().resign();
   EXPECT_TRUE(record(bench_run({})));
-  EXPECT_EQ(ask("PRAGMA user_version"), "9");
+  EXPECT_EQ(ask("PRAGMA user_version"), std::to_string(kLayout));
 }
 
 TEST_F(RecordedRuns, HaveTheBootOfEachDeviceAsItWasThen) {

@@ -9,6 +9,7 @@
 #include "history_lab.hpp"
 #include "oracle.hpp"
 #include "reconciler/store/database.hpp"
+#include "reconciler/store/layout.hpp"
 #include "small_disk.hpp"
 #include "tests/needs.hpp"
 
@@ -73,10 +74,11 @@ TEST_F(StoreFiles, ATruncatedOneIsDamagedAndLeftAsItIs) {
 
 TEST_F(StoreFiles, ANewerLayoutIsLeftToWhoKnowsIt) {
   filled(1);
-  EXPECT_EQ(Oracle(file()).ask("PRAGMA user_version = 10"), "");
+  EXPECT_EQ(Oracle(file()).ask("PRAGMA user_version = " + std::to_string(kLayout + 1)), "");
   const Error why = refusal(directory);
   EXPECT_EQ(why.kind, ErrorKind::unsupported);
-  EXPECT_EQ(why.text(), file() + ": written by a newer lockstep (layout 10, this one knows 9): use that one");
+  EXPECT_EQ(why.text(), file() + ": written by a newer lockstep (layout " + std::to_string(kLayout + 1) +
+                            ", this one knows " + std::to_string(kLayout) + "): use that one");
   EXPECT_EQ(Oracle(file()).count("epochs"), "1");
 }
 
