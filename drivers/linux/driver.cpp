@@ -101,10 +101,22 @@ class Remedies : public Remedy {
       if (auto offer = one->offer(effect)) return offer;
     return std::nullopt;
   }
-  Result<Done> cure(const Change& effect, const Call& call) override {
-    for (Remedy* const one : all_)
-      if (one->offer(effect)) return one->cure(effect, call);
-    return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+  std::optional<Offer> stands_by(const Change& effect) const override {
+    for (const Remedy* const one : all_)
+      if (auto offer = one->stands_by(effect)) return offer;
+    return std::nullopt;
+  }
+  Result<Done> cure(const ChangeSet& effects, const Call& call) override {
+    std::vector<ChangeSet> parts(all_.size());
+    for (const Change& effect : effects) {
+      const auto one = std::ranges::find_if(all_, [&](const Remedy* each) { return each->offer(effect); });
+      if (one == all_.end())
+        return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+      parts[static_cast<std::size_t>(one - all_.begin())].push_back(effect);
+    }
+    for (std::size_t i = 0; i < all_.size(); ++i)
+      if (!parts[i].empty()) TRY_DONE(all_[i]->cure(parts[i], call));
+    return Done{};
   }
 
  private:

@@ -283,6 +283,7 @@ class Orderer {
     const std::vector<std::uint32_t> stage = stages();
     std::map<std::pair<const Policy*, std::uint32_t>, std::vector<std::uint32_t>> devices;
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
+      if (follows_changes(n)) continue;
       const std::uint32_t device = graph_.nodes[n].device;
       auto& those = devices[{input_.devices[device].policy, stage[n]}];
       if (carries_traffic(device) && (those.empty() || those.back() != device)) those.push_back(device);
@@ -303,6 +304,51 @@ class Orderer {
     join_tiers();
     join_cables();
     settle_waves();
+    place_remedies();
+  }
+
+  // A remedy that is of the wave of changes near it, and gives nothing else another wave.
+  bool follows_changes(std::uint32_t node) const {
+    const OrderNode& one = graph_.nodes[node];
+    return one.device != kBarrier && atoms_[one.device].atoms[one.atom].when != Atom::When::by_policy;
+  }
+
+  void place_remedies() {
+    struct Waves {
+      std::uint32_t first = 0;  // none: 0
+      std::uint32_t last = 0;
+      void add(std::uint32_t wave) {
+        first = first == 0 ? wave : std::min(first, wave);
+        last = std::max(last, wave);
+      }
+    };
+    std::vector<Waves> own(atoms_.size());
+    std::vector<std::uint32_t> placed;
+    for (std::uint32_t n = 0; n < own_nodes_; ++n)
+      if (follows_changes(n))
+        placed.push_back(n);
+      else
+        own[graph_.nodes[n].device].add(graph_.nodes[n].wave);
+    if (placed.empty()) return;
+    std::vector<Waves> near = own;
+    const auto join = [&](const std::string& device, const std::string& far) {
+      const auto here = index_.find(device);
+      const auto there = index_.find(far);
+      if (here == index_.end() || there == index_.end() || own[there->second].first == 0) return;
+      near[here->second].add(own[there->second].first);
+      near[here->second].add(own[there->second].last);
+    };
+    if (input_.wiring != nullptr)
+      for (const Cable& cable : input_.wiring->cables) {
+        join(cable.a.device, cable.b.device);
+        join(cable.b.device, cable.a.device);
+      }
+    for (const std::uint32_t n : placed) {
+      OrderNode& node = graph_.nodes[n];
+      const Waves& waves = near[node.device];
+      const bool at_first = atoms_[node.device].atoms[node.atom].when == Atom::When::with_changes;
+      node.wave = node.own_wave = std::max(1U, at_first ? waves.first : waves.last);
+    }
   }
 
   bool is_host(std::uint32_t node) const { return input_.devices[graph_.nodes[node].device].role == "host"; }
@@ -337,7 +383,8 @@ class Orderer {
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
       const OrderNode& node = graph_.nodes[n];
       const Atom& atom = atoms_[node.device].atoms[node.atom];
-      if (node.cable != kNoCable && atom.disruption >= Disruption::traffic && !is_peer_ordered_[n])
+      if (node.cable != kNoCable && atom.disruption >= Disruption::traffic && !is_peer_ordered_[n] &&
+          !follows_changes(n))
         disturbed[node.cable].push_back(n);
     }
     for (auto& [cable, nodes] : disturbed)
@@ -392,12 +439,13 @@ class Orderer {
 
   void compress_waves() {
     std::map<std::uint32_t, std::uint32_t> numbers;
-    for (const OrderNode& node : graph_.nodes)
-      if (node.device != kBarrier) numbers[node.wave] = 0;
+    for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
+      if (graph_.nodes[n].device != kBarrier && !follows_changes(n)) numbers[graph_.nodes[n].wave] = 0;
     std::uint32_t next = 0;
     for (auto& [wave, number] : numbers) number = ++next;
-    for (OrderNode& node : graph_.nodes)
-      if (node.device != kBarrier) node.wave = numbers[node.wave];
+    for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
+      if (graph_.nodes[n].device != kBarrier && !follows_changes(n))
+        graph_.nodes[n].wave = numbers[graph_.nodes[n].wave];
   }
 
   const PlanInput& input_;

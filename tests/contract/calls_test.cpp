@@ -289,11 +289,11 @@ TEST_P(Calls, ARemedyIsNamedAndBoundedAndLeavesTheConfigurationAsItIs) {
     EXPECT_FALSE(offer->what_it_does.empty());
     EXPECT_GE(offer->tries_max, 1);
     EXPECT_GT(offer->within.count(), 0);
-    EXPECT_TRUE(remedy->cure(effect, soon())) << remedy->cure(effect, soon()).error().text();
+    EXPECT_TRUE(remedy->cure({effect}, soon())) << remedy->cure({effect}, soon()).error().text();
     expect_config(before, "after a cure");
     EXPECT_EQ(subject_->foreign(), foreign);
   }
-  EXPECT_FALSE(remedy->cure(change().front(), soon())) << "what it never offered";
+  EXPECT_FALSE(remedy->cure({change().front()}, soon())) << "what it never offered";
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, Calls, ::testing::ValuesIn(subject_names()),
