@@ -223,11 +223,10 @@ std::optional<Remedy::Offer> FrrRemedy::offer(const Change& effect) const {
 
 // One path has no group that could lose a member.
 std::optional<Remedy::Offer> FrrRemedy::stands_by(const Change& effect) const {
-  const bool several =
-      is_forwarding_count(effect.path.row())
-          ? effect.want.kind() == Value::Kind::integer && effect.want.as_integer() > 1
-          : is_forwarding(effect.path.row()) && effect.want.kind() == Value::Kind::list &&
-                effect.want.as_list().size() > 1;
+  const bool several = is_forwarding_count(effect.path.row())
+                           ? effect.want.kind() == Value::Kind::integer && effect.want.as_integer() > 1
+                           : is_forwarding(effect.path.row()) && effect.want.kind() == Value::Kind::list &&
+                                 effect.want.as_list().size() > 1;
   return several ? std::optional(offer_of(Cure::reinstall)) : std::nullopt;
 }
 

@@ -109,7 +109,8 @@ class Remedies : public Remedy {
   Result<Done> cure(const ChangeSet& effects, const Call& call) override {
     std::vector<ChangeSet> parts(all_.size());
     for (const Change& effect : effects) {
-      const auto one = std::ranges::find_if(all_, [&](const Remedy* each) { return each->offer(effect); });
+      const auto one =
+          std::ranges::find_if(all_, [&](const Remedy* each) { return each->offer(effect).has_value(); });
       if (one == all_.end())
         return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
       parts[static_cast<std::size_t>(one - all_.begin())].push_back(effect);

@@ -153,8 +153,10 @@ void Application::wave_over() {
 
 void Application::verify_wave() {
   std::vector<Step> touched = joined(runner_->written(), runner_->tried());
-  const std::vector<Step> remedies = remedies_left();
-  if (touched.empty() && remedies.empty()) return judge_wave();
+  if (touched.empty() && remedies_left().empty() && remedy_rounds_ == 0) return judge_wave();
+  std::vector<Step> remedies;
+  for (const Step& step : plan_.steps)
+    if (!step.remedy.empty() && step.wave <= wave_) remedies.push_back(step);
   settle(std::move(touched), remedies, wave_ == plan_.waves(), [this] {
     judge_remedies();
     carry_out_remedies();

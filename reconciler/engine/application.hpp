@@ -16,9 +16,9 @@
 // (`owed`), against what was measured before that change. What cannot be told holds later waves, but for
 // steps that put back what such a change wrote. What is broken has the newest change undone that may have
 // broken it, and an older one only if it is broken still; one whose pairs were judged is never undone for
-// what a later one broke. What was undone so is refused until its specs change (refused_writes.hpp). Of remedies those that the plan
-// has are carried out, each once at most, after its wave's writes and where its effects stay open; what else is
-// open is reported, with the remedies that a new plan would have.
+// what a later one broke. What was undone so is refused until its specs change (refused_writes.hpp). Of
+// remedies those that the plan has are carried out, each once at most, after its wave's writes and where its
+// effects stay open; what else is open is reported, with the remedies that a new plan would have.
 // Single-threaded over the executor: same seams, same history. Refuses: held steps that `approved` does not
 // name, and to begin a change outside its windows (windows.hpp).
 #pragma once

@@ -43,9 +43,8 @@ void Application::judge_remedies() {
       return std::ranges::find(result.treated, one.path) != result.treated.end();
     });
     if (open != all.end() && result.state == StepState::done)
-      runner_->judge_remedy(
-          step.id, StepState::failed,
-          "it did not help: " + open->path.text() + " is " + open->was.to_string());
+      runner_->judge_remedy(step.id, StepState::failed,
+                            "it did not help: " + open->path.text() + " is " + open->was.to_string());
     if (open == all.end() && result.state == StepState::failed && !result.treated.empty())
       runner_->judge_remedy(step.id, result.writes > 0 ? StepState::done : StepState::not_needed,
                             "what it is for came back: " + result.why);

@@ -45,7 +45,8 @@ struct StepResult {
   std::set<std::string> words{};  // that would lift what holds it (approved.hpp)
   std::vector<std::string> notes;
   std::chrono::milliseconds took{0};
-  // Of what disturbs traffic: from its first write until it was over, and what worked before worked again.
+  // Of what disturbs live traffic: from its first write until it was over, and what worked before worked
+  // again.
   std::chrono::milliseconds disturbed{0};
 };
 

@@ -28,7 +28,7 @@ struct Atom {
   std::vector<AtomChange> changes;  // in order
   Disruption disruption = Disruption::none;
   std::string remedy;  // not empty: Step::remedy
-  // Of a remedy, the wave: as the policy says; that of the first change near it; that of the last.
+  // Of a remedy, the wave: as the policy says; that of the first change near it; the last.
   enum class When : std::uint8_t { by_policy, with_changes, after_changes };
   When when = When::by_policy;
   std::vector<RowId> if_open;  // as Step's

@@ -142,7 +142,7 @@ std::string comes_after(std::uint32_t before, const std::string& why) {
 std::string why_not_after(const Step& earlier, const Step& now, const std::vector<std::uint32_t>& found,
                           const std::map<std::uint32_t, std::string>& refused) {
   if (!now.remedy.empty()) return "";  // remedies take turns, and none builds on another
-  std::set<std::uint32_t> approved;  // ids of now
+  std::set<std::uint32_t> approved;    // ids of now
   for (const std::uint32_t before : earlier.after) {
     if (const auto why = refused.find(before); why != refused.end()) return comes_after(before, why->second);
     approved.insert(found[before]);

@@ -4,8 +4,8 @@
 // Promises: order follows from schema columns alone (refers_to, commit, guard, takes, peer_order); a commit
 // unit is never split; every step says why it must wait (`after`) or is held; a device's digest covers the
 // intent, the owned entries observed and everything else that the planner read of it; remedies are steps like
-// others, at most one for a device, driver and remedy (remedies.hpp). Refuses: reference cycles (an error that
-// names the entries).
+// others, at most one for a device, driver and remedy (remedies.hpp). Refuses: reference cycles (an error
+// that names the entries).
 #pragma once
 
 #include <chrono>

@@ -52,15 +52,15 @@ DeviceInput device_input(const Fleet& fleet, std::size_t index, const DeviceStat
     };
   input.remedy = [carriers,
                   drivers](const Change& effect) -> std::optional<std::pair<std::string, Remedy::Offer>> {
-    return first_offer(*carriers, drivers,
-                       [&effect](const Remedy& remedy) { return remedy.offer(effect); });
+    return first_offer(*carriers, drivers, [&effect](const Remedy& remedy) { return remedy.offer(effect); });
   };
   return input;
 }
 
 // What is planned to take a change back lists none: nobody approved it.
 void stand_by(const Fleet& fleet, std::size_t index, DeviceInput& input) {
-  input.stands_by = [carriers = &fleet.carriers(index), drivers = fleet[index].drivers](const Change& effect) {
+  input.stands_by = [carriers = &fleet.carriers(index),
+                     drivers = fleet[index].drivers](const Change& effect) {
     return first_offer(*carriers, drivers,
                        [&effect](const Remedy& remedy) { return remedy.stands_by(effect); });
   };

@@ -136,10 +136,9 @@ Result<Done> read_holds(const Json& json, Step& step) {
 Result<Done> read_if_open(const Json& json, Step& step) {
   if (!json.is_array() || step.remedy.empty()) return broken("'ifOpen' is not a list of a remedy");
   for (const Json& one : json) {
-    const auto row = one.is_string() ? std::ranges::find(kSchema, one.get<std::string>(), &Row::pattern)
-                                     : kSchema.end();
-    if (row == kSchema.end() || row->facet != Facet::effect)
-      return broken("'ifOpen' has what is no effect");
+    const auto row =
+        one.is_string() ? std::ranges::find(kSchema, one.get<std::string>(), &Row::pattern) : kSchema.end();
+    if (row == kSchema.end() || row->facet != Facet::effect) return broken("'ifOpen' has what is no effect");
     step.if_open.push_back(static_cast<RowId>(row - kSchema.begin()));
   }
   return Done{};
@@ -242,12 +241,9 @@ Json to_json(const Plan& plan) {
                        {"bootId", device.boot_id},
                        {"read", std::move(read)}});
   }
-  Json summary{{"devices", plan.devices_observed},
-               {"steps", plan.steps.size()},
-               {"changes", plan.changes()},
-               {"remedies", plan.remedies()},
-               {"notApplicable", plan.not_applicable},
-               {"waves", plan.waves()}};
+  Json summary{
+      {"devices", plan.devices_observed}, {"steps", plan.steps.size()},           {"changes", plan.changes()},
+      {"remedies", plan.remedies()},      {"notApplicable", plan.not_applicable}, {"waves", plan.waves()}};
   for (std::size_t i = 0; i < kDisruptions.size(); ++i)
     summary["byDisruption"][kDisruptions[i]] = by_disruption[i];
   Json out{{"apiVersion", "lockstep.dev/v1alpha1"},

@@ -43,12 +43,13 @@ class RemedyPlanner {
         changing_.insert(device.name);
   }
 
-  bool is_near_changes(const std::string& device) const {
-    if (changing_.contains(device)) return true;
+  // Whether something that changes may be the cause of what is open there.
+  bool may_be_caused_by_changes(const std::string& device, Path effect) const {
+    if (changing_.contains(device) || (!changing_.empty() && follows_network(effect))) return true;
     const auto ends = far_ends_.find(device);
-    return ends != far_ends_.end() &&
-           std::ranges::any_of(ends->second,
-                               [this](const PortName* far) { return changing_.contains(far->device); });
+    return ends != far_ends_.end() && std::ranges::any_of(ends->second, [this](const PortName* far) {
+             return changing_.contains(far->device);
+           });
   }
 
   Atom& atom_of(std::size_t device, const std::string& driver, const Remedy::Offer& offer) {
@@ -65,13 +66,11 @@ class RemedyPlanner {
 
   void add_for_open(std::size_t d) {
     const DeviceInput& device = input_.devices[d];
-    const bool near = is_near_changes(device.name);
     for (const Change& effect : device.effects) {
       const auto found = device.remedy(effect);
       if (!found) continue;
       Atom& atom = atom_of(d, found->first, found->second);
-      // What differs near it may be the cause: it comes after that.
-      if (near) atom.when = Atom::When::after_changes;
+      if (may_be_caused_by_changes(device.name, effect.path)) atom.when = Atom::When::after_changes;
       atom.changes.push_back({effect.path, effect.was, effect.want, effect.origin, false});
     }
   }

@@ -87,7 +87,7 @@ class Runner {
   std::map<std::string, std::set<std::uint32_t>> ready_;     // by device
   std::map<std::string, std::unique_ptr<StepRun>> running_;  // by device
   std::map<std::uint32_t, Group> groups_;                    // by Step::together, of the wave under way
-  std::set<std::uint32_t> remedies_;             // that run_remedies() was asked for last
+  std::set<std::uint32_t> remedies_;                         // that run_remedies() was asked for last
   std::set<std::uint32_t> released_;             // steps whose group was released before they ended
   std::vector<std::unique_ptr<StepRun>> ended_;  // since the last advance()
   bool advances_ = false;                        // advance() was asked for

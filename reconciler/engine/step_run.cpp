@@ -85,7 +85,8 @@ Scope StepRun::scope() const {
   Scope out = scope_of(*context_.fleet[device_].intent);
   for (const PlannedChange& change : step_.changes) {
     const RowId row = change.path.row();
-    if (step_.remedy.empty() && !step_.live && !is_armed() && (out.rows.empty() || !out.wants(row))) out.rows.push_back(row);
+    if (step_.remedy.empty() && !step_.live && !is_armed() && (out.rows.empty() || !out.wants(row)))
+      out.rows.push_back(row);
     if (is_read_by_name(row) && std::ranges::find(out.named, change.path) == out.named.end())
       out.named.push_back(change.path);
   }
@@ -515,10 +516,10 @@ void StepRun::cured(const Outcome& outcome, const std::optional<Result<Done>>& a
     ++result_.writes;
     return end(StepState::done, "");
   }
-  failed_ = answered ? answer->error()
-                     : Error{outcome == Outcome::never_started ? ErrorKind::refused
-                                                               : ErrorKind::unknown_outcome,
-                             outcome.reason_or("no answer to the remedy")};
+  failed_ = answered
+                ? answer->error()
+                : Error{outcome == Outcome::never_started ? ErrorKind::refused : ErrorKind::unknown_outcome,
+                        outcome.reason_or("no answer to the remedy")};
   const bool untouched = reaction_to(failed_->kind) == Reaction::give_up;
   if (untouched)
     disturbs_since_.reset();
@@ -550,9 +551,9 @@ void StepRun::end(StepState state, const std::string& why) {
   if (state == StepState::failed || state == StepState::undone)
     for (const std::string& ticket : tickets_)
       journal(ticket, state == StepState::undone ? TicketState::undone : TicketState::failed, why);
-  if (disturbs_since_ && step_.disruption >= Disruption::traffic)
-    result_.disturbed = std::chrono::duration_cast<std::chrono::milliseconds>(context_.executor.now() -
-                                                                              *disturbs_since_);
+  if (disturbs_since_ && step_.live)
+    result_.disturbed =
+        std::chrono::duration_cast<std::chrono::milliseconds>(context_.executor.now() - *disturbs_since_);
   result_.took = std::chrono::duration_cast<std::chrono::milliseconds>(context_.executor.now() - started_);
   over_({state, why});
 }

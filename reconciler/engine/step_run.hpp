@@ -15,9 +15,9 @@
 // before its write; at most `tries` writes, none of them begun after step_timeout; nothing is done before it
 // was read back; what worked before works again, or the step says what does not; every way out ends in one
 // call of `over`. A step that arms the device gives it the undo that the engine planned, keeps only what
-// works again at all ends of its links (`holds`), and extends meanwhile. A remedy is carried out once at most,
-// for the effects that were read as open right before, if its driver offers it for them. Single-threaded over
-// the executor.
+// works again at all ends of its links (`holds`), and extends meanwhile. A remedy is carried out once at
+// most, for the effects that were read as open right before, if its driver offers it for them.
+// Single-threaded over the executor.
 #pragma once
 
 #include <functional>
@@ -66,9 +66,9 @@ class StepRun {
     hold,            // armed, and works: waits for the other ends of its links
     settle_undo,     // has the device undo it
     settle_earlier,  // has the device undo what an earlier run left armed
-    need,      // reads whether a remedy is needed
-    remedy,    // a remedy is on its way
-    remedied,  // one that ended with an error: reads whether its effects are there all the same
+    need,            // reads whether a remedy is needed
+    remedy,          // a remedy is on its way
+    remedied,        // one that ended with an error: reads whether its effects are there all the same
     over,
   };
   struct End {
@@ -94,7 +94,7 @@ class StepRun {
  private:
   struct Missing {
     std::string text;
-    bool unread_before = false;     // and still: nothing was lost that could be seen
+    bool unread_before = false;    // and still: nothing was lost that could be seen
     std::optional<Path> effect{};  // that is not there
   };
 

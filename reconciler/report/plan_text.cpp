@@ -62,6 +62,17 @@ Shown hold_line(const Hold& hold, Disruption disruption, const Terminal& termina
                                          (word.empty() ? "" : " (--approve " + std::string(word) + ")"));
 }
 
+// The effects that are open now are listed below it.
+Shown remedy_line(const Step& step, const Terminal& terminal) {
+  std::string rows;
+  for (const RowId row : step.if_open)
+    rows += (rows.empty() ? "any " : " or ") + std::string(schema_row(row).pattern);
+  const std::string when = rows.empty()           ? "if still open when its turn comes"
+                           : step.changes.empty() ? "if " + rows + " is open after the changes"
+                                                  : "if still open after the changes, or " + rows + " is";
+  return compose("    {}, {}\n", terminal.paint(Ink::bold, "remedy " + step.remedy), when);
+}
+
 std::vector<StepGroup> groups_of(const Plan& plan, std::uint32_t wave, const Terminal& terminal) {
   std::vector<StepGroup> groups;
   std::map<std::string, std::size_t> by_text;
@@ -69,6 +80,7 @@ std::vector<StepGroup> groups_of(const Plan& plan, std::uint32_t wave, const Ter
     if (step.wave != wave) continue;
     std::string changes = changes_text(plan, step, terminal);
     std::string key = step.driver + "\n" + step.remedy + "\n" + changes;
+    for (const RowId row : step.if_open) key += "\n" + std::string(schema_row(row).pattern);
     for (const std::string& note : step.notes) key += "\n" + note;
     for (const Hold& hold : step.holds) key += "\n" + hold.reason;
     const auto [at, is_new] = by_text.try_emplace(key, groups.size());
@@ -103,7 +115,7 @@ std::string plan_text(const Plan& plan, const Terminal& terminal) {
           "  {}  {}  {}{}\n", terminal.paint(Ink::cyan, fold_hostlist(group.devices)), step.driver,
           terminal.paint(ink_of(step.disruption), compose("disruption: {}", to_string(step.disruption))),
           step.live ? terminal.paint(Ink::yellow, "  carries traffic now") : Shown());
-      if (!step.remedy.empty()) out += "    " + terminal.paint(Ink::bold, "remedy " + step.remedy) + "\n";
+      if (!step.remedy.empty()) out += remedy_line(step, terminal);
       out += group.changes;
       for (const std::string& note : step.notes) out += terminal.paint(Ink::dim, "      " + note) + "\n";
       for (const Hold& hold : step.holds) out += hold_line(hold, step.disruption, terminal) + "\n";
@@ -168,10 +180,19 @@ std::string maintenance_text(const std::vector<InMaintenance>& all, const Termin
 
 std::string plan_summary(const Plan& plan) {
   std::size_t disturbing = 0;
-  for (const Step& step : plan.steps) disturbing += step.live ? 1 : 0;
-  return compose("{} on {}, {} in {}; {} live traffic; {} can't be applied here",
-                 counted(plan.steps.size(), "step"), counted(plan.devices.size(), "device"),
-                 counted(plan.changes(), "change"), counted(plan.waves(), "wave"),
+  std::set<std::string_view> devices;
+  std::set<std::string_view> remedied;
+  for (const Step& step : plan.steps) {
+    (step.remedy.empty() ? devices : remedied).insert(step.device);
+    disturbing += step.live && step.remedy.empty() ? 1 : 0;
+  }
+  Shown remedies;
+  if (!remedied.empty())
+    remedies = compose(", and if needed {} on {}", counted(plan.remedies(), "remedy", "remedies"),
+                       counted(remedied.size(), "device"));
+  return compose("{} on {}{}, {} in {}; {} live traffic; {} can't be applied here",
+                 counted(plan.steps.size() - plan.remedies(), "step"), counted(devices.size(), "device"),
+                 remedies, counted(plan.changes(), "change"), counted(plan.waves(), "wave"),
                  counted(disturbing, "step disturbs", "steps disturb"),
                  counted(plan.not_applicable, "entry", "entries"));
 }
