@@ -131,6 +131,7 @@ class Remedy {
     int tries_max;  // on this device within `within`, at least 1; counted over all runs; only a person goes
                     // beyond
     std::chrono::seconds within;
+    bool before_writes = false;  // what is written needs it: it comes first
   };
   virtual ~Remedy() = default;
   // What would cure this effect difference (one that this device's own driver observed or another's); none:

@@ -208,7 +208,7 @@ Remedy::Offer FrrRemedy::offer_of(Cure cure) {
           "restart-daemon",
           "ends what is left of the daemon (of all of FRR, if it is zebra) and starts it with its saved "
           "configuration",
-          Disruption::traffic, kTries, kWithin};
+          Disruption::traffic, kTries, kWithin, true};
     case Cure::none:
     case Cure::clear: break;
   }

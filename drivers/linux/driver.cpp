@@ -9,6 +9,7 @@
 
 #include "drivers/linux/apply_order.hpp"
 #include "drivers/linux/capabilities.hpp"
+#include "drivers/linux/connected_route_remedy.hpp"
 #include "drivers/linux/known_lacks.hpp"
 #include "drivers/linux/lldp.hpp"
 #include "drivers/linux/lldp_remedy.hpp"
@@ -139,8 +140,10 @@ class LinuxDriver : public Driver, public Preview {
         parts_(linux_parts(target_)),
         traits_(traits_of(target_, parts_)),
         lacks_(target_, parts_, traits_.reads),
-        lldp_remedy_(target_.restart_lldpd) {
+        lldp_remedy_(target_.restart_lldpd),
+        connected_route_remedy_(target_.netns_path) {
     remedies_.add(&lldp_remedy_);
+    remedies_.add(&connected_route_remedy_);
     for (const auto& part : parts_) remedies_.add(part->remedy());
     for (const auto& part : parts_)
       for (const RowId row : part->reads()) part_of_.emplace(row, part.get());
@@ -168,6 +171,7 @@ class LinuxDriver : public Driver, public Preview {
   KnownLacks lacks_;
   PartOfRow part_of_;
   LldpRemedy lldp_remedy_;
+  ConnectedRouteRemedy connected_route_remedy_;
   Remedies remedies_;
   std::atomic<std::uint64_t> epoch_{0};
   std::mutex mutex_;              // guards what follows
@@ -234,6 +238,7 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
     tell_lacks(scope, **state, call, out);
   }));
   if (!*state) return wrap(target_.device, state->error());
+  if (linux_map::wanted_for(scope).network.addresses) connected_route_remedy_.remember((*state)->network);
   linux_map::entries(**state, scope, named, tree, out.unread);
   out.notes = linux_map::marker_notes(**state);
   for (const auto& part : parts_)

@@ -139,7 +139,11 @@ void Application::next_wave() {
   unsure_ = {""};
   remedy_rounds_ = 0;
   enter(Phase::write);
-  runner_->run_wave(wave_, [this] { wave_over(); });
+  const auto write = [this] { runner_->run_wave(wave_, [this] { wave_over(); }); };
+  std::set<std::uint32_t> first;
+  for (const Step& step : remedies_left())
+    if (step.before_writes && step.wave == wave_) first.insert(step.id);
+  first.empty() ? write() : runner_->run_remedies(first, write);
 }
 
 void Application::wave_over() {

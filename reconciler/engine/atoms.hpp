@@ -32,6 +32,7 @@ struct Atom {
   enum class When : std::uint8_t { by_policy, with_changes, after_changes };
   When when = When::by_policy;
   std::vector<RowId> if_open;  // as Step's
+  bool before_writes = false;  // as Step's
   ChangeSet examples;          // of effects of these rows: for the device's own policy
   std::vector<std::string> notes;
   std::vector<std::string> refused;   // by the device's own policy, with the reasons

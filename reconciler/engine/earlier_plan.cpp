@@ -90,6 +90,7 @@ class Comparison {
 
   // Effects come and go by themselves: a remedy is approved for those that it was for, or for some of them.
   static std::string difference_of_effects(const Step& was, const Step& is) {
+    if (was.before_writes != is.before_writes) return "it comes before or after the writes of its wave now";
     for (const PlannedChange& effect : is.changes)
       if (!is_for(was, effect.path)) return "it is for " + effect.path.text() + " as well now";
     for (const RowId row : is.if_open)

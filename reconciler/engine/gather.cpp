@@ -197,6 +197,7 @@ class Gatherer {
       step.driver = one.driver;
       step.remedy = one.remedy;
       step.if_open = one.if_open;
+      step.before_writes = one.before_writes;
       step.disruption = std::max(step.disruption, one.disruption);
       for (const std::string& note : one.notes)
         if (std::ranges::find(step.notes, note) == step.notes.end()) step.notes.push_back(note);

@@ -344,120 +344,117 @@ class Orderer {
       node.wave = node.own_wave = at_first ? std::max(1U, near[node.device]) : last;
     }
   }
-}
 
-  bool is_host(std::uint32_t node) const {
-  return input_.devices[graph_.nodes[node].device].role == "host";
-}
+  bool is_host(std::uint32_t node) const { return input_.devices[graph_.nodes[node].device].role == "host"; }
 
-// All switches come before all hosts, and the ends of each cable are in one wave: then so are all of them.
-void join_tiers() {
-  std::map<LinkMatter, std::size_t> spread;  // cables that would have been in waves of their own
-  for (const Tie& tie : graph_.ties) {
-    const bool ordered = std::all_of(tie.nodes.begin(), tie.nodes.end(),
-                                     [this](std::uint32_t n) { return is_peer_ordered_[n]; });
-    const auto hosts =
-        std::count_if(tie.nodes.begin(), tie.nodes.end(), [this](std::uint32_t n) { return is_host(n); });
-    if (!ordered || hosts == 0 || static_cast<std::size_t>(hosts) == tie.nodes.size()) continue;
+  // All switches come before all hosts, and the ends of each cable are in one wave: then so are all of them.
+  void join_tiers() {
+    std::map<LinkMatter, std::size_t> spread;  // cables that would have been in waves of their own
+    for (const Tie& tie : graph_.ties) {
+      const bool ordered = std::all_of(tie.nodes.begin(), tie.nodes.end(),
+                                       [this](std::uint32_t n) { return is_peer_ordered_[n]; });
+      const auto hosts =
+          std::count_if(tie.nodes.begin(), tie.nodes.end(), [this](std::uint32_t n) { return is_host(n); });
+      if (!ordered || hosts == 0 || static_cast<std::size_t>(hosts) == tie.nodes.size()) continue;
+      bool moved = false;
+      for (const std::uint32_t n : tie.nodes) {
+        moved = moved || graph_.nodes[n].own_wave > 1;
+        graph_.nodes[n].wave = graph_.nodes[n].own_wave = 1;
+      }
+      if (moved) ++spread[tie.matter];
+    }
+    for (const auto& [matter, cables] : spread)
+      graph_.notes.push_back(
+          fmt::format("no device is first as a canary: {} must be alike at both ends of a cable, and all "
+                      "switches come before all hosts",
+                      to_string(matter)));
+  }
+
+  // Both ends of a cable change in the earlier one's wave: what must be alike there, and what disturbs it
+  // where no order between them is asked for.
+  void join_cables() {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> disturbed;
+    for (std::uint32_t n = 0; n < own_nodes_; ++n) {
+      const OrderNode& node = graph_.nodes[n];
+      const Atom& atom = atoms_[node.device].atoms[node.atom];
+      if (node.cable != kNoCable && atom.disruption >= Disruption::traffic && !is_peer_ordered_[n] &&
+          !follows_changes(n))
+        disturbed[node.cable].push_back(n);
+    }
+    for (auto& [cable, nodes] : disturbed)
+      if (is_of_two_devices(nodes)) ends_.push_back(std::move(nodes));
+    for (const Tie& tie : graph_.ties) ends_.push_back(tie.nodes);
+    for (const std::vector<std::uint32_t>& nodes : ends_) {
+      std::uint32_t earliest = graph_.nodes[nodes.front()].wave;
+      for (const std::uint32_t n : nodes) earliest = std::min(earliest, graph_.nodes[n].wave);
+      for (const std::uint32_t n : nodes) graph_.nodes[n].wave = graph_.nodes[n].own_wave = earliest;
+    }
+  }
+
+  // Nothing is in an earlier wave than what it waits for; what a whole tier waits for shifts its waves, so
+  // that it still begins with one device. True: something moved.
+  bool follow_order() {
     bool moved = false;
-    for (const std::uint32_t n : tie.nodes) {
-      moved = moved || graph_.nodes[n].own_wave > 1;
-      graph_.nodes[n].wave = graph_.nodes[n].own_wave = 1;
+    for (const std::uint32_t n : graph_.topological) {
+      const OrderNode& node = graph_.nodes[n];
+      for (const std::uint32_t next : graph_.after[n]) {
+        OrderNode& later = graph_.nodes[next];
+        const std::uint32_t least = node.device == kBarrier ? node.wave - 1 + later.own_wave : node.wave;
+        moved = moved || later.wave < least;
+        later.wave = std::max(later.wave, least);
+      }
     }
-    if (moved) ++spread[tie.matter];
+    return moved;
   }
-  for (const auto& [matter, cables] : spread)
-    graph_.notes.push_back(
-        fmt::format("no device is first as a canary: {} must be alike at both ends of a cable, and all "
-                    "switches come before all hosts",
-                    to_string(matter)));
-}
 
-// Both ends of a cable change in the earlier one's wave: what must be alike there, and what disturbs it
-// where no order between them is asked for.
-void join_cables() {
-  std::map<std::uint32_t, std::vector<std::uint32_t>> disturbed;
-  for (std::uint32_t n = 0; n < own_nodes_; ++n) {
-    const OrderNode& node = graph_.nodes[n];
-    const Atom& atom = atoms_[node.device].atoms[node.atom];
-    if (node.cable != kNoCable && atom.disruption >= Disruption::traffic && !is_peer_ordered_[n] &&
-        !follows_changes(n))
-      disturbed[node.cable].push_back(n);
-  }
-  for (auto& [cable, nodes] : disturbed)
-    if (is_of_two_devices(nodes)) ends_.push_back(std::move(nodes));
-  for (const Tie& tie : graph_.ties) ends_.push_back(tie.nodes);
-  for (const std::vector<std::uint32_t>& nodes : ends_) {
-    std::uint32_t earliest = graph_.nodes[nodes.front()].wave;
-    for (const std::uint32_t n : nodes) earliest = std::min(earliest, graph_.nodes[n].wave);
-    for (const std::uint32_t n : nodes) graph_.nodes[n].wave = graph_.nodes[n].own_wave = earliest;
-  }
-}
-
-// Nothing is in an earlier wave than what it waits for; what a whole tier waits for shifts its waves, so
-// that it still begins with one device. True: something moved.
-bool follow_order() {
-  bool moved = false;
-  for (const std::uint32_t n : graph_.topological) {
-    const OrderNode& node = graph_.nodes[n];
-    for (const std::uint32_t next : graph_.after[n]) {
-      OrderNode& later = graph_.nodes[next];
-      const std::uint32_t least = node.device == kBarrier ? node.wave - 1 + later.own_wave : node.wave;
-      moved = moved || later.wave < least;
-      later.wave = std::max(later.wave, least);
+  // Ends of a cable stay together, in the latest of their waves.
+  void follow_cables() {
+    for (const std::vector<std::uint32_t>& nodes : ends_) {
+      std::uint32_t latest = 1;
+      for (const std::uint32_t n : nodes) latest = std::max(latest, graph_.nodes[n].wave);
+      for (const std::uint32_t n : nodes) graph_.nodes[n].wave = latest;
     }
   }
-  return moved;
-}
 
-// Ends of a cable stay together, in the latest of their waves.
-void follow_cables() {
-  for (const std::vector<std::uint32_t>& nodes : ends_) {
-    std::uint32_t latest = 1;
-    for (const std::uint32_t n : nodes) latest = std::max(latest, graph_.nodes[n].wave);
-    for (const std::uint32_t n : nodes) graph_.nodes[n].wave = latest;
-  }
-}
-
-void settle_waves() {
-  follow_cables();
-  for (std::size_t round = 0; follow_order(); ++round) {
-    if (round == kWaveRoundsMax) return in_one_wave();
+  void settle_waves() {
     follow_cables();
+    for (std::size_t round = 0; follow_order(); ++round) {
+      if (round == kWaveRoundsMax) return in_one_wave();
+      follow_cables();
+    }
+    compress_waves();
   }
-  compress_waves();
-}
 
-void in_one_wave() {
-  for (OrderNode& node : graph_.nodes) node.wave = 1;
-  graph_.notes.push_back(
-      "all is one wave: the ends of its cables and the order between tiers leave no other");
-}
+  void in_one_wave() {
+    for (OrderNode& node : graph_.nodes) node.wave = 1;
+    graph_.notes.push_back(
+        "all is one wave: the ends of its cables and the order between tiers leave no other");
+  }
 
-void compress_waves() {
-  std::map<std::uint32_t, std::uint32_t> numbers;
-  for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
-    if (graph_.nodes[n].device != kBarrier && !follows_changes(n)) numbers[graph_.nodes[n].wave] = 0;
-  std::uint32_t next = 0;
-  for (auto& [wave, number] : numbers) number = ++next;
-  for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
-    if (graph_.nodes[n].device != kBarrier && !follows_changes(n))
-      graph_.nodes[n].wave = numbers[graph_.nodes[n].wave];
-}
+  void compress_waves() {
+    std::map<std::uint32_t, std::uint32_t> numbers;
+    for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
+      if (graph_.nodes[n].device != kBarrier && !follows_changes(n)) numbers[graph_.nodes[n].wave] = 0;
+    std::uint32_t next = 0;
+    for (auto& [wave, number] : numbers) number = ++next;
+    for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
+      if (graph_.nodes[n].device != kBarrier && !follows_changes(n))
+        graph_.nodes[n].wave = numbers[graph_.nodes[n].wave];
+  }
 
-const PlanInput& input_;
-const std::vector<DeviceAtoms>& atoms_;
-const Columns& columns_;
-OrderGraph graph_;
-std::vector<std::uint32_t> first_node_;
-std::vector<std::optional<Traffic>> traffic_;  // by device, once asked for
-std::unordered_map<std::string_view, std::uint32_t> index_;
-std::unordered_map<std::string_view, std::vector<const PortName*>> ends_at_;  // the far ends of its cables
-std::size_t own_nodes_ = 0;
-Edges references_;
-std::vector<std::uint32_t> in_cycle_;
-std::vector<bool> is_peer_ordered_;
-std::vector<std::vector<std::uint32_t>> ends_;  // nodes that are in one wave
+  const PlanInput& input_;
+  const std::vector<DeviceAtoms>& atoms_;
+  const Columns& columns_;
+  OrderGraph graph_;
+  std::vector<std::uint32_t> first_node_;
+  std::vector<std::optional<Traffic>> traffic_;  // by device, once asked for
+  std::unordered_map<std::string_view, std::uint32_t> index_;
+  std::unordered_map<std::string_view, std::vector<const PortName*>> ends_at_;  // the far ends of its cables
+  std::size_t own_nodes_ = 0;
+  Edges references_;
+  std::vector<std::uint32_t> in_cycle_;
+  std::vector<bool> is_peer_ordered_;
+  std::vector<std::vector<std::uint32_t>> ends_;  // nodes that are in one wave
 };
 
 }  // namespace

@@ -78,6 +78,7 @@ struct Step {
   // needed.
   std::string remedy;
   std::vector<RowId> if_open;
+  bool before_writes = false;          // of a remedy: ahead of the writes of its wave, which need it
   std::vector<PlannedChange> changes;  // in order
   std::vector<std::uint32_t> after;    // ids; all smaller than `id`
   std::uint32_t wave = 1;

@@ -53,6 +53,7 @@ Json step_json(const Plan& plan, const Step& step) {
   if (!step.takes_out.empty()) out["takesOut"] = step.takes_out;
   if (step.together != 0) out["together"] = step.together;
   if (!step.remedy.empty()) out["remedy"] = step.remedy;
+  if (step.before_writes) out["beforeWrites"] = true;
   for (const RowId row : step.if_open) out["ifOpen"].push_back(schema_row(row).pattern);
   if (step.undo_after) out["undoAfterMs"] = step.undo_after->count();
   for (const Hold& hold : step.holds) out["holds"].push_back(hold_json(hold, step.disruption));
@@ -167,6 +168,7 @@ Result<Step> read_step(const Json& json, Plan& plan, OriginNumbers& known) {
     step.changes.push_back(change);
   }
   step.live = is_true(json, "live");
+  step.before_writes = is_true(json, "beforeWrites");
   if (json.contains("takesOut") && json["takesOut"].is_array())
     for (const Json& one : json["takesOut"])
       if (one.is_string()) step.takes_out.push_back(one.get<std::string>());

@@ -60,6 +60,8 @@ class RemedyPlanner {
     atom.driver = driver;
     atom.remedy = offer.name;
     atom.disruption = offer.disruption;
+    atom.before_writes = offer.before_writes;
+    if (offer.before_writes) atom.when = Atom::When::with_changes;
     atom.notes.push_back(offer.what_it_does);
     return atom;
   }
@@ -70,7 +72,8 @@ class RemedyPlanner {
       const auto found = device.remedy(effect);
       if (!found) continue;
       Atom& atom = atom_of(d, found->first, found->second);
-      if (may_be_caused_by_changes(device.name, effect.path)) atom.when = Atom::When::after_changes;
+      if (!atom.before_writes && may_be_caused_by_changes(device.name, effect.path))
+        atom.when = Atom::When::after_changes;
       atom.changes.push_back({effect.path, effect.was, effect.want, effect.origin, false});
     }
   }

@@ -67,7 +67,8 @@ Shown remedy_line(const Step& step, const Terminal& terminal) {
   std::string rows;
   for (const RowId row : step.if_open)
     rows += (rows.empty() ? "any " : " or ") + std::string(schema_row(row).pattern);
-  const std::string when = rows.empty()           ? "if still open when its turn comes"
+  const std::string when = step.before_writes     ? "before the changes, if still open then"
+                           : rows.empty()         ? "if still open when its turn comes"
                            : step.changes.empty() ? "if " + rows + " is open after the changes"
                                                   : "if still open after the changes, or " + rows + " is";
   return compose("    {}, {}\n", terminal.paint(Ink::bold, "remedy " + step.remedy), when);
