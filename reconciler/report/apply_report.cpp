@@ -110,19 +110,20 @@ std::string touched_text(const std::map<std::string, std::chrono::milliseconds>&
   return out;
 }
 
-// "not needed: frr remedy reinstall-multipath  leaf[0-1],spine[0-1]"; what an end of its own has is a line.
-std::string not_needed_text(const Plan& plan, const ApplyReport& report, const Terminal& terminal) {
+// "not needed: frr remedy reinstall-multipath  leaf[0-1]"; so with those that were carried out.
+std::string remedies_text(const Plan& plan, const ApplyReport& report, const Terminal& terminal) {
   std::map<std::string, std::vector<std::string>> devices;
-  for (std::size_t i = 0; i < report.steps.size(); ++i)
-    if (report.steps[i].state == StepState::not_needed) {
-      const Step& step = plan.steps[i];
-      const std::string& why = report.steps[i].why;
-      devices[step.driver + " remedy " + step.remedy + (why.empty() ? "" : ", " + why)].push_back(
-          step.device);
-    }
+  for (std::size_t i = 0; i < report.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    const StepResult& result = report.steps[i];
+    if (step.remedy.empty() || !is_good(result.state)) continue;
+    std::string what = result.state == StepState::done ? "carried out: " : "not needed: ";
+    what += step.driver + " remedy " + step.remedy + (result.why.empty() ? "" : ", " + result.why);
+    devices[what].push_back(step.device);
+  }
   std::string out;
   for (const auto& [what, those] : devices)
-    out += compose("  not needed: {}  {}\n", what, terminal.paint(Ink::cyan, fold_hostlist(those)));
+    out += compose("  {}  {}\n", what, terminal.paint(Ink::cyan, fold_hostlist(those)));
   return out;
 }
 
@@ -214,7 +215,7 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
     const StepResult& step = report.steps[i];
     if (!is_good(step.state)) out += step_line(plan.steps[i], step, terminal) + "\n";
   }
-  out += not_needed_text(plan, report, terminal);
+  out += remedies_text(plan, report, terminal);
   for (const OpenEffect& open : report.effects) out += effect_line(open, terminal.paint(Ink::red, "effect"));
   for (const OpenEffect& open : report.open_before)
     out += effect_line(open, terminal.paint(Ink::yellow, "open before this change"));

@@ -90,6 +90,7 @@ std::vector<StepGroup> groups_of(const Plan& plan, std::uint32_t wave, const Ter
     if (std::find(devices.begin(), devices.end(), step.device) == devices.end())
       devices.push_back(step.device);
   }
+  std::ranges::stable_partition(groups, [](const StepGroup& one) { return one.first->before_writes; });
   return groups;
 }
 
@@ -187,13 +188,14 @@ std::string plan_summary(const Plan& plan) {
     (step.remedy.empty() ? devices : remedied).insert(step.device);
     disturbing += step.live && step.remedy.empty() ? 1 : 0;
   }
-  Shown remedies;
+  std::string what;
+  if (!devices.empty())
+    what = counted(plan.steps.size() - plan.remedies(), "step") + " on " + counted(devices.size(), "device");
   if (!remedied.empty())
-    remedies = compose(", and if needed {} on {}", counted(plan.remedies(), "remedy", "remedies"),
-                       counted(remedied.size(), "device"));
-  return compose("{} on {}{}, {} in {}; {} live traffic; {} can't be applied here",
-                 counted(plan.steps.size() - plan.remedies(), "step"), counted(devices.size(), "device"),
-                 remedies, counted(plan.changes(), "change"), counted(plan.waves(), "wave"),
+    what += (what.empty() ? "if needed " : ", and if needed ") +
+            counted(plan.remedies(), "remedy", "remedies") + " on " + counted(remedied.size(), "device");
+  return compose("{}, {} in {}; {} live traffic; {} can't be applied here", what,
+                 counted(plan.changes(), "change"), counted(plan.waves(), "wave"),
                  counted(disturbing, "step disturbs", "steps disturb"),
                  counted(plan.not_applicable, "entry", "entries"));
 }
