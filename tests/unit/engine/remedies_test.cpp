@@ -309,6 +309,38 @@ TEST_F(PlannedRemedies, SayHowLongTheyDisturbed) {
   EXPECT_GT(report.steps[0].disturbed.count(), 0);
 }
 
+// As the kernel: a route is refused while its gateway is not on link.
+TEST_F(PlannedRemedies, ThatWritesNeedComeBeforeThem) {
+  class OnLink final : public Remedy {
+   public:
+    explicit OnLink(SimulatedDevice& device) : device_(device) {}
+    std::optional<Offer> offer(const Change& effect) const override {
+      if (effect.path != entry("fib[10.9.0.0/31]")) return std::nullopt;
+      return Offer{"restore-connected-route", "", Disruption::none, 3, std::chrono::seconds(300), true};
+    }
+    Result<Done> cure(const ChangeSet& effects, const Call&) override {
+      writes_before = device_.writes();
+      device_.set(effects.front().path, effects.front().want);
+      return Done{};
+    }
+    std::optional<std::uint64_t> writes_before;
+
+   private:
+    SimulatedDevice& device_;
+  };
+  OnLink remedy(gpu1);
+  cluster.attached(0).remedy = &remedy;
+  cluster.want("gpu1", "fib[10.9.0.0/31]", Value::set({"rail0"}));
+  cluster.want("gpu1", "route[main:10.0.0.0/16]", Value::set({"via 10.9.0.0 dev rail0"}));
+  const std::uint64_t writes = gpu1.writes();
+  const Plan plan = cluster.plan();
+  EXPECT_EQ(plan.remedies(), 1U) << plan_lines(plan);
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(remedy.writes_before, writes);
+  EXPECT_GT(gpu1.writes(), writes);
+}
+
 TEST_F(PlannedRemedies, AreInThePlansDocument) {
   take_down([](Tree&) {});
   const Plan plan = cluster.plan();
