@@ -16,6 +16,7 @@
 #include "drivers/linux/map.hpp"
 #include "drivers/linux/part.hpp"
 #include "drivers/linux/queueing/carrier.hpp"
+#include "drivers/linux/remedies.hpp"
 #include "drivers/linux/watch.hpp"
 #include "drivers/posix/in_namespace.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -91,40 +92,6 @@ Traits traits_of(const LinuxTarget& target, const LinuxParts& parts) {
   return out;
 }
 
-// The remedies of all that the driver is made of.
-class Remedies : public Remedy {
- public:
-  void add(Remedy* one) {
-    if (one != nullptr) all_.push_back(one);
-  }
-  std::optional<Offer> offer(const Change& effect) const override {
-    for (const Remedy* const one : all_)
-      if (auto offer = one->offer(effect)) return offer;
-    return std::nullopt;
-  }
-  std::optional<Offer> stands_by(const Change& effect) const override {
-    for (const Remedy* const one : all_)
-      if (auto offer = one->stands_by(effect)) return offer;
-    return std::nullopt;
-  }
-  Result<Done> cure(const ChangeSet& effects, const Call& call) override {
-    std::vector<ChangeSet> parts(all_.size());
-    for (const Change& effect : effects) {
-      const auto one =
-          std::ranges::find_if(all_, [&](const Remedy* each) { return each->offer(effect).has_value(); });
-      if (one == all_.end())
-        return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
-      parts[static_cast<std::size_t>(one - all_.begin())].push_back(effect);
-    }
-    for (std::size_t i = 0; i < all_.size(); ++i)
-      if (!parts[i].empty()) TRY_DONE(all_[i]->cure(parts[i], call));
-    return Done{};
-  }
-
- private:
-  std::vector<Remedy*> all_;
-};
-
 // A revision is of what its observation asked for, no more.
 struct ReadScope {
   std::string revision;
@@ -172,7 +139,7 @@ class LinuxDriver : public Driver, public Preview {
   PartOfRow part_of_;
   LldpRemedy lldp_remedy_;
   ConnectedRouteRemedy connected_route_remedy_;
-  Remedies remedies_;
+  LinuxRemedies remedies_;
   std::atomic<std::uint64_t> epoch_{0};
   std::mutex mutex_;              // guards what follows
   std::deque<ReadScope> scopes_;  // of the newest revisions, newest first

@@ -37,8 +37,9 @@
 
 namespace lockstep {
 
-// One remedy can be what another waits for: a daemon that has to run again, then a next hop that it lost.
-inline constexpr int kRemedyRounds = 2;
+// One remedy can be what another waits for: a daemon that has to run again, then a next hop that it lost; and
+// one can be refused at first.
+inline constexpr int kRemedyRounds = 3;
 
 class Application {
  public:

@@ -9,25 +9,31 @@
 
 namespace lockstep {
 
-// That may be carried out now, if they are needed: of this wave, or of an earlier one that did not need them.
+// That may be carried out now, if they are needed: of this wave, or of an earlier one that did not need them;
+// one that was refused before it touched anything may have come too early.
 std::vector<Step> Application::remedies_left() const {
   std::vector<Step> out;
-  for (const Step& step : plan_.steps)
-    if (!step.remedy.empty() && step.wave <= wave_ &&
-        runner_->results()[step.id - 1].state == StepState::waiting)
+  for (const Step& step : plan_.steps) {
+    const StepResult& result = runner_->results()[step.id - 1];
+    const bool refused = result.state == StepState::failed && result.writes == 0 && !result.treated.empty();
+    if (!step.remedy.empty() && step.wave <= wave_ && (result.state == StepState::waiting || refused))
       out.push_back(step);
+  }
   return out;
 }
 
 void Application::carry_out_remedies() {
   std::set<std::uint32_t> needed;
+  std::set<std::uint32_t> later;  // what other remedies bring about needs none of its own
   for (const Step& step : remedies_left()) {
     const auto device = fleet_.find(step.device);
     if (device && !treatable(fleet_, *device, step, effects_.open_of(step.device)).empty())
-      needed.insert(step.id);
+      (step.if_open.empty() ? needed : later).insert(step.id);
   }
+  if (needed.empty()) needed = std::move(later);
   if (needed.empty() || remedy_rounds_ == kRemedyRounds || must_stop()) return judge_wave();
   ++remedy_rounds_;
+  for (const std::uint32_t id : needed) runner_->judge_remedy(id, StepState::waiting, "");
   enter(Phase::write);
   runner_->run_remedies(needed, [this] { must_stop() ? waves_over() : verify_wave(); });
 }
@@ -53,7 +59,9 @@ void Application::judge_remedies() {
 
 // What was never needed.
 void Application::remedies_over() {
-  for (const Step& step : remedies_left()) runner_->judge_remedy(step.id, StepState::not_needed, "");
+  for (const Step& step : remedies_left())
+    if (runner_->results()[step.id - 1].state == StepState::waiting)
+      runner_->judge_remedy(step.id, StepState::not_needed, "");
   for (const Step& step : plan_.steps)
     if (const StepResult& result = runner_->results()[step.id - 1]; !step.remedy.empty())
       report_.notes.insert(report_.notes.end(), result.notes.begin(), result.notes.end());

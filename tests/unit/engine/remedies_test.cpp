@@ -28,7 +28,7 @@ class GroupRemedy final : public Remedy {
   }
   Result<Done> cure(const ChangeSet& effects, const Call&) override {
     calls.push_back(effects.size());
-    if (refuses) {
+    if (refuses && refusals-- > 0) {
       if (comes_back) device_.set(kGroup, Value::set({"up0", "up1"}));
       return Error{ErrorKind::refused, "FRR itself has no BGP route"};
     }
@@ -42,6 +42,7 @@ class GroupRemedy final : public Remedy {
   bool helps = true;
   bool refuses = false;
   bool comes_back = false;
+  int refusals = 100;
 
  private:
   static constexpr std::chrono::seconds kWithin{300};
@@ -307,6 +308,26 @@ TEST_F(PlannedRemedies, SayHowLongTheyDisturbed) {
   ASSERT_EQ(report.count(StepState::done), 1U);
   EXPECT_EQ(report.steps[0].writes, 1U);
   EXPECT_GT(report.steps[0].disturbed.count(), 0);
+}
+
+// A session that is reset brings its routes back a moment later: what the kernel lacks is told only then.
+TEST_F(PlannedRemedies, OfWhatAnotherRemedyBringsAboutComeAfterIt) {
+  leaf.clears = true;
+  leaf0.set(kUplink, Value::text("idle"));
+  leaf0.set(kGroup, Value::set({"up1"}));
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(remedies_of(plan).find("leaf0 clear-session"), 0U) << plan_lines(plan);
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(leaf.calls, (std::vector<std::size_t>{1, 1}));
+}
+
+TEST_F(PlannedRemedies, ThatAreRefusedBeforeTheyTouchedAnythingMayComeAgain) {
+  leaf0.set(kGroup, Value::set({"up0"}));
+  leaf.refuses = true;
+  leaf.refusals = 1;
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
+  EXPECT_EQ(leaf.calls.size(), 2U);
 }
 
 // As the kernel: a route is refused while its gateway is not on link.
