@@ -121,7 +121,7 @@ class Preview {
   virtual std::vector<std::string> native(const ChangeSet& changes) const = 0;
 };
 
-// A named, bounded cure of effect drift: configured as wanted, and the device does not do it.
+// Named, bounded remedies of effect drift: configured as desired, and the device does not do it.
 class Remedy {
  public:
   struct Offer {
@@ -131,12 +131,17 @@ class Remedy {
     int tries_max;  // on this device within `within`, at least 1; counted over all runs; only a person goes
                     // beyond
     std::chrono::seconds within;
+    bool before_writes = false;  // what is written needs it: it comes first
   };
   virtual ~Remedy() = default;
   // What would cure this effect difference (one that this device's own driver observed or another's); none:
   // nothing. Asks the device nothing, as a Preview.
   virtual std::optional<Offer> offer(const Change& effect) const = 0;
-  virtual Result<Done> cure(const Change& effect, const Call& call) = 0;
+  // What this effect is known to need after something beneath it was disturbed, whatever it is now; none: it
+  // comes back by itself. A plan that disturbs it lists the remedy, for the case that offer() says so then.
+  virtual std::optional<Offer> stands_by([[maybe_unused]] const Change& effect) const { return std::nullopt; }
+  // All effects that one offer, by its name, is for, in one call: what serves several of them is done once.
+  virtual Result<Done> cure(const ChangeSet& effects, const Call& call) = 0;
 };
 
 // What the device's owner lets specs do, whoever asks (host_policy/): apply and cure refuse the rest.

@@ -1,6 +1,7 @@
 #include "drivers/frr/remedy.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "drivers/frr/json_at.hpp"
 #include "drivers/frr/map.hpp"
@@ -189,18 +190,14 @@ FrrRemedy::Cure FrrRemedy::cure_for(const Change& effect) const {
   return effect.want.as_list().size() > 1 ? Cure::reinstall : Cure::clear;
 }
 
-std::optional<Remedy::Offer> FrrRemedy::offer(const Change& effect) const {
-  switch (cure_for(effect)) {
-    case Cure::none: return std::nullopt;
+Remedy::Offer FrrRemedy::offer_of(Cure cure) {
+  switch (cure) {
     case Cure::reinstall:
       return Offer{
           "reinstall-multipath",
-          "sets maximum-paths to 1 until zebra has forgotten the group (about 1 s), and back, so that FRR "
-          "installs all of it anew",
+          "sets maximum-paths to 1 until zebra has forgotten the group (about 1 s on one path), and back, so "
+          "that FRR installs all of it anew",
           Disruption::traffic, kTries, kWithin};
-    case Cure::clear:
-      return Offer{"clear-session", "resets the BGP session with the neighbour", Disruption::traffic, kTries,
-                   kWithin};
     case Cure::accept:
       return Offer{
           "accept-routes",
@@ -211,38 +208,72 @@ std::optional<Remedy::Offer> FrrRemedy::offer(const Change& effect) const {
           "restart-daemon",
           "ends what is left of the daemon (of all of FRR, if it is zebra) and starts it with its saved "
           "configuration",
-          Disruption::traffic, kTries, kWithin};
-  }
-  return std::nullopt;
-}
-
-Result<Done> FrrRemedy::cure(const Change& effect, const Call& call) {
-  const std::string key = effect.path.key_count() > 0 ? std::string(effect.path.key(0)) : std::string();
-  switch (cure_for(effect)) {
-    case Cure::none: return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
-    case Cure::reinstall: return reinstall(key, call);
-    case Cure::accept: return accept_routes(key, call);
-    case Cure::restart: return restart(daemon_of(effect.path), call);
+          Disruption::traffic, kTries, kWithin, true};
+    case Cure::none:
     case Cure::clear: break;
   }
-  if (is_timer_in_use(effect.path.row())) return renew_timers(effect, call);
-  if (!is_forwarding(effect.path.row())) return clear(key, call);
-  for (const std::string& interface : missing_of(effect)) TRY_DONE(clear(interface, call));
-  return Done{};
+  return Offer{"clear-session", "resets the BGP session with the neighbour", Disruption::traffic, kTries,
+               kWithin};
 }
 
-Result<Done> FrrRemedy::reinstall(const std::string& prefix, const Call& call) {
-  TRY(const RouteView before, read_route(target_.run_dir, prefix, call));
-  if (before.protocol != "bgp" || !before.installed)
-    return Error{ErrorKind::refused, prefix + ": FRR itself has no installed BGP route"};
-  if (before.interfaces.size() < 2)
-    return Error{ErrorKind::refused, prefix + ": FRR itself has one next hop only, by " +
-                                         (before.interfaces.empty() ? "nothing" : before.interfaces[0])};
+std::optional<Remedy::Offer> FrrRemedy::offer(const Change& effect) const {
+  const Cure cure = cure_for(effect);
+  return cure == Cure::none ? std::nullopt : std::optional(offer_of(cure));
+}
+
+// One path has no group that could lose a member.
+std::optional<Remedy::Offer> FrrRemedy::stands_by(const Change& effect) const {
+  const bool several = is_forwarding_count(effect.path.row())
+                           ? effect.want.kind() == Value::Kind::integer && effect.want.as_integer() > 1
+                           : is_forwarding(effect.path.row()) && effect.want.kind() == Value::Kind::list &&
+                                 effect.want.as_list().size() > 1;
+  return several ? std::optional(offer_of(Cure::reinstall)) : std::nullopt;
+}
+
+Result<Done> FrrRemedy::cure(const ChangeSet& effects, const Call& call) {
+  std::set<std::string> prefixes;
+  std::set<std::string> daemons;
+  std::set<std::string> accepting;
+  std::set<std::string> cleared;
+  for (const Change& effect : effects) {
+    const std::string key = effect.path.key_count() > 0 ? std::string(effect.path.key(0)) : std::string();
+    switch (cure_for(effect)) {
+      case Cure::none: return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+      case Cure::reinstall: prefixes.insert(key); break;
+      case Cure::accept: accepting.insert(key); break;
+      case Cure::restart: daemons.insert(daemon_of(effect.path)); break;
+      case Cure::clear: TRY_DONE(clear_for(effect, cleared, call)); break;
+    }
+  }
+  if (daemons.contains("zebra")) daemons = {"zebra"};  // all others start anew with it
+  for (const std::string& daemon : daemons) TRY_DONE(restart(daemon, call));
+  for (const std::string& interface : accepting) TRY_DONE(accept_routes(interface, call));
+  return prefixes.empty() ? Result<Done>(Done{}) : reinstall(prefixes, call);
+}
+
+Result<Done> FrrRemedy::reinstall(const std::set<std::string>& prefixes, const Call& call) {
+  std::map<std::string, RouteView> before;
+  std::optional<Error> refused;
+  for (const std::string& prefix : prefixes) {
+    TRY(RouteView view, read_route(target_.run_dir, prefix, call));
+    if (view.protocol == "bgp" && !view.installed)
+      return Error{ErrorKind::transient, prefix + ": FRR has the BGP route, and has not installed it yet"};
+    if (view.protocol != "bgp")
+      refused = Error{ErrorKind::refused, prefix + ": FRR itself has no BGP route"};
+    else if (view.interfaces.size() < 2)
+      refused = Error{ErrorKind::refused, prefix + ": FRR itself has one next hop only, by " +
+                                              (view.interfaces.empty() ? "nothing" : view.interfaces[0])};
+    else
+      before.emplace(prefix, std::move(view));
+  }
+  if (before.empty() && refused) return *refused;
   TRY(const Knobs knobs, knobs_of(target_.run_dir, call));
 
   auto done = knobs.keep(kKeepShortest, call);
   if (done) done = knobs.paths("maximum-paths 1", call);
-  if (done) done = await_no_group(target_.run_dir, before.group, call);
+  std::set<std::int64_t> groups;
+  for (const auto& [prefix, view] : before)
+    if (done && groups.insert(view.group).second) done = await_no_group(target_.run_dir, view.group, call);
   // Put back in any case, with time of its own: a stop must not leave the device on one path.
   const Call own{.deadline = std::chrono::steady_clock::now() + kPutBack, .stop = {}};
   if (auto put_back = knobs.put_back(own); !put_back) {
@@ -250,8 +281,21 @@ Result<Done> FrrRemedy::reinstall(const std::string& prefix, const Call& call) {
     error.kind = ErrorKind::unknown_outcome;
     return error;
   }
-  if (!done) return done;
-  return await_paths(target_.run_dir, prefix, before.interfaces.size(), call);
+  for (const auto& [prefix, view] : before)
+    if (done) done = await_paths(target_.run_dir, prefix, view.interfaces.size(), call);
+  return done && refused ? Result<Done>(*refused) : done;
+}
+
+Result<Done> FrrRemedy::clear_for(const Change& effect, std::set<std::string>& cleared, const Call& call) {
+  std::vector<std::string> interfaces = missing_of(effect);
+  if (!is_forwarding(effect.path.row())) interfaces = {std::string(effect.path.key(0))};
+  if (is_timer_in_use(effect.path.row()) && !cleared.contains(interfaces.front())) {
+    TRY(const bool as_wanted, runs_with_wanted_timers(effect, call));
+    if (as_wanted) return Done{};
+  }
+  for (const std::string& interface : interfaces)
+    if (cleared.insert(interface).second) TRY_DONE(clear(interface, call));
+  return Done{};
 }
 
 Result<Done> FrrRemedy::clear(const std::string& interface, const Call& call) {
@@ -269,17 +313,16 @@ Result<Done> FrrRemedy::restart(const std::string& daemon, const Call& call) {
   return target_.restart("bfdd", call);
 }
 
-// Both ends, and both timers of each, ask for the same: the first reset serves all.
-Result<Done> FrrRemedy::renew_timers(const Change& effect, const Call& call) {
-  const std::string interface(effect.path.key(0));
+// Both ends, and both timers of each, ask for the same: the first reset serves all. One that is coming up
+// does so with what is configured.
+Result<bool> FrrRemedy::runs_with_wanted_timers(const Change& effect, const Call& call) {
   const State now = read(
       target_.run_dir, {.bgp = true, .bfd = false, .effects = true, .daemons = false, .saved = false}, call);
   if (now.bgp_error) return *now.bgp_error;
-  if (!now.bgp->in_use.contains(interface)) return Done{};  // it is coming up, with what is configured
+  if (!now.bgp->in_use.contains(std::string(effect.path.key(0)))) return true;
   TreeBuilder entries;
   entries_of(now, Scope{{effect.path.row()}}, entries);
-  if (entries.build().value(effect.path) == effect.want) return Done{};
-  return clear(interface, call);
+  return entries.build().value(effect.path) == effect.want;
 }
 
 Result<Done> FrrRemedy::accept_routes(const std::string& interface, const Call& call) {

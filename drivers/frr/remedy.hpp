@@ -2,15 +2,18 @@
 //
 // reinstall-multipath: the kernel's next-hop group has lost a member that FRR calls installed (FRR 8.4 after
 // a link flap, FRRouting/frr #15505): maximum-paths goes to 1, and back once zebra has followed; while it
-// lasts traffic keeps to one path. clear-session: a neighbour that stays down, whose only route the kernel
+// lasts traffic keeps to one path; once for all prefixes. It is what any disturbed link may call for at its
+// two ends (stands_by). clear-session: a neighbour that stays down, whose only route the kernel
 // lost, or that runs with timers of former times. accept-routes: a session that discards every route because
 // the RFC 8212 guard is on. restart-daemon: one that is dead or hangs, where the target can start it.
 // Promises: maximum-paths is put back even when the call ends early; a session that has agreed on the wanted
-// timers meanwhile is left alone. Refuses to cure what it did not cause: a next hop that FRR itself does not
-// have, a neighbour that is shut.
+// timers meanwhile is left alone; a neighbour is reset once, however many of its effects are open. What FRR
+// is still about to install is no fault: transient, and nothing was touched. Refuses to cure what it did not
+// cause: a next hop that FRR itself does not have, a neighbour that is shut.
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include "drivers/frr/driver.hpp"
@@ -24,15 +27,18 @@ class FrrRemedy : public Remedy {
   FrrRemedy(const FrrTarget& target, std::function<State()> seen) : target_(target), seen_(std::move(seen)) {}
 
   std::optional<Offer> offer(const Change& effect) const override;
-  Result<Done> cure(const Change& effect, const Call& call) override;
+  std::optional<Offer> stands_by(const Change& effect) const override;
+  Result<Done> cure(const ChangeSet& effects, const Call& call) override;
 
  private:
   enum class Cure : std::uint8_t { none, reinstall, clear, accept, restart };
   Cure cure_for(const Change& effect) const;
-  Result<Done> reinstall(const std::string& prefix, const Call& call);
+  static Offer offer_of(Cure cure);
+  Result<Done> reinstall(const std::set<std::string>& prefixes, const Call& call);
+  Result<Done> clear_for(const Change& effect, std::set<std::string>& cleared, const Call& call);
   Result<Done> clear(const std::string& interface, const Call& call);
   Result<Done> restart(const std::string& daemon, const Call& call);
-  Result<Done> renew_timers(const Change& effect, const Call& call);
+  Result<bool> runs_with_wanted_timers(const Change& effect, const Call& call);
   Result<Done> accept_routes(const std::string& interface, const Call& call);
 
   const FrrTarget& target_;

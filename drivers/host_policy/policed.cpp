@@ -73,10 +73,13 @@ class PolicedDriver : public Driver, public Remedy {
   }
 
   std::optional<Offer> offer(const Change& effect) const override { return inner_.remedy->offer(effect); }
-  Result<Done> cure(const Change& effect, const Call& call) override {
+  std::optional<Offer> stands_by(const Change& effect) const override {
+    return inner_.remedy->stands_by(effect);
+  }
+  Result<Done> cure(const ChangeSet& effects, const Call& call) override {
     word_.read_anew();
-    TRY_DONE(word_.allows({effect}));
-    return inner_.remedy->cure(effect, call);
+    TRY_DONE(word_.allows(effects));
+    return inner_.remedy->cure(effects, call);
   }
 
   Attached& inner() { return inner_; }

@@ -9,12 +9,14 @@
 
 #include "drivers/linux/apply_order.hpp"
 #include "drivers/linux/capabilities.hpp"
+#include "drivers/linux/connected_route_remedy.hpp"
 #include "drivers/linux/known_lacks.hpp"
 #include "drivers/linux/lldp.hpp"
 #include "drivers/linux/lldp_remedy.hpp"
 #include "drivers/linux/map.hpp"
 #include "drivers/linux/part.hpp"
 #include "drivers/linux/queueing/carrier.hpp"
+#include "drivers/linux/remedies.hpp"
 #include "drivers/linux/watch.hpp"
 #include "drivers/posix/in_namespace.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -90,27 +92,6 @@ Traits traits_of(const LinuxTarget& target, const LinuxParts& parts) {
   return out;
 }
 
-// The remedies of all that the driver is made of.
-class Remedies : public Remedy {
- public:
-  void add(Remedy* one) {
-    if (one != nullptr) all_.push_back(one);
-  }
-  std::optional<Offer> offer(const Change& effect) const override {
-    for (const Remedy* const one : all_)
-      if (auto offer = one->offer(effect)) return offer;
-    return std::nullopt;
-  }
-  Result<Done> cure(const Change& effect, const Call& call) override {
-    for (Remedy* const one : all_)
-      if (one->offer(effect)) return one->cure(effect, call);
-    return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
-  }
-
- private:
-  std::vector<Remedy*> all_;
-};
-
 // A revision is of what its observation asked for, no more.
 struct ReadScope {
   std::string revision;
@@ -126,8 +107,10 @@ class LinuxDriver : public Driver, public Preview {
         parts_(linux_parts(target_)),
         traits_(traits_of(target_, parts_)),
         lacks_(target_, parts_, traits_.reads),
-        lldp_remedy_(target_.restart_lldpd) {
+        lldp_remedy_(target_.restart_lldpd),
+        connected_route_remedy_(target_.netns_path) {
     remedies_.add(&lldp_remedy_);
+    remedies_.add(&connected_route_remedy_);
     for (const auto& part : parts_) remedies_.add(part->remedy());
     for (const auto& part : parts_)
       for (const RowId row : part->reads()) part_of_.emplace(row, part.get());
@@ -155,7 +138,8 @@ class LinuxDriver : public Driver, public Preview {
   KnownLacks lacks_;
   PartOfRow part_of_;
   LldpRemedy lldp_remedy_;
-  Remedies remedies_;
+  ConnectedRouteRemedy connected_route_remedy_;
+  LinuxRemedies remedies_;
   std::atomic<std::uint64_t> epoch_{0};
   std::mutex mutex_;              // guards what follows
   std::deque<ReadScope> scopes_;  // of the newest revisions, newest first
@@ -221,6 +205,7 @@ Result<Observation> LinuxDriver::observe(const Scope& scope, std::string_view if
     tell_lacks(scope, **state, call, out);
   }));
   if (!*state) return wrap(target_.device, state->error());
+  if (linux_map::wanted_for(scope).network.addresses) connected_route_remedy_.remember((*state)->network);
   linux_map::entries(**state, scope, named, tree, out.unread);
   out.notes = linux_map::marker_notes(**state);
   for (const auto& part : parts_)

@@ -17,9 +17,10 @@ std::optional<Remedy::Offer> LldpRemedy::offer(const Change& effect) const {
                kTries, kWithin};
 }
 
-Result<Done> LldpRemedy::cure(const Change& effect, const Call& call) {
-  if (!offer(effect)) return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
-  return restart_(call);
+Result<Done> LldpRemedy::cure(const ChangeSet& effects, const Call& call) {
+  for (const Change& effect : effects)
+    if (!offer(effect)) return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+  return effects.empty() ? Result<Done>(Done{}) : restart_(call);
 }
 
 }  // namespace lockstep

@@ -14,7 +14,7 @@ class LldpRemedy : public Remedy {
   explicit LldpRemedy(std::function<Result<Done>(const Call&)> restart) : restart_(std::move(restart)) {}
 
   std::optional<Offer> offer(const Change& effect) const override;
-  Result<Done> cure(const Change& effect, const Call& call) override;
+  Result<Done> cure(const ChangeSet& effects, const Call& call) override;
 
  private:
   std::function<Result<Done>(const Call&)> restart_;

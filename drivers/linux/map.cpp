@@ -278,7 +278,7 @@ constexpr MapRow kRows[] = {
     {row("interface[*]/ecn-threshold"), Needs::queueing, read_ecn_threshold, write_ecn_threshold,
      ecn_threshold_words, Given::by_marker},
     {row("interface[*]/mtu"), Needs::links, of_ports<mtu>, write_mtu, mtu_words},
-    {row("fib[*]"), Needs::routes, read_fib},
+    {kFib, Needs::routes, read_fib},
     {row("fib[*]/paths"), Needs::routes, read_fib_paths},
     {row("route[*]"), Needs::routes, read_routes, write_route, route_words},
     {row("rule[*]"), Needs::rules, read_rules, write_rule, rule_words},

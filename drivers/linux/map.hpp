@@ -23,6 +23,7 @@
 namespace lockstep::linux_map {
 
 inline constexpr RowId kPort = row("interface[*]");
+inline constexpr RowId kFib = row("fib[*]");
 inline constexpr RowId kLldpAgent = row("lldp-agent");
 inline constexpr RowId kSysctl = row("sysctl[*]");
 

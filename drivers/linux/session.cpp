@@ -137,6 +137,26 @@ Result<Done> Session::remove_address(std::string_view port, const IpPrefix& pref
   return acknowledged(request, std::string(port) + " address " + prefix.text(), EADDRNOTAVAIL);
 }
 
+// fib_add_ifaddr (net/ipv4/fib_frontend.c) and addrconf_prefix_route (net/ipv6/addrconf.c).
+Result<Done> Session::add_connected_route(std::string_view port, const IpPrefix& address) {
+  constexpr std::uint32_t kIpv6Metric = 256;  // IP6_RT_PRIO_ADDRCONF
+  TRY(const std::uint32_t index, index_of(port));
+  const IpPrefix network = address.network();
+  Request request(RTM_NEWROUTE, kAcknowledge | NLM_F_CREATE | NLM_F_EXCL);
+  rtmsg header = route_header(RT_TABLE_MAIN, network);
+  header.rtm_protocol = RTPROT_KERNEL;
+  header.rtm_type = RTN_UNICAST;
+  header.rtm_scope = address.address.v6 ? std::uint8_t{RT_SCOPE_UNIVERSE} : std::uint8_t{RT_SCOPE_LINK};
+  request.header(header);
+  put_destination(request, RT_TABLE_MAIN, network);
+  request.put_number(RTA_OIF, index);
+  if (address.address.v6)
+    request.put_number(RTA_PRIORITY, kIpv6Metric);
+  else
+    request.put(RTA_PREFSRC, view(bytes_of(address.address)));
+  return acknowledged(request, route_name(RT_TABLE_MAIN, network), EEXIST);
+}
+
 Result<Done> Session::set_route(std::uint32_t table, const IpPrefix& destination,
                                 const std::vector<Hop>& hops) {
   if (hops.empty()) return Error{ErrorKind::invalid_spec, route_name(table, destination) + ": no next hop"};

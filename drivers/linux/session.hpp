@@ -29,6 +29,9 @@ class Session {
   Result<Done> add_address(std::string_view port, const IpPrefix& prefix);
   Result<Done> remove_address(std::string_view port, const IpPrefix& prefix);
 
+  // As the kernel makes it with an address.
+  Result<Done> add_connected_route(std::string_view port, const IpPrefix& address);
+
   // A hop as it is asked for: by name.
   struct Hop {
     std::optional<IpAddress> via;

@@ -30,7 +30,7 @@ Progress progress_on(const Console& console) {
   progress.step = [&console](const Step& step, const StepResult& result) {
     if (result.state == StepState::running || result.state == StepState::waiting)
       console.say_passing(step_begun_line(step));
-    else
+    else if (result.state != StepState::not_needed)  // the report has them, a line for many
       console.say(step_line(step, result, console.progress()));
   };
   progress.phase = [&console](std::string_view what) { console.say_passing(phase_line(what)); };

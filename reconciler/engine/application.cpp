@@ -37,7 +37,7 @@ Application::Application(Fleet& fleet, Executor& executor, Ledger& ledger, Plan 
                              executor.wall_time())),
       earlier_(earlier_of(options_.owed)),
       owed_(steps_of_all(earlier_)),
-      effects_(fleet, executor, ledger, options_) {}
+      effects_(fleet, executor, options_) {}
 
 Application::~Application() {
   if (measuring_) executor_.cancel(*measuring_);
@@ -138,8 +138,13 @@ void Application::next_wave() {
   if (progress_.wave) progress_.wave(wave_, plan_.waves());
   answered_ = false;
   unsure_ = {""};
+  remedy_rounds_ = 0;
   enter(Phase::write);
-  runner_->run_wave(wave_, [this] { wave_over(); });
+  const auto write = [this] { runner_->run_wave(wave_, [this] { wave_over(); }); };
+  std::set<std::uint32_t> first;
+  for (const Step& step : remedies_left())
+    if (step.before_writes && step.wave == wave_) first.insert(step.id);
+  first.empty() ? write() : runner_->run_remedies(first, write);
 }
 
 void Application::wave_over() {
@@ -152,9 +157,15 @@ void Application::wave_over() {
 }
 
 void Application::verify_wave() {
-  std::vector<Step> touched = with_remedies(wave_);
-  if (touched.empty()) return judge_wave();
-  settle(std::move(touched), wave_ == plan_.waves(), [this] { judge_wave(); });
+  std::vector<Step> touched = joined(runner_->written(), runner_->tried());
+  if (touched.empty() && remedies_left().empty() && remedy_rounds_ == 0) return judge_wave();
+  std::vector<Step> remedies;
+  for (const Step& step : plan_.steps)
+    if (!step.remedy.empty() && step.wave <= wave_) remedies.push_back(step);
+  settle(std::move(touched), remedies, wave_ == plan_.waves(), [this] {
+    judge_remedies();
+    carry_out_remedies();
+  });
 }
 
 // What failed is judged at once: nothing comes after it.
@@ -165,6 +176,7 @@ void Application::judge_wave() {
 
 void Application::waves_over() {
   if (must_stop()) runner_->skip_from(1, StepState::stopped, "asked to stop");
+  remedies_over();
   report_.steps = runner_->results();
   report_.blast = blast_radius(joined(written(), cures()), fleet_.wiring());
   conclude();
@@ -172,6 +184,7 @@ void Application::waves_over() {
 
 void Application::conclude() {
   report_.verdict = undoing_ ? report_.verdict : judge();
+  note_unplanned_remedies();
   note_owed();
   accept_kept();
   if (report_.owes)
@@ -228,31 +241,23 @@ std::vector<Application::Written> Application::changes() const {
   return out;
 }
 
-// The steps that wrote, and the remedies so far: what those were for is observed too.
-std::vector<Step> Application::with_remedies(std::uint32_t wave) const {
-  std::vector<Step> out = runner_->written();
-  for (const Step& step : plan_.steps)
-    if (!step.remedy.empty() && step.wave <= wave) out.push_back(step);
-  return out;
-}
-
-void Application::settle(std::vector<Step> touched, bool all, std::function<void()> then) {
+void Application::settle(std::vector<Step> touched, const std::vector<Step>& remedies, bool all,
+                         std::function<void()> then) {
   enter(Phase::verify);
-  effects_.settle(std::move(touched), all, [this, then = std::move(then)](std::vector<OpenEffect> open) {
-    report_.effects = std::move(open);
-    report_.open_before = effects_.open_before();
-    for (std::string& one : effects_.take_notes()) report_.notes.push_back(std::move(one));
-    then();
-  });
+  effects_.settle(std::move(touched), remedies, all,
+                  [this, then = std::move(then)](std::vector<OpenEffect> open) {
+                    report_.effects = std::move(open);
+                    report_.open_before = effects_.open_before();
+                    then();
+                  });
 }
 
 // Remedies that were carried out and can have changed how traffic goes: measured as a change is.
 std::vector<Step> Application::cures() const {
-  std::vector<Step> out = effects_.cures();
-  for (const Step& step : plan_.steps)
-    if (!step.remedy.empty() && step.disruption != Disruption::none &&
-        runner_->results()[step.id - 1].state == StepState::done)
-      out.push_back(step);
+  std::vector<Step> out = runner_->tried();
+  std::erase_if(out, [this](const Step& step) {
+    return step.disruption == Disruption::none || runner_->results()[step.id - 1].state != StepState::done;
+  });
   return out;
 }
 
@@ -272,7 +277,7 @@ std::vector<Step> Application::due() const {
   const std::vector<Step> cured = cures();
   if (gates_ == 0 || std::any_of(left_out_.begin(), left_out_.end(), wrote_nothing))
     return joined(joined(never_measured(), runner_->written()), cured);
-  std::vector<Step> since = effects_.cures();  // they come last
+  std::vector<Step> since;
   for (const Step& step : joined(runner_->written(), cured))
     if (!judged_.contains(step.id)) since.push_back(step);
   return since;
@@ -286,13 +291,14 @@ std::vector<Step> Application::pending() const {
   for (const Step& step : plan_.steps) {
     const StepResult& result = runner_->results()[step.id - 1];
     const bool over = result.state == StepState::done || result.state == StepState::nothing_to_do;
-    if (!over && result.writes == 0 && changes_paths(step)) out.push_back(step);
+    if (!over && result.writes == 0 && step.remedy.empty() && changes_paths(step)) out.push_back(step);
   }
   return out;
 }
 
 ApplyVerdict Application::judge() const {
-  const std::size_t good = report_.count(StepState::done) + report_.count(StepState::nothing_to_do);
+  const std::size_t good = report_.count(StepState::done) + report_.count(StepState::nothing_to_do) +
+                           report_.count(StepState::not_needed);
   if (must_stop()) return ApplyVerdict::stopped;
   if (fails(report_.gate) && stays_) return ApplyVerdict::quarantined;
   if (not_validated_) return ApplyVerdict::not_validated;

@@ -1,8 +1,9 @@
 // Application: carries a Plan out, wave by wave: observe, write under a ticket that the ledger has, verify,
 // keep; then measure, and keep or undo.
 //
-//   remember ──► write ──► even_out ──► verify ──► measure ──► (next wave) ──► over
-//                            failed                    └ fails: undo ──► verify ──► measure ──┬► over
+//   remember ──► write ──► even_out ──► verify ◄──► remedies
+//                            failed        └──► measure ──► (next wave) ──► over
+//                                                      └ fails: undo ──► verify ──► measure ──┬► over
 //                                                         └── the next older change ◄─────────┘
 //
 // Promises: nothing is written without a fresh observation that still shows what the plan was made on; a lost
@@ -15,7 +16,9 @@
 // (`owed`), against what was measured before that change. What cannot be told holds later waves, but for
 // steps that put back what such a change wrote. What is broken has the newest change undone that may have
 // broken it, and an older one only if it is broken still; one whose pairs were judged is never undone for
-// what a later one broke. What was undone so is refused until its specs change (refused_writes.hpp).
+// what a later one broke. What was undone so is refused until its specs change (refused_writes.hpp). Of
+// remedies those that the plan has are carried out, each once at most, after its wave's writes and where its
+// effects stay open; what else is open is reported, with the remedies that a new plan would have.
 // Single-threaded over the executor: same seams, same history. Refuses: held steps that `approved` does not
 // name, and to begin a change outside its windows (windows.hpp).
 #pragma once
@@ -33,6 +36,10 @@
 #include "reconciler/engine/runner.hpp"
 
 namespace lockstep {
+
+// One remedy can be what another waits for: a daemon that has to run again, then a next hop that it lost; and
+// one can be refused at first.
+inline constexpr int kRemedyRounds = 3;
 
 class Application {
  public:
@@ -107,12 +114,17 @@ class Application {
   void next_wave();
   void wave_over();
   void verify_wave();
+  void carry_out_remedies();
+  void judge_remedies();
+  void remedies_over();
+  void note_unplanned_remedies();
   void judge_wave();
   void waves_over();
   void conclude();
   void finish();
 
-  void settle(std::vector<Step> touched, bool all, std::function<void()> then);
+  void settle(std::vector<Step> touched, const std::vector<Step>& remedies, bool all,
+              std::function<void()> then);
   void ask(GateQuestion question, std::function<void(const Result<GateMeasurement>&)> then);
   void measure_before(std::function<void()> then);
   void measure(const BlastRadius& affected, const BlastRadius& pending,
@@ -163,7 +175,7 @@ class Application {
 
   std::vector<OwedChange> open_changes() const;
   std::vector<Step> written() const;
-  std::vector<Step> with_remedies(std::uint32_t wave) const;
+  std::vector<Step> remedies_left() const;
   std::vector<Step> cures() const;
   std::vector<Step> due() const;
   std::vector<Step> pending() const;
@@ -184,6 +196,7 @@ class Application {
   Phase phase_ = Phase::waiting;
   ApplyReport report_;
   std::uint32_t wave_ = 0;
+  int remedy_rounds_ = 0;  // of this wave
   bool wave_failed_ = false;
   bool answered_ = false;             // all that was written was judged, or taken back
   std::set<std::string> unsure_{""};  // subjects that could not be told at the last gate; "": any

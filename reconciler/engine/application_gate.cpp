@@ -6,6 +6,16 @@
 #include "reconciler/engine/application.hpp"
 
 namespace lockstep {
+namespace {
+
+// Without remedies for what is not open: most are not needed, and each would make all of its device be
+// measured.
+std::vector<Step> but_standing_by(std::vector<Step> steps) {
+  std::erase_if(steps, [](const Step& step) { return !step.remedy.empty() && step.changes.empty(); });
+  return steps;
+}
+
+}  // namespace
 
 void Application::ask(GateQuestion question, std::function<void(const Result<GateMeasurement>&)> then) {
   enter(Phase::measure);
@@ -31,8 +41,8 @@ void Application::ask(GateQuestion question, std::function<void(const Result<Gat
 // What the change is compared with. What an earlier run wrote and nobody measured may be half of a change
 // that this one completes: its paths have no before.
 void Application::measure_before(std::function<void()> then) {
-  whole_ = blast_radius(joined(owed_, plan_.steps), fleet_.wiring());
-  const BlastRadius affected = blast_radius(may_begin(), fleet_.wiring());
+  whole_ = blast_radius(joined(owed_, but_standing_by(plan_.steps)), fleet_.wiring());
+  const BlastRadius affected = blast_radius(but_standing_by(may_begin()), fleet_.wiring());
   compare_with_earlier();
   if (options_.measurer == nullptr || affected.empty() || must_stop()) return then();
   ask({.when = GateQuestion::When::before,

@@ -80,7 +80,7 @@ void Application::even_out(std::function<void()> then) {
     if (must_stop()) effects_.stop();
     then();
   };
-  settle(wrote, false, [this, wrote, short_of = std::move(short_of), over] {
+  settle(wrote, {}, false, [this, wrote, short_of = std::move(short_of), over] {
     effects_.observe_written(
         joined(wrote, short_of),
         [this, short_of, over](const std::vector<DeviceState>& now) { even_out_ends(short_of, now, over); });
@@ -165,7 +165,7 @@ void Application::undone() {
   one.plan = reverse_->plan;
   one.steps = reverse_->steps;
   if (reverse_->change == 0) return undo_over();
-  settle(undoing_->now.steps, false, [this] {
+  settle(undoing_->now.steps, {}, false, [this] {
     report_.undone.back().whole = reverse_->whole && report_.effects.empty();
     measure_again([this](std::set<std::string> broken) {
       const UndoneChange& last = report_.undone.back();

@@ -22,6 +22,7 @@ enum class StepState : std::uint8_t {
   running,
   done,
   nothing_to_do,  // found as wanted already
+  not_needed,     // a remedy: nothing was open that it is for
   failed,
   undone,   // failed and taken back by the device
   skipped,  // something it depends on did not succeed
@@ -40,9 +41,13 @@ struct StepResult {
   bool by_plan = false;           // held, or left alone for a step that is
   std::string other_end{};        // "leaf0:swp1": the end of a cable for which it was left alone
   bool asks = false;              // held by what a person's word lifts, or behind a step that is
+  std::vector<Path> treated{};    // effects, by a remedy
   std::set<std::string> words{};  // that would lift what holds it (approved.hpp)
   std::vector<std::string> notes;
   std::chrono::milliseconds took{0};
+  // Of what disturbs live traffic: from its first write until it was over, and what worked before worked
+  // again.
+  std::chrono::milliseconds disturbed{0};
 };
 
 // What a change set can have touched: what to measure again, and the size of the budget.

@@ -27,7 +27,13 @@ struct Atom {
   std::string driver;
   std::vector<AtomChange> changes;  // in order
   Disruption disruption = Disruption::none;
-  std::string remedy;  // not empty: a cure
+  std::string remedy;  // not empty: Step::remedy
+  // Of a remedy, the wave: as the policy says; that of the first change near it; the last.
+  enum class When : std::uint8_t { by_policy, with_changes, after_changes };
+  When when = When::by_policy;
+  std::vector<RowId> if_open;  // as Step's
+  bool before_writes = false;  // as Step's
+  ChangeSet examples;          // of effects of these rows: for the device's own policy
   std::vector<std::string> notes;
   std::vector<std::string> refused;   // by the device's own policy, with the reasons
   std::vector<std::string> undone;    // by a gate, before, with what it was

@@ -28,7 +28,7 @@ BlastRadius blast_radius(const std::vector<Step>& steps, const Wiring& wiring) {
   std::set<std::string> whole;
   std::set<std::uint32_t> cables;
   for (const Step& step : steps) {
-    bool only_cables = true;
+    bool only_cables = step.if_open.empty();
     for (const PlannedChange& change : step.changes) {
       if (!schema_row(change.path.row()).saves.empty()) continue;  // no traffic depends on it
       const auto cable = change.path.key_count() > 0 ? wiring.cable_at(step.device, change.path.key(0))
@@ -85,8 +85,9 @@ Reaction reaction_to(ErrorKind kind) {
 }
 
 std::string_view to_string(StepState state) {
-  constexpr std::array<std::string_view, 9> kWords{"waiting", "running", "done", "nothing to do", "failed",
-                                                   "undone",  "skipped", "held", "stopped"};
+  constexpr std::array<std::string_view, 10> kWords{"waiting",    "running", "done",   "nothing to do",
+                                                    "not needed", "failed",  "undone", "skipped",
+                                                    "held",       "stopped"};
   return kWords[static_cast<std::size_t>(state)];
 }
 

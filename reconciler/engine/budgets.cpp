@@ -31,7 +31,7 @@ class Budgets {
       Step& step = steps_[i].step;
       std::size_t level = 0;
       for (const std::uint32_t before : step.after) level = std::max(level, level_[before]);
-      if (counts(steps_[i])) level = place(i, std::max(level, first_of_wave(step.wave)));
+      if (counts(steps_[i])) level = place(i, std::max(level, first_of_wave(step)));
       level_[step.id] = level;
     }
     for (std::size_t b = 1; b < batches_.size(); ++b)
@@ -63,8 +63,10 @@ class Budgets {
   }
 
   // Level b + 1 stands for batch b; level 0 for no batch.
-  std::size_t first_of_wave(std::uint32_t wave) {
-    const auto [found, is_new] = wave_start_.try_emplace(wave, batches_.size() + 1);
+  // Remedies come after all else of their wave, and nothing waits for one that may not be needed.
+  std::size_t first_of_wave(const Step& step) {
+    const auto [found, is_new] =
+        wave_start_.try_emplace({step.wave, !step.remedy.empty()}, batches_.size() + 1);
     return found->second;
   }
   bool is_first_of_wave(std::size_t batch) const {
@@ -135,7 +137,8 @@ class Budgets {
   std::map<std::string, const DeviceInput*> device_;
   std::vector<std::size_t> level_;  // by step id
   std::vector<Batch> batches_;
-  std::map<std::uint32_t, std::size_t> wave_start_;  // the level of a wave's first batch
+  // The level of the first batch of a wave, and of its remedies.
+  std::map<std::pair<std::uint32_t, bool>, std::size_t> wave_start_;
 };
 
 // Gives ids again, so that every step has a larger id than what it comes after.

@@ -121,6 +121,8 @@ std::string plan_digest(const Plan& plan) {
     digest.add(step.device);
     digest.add(step.driver);
     digest.add(step.remedy);
+    for (const RowId row : step.if_open) digest.add(schema_row(row).pattern);
+    if (step.before_writes) digest.add("before writes");
     digest.add(std::to_string(step.wave));
     for (const std::uint32_t before : step.after) digest.add(std::to_string(before));
     for (const PlannedChange& change : step.changes) {

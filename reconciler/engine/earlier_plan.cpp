@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "reconciler/engine/digest.hpp"
+#include "reconciler/engine/remedies.hpp"
+#include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
@@ -45,7 +47,8 @@ class Comparison {
   // The id of the step of now that is this one but for its place in the order; 0 and the reason: there is
   // none. Each step of now is found once.
   std::uint32_t find(const Step& step, std::string& why) {
-    why = "the specs don't ask for it now";
+    why = step.remedy.empty() ? "the specs don't ask for it now"
+                              : "it is not needed now: what it was for is as desired, or can't break now";
     const auto steps = of_device_.find(step.device);
     if (steps == of_device_.end()) return 0;
     bool is_near = false;
@@ -85,7 +88,19 @@ class Comparison {
     return "";
   }
 
+  // Effects come and go by themselves: a remedy is approved for those that it was for, or for some of them.
+  static std::string difference_of_effects(const Step& was, const Step& is) {
+    if (was.before_writes != is.before_writes) return "it comes before or after the writes of its wave now";
+    for (const PlannedChange& effect : is.changes)
+      if (!is_for(was, effect.path)) return "it is for " + effect.path.text() + " as well now";
+    for (const RowId row : is.if_open)
+      if (std::ranges::find(was.if_open, row) == was.if_open.end())
+        return fmt::format("it is for any {} now", schema_row(row).pattern);
+    return "";
+  }
+
   std::string difference_of_changes(const Step& was, const Step& is) const {
+    if (!was.remedy.empty()) return difference_of_effects(was, is);
     for (const PlannedChange& change : was.changes)
       if (!changes_path(is, change.path))
         return "the specs don't ask for " + what_of(change) + " now, not in this step";
@@ -127,7 +142,8 @@ std::string comes_after(std::uint32_t before, const std::string& why) {
 // Why a step that is found may not run after what it comes after now; empty: it may. `found`: by earlier id.
 std::string why_not_after(const Step& earlier, const Step& now, const std::vector<std::uint32_t>& found,
                           const std::map<std::uint32_t, std::string>& refused) {
-  std::set<std::uint32_t> approved;  // ids of now
+  if (!now.remedy.empty()) return "";  // remedies take turns, and none builds on another
+  std::set<std::uint32_t> approved;    // ids of now
   for (const std::uint32_t before : earlier.after) {
     if (const auto why = refused.find(before); why != refused.end()) return comes_after(before, why->second);
     approved.insert(found[before]);

@@ -3,7 +3,8 @@
 // Promises: nothing of the earlier plan runs. What runs is the plan made now, without the steps that the
 // earlier one does not have, word for word (device, driver, remedy, changes with their values and lines,
 // wave, order, gate, holds, disruption), so that a forged plan can leave steps out and can't add or change
-// any. A window's hold is not compared: time opens it, and what runs is held by the windows of now. Refuses,
+// any. Of a remedy, which effects are open may differ: it is approved for those that it was for, or fewer. A
+// window's hold is not compared: time opens it, and what runs is held by the windows of now. Refuses,
 // each with its reason: steps whose device's ground has moved, or is not told; steps that the plan made now
 // does not have; what comes after a refused step; what stands as one with a refused step, or with one that
 // the earlier plan lacks (Step::together, in either plan).

@@ -2,19 +2,12 @@
 
 #include <algorithm>
 
+#include "reconciler/engine/remedies.hpp"
 #include "reconciler/engine/step_run.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
-
-Step step_of(const OpenEffect& open, const Remedy::Offer& offer) {
-  Step step;
-  step.device = open.device;
-  step.remedy = offer.name;
-  step.changes = {{open.change.path, open.change.was, open.change.want, 0, false}};
-  return step;
-}
 
 bool is_part_of_what(const Row& change, Path written, const Row& effect, Path wanted) {
   return !change.refers_to.empty() && effect.is_part_of(change.refers_to) && written.key_count() > 0 &&
@@ -27,7 +20,6 @@ bool brings_about(const Step& step, const PlannedChange& change, const std::stri
   const Row& wanted = schema_row(effect.row());
   const Row& written = schema_row(change.path.row());
   const bool here = step.device == device;
-  if (!step.remedy.empty() && here && change.path == effect) return true;
   if (here && is_part_of_what(written, change.path, wanted, effect)) return true;
   switch (wanted.follows) {
     case Follows::device:
@@ -45,6 +37,12 @@ bool brings_about(const Step& step, const PlannedChange& change, const std::stri
   return true;
 }
 
+// What a remedy brought about reaches as far as a change of the same effects would.
+bool remedy_brings_about(const Step& step, const std::string& device, Path effect) {
+  if (step.device == device && is_for(step, effect)) return true;
+  return !step.if_open.empty() && schema_row(effect.row()).follows == Follows::network;
+}
+
 // How many of the entries that some steps wrote are unread, or as they were before.
 std::size_t not_shown(const std::vector<const Step*>& steps, const DeviceState& state) {
   std::size_t count = 0;
@@ -57,8 +55,8 @@ std::size_t not_shown(const std::vector<const Step*>& steps, const DeviceState& 
 
 }  // namespace
 
-Effects::Effects(Fleet& fleet, Executor& executor, Ledger& ledger, const ApplyOptions& options)
-    : fleet_(fleet), executor_(executor), ledger_(ledger), options_(options) {}
+Effects::Effects(Fleet& fleet, Executor& executor, const ApplyOptions& options)
+    : fleet_(fleet), executor_(executor), options_(options) {}
 
 Effects::~Effects() {
   if (timer_) executor_.cancel(*timer_);
@@ -117,19 +115,24 @@ void Effects::remember(const std::vector<Step>& steps,
   });
 }
 
-void Effects::settle(std::vector<Step> touched, bool all, std::function<void(OpenEffects)> done) {
+void Effects::settle(std::vector<Step> touched, const std::vector<Step>& remedies, bool all,
+                     std::function<void(OpenEffects)> done) {
   settling_ = Settling{};
+  settling_->devices = around(joined(touched, remedies));
   settling_->touched = std::move(touched);
   settling_->all = all;
   settling_->done = std::move(done);
-  begin_round();
-}
-
-void Effects::begin_round() {
-  settling_->devices = around(settling_->touched);
   settling_->until = executor_.now() + options_.settle_time;
   settling_->pause = options_.poll_min;
+  open_before_.clear();
+  open_of_.clear();
   observe_open();
+}
+
+const ChangeSet& Effects::open_of(const std::string& device) const {
+  static const ChangeSet kNone;
+  const auto found = open_of_.find(device);
+  return found == open_of_.end() ? kNone : found->second;
 }
 
 void Effects::observe_open() {
@@ -143,27 +146,25 @@ void Effects::observed_open(const States& states) {
     return std::ranges::find(settling_->devices, *fleet_.find(one.device)) != settling_->devices.end();
   });
   for (const std::size_t device : settling_->devices) {
+    ChangeSet& now = open_of_[fleet_[device].name];
+    now.clear();
+    for (const Change& effect : states[device].difference.effects)
+      if (maintenance_of(fleet_, device, states[device], effect).empty()) now.push_back(effect);
     const std::size_t before = open.size();
     add_open(device, states[device], open, open_before_);
     if (open.size() > before) again.push_back(device);
   }
-  if (again.empty() || executor_.now() >= settling_->until || must_stop_) return round_over(std::move(open));
+  if (again.empty() || executor_.now() >= settling_->until || must_stop_) return settled(std::move(open));
   settling_->devices = std::move(again);
   const auto pause = settling_->pause;
   settling_->pause = std::min(pause * 2, options_.poll_max);
   wait(pause, [this] { observe_open(); });
 }
 
-void Effects::round_over(OpenEffects open) {
-  const bool last = !settling_->all || settling_->round == kRemedyRounds || must_stop_;
-  OpenEffects curable = open;
-  curable.insert(curable.end(), open_before_.begin(), open_before_.end());
-  if (curable.empty() || last || !try_remedies(curable)) {
-    const auto done = std::move(settling_->done);
-    settling_.reset();
-    return done(std::move(open));
-  }
-  ++settling_->round;
+void Effects::settled(OpenEffects open) {
+  const auto done = std::move(settling_->done);
+  settling_.reset();
+  done(std::move(open));
 }
 
 // What could not be read counts where it was there before, or where we wrote; what a neighbour does not
@@ -191,85 +192,12 @@ void Effects::add_open(std::size_t device, const DeviceState& state, OpenEffects
 // Whether something that was written or cured may bring it about.
 bool Effects::is_awaited(std::size_t device, Path effect) const {
   const std::string& name = fleet_[device].name;
-  const auto may = [&](const Step& step) {
+  return std::ranges::any_of(settling_->touched, [&](const Step& step) {
+    if (!step.remedy.empty() && remedy_brings_about(step, name, effect)) return true;
     return std::ranges::any_of(step.changes, [&](const PlannedChange& change) {
       return brings_about(step, change, name, effect, fleet_.wiring());
     });
-  };
-  return std::ranges::any_of(settling_->touched, may) || std::ranges::any_of(settling_->cured, may);
-}
-
-bool Effects::may_cure(const OpenEffect& open) const {
-  return open.unread.empty() && options_.choice.allows(fleet_[*fleet_.find(open.device)]);
-}
-
-bool Effects::is_approved(std::size_t device, const Remedy::Offer& offer) const {
-  const Policy* const policy = options_.policy_for ? options_.policy_for(fleet_[device]) : nullptr;
-  if (policy == nullptr || options_.approved.lifts(Hold::Kind::approval, offer.disruption)) return true;
-  const auto manual = policy->needs_approval.find(offer.disruption);
-  return manual == policy->needs_approval.end() || !manual->second;
-}
-
-// By the device's own policy.
-std::optional<std::string> Effects::why_refused(const Attached& attached, const Change& effect,
-                                                const Remedy::Offer& offer) const {
-  if (attached.permission == nullptr) return std::nullopt;
-  if (auto why = attached.permission->why_not(effect)) return why;
-  const bool unasked = !options_.approved.lifts(Hold::Kind::in_person, offer.disruption);
-  if (unasked && offer.disruption >= Disruption::traffic) return attached.permission->why_not_unasked();
-  return std::nullopt;
-}
-
-// False: there is none to try.
-bool Effects::try_remedies(const OpenEffects& open) {
-  for (const OpenEffect& one : open) {
-    if (!may_cure(one)) continue;
-    const std::size_t device = *fleet_.find(one.device);
-    for (Attached* const attached : fleet_[device].drivers)
-      if (attached->remedy != nullptr && try_remedy(one, device, *attached)) break;
-  }
-  return settling_->remedies_running > 0;
-}
-
-// True: this driver has a remedy for it, begun or not.
-bool Effects::try_remedy(const OpenEffect& open, std::size_t device, Attached& attached) {
-  const auto offer = attached.remedy->offer(open.change);
-  if (!offer) return false;
-  if (const std::optional<std::string> why = why_refused(attached, open.change, *offer)) {
-    notes_.push_back(open.device + ": remedy '" + offer->name + "' for " + open.change.path.text() + ": " +
-                     *why);
-    return true;
-  }
-  if (!is_approved(device, *offer)) {
-    notes_.push_back(open.device + ": remedy '" + offer->name + "' needs a person's word");
-    return true;
-  }
-  const auto counted =
-      count_cure(ledger_, open.device, *offer, executor_.wall_time(), options_.choice.person);
-  if (!counted) {
-    notes_.push_back(counted.error().what);
-    return true;
-  }
-  ++settling_->remedies_running;
-  if (offer->disruption != Disruption::none) cures_.push_back(step_of(open, *offer));
-  settling_->cured.push_back(step_of(open, *offer));
-  notes_.push_back(open.device + ": remedy '" + offer->name + "' for " + open.change.path.text());
-  const std::string about = open.device + ": remedy '" + offer->name + "': ";
-  executor_.start(
-      Job{.key = open.device,
-          .lane = fleet_[device].lane,
-          .timeout = options_.apply_timeout,
-          .run = [remedy = attached.remedy, change = open.change](
-                     const Call& call) { [[maybe_unused]] const auto done = remedy->cure(change, call); },
-          .done = callbacks_.bind([this, about](const Outcome& outcome) {
-            if (!outcome.reason.empty()) notes_.push_back(about + outcome.reason);
-            remedy_over();
-          })});
-  return true;
-}
-
-void Effects::remedy_over() {
-  if (--settling_->remedies_running == 0) executor_.defer(callbacks_.bind([this] { begin_round(); }));
+  });
 }
 
 void Effects::observe_written(std::vector<Step> steps, std::function<void(States)> done) {

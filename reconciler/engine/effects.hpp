@@ -1,12 +1,9 @@
-// Effects: whether what is wanted of a cluster also happens, before, while and after an apply writes to it,
-// and the remedies for what does not.
+// Effects: whether what is wanted of a cluster also happens, before, while and after an apply writes to it.
 //
 // Promises: what held before must hold again; what could not be read does not count as there; what was open
-// before, and nothing that was written or cured brings about (Row::follows), is not waited for; each open
-// effect that some driver offers a remedy for is treated kRemedyRounds times at most in a run, no more often
-// by itself than its driver allows, and only where a change may go: a device that the run may touch, a
-// disruption that needs no approval or has it. One question at a time; each is answered once, never from
-// within its call. Single-threaded over the executor.
+// before, and nothing that was written or cured brings about (Row::follows), is not waited for; nothing is
+// changed. One question at a time; each is answered once, never from within its call. Single-threaded over
+// the executor.
 #pragma once
 
 #include <functional>
@@ -22,15 +19,12 @@
 
 namespace lockstep {
 
-// One remedy can be what another waits for: a daemon that has to run again, then a next hop that it lost.
-inline constexpr int kRemedyRounds = 2;
-
 class Effects {
  public:
   using OpenEffects = std::vector<OpenEffect>;
   using States = std::vector<DeviceState>;
 
-  Effects(Fleet& fleet, Executor& executor, Ledger& ledger, const ApplyOptions& options);
+  Effects(Fleet& fleet, Executor& executor, const ApplyOptions& options);
   ~Effects();
   Effects(const Effects&) = delete;
   Effects& operator=(const Effects&) = delete;
@@ -40,13 +34,13 @@ class Effects {
 
   // Effects that must be there, of the devices of some steps and their neighbours: all that are wanted (at
   // the end), or those that were there before (in between, and after an undo). Observes again and again until
-  // they are, or the settling time is over; then, at the end, remedies.
-  void settle(std::vector<Step> touched, bool all, std::function<void(OpenEffects)> done);
+  // they are, or the settling time is over. The devices of `remedies` that may follow are observed too.
+  void settle(std::vector<Step> touched, const std::vector<Step>& remedies, bool all,
+              std::function<void(OpenEffects)> done);
   // Of the last settling at the end: what was open before, is so still, and was not waited for.
   const OpenEffects& open_before() const { return open_before_; }
-  // The remedies that were tried and can have changed how traffic goes, as steps; and what there is to say.
-  const std::vector<Step>& cures() const { return cures_; }
-  std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
+  // Of the last settling: all effects of a device that are not as desired, and that no maintenance explains.
+  const ChangeSet& open_of(const std::string& device) const;
 
   // The devices of some steps and their neighbours: again where something that was written could not be read,
   // or is found as it was before, as reads may lag behind writes; of those observations the one that shows
@@ -63,12 +57,9 @@ class Effects {
   struct Settling {
     std::vector<Step> touched;
     bool all = false;
-    int round = 0;
     std::vector<std::size_t> devices;  // of which something is open
     Time until{};
     std::chrono::milliseconds pause{0};
-    std::size_t remedies_running = 0;
-    std::vector<Step> cured;  // the remedies that were tried
     std::function<void(OpenEffects)> done;
   };
   struct Reading {
@@ -85,34 +76,24 @@ class Effects {
   void wait(std::chrono::milliseconds how_long, std::function<void()> then);
   void wait_over();
 
-  void begin_round();
   void observe_open();
   void observed_open(const States& states);
-  void round_over(OpenEffects open);
+  void settled(OpenEffects open);
   void add_open(std::size_t device, const DeviceState& state, OpenEffects& open, OpenEffects& before) const;
   bool is_awaited(std::size_t device, Path effect) const;
-  bool may_cure(const OpenEffect& open) const;
-  bool is_approved(std::size_t device, const Remedy::Offer& offer) const;
-  std::optional<std::string> why_refused(const Attached& attached, const Change& effect,
-                                         const Remedy::Offer& offer) const;
-  bool try_remedies(const OpenEffects& open);
-  bool try_remedy(const OpenEffect& open, std::size_t device, Attached& attached);
-  void remedy_over();
 
   void read_again();
   void reading_over();
 
   Fleet& fleet_;
   Executor& executor_;
-  Ledger& ledger_;
   const ApplyOptions& options_;
   bool must_stop_ = false;
   bool holds_out_ = false;
   std::set<std::pair<std::size_t, Path>> held_;
   std::set<std::pair<std::size_t, Path>> were_open_;  // before, as it was read
   OpenEffects open_before_;
-  std::vector<Step> cures_;
-  std::vector<std::string> notes_;
+  std::map<std::string, ChangeSet> open_of_;
   std::optional<ObserveRound> round_;
   std::optional<std::uint64_t> timer_;
   std::function<void()> after_wait_;

@@ -32,7 +32,7 @@ class Gatherer {
     for (std::uint32_t n = 0; n < order_.nodes.size(); ++n)
       if (waits_[n] == 0) ready(n);
     while (!queue_.empty()) {
-      const std::uint32_t bucket = std::get<2>(*queue_.begin());
+      const std::uint32_t bucket = std::get<3>(*queue_.begin());
       drain(bucket);
     }
     for (StepDraft& draft : drafts_) finish(draft);
@@ -43,12 +43,14 @@ class Gatherer {
  private:
   struct Bucket {
     std::uint32_t wave = 1;
+    bool is_remedy = false;  // carried out after all else of its wave
     std::uint32_t device = 0;
     std::size_t left = 0;
     std::set<std::uint32_t> ready;
   };
   enum class HeldBy : std::uint8_t { none, policy, gate, far_end, before_it, other_end };
-  using Turn = std::tuple<std::uint32_t, std::size_t, std::uint32_t>;  // wave, blocked, bucket
+  // wave, whether it is a remedy, blocked, bucket
+  using Turn = std::tuple<std::uint32_t, bool, std::size_t, std::uint32_t>;
 
   const Atom& atom(std::uint32_t node) const {
     return atoms_[order_.nodes[node].device].atoms[order_.nodes[node].atom];
@@ -126,7 +128,11 @@ class Gatherer {
           {node.wave, node.device, atom(n).driver, atom(n).remedy, alone ? node.cable : kNoCable, held_[n]},
           static_cast<std::uint32_t>(buckets_.size()));
       if (is_new)
-        buckets_.push_back(Bucket{.wave = node.wave, .device = node.device, .left = 0, .ready = {}});
+        buckets_.push_back(Bucket{.wave = node.wave,
+                                  .is_remedy = !atom(n).remedy.empty(),
+                                  .device = node.device,
+                                  .left = 0,
+                                  .ready = {}});
       bucket_of_[n] = found->second;
       ++buckets_[found->second].left;
     }
@@ -134,7 +140,7 @@ class Gatherer {
 
   Turn turn(std::uint32_t bucket) const {
     const Bucket& one = buckets_[bucket];
-    return {one.wave, one.left - one.ready.size(), bucket};
+    return {one.wave, one.is_remedy, one.left - one.ready.size(), bucket};
   }
 
   void ready(std::uint32_t node) {
@@ -190,6 +196,8 @@ class Gatherer {
       const Atom& one = atom(node);
       step.driver = one.driver;
       step.remedy = one.remedy;
+      step.if_open = one.if_open;
+      step.before_writes = one.before_writes;
       step.disruption = std::max(step.disruption, one.disruption);
       for (const std::string& note : one.notes)
         if (std::ranges::find(step.notes, note) == step.notes.end()) step.notes.push_back(note);

@@ -296,6 +296,7 @@ class Orderer {
     const std::vector<std::uint32_t> stage = stages();
     std::map<std::pair<const Policy*, std::uint32_t>, Spread> spread;
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
+      if (follows_changes(n)) continue;
       const OrderNode& node = graph_.nodes[n];
       if (!carries_traffic(node.device)) continue;
       Spread& one = spread[{input_.devices[node.device].policy, stage[n]}];
@@ -323,6 +324,45 @@ class Orderer {
     join_tiers();
     join_cables();
     settle_waves();
+    place_remedies();
+  }
+
+  // A remedy that is of the wave of changes near it, and gives nothing else another wave.
+  bool follows_changes(std::uint32_t node) const {
+    const OrderNode& one = graph_.nodes[node];
+    return one.device != kBarrier && atoms_[one.device].atoms[one.atom].when != Atom::When::by_policy;
+  }
+
+  void place_remedies() {
+    std::vector<std::uint32_t> first(atoms_.size(), 0);  // by device; 0: it has none
+    std::vector<std::uint32_t> placed;
+    std::uint32_t last = 1;
+    const auto earlier = [](std::uint32_t& one, std::uint32_t wave) {
+      if (wave != 0) one = one == 0 ? wave : std::min(one, wave);
+    };
+    for (std::uint32_t n = 0; n < own_nodes_; ++n) {
+      const OrderNode& node = graph_.nodes[n];
+      if (follows_changes(n)) {
+        placed.push_back(n);
+        continue;
+      }
+      earlier(first[node.device], node.wave);
+      last = std::max(last, node.wave);
+    }
+    std::vector<std::uint32_t> near = first;
+    if (input_.wiring != nullptr && !placed.empty())
+      for (const Cable& cable : input_.wiring->cables) {
+        const auto a = index_.find(cable.a.device);
+        const auto b = index_.find(cable.b.device);
+        if (a == index_.end() || b == index_.end()) continue;
+        earlier(near[a->second], first[b->second]);
+        earlier(near[b->second], first[a->second]);
+      }
+    for (const std::uint32_t n : placed) {
+      OrderNode& node = graph_.nodes[n];
+      const bool at_first = atoms_[node.device].atoms[node.atom].when == Atom::When::with_changes;
+      node.wave = node.own_wave = at_first ? std::max(1U, near[node.device]) : last;
+    }
   }
 
   bool is_host(std::uint32_t node) const { return input_.devices[graph_.nodes[node].device].role == "host"; }
@@ -357,7 +397,8 @@ class Orderer {
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
       const OrderNode& node = graph_.nodes[n];
       const Atom& atom = atoms_[node.device].atoms[node.atom];
-      if (node.cable != kNoCable && atom.disruption >= Disruption::traffic && !is_peer_ordered_[n])
+      if (node.cable != kNoCable && atom.disruption >= Disruption::traffic && !is_peer_ordered_[n] &&
+          !follows_changes(n))
         disturbed[node.cable].push_back(n);
     }
     for (auto& [cable, nodes] : disturbed)
@@ -412,12 +453,13 @@ class Orderer {
 
   void compress_waves() {
     std::map<std::uint32_t, std::uint32_t> numbers;
-    for (const OrderNode& node : graph_.nodes)
-      if (node.device != kBarrier) numbers[node.wave] = 0;
+    for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
+      if (graph_.nodes[n].device != kBarrier && !follows_changes(n)) numbers[graph_.nodes[n].wave] = 0;
     std::uint32_t next = 0;
     for (auto& [wave, number] : numbers) number = ++next;
-    for (OrderNode& node : graph_.nodes)
-      if (node.device != kBarrier) node.wave = numbers[node.wave];
+    for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
+      if (graph_.nodes[n].device != kBarrier && !follows_changes(n))
+        graph_.nodes[n].wave = numbers[graph_.nodes[n].wave];
   }
 
   const PlanInput& input_;

@@ -7,10 +7,10 @@
 #include <set>
 #include <thread>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/far_ends.hpp"
+#include "reconciler/engine/remedies.hpp"
 #include "reconciler/engine/steps.hpp"
 
 namespace lockstep {
@@ -92,6 +92,7 @@ void stop_after_drains(const std::unordered_map<std::string_view, const DeviceIn
   for (const Step& step : plan.steps) {
     const Policy* const policy = devices.at(step.device)->policy;
     if (policy == nullptr || policy->on_timeout != Policy::Undrained::stop) continue;
+    if (!step.remedy.empty()) continue;  // it may not be needed
     for (const Hold& hold : step.holds)
       if (hold.kind == Hold::Kind::drain) stops = std::min(stops, step.wave);
   }
@@ -112,52 +113,17 @@ std::vector<std::uint32_t> ungated_waves(
   return {waves.begin(), waves.end()};
 }
 
-// Devices that change, and those at the other ends of their cables. Cures are only offered elsewhere: where
-// nothing differs that could be the cause. What only has to be saved is none.
-std::unordered_set<std::string_view> near_changes(const PlanInput& input, const Columns& columns) {
-  std::unordered_set<std::string_view> changing;
-  for (const DeviceInput& device : input.devices)
-    if (std::ranges::any_of(device.changes, [&columns](const Change& change) {
-          return columns.row(change.path.row()).saves.empty();
-        }))
-      changing.insert(device.name);
-  std::unordered_set<std::string_view> near = changing;
-  if (input.wiring == nullptr) return near;
-  for (const Cable& cable : input.wiring->cables) {
-    if (changing.contains(cable.a.device)) near.insert(cable.b.device);
-    if (changing.contains(cable.b.device)) near.insert(cable.a.device);
-  }
-  return near;
-}
-
-void add_remedies(const DeviceInput& device, DeviceAtoms& atoms) {
-  std::map<std::pair<std::string, std::string>, std::size_t> known;
-  for (const Change& effect : device.effects) {
-    const auto found = device.remedy(effect);
-    if (!found) continue;
-    const auto [place, is_new] = known.try_emplace({found->first, found->second.name}, atoms.atoms.size());
-    if (is_new) {
-      Atom atom;
-      atom.driver = found->first;
-      atom.remedy = found->second.name;
-      atom.disruption = found->second.disruption;
-      atom.notes.push_back(found->second.what_it_does);
-      atoms.atoms.push_back(std::move(atom));
-    }
-    atoms.atoms[place->second].changes.push_back(
-        {effect.path, effect.was, effect.want, effect.origin, false});
-  }
-}
-
 // An atom is refused whole: it must not be split. What is refused travels in steps of its own.
 void ask_permission(const DeviceInput& device, DeviceAtoms& atoms) {
   if (!device.permission) return;
   for (Atom& atom : atoms.atoms) {
     const Permission* const permission = device.permission(atom.driver);
     if (permission == nullptr) continue;
+    ChangeSet asked = atom.examples;
     for (const AtomChange& change : atom.changes)
-      if (auto why = permission->why_not({change.path, change.was, change.want, change.origin}))
-        atom.refused.push_back(change.path.text() + ": " + *why);
+      asked.push_back({change.path, change.was, change.want, change.origin});
+    for (const Change& change : asked)
+      if (auto why = permission->why_not(change)) atom.refused.push_back(change.path.text() + ": " + *why);
   }
 }
 
@@ -177,15 +143,12 @@ void hold_undone(const PlanInput& input, const DeviceInput& device, DeviceAtoms&
 
 std::vector<DeviceAtoms> all_atoms(const PlanInput& input, const Columns& columns) {
   std::vector<DeviceAtoms> atoms(input.devices.size());
-  const std::unordered_set<std::string_view> near = near_changes(input, columns);
   for (std::size_t d = 0; d < input.devices.size(); ++d)
     if (!input.devices[d].changes.empty()) atoms[d] = make_atoms(input.devices[d], columns);
+  add_remedies(input, columns, atoms);
   for (std::size_t d = 0; d < input.devices.size(); ++d) {
-    const DeviceInput& device = input.devices[d];
-    if (!device.effects.empty() && device.remedy && !near.contains(device.name))
-      add_remedies(device, atoms[d]);
-    ask_permission(device, atoms[d]);
-    hold_undone(input, device, atoms[d]);
+    ask_permission(input.devices[d], atoms[d]);
+    hold_undone(input, input.devices[d], atoms[d]);
   }
   hold_for_far_ends(input, columns, atoms);
   return atoms;
@@ -291,6 +254,11 @@ bool Plan::refused_by_host() const {
 
 bool Plan::is_gated(std::uint32_t wave) const {
   return wave >= waves() || std::find(ungated.begin(), ungated.end(), wave) == ungated.end();
+}
+
+std::size_t Plan::remedies() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(steps, [](const Step& step) { return !step.remedy.empty(); }));
 }
 
 std::size_t Plan::changes() const {

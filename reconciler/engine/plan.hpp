@@ -3,8 +3,9 @@
 //
 // Promises: order follows from schema columns alone (refers_to, commit, guard, takes, peer_order); a commit
 // unit is never split; every step says why it must wait (`after`) or is held; a device's digest covers the
-// intent, the owned entries observed and everything else that the planner read of it. Refuses: reference
-// cycles (an error that names the entries).
+// intent, the owned entries observed and everything else that the planner read of it; remedies are steps like
+// others, at most one for a device, driver and remedy (remedies.hpp). Refuses: reference cycles (an error
+// that names the entries).
 #pragma once
 
 #include <chrono>
@@ -72,7 +73,12 @@ struct Step {
   std::uint32_t id = 0;  // from 1, in an order in which they could run one by one
   std::string device;
   std::string driver;
-  std::string remedy;  // not empty: a cure of that name instead of writes; `changes` are the effects to cure
+  // Not empty: a remedy of that name instead of writes, for effects that are open when its turn comes, after
+  // the writes of its wave: those of `changes`, and all of the rows `if_open`. Where none is, it is not
+  // needed.
+  std::string remedy;
+  std::vector<RowId> if_open;
+  bool before_writes = false;          // of a remedy: ahead of the writes of its wave, which need it
   std::vector<PlannedChange> changes;  // in order
   std::vector<std::uint32_t> after;    // ids; all smaller than `id`
   std::uint32_t wave = 1;
@@ -110,7 +116,8 @@ struct Plan {
   bool is_gated(std::uint32_t wave) const;
   bool refused_by_host() const;  // some step of it
   std::uint32_t waves() const;
-  std::size_t changes() const;  // without transient ones
+  std::size_t changes() const;   // without transient ones
+  std::size_t remedies() const;  // steps that are carried out if they are needed by then
 };
 
 // When a change may begin.
@@ -161,6 +168,8 @@ struct DeviceInput {
   std::function<std::string(RowId)> carrier;
   std::function<bool(const std::string& driver)> undoes_itself;
   std::function<std::optional<std::pair<std::string, Remedy::Offer>>(const Change&)> remedy;  // driver, offer
+  // As Remedy::stands_by; none: no remedy is listed but for what is open.
+  std::function<std::optional<std::pair<std::string, Remedy::Offer>>(const Change&)> stands_by{};
   std::function<const Permission*(const std::string& driver)> permission{};  // none, null: all is allowed
   const Policy* policy = nullptr;
   std::size_t not_applied = 0;

@@ -10,6 +10,20 @@
 namespace lockstep {
 namespace {
 
+// The first driver that has one.
+template <class Ask>
+std::optional<std::pair<std::string, Remedy::Offer>> first_offer(const Carriers& carriers,
+                                                                 const std::vector<Attached*>& drivers,
+                                                                 const Ask& ask) {
+  for (std::size_t d = 0; d < drivers.size(); ++d) {
+    const Traits* const known = carriers.traits(d);
+    if (drivers[d]->remedy == nullptr || known == nullptr) continue;
+    if (std::optional<Remedy::Offer> offer = ask(*drivers[d]->remedy))
+      return std::pair{known->driver, std::move(*offer)};
+  }
+  return std::nullopt;
+}
+
 DeviceInput device_input(const Fleet& fleet, std::size_t index, const DeviceState& state) {
   const FleetDevice& device = fleet[index];
   const Carriers* const carriers = &fleet.carriers(index);
@@ -38,14 +52,18 @@ DeviceInput device_input(const Fleet& fleet, std::size_t index, const DeviceStat
     };
   input.remedy = [carriers,
                   drivers](const Change& effect) -> std::optional<std::pair<std::string, Remedy::Offer>> {
-    for (std::size_t d = 0; d < drivers.size(); ++d) {
-      const Traits* const known = carriers->traits(d);
-      if (drivers[d]->remedy == nullptr || known == nullptr) continue;
-      if (auto offer = drivers[d]->remedy->offer(effect)) return std::pair{known->driver, std::move(*offer)};
-    }
-    return std::nullopt;
+    return first_offer(*carriers, drivers, [&effect](const Remedy& remedy) { return remedy.offer(effect); });
   };
   return input;
+}
+
+// What is planned to take a change back lists none: nobody approved it.
+void stand_by(const Fleet& fleet, std::size_t index, DeviceInput& input) {
+  input.stands_by = [carriers = &fleet.carriers(index),
+                     drivers = fleet[index].drivers](const Change& effect) {
+    return first_offer(*carriers, drivers,
+                       [&effect](const Remedy& remedy) { return remedy.stands_by(effect); });
+  };
 }
 
 }  // namespace
@@ -77,6 +95,7 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
   for (std::size_t i = 0; i < fleet.size() && i < states.size(); ++i) {
     const FleetDevice& device = fleet[i];
     DeviceInput one = device_input(fleet, i, states[i]);
+    stand_by(fleet, i, one);
     if (policy_for) one.policy = policy_for(device);
     one.left_alone = choice.why_not(device);
     if (states[i].reachable && !one.left_alone.empty()) one.withheld = &states[i].difference.changes;

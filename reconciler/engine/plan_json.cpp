@@ -53,6 +53,8 @@ Json step_json(const Plan& plan, const Step& step) {
   if (!step.takes_out.empty()) out["takesOut"] = step.takes_out;
   if (step.together != 0) out["together"] = step.together;
   if (!step.remedy.empty()) out["remedy"] = step.remedy;
+  if (step.before_writes) out["beforeWrites"] = true;
+  for (const RowId row : step.if_open) out["ifOpen"].push_back(schema_row(row).pattern);
   if (step.undo_after) out["undoAfterMs"] = step.undo_after->count();
   for (const Hold& hold : step.holds) out["holds"].push_back(hold_json(hold, step.disruption));
   if (!step.notes.empty()) out["notes"] = step.notes;
@@ -132,6 +134,17 @@ Result<Done> read_holds(const Json& json, Step& step) {
   return Done{};
 }
 
+Result<Done> read_if_open(const Json& json, Step& step) {
+  if (!json.is_array() || step.remedy.empty()) return broken("'ifOpen' is not a list of a remedy");
+  for (const Json& one : json) {
+    const auto row =
+        one.is_string() ? std::ranges::find(kSchema, one.get<std::string>(), &Row::pattern) : kSchema.end();
+    if (row == kSchema.end() || row->facet != Facet::effect) return broken("'ifOpen' has what is no effect");
+    step.if_open.push_back(static_cast<RowId>(row - kSchema.begin()));
+  }
+  return Done{};
+}
+
 Result<Step> read_step(const Json& json, Plan& plan, OriginNumbers& known) {
   const auto id = static_cast<std::uint32_t>(plan.steps.size() + 1);
   Step step;
@@ -155,6 +168,7 @@ Result<Step> read_step(const Json& json, Plan& plan, OriginNumbers& known) {
     step.changes.push_back(change);
   }
   step.live = is_true(json, "live");
+  step.before_writes = is_true(json, "beforeWrites");
   if (json.contains("takesOut") && json["takesOut"].is_array())
     for (const Json& one : json["takesOut"])
       if (one.is_string()) step.takes_out.push_back(one.get<std::string>());
@@ -164,6 +178,7 @@ Result<Step> read_step(const Json& json, Plan& plan, OriginNumbers& known) {
   if (json.contains("remedy")) {
     TRY(step.remedy, field<std::string>(json, "remedy"));
   }
+  if (json.contains("ifOpen")) TRY_DONE(read_if_open(json["ifOpen"], step));
   if (json.contains("undoAfterMs")) {
     TRY(const std::uint32_t after, field<std::uint32_t>(json, "undoAfterMs"));
     step.undo_after = std::chrono::milliseconds(after);
@@ -228,11 +243,9 @@ Json to_json(const Plan& plan) {
                        {"bootId", device.boot_id},
                        {"read", std::move(read)}});
   }
-  Json summary{{"devices", plan.devices_observed},
-               {"steps", plan.steps.size()},
-               {"changes", plan.changes()},
-               {"notApplicable", plan.not_applicable},
-               {"waves", plan.waves()}};
+  Json summary{
+      {"devices", plan.devices_observed}, {"steps", plan.steps.size()},           {"changes", plan.changes()},
+      {"remedies", plan.remedies()},      {"notApplicable", plan.not_applicable}, {"waves", plan.waves()}};
   for (std::size_t i = 0; i < kDisruptions.size(); ++i)
     summary["byDisruption"][kDisruptions[i]] = by_disruption[i];
   Json out{{"apiVersion", "lockstep.dev/v1alpha1"},

@@ -4,12 +4,17 @@
 #include <deque>
 #include <utility>
 
+#include "reconciler/engine/remedies.hpp"
+
 namespace lockstep {
 
 Runner::Runner(RunContext context, const Plan& plan, const Progress& progress)
     : context_(std::move(context)), plan_(plan), progress_(progress), check_(context_) {
   context_.next_ticket = [this](const std::string& transaction) {
     return transaction + "-" + std::to_string(++tickets_);
+  };
+  context_.remedy_follows = [this](const std::string& device, Path effect) {
+    return remedy_follows(device, effect);
   };
   other_ends_.resize(plan.steps.size() + 1);
   if (!context_.undoes) other_ends_ = other_ends(plan, context_.fleet.wiring());
@@ -25,14 +30,56 @@ Runner::Runner(RunContext context, const Plan& plan, const Progress& progress)
 
 void Runner::run_wave(std::uint32_t wave, std::function<void()> done) {
   wave_over_ = std::move(done);
+  wave_ = wave;
+  remedies_.clear();
   groups_.clear();
   for (const Step& step : plan_.steps)
     if (step.wave == wave && step.together != 0 && results_[step.id - 1].state == StepState::waiting)
       groups_[step.together].open.insert(step.id);
   for (const Step& step : plan_.steps)
-    if (step.wave == wave) consider(step.id);
+    if (step.wave == wave && step.remedy.empty()) consider(step.id);
   start_ready();
   advance_soon();
+}
+
+void Runner::run_remedies(const std::set<std::uint32_t>& needed, std::function<void()> done) {
+  wave_over_ = std::move(done);
+  remedies_ = needed;
+  groups_.clear();
+  for (const std::uint32_t id : needed)
+    waits_[id] = static_cast<std::size_t>(std::ranges::count_if(
+        plan_.steps[id - 1].after, [&needed](std::uint32_t before) { return needed.contains(before); }));
+  for (const std::uint32_t id : needed) consider(id);
+  start_ready();
+  advance_soon();
+}
+
+void Runner::judge_remedy(std::uint32_t id, StepState state, const std::string& why) {
+  if (results_[id - 1].state != state || results_[id - 1].why != why) set(id, state, why);
+}
+
+// A step that broke it need not have failed.
+bool Runner::remedy_follows(const std::string& device, Path effect) const {
+  return std::ranges::any_of(plan_.steps, [&](const Step& step) {
+    return step.device == device && !step.remedy.empty() && step.wave <= wave_ && is_for(step, effect) &&
+           results_[step.id - 1].state == StepState::waiting &&
+           standing_holds(step, context_.options.approved).empty();
+  });
+}
+
+std::vector<Step> Runner::tried() const {
+  std::vector<Step> steps;
+  for (const Step& step : plan_.steps) {
+    const StepState state = results_[step.id - 1].state;
+    if (!step.remedy.empty() && (state == StepState::done || state == StepState::failed))
+      steps.push_back(step);
+  }
+  return steps;
+}
+
+// Nothing builds on a remedy: what comes after it only keeps out of its way.
+void Runner::not_begun(std::uint32_t id) {
+  plan_.steps[id - 1].remedy.empty() ? skip_dependants(id) : release_dependants(id, false);
 }
 
 // Once the callback under way has returned: what has ended may be what others waited for.
@@ -76,10 +123,10 @@ void Runner::consider(std::uint32_t id) {
     results_[id - 1].by_plan = true;
     results_[id - 1].asks = yields && !only_windows;
     set(id, StepState::held, reasons);
-    skip_dependants(id);
+    not_begun(id);
   } else if (!alone && context_.unseen.contains(step.device)) {
     set(id, StepState::failed, step.device + " can't be observed");
-    skip_dependants(id);
+    not_begun(id);
   } else if (waits_[id] == 0) {
     ready_[step.device].insert(id);
   }
@@ -197,7 +244,7 @@ void Runner::budgets_answered(const std::vector<std::uint32_t>& asked, const Bud
     results_[id - 1].by_plan = true;
     results_[id - 1].words.emplace(word_of(Hold::Kind::budget, plan_.steps[id - 1].disruption));
     set(id, StepState::held, why->second);
-    skip_dependants(id);
+    not_begun(id);
   }
   advance_soon();
 }
@@ -222,7 +269,6 @@ void Runner::over(std::uint32_t id, const StepRun::End& end) {
   advance_soon();
   const bool good = end.state == StepState::done || end.state == StepState::nothing_to_do;
   leave_group(id, good);
-  // Nothing builds on a remedy: what comes after it only kept out of its way.
   if (!good && step.remedy.empty()) return skip_dependants(id);
   release_dependants(id, false);
 }
@@ -235,7 +281,9 @@ void Runner::release_dependants(std::uint32_t id, bool of_group) {
     const Step& one = plan_.steps[next - 1];
     const bool same = step.together != 0 && one.together == step.together;
     if (of_group ? !same : again && same) continue;
-    if (--waits_[next] == 0 && one.wave == step.wave && results_[next - 1].state == StepState::waiting)
+    if (!one.remedy.empty() && !remedies_.contains(next)) continue;  // it is asked for later, or never
+    const bool of_turn = one.wave == step.wave || !one.remedy.empty();
+    if (--waits_[next] == 0 && of_turn && results_[next - 1].state == StepState::waiting)
       ready_[one.device].insert(next);
   }
   if (of_group) released_.insert(id);

@@ -27,8 +27,12 @@ class Runner {
   // `plan`, `progress` and what `context` refers to outlive it.
   Runner(RunContext context, const Plan& plan, const Progress& progress);
 
-  // `done`: every step of the wave has ended, or never begins.
+  // `done`: every step of the wave has ended, or never begins. Remedies are left for run_remedies().
   void run_wave(std::uint32_t wave, std::function<void()> done);
+  // Those of waves up to this one that have not begun, and that `needed` says of; the others wait.
+  void run_remedies(const std::set<std::uint32_t>& needed, std::function<void()> done);
+  // What became of a remedy once its effects were observed again.
+  void judge_remedy(std::uint32_t id, StepState state, const std::string& why);
   // What was asked to stop does not wait for a question that is under way.
   void stop() { check_.stop(); }
   // Marks what has not begun in waves from `wave` on, but for `spared`; of those, what needs one that is
@@ -37,6 +41,8 @@ class Runner {
                  const std::set<std::uint32_t>& spared = {});
 
   const std::vector<StepResult>& results() const { return results_; }
+  // Remedies whose turn came, with or without success.
+  std::vector<Step> tried() const;
   bool wave_failed(std::uint32_t wave) const;
   bool wave_held(std::uint32_t wave) const;  // some step of it was
   // Where nothing of the earlier waves could begin, as all was held, nothing of the later ones does: they
@@ -59,6 +65,8 @@ class Runner {
   void decide(Group& group, StepRun::Together decision);
   bool only_holds() const;
   void release_dependants(std::uint32_t id, bool of_group);
+  bool remedy_follows(const std::string& device, Path effect) const;
+  void not_begun(std::uint32_t id);
   void consider(std::uint32_t id);
   void start_ready();
   void ask_budgets();
@@ -82,9 +90,11 @@ class Runner {
   std::map<std::string, std::set<std::uint32_t>> ready_;     // by device
   std::map<std::string, std::unique_ptr<StepRun>> running_;  // by device
   std::map<std::uint32_t, Group> groups_;                    // by Step::together, of the wave under way
+  std::set<std::uint32_t> remedies_;                         // that run_remedies() was asked for last
   std::set<std::uint32_t> released_;             // steps whose group was released before they ended
   std::vector<std::unique_ptr<StepRun>> ended_;  // since the last advance()
   bool advances_ = false;                        // advance() was asked for
+  std::uint32_t wave_ = 0;
   std::uint64_t tickets_ = 0;
   std::set<std::uint32_t> have_room_;  // steps that may begin, as the budgets were asked
   BudgetCheck check_;

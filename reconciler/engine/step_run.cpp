@@ -42,7 +42,7 @@ void StepRun::start() {
   }
   const bool may_be_found = missing && missing->kind != ErrorKind::unsupported && step_.remedy.empty();
   if (missing && !may_be_found) return end(StepState::failed, missing->text());
-  if (!step_.remedy.empty()) return remedy();
+  if (!step_.remedy.empty()) return observe(Phase::need);
   observe(Phase::ground);
 }
 
@@ -83,7 +83,8 @@ Scope StepRun::scope() const {
   Scope out = scope_of(*context_.fleet[device_].intent);
   for (const PlannedChange& change : step_.changes) {
     const RowId row = change.path.row();
-    if (!step_.live && !is_armed() && (out.rows.empty() || !out.wants(row))) out.rows.push_back(row);
+    if (step_.remedy.empty() && !step_.live && !is_armed() && (out.rows.empty() || !out.wants(row)))
+      out.rows.push_back(row);
     if (is_read_by_name(row) && std::ranges::find(out.named, change.path) == out.named.end())
       out.named.push_back(change.path);
   }
@@ -110,6 +111,8 @@ void StepRun::observed(StepObservation& reading, const Outcome& outcome) {
   switch (phase_) {
     case Phase::ground: return check_ground();
     case Phase::read_back: return check_written();
+    case Phase::need: return check_need();
+    case Phase::remedied: return check_remedied();
     default: return check_regained();
   }
 }
@@ -203,6 +206,7 @@ void StepRun::write(ChangeSet changes) {
   tickets_.push_back(guard.ticket);
   ++tries_;
   ++result_.writes;
+  if (!disturbs_since_) disturbs_since_ = context_.executor.now();
   reads_ = 0;
   met_ = 0;
   refusal_.reset();
@@ -364,7 +368,7 @@ std::optional<StepRun::Missing> StepRun::not_regained() const {
       const bool as_before = unread_before_.contains(path);
       if (!unread || !as_before) unread = Missing{path.text() + " could not be read", as_before};
     } else if (!satisfies(path.row(), want.value(path), have.value(path))) {
-      return Missing{path.text() + " is " + have.value(path).to_string()};
+      return Missing{path.text() + " is " + have.value(path).to_string(), false, path};
     }
   return unread;
 }
@@ -376,6 +380,12 @@ void StepRun::check_regained() {
   if (missing && context_.executor.now() < effects_until_ && !context_.stop.stop_requested())
     return extend_if_due(std::min(options.poll_min * (1 << std::min(reads_++, 8)), options.poll_max));
   if (failed_as_) return end(*failed_as_, why_);
+  const bool remedy_follows = missing && missing->effect && !is_armed() && context_.remedy_follows &&
+                              context_.remedy_follows(step_.device, *missing->effect);
+  if (remedy_follows) {
+    result_.notes.push_back(missing->text + ": left to the remedy that the plan has for it");
+    return end(StepState::done, "");
+  }
   if (missing && !missing->unread_before) {
     const std::string why = "written, but what worked before did not come back: " + missing->text;
     return is_armed() ? give_up(why) : end(StepState::failed, why);
@@ -455,41 +465,14 @@ void StepRun::put_guard_back(const std::string& why) {
   write(std::move(changes));
 }
 
-void StepRun::remedy() {
-  phase_ = Phase::remedy;
-  Remedy* const remedy = attached_->remedy;
-  if (remedy == nullptr) return end(StepState::failed, "the driver has no remedy '" + step_.remedy + "'");
-  auto answer = std::make_shared<std::optional<Result<Done>>>();
-  std::vector<Change> effects;
-  for (const PlannedChange& change : step_.changes)
-    effects.push_back({change.path, change.was, change.want, 0});
-  const auto offer = remedy->offer(effects.front());
-  if (!offer) return end(StepState::failed, "the driver no longer offers it");
-  const auto counted = count_cure(context_.ledger, step_.device, *offer, context_.executor.wall_time(),
-                                  context_.options.choice.person);
-  if (!counted) return end(StepState::failed, counted.error().what);
-  start_job(
-      context_.options.apply_timeout,
-      [answer, remedy, effects = std::move(effects)](const Call& call) {
-        for (const Change& effect : effects) {
-          *answer = remedy->cure(effect, call);
-          if (!**answer) return;
-        }
-      },
-      [this, answer](const Outcome& outcome) {
-        ++result_.writes;
-        if (outcome == Outcome::returned && *answer && **answer) return end(StepState::done, "");
-        end(StepState::failed, outcome == Outcome::returned && *answer
-                                   ? (*answer)->error().text()
-                                   : outcome.reason_or("no answer to the cure"));
-      });
-}
-
 void StepRun::end(StepState state, const std::string& why) {
   phase_ = Phase::over;
   if (state == StepState::failed || state == StepState::undone)
     for (const std::string& ticket : tickets_)
       journal(ticket, state == StepState::undone ? TicketState::undone : TicketState::failed, why);
+  if (disturbs_since_ && step_.live)
+    result_.disturbed =
+        std::chrono::duration_cast<std::chrono::milliseconds>(context_.executor.now() - *disturbs_since_);
   result_.took = std::chrono::duration_cast<std::chrono::milliseconds>(context_.executor.now() - started_);
   over_({state, why});
 }

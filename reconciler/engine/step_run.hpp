@@ -8,13 +8,16 @@
 //
 //   armed:  ground ──► write ──► read_back ──► regain ──► hold ──► keep ──► over, extended meanwhile
 //           ground ──► settle_earlier ──► ground, where an earlier run left a transaction armed
-//   remedy ──► over
+//   need ──► remedy ──► over, where something is open that the remedy is for
+//                └─ error ──► remedied ──► over: the effects decide
 //
 // Promises: nothing is written but on ground that was read since and is as planned; a ticket is in the ledger
 // before its write; at most `tries` writes, none of them begun after step_timeout; nothing is done before it
 // was read back; what worked before works again, or the step says what does not; every way out ends in one
 // call of `over`. A step that arms the device gives it the undo that the engine planned, keeps only what
-// works again at all ends of its links (`holds`), and extends meanwhile. Single-threaded over the executor.
+// works again at all ends of its links (`holds`), and extends meanwhile. A remedy is carried out once at
+// most, for the effects that were read as open right before, if its driver offers it for them.
+// Single-threaded over the executor.
 #pragma once
 
 #include <functional>
@@ -46,6 +49,8 @@ struct RunContext {
   std::set<std::string> unseen{};  // devices that could not be observed just before
   bool undoes = false;             // each end is brought back as far as it goes
   std::function<std::string(const std::string& transaction)> next_ticket{};  // never the same twice
+  // Whether a remedy of the plan that may still come is for an effect. None: there are no remedies.
+  std::function<bool(const std::string& device, Path effect)> remedy_follows{};
   // That nobody has judged yet, without what this run writes. Null: budgets are not asked again.
   std::function<std::vector<OwedChange>()> open_changes{};
 };
@@ -61,7 +66,9 @@ class StepRun {
     hold,            // armed, and works: waits for the other ends of its links
     settle_undo,     // has the device undo it
     settle_earlier,  // has the device undo what an earlier run left armed
-    remedy,
+    need,            // reads whether a remedy is needed
+    remedy,          // a remedy is on its way
+    remedied,        // one that ended with an error: reads whether its effects are there all the same
     over,
   };
   struct End {
@@ -87,7 +94,8 @@ class StepRun {
  private:
   struct Missing {
     std::string text;
-    bool unread_before = false;  // and still: nothing was lost that could be seen
+    bool unread_before = false;    // and still: nothing was lost that could be seen
+    std::optional<Path> effect{};  // that is not there
   };
 
   std::optional<Error> find_driver();
@@ -119,7 +127,11 @@ class StepRun {
   void settle_earlier();
   void put_guard_back(const std::string& why);
   void fail(StepState state, const std::string& why);
-  void remedy();
+  ChangeSet open_now() const;
+  void check_need();
+  void remedy(const Remedy::Offer& offer);
+  void cured(const Outcome& outcome, const std::optional<Result<Done>>& answer);
+  void check_remedied();
   void end(StepState state, const std::string& why);
   bool is_late(std::chrono::milliseconds wait) const;
   bool is_armed() const { return undoes_itself_ && step_.undo_after.has_value(); }
@@ -152,6 +164,9 @@ class StepRun {
   Time effects_until_{};
   Time armed_until_{};
   Time started_{};
+  std::optional<Time> disturbs_since_;
+  ChangeSet treated_;            // effects, by a remedy
+  std::optional<Error> failed_;  // a remedy, as it said
   StepSeen seen_;
   std::optional<std::uint64_t> pending_;  // the job or timer under way
   CallbackScope callbacks_;

@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "reconciler/engine/effects.hpp"
+#include "reconciler/engine/application.hpp"
 #include "reconciler/engine/link_ends.hpp"
 #include "reconciler/engine/runner.hpp"
 
@@ -164,8 +164,8 @@ std::string why_wait(const Policy& policy, WallTime now, milliseconds needed) {
 milliseconds worst_case(const Plan& plan, const Fleet& fleet, const ApplyOptions& options, bool measures) {
   const milliseconds observation = options.observe_timeout;
   const milliseconds effects = options.settle_time + observation + options.poll_max;
-  // At the end remedies are tried, and the effects awaited again.
-  const milliseconds verify = (kRemedyRounds + 1) * effects + kRemedyRounds * options.apply_timeout;
+  // After remedies, which are steps of the wave, effects are awaited again.
+  const milliseconds verify = (kRemedyRounds + 1) * effects;
   const milliseconds gate = measures ? options.measure_timeout : milliseconds(0);
   milliseconds forth = observation + gate;  // measured before, too
   const std::vector<std::vector<OtherEnd>> ends = other_ends(plan, fleet.wiring());

@@ -1,5 +1,8 @@
 #include "reconciler/report/apply_report.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -77,6 +80,53 @@ nlohmann::json not_run_json(const std::string& device, nlohmann::json step, std:
   return out;
 }
 
+bool is_good(StepState state) {
+  return state == StepState::done || state == StepState::nothing_to_do || state == StepState::not_needed;
+}
+
+// Devices on which something was carried out, remedies included, and how long the traffic of each was
+// disturbed.
+std::map<std::string, std::chrono::milliseconds> touched_by(const Plan& plan, const ApplyReport& report) {
+  std::map<std::string, std::chrono::milliseconds> out;
+  for (std::size_t i = 0; i < report.steps.size(); ++i)
+    if (report.steps[i].writes > 0) out[plan.steps[i].device] += report.steps[i].disturbed;
+  return out;
+}
+
+// As many as a line holds.
+constexpr std::size_t kDisturbedNamed = 4;
+
+std::string touched_text(const std::map<std::string, std::chrono::milliseconds>& touched) {
+  if (touched.empty()) return "nothing was written";
+  std::vector<std::pair<std::chrono::milliseconds, std::string>> longest;
+  for (const auto& [device, disturbed] : touched)
+    if (disturbed.count() > 0) longest.emplace_back(disturbed, device);
+  std::sort(longest.begin(), longest.end(), std::greater<>());
+  std::string out = counted(touched.size(), "device") + " touched";
+  for (std::size_t i = 0; i < longest.size() && i < kDisturbedNamed; ++i)
+    out += compose("{}{} {:.1f} s", i == 0 ? "; traffic disturbed: " : ", ", longest[i].second,
+                   static_cast<double>(longest[i].first.count()) / 1000.0);
+  if (longest.size() > kDisturbedNamed) out += compose(" and {} more", longest.size() - kDisturbedNamed);
+  return out;
+}
+
+// "not needed: frr remedy reinstall-multipath  leaf[0-1]"; so with those that were carried out.
+std::string remedies_text(const Plan& plan, const ApplyReport& report, const Terminal& terminal) {
+  std::map<std::string, std::vector<std::string>> devices;
+  for (std::size_t i = 0; i < report.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    const StepResult& result = report.steps[i];
+    if (step.remedy.empty() || !is_good(result.state)) continue;
+    std::string what = result.state == StepState::done ? "carried out: " : "not needed: ";
+    what += step.driver + " remedy " + step.remedy + (result.why.empty() ? "" : ", " + result.why);
+    devices[what].push_back(step.device);
+  }
+  std::string out;
+  for (const auto& [what, those] : devices)
+    out += compose("  {}  {}\n", what, terminal.paint(Ink::cyan, fold_hostlist(those)));
+  return out;
+}
+
 bool is_left(const StepResult& step) {
   return step.state == StepState::held || step.state == StepState::skipped ||
          step.state == StepState::stopped;
@@ -89,12 +139,13 @@ std::string wave_line(std::uint32_t wave, std::uint32_t of, const Terminal& term
 }
 
 std::string step_line(const Step& step, const StepResult& result, const Terminal& terminal) {
-  const bool good = result.state == StepState::done || result.state == StepState::nothing_to_do;
+  const bool good = is_good(result.state);
   std::string line = compose("  {} {} {}", terminal.paint(good ? Ink::green : Ink::red, good ? "✓" : "×"),
                              terminal.paint(Ink::cyan, step.device), step.driver);
   line += step.remedy.empty() ? "  " + counted(step.changes.size(), "change")
                               : compose("  remedy {}", step.remedy);
   line += terminal.paint(Ink::dim, compose("  {} ms", result.took.count()));
+  if (result.state == StepState::not_needed) line += "  not needed";
   if (!good) line += compose("  {}: {}", to_string(result.state), result.why);
   std::string words;
   for (const std::string& word : result.words) words += (words.empty() ? "" : ",") + word;
@@ -162,9 +213,9 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
   for (const std::vector<SuiteOutcome>& measured : applied.gates) out += bench_text(measured, terminal);
   for (std::size_t i = 0; i < report.steps.size(); ++i) {
     const StepResult& step = report.steps[i];
-    if (step.state != StepState::done && step.state != StepState::nothing_to_do)
-      out += step_line(plan.steps[i], step, terminal) + "\n";
+    if (!is_good(step.state)) out += step_line(plan.steps[i], step, terminal) + "\n";
   }
+  out += remedies_text(plan, report, terminal);
   for (const OpenEffect& open : report.effects) out += effect_line(open, terminal.paint(Ink::red, "effect"));
   for (const OpenEffect& open : report.open_before)
     out += effect_line(open, terminal.paint(Ink::yellow, "open before this change"));
@@ -179,11 +230,9 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
   const bool good = report.exit_code() == 0;
   out += terminal.paint(good ? Ink::green : Ink::red, std::string(to_string(report.verdict)));
   if (plan.empty()) return out + "  what earlier runs wrote\n";
-  std::set<std::string> touched;
-  for (std::size_t i = 0; i < report.steps.size(); ++i)
-    if (report.steps[i].writes > 0) touched.insert(plan.steps[i].device);
-  out += compose("  {} of {} done, {}\n", report.count(StepState::done), counted(report.steps.size(), "step"),
-                 touched.empty() ? "nothing was written" : counted(touched.size(), "device") + " touched");
+  out += compose("  {} of {} done, {}\n", report.count(StepState::done),
+                 counted(report.steps.size() - report.count(StepState::not_needed), "step"),
+                 touched_text(touched_by(plan, report)));
   if (left_out > 0)
     out +=
         terminal.paint(Ink::red, counted(left_out, "step")) + " refused or not in the plan file: see above\n";
@@ -195,6 +244,9 @@ nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::s
   const ApplyReport& report = applied.report;
   nlohmann::json measured = nlohmann::json::array();
   for (const std::vector<SuiteOutcome>& one : applied.gates) measured.push_back(bench_json(one, config_hash));
+  nlohmann::json touched = nlohmann::json::array();
+  for (const auto& [device, disturbed] : touched_by(plan, report))
+    touched.push_back({{"device", device}, {"disturbedMilliseconds", disturbed.count()}});
   nlohmann::json steps = nlohmann::json::array();
   for (std::size_t i = 0; i < report.steps.size(); ++i) {
     const StepResult& step = report.steps[i];
@@ -203,6 +255,7 @@ nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::s
                      {"state", to_string(step.state)},
                      {"why", step.why},
                      {"milliseconds", step.took.count()}});
+    if (!plan.steps[i].remedy.empty()) steps.back()["remedy"] = plan.steps[i].remedy;
     if (!step.words.empty()) steps.back()["approve"] = step.words;
     if (is_left(step))
       left_out.push_back(
@@ -214,6 +267,7 @@ nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::s
           {"verdict", to_string(report.verdict)},
           {"planDigest", plan.digest},
           {"steps", steps},
+          {"touched", std::move(touched)},
           {"notRun", std::move(left_out)},
           {"openEffects", effects_json(report.effects)},
           {"affected", report.blast.devices},

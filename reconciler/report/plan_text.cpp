@@ -62,6 +62,18 @@ Shown hold_line(const Hold& hold, Disruption disruption, const Terminal& termina
                                          (word.empty() ? "" : " (--approve " + std::string(word) + ")"));
 }
 
+// The effects that are open now are listed below it.
+Shown remedy_line(const Step& step, const Terminal& terminal) {
+  std::string rows;
+  for (const RowId row : step.if_open)
+    rows += (rows.empty() ? "any " : " or ") + std::string(schema_row(row).pattern);
+  const std::string when = step.before_writes     ? "before the changes, if still open then"
+                           : rows.empty()         ? "if still open when its turn comes"
+                           : step.changes.empty() ? "if " + rows + " is open after the changes"
+                                                  : "if still open after the changes, or " + rows + " is";
+  return compose("    {}, {}\n", terminal.paint(Ink::bold, "remedy " + step.remedy), when);
+}
+
 std::vector<StepGroup> groups_of(const Plan& plan, std::uint32_t wave, const Terminal& terminal) {
   std::vector<StepGroup> groups;
   std::map<std::string, std::size_t> by_text;
@@ -69,6 +81,7 @@ std::vector<StepGroup> groups_of(const Plan& plan, std::uint32_t wave, const Ter
     if (step.wave != wave) continue;
     std::string changes = changes_text(plan, step, terminal);
     std::string key = step.driver + "\n" + step.remedy + "\n" + changes;
+    for (const RowId row : step.if_open) key += "\n" + std::string(schema_row(row).pattern);
     for (const std::string& note : step.notes) key += "\n" + note;
     for (const Hold& hold : step.holds) key += "\n" + hold.reason;
     const auto [at, is_new] = by_text.try_emplace(key, groups.size());
@@ -77,6 +90,7 @@ std::vector<StepGroup> groups_of(const Plan& plan, std::uint32_t wave, const Ter
     if (std::find(devices.begin(), devices.end(), step.device) == devices.end())
       devices.push_back(step.device);
   }
+  std::ranges::stable_partition(groups, [](const StepGroup& one) { return one.first->before_writes; });
   return groups;
 }
 
@@ -103,7 +117,7 @@ std::string plan_text(const Plan& plan, const Terminal& terminal) {
           "  {}  {}  {}{}\n", terminal.paint(Ink::cyan, fold_hostlist(group.devices)), step.driver,
           terminal.paint(ink_of(step.disruption), compose("disruption: {}", to_string(step.disruption))),
           step.live ? terminal.paint(Ink::yellow, "  carries traffic now") : Shown());
-      if (!step.remedy.empty()) out += "    " + terminal.paint(Ink::bold, "remedy " + step.remedy) + "\n";
+      if (!step.remedy.empty()) out += remedy_line(step, terminal);
       out += group.changes;
       for (const std::string& note : step.notes) out += terminal.paint(Ink::dim, "      " + note) + "\n";
       for (const Hold& hold : step.holds) out += hold_line(hold, step.disruption, terminal) + "\n";
@@ -168,9 +182,19 @@ std::string maintenance_text(const std::vector<InMaintenance>& all, const Termin
 
 std::string plan_summary(const Plan& plan) {
   std::size_t disturbing = 0;
-  for (const Step& step : plan.steps) disturbing += step.live ? 1 : 0;
-  return compose("{} on {}, {} in {}; {} live traffic; {} can't be applied here",
-                 counted(plan.steps.size(), "step"), counted(plan.devices.size(), "device"),
+  std::set<std::string_view> devices;
+  std::set<std::string_view> remedied;
+  for (const Step& step : plan.steps) {
+    (step.remedy.empty() ? devices : remedied).insert(step.device);
+    disturbing += step.live && step.remedy.empty() ? 1 : 0;
+  }
+  std::string what;
+  if (!devices.empty())
+    what = counted(plan.steps.size() - plan.remedies(), "step") + " on " + counted(devices.size(), "device");
+  if (!remedied.empty())
+    what += (what.empty() ? "if needed " : ", and if needed ") +
+            counted(plan.remedies(), "remedy", "remedies") + " on " + counted(remedied.size(), "device");
+  return compose("{}, {} in {}; {} live traffic; {} can't be applied here", what,
                  counted(plan.changes(), "change"), counted(plan.waves(), "wave"),
                  counted(disturbing, "step disturbs", "steps disturb"),
                  counted(plan.not_applicable, "entry", "entries"));

@@ -58,7 +58,8 @@ std::string healing_text(const Healing& healing) {
   if (healing.locked) return line("not healed", healing.locked->text());
   const ApplyReport& report = healing.report;
   std::string text = line("healed", compose("{} of {} steps: {}", report.count(StepState::done),
-                                            report.steps.size(), to_string(report.verdict)));
+                                            report.steps.size() - report.count(StepState::not_needed),
+                                            to_string(report.verdict)));
   for (std::size_t i = 0; i < report.steps.size(); ++i)
     if (!report.steps[i].why.empty())
       text += line("", compose("{}: {}, {}", healing.plan.steps[i].device, to_string(report.steps[i].state),

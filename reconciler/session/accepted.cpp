@@ -118,7 +118,8 @@ Result<Done> remember_intents(const ClusterSession& session, const Plan& plan, c
   if (!has_windows(session.cluster())) return Done{};
   std::set<std::string> left_out;
   for (std::size_t i = 0; i < report.steps.size(); ++i)
-    if (report.steps[i].state != StepState::done && report.steps[i].state != StepState::nothing_to_do)
+    if (const StepState state = report.steps[i].state;
+        state != StepState::done && state != StepState::nothing_to_do && state != StepState::not_needed)
       left_out.insert(plan.steps[i].device);
   const std::vector<std::string> only = session.choice().only;
   TRY(nlohmann::json accepted, accepted_intents(blobs));

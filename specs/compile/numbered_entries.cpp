@@ -78,6 +78,7 @@ std::vector<FabricNumbers> prepare_numbers(Compilation& c) {
     for (const Cabling& law : said.cabling)
       out.law_peer.push_back(c.origins.add(who, law.from.said ? law.from.at : law.at, rule::lldp_peer));
     out.address = c.origins.of(who, addressing.hosts, rule::host_link_address);
+    out.connected = c.origins.of(who, addressing.hosts, rule::connected_route);
     out.loopback = c.origins.of(who, addressing.loopbacks, rule::loopback);
     out.aggregate = c.origins.of(who, addressing.hosts, rule::aggregate);
     out.ecmp = c.origins.of(who, said.routing, rule::ecmp_routes);
@@ -111,9 +112,12 @@ void NumberedEntries::add_ports(DeviceIndex device) {
     if (port.link == kNone) continue;
     const TopologyLink& link = c_.topology.links[port.link];
     const FabricNumbers& numbers = fabrics_[link.fabric];
-    if (const auto& address = c_.allocation.port[index])
+    if (const auto& address = c_.allocation.port[index]) {
       addresses.push_back({Path(row("interface[*]/address[*]"), {port.name, address->text()}),
                            numbers.address, Value::present()});
+      connected_.push_back({Path(row("fib[*]"), {address->network().text()}), numbers.connected,
+                            Value::set({std::string(port.name)})});
+    }
     peers.push_back({Path(row("interface[*]/peer"), {port.name}), numbers.law_peer[link.law],
                      Value::text(c_.topology.port_text(c_.topology.peer(index)))});
   }
@@ -213,6 +217,7 @@ void NumberedEntries::add_rails(DeviceIndex device, FabricIndex index) {
 
 const std::array<std::vector<Entry>, kNumberedRows.size()>& NumberedEntries::of(DeviceIndex device) {
   for (std::vector<Entry>& one : out_) one.clear();
+  connected_.clear();
   add_ports(device);
   if (c_.topology.devices[device].is_switch()) {
     add_switch(device);
@@ -220,10 +225,19 @@ const std::array<std::vector<Entry>, kNumberedRows.size()>& NumberedEntries::of(
     for (FabricIndex i = 0; i < fabrics_.size(); ++i) add_rails(device, i);
   }
   // One fabric's destinations are in path order already, and there may be thousands.
-  const std::vector<Entry>* const ordered = fabrics_.size() == 1 ? &rows(row("fib[*]")) : nullptr;
+  std::vector<Entry>& fib = rows(row("fib[*]"));
+  const bool ordered = fabrics_.size() == 1;
+  if (ordered) {
+    std::sort(connected_.begin(), connected_.end(), by_path);
+    const auto middle = static_cast<std::ptrdiff_t>(fib.size());
+    fib.insert(fib.end(), connected_.begin(), connected_.end());
+    std::inplace_merge(fib.begin(), fib.begin() + middle, fib.end(), by_path);
+  } else {
+    fib.insert(fib.end(), connected_.begin(), connected_.end());
+  }
   for (std::vector<Entry>& one : out_) {
-    if (&one == ordered || one.size() < 2) continue;
-    std::sort(one.begin(), one.end(), by_path);
+    if (one.size() < 2) continue;
+    if (&one != &fib || !ordered) std::sort(one.begin(), one.end(), by_path);
     // Pools that overlap are reported by allocate(); a tree has each path once all the same.
     one.erase(
         std::unique(one.begin(), one.end(), [](const Entry& a, const Entry& b) { return a.path == b.path; }),

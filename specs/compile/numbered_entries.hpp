@@ -29,6 +29,7 @@ struct FabricNumbers {
   bool routed = false;
   std::vector<OriginId> law_peer;  // by law
   OriginId address = 0;
+  OriginId connected = 0;
   OriginId loopback = 0;
   OriginId aggregate = 0;
   OriginId ecmp = 0;
@@ -71,6 +72,7 @@ class NumberedEntries {
   const Compilation& c_;
   std::span<const FabricNumbers> fabrics_;
   std::array<std::vector<Entry>, kNumberedRows.size()> out_;
+  std::vector<Entry> connected_;  // fib[*], of addresses
 };
 
 std::vector<FabricNumbers> prepare_numbers(Compilation& compilation);

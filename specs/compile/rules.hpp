@@ -16,6 +16,7 @@ namespace rule {
 inline constexpr std::string_view cabling = "cabling";
 inline constexpr std::string_view lldp_peer = "lldp-peer";
 inline constexpr std::string_view host_link_address = "host-link-address";
+inline constexpr std::string_view connected_route = "connected-route";
 inline constexpr std::string_view loopback = "loopback";
 inline constexpr std::string_view link_speed = "link-speed";
 inline constexpr std::string_view twin_rate = "twin-rate";
@@ -62,6 +63,8 @@ inline constexpr std::array kRules{
              "each host link has a /31 (RFC 3021; IPv6 /127, RFC 6164) of its leaf's block, by the leaf "
              "port's place "
              "in the block: the leaf has the even address, the host the odd one"},
+    RuleText{rule::connected_route,
+             "the kernel routes the network of each address by its port: next hops on it are found so"},
     RuleText{rule::loopback, "each switch has one address of the loopbacks' pool, by its number"},
     RuleText{rule::link_speed, "both ends of a link run at the speed that one of them says"},
     RuleText{rule::twin_rate, "a twin's fastest link runs at --link-rate, all others in proportion"},

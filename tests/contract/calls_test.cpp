@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 
 #include <cstdio>
+#include <map>
 #include <thread>
 
 #include "specs/files/descriptor.hpp"
@@ -280,6 +281,7 @@ TEST_P(Calls, ARemedyIsNamedAndBoundedAndLeavesTheConfigurationAsItIs) {
   ASSERT_FALSE(broken.empty());
   const std::string before = config();
   const std::string foreign = subject_->foreign();
+  std::map<std::string, ChangeSet> groups;  // by remedy
   for (const Change& effect : broken) {
     SCOPED_TRACE(effect.path.text());
     EXPECT_EQ(schema_row(effect.path.row()).facet, Facet::effect);
@@ -289,11 +291,18 @@ TEST_P(Calls, ARemedyIsNamedAndBoundedAndLeavesTheConfigurationAsItIs) {
     EXPECT_FALSE(offer->what_it_does.empty());
     EXPECT_GE(offer->tries_max, 1);
     EXPECT_GT(offer->within.count(), 0);
-    EXPECT_TRUE(remedy->cure(effect, soon())) << remedy->cure(effect, soon()).error().text();
-    expect_config(before, "after a cure");
+    groups[offer->name].push_back(effect);
+    if (const auto standing = remedy->stands_by(effect))
+      EXPECT_EQ(standing->disruption, offer->disruption) << "a plan has it with its worst";
+  }
+  for (const auto& [name, effects] : groups) {
+    SCOPED_TRACE(name);
+    const auto cured = remedy->cure(effects, soon());
+    EXPECT_TRUE(cured) << cured.error().text();
+    expect_config(before, "after a remedy");
     EXPECT_EQ(subject_->foreign(), foreign);
   }
-  EXPECT_FALSE(remedy->cure(change().front(), soon())) << "what it never offered";
+  EXPECT_FALSE(remedy->cure({change().front()}, soon())) << "what it never offered";
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, Calls, ::testing::ValuesIn(subject_names()),

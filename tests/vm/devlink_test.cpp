@@ -294,12 +294,12 @@ TEST_F(DevlinkSpecs, AReporterInErrorIsNamedAndTheRemedyRecoversIt) {
   const auto offer = attached_.remedy->offer(effects[0]);
   ASSERT_TRUE(offer);
   EXPECT_EQ(offer->name, "recover-nic-health");
-  const auto refused = attached_.remedy->cure(effects[0], soon());
+  const auto refused = attached_.remedy->cure({effects[0]}, soon());
   ASSERT_FALSE(refused) << "it can't";
   EXPECT_NE(refused.error().text().find("reporter dummy"), std::string::npos) << refused.error().text();
   EXPECT_EQ(told(compared().difference.effects), std::vector<std::string>{"20 health: dummy"});
   break_device("health/fail_recover", false);
-  const auto cured = attached_.remedy->cure(effects[0], soon());
+  const auto cured = attached_.remedy->cure({effects[0]}, soon());
   EXPECT_TRUE(cured) << cured.error().text();
   EXPECT_TRUE(compared().difference.effects.empty());
 }

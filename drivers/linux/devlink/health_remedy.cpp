@@ -32,11 +32,14 @@ std::optional<Remedy::Offer> HealthRemedy::offer(const Change& effect) const {
                Disruption::reset, kTries, kWithin};
 }
 
-Result<Done> HealthRemedy::cure(const Change& effect, const Call& call) {
-  if (!offer(effect)) return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
-  Result<Done> out = Done{};
-  TRY_DONE(in_namespace(netns_path_, [&] { out = recover(effect, call); }));
-  return out;
+Result<Done> HealthRemedy::cure(const ChangeSet& effects, const Call& call) {
+  for (const Change& effect : effects) {
+    if (!offer(effect)) return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+    Result<Done> out = Done{};
+    TRY_DONE(in_namespace(netns_path_, [&] { out = recover(effect, call); }));
+    TRY_DONE(out);
+  }
+  return Done{};
 }
 
 }  // namespace lockstep

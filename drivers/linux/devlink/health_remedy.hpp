@@ -16,7 +16,7 @@ class HealthRemedy : public Remedy {
   explicit HealthRemedy(std::string netns_path) : netns_path_(std::move(netns_path)) {}
 
   std::optional<Offer> offer(const Change& effect) const override;
-  Result<Done> cure(const Change& effect, const Call& call) override;
+  Result<Done> cure(const ChangeSet& effects, const Call& call) override;
 
  private:
   const std::string netns_path_;

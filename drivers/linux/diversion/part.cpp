@@ -87,7 +87,7 @@ class RouteRemedy final : public Remedy {
  public:
   explicit RouteRemedy(const LinuxTarget& target) : target_(target) {}
   std::optional<Offer> offer(const Change& effect) const override;
-  Result<Done> cure(const Change& effect, const Call& call) override;
+  Result<Done> cure(const ChangeSet& effects, const Call& call) override;
 
  private:
   const LinuxTarget target_;
@@ -132,11 +132,14 @@ Result<Done> remove_static_routes(const IpPrefix& pool, const Call& call) {
   return Done{};
 }
 
-Result<Done> RouteRemedy::cure(const Change& effect, const Call& call) {
-  TRY(const IpPrefix pool, parse_prefix(effect.path.key(0)));
-  std::optional<Result<Done>> done;
-  TRY_DONE(in_namespace(target_.netns_path, [&] { done.emplace(remove_static_routes(pool, call)); }));
-  return *std::move(done);
+Result<Done> RouteRemedy::cure(const ChangeSet& effects, const Call& call) {
+  for (const Change& effect : effects) {
+    TRY(const IpPrefix pool, parse_prefix(effect.path.key(0)));
+    Result<Done> done = Done{};
+    TRY_DONE(in_namespace(target_.netns_path, [&] { done = remove_static_routes(pool, call); }));
+    TRY_DONE(done);
+  }
+  return Done{};
 }
 
 class DiversionPart final : public LinuxPart {

@@ -149,6 +149,14 @@ TEST(Routing, EverySwitchMustReachEveryOtherLeafsBlockByItsShortestPaths) {
         RC_ASSERT(compiled.intents[from].want.value(path) == want);
         expected += names.empty() ? 0 : 1;
       }
+      for (const TopologyPort& port : topology.ports_of(from)) {
+        const auto& address =
+            compiled.allocation.port[static_cast<std::size_t>(&port - topology.ports.data())];
+        if (!address) continue;
+        const Path connected(row("fib[*]"), {address->network().text()});
+        RC_ASSERT(compiled.intents[from].want.value(connected) == Value::set({std::string(port.name)}));
+        ++expected;
+      }
       RC_ASSERT(compiled.intents[from].want.of_row(row("fib[*]")).size() == expected);
     }
   }));

@@ -334,9 +334,9 @@ class CountingRemedy final : public Remedy {
     return Offer{"reinstall-multipath", "installs the next hops again", Disruption::none, 1,
                  std::chrono::seconds(60)};
   }
-  Result<Done> cure(const Change& effect, const Call&) override {
+  Result<Done> cure(const ChangeSet& effects, const Call&) override {
     ++cures;
-    device_.set(effect.path, effect.want);
+    for (const Change& effect : effects) device_.set(effect.path, effect.want);
     return Done{};
   }
   int cures = 0;
@@ -365,7 +365,7 @@ class UselessRemedy final : public Remedy {
   std::optional<Offer> offer(const Change&) const override {
     return Offer{"clear-session", "clears the session", Disruption::none, 1, std::chrono::seconds(60)};
   }
-  Result<Done> cure(const Change&, const Call&) override {
+  Result<Done> cure(const ChangeSet&, const Call&) override {
     return Error{ErrorKind::refused, "there is nothing to clear"};
   }
 };

@@ -472,7 +472,7 @@ TEST_F(GateOfPairs, WhatARemedyBringsAboutAtTheOtherEndOfACableIsWaitedFor) {
       if (effect.path.text() != "lldp-agent") return std::nullopt;
       return Offer{"restart-lldp", effect.path.text(), Disruption::none, 1, std::chrono::seconds(60)};
     }
-    Result<Done> cure(const Change&, const Call&) override {
+    Result<Done> cure(const ChangeSet&, const Call&) override {
       device_.set(entry("lldp-agent"), Value::text("answers"));
       return Done{};
     }

@@ -320,9 +320,10 @@ class Reinstall final : public Remedy {
     if (effect.path != entry("fib[10.0.0.0/8]")) return std::nullopt;
     return Offer{"reinstall-multipath", "installs them again", disruption, 3, std::chrono::seconds(300)};
   }
-  Result<Done> cure(const Change& effect, const Call&) override {
+  Result<Done> cure(const ChangeSet& effects, const Call&) override {
     ++cures;
-    if (helps) device_.set(effect.path, effect.want);
+    for (const Change& effect : effects)
+      if (helps) device_.set(effect.path, effect.want);
     return Done{};
   }
   int cures = 0;
@@ -393,6 +394,12 @@ TEST_F(GateOfARemedy, IsTriedNoMoreOftenThanItsDriverAllows) {
 // One is over as soon as it is begun, and another waits for it.
 TEST_F(GateOfARemedy, ThatIsSpentKeepsNoOtherFromItsTurn) {
   cluster.options.choice.person = false;
+  Reinstall spent(*cluster.devices["gpu1"]);
+  cluster.attached(*cluster.fleet().find("gpu1")).remedy = &spent;
+  cluster.want("gpu1", "fib[10.0.0.0/8]", Value::set({"rail0", "rail1"}));
+  for (int times = 0; times < 3; ++times)
+    cluster.ledger.cured.push_back({"gpu1 reinstall-multipath", cluster.executor.wall_time()});
+  cluster.observe();
   Plan plan;
   for (std::uint32_t id = 1; id <= 2; ++id) {
     Step step;
@@ -405,7 +412,7 @@ TEST_F(GateOfARemedy, ThatIsSpentKeepsNoOtherFromItsTurn) {
     plan.steps.push_back(step);
   }
   const ApplyReport report = cluster.apply_plan(plan);
-  EXPECT_EQ(report.steps[0].state, StepState::failed);  // gpu1's driver has no remedy
+  EXPECT_EQ(report.steps[0].state, StepState::failed) << report.steps[0].why;
   EXPECT_EQ(report.steps[1].state, StepState::done);
 }
 

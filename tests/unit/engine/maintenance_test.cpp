@@ -119,7 +119,7 @@ class Cures final : public Remedy {
   std::optional<Offer> offer(const Change& effect) const override {
     return Offer{"reinstall", effect.path.text(), Disruption::none, 1, std::chrono::seconds(60)};
   }
-  Result<Done> cure(const Change&, const Call&) override { return Done{}; }
+  Result<Done> cure(const ChangeSet&, const Call&) override { return Done{}; }
 };
 
 TEST(Maintenance, NothingIsCuredThatItExplains) {

@@ -115,7 +115,7 @@ TEST_F(LiveFabric, CuresANextHopThatTheKernelLost) {
 
   // zebra needs a second to forget the group: this call ends in the middle, and everything is put back.
   const std::string zebra_before = lab_->type("leaf", "zebra", {"show running-config"});
-  const auto cut_short = leaf_.remedy->cure(effect, soon(milliseconds(300)));
+  const auto cut_short = leaf_.remedy->cure({effect}, soon(milliseconds(300)));
   ASSERT_FALSE(cut_short);
   EXPECT_EQ(cut_short.error().kind, ErrorKind::transient);
   EXPECT_EQ(observed(*leaf_.driver).have.value(path("bgp/max-paths")), Value::integer(64));
@@ -126,7 +126,7 @@ TEST_F(LiveFabric, CuresANextHopThatTheKernelLost) {
     const auto view = read_route(lab_->target("leaf").run_dir, kPrefix, soon());
     return view && view->installed && view->interfaces.size() == 2;
   }));
-  const auto cured = leaf_.remedy->cure(effect, soon());
+  const auto cured = leaf_.remedy->cure({effect}, soon());
   ASSERT_TRUE(cured) << cured.error().text();
   EXPECT_TRUE(eventually([] { return next_hops().size() == 2; }));
   EXPECT_EQ(observed(*leaf_.driver).have.value(path("bgp/max-paths")), Value::integer(64));
@@ -148,7 +148,7 @@ TEST_F(LiveFabric, CuresANumberOfPathsThatTheKernelFallsShortOf) {
   const auto offer = leaf_.remedy->offer(effect);
   ASSERT_TRUE(offer);
   EXPECT_EQ(offer->name, "reinstall-multipath");
-  const auto cured = leaf_.remedy->cure(effect, soon());
+  const auto cured = leaf_.remedy->cure({effect}, soon());
   ASSERT_TRUE(cured) << cured.error().text();
   EXPECT_TRUE(eventually([] { return next_hops().size() == 2; }));
 }
@@ -175,7 +175,7 @@ TEST_F(LiveFabric, NamesAndCuresASessionThatDiscardsEverything) {
   const auto offer = leaf_.remedy->offer(drift.effects[0]);
   ASSERT_TRUE(offer);
   EXPECT_EQ(offer->name, "accept-routes");
-  ASSERT_TRUE(leaf_.remedy->cure(drift.effects[0], soon()));
+  ASSERT_TRUE(leaf_.remedy->cure({drift.effects[0]}, soon()));
   EXPECT_TRUE(eventually([this] { return in_effect(); }));
   EXPECT_TRUE(eventually([] { return next_hops().size() == 2; }));
 }
@@ -191,11 +191,11 @@ TEST_F(LiveFabric, ClearsASession) {
   ASSERT_TRUE(offer);
   EXPECT_EQ(offer->name, "clear-session");
   lab_->ip("spine0", {"link", "set", "down0", "up"});
-  EXPECT_TRUE(leaf_.remedy->cure(drift.effects[0], soon()));
+  EXPECT_TRUE(leaf_.remedy->cure({drift.effects[0]}, soon()));
   EXPECT_TRUE(eventually([this] { return in_effect(); }));
   // FRR 8.4 may have lost the next hop in the flap (README.md): the same remedy serves.
   if (!eventually([] { return next_hops().size() == 2; }, milliseconds(2'000))) {
-    EXPECT_TRUE(leaf_.remedy->cure(gap(next_hops()), soon()));
+    EXPECT_TRUE(leaf_.remedy->cure({gap(next_hops())}, soon()));
   }
   EXPECT_TRUE(eventually([] { return next_hops().size() == 2; }));
 }
@@ -239,14 +239,14 @@ TEST_F(LiveFabric, OpensASessionAnewForTimersAndCuresOneThatKeepsFormerOnes) {
     return std::stoi(text.substr(text.find(':', at) + 1));
   };
   const int before = count("connectionsEstablished");
-  ASSERT_TRUE(leaf_.remedy->cure(effect, soon()));
+  ASSERT_TRUE(leaf_.remedy->cure({effect}, soon()));
   EXPECT_TRUE(eventually([&] { return runs_with(3, 9); }));
   // BFD of the far end may end the new session once more: it still waits for packets of the former one.
   EXPECT_GT(count("connectionsEstablished"), before);
   // The other timer, or the other end, asks for the same: the session is left alone.
   ASSERT_TRUE(eventually([&] { return runs_with(3, 9); }));
   const int dropped = count("connectionsDropped");
-  ASSERT_TRUE(leaf_.remedy->cure(effect, soon()));
+  ASSERT_TRUE(leaf_.remedy->cure({effect}, soon()));
   EXPECT_EQ(count("connectionsDropped"), dropped);
 }
 

@@ -18,7 +18,7 @@ class CountedRemedy : public Remedy {
   std::optional<Offer> offer(const Change&) const override {
     return Offer{"try", "tries", Disruption::none, 1, std::chrono::seconds(1)};
   }
-  Result<Done> cure(const Change&, const Call&) override {
+  Result<Done> cure(const ChangeSet&, const Call&) override {
     ++cures;
     return Done{};
   }
@@ -67,9 +67,9 @@ TEST_F(Policed, AnUndoThatADeviceWouldDoByItselfIsHeldToItToo) {
 }
 
 TEST_F(Policed, ACureOfWhatIsRefusedIsNotTried) {
-  EXPECT_FALSE(attached_.remedy->cure(kBad, Call{}));
+  EXPECT_FALSE(attached_.remedy->cure({kBad}, Call{}));
   EXPECT_EQ(remedy_.cures, 0);
-  EXPECT_TRUE(attached_.remedy->cure(kGood, Call{}));
+  EXPECT_TRUE(attached_.remedy->cure({kGood}, Call{}));
   EXPECT_EQ(remedy_.cures, 1);
 }
 

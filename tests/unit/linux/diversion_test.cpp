@@ -243,7 +243,7 @@ TEST_F(Diverted, StaticRoutesInsideAPoolAreRemovedByTheRemedyAndNothingElse) {
   EXPECT_EQ(offer->name, "remove-static-routes");
   EXPECT_EQ(offer->what_it_does,
             "removes 10.64.1.1/32 via 10.64.0.1 dev rail0 proto boot, blackhole 10.64.1.64/26 proto static");
-  const auto cured = attached_.remedy->cure(effect, within(std::chrono::seconds(5)));
+  const auto cured = attached_.remedy->cure({effect}, within(std::chrono::seconds(5)));
   ASSERT_TRUE(cured) << cured.error().text();
   EXPECT_EQ(transit(), (Texts{"rule 50: from all ipproto udp dport 4791 blackhole"}));
   const std::string routes = said("ip", "route show table all");

@@ -127,7 +127,7 @@ TEST_F(LiveLldp, IsStartedAgainOnlyByWhoWasGivenTheMeans) {
   ASSERT_TRUE(eventually([this] { return answer().agent == Agent::absent; }));
   ASSERT_TRUE(driver.remedy->offer(dead));
   EXPECT_FALSE(driver.remedy->offer({Path(row("interface[*]/peer"), {"rail0"}), {}, Value::text("x:y"), 0}));
-  const auto cured = driver.remedy->cure(dead, soon());
+  const auto cured = driver.remedy->cure({dead}, soon());
   ASSERT_TRUE(cured) << cured.error().text();
   EXPECT_TRUE(eventually([this] { return answer().agent == Agent::answers; }));
 }

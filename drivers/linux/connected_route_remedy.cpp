@@ -1,0 +1,69 @@
+#include "drivers/linux/connected_route_remedy.hpp"
+
+#include <algorithm>
+
+#include "drivers/linux/kernel_address.hpp"
+#include "drivers/linux/map.hpp"
+#include "drivers/linux/session.hpp"
+#include "drivers/posix/in_namespace.hpp"
+
+namespace lockstep {
+namespace {
+
+// A choice: a route that is taken out more often than this is somebody's doing that a person must find.
+constexpr int kTries = 3;
+constexpr std::chrono::seconds kWithin{300};
+
+}  // namespace
+
+void ConnectedRouteRemedy::remember(const NetworkState& network) {
+  std::vector<Connected> now;
+  for (const InterfaceAddress& one : network.addresses)
+    if (const Link* const link = network.link(one.index);
+        link != nullptr && link->admin_up && !is_link_local(one.prefix.address))
+      now.push_back({link->name, one.prefix});
+  const std::scoped_lock lock(mutex_);
+  seen_ = std::move(now);
+}
+
+std::optional<ConnectedRouteRemedy::Connected> ConnectedRouteRemedy::of(const Change& effect) const {
+  if (effect.path.row() != linux_map::kFib || effect.want.kind() != Value::Kind::list) return std::nullopt;
+  const std::vector<std::string_view> ports = effect.want.as_list();
+  const auto prefix = IpPrefix::parse(effect.path.key(0));
+  if (ports.size() != 1 || !prefix || effect.was) return std::nullopt;
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find_if(seen_, [&](const Connected& one) {
+    return one.port == ports.front() && one.address.length < one.address.address.width() &&
+           one.address.network() == *prefix;
+  });
+  return found == seen_.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<Remedy::Offer> ConnectedRouteRemedy::offer(const Change& effect) const {
+  if (!of(effect)) return std::nullopt;
+  return Offer{.name = "restore-connected-route",
+               .what_it_does = "adds the route that the kernel makes with the address, and that is missing",
+               .disruption = Disruption::none,
+               .tries_max = kTries,
+               .within = kWithin,
+               .before_writes = true};
+}
+
+Result<Done> ConnectedRouteRemedy::cure(const ChangeSet& effects, const Call& call) {
+  std::vector<Connected> all;
+  for (const Change& effect : effects) {
+    const auto one = of(effect);
+    if (!one) return Error{ErrorKind::unsupported, effect.path.text() + ": nothing here cures it"};
+    all.push_back(*one);
+  }
+  Result<Done> out = Done{};
+  const auto add_all = [&]() -> Result<Done> {
+    TRY(Session session, Session::open(call));
+    for (const Connected& one : all) TRY_DONE(session.add_connected_route(one.port, one.address));
+    return Done{};
+  };
+  TRY_DONE(in_namespace(netns_path_, [&] { out = add_all(); }));
+  return out;
+}
+
+}  // namespace lockstep

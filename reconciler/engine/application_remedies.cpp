@@ -1,0 +1,100 @@
+// The remedies of a plan: which are carried out, what became of them, and what a new plan would have.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "reconciler/engine/application.hpp"
+#include "reconciler/engine/remedies.hpp"
+#include "specs/language/hostlist.hpp"
+
+namespace lockstep {
+
+// That may be carried out now, if they are needed: of this wave, or of an earlier one that did not need them;
+// one that was refused before it touched anything may have come too early.
+std::vector<Step> Application::remedies_left() const {
+  std::vector<Step> out;
+  for (const Step& step : plan_.steps) {
+    const StepResult& result = runner_->results()[step.id - 1];
+    const bool refused = result.state == StepState::failed && result.writes == 0 && !result.treated.empty();
+    if (!step.remedy.empty() && step.wave <= wave_ && (result.state == StepState::waiting || refused))
+      out.push_back(step);
+  }
+  return out;
+}
+
+void Application::carry_out_remedies() {
+  std::set<std::uint32_t> needed;
+  std::set<std::uint32_t> later;  // what other remedies bring about needs none of its own
+  for (const Step& step : remedies_left()) {
+    const auto device = fleet_.find(step.device);
+    if (device && !treatable(fleet_, *device, step, effects_.open_of(step.device)).empty())
+      (step.if_open.empty() ? needed : later).insert(step.id);
+  }
+  if (needed.empty()) needed = std::move(later);
+  if (needed.empty() || remedy_rounds_ == kRemedyRounds || must_stop()) return judge_wave();
+  ++remedy_rounds_;
+  for (const std::uint32_t id : needed) runner_->judge_remedy(id, StepState::waiting, "");
+  enter(Phase::write);
+  runner_->run_remedies(needed, [this] { must_stop() ? waves_over() : verify_wave(); });
+}
+
+// By the effects, which were awaited since: how a remedy ended says less.
+void Application::judge_remedies() {
+  for (const Step& step : plan_.steps) {
+    const StepResult& result = runner_->results()[step.id - 1];
+    if (step.remedy.empty() || (result.state != StepState::done && result.state != StepState::failed))
+      continue;
+    const ChangeSet& all = effects_.open_of(step.device);
+    const auto open = std::ranges::find_if(all, [&result](const Change& one) {
+      return std::ranges::find(result.treated, one.path) != result.treated.end();
+    });
+    if (open != all.end() && result.state == StepState::done)
+      runner_->judge_remedy(step.id, StepState::failed,
+                            "it did not help: " + open->path.text() + " is " + open->was.to_string());
+    if (open == all.end() && result.state == StepState::failed && !result.treated.empty())
+      runner_->judge_remedy(step.id, result.writes > 0 ? StepState::done : StepState::not_needed,
+                            "what it is for came back: " + result.why);
+  }
+}
+
+// What was never needed.
+void Application::remedies_over() {
+  for (const Step& step : remedies_left())
+    if (runner_->results()[step.id - 1].state == StepState::waiting)
+      runner_->judge_remedy(step.id, StepState::not_needed, "");
+  for (const Step& step : plan_.steps)
+    if (const StepResult& result = runner_->results()[step.id - 1]; !step.remedy.empty())
+      report_.notes.insert(report_.notes.end(), result.notes.begin(), result.notes.end());
+}
+
+// Nothing is carried out that the plan does not have: a new plan has it.
+void Application::note_unplanned_remedies() {
+  const auto is_planned = [this](const std::string& device, const std::string& driver,
+                                 const std::string& remedy) {
+    return std::ranges::any_of(plan_.steps, [&](const Step& step) {
+      return step.device == device && step.driver == driver && step.remedy == remedy;
+    });
+  };
+  std::map<std::string, std::set<std::string>> devices;  // by driver and remedy
+  const auto add = [&](const OpenEffect& open) {
+    const auto device = fleet_.find(open.device);
+    if (!device || !open.unread.empty() || !options_.choice.allows(fleet_[*device])) return;
+    for (std::size_t d = 0; d < fleet_[*device].drivers.size(); ++d) {
+      const Remedy* const remedy = fleet_[*device].drivers[d]->remedy;
+      const Traits* const traits = fleet_.carriers(*device).traits(d);
+      if (remedy == nullptr || traits == nullptr) continue;
+      const auto offer = remedy->offer(open.change);
+      if (!offer) continue;
+      if (!is_planned(open.device, traits->driver, offer->name))
+        devices[traits->driver + " remedy " + offer->name].insert(open.device);
+      return;
+    }
+  };
+  for (const OpenEffect& open : report_.effects) add(open);
+  for (const OpenEffect& open : report_.open_before) add(open);
+  for (const auto& [remedy, those] : devices)
+    report_.notes.push_back(fold_hostlist({those.begin(), those.end()}) + ": " + remedy +
+                            " may help, and is not in this plan: run \"lockstep plan\" again");
+}
+
+}  // namespace lockstep

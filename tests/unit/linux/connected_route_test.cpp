@@ -1,0 +1,57 @@
+#include "drivers/linux/driver.hpp"
+#include "tests/unit/linux/lab.hpp"
+
+namespace lockstep {
+namespace {
+
+using ConnectedRoute = Lab;
+
+Change lost(const char* prefix, const char* port) {
+  return {*Path::parse("fib[" + std::string(prefix) + "]"), {}, Value::set({port}), 0};
+}
+// A route by a gateway on it can't be written until it is there again.
+TEST_F(ConnectedRoute, IsMadeAgainAsTheKernelMakesItAndGoesWithItsAddress) {
+  applies({{"interface[rail0]/address[10.64.0.1/31]", Value::present()},
+           {"interface[rail0]/address[2001:db8::1/127]", Value::present()},
+           {"interface[rail0]/admin", Value::boolean(true)}});
+  const std::string made = said("ip", "route show table main");
+  const std::string made6 = said("ip", "-6 route show 2001:db8::/127 table main");
+  ASSERT_EQ(ip("route flush table main"), 0);
+  ASSERT_EQ(ip("-6 route flush 2001:db8::/127 table main"), 0);
+  EXPECT_EQ(value("fib[10.64.0.0/31]"), Value{});
+  const auto refused = apply({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.0 dev rail0"})}});
+  EXPECT_NE(refused.at(0), "");
+
+  const ChangeSet effects{lost("10.64.0.0/31", "rail0"), lost("2001:db8::/127", "rail0")};
+  for (const Change& effect : effects) {
+    const auto offer = attached_.remedy->offer(effect);
+    ASSERT_TRUE(offer) << effect.path.text();
+    EXPECT_EQ(offer->name, "restore-connected-route");
+    EXPECT_EQ(offer->disruption, Disruption::none);
+    EXPECT_TRUE(offer->before_writes);
+  }
+  const auto cured = attached_.remedy->cure(effects, within(std::chrono::seconds(5)));
+  ASSERT_TRUE(cured) << cured.error().text();
+  EXPECT_EQ(said("ip", "route show table main"), made);
+  EXPECT_EQ(said("ip", "-6 route show 2001:db8::/127 table main"), made6);
+  applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.0 dev rail0"})}});
+  EXPECT_TRUE(attached_.remedy->cure(effects, within(std::chrono::seconds(5))))
+      << "what is there already is no error";
+
+  applies({{"interface[rail0]/address[10.64.0.1/31]", {}}});
+  EXPECT_EQ(said("ip", "route show 10.64.0.0/31 table main"), "");
+}
+
+TEST_F(ConnectedRoute, IsNotOfferedForWhatNoAddressOfThePortIsOn) {
+  applies({{"interface[rail0]/address[10.64.0.1/31]", Value::present()},
+           {"interface[rail0]/admin", Value::boolean(true)}});
+  observed();
+  EXPECT_FALSE(attached_.remedy->offer(lost("10.64.0.2/31", "rail0")));
+  EXPECT_FALSE(attached_.remedy->offer(lost("10.64.0.0/31", "rail1")));
+  Change other = lost("10.64.0.0/31", "rail0");
+  other.was = Value::set({"lo"});
+  EXPECT_FALSE(attached_.remedy->offer(other)) << "another route is there";
+}
+
+}  // namespace
+}  // namespace lockstep
