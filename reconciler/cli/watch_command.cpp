@@ -22,6 +22,13 @@ void print_healing(const Healing& healing, const Console& console) {
     console.print(healing_text(healing));
 }
 
+void print_standing_back(const std::vector<std::string>& devices, const Console& console) {
+  if (console.is_text())
+    console.print(stands_back_text(devices));
+  else
+    console.print_format(stands_back_json(devices));
+}
+
 }  // namespace
 
 int run_watch(const WatchOptions& options, const Console& console) {
@@ -53,6 +60,11 @@ int run_watch(const WatchOptions& options, const Console& console) {
                                             .healed =
                                                 [&](const Healing& healing) {
                                                   print_healing(healing, console);
+                                                  end_without_reader();
+                                                },
+                                            .stands_back =
+                                                [&](const std::vector<std::string>& devices) {
+                                                  print_standing_back(devices, console);
                                                   end_without_reader();
                                                 },
                                             .stop = ends.get_token()});

@@ -9,6 +9,10 @@
 namespace lockstep {
 namespace {
 
+constexpr const char* kStandsBack =
+    "other specs than these were applied there last, or in part; `lockstep apply` of these specs has it "
+    "healed again";
+
 std::string line(std::string_view word, const std::string& what) {
   return compose("{:<10}  {}\n", word, what);
 }
@@ -28,6 +32,7 @@ std::string watch_event_json(const WatchEvent& event) {
     if (!event.item.maintenance.empty()) document["maintenance"] = event.item.maintenance;
     if (!event.item.reason.empty()) document["reason"] = event.item.reason;
   }
+  if (event.returns > 0) document["returns"] = event.returns;
   document["event"] = to_string(event.kind);
   document["microseconds"] = event.since_event.count();
   return json_text(document, -1);
@@ -44,6 +49,8 @@ std::string watch_event_text(const WatchEvent& event, const Terminal& terminal) 
     text += printable(drift_sentence(event.item));
   else
     text += printable(event.item.device + (event.item.reason.empty() ? "" : ": " + event.item.reason));
+  if (event.kind == WatchEvent::Kind::flapping && event.returns > 0)
+    text += compose("  (came back {} times after it was healed)", event.returns);
   if (!event.item.maintenance.empty()) text += compose("  (in maintenance {})", event.item.maintenance);
   if (event.about_entry() && !event.item.origin.file.empty())
     text += terminal.paint(Ink::dim, compose("  {}:{} {}", event.item.origin.file, event.item.origin.line,
@@ -64,6 +71,14 @@ std::string healing_text(const Healing& healing) {
       text += line("", compose("{}: {}, {}", healing.plan.steps[i].device, to_string(report.steps[i].state),
                                report.steps[i].why));
   return text;
+}
+
+std::string stands_back_text(const std::vector<std::string>& devices) {
+  return line("not healed", fold_hostlist(devices) + ": " + kStandsBack);
+}
+
+std::string stands_back_json(const std::vector<std::string>& devices) {
+  return json_text({{"event", "standsBack"}, {"devices", devices}, {"reason", kStandsBack}}, -1);
 }
 
 std::string not_converging_text(const std::vector<std::string>& left, std::size_t devices) {

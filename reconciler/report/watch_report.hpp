@@ -19,6 +19,10 @@ std::string watch_event_json(const WatchEvent& event);
 // Not for a healing without a plan: that is an error.
 std::string healing_text(const Healing& healing);
 
+// Devices that are not healed from now on (WatchRequest::stands_back).
+std::string stands_back_text(const std::vector<std::string>& devices);
+std::string stands_back_json(const std::vector<std::string>& devices);
+
 // Which devices --converge does not heal; empty: it heals all. `devices`: how many there are.
 std::string not_converging_text(const std::vector<std::string>& left, std::size_t devices);
 

@@ -7,6 +7,8 @@
 namespace lockstep {
 namespace {
 
+constexpr const char* kRestoration = "onDelete: restore";
+
 std::vector<std::string> keys_of(Path path) {
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < path.key_count(); ++i) keys.emplace_back(path.key(i));
@@ -61,7 +63,7 @@ void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written)
     // Until it is back it stays to be restored, also where this apply does not come to it.
     if (is_new)
       origin->second = compiled.origins.add(
-          Origin{.at = {}, .object = one->object, .rule = "onDelete: restore", .restore_on_delete = true});
+          Origin{.at = {}, .object = one->object, .rule = kRestoration, .restore_on_delete = true});
     Intent& intent = compiled.intents[index];
     if (one->found)
       intent.want.set(one->path, one->found, origin->second);
@@ -69,6 +71,8 @@ void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written)
       intent.claims.push_back({one->path.row(), keys_of(one->path), origin->second});
   }
 }
+
+bool is_restoration(const Origin& origin) { return origin.rule == kRestoration; }
 
 bool restores_all(const Compiled& compiled, const std::vector<WrittenEntry>& written) {
   return to_restore(compiled, written).empty();
