@@ -155,6 +155,10 @@ void Watch::arm_next() {
 
 void Watch::schedule_poll() {
   poll_timer_ = executor_.at(executor_.now() + settings_.poll_every, [this] {
+    // A watcher may have ended without a sign.
+    std::vector<std::uint64_t> open;
+    for (const auto& [id, watched] : watched_) open.push_back(id);
+    for (const std::uint64_t id : open) drain(id);
     for (std::size_t device = 0; device < fleet_.size(); ++device) wake(device);
     schedule_poll();
   });
