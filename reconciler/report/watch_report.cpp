@@ -4,6 +4,7 @@
 
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/escape.hpp"
+#include "specs/language/excerpt.hpp"
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
@@ -79,6 +80,21 @@ std::string stands_back_text(const std::vector<std::string>& devices) {
 
 std::string stands_back_json(const std::vector<std::string>& devices) {
   return json_text({{"event", "standsBack"}, {"devices", devices}, {"reason", kStandsBack}}, -1);
+}
+
+std::string specs_loaded_text() {
+  return line("specs", "loaded again after an edit; what differs from them is reported from here on");
+}
+
+std::string specs_loaded_json() { return json_text({{"event", "specs"}, {"loaded", true}}, -1); }
+
+std::string specs_refused_text() {
+  return line("specs", "not loaded after an edit; those that were loaded last stay in force");
+}
+
+std::string specs_refused_json(const Sources& sources, const Diagnostics& diagnostics) {
+  return json_text(
+      {{"event", "specs"}, {"loaded", false}, {"errors", error_report(diagnostics, sources)["errors"]}}, -1);
 }
 
 std::string not_converging_text(const std::vector<std::string>& left, std::size_t devices) {

@@ -40,7 +40,12 @@ struct WatchRequest {
   std::function<void(const Healing&)> healed{};
   // Devices that it does not heal from now on, as their specs are not the ones that were applied last.
   std::function<void(const std::vector<std::string>& devices)> stands_back{};
-  Progress progress{};     // of the healing under way
+  Progress progress{};  // of the healing under way
+  // Specs that it follows while ClusterSession::watch() runs (SpecsFollower), and specs_seen() of them before
+  // they were loaded. Called while nothing is healed, where they have changed; true: the watch ends.
+  std::vector<std::string> specs{};
+  std::string specs_seen{};
+  std::function<bool(const std::string& seen)> specs_changed{};
   std::stop_token stop{};  // ends the watch in place of the session's; never requested: the session's does
 };
 
