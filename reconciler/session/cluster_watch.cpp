@@ -106,10 +106,12 @@ Result<Done> ClusterWatch::stand_back(Store& store) {
   TRY(const std::vector<std::size_t> others,
       applied_otherwise(ground_.fleet, ground_.origins, devices_, store.blobs()));
   std::vector<std::string> newly;
+  const PlanChoice heals_itself{.person = false, .only = {}};
   for (const std::size_t device : devices_)
     if (!std::ranges::binary_search(others, device)) stood_back_.erase(device);
   for (const std::size_t device : others)
-    if (stood_back_.insert(device).second) newly.push_back(ground_.fleet[device].name);
+    if (heals_itself.allows(ground_.fleet[device]) && stood_back_.insert(device).second)
+      newly.push_back(ground_.fleet[device].name);
   std::erase_if(devices_, [&](std::size_t device) { return std::ranges::binary_search(others, device); });
   choice_.only.clear();
   for (const std::size_t device : devices_) choice_.only.push_back(ground_.fleet[device].name);
