@@ -109,7 +109,7 @@ class Watcher {
  public:
   virtual ~Watcher() = default;
   virtual int descriptor() const = 0;
-  // Reads what is there without blocking.
+  // Reads what is there without blocking. An error: it has ended, and the driver is asked for another one.
   virtual Result<Woken> drain() = 0;
 };
 

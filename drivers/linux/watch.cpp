@@ -1,9 +1,11 @@
 #include "drivers/linux/watch.hpp"
 
+#include <fcntl.h>
 #include <linux/devlink.h>
 #include <linux/ethtool_netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -28,32 +30,65 @@ constexpr unsigned kGroups[] = {
 // A choice: resolving a group is one question to the kernel.
 constexpr std::chrono::seconds kResolve{5};
 
+Error watching_failed() { return {ErrorKind::transient, std::string("watching: ") + std::strerror(errno)}; }
+
+// Which namespace a path stands for: sockets keep one alive that is gone from there, so that no other has its
+// number meanwhile.
+struct Identity {
+  dev_t device = 0;
+  ino_t number = 0;
+  bool operator==(const Identity&) const = default;
+};
+std::optional<Identity> identity_of(const char* path) {
+  struct stat at {};
+  if (::stat(path, &at) != 0) return std::nullopt;
+  return Identity{at.st_dev, at.st_ino};
+}
+
+// What is opened of one namespace.
+struct Opened {
+  std::vector<Socket> sockets;
+  std::optional<Identity> identity{};
+};
+
 class NamespaceWatch : public Watcher {
  public:
-  static Result<std::shared_ptr<Watcher>> over(std::vector<Socket> sockets, std::string device) {
+  // `mounts`: wakes where something was mounted or unmounted, as namespaces with names are; none: the
+  // namespace is this thread's.
+  static Result<std::shared_ptr<Watcher>> over(Opened opened, Descriptor mounts, std::string path,
+                                               std::string device) {
     Descriptor any(::epoll_create1(EPOLL_CLOEXEC));
-    for (const Socket& one : sockets) {
+    const auto add = [&any](int descriptor, std::uint32_t what) {
       epoll_event event{};
-      event.events = EPOLLIN;
-      if (!any || ::epoll_ctl(any.number(), EPOLL_CTL_ADD, one.descriptor(), &event) != 0)
-        return Error{ErrorKind::transient, std::string("watching: ") + std::strerror(errno)};
-    }
-    return std::shared_ptr<Watcher>(
-        new NamespaceWatch(std::move(sockets), std::move(any), std::move(device)));
+      event.events = what;
+      return any && ::epoll_ctl(any.number(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+    };
+    for (const Socket& one : opened.sockets)
+      if (!add(one.descriptor(), EPOLLIN)) return watching_failed();
+    if (mounts && !add(mounts.number(), EPOLLPRI)) return watching_failed();
+    return std::shared_ptr<Watcher>(new NamespaceWatch(std::move(opened), std::move(mounts), std::move(any),
+                                                       std::move(path), std::move(device)));
   }
   int descriptor() const override { return any_.number(); }
 
   Result<Woken> drain() override {
+    if (mounts_ && identity_of(path_.c_str()) != opened_.identity)
+      return Error{ErrorKind::transient,
+                   device_ + ": network namespace " + path_ + " was removed or replaced"};
     Woken out;
     bool changed = false;
-    for (Socket& one : sockets_) TRY_DONE(drain(one, changed, out.all));
+    for (Socket& one : opened_.sockets) TRY_DONE(drain(one, changed, out.all));
     if (changed) out.devices.push_back(device_);
     return out;
   }
 
  private:
-  NamespaceWatch(std::vector<Socket> sockets, Descriptor any, std::string device)
-      : sockets_(std::move(sockets)), any_(std::move(any)), device_(std::move(device)) {}
+  NamespaceWatch(Opened opened, Descriptor mounts, Descriptor any, std::string path, std::string device)
+      : opened_(std::move(opened)),
+        mounts_(std::move(mounts)),
+        any_(std::move(any)),
+        path_(std::move(path)),
+        device_(std::move(device)) {}
 
   static Result<Done> drain(Socket& socket, bool& changed, bool& overrun) {
     for (;;) {
@@ -64,8 +99,10 @@ class NamespaceWatch : public Watcher {
     }
   }
 
-  std::vector<Socket> sockets_;
+  Opened opened_;
+  Descriptor mounts_;
   Descriptor any_;  // readable when one of them is
+  std::string path_;
   std::string device_;
 };
 
@@ -85,25 +122,31 @@ Result<Socket> open_group(const char* family, std::string_view group) {
   return socket;
 }
 
-Result<std::vector<Socket>> open_all() {
-  std::vector<Socket> out;
+Result<Opened> open_all() {
+  Opened out{.sockets = {}, .identity = identity_of("/proc/thread-self/ns/net")};
   TRY(Socket network, open_network());
-  out.push_back(std::move(network));
+  out.sockets.push_back(std::move(network));
   // Since Linux 5.6, and in kernels with devlink.
   if (auto ethtool = open_group(ETHTOOL_GENL_NAME, ETHTOOL_MCGRP_MONITOR_NAME))
-    out.push_back(*std::move(ethtool));
+    out.sockets.push_back(*std::move(ethtool));
   if (auto devlink = open_group(DEVLINK_GENL_NAME, DEVLINK_GENL_MCGRP_CONFIG_NAME))
-    out.push_back(*std::move(devlink));
+    out.sockets.push_back(*std::move(devlink));
   return out;
 }
 
 }  // namespace
 
 Result<std::shared_ptr<Watcher>> watch_namespace(const std::string& netns_path, const std::string& device) {
-  std::optional<Result<std::vector<Socket>>> sockets;
-  TRY_DONE(in_namespace(netns_path, [&] { sockets.emplace(open_all()); }));
-  if (!*sockets) return sockets->error();
-  return NamespaceWatch::over(**std::move(sockets), device);
+  Descriptor mounts;
+  // Before the namespace is entered: a change between the two is not missed.
+  if (!netns_path.empty()) {
+    mounts = Descriptor(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+    if (!mounts) return watching_failed();
+  }
+  std::optional<Result<Opened>> opened;
+  TRY_DONE(in_namespace(netns_path, [&] { opened.emplace(open_all()); }));
+  if (!*opened) return opened->error();
+  return NamespaceWatch::over(**std::move(opened), std::move(mounts), netns_path, device);
 }
 
 }  // namespace lockstep

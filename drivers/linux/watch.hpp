@@ -3,10 +3,11 @@
 // notifications, by netlink multicast.
 //
 // Promises: descriptor() is readable once something may have changed; drain() never blocks, and names the
-// device, or says "all" after an overrun of a socket's buffer. What it can't see: sysctls other than those of
-// RTNLGRP_IPV4_NETCONF and RTNLGRP_IPV6_NETCONF (forwarding, rp_filter, proxy_arp,
-// ignore_routes_with_linkdown), found at the next full observation. Neighbour states are not watched: they
-// move all the time and no entry is made of them.
+// device, or says "all" after an overrun of a socket's buffer. A namespace that was removed, or replaced
+// under its name (as names of ip-netns(8) are: by a mount), makes it readable, and drain() an error: it is
+// to be opened again. What it can't see: sysctls other than those of RTNLGRP_IPV4_NETCONF and
+// RTNLGRP_IPV6_NETCONF (forwarding, rp_filter, proxy_arp, ignore_routes_with_linkdown), found at the next
+// full observation. Neighbour states are not watched: they move all the time and no entry is made of them.
 #pragma once
 
 #include <memory>

@@ -191,9 +191,10 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   command->add_flag("--unmanaged", a.drift.unmanaged, "Show what is there and no spec claims");
   runs(command, a, [&a](const Console& c) { return run_drift(a.drift, c); });
 
-  command = add(app, a, "watch", "Drift, live, event by event, until Ctrl-C");
+  command = add(app, a, "watch", "Drift, live, event by event, until Ctrl-C; edited specs are loaded");
   takes_source(command, a.watch.source);
-  command->add_flag("--converge", a.watch.converge, "Heal what drifts under `mode: converge`");
+  command->add_flag("--converge", a.watch.converge,
+                    "Heal what drifts under `mode: converge`, where these specs were applied last");
   runs(command, a, [&a](const Console& c) { return run_watch(a.watch, c); });
 }
 

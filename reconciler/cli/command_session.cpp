@@ -77,6 +77,11 @@ std::unique_ptr<CommandSession> CommandSession::open(const ClusterSource& source
   }
   std::optional<OpenedCluster> cluster = open_cluster(source, console);
   if (!cluster) return nullptr;
+  return open(*std::move(cluster), console, only);
+}
+
+std::unique_ptr<CommandSession> CommandSession::open(OpenedCluster cluster, const Console& console,
+                                                     const std::string& only) {
   std::unique_ptr<CommandSession> command(new CommandSession());
   if (Result<Done> watched = command->watch_for_stop(console.stop_fd); !watched) {
     console.fail(wrap("can't wait for Ctrl-C", std::move(watched.error())));
@@ -85,7 +90,7 @@ std::unique_ptr<CommandSession> CommandSession::open(const ClusterSource& source
   const DriverTable drivers = driver_table();
   SessionSeams seams{.drivers = drivers, .executor = command->executor_, .stop = console.stop};
   seams.version = LOCKSTEP_VERSION;
-  Result<std::unique_ptr<ClusterSession>> opened = ClusterSession::open(*std::move(cluster), seams);
+  Result<std::unique_ptr<ClusterSession>> opened = ClusterSession::open(std::move(cluster), seams);
   if (!opened) {
     console.fail(opened.error());
     return nullptr;

@@ -24,6 +24,9 @@ class CommandSession {
   // Prints the error and returns null if the session can't be opened. `only`: devices, a hostlist.
   static std::unique_ptr<CommandSession> open(const ClusterSource& source, const Console& console,
                                               const std::string& only);
+  // The same of specs that are loaded, and valid.
+  static std::unique_ptr<CommandSession> open(OpenedCluster cluster, const Console& console,
+                                              const std::string& only);
   ClusterSession* operator->() const { return session_.get(); }
   ClusterSession& operator*() const { return *session_; }
   RealExecutor& executor() { return executor_; }

@@ -1,9 +1,13 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
 #include <stop_token>
 
 #include "reconciler/cli/command_session.hpp"
 #include "reconciler/cli/commands.hpp"
 #include "reconciler/report/plan_text.hpp"
 #include "reconciler/report/watch_report.hpp"
+#include "reconciler/session/specs_follower.hpp"
 
 namespace lockstep {
 namespace {
@@ -22,42 +26,126 @@ void print_healing(const Healing& healing, const Console& console) {
     console.print(healing_text(healing));
 }
 
+void print_standing_back(const std::vector<std::string>& devices, const Console& console) {
+  if (console.is_text())
+    console.print(stands_back_text(devices));
+  else
+    console.print_format(stands_back_json(devices));
+}
+
+bool are_same(const OpenedCluster& a, const OpenedCluster& b) {
+  return to_text(a.lock) == to_text(b.lock) &&
+         std::ranges::equal(
+             a.catalog.sources.files, b.catalog.sources.files,
+             [](const SourceFile& x, const SourceFile& y) { return x.name == y.name && x.text == y.text; });
+}
+
+// `lockstep watch`: one session after the other, as the specs are edited.
+class WatchRun {
+ public:
+  WatchRun(const WatchOptions& options, const Console& console) : options_(options), console_(console) {}
+  int run();
+
+ private:
+  void print_head() const;
+  WatchRequest request();
+  bool load_again(const std::string& seen);
+  void end_without_reader() {
+    if (console_.reader_is_gone()) ends_.request_stop();
+  }
+
+  const WatchOptions& options_;
+  const Console& console_;
+  std::stop_source ends_;
+  std::string seen_;  // of the specs in force, before they were loaded
+  std::unique_ptr<CommandSession> session_;
+  std::unique_ptr<CommandSession> next_;
+  std::optional<OpenedCluster> refused_;  // specs with errors, which were reported
+};
+
+void WatchRun::print_head() const {
+  const ClusterSession& session = **session_;
+  if (!console_.is_text()) return;
+  console_.print(watching_text(session.cluster().title(), console_.out()));
+  console_.print(maintenance_text(session.in_maintenance(), console_.out()));
+  if (options_.converge)
+    console_.print(not_converging_text(session.not_converging(), session.fleet().size()));
+}
+
+WatchRequest WatchRun::request() {
+  const std::vector<std::string>& specs = options_.source.specs;
+  const auto printed = [this](const auto& print) {
+    return [this, print](const auto& what) {
+      print(what, console_);
+      end_without_reader();
+    };
+  };
+  WatchRequest request{.command = "lockstep watch --converge",
+                       .author = "lockstep watch",
+                       .converge = options_.converge,
+                       .event = printed(print_event),
+                       .healed = printed(print_healing),
+                       .stands_back = printed(print_standing_back),
+                       .specs = specs,
+                       .specs_seen = seen_,
+                       .stop = ends_.get_token()};
+  const bool is_input = std::ranges::find(specs, "-") != specs.end();
+  if (!is_input) request.specs_changed = [this](const std::string& seen) { return load_again(seen); };
+  return request;
+}
+
+// True: a session over what is there now is ready. Else the specs that were loaded last stay in force.
+bool WatchRun::load_again(const std::string& seen) {
+  Result<OpenedCluster> cluster = load_cluster(options_.source);
+  if (cluster && cluster->valid() && are_same(*cluster, (*session_)->cluster())) {
+    refused_.reset();
+    return false;
+  }
+  if (cluster && refused_ && are_same(*cluster, *refused_)) return false;
+  if (!cluster) {
+    console_.fail(cluster.error());
+  } else if (!cluster->valid()) {
+    if (console_.is_text()) console_.fail(cluster->catalog.sources, cluster->diagnostics);
+    if (!console_.is_text())
+      console_.print_format(specs_refused_json(cluster->catalog.sources, cluster->diagnostics));
+    refused_ = *std::move(cluster);
+  } else {
+    console_.warn(cluster->catalog.sources, cluster->diagnostics);
+    next_ = CommandSession::open(*std::move(cluster), console_, "");
+    if (next_) seen_ = seen;
+  }
+  if (!next_ && console_.is_text()) console_.print(specs_refused_text());
+  end_without_reader();
+  return next_ != nullptr;
+}
+
+// A watch whose reader is gone ends as by Ctrl-C; a healing that has begun is finished first.
+int WatchRun::run() {
+  const std::stop_callback stopped(console_.stop, [this] { ends_.request_stop(); });
+  seen_ = specs_seen(options_.source.specs);
+  session_ = CommandSession::open(options_.source, console_, "");
+  if (!session_) return kExitError;
+  if (Result<Done> reached = reaches_any((*session_)->fleet()); !reached)
+    return console_.fail(reached.error());
+  print_head();
+  end_without_reader();
+  for (;;) {
+    const Result<Done> ended = (*session_)->watch(request());
+    if (!ended && ended.error().kind != ErrorKind::cancelled) return console_.fail(ended.error());
+    if (!next_ || ends_.stop_requested()) return kExitInSync;
+    session_ = std::move(next_);
+    refused_.reset();
+    if (console_.is_text())
+      console_.print(specs_loaded_text());
+    else
+      console_.print_format(specs_loaded_json());
+  }
+}
+
 }  // namespace
 
 int run_watch(const WatchOptions& options, const Console& console) {
-  const std::unique_ptr<CommandSession> command = CommandSession::open(options.source, console, "");
-  if (!command) return kExitError;
-  ClusterSession& session = **command;
-  if (Result<Done> reached = reaches_any(session.fleet()); !reached) return console.fail(reached.error());
-  if (console.is_text()) {
-    console.print(watching_text(session.cluster().title(), console.out()));
-    console.print(maintenance_text(session.in_maintenance(), console.out()));
-    if (options.converge)
-      console.print(not_converging_text(session.not_converging(), session.fleet().size()));
-  }
-  // A watch whose reader is gone ends as by Ctrl-C; a healing that has begun is finished first.
-  std::stop_source ends;
-  const std::stop_callback stopped(console.stop, [&ends] { ends.request_stop(); });
-  const auto end_without_reader = [&] {
-    if (console.reader_is_gone()) ends.request_stop();
-  };
-  end_without_reader();
-  const Result<Done> ended = session.watch({.command = "lockstep watch --converge",
-                                            .author = "lockstep watch",
-                                            .converge = options.converge,
-                                            .event =
-                                                [&](const WatchEvent& event) {
-                                                  print_event(event, console);
-                                                  end_without_reader();
-                                                },
-                                            .healed =
-                                                [&](const Healing& healing) {
-                                                  print_healing(healing, console);
-                                                  end_without_reader();
-                                                },
-                                            .stop = ends.get_token()});
-  if (!ended && ended.error().kind != ErrorKind::cancelled) return console.fail(ended.error());
-  return kExitInSync;
+  return WatchRun(options, console).run();
 }
 
 }  // namespace lockstep

@@ -5,37 +5,6 @@
 
 namespace lockstep {
 
-bool Damping::changed(const std::string& device, Path path, Time now) {
-  Counted& entry = entries_[{device, path.id()}];
-  std::erase_if(entry.changes, [&](Time at) { return now - at > limits_.flap_window; });
-  if (entry.changes.empty()) entry.heals = 0;  // quiet for a whole window
-  entry.changes.push_back(now);
-  return static_cast<int>(entry.changes.size()) >= limits_.flaps_max;
-}
-
-bool Damping::flaps(const std::string& device, Path path, Time now) const {
-  const auto found = entries_.find({device, path.id()});
-  if (found == entries_.end()) return false;
-  const auto& changes = found->second.changes;
-  const auto recent =
-      std::count_if(changes.begin(), changes.end(), [&](Time at) { return now - at <= limits_.flap_window; });
-  return recent >= limits_.flaps_max;
-}
-
-Time Damping::may_heal_at(const std::string& device, Path path, Time now) const {
-  const auto found = entries_.find({device, path.id()});
-  if (found == entries_.end() || found->second.heals == 0) return now;
-  const int doublings = std::min(found->second.heals - 1, 20);  // 2^20 s is past any heal_wait_max
-  const auto wait = std::min(limits_.heal_wait_min * (1 << doublings), limits_.heal_wait_max);
-  return std::max(now, found->second.last_heal + wait);
-}
-
-void Damping::healed(const std::string& device, Path path, Time now) {
-  Counted& entry = entries_[{device, path.id()}];
-  entry.last_heal = now;
-  ++entry.heals;
-}
-
 Watch::Watch(Fleet& fleet, Executor& executor, const Origins& origins, const Sources& sources,
              WatchSettings settings, std::function<void(const WatchEvent&)> report)
     : fleet_(fleet),
@@ -47,8 +16,8 @@ Watch::Watch(Fleet& fleet, Executor& executor, const Origins& origins, const Sou
       damping_(settings_.damping) {}
 
 Watch::~Watch() {
-  for (const Watched& one : watched_) executor_.forget(one.watcher->descriptor());
-  for (const std::uint64_t timer : {poll_timer_, heal_timer_, gather_timer_})
+  for (const auto& [id, one] : watched_) executor_.forget(one.watcher->descriptor());
+  for (const std::uint64_t timer : {poll_timer_, heal_timer_, gather_timer_, reopen_timer_})
     if (timer != 0) executor_.cancel(timer);
 }
 
@@ -56,7 +25,13 @@ void Watch::start(std::function<void(Answer)> done) {
   done_ = std::move(done);
   known_.resize(fleet_.size());
   readable_.assign(fleet_.size(), true);
-  if (const Result<Done> opened = open(); !opened) return end(opened.error());
+  after_event_.assign(fleet_.size(), Time::min());
+  heal_after_.assign(fleet_.size(), Time::min());
+  // Opens the watches before the first observation, so that nothing falls in between.
+  for (std::size_t device = 0; device < fleet_.size(); ++device)
+    for (const Attached* attached : fleet_[device].drivers)
+      if (attached->watch)
+        if (Result<Done> opened = open({device, attached}); !opened) return end(std::move(opened.error()));
   for (std::size_t i = 0; i < fleet_.size(); ++i) wake(i);
   schedule_poll();
 }
@@ -64,101 +39,176 @@ void Watch::start(std::function<void(Answer)> done) {
 void Watch::stop() {
   if (std::exchange(stopping_, true)) return;
   if (round_) round_->stop();
-  if (!busy_) end(Done{});
+  end_if_at_rest();
+}
+
+void Watch::end_if_at_rest() {
+  if (stopping_ && !round_ && !healing_) end(Done{});
 }
 
 void Watch::end(Answer answer) {
-  busy_ = stopping_ = true;
+  stopping_ = true;
   executor_.defer(callbacks_.bind([this, answer = std::move(answer)] {
     const auto done = std::move(done_);  // which may end this watch
     if (done) done(answer);
   }));
 }
 
-// Opens the watches before the first observation, so that nothing falls in between.
-Result<Done> Watch::open() {
-  for (std::size_t device = 0; device < fleet_.size(); ++device)
-    for (const Attached* attached : fleet_[device].drivers) {
-      if (!attached->watch) continue;
-      TRY(std::shared_ptr<Watcher> watcher, attached->watch());
-      const auto same = std::ranges::find(watched_, watcher, &Watched::watcher);
-      if (same == watched_.end())
-        watched_.push_back({std::move(watcher), {device}});
-      else
-        same->devices.push_back(device);
-    }
-  for (std::size_t i = 0; i < watched_.size(); ++i)
-    if (Result<Done> watched =
-            executor_.watch(watched_[i].watcher->descriptor(), [this, i] { drain(watched_[i]); });
-        !watched)
-      return wrap(fleet_[watched_[i].devices.front()].name, std::move(watched.error()));
+Result<Done> Watch::open(const Source& source) {
+  TRY(std::shared_ptr<Watcher> watcher, source.driver->watch());
+  const auto same =
+      std::ranges::find_if(watched_, [&](const auto& one) { return one.second.watcher == watcher; });
+  if (same != watched_.end()) {
+    same->second.sources.push_back(source);
+    return Done{};
+  }
+  const std::uint64_t id = ++watches_;
+  if (Result<Done> watched = executor_.watch(watcher->descriptor(), [this, id] { drain(id); }); !watched)
+    return wrap(fleet_[source.device].name, std::move(watched.error()));
+  watched_.emplace(id, Watched{std::move(watcher), {source}});
   return Done{};
 }
 
-void Watch::drain(const Watched& watched) {
-  const Result<Woken> woken = watched.watcher->drain();
-  if (!woken) executor_.forget(watched.watcher->descriptor());
-  // Of a watch that broke, too, any may have changed.
-  if (!woken || woken->all)
-    for (const std::size_t device : watched.devices) wake(device);
-  if (!woken) return;
+void Watch::drain(std::uint64_t watched) {
+  const Watched& from = watched_.at(watched);
+  const Result<Woken> woken = from.watcher->drain();
+  if (!woken) return broke(watched);
+  for (const Source& source : from.sources) {
+    reopen_wait_.erase(source.driver);
+    if (woken->all) wake(source.device, true);
+  }
   for (const std::string& name : woken->devices)
-    if (const auto device = fleet_.find(name)) wake(*device);
+    if (const auto device = fleet_.find(name)) wake(*device, true);
 }
 
-void Watch::wake(std::size_t device) {
-  woken_.try_emplace(device, executor_.now());
-  if (gather_timer_ != 0) return;
-  gather_timer_ = executor_.at(executor_.now() + settings_.gather, [this] {
-    gather_timer_ = 0;
-    gathered();
+// Of a watch that broke, any device may have changed.
+void Watch::broke(std::uint64_t watched) {
+  executor_.forget(watched_.at(watched).watcher->descriptor());
+  const Watched gone = std::move(watched_.extract(watched).mapped());
+  for (const Source& source : gone.sources) {
+    const auto [wait, is_first] = reopen_wait_.try_emplace(source.driver, settings_.reopen_min);
+    if (!is_first) wait->second = std::min(2 * wait->second, settings_.reopen_max);
+    broken_.push_back({source, wait->second, executor_.now() + wait->second});
+    wake(source.device, true);
+  }
+  schedule_reopen();
+}
+
+void Watch::reopen() {
+  const Time now = executor_.now();
+  for (Broken& one : broken_) {
+    if (one.next > now) continue;
+    if (open(one.source)) {
+      wake(one.source.device, true);
+      one.source.driver = nullptr;
+      continue;
+    }
+    one.wait = std::min(2 * one.wait, settings_.reopen_max);
+    one.next = now + one.wait;
+  }
+  std::erase_if(broken_, [](const Broken& one) { return one.source.driver == nullptr; });
+  schedule_reopen();
+}
+
+void Watch::schedule_reopen() {
+  if (reopen_timer_ != 0) executor_.cancel(std::exchange(reopen_timer_, 0));
+  if (broken_.empty() || stopping_) return;
+  const auto first = std::ranges::min_element(broken_, {}, &Broken::next);
+  reopen_timer_ = executor_.at(first->next, [this] {
+    reopen_timer_ = 0;
+    reopen();
   });
+}
+
+void Watch::wake(std::size_t device, bool by_event) {
+  const Time now = executor_.now();
+  const Time due = by_event ? std::max(now, after_event_[device]) : now;
+  const auto [woken, is_new] = woken_.try_emplace(device, Wake{now, due, by_event});
+  if (!is_new) {
+    woken->second.due = std::min(woken->second.due, due);
+    woken->second.by_event = woken->second.by_event || by_event;
+  }
+  if (!healing_ || !healing_->devices.contains(device)) arm(woken->second.due);
+}
+
+// The next read is not later than `when`, or than what came together with it is gathered.
+void Watch::arm(Time when) {
+  if (round_ || stopping_) return;  // what is under way arms it as it ends
+  when = std::max(when, executor_.now() + settings_.gather);
+  if (gather_timer_ != 0) {
+    if (gather_at_ <= when) return;
+    executor_.cancel(gather_timer_);
+  }
+  gather_at_ = when;
+  gather_timer_ = executor_.at(when, [this] {
+    gather_timer_ = 0;
+    observe();
+  });
+}
+
+void Watch::arm_next() {
+  Time next = Time::max();
+  for (const auto& [device, woken] : woken_)
+    if (!healing_ || !healing_->devices.contains(device)) next = std::min(next, woken.due);
+  if (next != Time::max()) arm(next);
 }
 
 void Watch::schedule_poll() {
   poll_timer_ = executor_.at(executor_.now() + settings_.poll_every, [this] {
+    // A watcher may have ended without a sign.
+    std::vector<std::uint64_t> open;
+    for (const auto& [id, watched] : watched_) open.push_back(id);
+    for (const std::uint64_t id : open) drain(id);
     for (std::size_t device = 0; device < fleet_.size(); ++device) wake(device);
     schedule_poll();
   });
 }
 
-void Watch::gathered() {
-  due_ = true;
-  if (!busy_) observe();
-}
-
 void Watch::observe() {
-  due_ = false;
-  observing_ = std::exchange(woken_, {});
+  if (stopping_) return;
+  observing_.clear();
   ObserveOptions options = settings_.observe;
   options.only.clear();
-  for (const auto& [device, since] : observing_) options.only.push_back(device);
-  if (options.only.empty()) return;
-  busy_ = true;
+  for (auto woken = woken_.begin(); woken != woken_.end();) {
+    const bool waits =
+        woken->second.due > executor_.now() || (healing_ && healing_->devices.contains(woken->first));
+    if (waits) {
+      ++woken;
+      continue;
+    }
+    options.only.push_back(woken->first);
+    observing_.insert(*woken);
+    woken = woken_.erase(woken);
+  }
+  if (options.only.empty()) return arm_next();
   round_.emplace(fleet_, executor_, std::move(options));
   round_->start([this](const std::vector<DeviceState>& states) { observed(states); });
 }
 
 void Watch::observed(const std::vector<DeviceState>& states) {
-  if (stopping_) return at_rest();
-  for (const auto& [device, since] : observing_) {
+  round_.reset();
+  if (stopping_) return end_if_at_rest();
+  const Time now = executor_.now();
+  for (const auto& [device, woken] : observing_) {
+    if (woken.by_event) {
+      after_event_[device] = now + settings_.event_floor;
+      const auto again = woken_.find(device);
+      if (again != woken_.end() && again->second.by_event) again->second.due = after_event_[device];
+    }
     if (settings_.observed) settings_.observed(device, states[device]);
-    compare_with_known(device, states[device], since);
+    compare_with_known(device, states[device], woken.since);
   }
   heal();
-}
-
-// Nothing is under way: what came meanwhile is next.
-void Watch::at_rest() {
-  busy_ = false;
-  if (stopping_) return end(Done{});
-  if (due_) observe();
+  arm_next();
 }
 
 void Watch::report_item(WatchEvent::Kind kind, DriftEntry item, Time since) {
-  item.flapping = damping_.flaps(item.device, item.path, executor_.now());
+  const Time now = executor_.now();
+  const int returns = damping_.returns(item.device, item.path, now);
+  item.flapping =
+      damping_.flaps(item.device, item.path, now) || damping_.is_fought_over(item.device, item.path, now);
   report_(WatchEvent{kind, std::move(item),
-                     std::chrono::duration_cast<std::chrono::microseconds>(executor_.now() - since)});
+                     std::chrono::duration_cast<std::chrono::microseconds>(now - since), returns});
 }
 
 void Watch::report_readable(std::size_t device, const DeviceState& state, Time since) {
@@ -175,9 +225,17 @@ void Watch::report_readable(std::size_t device, const DeviceState& state, Time s
 }
 
 void Watch::note_change(const DriftEntry& item, WatchEvent::Kind kind, Time since) {
-  const bool before = damping_.flaps(item.device, item.path, executor_.now());
-  const bool flaps = damping_.changed(item.device, item.path, executor_.now());
-  if (flaps && !before) report_item(WatchEvent::Kind::flapping, item, since);
+  const Time now = executor_.now();
+  const bool flapped = damping_.flaps(item.device, item.path, now);
+  const int returned = damping_.returns(item.device, item.path, now);
+  if (kind == WatchEvent::Kind::appeared)
+    damping_.came(item.device, item.path, now);
+  else
+    damping_.went(item.device, item.path, now);
+  const bool flaps = damping_.flaps(item.device, item.path, now);
+  const bool is_written_back = damping_.returns(item.device, item.path, now) > returned &&
+                               damping_.is_fought_over(item.device, item.path, now);
+  if (is_written_back || (flaps && !flapped)) return report_item(WatchEvent::Kind::flapping, item, since);
   if (!flaps) report_item(kind, item, since);
 }
 
@@ -203,41 +261,65 @@ void Watch::compare_with_known(std::size_t device, const DeviceState& state, Tim
   known = std::move(now);
 }
 
-// Devices of which some item may be healed now; the others get their turn when their wait is over.
+// Its first item's time; of one without items: never.
+Time Watch::due_at(std::size_t device, Time now) const {
+  Time first = Time::max();
+  for (const auto& [key, entry] : known_[device])
+    first = std::min(first, damping_.may_heal_at(entry.device, entry.path, now));
+  return std::max(first, heal_after_[device]);
+}
+
+// Devices of which some item may be healed now; the others get their turn with the first whose wait is over.
 std::vector<std::size_t> Watch::due_for_healing() {
   const Time now = executor_.now();
   Time next = Time::max();
   std::vector<std::size_t> due;
   for (std::size_t device = 0; device < known_.size(); ++device) {
-    if (known_[device].empty()) continue;
-    Time latest = now;
-    for (const auto& [key, entry] : known_[device])
-      latest = std::max(latest, damping_.may_heal_at(entry.device, entry.path, now));
-    if (latest > now) {
-      next = std::min(next, latest);
-      continue;
-    }
-    due.push_back(device);
-    for (const auto& [key, entry] : known_[device]) damping_.healed(entry.device, entry.path, now);
+    const Time at = due_at(device, now);
+    if (at <= now)
+      due.push_back(device);
+    else
+      next = std::min(next, at);
   }
-  if (heal_timer_ != 0) executor_.cancel(std::exchange(heal_timer_, 0));
-  if (next != Time::max())
-    heal_timer_ = executor_.at(next, [this] {
-      heal_timer_ = 0;
-      for (std::size_t device = 0; device < known_.size(); ++device)
-        if (!known_[device].empty()) wake(device);
-    });
+  schedule_healing(next);
   return due;
 }
 
+// What is due then is read again first.
+void Watch::schedule_healing(Time next) {
+  if (heal_timer_ != 0) executor_.cancel(std::exchange(heal_timer_, 0));
+  if (next == Time::max()) return;
+  heal_timer_ = executor_.at(next, [this] {
+    heal_timer_ = 0;
+    const Time now = executor_.now();
+    for (std::size_t device = 0; device < known_.size(); ++device)
+      if (due_at(device, now) <= now) wake(device);
+  });
+}
+
 void Watch::heal() {
-  if (!settings_.heal) return at_rest();
+  if (!settings_.heal || healing_) return;
   const std::vector<std::size_t> due = due_for_healing();
-  if (due.empty()) return at_rest();
-  settings_.heal(due, callbacks_.bind([this, due] {
-    for (const std::size_t device : due) wake(device);
-    at_rest();
-  }));
+  if (due.empty()) return;
+  healing_.emplace();
+  healing_->devices.insert(due.begin(), due.end());
+  for (const std::size_t device : due)
+    for (const auto& [key, entry] : known_[device]) healing_->items.emplace_back(device, key);
+  settings_.heal(due, callbacks_.bind([this](const Tried& tried) { healed(tried); }));
+}
+
+void Watch::healed(const Tried& tried) {
+  const Time now = executor_.now();
+  const Healing over = *std::exchange(healing_, std::nullopt);
+  const std::set<std::size_t> counts(tried.begin(), tried.end());
+  for (const auto& [device, item] : over.items)
+    if (counts.contains(device)) damping_.healed(fleet_[device].name, item.first, now);
+  if (stopping_) return end_if_at_rest();
+  for (const std::size_t device : over.devices) {
+    if (!counts.contains(device)) heal_after_[device] = now + settings_.retry_healing;
+    wake(device);
+  }
+  arm_next();
 }
 
 }  // namespace lockstep

@@ -2,9 +2,16 @@
 //
 // Promises: an event has only the devices that it names observed again, one after which events may be missing
 // all that its watcher stands for; all of them are read every `poll_every`, as drivers have events for some
-// of their rows only; an item is reported when it comes and when it goes; an entry that changes `flaps_max`
-// times within `flap_window` is reported as flapping once and healed ever more rarely until it is quiet for a
-// whole window. One thing at a time: while it heals, it does not observe. Single-threaded over the executor.
+// of their rows only. The first event has its device read at once, those that follow at most once in
+// `event_floor`; the last is always followed by a read. A watcher that breaks is opened again, and all that
+// it stands for is read when it broke and when it is back. An item is reported when it comes and when it
+// goes; one that changes often is reported as flapping once, one that comes back after it was healed is
+// reported so each time from the third on, with how often it came back (damping.hpp).
+// Each item has its own time from which it may be healed: its device is due with the first of them, and a
+// healing is of the whole device, so that it counts for all items that are there. One healing at a time.
+// While it is under way all other devices are observed and reported as ever; those that are healed are not
+// read, as what is there then is half made: their events wait, and they are read when it is over.
+// Single-threaded over the executor.
 #pragma once
 
 #include <array>
@@ -13,49 +20,23 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "drivers/runtime/callback_scope.hpp"
+#include "reconciler/engine/damping.hpp"
 #include "reconciler/engine/observe.hpp"
 #include "reconciler/engine/status.hpp"
 
 namespace lockstep {
-
-// Counts how often an entry changed. Pure: time is an argument.
-class Damping {
- public:
-  struct Limits {
-    int flaps_max = 4;
-    std::chrono::milliseconds flap_window{10'000};
-    std::chrono::milliseconds heal_wait_min{1'000};
-    std::chrono::milliseconds heal_wait_max{300'000};
-  };
-  explicit Damping(Limits limits) : limits_(limits) {}
-  Damping() : Damping(Limits{}) {}
-  // A change of state (came or went) at `now`. True: it flaps.
-  bool changed(const std::string& device, Path path, Time now);
-  bool flaps(const std::string& device, Path path, Time now) const;
-  // When it may be healed: now, or later while it flaps. Each healing doubles the wait until the next, so
-  // that what can't be healed is not tried for ever; a quiet window forgets it.
-  Time may_heal_at(const std::string& device, Path path, Time now) const;
-  void healed(const std::string& device, Path path, Time now);
-
- private:
-  struct Counted {
-    std::vector<Time> changes;
-    int heals = 0;
-    Time last_heal{};
-  };
-  Limits limits_;
-  std::map<std::pair<std::string, std::uint32_t>, Counted> entries_;
-};
 
 struct WatchEvent {
   enum class Kind : std::uint8_t { appeared, cleared, flapping, unreadable, readable };
   Kind kind = Kind::appeared;
   DriftEntry item;                           // for unreadable: device and reason only
   std::chrono::microseconds since_event{0};  // from the wake-up to this report
+  int returns = 0;                           // how often the item came back after it was healed
 
   bool about_entry() const { return kind != Kind::unreadable && kind != Kind::readable; }
 };
@@ -63,13 +44,26 @@ constexpr auto words(WatchEvent::Kind) {
   return std::to_array<std::string_view>({"drift", "cleared", "flapping", "unreadable", "readable"});
 }
 
+// Devices of a healing that something was tried for. For the others it counts for nothing: another run has
+// the cluster, or has brought them to other specs.
+using Tried = std::vector<std::size_t>;
+
 struct WatchSettings {
   ObserveOptions observe;
   std::chrono::milliseconds poll_every{30'000};
   std::chrono::milliseconds gather{5};  // events that come together are read together
+  // A choice: a storm costs two reads a second of a device, and what changes in it is seen half a second
+  // late.
+  std::chrono::milliseconds event_floor{500};
+  // Of a watcher that broke; doubled up to the second. Choices: a namespace that is replaced is back within
+  // some 100 ms, and opening one that is not there takes some 40 us.
+  std::chrono::milliseconds reopen_min{100};
+  std::chrono::milliseconds reopen_max{1'000};
+  // Of devices that were not tried: a choice, as another run has the cluster for seconds at least.
+  std::chrono::milliseconds retry_healing{5'000};
   Damping::Limits damping;
   // Called with the devices that drift and may be healed now (converge); `healed` goes on. Null: watch only.
-  std::function<void(const std::vector<std::size_t>& devices, std::function<void()> healed)> heal;
+  std::function<void(const std::vector<std::size_t>& devices, std::function<void(const Tried&)> healed)> heal;
   // Called with each device that was read, before what differs is reported.
   std::function<void(std::size_t device, const DeviceState& state)> observed{};
 };
@@ -87,28 +81,54 @@ class Watch {
   // `done`: it was stopped and nothing is under way any more, or it could not begin.
   void start(std::function<void(Answer)> done);
   void stop();
+  bool is_healing() const { return healing_.has_value(); }
 
  private:
   using Item = std::pair<Path, DriftState>;
+  struct Source {
+    std::size_t device;
+    const Attached* driver;
+  };
   struct Watched {
     std::shared_ptr<Watcher> watcher;
-    std::vector<std::size_t> devices;  // whose drivers answered with it
+    std::vector<Source> sources;  // drivers that answered with it
   };
-  Result<Done> open();
-  void drain(const Watched& watched);
-  void wake(std::size_t device);
+  struct Broken {
+    Source source;
+    std::chrono::milliseconds wait;  // before the next try
+    Time next;
+  };
+  struct Wake {
+    Time since;  // the first of what woke it
+    Time due;
+    bool by_event;
+  };
+  struct Healing {
+    std::set<std::size_t> devices;
+    std::vector<std::pair<std::size_t, Item>> items;  // that were there as it began
+  };
+  Result<Done> open(const Source& source);
+  void drain(std::uint64_t watched);
+  void broke(std::uint64_t watched);
+  void reopen();
+  void schedule_reopen();
+  void wake(std::size_t device, bool by_event = false);
+  void arm(Time when);
+  void arm_next();
   void schedule_poll();
-  void gathered();
   void observe();
   void observed(const std::vector<DeviceState>& states);
-  void at_rest();
+  void end_if_at_rest();
   void end(Answer answer);
   void report_item(WatchEvent::Kind kind, DriftEntry item, Time since);
   void report_readable(std::size_t device, const DeviceState& state, Time since);
   void note_change(const DriftEntry& item, WatchEvent::Kind kind, Time since);
   void compare_with_known(std::size_t device, const DeviceState& state, Time since);
+  Time due_at(std::size_t device, Time now) const;
   std::vector<std::size_t> due_for_healing();
+  void schedule_healing(Time next);
   void heal();
+  void healed(const Tried& tried);
 
   Fleet& fleet_;
   Executor& executor_;
@@ -118,17 +138,24 @@ class Watch {
   const std::function<void(const WatchEvent&)> report_;
   std::function<void(Answer)> done_;
   Damping damping_;
-  std::vector<Watched> watched_;
+  std::map<std::uint64_t, Watched> watched_;
+  std::uint64_t watches_ = 0;  // ever opened
+  std::vector<Broken> broken_;
+  std::map<const Attached*, std::chrono::milliseconds>
+      reopen_wait_;  // of those that broke and said nothing since
   std::vector<std::map<Item, DriftEntry>> known_;
   std::vector<bool> readable_;
-  std::map<std::size_t, Time> woken_;
-  std::map<std::size_t, Time> observing_;  // those of the round under way, and when each was woken
+  std::vector<Time> heal_after_;   // by device: where it was not tried
+  std::vector<Time> after_event_;  // by device: from when on the next event has it read
+  std::map<std::size_t, Wake> woken_;
+  std::map<std::size_t, Wake> observing_;  // those of the round under way
   std::optional<ObserveRound> round_;
+  std::optional<Healing> healing_;
   std::uint64_t gather_timer_ = 0;
+  Time gather_at_{};  // when it fires
   std::uint64_t poll_timer_ = 0;
   std::uint64_t heal_timer_ = 0;
-  bool busy_ = false;  // observes or heals
-  bool due_ = false;   // events were gathered while it was busy
+  std::uint64_t reopen_timer_ = 0;
   bool stopping_ = false;
   CallbackScope callbacks_;
 };

@@ -4,10 +4,15 @@
 
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/escape.hpp"
+#include "specs/language/excerpt.hpp"
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 namespace {
+
+constexpr const char* kStandsBack =
+    "other specs than these were applied there last, or in part; `lockstep apply` of these specs has it "
+    "healed again";
 
 std::string line(std::string_view word, const std::string& what) {
   return compose("{:<10}  {}\n", word, what);
@@ -28,6 +33,7 @@ std::string watch_event_json(const WatchEvent& event) {
     if (!event.item.maintenance.empty()) document["maintenance"] = event.item.maintenance;
     if (!event.item.reason.empty()) document["reason"] = event.item.reason;
   }
+  if (event.returns > 0) document["returns"] = event.returns;
   document["event"] = to_string(event.kind);
   document["microseconds"] = event.since_event.count();
   return json_text(document, -1);
@@ -44,6 +50,8 @@ std::string watch_event_text(const WatchEvent& event, const Terminal& terminal) 
     text += printable(drift_sentence(event.item));
   else
     text += printable(event.item.device + (event.item.reason.empty() ? "" : ": " + event.item.reason));
+  if (event.kind == WatchEvent::Kind::flapping && event.returns > 0)
+    text += compose("  (came back {} times after it was healed)", event.returns);
   if (!event.item.maintenance.empty()) text += compose("  (in maintenance {})", event.item.maintenance);
   if (event.about_entry() && !event.item.origin.file.empty())
     text += terminal.paint(Ink::dim, compose("  {}:{} {}", event.item.origin.file, event.item.origin.line,
@@ -65,6 +73,29 @@ std::string healing_text(const Healing& healing) {
       text += line("", compose("{}: {}, {}", healing.plan.steps[i].device, to_string(report.steps[i].state),
                                report.steps[i].why));
   return text;
+}
+
+std::string stands_back_text(const std::vector<std::string>& devices) {
+  return line("not healed", fold_hostlist(devices) + ": " + kStandsBack);
+}
+
+std::string stands_back_json(const std::vector<std::string>& devices) {
+  return json_text({{"event", "standsBack"}, {"devices", devices}, {"reason", kStandsBack}}, -1);
+}
+
+std::string specs_loaded_text() {
+  return line("specs", "loaded again after an edit; what differs from them is reported from here on");
+}
+
+std::string specs_loaded_json() { return json_text({{"event", "specs"}, {"loaded", true}}, -1); }
+
+std::string specs_refused_text() {
+  return line("specs", "not loaded after an edit; those that were loaded last stay in force");
+}
+
+std::string specs_refused_json(const Sources& sources, const Diagnostics& diagnostics) {
+  return json_text(
+      {{"event", "specs"}, {"loaded", false}, {"errors", error_report(diagnostics, sources)["errors"]}}, -1);
 }
 
 std::string not_converging_text(const std::vector<std::string>& left, std::size_t devices) {

@@ -1,9 +1,12 @@
 // The only place where a session runs the executor: the blocking forms, which are the session's operations
 // pumped until they answer, for callers that have nothing else to do meanwhile.
+#include <optional>
+
 #include "drivers/runtime/command_queue.hpp"
 #include "drivers/runtime/pump.hpp"
 #include "reconciler/session/cluster_apply.hpp"
 #include "reconciler/session/cluster_observe.hpp"
+#include "reconciler/session/specs_follower.hpp"
 
 namespace lockstep {
 
@@ -28,6 +31,13 @@ Result<Done> ClusterSession::watch(const WatchRequest& request) {
   // A stop comes from any thread, and wakes the loop.
   const std::stop_callback stopped(request.stop.stop_possible() ? request.stop : stop_,
                                    [&] { commands->post([&watch] { watch->stop(); }); });
+  std::optional<SpecsFollower> follower;
+  if (request.specs_changed)
+    follower.emplace(executor_, request.specs, request.specs_seen, [&](const std::string& seen) {
+      if (watch->is_healing()) return false;
+      if (request.specs_changed(seen)) watch->stop();
+      return true;
+    });
   return pump(executor_, *watch);
 }
 

@@ -103,7 +103,7 @@ std::unique_ptr<ClusterWatch> ClusterSession::make_watch(WatchRequest request) {
   return std::make_unique<ClusterWatch>(
       WatchGround{attached_.fleet, executor_, origins(), sources(), policies(),
                   [this](const std::string& command) { return lead(command); },
-                  [this] { return write_numbers(cluster_); }},
+                  [this] { return read_store(); }, [this] { return write_numbers(cluster_); }},
       std::move(request));
 }
 

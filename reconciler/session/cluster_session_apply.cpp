@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "reconciler/session/accepted.hpp"
+#include "reconciler/session/applied_specs.hpp"
 #include "reconciler/session/cluster_apply.hpp"
 #include "reconciler/session/former_entries.hpp"
 #include "reconciler/session/identity.hpp"
@@ -117,6 +118,7 @@ std::string ClusterSession::why_not_confirm_deletion() const {
 Result<Done> ClusterSession::leave_as_is(const std::vector<WrittenEntry>& left) {
   TRY_DONE(remember_first(cluster_, store().blobs()));
   TRY_DONE(write_numbers(cluster_));
+  TRY_DONE(AppliedSpecs().end(*this, {}, {}, store().blobs()));
   return note_written(*this, left, store().history());
 }
 
@@ -137,7 +139,13 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   options.on_fail = on_violation(cluster_.catalog);
   options.measure_timeout = std::max(options.measure_timeout, time_to_measure(cluster_.catalog));
   // What is written to a device has these numbers, however the run ends: the next device moves none of them.
-  options.before_writing = [this] { return keep_numbers(cluster_, store().blobs()); };
+  const auto specs = std::make_shared<AppliedSpecs>();
+  std::set<std::string> written;
+  for (const Step& step : plan.steps) written.insert(step.device);
+  options.before_writing = [this, specs, written = std::move(written)]() -> Result<Done> {
+    TRY_DONE(keep_numbers(cluster_, store().blobs()));
+    return specs->begin(*this, written, store().blobs());
+  };
   SuiteGate* gate = nullptr;
   std::shared_ptr<GateRecorder> recorder;
   std::vector<std::string> notes;
@@ -159,14 +167,15 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   auto application = std::make_unique<Application>(attached_.fleet, executor_, store().history(), plan,
                                                    std::move(options), hooks.progress);
   // Bound to nothing: it is called by the operation, which must not outlive its session.
-  auto over = [this, plan = std::move(plan), left = std::move(left), gate, recorder,
+  auto over = [this, plan = std::move(plan), left = std::move(left), gate, recorder, specs,
                notes = std::move(notes)](ApplyReport report) {
     Applied applied{std::move(report), {}, Done{}};
     applied.report.notes.insert(applied.report.notes.end(), notes.begin(), notes.end());
     if (recorder)
       for (const std::string& note : recorder->notes()) applied.report.notes.push_back(note);
     if (gate != nullptr) applied.gates = gate->gates();
-    applied.accepted = accept(plan, left, applied);
+    applied.accepted = specs->end(*this, plan, applied.report, store().blobs());
+    if (applied.accepted) applied.accepted = accept(plan, left, applied);
     return applied;
   };
   return std::make_unique<ClusterApply>(std::move(application), std::move(over));

@@ -1,8 +1,10 @@
 #include "reconciler/session/cluster_watch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "reconciler/engine/refused_writes.hpp"
+#include "reconciler/session/applied_specs.hpp"
 #include "reconciler/session/owed.hpp"
 
 namespace lockstep {
@@ -25,9 +27,8 @@ WatchSettings ClusterWatch::settings() {
     if (!one.drivers.empty()) board_.observed(device, state, one.maintenance);
   };
   if (request_.converge)
-    settings.heal = [this](const std::vector<std::size_t>& devices, std::function<void()> healed) {
-      heal(devices, std::move(healed));
-    };
+    settings.heal = [this](const std::vector<std::size_t>& devices,
+                           std::function<void(const Tried&)> healed) { heal(devices, std::move(healed)); };
   return settings;
 }
 
@@ -40,14 +41,18 @@ void ClusterWatch::stop() {
   if (application_) application_->stop();
 }
 
-void ClusterWatch::heal(const std::vector<std::size_t>& devices, std::function<void()> healed) {
+void ClusterWatch::heal(const std::vector<std::size_t>& devices, std::function<void(const Tried&)> healed) {
   go_on_ = std::move(healed);
   healing_ = {};
   choice_ = {};
   choice_.person = false;
-  for (const std::size_t index : devices) choice_.only.push_back(ground_.fleet[index].name);
+  devices_ = devices;
+  const Result<std::unique_ptr<Store>> read = ground_.read_store();
+  if (!read) return no_plan(read.error());
+  if (Result<Done> stood = stand_back(**read); !stood) return no_plan(std::move(stood.error()));
+  if (devices_.empty()) return go_on_({});
   ObserveOptions options;
-  options.only = ground_.fleet.with_far_ends(devices);
+  options.only = ground_.fleet.with_far_ends(devices_);
   application_.reset();
   round_.emplace(ground_.fleet, ground_.executor, std::move(options));
   round_->start([this](const std::vector<DeviceState>& states) { observed(states); });
@@ -55,29 +60,30 @@ void ClusterWatch::heal(const std::vector<std::size_t>& devices, std::function<v
 
 // What may happen by itself is what the specs put under mode: converge.
 void ClusterWatch::observed(const std::vector<DeviceState>& states) {
-  if (stopped_) return go_on_();
-  const auto no_plan = [this](Error why) {
-    healing_.no_plan = std::move(why);
-    healing_over();
-  };
+  if (stopped_) return go_on_({});
   if (Result<Plan> plan = plan_of(states, {}, {}); plan)
     healing_.plan = *std::move(plan);
   else
     return no_plan(std::move(plan.error()));
-  if (healing_.plan.empty()) return go_on_();
+  if (healing_.plan.empty()) return go_on_(devices_);
   if (Result<Done> led = lead(); !led) {
     healing_.locked = std::move(led.error());
     return healing_over();
   }
+  // Again: another run may have had the lock meanwhile.
+  const std::size_t chosen = devices_.size();
+  if (Result<Done> stood = stand_back(*store_); !stood) return no_plan(std::move(stood.error()));
+  if (devices_.empty()) return not_begun();
   Result<std::vector<RefusedWrite>> refused = store_->history().refused();
   if (!refused) return no_plan(std::move(refused.error()));
   Result<std::vector<OwedChange>> open = open_changes(*store_);
   if (!open) return no_plan(std::move(open.error()));
   // What is not judged yet counts in its budgets, and what a gate had undone is held.
-  if (!open->empty() || !refused->empty()) {
+  if (!open->empty() || !refused->empty() || devices_.size() != chosen) {
     Result<Plan> plan = plan_of(states, *open, *refused);
     if (!plan) return no_plan(std::move(plan.error()));
     healing_.plan = *std::move(plan);
+    if (healing_.plan.empty()) return not_begun();
   }
   ApplyOptions options;
   options.choice = choice_;
@@ -93,6 +99,24 @@ void ClusterWatch::observed(const std::vector<DeviceState>& states) {
     board_.change(std::nullopt);
     healing_over();
   });
+}
+
+// Leaves out of the healing what was brought to other specs.
+Result<Done> ClusterWatch::stand_back(Store& store) {
+  TRY(const std::vector<std::size_t> others,
+      applied_otherwise(ground_.fleet, ground_.origins, devices_, store.blobs()));
+  std::vector<std::string> newly;
+  const PlanChoice heals_itself{.person = false, .only = {}};
+  for (const std::size_t device : devices_)
+    if (!std::ranges::binary_search(others, device)) stood_back_.erase(device);
+  for (const std::size_t device : others)
+    if (heals_itself.allows(ground_.fleet[device]) && stood_back_.insert(device).second)
+      newly.push_back(ground_.fleet[device].name);
+  std::erase_if(devices_, [&](std::size_t device) { return std::ranges::binary_search(others, device); });
+  choice_.only.clear();
+  for (const std::size_t device : devices_) choice_.only.push_back(ground_.fleet[device].name);
+  if (!newly.empty() && request_.stands_back) request_.stands_back(newly);
+  return Done{};
 }
 
 Result<Plan> ClusterWatch::plan_of(const std::vector<DeviceState>& states,
@@ -136,11 +160,26 @@ Progress ClusterWatch::progress() {
   return progress;
 }
 
+void ClusterWatch::no_plan(Error why) {
+  healing_.no_plan = std::move(why);
+  healing_over();
+}
+
+// Under the lock nothing was left to do.
+void ClusterWatch::not_begun() {
+  release();
+  go_on_(devices_);
+}
+
 void ClusterWatch::healing_over() {
+  release();
+  if (request_.healed) request_.healed(healing_);
+  go_on_(healing_.locked ? std::vector<std::size_t>() : devices_);
+}
+
+void ClusterWatch::release() {
   machine_locks_.clear();
   store_.reset();
-  if (request_.healed) request_.healed(healing_);
-  go_on_();
 }
 
 }  // namespace lockstep

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -37,7 +38,14 @@ struct WatchRequest {
   bool converge = false;  // heals what may heal by itself; else it only watches
   std::function<void(const WatchEvent&)> event;
   std::function<void(const Healing&)> healed{};
-  Progress progress{};     // of the healing under way
+  // Devices that it does not heal from now on, as their specs are not the ones that were applied last.
+  std::function<void(const std::vector<std::string>& devices)> stands_back{};
+  Progress progress{};  // of the healing under way
+  // Specs that it follows while ClusterSession::watch() runs (SpecsFollower), and specs_seen() of them before
+  // they were loaded. Called while nothing is healed, where they have changed; true: the watch ends.
+  std::vector<std::string> specs{};
+  std::string specs_seen{};
+  std::function<bool(const std::string& seen)> specs_changed{};
   std::stop_token stop{};  // ends the watch in place of the session's; never requested: the session's does
 };
 
@@ -49,6 +57,7 @@ struct WatchGround {
   const Sources& sources;
   std::function<const Policy*(const FleetDevice&)> policies;
   std::function<Result<Lead>(const std::string& command)> lead;
+  std::function<Result<std::unique_ptr<Store>>()> read_store;
   std::function<Result<Done>()> before_writing;  // ApplyOptions
 };
 
@@ -61,17 +70,22 @@ class ClusterWatch {
 
   void start(std::function<void(Answer)> done);
   void stop();
+  bool is_healing() const { return watch_.is_healing(); }
   // As of the last turn of the loop. On any thread, while the watch lives.
   std::shared_ptr<const Snapshot> snapshot() const { return board_.read(); }
 
  private:
   WatchSettings settings();
-  void heal(const std::vector<std::size_t>& devices, std::function<void()> healed);
+  void heal(const std::vector<std::size_t>& devices, std::function<void(const Tried&)> healed);
   void observed(const std::vector<DeviceState>& states);
   Result<Plan> plan_of(const std::vector<DeviceState>& states, const std::vector<OwedChange>& open,
                        const std::vector<RefusedWrite>& refused) const;
   Result<Done> lead();
+  Result<Done> stand_back(Store& store);
+  void no_plan(Error why);
+  void not_begun();
   void healing_over();
+  void release();
   Progress progress();
   void note_change();
   void report(const WatchEvent& event);
@@ -81,9 +95,11 @@ class ClusterWatch {
   SnapshotBoard board_;
   bool stopped_ = false;
   std::map<std::size_t, std::string> unread_;  // devices that did not answer when they were last read: why
+  std::set<std::size_t> stood_back_;           // devices that it was reported for
   PlanChoice choice_;                          // of the healing under way, as all below
   Healing healing_;
-  std::function<void()> go_on_;
+  std::vector<std::size_t> devices_;
+  std::function<void(const Tried&)> go_on_;
   std::vector<FileLock> machine_locks_;
   std::unique_ptr<Store> store_;
   std::optional<ObserveRound> round_;

@@ -8,6 +8,8 @@
 namespace lockstep {
 namespace {
 
+constexpr const char* kRestoration = "onDelete: restore";
+
 std::vector<std::string> keys_of(Path path) {
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < path.key_count(); ++i) keys.emplace_back(path.key(i));
@@ -75,7 +77,7 @@ void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written)
     if (is_new)
       origin->second = compiled.origins.add(Origin{.at = {},
                                                    .object = one->object,
-                                                   .rule = one->restore ? "onDelete: restore" : "owned-whole",
+                                                   .rule = one->restore ? kRestoration : "owned-whole",
                                                    .restore_on_delete = one->restore});
     Intent& intent = compiled.intents[index];
     if (one->found)
@@ -84,6 +86,8 @@ void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written)
       intent.claims.push_back({one->path.row(), keys_of(one->path), origin->second});
   }
 }
+
+bool is_restoration(const Origin& origin) { return origin.rule == kRestoration; }
 
 bool restores_all(const Compiled& compiled, const std::vector<WrittenEntry>& written) {
   return to_restore(compiled, written).empty();

@@ -18,6 +18,8 @@ namespace lockstep {
 
 // Wants back what is to be restored: adds to the intents, with origins that name the object that is gone.
 void want_restored(Compiled& compiled, const std::vector<WrittenEntry>& written);
+// Of an entry that is wanted for that alone.
+bool is_restoration(const Origin& origin);
 // Whether all of it is wanted back already, or said by an object.
 bool restores_all(const Compiled& compiled, const std::vector<WrittenEntry>& written);
 

@@ -219,6 +219,7 @@ void World::watch(bool with_faults) {
                record("event " + event.item.device + " " + std::string(to_string(event.kind)));
              },
          .healed = [this, &held](const Healing& healing) { healed(healing, held); },
+         .stands_back = [&held](const auto& devices) { held.insert(devices.begin(), devices.end()); },
          .progress = progress()});
     std::optional<Result<Done>> ended;
     watch_ = watch.get();

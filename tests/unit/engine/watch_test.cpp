@@ -1,77 +1,16 @@
 #include "reconciler/engine/watch.hpp"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <set>
 
 #include "cluster.hpp"
 #include "drivers/runtime/real_executor.hpp"
+#include "test_watcher.hpp"
 
 namespace lockstep {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-TEST(Damping, CallsAnEntryFlappingAfterItsLimitAndQuietAfterAWindow) {
-  Damping damping;
-  const Path mtu = entry("interface[rail0]/mtu");
-  Time now{};
-  EXPECT_FALSE(damping.changed("gpu1", mtu, now));
-  EXPECT_FALSE(damping.changed("gpu1", mtu, now += seconds(1)));
-  EXPECT_FALSE(damping.changed("gpu1", mtu, now += seconds(1)));
-  EXPECT_TRUE(damping.changed("gpu1", mtu, now += seconds(1)));
-  EXPECT_TRUE(damping.flaps("gpu1", mtu, now));
-  EXPECT_FALSE(damping.flaps("gpu1", mtu, now + seconds(11)));
-  EXPECT_FALSE(damping.flaps("gpu2", mtu, now));
-}
-
-TEST(Damping, HealsEverMoreRarely) {
-  Damping damping;
-  const Path mtu = entry("interface[rail0]/mtu");
-  Time now{};
-  damping.changed("gpu1", mtu, now);
-  EXPECT_EQ(damping.may_heal_at("gpu1", mtu, now), now);
-  milliseconds last{0};
-  for (int i = 0; i < 4; ++i) {
-    damping.healed("gpu1", mtu, now);
-    const auto wait = std::chrono::duration_cast<milliseconds>(damping.may_heal_at("gpu1", mtu, now) - now);
-    EXPECT_GT(wait, last);
-    last = wait;
-    now += wait;
-  }
-  now += seconds(20);
-  damping.changed("gpu1", mtu, now);
-  EXPECT_EQ(damping.may_heal_at("gpu1", mtu, now), now);
-}
-
-// An eventfd that a test signals in place of netlink, and what it then tells.
-class TestWatcher final : public Watcher {
- public:
-  explicit TestWatcher(Woken tells = {})
-      : tells_(std::move(tells)), event_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
-  TestWatcher(const TestWatcher&) = delete;
-  TestWatcher& operator=(const TestWatcher&) = delete;
-  ~TestWatcher() override { close(event_); }
-  int descriptor() const override { return event_; }
-  Result<Woken> drain() override {
-    eventfd_t count = 0;
-    const bool woken = eventfd_read(event_, &count) == 0;
-    if (breaks) return Error{ErrorKind::transient, "the connection was reset"};
-    return woken ? tells_ : Woken{};
-  }
-  void signal() const { eventfd_write(event_, 1); }
-  bool breaks = false;
-
- private:
-  const Woken tells_;
-  const int event_;
-};
-
-void watch_with(Attached& attached, std::shared_ptr<Watcher> watcher) {
-  attached.watch = [watcher]() -> Result<std::shared_ptr<Watcher>> { return watcher; };
-}
 
 TEST(Watch, ReportsWhatComesAndGoesAndReadsOnlyTheDeviceThatChanged) {
   Cluster cluster;
@@ -120,9 +59,10 @@ TEST(Watch, ConvergeHealsWhatAppears) {
   RealExecutor executor;
   std::stop_source stop;
   WatchSettings settings;
-  settings.heal = [&](const std::vector<std::size_t>&, const std::function<void()>& healed) {
+  settings.heal = [&](const std::vector<std::size_t>& devices,
+                      const std::function<void(const Tried&)>& healed) {
     gpu1.set(mtu, number(9000));
-    healed();
+    healed(devices);
   };
   std::vector<WatchEvent::Kind> kinds;
   const auto report = [&](const WatchEvent& event) {

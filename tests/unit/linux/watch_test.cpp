@@ -68,6 +68,46 @@ TEST_F(Watch, IsQuietWhenNothingHappensAndAboutOtherNamespaces) {
   EXPECT_FALSE(wakes(0));
 }
 
+// What stood for the old namespace ends; what is opened then is of the new one.
+TEST_F(Watch, EndsWithItsNamespaceAlsoWhereAnotherHasItsName) {
+  ASSERT_EQ(shell("ip netns del " + name_), 0);
+  EXPECT_TRUE(wakes(2000));
+  const auto gone = watcher_->drain();
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().kind, ErrorKind::transient);
+  EXPECT_FALSE(attached_.watch());
+
+  ASSERT_EQ(shell("ip netns add " + name_), 0);
+  auto again = attached_.watch();
+  ASSERT_TRUE(again);
+  watcher_ = *std::move(again);
+  settle();
+  // Both in one go, as by a script: the name stands for another namespace when the watcher looks.
+  ASSERT_EQ(shell("ip netns del " + name_ + "; ip netns add " + name_), 0);
+  EXPECT_TRUE(wakes(2000));
+  EXPECT_FALSE(watcher_->drain());
+
+  again = attached_.watch();
+  ASSERT_TRUE(again);
+  watcher_ = *std::move(again);
+  settle();
+  ASSERT_EQ(ip("link set lo up"), 0);
+  EXPECT_TRUE(wakes(2000));
+  const auto changed = watcher_->drain();
+  ASSERT_TRUE(changed);
+  EXPECT_EQ(changed->devices, std::vector<std::string>{"gpu1"});
+}
+
+TEST_F(Watch, SaysNothingOfTheNamespacesThatOthersMake) {
+  const std::string other = name_ + "x";
+  ASSERT_EQ(shell("ip netns add " + other), 0);
+  const auto made = watcher_->drain();
+  EXPECT_EQ(shell("ip netns del " + other), 0);
+  ASSERT_TRUE(made);
+  EXPECT_FALSE(made->any());
+  EXPECT_TRUE(watcher_->drain());
+}
+
 TEST(WatchNamespace, RefusesAPathThatIsNoNamespace) {
   EXPECT_FALSE(watch_namespace("/run/netns/lslinux-no-such", "gpu1"));
   EXPECT_FALSE(watch_namespace("/etc/passwd", "gpu1"));

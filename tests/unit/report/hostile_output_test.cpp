@@ -410,6 +410,7 @@ void add_texts(const Strings& next, const Terminal& terminal, std::vector<Json>&
   }
   for (const DriftEntry& item : drift.items) text(watch_event_text({.item = item}, terminal));
   text(watch_event_text({.kind = WatchEvent::Kind::unreadable, .item = drift.items[0]}, terminal));
+  text(stands_back_text({next(), next()}));
   text(watching_text(next(), terminal));
   const Picture picture = picture_from(next);
   text(topology_text(picture.catalog, picture.topology, terminal));
@@ -451,6 +452,7 @@ void add_formats(const Strings& next, std::vector<Json>& out) {
     out.push_back(printed("yaml", yaml_text(document), out.back()["text"]));
   }
   out.push_back(printed("json", watch_event_json({.item = report.items[0]})));
+  out.push_back(printed("json", stands_back_json({next()})));
 }
 
 std::vector<Json> all_forms(const Strings& next) {

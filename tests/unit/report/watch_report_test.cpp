@@ -53,5 +53,22 @@ TEST(WatchEvents, OfADeviceSayItsReason) {
             "\n");
 }
 
+TEST(WatchEvents, SayHowOftenAnItemCameBack) {
+  DriftEntry item;
+  item.device = "gpu1";
+  item.path = *Path::parse("interface[rail0]/mtu");
+  const WatchEvent event{WatchEvent::Kind::flapping, item, {}, 5};
+  EXPECT_NE(watch_event_text(event, Terminal{}).find("(came back 5 times after it was healed)"),
+            std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(watch_event_json(event))["returns"], 5);
+}
+
+TEST(WatchEvents, SayFromWhichDevicesAWatchStandsBack) {
+  EXPECT_TRUE(stands_back_text({"gpu1", "gpu2"}).starts_with("not healed  gpu[1-2]: other specs than these"));
+  const auto document = nlohmann::json::parse(stands_back_json({"gpu1", "gpu2"}));
+  EXPECT_EQ(document["event"], "standsBack");
+  EXPECT_EQ(document["devices"], (nlohmann::json{"gpu1", "gpu2"}));
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -1,0 +1,39 @@
+// Applied specs: which specs each device was last brought to by an apply, so that a watch heals towards those
+// and no others.
+//
+// Promises: stored with what was accepted, under the cluster's lock. An apply that begins to write other
+// specs to a device takes it from all watches; when it is over the device belongs to the watches of its
+// specs, where all of its steps were done; to those that it belonged to before, where nothing was written or
+// all of it was rolled back; and else to none, until an apply brings it to its specs. A device that is gone
+// from the specs belongs to none. Where no apply has been recorded, each watch may heal.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/apply.hpp"
+#include "reconciler/session/cluster_session.hpp"
+#include "reconciler/store/store.hpp"
+
+namespace lockstep {
+
+// One apply, from before its first write until its end.
+class AppliedSpecs {
+ public:
+  // Before the first write to any of these devices.
+  Result<Done> begin(const ClusterSession& session, const std::set<std::string>& devices, Blobs& blobs);
+  // Without begin(): nothing was to be written.
+  Result<Done> end(const ClusterSession& session, const Plan& plan, const ApplyReport& report, Blobs& blobs);
+
+ private:
+  nlohmann::json before_;  // as it was before the first write; null: nothing was written
+};
+
+// Those of `devices` (indices into the fleet) that were last brought to other specs than this fleet's.
+Result<std::vector<std::size_t>> applied_otherwise(const Fleet& fleet, const Origins& origins,
+                                                   const std::vector<std::size_t>& devices,
+                                                   const Blobs& blobs);
+
+}  // namespace lockstep

@@ -1,0 +1,86 @@
+#include "reconciler/session/specs_follower.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A choice: a person sees within two seconds what an edit means, and a look costs a stat(2) for each file.
+constexpr std::chrono::seconds kLook{1};
+
+std::string seen_of(const std::string& file) {
+  struct stat at {};
+  if (::stat(file.c_str(), &at) != 0) return file + " -\n";
+  return fmt::format("{} {} {} {}.{} {}.{}\n", file, at.st_ino, at.st_size, at.st_mtim.tv_sec,
+                     at.st_mtim.tv_nsec, at.st_ctim.tv_sec, at.st_ctim.tv_nsec);
+}
+
+// As load() goes through it; inventories that specs name are there, too.
+void add_folder(const std::string& folder, std::vector<std::string>& files) {
+  std::error_code failed;
+  fs::recursive_directory_iterator at(folder, failed);
+  while (!failed && at != fs::recursive_directory_iterator()) {
+    std::error_code ignored;
+    const bool is_folder = at->is_directory(ignored);
+    if (at->path().filename().string().starts_with('.'))
+      at.disable_recursion_pending();
+    else if (!is_folder)
+      files.push_back(at->path().string());
+    at.increment(failed);
+  }
+}
+
+}  // namespace
+
+std::string specs_seen(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored))
+      add_folder(path, files);
+    else
+      files.push_back(path);
+  }
+  std::ranges::sort(files);
+  std::string out;
+  for (const std::string& file : files) out += seen_of(file);
+  return out;
+}
+
+SpecsFollower::SpecsFollower(Executor& executor, std::vector<std::string> paths, std::string seen,
+                             std::function<bool(const std::string& seen)> changed)
+    : executor_(executor),
+      paths_(std::move(paths)),
+      changed_(std::move(changed)),
+      loaded_(std::move(seen)),
+      last_(loaded_) {
+  look_later();
+}
+
+SpecsFollower::~SpecsFollower() {
+  if (timer_ != 0) executor_.cancel(timer_);
+}
+
+void SpecsFollower::look_later() {
+  timer_ = executor_.at(executor_.now() + kLook, [this] {
+    timer_ = 0;
+    look();
+  });
+}
+
+void SpecsFollower::look() {
+  look_later();
+  std::string now = specs_seen(paths_);
+  const bool is_quiet = now == last_;
+  last_ = now;
+  if (is_quiet && now != loaded_ && changed_(now)) loaded_ = std::move(now);
+}
+
+}  // namespace lockstep

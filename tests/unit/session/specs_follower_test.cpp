@@ -1,0 +1,100 @@
+#include "reconciler/session/specs_follower.hpp"
+
+#include <filesystem>
+
+#include "lab.hpp"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class FollowedSpecs : public Lab {
+ protected:
+  std::vector<std::string> paths() const { return {folder.path() + "/specs"}; }
+  void run_for(milliseconds length) {
+    bool over = false;
+    executor.at(executor.now() + length, [&over] { over = true; });
+    while (!over && executor.step()) {
+    }
+  }
+  SpecsFollower follow() {
+    return SpecsFollower(executor, paths(), specs_seen(paths()), [this](const std::string&) {
+      ++changed;
+      return takes;
+    });
+  }
+  int changed = 0;
+  bool takes = true;
+};
+
+TEST_F(FollowedSpecs, AreReadOnceAfterEachKindOfEdit) {
+  const SpecsFollower follower = follow();
+  run_for(seconds(5));
+  EXPECT_EQ(changed, 0);
+  const std::vector<std::function<void()>> edits{
+      [this] { folder.write("specs/hosts.yaml", "# shorter\n"); },
+      [this] { folder.write("specs/more/racks.csv", "name,platform\n"); },
+      [this] { fs::rename(folder.write("new.yaml", kProfile), folder.path() + "/specs/hosts.yaml"); },
+      [this] { fs::remove(folder.path() + "/specs/slo.yaml"); },
+      [this] {
+        fs::rename(folder.path() + "/specs", folder.path() + "/old");
+        fs::copy(folder.path() + "/old", folder.path() + "/specs", fs::copy_options::recursive);
+      }};
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    edits[i]();
+    run_for(seconds(5));
+    EXPECT_EQ(changed, static_cast<int>(i) + 1);
+  }
+}
+
+TEST_F(FollowedSpecs, AreNotReadWhileTheyAreEdited) {
+  const SpecsFollower follower = follow();
+  std::string text = "# ";
+  for (int i = 0; i < 20; ++i) {
+    folder.write("specs/hosts.yaml", text += "longer ");
+    run_for(milliseconds(900));
+  }
+  EXPECT_EQ(changed, 0);
+  run_for(seconds(3));
+  EXPECT_EQ(changed, 1);
+}
+
+TEST_F(FollowedSpecs, AreOfferedAgainUntilTheyAreTaken) {
+  takes = false;
+  const SpecsFollower follower = follow();
+  folder.write("specs/hosts.yaml", "# shorter\n");
+  run_for(seconds(5));
+  EXPECT_GE(changed, 3);
+  takes = true;
+  run_for(seconds(2));
+  const int before = changed;
+  run_for(seconds(5));
+  EXPECT_EQ(changed, before);
+}
+
+// A watch ends for specs that it is given, and goes on where they are refused.
+TEST_F(FollowedSpecs, EndAWatchOnlyWhereTheyAreTaken) {
+  ClusterSession& watching = open();
+  executor.at(executor.now() + seconds(3), [this] { folder.write("specs/hosts.yaml", "kind: Nothing\n"); });
+  executor.at(executor.now() + seconds(10),
+              [this] { folder.write("specs/hosts.yaml", "# nothing at all\n"); });
+  std::vector<bool> valid;
+  const Result<Done> ended = watching.watch({.command = "test",
+                                             .author = "ann",
+                                             .event = {},
+                                             .specs = paths(),
+                                             .specs_seen = specs_seen(paths()),
+                                             .specs_changed = [&](const std::string&) {
+                                               valid.push_back(load_cluster({.specs = paths()})->valid());
+                                               return valid.back();
+                                             }});
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(valid, (std::vector<bool>{false, true}));
+  EXPECT_LT(executor.now(), Time{} + seconds(14));
+}
+
+}  // namespace
+}  // namespace lockstep

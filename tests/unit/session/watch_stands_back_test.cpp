@@ -1,0 +1,174 @@
+// A watch that heals beside the applies of other runs, each a session of its own over the same devices.
+#include <set>
+
+#include "lab.hpp"
+#include "reconciler/session/cluster_watch.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kWatched = "sysctl[net.ipv4.tcp_mtu_probing]";
+
+class WatchStandsBack : public Lab {
+ protected:
+  WatchStandsBack() { probing(0); }
+  void probing(int value) {
+    std::string text = kProfile;
+    const std::string before = "tcp_mtu_probing: 0";
+    text.replace(text.find(before), before.size(), "tcp_mtu_probing: " + std::to_string(value));
+    folder.write("specs/hosts.yaml", text);
+  }
+  // Begins a watch over the specs as they are now; the session is its own.
+  void begin_watch() {
+    open();
+    watching = std::move(session);
+    watch = watching->make_watch(
+        {.command = "lockstep watch --converge",
+         .author = "lockstep watch",
+         .converge = true,
+         .event = {},
+         .healed = [this](const Healing& healing) { healings.push_back(healing); },
+         .stands_back = [this](const std::vector<std::string>& devices) { stood_back.push_back(devices); }});
+    watch->start([this](const ClusterWatch::Answer&) { ended = true; });
+    run_for(std::chrono::seconds(2));
+  }
+  void run_for(std::chrono::seconds length) {
+    bool over = false;
+    executor.at(executor.now() + length, [&over] { over = true; });
+    while (!over && executor.step()) {
+    }
+  }
+  void end_watch() {
+    watch->stop();
+    while (!ended && executor.step()) {
+    }
+    watch.reset();
+    watching.reset();
+  }
+  // Somebody changes it at the device.
+  void change(const std::string& device, const char* path, Value value) {
+    devices.at(device)->set(*Path::parse(path), value);
+  }
+
+  std::unique_ptr<ClusterSession> watching;
+  std::unique_ptr<ClusterWatch> watch;
+  std::vector<Healing> healings;
+  std::vector<std::vector<std::string>> stood_back;
+  bool ended = false;
+};
+
+TEST_F(WatchStandsBack, FromDevicesThatAnotherRunHasBroughtToOtherSpecs) {
+  apply(open());
+  begin_watch();
+  probing(2);
+  EXPECT_EQ(apply(open()).report.verdict, ApplyVerdict::kept);
+  session.reset();  // with its lock
+  run_for(std::chrono::minutes(20));
+  EXPECT_EQ(at("gpu1", kWatched), Value::text("2")) << "the watch has put it back";
+  std::multiset<std::string> reported;
+  for (const std::vector<std::string>& devices : stood_back) reported.insert(devices.begin(), devices.end());
+  EXPECT_EQ(reported, (std::multiset<std::string>{"gpu1", "gpu2"})) << "each once";
+  EXPECT_TRUE(healings.empty());
+  end_watch();
+}
+
+TEST_F(WatchStandsBack, AndHealsTheOthersMeanwhile) {
+  apply(open());
+  begin_watch();
+  probing(2);
+  ASSERT_TRUE(open().choose({"gpu1"}));
+  apply(*session);
+  session.reset();
+  run_for(std::chrono::minutes(1));
+  change("gpu2", kWatched, Value::text("1"));
+  run_for(std::chrono::minutes(1));
+  EXPECT_EQ(at("gpu1", kWatched), Value::text("2"));
+  EXPECT_EQ(at("gpu2", kWatched), Value::text("0")) << "nobody has brought it to other specs";
+  end_watch();
+}
+
+TEST_F(WatchStandsBack, UntilAnApplyBringsThemToItsSpecs) {
+  apply(open());
+  probing(2);
+  apply(open());
+  session.reset();
+  probing(0);
+  begin_watch();
+  run_for(std::chrono::minutes(1));
+  EXPECT_EQ(at("gpu1", kWatched), Value::text("2")) << "nobody has applied it";
+  apply(open());
+  session.reset();
+  change("gpu1", kWatched, Value::text("1"));
+  run_for(std::chrono::minutes(6));
+  EXPECT_EQ(at("gpu1", kWatched), Value::text("0"));
+  EXPECT_EQ(healings.size(), 1U);
+  end_watch();
+}
+
+TEST_F(WatchStandsBack, FromWhatAGateHasUndone) {
+  apply(open());
+  probing(2);
+  begin_watch();
+  measurer.verdict = GateVerdict::fail;
+  EXPECT_EQ(apply(open()).report.verdict, ApplyVerdict::undone);
+  session.reset();
+  run_for(std::chrono::minutes(20));
+  EXPECT_EQ(at("gpu1", kWatched), Value::text("0")) << "the watch has done again what the gate had undone";
+  end_watch();
+}
+
+// The old specs are the accepted ones again, and their watch goes on.
+TEST_F(WatchStandsBack, NotWhereTheGateHasUndoneTheOtherSpecs) {
+  apply(open());
+  begin_watch();
+  probing(2);
+  measurer.verdict = GateVerdict::fail;
+  EXPECT_EQ(apply(open()).report.verdict, ApplyVerdict::undone);
+  session.reset();
+  change("gpu1", kWatched, Value::text("1"));
+  run_for(std::chrono::minutes(6));
+  EXPECT_EQ(at("gpu1", kWatched), Value::text("0"));
+  end_watch();
+}
+
+TEST_F(WatchStandsBack, FromWhatAnApplyLeftInPart) {
+  apply(open());
+  begin_watch();
+  probing(2);
+  devices.at("gpu2")->refuses = {Path::parse(kWatched)->row()};
+  EXPECT_EQ(apply(open()).report.verdict, ApplyVerdict::partly);
+  session.reset();
+  EXPECT_EQ(at("gpu1", kWatched), Value::text("2"));
+  devices.at("gpu2")->refuses.clear();
+  run_for(std::chrono::minutes(20));
+  EXPECT_EQ(at("gpu1", kWatched), Value::text("2")) << "an apply that failed elsewhere has brought it there";
+  end_watch();
+}
+
+TEST_F(WatchStandsBack, OfADeviceThatIsGoneFromTheSpecsThatWereApplied) {
+  apply(open());
+  begin_watch();
+  std::string one_host = kDevices;
+  for (const auto& [from, to] : std::map<std::string, std::string>{{"names: gpu[1-2]", "names: gpu1"},
+                                                                   {"gpu[1-2]:rail0", "gpu1:rail0"},
+                                                                   {"leaf0:swp[1-2]", "leaf0:swp1"}})
+    one_host.replace(one_host.find(from), from.size(), to);
+  folder.write("specs/devices.yaml", one_host);
+  apply(open());
+  session.reset();
+  change("gpu2", kWatched, Value::text("1"));
+  run_for(std::chrono::minutes(6));
+  EXPECT_EQ(at("gpu2", kWatched), Value::text("1"));
+  end_watch();
+}
+
+TEST_F(WatchStandsBack, NotWhereNothingWasEverApplied) {
+  begin_watch();
+  run_for(std::chrono::minutes(2));
+  EXPECT_EQ(at("gpu1", kWatched), Value::text("0"));
+  EXPECT_TRUE(stood_back.empty());
+  end_watch();
+}
+
+}  // namespace
+}  // namespace lockstep
