@@ -39,6 +39,8 @@ class Runner {
   const std::vector<StepResult>& results() const { return results_; }
   bool wave_failed(std::uint32_t wave) const;
   bool wave_held(std::uint32_t wave) const;  // some step of it was
+  // Those that may still begin: neither held, nor left alone for one that is.
+  std::vector<Step> to_come() const;
   // The steps that wrote anything: what an undo starts from.
   std::vector<Step> written() const;
 
