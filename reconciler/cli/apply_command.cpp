@@ -182,7 +182,8 @@ int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const
   if (console.is_text()) console.print(left_behind_text(left));
   if (plan->empty() && !earlier->to_judge()) {
     if (Result<Done> noted = session.leave_as_is(left); !noted) return console.fail(noted.error());
-    return tell_nothing_to_do(session, states, *plan, read, console);
+    const int code = tell_nothing_to_do(session, states, *plan, read, console);
+    return code == kExitInSync && earlier->leaves_owed() ? kExitIncomplete : code;
   }
   if (Result<Done> may = may_go_without(session, states, options.partial); !may)
     return console.fail(may.error());

@@ -48,9 +48,9 @@ int run_plan(const PlanOptions& options, const Console& console) {
   else
     console.print_document(plan_report_json(report));
   const bool differs = session.changes_any_in_service(report.plan) || !report.unjudged.under_way.empty() ||
-                       session.can_judge(report.unjudged.left);
+                       report.unjudged.to_judge();
   const bool refused = report.plan.refused_by_host() || !report.apply_refused.empty();
-  return refused ? kExitError : exit_code_of(differs, report.whole);
+  return refused ? kExitError : exit_code_of(differs, report.whole && !report.unjudged.leaves_owed());
 }
 
 }  // namespace lockstep

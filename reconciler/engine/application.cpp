@@ -5,17 +5,15 @@
 #include <memory>
 #include <utility>
 
+#include "reconciler/engine/link_ends.hpp"
 #include "reconciler/engine/windows.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
 
-bool changes_paths(const Step& step) {
-  return step.disruption != Disruption::none ||
-         std::any_of(step.changes.begin(), step.changes.end(), [](const PlannedChange& one) {
-           return schema_row(one.path.row()).peer_order != PeerOrder::any;
-         });
+LinkMatter matter(const PlannedChange& change) {
+  return change.transient ? LinkMatter::none : link_matter(schema_row(change.path.row()));
 }
 
 // As a person is told; empty: nothing is said.
@@ -72,7 +70,7 @@ void Application::start(std::function<void(ApplyReport)> done) {
                                .unseen = std::move(unseen),
                                .open_changes = [this] { return open_changes(); }},
                     plan_, progress_);
-    measure_before([this] { next_wave(); });
+    drop_what_is_gone([this] { measure_before([this] { next_wave(); }); });
   });
 }
 
@@ -211,7 +209,9 @@ void Application::finish() {
 // Of earlier runs, which have not been judged so far.
 std::vector<OwedChange> Application::open_changes() const {
   std::vector<OwedChange> out = options_.open;
-  if (!judged_any_) out.insert(out.end(), options_.owed.begin(), options_.owed.end());
+  if (judged_any_) return out;
+  for (const OwedChange& one : options_.owed)
+    if (std::ranges::find(earlier_, one.change, &Written::change) != earlier_.end()) out.push_back(one);
   return out;
 }
 
@@ -268,14 +268,14 @@ bool Application::fails(const std::optional<GateResult>& gate) const {
 }
 
 // What no gate has answered for yet: what was written since the last one, and of that the paths that it
-// left out because of steps to come. Where such a step wrote, it touches those paths itself; where one did
-// not (it was found as wanted), all is measured again.
-std::vector<Step> Application::due() const {
-  const auto wrote_nothing = [&](std::uint32_t id) {
-    return runner_->results()[id - 1].state == StepState::nothing_to_do;
+// left out because of steps to come (`later`: those now). Where such a step wrote, it touches those paths
+// itself; where one did not, and does not come any more, all is measured again.
+std::vector<Step> Application::due(const std::vector<Step>& later) const {
+  const auto came_to_nothing = [&](std::uint32_t id) {
+    return runner_->results()[id - 1].writes == 0 && std::ranges::find(later, id, &Step::id) == later.end();
   };
   const std::vector<Step> cured = cures();
-  if (gates_ == 0 || std::any_of(left_out_.begin(), left_out_.end(), wrote_nothing))
+  if (gates_ == 0 || std::any_of(left_out_.begin(), left_out_.end(), came_to_nothing))
     return joined(joined(never_measured(), runner_->written()), cured);
   std::vector<Step> since;
   for (const Step& step : joined(runner_->written(), cured))
@@ -283,15 +283,31 @@ std::vector<Step> Application::due() const {
   return since;
 }
 
-// What has not been done yet, or will not be in this run, and may break a path of which one end has changed
-// and the other has not: such a path is judged at the end. What disturbs nothing hides no path: the first
-// wave of a new sysctl is a canary although every path leads to a host that waits for it.
+// What this run may still write that completes what is half done: a step that comes after one that wrote, or
+// that part of one which must be alike along a path with what was written (the MTU, a lossless class). Its
+// paths are judged once it is done. Of any other step to come nothing is written yet, so that like is
+// compared with like before it; and one that is held, or left alone for one that is, leaves paths as they are
+// for good.
 std::vector<Step> Application::pending() const {
+  std::set<std::uint32_t> begun;
+  std::set<LinkMatter> matters;
+  for (const Step& step : joined(never_measured(), runner_->written())) {
+    if (step.id != 0) begun.insert(step.id);
+    for (const PlannedChange& change : step.changes) matters.insert(matter(change));
+  }
+  matters.erase(LinkMatter::none);
   std::vector<Step> out;
-  for (const Step& step : plan_.steps) {
-    const StepResult& result = runner_->results()[step.id - 1];
-    const bool over = result.state == StepState::done || result.state == StepState::nothing_to_do;
-    if (!over && result.writes == 0 && step.remedy.empty() && changes_paths(step)) out.push_back(step);
+  std::vector<Step> to_come = runner_->to_come();
+  for (Step& step : to_come) {
+    if (!step.remedy.empty()) continue;
+    const bool follows =
+        std::ranges::any_of(step.after, [&](std::uint32_t id) { return begun.contains(id); });
+    if (follows)
+      begun.insert(step.id);
+    else
+      std::erase_if(step.changes,
+                    [&](const PlannedChange& change) { return !matters.contains(matter(change)); });
+    if (!step.changes.empty()) out.push_back(std::move(step));
   }
   return out;
 }

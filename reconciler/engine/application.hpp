@@ -13,14 +13,15 @@
 // stop() no other new step begins, those under way are finished, and the ledger is consistent. What was
 // written under a gate is owed to it until it was judged or taken back, however this run ends; what could
 // not be measured was not judged: the ledger says so, pair by pair, and a later run's gate answers for it
-// (`owed`), against what was measured before that change. What cannot be told holds later waves, but for
-// steps that put back what such a change wrote. What is broken has the newest change undone that may have
-// broken it, and an older one only if it is broken still; one whose pairs were judged is never undone for
-// what a later one broke. What was undone so is refused until its specs change (refused_writes.hpp). Of
-// remedies those that the plan has are carried out, each once at most, after its wave's writes and where its
-// effects stay open; what else is open is reported, with the remedies that a new plan would have.
-// Single-threaded over the executor: same seams, same history. Refuses: held steps that `approved` does not
-// name, and to begin a change outside its windows (windows.hpp).
+// (`owed`), against what was measured before that change, as far as it is there still. A gate leaves out no
+// path but what is half done until a later wave of this run completes it, and the last one none. What cannot
+// be told holds later waves, but for steps that put back what such a change wrote. What is broken has the
+// newest change undone that may have broken it, and an older one only if it is broken still; one whose pairs
+// were judged is never undone for what a later one broke. What was undone so is refused until the
+// specs want another value there (refused_writes.hpp). Of remedies those that the plan has are carried out,
+// each once at most, after its wave's writes and where its effects stay open; what else is open is reported,
+// with the remedies that a new plan would have. Single-threaded over the executor: same seams, same history.
+// Refuses: held steps that `approved` does not name, and to begin a change outside its windows (windows.hpp).
 #pragma once
 
 #include <functional>
@@ -127,8 +128,7 @@ class Application {
               std::function<void()> then);
   void ask(GateQuestion question, std::function<void(const Result<GateMeasurement>&)> then);
   void measure_before(std::function<void()> then);
-  void measure(const BlastRadius& affected, const BlastRadius& pending,
-               std::function<void(std::optional<Verdict>)> then);
+  void measure(const std::vector<Step>& later, std::function<void(std::optional<Verdict>)> then);
   void measure_again(std::function<void(std::set<std::string> broken)> then);
   std::set<std::string> measured_again(const Result<GateMeasurement>& again);
   std::set<std::string> still_broken(const Result<GateMeasurement>& again);
@@ -168,16 +168,19 @@ class Application {
   std::set<std::uint32_t> putting_back() const;
   bool leave_unvalidated(const std::string& why);
   std::vector<Step> never_measured() const;
+  void drop_what_is_gone(std::function<void()> then);
+  void forget_gone(const std::vector<DeviceState>& now);
   std::optional<std::set<std::string>> still_owed(const Written& change) const;
   void settle_earlier();
   bool is_maintained(const std::string& device) const;
+  bool is_all_maintained(const Written& change) const;
   void note_owed();
 
   std::vector<OwedChange> open_changes() const;
   std::vector<Step> written() const;
   std::vector<Step> remedies_left() const;
   std::vector<Step> cures() const;
-  std::vector<Step> due() const;
+  std::vector<Step> due(const std::vector<Step>& later) const;
   std::vector<Step> pending() const;
   bool fails(const std::optional<GateResult>& gate) const;
   bool must_stop() const { return stop_.stop_requested(); }
@@ -189,8 +192,8 @@ class Application {
   const ApplyOptions options_;
   const Progress progress_;
   const Plan plan_;
-  std::vector<Written> earlier_;  // what earlier runs wrote, newest first
-  const std::vector<Step> owed_;  // the steps of that
+  std::vector<Written> earlier_;  // what earlier runs wrote and is there still, newest first
+  std::vector<Step> owed_;        // the steps of that
   std::stop_source stop_;
   std::function<void(ApplyReport)> done_;
   Phase phase_ = Phase::waiting;
@@ -200,6 +203,7 @@ class Application {
   bool wave_failed_ = false;
   bool answered_ = false;             // all that was written was judged, or taken back
   std::set<std::string> unsure_{""};  // subjects that could not be told at the last gate; "": any
+  bool uncovered_ = false;            // it found what no benchmark could ever tell
   bool left_out_later_ = false;       // it left out paths for the sake of steps to come
   std::size_t gates_ = 0;             // that judged some of it, or had nothing to measure
   bool judged_any_ = false;           // some gate measured

@@ -61,15 +61,16 @@ void Application::measure_before(std::function<void()> then) {
       });
 }
 
-void Application::measure(const BlastRadius& affected, const BlastRadius& pending,
-                          std::function<void(std::optional<Verdict>)> then) {
+// `later`: steps whose paths are left out.
+void Application::measure(const std::vector<Step>& later, std::function<void(std::optional<Verdict>)> then) {
   if (options_.measurer == nullptr) return then(std::nullopt);
   GateQuestion question{.when = GateQuestion::When::after,
-                        .affected = affected,
-                        .pending = pending,
+                        .affected = blast_radius(due(later), fleet_.wiring()),
+                        .pending = blast_radius(later, fleet_.wiring()),
                         .whole = whole_,
                         .also = gates_ == 0 ? owed_subjects() : std::set<std::string>{}};
-  if (affected.empty() && question.also.empty()) return then(std::nullopt);
+  for (const Step& step : later) question.pending_until = std::max(question.pending_until, step.wave);
+  if (question.affected.empty() && question.also.empty()) return then(std::nullopt);
   ask(question, [this, question, then = std::move(then)](const Result<GateMeasurement>& said) {
     const auto over = [this, then](const Result<GateMeasurement>& best) {
       const Verdict out = best
@@ -202,12 +203,10 @@ void Application::pass_gate(std::function<void(bool)> then) {
   if ((all.empty() && cures().empty()) || must_stop()) return then(true);
   // What a remedy did not bring back needs no measurement to be known.
   if (all.empty() && !report_.effects.empty()) return then(true);
-  std::vector<Step> later = pending();
-  const BlastRadius left_out = blast_radius(later, fleet_.wiring());
-  measure(blast_radius(due(), fleet_.wiring()), left_out,
-          [this, later = std::move(later), then = std::move(then)](const std::optional<Verdict>& verdict) {
-            gate_answered(later, verdict, then);
-          });
+  const std::vector<Step> later = pending();
+  measure(later, [this, later, then = std::move(then)](const std::optional<Verdict>& verdict) {
+    gate_answered(later, verdict, then);
+  });
 }
 
 void Application::gate_answered(const std::vector<Step>& later, const std::optional<Verdict>& verdict,
@@ -221,6 +220,7 @@ void Application::gate_answered(const std::vector<Step>& later, const std::optio
     const std::vector<std::string> unsure = verdict->gate.judged.of(Attribution::not_validated);
     unsure_ = {unsure.begin(), unsure.end()};
   }
+  uncovered_ = verdict && !verdict->gate.judged.of(Attribution::uncovered).empty();
   if (unsure_.empty()) {
     ++gates_;
     judged_any_ = judged_any_ || verdict.has_value();
@@ -233,7 +233,7 @@ void Application::gate_answered(const std::vector<Step>& later, const std::optio
   if (!unsure_.empty() && !fails(verdict->gate)) return then(leave_unvalidated(verdict->gate.why));
   if (verdict && fails(verdict->gate)) return gate_failed(later, verdict->gate, then);
   if (answered_) settle_earlier();
-  then(true);
+  then(!uncovered_ || leave_unvalidated(verdict->gate.why));
 }
 
 // Of what had the change undone, what is undone for it: what only alerts stays.
@@ -266,7 +266,7 @@ void Application::gate_failed(const std::vector<Step>& later, const GateResult& 
   std::set<std::string> broken = undone_for(gate);
   if (broken.empty()) {
     report_.notes.push_back(after + ": " + gate.why);
-    return then(unsure_.empty() || leave_unvalidated(gate.why));
+    return then((unsure_.empty() && !uncovered_) || leave_unvalidated(gate.why));
   }
   runner_->skip_from(wave_ + 1, StepState::skipped, after);
   undoing_ = Undoing{.left = changes(), .broken = std::move(broken)};

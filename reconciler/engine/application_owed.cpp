@@ -1,9 +1,13 @@
 // What an application knows of changes that nobody has judged yet, earlier runs' and its own.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "reconciler/engine/application.hpp"
+#include "reconciler/engine/met.hpp"
 #include "specs/language/hostlist.hpp"
+#include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
@@ -12,6 +16,22 @@ const GateFigure* find(const GateMeasurement* measured, const std::string& subje
   if (measured == nullptr) return nullptr;
   const auto found = std::ranges::find(measured->figures, subject, &GateFigure::subject);
   return found == measured->figures.end() ? nullptr : &*found;
+}
+
+using Place = std::pair<std::string, Path>;  // of a device
+
+// What a change left at each entry that it changed; of what is only saved, what there is to save tells.
+std::map<Place, Value> values_left_by(const std::vector<Step>& steps) {
+  std::map<Place, Value> first;
+  std::map<Place, Value> out;
+  for (const Step& step : steps)
+    for (const PlannedChange& one : step.changes) {
+      if (!schema_row(one.path.row()).saves.empty()) continue;
+      first.try_emplace({step.device, one.path}, one.was);
+      out.insert_or_assign({step.device, one.path}, one.want);
+    }
+  std::erase_if(out, [&](const auto& one) { return first.at(one.first) == one.second; });
+  return out;
 }
 
 // Those of `others` whose subjects are not there yet.
@@ -24,6 +44,55 @@ void add_missing(std::vector<GateFigure>& all, const std::vector<GateFigure>& ot
 }
 
 }  // namespace
+
+// Before this run writes anything.
+void Application::drop_what_is_gone(std::function<void()> then) {
+  if (owed_.empty() || must_stop()) return then();
+  effects_.observe_written(owed_, [this, then = std::move(then)](const std::vector<DeviceState>& now) {
+    if (!must_stop()) forget_gone(now);
+    then();
+  });
+}
+
+// What an earlier run wrote and has another value by now, by hand or by a later change, can't be judged any
+// more: of what nothing is there, nothing is owed, and of what is there in part, that part. Not gone is what
+// a newer change overwrote that may itself be undone, which would bring it back; nor what can't be read.
+void Application::forget_gone(const std::vector<DeviceState>& now) {
+  const auto is_there = [&](const std::string& name, Path path, Value want) {
+    const auto device = fleet_.find(name);
+    if (!device || *device >= now.size() || !now[*device].reachable) return true;
+    const Observation& seen = now[*device].observation;
+    return is_unread(seen.unread, path) || is_met(path, want, seen.have.value(path));
+  };
+  std::set<Place> overwritten;
+  std::erase_if(earlier_, [&](Written& one) {
+    const std::map<Place, Value> wrote = values_left_by(one.steps);
+    std::set<Place> gone;
+    for (const auto& [place, want] : wrote)
+      if (!overwritten.contains(place) && !is_there(place.first, place.second, want)) gone.insert(place);
+    for (const auto& [place, want] : wrote)
+      if (!gone.contains(place)) overwritten.insert(place);
+    if (gone.empty()) return false;
+    for (Step& step : one.steps)
+      std::erase_if(step.changes, [&](const PlannedChange& change) {
+        return gone.contains({step.device, change.path});
+      });
+    std::erase_if(one.steps, [](const Step& step) { return step.changes.empty(); });
+    const BlastRadius rest = blast_radius(one.steps, fleet_.wiring());
+    const bool by_pair = !one.subjects.empty();
+    std::erase_if(one.subjects,
+                  [&](const std::string& each) { return !options_.measurer->crosses(each, rest); });
+    if (gone.size() < wrote.size() && (!by_pair || !one.subjects.empty())) return false;
+    report_.notes.push_back(
+        fmt::format("change {} is no longer there: what was still to be judged of it has another value by "
+                    "now, by hand or "
+                    "by a later change; it is neither kept nor undone, and nothing is owed for it",
+                    one.change));
+    note(ledger_.gate(one.change, GateState::settled));
+    return true;
+  });
+  owed_ = steps_of_all(earlier_);
+}
 
 // This run measures no path before its first write that an unjudged change may have broken: there it is
 // compared with what was measured before that change.
@@ -127,8 +196,7 @@ std::optional<std::set<std::string>> Application::still_owed(const Written& chan
     if (!told) rest.insert(subject);
   }
   // No gate measures a device in maintenance: what was written there alone is owed until that is over.
-  if (std::ranges::all_of(change.steps, [this](const Step& step) { return is_maintained(step.device); }))
-    return change.subjects;
+  if (is_all_maintained(change)) return change.subjects;
   if (!change.subjects.empty()) return rest.empty() ? std::nullopt : std::optional(std::move(rest));
   if (answered_) return std::nullopt;
   if (left_out_later_ || unsure_.contains("")) return rest;
@@ -152,6 +220,10 @@ bool Application::is_maintained(const std::string& name) const {
   return device && !fleet_[*device].maintenance.empty();
 }
 
+bool Application::is_all_maintained(const Written& change) const {
+  return std::ranges::all_of(change.steps, [this](const Step& step) { return is_maintained(step.device); });
+}
+
 void Application::note_owed() {
   if (options_.measurer == nullptr) return;
   if (report_.change_id != 0 && (!runner_ || runner_->written().empty()))
@@ -161,6 +233,7 @@ void Application::note_owed() {
     const std::optional<std::set<std::string>> owed = still_owed(one);
     note(owed ? ledger_.owe(one.change, *owed) : ledger_.gate(one.change, GateState::settled));
     report_.owes = report_.owes || owed;
+    report_.leaves_owed = report_.leaves_owed || (owed && !is_all_maintained(one));
   }
   std::set<std::string> maintained;
   for (const Step& step : runner_->written())

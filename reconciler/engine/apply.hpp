@@ -72,14 +72,15 @@ struct GateQuestion {
   enum class When : std::uint8_t { before, after, confirm, again };
   When when = When::after;
   BlastRadius affected;
-  BlastRadius pending;           // its paths are left out
-  BlastRadius whole;             // of all that this run may write: controls cross none of it
-  std::set<std::string> also{};  // subjects beside those of `affected`
-  std::set<std::string> only{};  // subjects; empty: all
+  BlastRadius pending;              // its paths are left out
+  std::uint32_t pending_until = 0;  // the wave with which the last of them is measured; 0: of none that comes
+  BlastRadius whole;                // of all that this run may write: controls cross none of it
+  std::set<std::string> also{};     // subjects beside those of `affected`
+  std::set<std::string> only{};     // subjects; empty: all
 };
 
-// Runs the benchmarks that the change can have touched, but for paths that `pending` touches: later steps
-// change them at their other end, too. With all but `after` it measures kControls pairs besides, where there
+// Runs the benchmarks that the change can have touched, but for paths that `pending` touches: they are half
+// done, and later steps complete them. With all but `after` it measures kControls pairs besides, where there
 // are as many. Called on a worker thread of Lane::bench; everything the engine does meanwhile is wait.
 class Measurer {
  public:
@@ -166,14 +167,16 @@ struct ApplyReport {
   std::optional<GateResult> gate;       // of all gates: the last finding on each pair
   std::vector<UndoneChange> undone;     // newest first
   bool owes = false;                    // written, and not all of it was judged
+  bool leaves_owed = false;             // something is owed that no maintenance keeps from being judged
   bool unjournalled = false;  // the journal did not take how it ended: the next run tells, and settles it
   std::vector<std::string> notes;
   std::size_t count(StepState state) const;
   // Of the change that was undone last; none: nothing was, or nobody could measure it.
   std::optional<Guilt> guilt() const { return undone.empty() ? std::nullopt : undone.back().guilt; }
   // 0 kept or nothing to do; 2 undone, effects open (also before), quarantined, waits, asks, and an SLO that
-  // is broken without the change; 3 what no benchmark could tell; 1 partly, stopped, undo failed, what was
-  // undone and is broken although it held before, and whatever the journal did not take.
+  // is broken without the change; 3 what no benchmark could tell, or what is still owed; 1 partly, stopped,
+  // undo failed, what was undone and is broken although it held before, and whatever the journal did not
+  // take.
   int exit_code() const;
 };
 

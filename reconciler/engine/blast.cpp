@@ -118,7 +118,7 @@ int ApplyReport::exit_code() const {
     case ApplyVerdict::nothing_to_do:
     case ApplyVerdict::kept:
       if (gate && gate->verdict == GateVerdict::fail) return 2;
-      if (gate && gate->verdict == GateVerdict::unknown) return 3;
+      if (leaves_owed || (gate && gate->verdict == GateVerdict::unknown)) return 3;
       return open_before.empty() ? 0 : 2;
     case ApplyVerdict::undone: return guilt() == Guilt::open ? 1 : 2;
     case ApplyVerdict::effects_open:

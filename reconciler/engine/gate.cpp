@@ -116,8 +116,8 @@ bool controls_fell(const GateMeasurement* before, const GateMeasurement& after) 
 }  // namespace
 
 std::string_view to_string(Attribution attribution) {
-  constexpr std::array<std::string_view, 8> kWords{
-      "holds",      "not worse",       "new, and unknown",           "not validated",
+  constexpr std::array<std::string_view, 9> kWords{
+      "holds",      "not worse",       "new, and unknown",           "not validated",       "not validated",
       "not caused", "new, and broken", "broken, and not attributed", "broken by the change"};
   return kWords.at(static_cast<std::size_t>(attribution));
 }
@@ -176,6 +176,7 @@ int Judgement::exit_code() const {
     case Attribution::holds: return 0;
     case Attribution::not_worse:
     case Attribution::new_unknown:
+    case Attribution::uncovered:
     case Attribution::not_validated: return 3;
     case Attribution::not_caused:
     case Attribution::new_broken:
@@ -207,14 +208,17 @@ Judgement judge_gate(const GateMeasurement* before, const GateMeasurement& after
     out.all.push_back({"", Attribution::not_validated,
                        "no pair that was measured crosses " + after.uncovered.front() +
                            and_more(after.uncovered.size() - 1)});
+  else if (!after.without_benchmark.empty())
+    out.all.push_back({"", Attribution::uncovered,
+                       "no benchmark crosses " + after.without_benchmark.front() +
+                           and_more(after.without_benchmark.size() - 1)});
   return out;
 }
 
 GateMeasurement confirmed(const GateMeasurement* before, GateMeasurement after,
                           const std::vector<ConfirmingRound>& rounds) {
-  if (!rounds.empty())
-    after.sentence =
-        fmt::format("all SLOs hold over {} figures, some of them in a later round", after.figures.size());
+  std::size_t better = 0;
+  std::string which;
   for (const ConfirmingRound& round : rounds) {
     const GateMeasurement& measured = round.measured;
     if (round.asked.empty() && measured.selected == after.selected && measured.measured >= after.measured) {
@@ -241,10 +245,18 @@ GateMeasurement confirmed(const GateMeasurement* before, GateMeasurement after,
       }
       // The best of the rounds: a change that slows a pair, or makes each byte dearer, does so each time.
       const std::optional<double> first = one.cpu;
-      if (is_better(*again, one)) one = *again;
+      if (is_better(*again, one)) {
+        if (one.state != SloState::holds && again->state == SloState::holds && better++ == 0)
+          which = one.subject;
+        one = *again;
+      }
       one.cpu = first && again->cpu ? std::optional(std::min(*first, *again->cpu)) : std::nullopt;
     }
   }
+  if (!rounds.empty())
+    after.sentence = fmt::format(
+        "all SLOs hold over {} figures{}", after.figures.size(),
+        better == 0 ? "" : ", after more rounds than the first for " + which + and_more(better - 1));
   return after;
 }
 
@@ -252,7 +264,9 @@ GateResult gate_result(const GateMeasurement& measured, Judgement judged) {
   GateResult out{GateVerdict::pass, measured.sentence, std::move(judged)};
   const Judged* const one = out.judged.deciding();
   if (one == nullptr)
-    return {GateVerdict::not_run, "nothing to measure: no path is affected that could be judged now"};
+    return {GateVerdict::not_run, measured.left_out.empty()
+                                      ? "nothing to measure: no path is affected that could be judged now"
+                                      : "nothing is measured now: " + measured.left_out};
   const std::string left_out = measured.left_out.empty() ? "" : "; " + measured.left_out;
   if (one->attribution == Attribution::holds) {
     std::vector<const Judged*> worse;

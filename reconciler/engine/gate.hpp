@@ -13,6 +13,7 @@
 //   unknown -> unknown, not worse                not_worse      next wave                      3
 //   any -> unknown otherwise                     not_validated  once more, then later waves
 //                                                               are held                       3
+//   what no benchmark of the suites crosses      uncovered      later waves are held           3
 //   nothing to measure before -> ...             holds, new_broken (undone), new_unknown       0, 2, 3
 //
 // Before an earlier change that nobody has judged yet: what was measured ahead of that one, as long as it may
@@ -22,8 +23,8 @@
 // and not if the controls, pairs that the change can't have touched, fell as well. Own CPU explains a fall
 // where it rose in each round, and the probes had no less of it than before, or it doubled
 // (tests/sim/gate_truth.cpp has how often that errs). Less than kLeastCoverage of what was to be measured, or
-// an end or a link that no pair covers, is not validated. Refuses nothing: what was not measured before is
-// unknown without a figure.
+// an end or a link that no pair covers, is not validated; where none could cover it, measuring again would
+// tell nothing new. Refuses nothing: what was not measured before is unknown without a figure.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +65,10 @@ struct GateMeasurement {
   std::size_t selected = 0;            // pairs and groups that were to be measured
   std::size_t measured = 0;            // of them
   std::vector<std::string> uncovered;  // ends and links of the change that no measured pair crosses
-  std::string sentence;                // where all hold: "all SLOs hold over 24 measurements"
-  std::string left_out{};              // told besides: "3 hosts run jobs and were not measured"
+  // The same, that no pair of any suite could cross: "spine0 (ValidationSuite/slo measures same-rail pairs)".
+  std::vector<std::string> without_benchmark{};
+  std::string sentence;    // where all hold: "all SLOs hold over 24 measurements"
+  std::string left_out{};  // told besides: "3 hosts run jobs and were not measured"
 };
 
 // shared/design has it: engine.md, section 1.
@@ -79,6 +82,7 @@ enum class Attribution : std::uint8_t {
   holds,
   not_worse,
   new_unknown,
+  uncovered,
   not_validated,
   not_caused,
   new_broken,

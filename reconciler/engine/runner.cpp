@@ -178,6 +178,25 @@ void Runner::leave_without_forerunner(std::uint32_t wave) {
       leave_alone(step.id, held, why);
 }
 
+std::vector<Step> Runner::to_come() const {
+  std::set<std::uint32_t> never;
+  std::deque<std::uint32_t> left;
+  const auto waits = [this](std::uint32_t id) { return results_[id - 1].state == StepState::waiting; };
+  const auto drop = [&](std::uint32_t id) {
+    if (waits(id) && never.insert(id).second) left.push_back(id);
+  };
+  for (const Step& step : plan_.steps)
+    if (!standing_holds(step, context_.options.approved).empty()) drop(step.id);
+  for (; !left.empty(); left.pop_front()) {
+    for (const OtherEnd& end : other_ends_[left.front()]) drop(end.step);
+    for (const std::uint32_t next : next_[left.front()]) drop(next);
+  }
+  std::vector<Step> steps;
+  for (const Step& step : plan_.steps)
+    if (waits(step.id) && !never.contains(step.id)) steps.push_back(step);
+  return steps;
+}
+
 std::vector<Step> Runner::written() const {
   std::vector<Step> steps;
   for (const Step& step : plan_.steps)

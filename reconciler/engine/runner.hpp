@@ -48,6 +48,8 @@ class Runner {
   // Where nothing of the earlier waves could begin, as all was held, nothing of the later ones does: they
   // have nobody who went ahead of them.
   void leave_without_forerunner(std::uint32_t wave);
+  // Those that may still begin: neither held, nor left alone for one that is.
+  std::vector<Step> to_come() const;
   // The steps that wrote anything: what an undo starts from.
   std::vector<Step> written() const;
 

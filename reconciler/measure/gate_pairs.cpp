@@ -169,15 +169,41 @@ void GatePairs::plan(std::vector<PreparedBenchmark>& all, const Wanted& wanted) 
   }
 }
 
+bool GatePairs::is_asked(const Benchmark& benchmark, const bench::Pair& pair) {
+  const bool named = bench::collective(*benchmark.workload) ? also_.contains(*benchmark.name)
+                                                            : also(benchmark).contains(pair);
+  return named || touches(benchmark, pair, asked_);
+}
+
+bool GatePairs::is_pending(const Benchmark& benchmark, const bench::Pair& pair) {
+  return touches(benchmark, pair, pending_);
+}
+
+std::string GatePairs::why_left_out(const Benchmark& benchmark, std::size_t place) {
+  if (place >= selected_.size()) return "";  // controls
+  bool asked = false;
+  bool busy = false;
+  for (const bench::Pair& pair : selected_[place].pairs) {
+    if (!is_asked(benchmark, pair)) continue;
+    asked = true;
+    if (is_pending(benchmark, pair))
+      return choice_.pending_until == 0
+                 ? "affected, and not measured while its paths are half changed"
+                 : "affected, and measured with wave " + std::to_string(choice_.pending_until) +
+                       ", which changes the same paths";
+    busy = busy || is_busy(pair);
+  }
+  if (!asked) return "";
+  return busy ? "affected, and not measured: hosts run jobs or are in maintenance"
+              : "affected, and not measured: its paths cross devices in maintenance";
+}
+
 void GatePairs::plan_now(PreparedBenchmark& one, const Selected& selected, const Wanted& wanted) {
-  const auto is_asked = [&](const bench::Pair& pair) {
-    const bool named = bench::collective(*one.benchmark->workload) ? also_.contains(*one.benchmark->name)
-                                                                   : also(*one.benchmark).contains(pair);
-    return (named || touches(*one.benchmark, pair, asked_)) && (!wanted || wanted(one, pair));
+  const auto is_asked_now = [&](const bench::Pair& pair) {
+    return is_asked(*one.benchmark, pair) && (!wanted || wanted(one, pair));
   };
   const auto is_barred = [&](const bench::Pair& pair) {
-    return is_busy(pair) || is_in_maintenance(*one.benchmark, pair) ||
-           touches(*one.benchmark, pair, pending_);
+    return is_busy(pair) || is_in_maintenance(*one.benchmark, pair) || is_pending(*one.benchmark, pair);
   };
   bench::PlanOptions options = one.options;
   const auto plan_it = [&] {
@@ -185,7 +211,7 @@ void GatePairs::plan_now(PreparedBenchmark& one, const Selected& selected, const
   };
   if (bench::collective(*one.benchmark->workload)) {
     const std::set<bench::Pair> cut(selected.cut.begin(), selected.cut.end());
-    options.wanted = is_asked;
+    options.wanted = is_asked_now;
     options.excluded = [&](const bench::Pair& hop) { return is_barred(hop) || cut.contains(hop); };
     one.planned = plan_it();
     return;
@@ -193,7 +219,7 @@ void GatePairs::plan_now(PreparedBenchmark& one, const Selected& selected, const
   options.pairs.emplace();
   std::vector<std::vector<bench::Pair>> rounds;
   for (std::vector<bench::Pair> round : selected.rounds) {
-    std::erase_if(round, [&](const bench::Pair& pair) { return !is_asked(pair) || is_barred(pair); });
+    std::erase_if(round, [&](const bench::Pair& pair) { return !is_asked_now(pair) || is_barred(pair); });
     options.pairs->insert(options.pairs->end(), round.begin(), round.end());
     if (!round.empty()) rounds.push_back(std::move(round));
   }
@@ -257,23 +283,22 @@ std::vector<GatePairs::Why> GatePairs::reasons(const std::vector<PreparedBenchma
   return out;
 }
 
-// Which of the links could be crossed if no host ran jobs.
+// Which of the links could be crossed if these endpoints could be measured.
 GatePairs::Flags GatePairs::possible(const std::vector<PreparedBenchmark>& all,
-                                     const std::vector<std::uint32_t>& links) {
+                                     const std::vector<std::uint32_t>& links,
+                                     const std::vector<bool>& usable) {
   Flags out(affected_.size(), false);
   for (const PreparedBenchmark& one : all) {
     if (!is_judged(*one.benchmark)) continue;
     if (bench::collective(*one.benchmark->workload)) {
       bench::PlanOptions options = one.options;
-      options.excluded = [&](const bench::Pair& hop) {
-        return !in_service_[hop.from] || !in_service_[hop.to];
-      };
+      options.excluded = [&](const bench::Pair& hop) { return !usable[hop.from] || !usable[hop.to]; };
       for (const bench::Pair& hop :
            bench::plan_tcp(*one.benchmark, ground_.probes, ground_.links, options).pairs)
         ground_.each_link(hop, [&](std::uint32_t link) { out[link] = true; });
       continue;
     }
-    PairSelector selector(ground_, *one.benchmark, in_service_);
+    PairSelector selector(ground_, *one.benchmark, usable);
     (void)selector.over(links);
     for (const std::uint32_t link : links) out[link] = out[link] || selector.crosses(link);
   }
@@ -300,6 +325,25 @@ std::string GatePairs::uncovered_text(std::uint32_t link, Why why) const {
   return name + " (the hosts that could send over it run jobs)";
 }
 
+bool GatePairs::ends_in_maintenance(std::uint32_t link) const {
+  const TopologyLink& cable = ground_.topology().links[link / 2];
+  return choice_.in_maintenance.contains(ground_.topology().ports[cable.a].device) ||
+         choice_.in_maintenance.contains(ground_.topology().ports[cable.b].device);
+}
+
+// What no pair crosses for maintenance alone is not missed.
+std::vector<std::string> GatePairs::by_design(const std::vector<PreparedBenchmark>& all,
+                                              std::vector<std::uint32_t> missing) {
+  std::erase_if(missing, [this](std::uint32_t link) { return ends_in_maintenance(link); });
+  if (!missing.empty() && !choice_.in_maintenance.empty()) {
+    const Flags could_be = possible(all, missing, std::vector<bool>(in_service_.size(), true));
+    std::erase_if(missing, [&](std::uint32_t link) { return could_be[link]; });
+  }
+  std::vector<std::string> out;
+  for (const std::uint32_t link : missing) out.push_back(ground_.links.name(link));
+  return out;
+}
+
 GateCoverage GatePairs::coverage(const std::vector<PreparedBenchmark>& all,
                                  const std::vector<BenchmarkOutcome>& outcomes) {
   GateCoverage out;
@@ -313,10 +357,17 @@ GateCoverage GatePairs::coverage(const std::vector<PreparedBenchmark>& all,
   for (const std::uint32_t link : links_of(affected_))
     if (!crossed[link] && why[link] == Why::by_design) missing.push_back(link);
   if (!out.busy.empty() && !missing.empty()) {
-    const Flags could_be = possible(all, missing);
+    const Flags could_be = possible(all, missing, in_service_);
     for (const std::uint32_t link : missing)
       if (could_be[link]) why[link] = Why::busy;
+    std::erase_if(missing, [&](std::uint32_t link) { return could_be[link]; });
   }
+  out.by_design = by_design(all, std::move(missing));
+  out.judges = std::ranges::any_of(all, [](const auto& one) { return is_judged(*one.benchmark); });
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const bench::Pair& pair : selected_[i].pairs)
+      if (is_asked(*all[i].benchmark, pair) && is_pending(*all[i].benchmark, pair))
+        out.measured_later = choice_.pending_until;
   bool any_covered = false;
   std::vector<std::string> neighbours;
   for (const std::uint32_t link : links_of(affected_)) {

@@ -7,8 +7,8 @@
 // budget; its benchmarks share that, so that none gets more than it needs while another gets less. What the
 // budget leaves no time for is counted, and what is asked for by name comes first. Never on a host that runs
 // jobs, and nothing that ends at a device in maintenance or can't but cross one. An affected link that no
-// pair with a figure crosses is named, unless none could by design, for maintenance, or as its pairs are
-// pending. Refuses nothing.
+// pair with a figure crosses is named, unless for maintenance or as its pairs are pending; one that no pair
+// of the suite could ever cross by itself (GateCoverage::by_design). Refuses nothing.
 #pragma once
 
 #include <map>
@@ -42,6 +42,8 @@ class GatePairs {
   // After measuring.
   GateCoverage coverage(const std::vector<PreparedBenchmark>& all,
                         const std::vector<BenchmarkOutcome>& outcomes);
+  // Why nothing of a benchmark was measured of which something was asked for; empty: nothing was.
+  std::string why_left_out(const Benchmark& benchmark, std::size_t place);
   std::size_t looked_at() const { return looked_at_; }  // PairSelector's, of all
 
  private:
@@ -68,7 +70,13 @@ class GatePairs {
   void plan_now(PreparedBenchmark& one, const Selected& selected, const Wanted& wanted);
   Flags covered(const std::vector<BenchmarkOutcome>& outcomes);
   std::vector<Why> reasons(const std::vector<PreparedBenchmark>& all);
-  Flags possible(const std::vector<PreparedBenchmark>& all, const std::vector<std::uint32_t>& links);
+  Flags possible(const std::vector<PreparedBenchmark>& all, const std::vector<std::uint32_t>& links,
+                 const std::vector<bool>& usable);
+  bool is_asked(const Benchmark& benchmark, const bench::Pair& pair);
+  bool is_pending(const Benchmark& benchmark, const bench::Pair& pair);
+  bool ends_in_maintenance(std::uint32_t link) const;
+  std::vector<std::string> by_design(const std::vector<PreparedBenchmark>& all,
+                                     std::vector<std::uint32_t> missing);
   std::string uncovered_text(std::uint32_t link, Why why) const;
   bool only_hangs_on_it(std::uint32_t link) const;
 

@@ -142,6 +142,9 @@ Result<SuiteOutcome> run_suite(Run& run, const ValidationSuite& suite) {
   // Some of the pairs once more say nothing about what the others cover.
   if (gate && run.choice.gate->controls == 0 && !run.choice.among)
     result.gate = gate->coverage(all, result.benchmarks);
+  for (std::size_t i = 0; gate && i < all.size(); ++i)
+    if (result.benchmarks[i].measurements.empty())
+      result.benchmarks[i].left_out = gate->why_left_out(*all[i].benchmark, i);
   judge_suite(result);
   return result;
 }
@@ -242,7 +245,9 @@ BusyHosts busy_hosts(const MeasureInput& input) {
 std::string left_out_sentence(std::span<const SuiteOutcome> outcomes) {
   std::set<std::string> busy;
   std::size_t pairs = 0;
+  std::uint32_t wave = 0;
   for (const SuiteOutcome& suite : outcomes) {
+    wave = std::max(wave, suite.gate.measured_later);
     busy.insert(suite.gate.busy.begin(), suite.gate.busy.end());
     pairs += suite.gate.left_out;
   }
@@ -253,6 +258,8 @@ std::string left_out_sentence(std::span<const SuiteOutcome> outcomes) {
   if (pairs > 0)
     out += fmt::format("{}onChange.budget left no time for {} pair{}", out.empty() ? "" : "; ", pairs,
                        pairs == 1 ? "" : "s");
+  if (wave > 0)
+    out += fmt::format("{}what wave {} changes, too, is measured with it", out.empty() ? "" : "; ", wave);
   return out;
 }
 

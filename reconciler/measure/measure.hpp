@@ -49,6 +49,7 @@ struct GateChoice {
   std::set<DeviceIndex> left_out{};        // hosts that ran jobs when the run first measured
   std::set<DeviceIndex> in_maintenance{};  // of what ends at one or can't but cross one nothing is measured
   std::vector<NamedPair> also{};           // besides those over `affected`
+  std::uint32_t pending_until = 0;         // the wave with which the last over `pending` is measured; 0: none
   std::size_t controls = 0;  // not 0: in place of these so many pairs that `whole` can't have touched
 };
 
@@ -88,6 +89,8 @@ struct BenchmarkOutcome {
   std::string transport;      // the one that ran; empty: none
   std::string transport_why;  // where the suite left the choice
   std::vector<bench::Measurement> measurements;
+  std::string
+      left_out;  // of a gate that measured nothing of it: why, of what was affected; empty: nothing was
   bench::BenchmarkVerdict verdict;
   bench::Coverage coverage;
   std::size_t rounds = 0;
@@ -98,12 +101,18 @@ struct GateCoverage {
   std::vector<std::string> busy;       // hosts that run jobs
   std::size_t left_out = 0;            // pairs for which onChange.budget left no time
   std::vector<std::string> uncovered;  // affected links, one way, that no pair with a figure crosses; and why
+  // Affected links, one way, that no pair of this suite could cross, whoever runs jobs or is in maintenance.
+  std::vector<std::string> by_design;
+  bool judges = false;  // some benchmark has an SLO: else it is no gate
+  std::uint32_t measured_later =
+      0;  // the wave with which what was left out as half done is measured; 0: none
 };
 
 struct SuiteOutcome {
   const ValidationSuite* suite = nullptr;
   std::vector<BenchmarkOutcome> benchmarks;
   GateCoverage gate;
+  std::size_t rounds_after = 0;  // later rounds of a gate, which confirmed or cleared some of it
   std::vector<bench::Suspect> suspects;
   bench::Verdict verdict = bench::Verdict::unknown;
 };
@@ -134,8 +143,8 @@ bench::Verdict verdict_of(const std::vector<SuiteOutcome>& outcomes);
 // How many there are, whatever came of them.
 std::size_t measurements_in(std::span<const SuiteOutcome> outcomes);
 
-// "3 hosts run jobs and were not measured; onChange.budget left no time for 12 pairs"; empty: nothing was
-// left out.
+// "3 hosts run jobs and were not measured; onChange.budget left no time for 12 pairs; what wave 3 changes,
+// too, is measured with it"; empty: nothing was left out.
 std::string left_out_sentence(std::span<const SuiteOutcome> outcomes);
 
 // One line for a gate: "pairs: bandwidth min 41.0% (want >= 90% of nominal), worst gpu1:rail0 -> gpu2:rail1".

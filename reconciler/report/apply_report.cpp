@@ -229,7 +229,8 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
   }
   const bool good = report.exit_code() == 0;
   out += terminal.paint(good ? Ink::green : Ink::red, std::string(to_string(report.verdict)));
-  if (plan.empty()) return out + "  what earlier runs wrote\n";
+  if (plan.empty())
+    return out + (report.verdict == ApplyVerdict::nothing_to_do ? "\n" : "  what earlier runs wrote\n");
   out += compose("  {} of {} done, {}\n", report.count(StepState::done),
                  counted(report.steps.size() - report.count(StepState::not_needed), "step"),
                  touched_text(touched_by(plan, report)));
@@ -276,7 +277,7 @@ nlohmann::json apply_json(const Applied& applied, const Plan& plan, const std::s
           {"undone", undone_json(report.undone)},
           {"gateAfterUndo", report.undone.empty() ? nlohmann::json() : gate_json(report.undone.back().again)},
           {"guilt", report.guilt() ? nlohmann::json(to_string(*report.guilt())) : nlohmann::json()},
-          {"owes", report.owes},
+          {"owes", report.owes || report.leaves_owed},
           {"unjournalled", report.unjournalled},
           {"benchmarks", measured.empty() ? bench_json({}, config_hash) : measured.back()},
           {"measurements", measured},

@@ -223,13 +223,21 @@ std::string bench_text(const std::vector<SuiteOutcome>& outcomes, const Terminal
     out += terminal.paint(Ink::bold, "ValidationSuite/" + suite.suite->metadata.name.value) + "  " +
            (measurements_in({&suite, 1}) == 0 ? terminal.paint(Ink::dim, "not run")
                                               : verdict_text(suite.verdict, terminal)) +
+           (suite.rounds_after == 0
+                ? Shown{}
+                : terminal.paint(Ink::dim,
+                                 compose("  in the first of {} rounds: the gate's line has what all of "
+                                         "them told",
+                                         suite.rounds_after + 1))) +
            "\n";
     for (const BenchmarkOutcome& outcome : suite.benchmarks) {
       out += compose("  {}  {} over {}  {}\n", terminal.paint(Ink::cyan, outcome.benchmark->name.value),
                      to_string(outcome.benchmark->workload.value),
                      outcome.transport.empty() ? "no transport" : outcome.transport,
-                     outcome.measurements.empty() ? terminal.paint(Ink::dim, "nothing here was affected")
-                                                  : verdict_text(outcome.verdict.verdict, terminal));
+                     outcome.measurements.empty()
+                         ? terminal.paint(Ink::dim, outcome.left_out.empty() ? "nothing here was affected"
+                                                                             : outcome.left_out)
+                         : verdict_text(outcome.verdict.verdict, terminal));
       if (!outcome.measurements.empty()) {
         out += terminal.paint(Ink::dim,
                               compose("    {} of {} pairs, {} of {} links, {} rounds", outcome.coverage.pairs,

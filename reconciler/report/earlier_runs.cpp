@@ -38,19 +38,34 @@ std::string in_flight_line(const InFlight& begun, const Terminal& terminal) {
              begun.unsettled.empty() ? "" : " on " + fold_hostlist(devices_of(begun.unsettled)));
 }
 
-std::string owed_line(const OwedDecision& decision, const Terminal& terminal) {
-  const char* what = "";
-  switch (decision.fate) {
-    case OwedDecision::Fate::no_suite: what = "it stays so, as the specs have no ValidationSuite"; break;
-    case OwedDecision::Fate::in_maintenance: what = "it stays so while its devices are in maintenance"; break;
-    case OwedDecision::Fate::other_devices: what = "it stays so, as this run is for other devices"; break;
-    case OwedDecision::Fate::not_measuring: what = "it stays so, as this run does not measure"; break;
-    case OwedDecision::Fate::taken:
-      what = "this run measures what it can have touched, and keeps or undoes it";
-      break;
+namespace {
+
+// `run`: "this run", "the next apply".
+std::string what_follows(OwedDecision::Fate fate, const std::string& run) {
+  switch (fate) {
+    case OwedDecision::Fate::taken: return run + " measures what it can have touched, and keeps or undoes it";
+    case OwedDecision::Fate::no_suite: return "it stays so, as the specs have no ValidationSuite";
+    case OwedDecision::Fate::in_maintenance: return "it stays so while its devices are in maintenance";
+    case OwedDecision::Fate::other_devices: return "it stays so, as this run is for other devices";
+    case OwedDecision::Fate::not_measuring: return "it stays so, as this run does not measure";
   }
-  return terminal.paint(Ink::yellow, "never measured") +
-         compose(": {}; {}", owed_sentence(decision.owed), what);
+  return "";
+}
+
+std::string decision_line(const OwedDecision& one, const std::string& run, const Terminal& terminal) {
+  const std::set<std::string>& subjects = one.owed.subjects;
+  std::string why;
+  if (one.measured)
+    why = subjects.empty() ? ": no benchmark could tell"
+                           : ": no benchmark could tell " + *subjects.begin() + and_more(subjects.size() - 1);
+  return terminal.paint(Ink::yellow, one.measured ? "not validated yet" : "never measured") +
+         compose(": {}{}; {}", owed_sentence(one.owed), why, what_follows(one.fate, run));
+}
+
+}  // namespace
+
+std::string owed_line(const OwedDecision& decision, const Terminal& terminal) {
+  return decision_line(decision, "this run", terminal);
 }
 
 std::string unjudged_text(const Unjudged& all, const Terminal& terminal) {
@@ -60,10 +75,7 @@ std::string unjudged_text(const Unjudged& all, const Terminal& terminal) {
     for (const OwedChange& one : all.under_way) text += compose(": {}, not judged yet", owed_sentence(one));
     text += "; this is how it is meanwhile\n";
   }
-  for (const OwedChange& one : all.left)
-    text += terminal.paint(Ink::yellow, "never measured") +
-            compose(": {}; the next apply measures what it can have touched, and keeps or undoes it\n",
-                    owed_sentence(one));
+  for (const OwedDecision& one : all.left) text += decision_line(one, "the next apply", terminal) + "\n";
   return text;
 }
 

@@ -38,7 +38,10 @@ std::string plan_report_text(const PlanReport& report, const Terminal& terminal)
 nlohmann::json plan_report_json(const PlanReport& report) {
   nlohmann::json document = to_json(report.plan);
   const Unjudged& unjudged = report.unjudged;
-  document["neverMeasured"] = owed_json(unjudged.left);
+  document["neverMeasured"] = nlohmann::json::array();
+  document["notValidated"] = nlohmann::json::array();
+  for (const OwedDecision& one : unjudged.left)
+    document[one.measured ? "notValidated" : "neverMeasured"].push_back(owed_json({one.owed})[0]);
   if (!unjudged.writer.empty())
     document["beingChanged"] = {{"by", unjudged.writer}, {"changes", owed_json(unjudged.under_way)}};
   document["leftAsIs"] = left_behind_json(report.left);

@@ -28,7 +28,7 @@ std::string baselines_text(const std::vector<BlobEntry>& blobs) {
 std::string changes_text(const StoredState& state) {
   std::string out = counted(state.totals.changes, "change");
   for (const std::uint64_t change : state.in_flight) out += compose("; change {} is in flight", change);
-  for (const OwedChange& one : state.owed) out += compose("; change {} was never measured", one.change);
+  for (const OwedChange& one : state.owed) out += compose("; change {} is not validated yet", one.change);
   return out;
 }
 

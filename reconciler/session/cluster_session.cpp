@@ -78,12 +78,7 @@ Result<std::unique_ptr<Store>> ClusterSession::read_store() const {
 
 Result<Unjudged> ClusterSession::unjudged() const {
   TRY(const std::unique_ptr<Store> store, read_store());
-  return lockstep::unjudged(*store);
-}
-
-bool ClusterSession::can_judge(const std::vector<OwedChange>& owed) const {
-  return !cluster_.catalog.validation_suites.empty() &&
-         std::ranges::any_of(owed, [this](const OwedChange& one) { return !is_maintained(cluster_, one); });
+  return lockstep::unjudged(cluster_, *store, {.only = choice().only});
 }
 
 Result<Done> ClusterSession::want_restored() {

@@ -84,7 +84,8 @@ struct ApplyRequest {
 struct EarlierRuns {
   std::vector<InFlight> in_flight;
   std::vector<OwedDecision> owed;
-  bool to_judge() const;  // this run's gate validates some of them
+  bool to_judge() const;     // this run's gate validates some of them
+  bool leaves_owed() const;  // and leaves some of them that a gate could (OwedDecision::is_left)
 };
 
 // Called on the thread that owns the executor, except `measure` (suites.hpp).
@@ -174,12 +175,10 @@ class ClusterSession {
   Result<Deletion> deletion_by(const Plan& plan) const;
   // Why an apply that takes this away is refused; empty: it is not. `confirmed`: by a person.
   std::string why_refused(const Deletion& deletion, bool confirmed) const;
-  // Changes that are not validated yet.
+  // Changes that are not validated yet, and what an apply would do about them.
   Result<Unjudged> unjudged() const;
   // Why an apply would be refused whatever it has to do (Machines::why_refused); empty: it would not.
   std::string why_apply_refused() const;
-  // Whether an apply could measure any of them now: there is a suite, and some device is in service.
-  bool can_judge(const std::vector<OwedChange>& owed) const;
   // The cluster's store, for reading.
   Result<std::unique_ptr<Store>> read_store() const;
 
@@ -246,6 +245,7 @@ class ClusterSession {
   std::vector<WrittenEntry> written_;
   std::vector<OwedChange> owed_;  // taken on by prepare_apply
   std::vector<OwedChange> open_;  // not judged yet, and not taken on
+  bool leaves_owed_ = false;      // EarlierRuns::leaves_owed(), of those
   Machines machines_;
   std::vector<FileLock> machine_locks_;            // since prepare_apply()
   std::unique_ptr<Store> store_;                   // leads the cluster; null before prepare_apply()

@@ -37,6 +37,8 @@ bool EarlierRuns::to_judge() const {
                      [](const OwedDecision& one) { return one.fate == OwedDecision::Fate::taken; });
 }
 
+bool EarlierRuns::leaves_owed() const { return std::ranges::any_of(owed, &OwedDecision::is_left); }
+
 Store& ClusterSession::store() const {
   if (!store_) throw std::logic_error("a change without prepare_apply()");
   return *store_;
@@ -80,8 +82,8 @@ Result<EarlierRuns> ClusterSession::prepare_apply(const ApplyRequest& request) {
   }
   EarlierRuns earlier;
   TRY(earlier.in_flight, recover_in_flight(store_->history()));
-  TRY(earlier.owed,
-      take_owed(cluster_, store_->history(), {.measures = request.measures, .only = choice().only}));
+  TRY(earlier.owed, take_owed(cluster_, *store_, {.measures = request.measures, .only = choice().only}));
+  leaves_owed_ = earlier.leaves_owed();
   owed_.clear();
   open_.clear();
   for (const OwedDecision& one : earlier.owed) {
@@ -167,9 +169,10 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   auto application = std::make_unique<Application>(attached_.fleet, executor_, store().history(), plan,
                                                    std::move(options), hooks.progress);
   // Bound to nothing: it is called by the operation, which must not outlive its session.
-  auto over = [this, plan = std::move(plan), left = std::move(left), gate, recorder, specs,
-               notes = std::move(notes)](ApplyReport report) {
+  auto over = [this, leaves = leaves_owed_, plan = std::move(plan), left = std::move(left), gate, recorder,
+               specs, notes = std::move(notes)](ApplyReport report) {
     Applied applied{std::move(report), {}, Done{}};
+    applied.report.leaves_owed = applied.report.leaves_owed || leaves;
     applied.report.notes.insert(applied.report.notes.end(), notes.begin(), notes.end());
     if (recorder)
       for (const std::string& note : recorder->notes()) applied.report.notes.push_back(note);

@@ -16,20 +16,6 @@ bool is_maintained(const OpenedCluster& cluster, const OwedChange& owed) {
       owed.tickets, [&cluster](const LedgerTicket& one) { return cluster.maintenance.contains(one.device); });
 }
 
-Result<Unjudged> unjudged(Store& store) {
-  Unjudged out;
-  out.writer = store.leadership().holder().value_or("");
-  std::set<std::uint64_t> begun;
-  if (!out.writer.empty()) {
-    TRY(const std::vector<InFlight> in_flight, store.history().in_flight());
-    for (const InFlight& one : in_flight) begun.insert(one.change);
-  }
-  TRY(std::vector<OwedChange> owed, store.history().owed());
-  for (OwedChange& one : owed)
-    (begun.contains(one.change) ? out.under_way : out.left).push_back(std::move(one));
-  return out;
-}
-
 Result<std::vector<OwedChange>> open_changes(Store& store) {
   TRY(std::vector<OwedChange> open, store.history().owed());
   // One of a process that is gone is settled by whoever changes the cluster next.
@@ -54,30 +40,66 @@ Result<std::vector<InFlight>> recover_in_flight(History& history) {
   return begun;
 }
 
-Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, const History& history,
+namespace {
+
+OwedDecision::Fate fate_of(const OpenedCluster& cluster, const OwedChange& owed, const OwedChoice& choice) {
+  const std::vector<std::string> devices = devices_of(owed.tickets);
+  const bool all_chosen =
+      choice.only.empty() || std::ranges::all_of(devices, [&choice](const std::string& device) {
+        return std::ranges::find(choice.only, device) != choice.only.end();
+      });
+  if (cluster.catalog.validation_suites.empty()) return OwedDecision::Fate::no_suite;
+  if (is_maintained(cluster, owed)) return OwedDecision::Fate::in_maintenance;
+  if (!choice.measures) return OwedDecision::Fate::not_measuring;
+  return all_chosen ? OwedDecision::Fate::taken : OwedDecision::Fate::other_devices;
+}
+
+Result<OwedDecision> decision(const OpenedCluster& cluster, Store& store, OwedChange owed,
+                              const OwedChoice& choice) {
+  OwedDecision out;
+  out.fate = fate_of(cluster, owed, choice);
+  TRY(const std::vector<RunHead> runs, store.runs().of_change(owed.change));
+  out.measured =
+      !owed.subjects.empty() || std::ranges::find(runs, RunPurpose::after, &RunHead::purpose) != runs.end();
+  out.owed = std::move(owed);
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, Store& store,
                                             const OwedChoice& choice) {
-  TRY(std::vector<OwedChange> owed, history.owed());
-  std::vector<OwedDecision> decisions;
+  TRY(std::vector<OwedChange> owed, store.history().owed());
+  std::vector<OwedDecision> out;
   for (OwedChange& one : owed) {
-    const std::vector<std::string> devices = devices_of(one.tickets);
-    const bool all_chosen =
-        choice.only.empty() ||
-        std::all_of(devices.begin(), devices.end(), [&choice](const std::string& device) {
-          return std::find(choice.only.begin(), choice.only.end(), device) != choice.only.end();
-        });
-    OwedDecision::Fate fate = OwedDecision::Fate::taken;
-    if (cluster.catalog.validation_suites.empty()) {
-      fate = OwedDecision::Fate::no_suite;
-    } else if (is_maintained(cluster, one)) {
-      fate = OwedDecision::Fate::in_maintenance;
-    } else if (!choice.measures) {
-      fate = OwedDecision::Fate::not_measuring;
-    } else if (!all_chosen) {
-      fate = OwedDecision::Fate::other_devices;
-    }
-    decisions.push_back({std::move(one), fate});
+    TRY(OwedDecision made, decision(cluster, store, std::move(one), choice));
+    out.push_back(std::move(made));
   }
-  return decisions;
+  return out;
+}
+
+bool Unjudged::to_judge() const {
+  return std::ranges::find(left, OwedDecision::Fate::taken, &OwedDecision::fate) != left.end();
+}
+
+bool Unjudged::leaves_owed() const { return std::ranges::any_of(left, &OwedDecision::is_left); }
+
+Result<Unjudged> unjudged(const OpenedCluster& cluster, Store& store, const OwedChoice& choice) {
+  Unjudged out;
+  out.writer = store.leadership().holder().value_or("");
+  std::set<std::uint64_t> begun;
+  if (!out.writer.empty()) {
+    TRY(const std::vector<InFlight> in_flight, store.history().in_flight());
+    for (const InFlight& one : in_flight) begun.insert(one.change);
+  }
+  TRY(std::vector<OwedDecision> owed, take_owed(cluster, store, choice));
+  for (OwedDecision& one : owed) {
+    if (begun.contains(one.owed.change))
+      out.under_way.push_back(std::move(one.owed));
+    else
+      out.left.push_back(std::move(one));
+  }
+  return out;
 }
 
 }  // namespace lockstep

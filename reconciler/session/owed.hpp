@@ -15,15 +15,6 @@ namespace lockstep {
 // Sorted, each once.
 std::vector<std::string> devices_of(const std::vector<LedgerTicket>& tickets);
 
-// What no benchmark has judged. `under_way`: of the process that changes the cluster now, which will measure
-// it.
-struct Unjudged {
-  std::string writer;  // "process 7 since 2026-11-21T10:05:26Z (lockstep apply)"; empty: nobody
-  std::vector<OwedChange> under_way;
-  std::vector<OwedChange> left;
-};
-Result<Unjudged> unjudged(Store& store);
-
 // Changes that may still disturb what they wrote: those that no benchmark has judged, and those that another
 // process makes now. minCapacity counts them.
 Result<std::vector<OwedChange>> open_changes(Store& store);
@@ -49,8 +40,22 @@ struct OwedDecision {
   };
   OwedChange owed;
   Fate fate = Fate::taken;
+  bool measured = false;  // some gate measured after it, and could not tell
+  // It stays owed although somebody could measure it: no run ends well with that.
+  bool is_left() const { return fate == Fate::no_suite || fate == Fate::other_devices; }
 };
-Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, const History& history,
+Result<std::vector<OwedDecision>> take_owed(const OpenedCluster& cluster, Store& store,
                                             const OwedChoice& choice);
+
+// What no benchmark has judged. `under_way`: of the process that changes the cluster now, which will measure
+// it. `left`: with what an apply of the same choice would do about it.
+struct Unjudged {
+  std::string writer;  // "process 7 since 2026-11-21T10:05:26Z (lockstep apply)"; empty: nobody
+  std::vector<OwedChange> under_way;
+  std::vector<OwedDecision> left;
+  bool to_judge() const;     // an apply measures some of it
+  bool leaves_owed() const;  // and leaves some of it as it is
+};
+Result<Unjudged> unjudged(const OpenedCluster& cluster, Store& store, const OwedChoice& choice);
 
 }  // namespace lockstep

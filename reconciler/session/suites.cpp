@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -48,10 +49,36 @@ GateFigure figure_of(const Slo& slo, const bench::Measurement& one, std::string 
   return out;
 }
 
+// In which of the suites some was measured once more.
+void count_round(std::vector<SuiteOutcome>& first, const std::vector<SuiteOutcome>& again) {
+  for (std::size_t i = 0; i < std::min(first.size(), again.size()); ++i)
+    if (measurements_in({&again[i], 1}) > 0) ++first[i].rounds_after;
+}
+
 std::vector<NamedPair> named_by(const std::set<std::string>& subjects) {
   std::vector<NamedPair> out;
   for (const std::string& subject : subjects)
     if (auto parsed = parse_subject(subject)) out.push_back(std::move(parsed->pair));
+  return out;
+}
+
+// Of each fabric, what none of its suites could ever measure. A fabric without any suite has no gate.
+std::vector<std::string> without_benchmark(const std::vector<SuiteOutcome>& outcomes) {
+  std::map<std::string, std::vector<const SuiteOutcome*>> by_fabric;
+  for (const SuiteOutcome& suite : outcomes)
+    if (suite.gate.judges) by_fabric[*suite.suite->fabric].push_back(&suite);
+  std::vector<std::string> out;
+  for (const auto& [fabric, suites] : by_fabric)
+    for (const std::string& link : suites.front()->gate.by_design) {
+      const auto misses_it = [&link](const SuiteOutcome* one) {
+        return std::ranges::find(one->gate.by_design, link) != one->gate.by_design.end();
+      };
+      if (!std::ranges::all_of(suites, misses_it)) continue;
+      std::string names;
+      for (const SuiteOutcome* one : suites)
+        names += (names.empty() ? "ValidationSuite/" : ", ") + *one->suite->metadata.name;
+      out.push_back(link + ": no pair of " + names + " does");
+    }
   return out;
 }
 
@@ -76,6 +103,7 @@ MeasureInput measure_input(const OpenedCluster& cluster, const Blobs& blobs) {
 
 GateMeasurement gate_measurement(const std::vector<SuiteOutcome>& outcomes) {
   GateMeasurement out;
+  out.without_benchmark = without_benchmark(outcomes);
   out.sentence = verdict_sentence(outcomes);
   out.left_out = left_out_sentence(outcomes);
   for (const SuiteOutcome& suite : outcomes) {
@@ -135,7 +163,8 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
                            .whole = touched_by(question.whole),
                            .left_out = ran_jobs(),
                            .in_maintenance = in_maintenance(),
-                           .also = named_by(question.also)};
+                           .also = named_by(question.also),
+                           .pending_until = question.pending_until};
   if (!question.only.empty())  // of a benchmark with rings all of them
     choice.among = [only = named_by(question.only)](const std::string& benchmark, const std::string& from,
                                                     const std::string& to) {
@@ -159,9 +188,12 @@ Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const C
   if (taken_) taken_(question, *outcomes, *beside, turn);
   GateMeasurement result = gate_measurement(*outcomes);
   result.controls = gate_measurement(*beside).figures;
-  if (question.when == GateQuestion::When::before || question.when == GateQuestion::When::confirm)
-    return result;
+  if (question.when == GateQuestion::When::before) return result;
   const std::scoped_lock lock(mutex_);
+  if (question.when == GateQuestion::When::confirm) {
+    if (!gates_.empty()) count_round(gates_.back(), *outcomes);
+    return result;
+  }
   gates_.push_back(*std::move(outcomes));
   return result;
 }

@@ -29,6 +29,21 @@ accepted = json.load(open(sys.argv[1]))["accepted"]
 assert accepted["baseline"] is False and "gpu1" in accepted["why"], accepted' "$work/out"
 in_gpu1 ip rule del pref 10
 
+# What waits for a person's word (the switches' new ECMP) hides no path: the hosts' bad value is judged, one host at a time. Tried
+# before: all four kept it, unmeasured, with "nothing here was affected".
+cp "$pod/hosts.yaml" "$work/hosts.before"
+sed -i 's/maxPaths: 32/maxPaths: 16/' "$pod/fabric.yaml"
+sed -i 's/^  sysctl:/  sysctl:\n    net.ipv4.ip_default_ttl: 1/' "$pod/hosts.yaml"
+expect 2 "$lockstep" apply --twin --yes "$pod"
+told 'broken by the change'
+told "this change's doing: without it the SLO holds"
+for host in gpu1 gpu2 gpu3 gpu4; do
+  [ "$("$lockstep" twin exec "$pod" "$host" -- sysctl -n net.ipv4.ip_default_ttl)" -ne 1 ] || { echo "$host kept a TTL of 1" >&2; exit 1; }
+done
+cp "$work/hosts.before" "$pod/hosts.yaml"
+sed -i 's/maxPaths: 16/maxPaths: 32/' "$pod/fabric.yaml"
+expect 0 "$lockstep" plan --twin "$pod"
+
 sed -i 's/^  sysctl:/  sysctl:\n    net.ipv4.tcp_rmem: "4096 4096 4096"/' "$pod/hosts.yaml"
 expect 2 "$lockstep" apply --twin --yes $approve "$pod"
 told 'broken by the change'

@@ -55,7 +55,7 @@ class Run:
         verdicts = VERDICT.findall(self.text)
         self.verdict = verdicts[-1] if verdicts and not self.killed else None
         self.began = not self.killed or SIGN.search(self.text) is not None
-        self.taken_on = {int(one) for one in re.findall(r"never measured: change (\d+)", self.text)}
+        self.taken_on = {int(one) for one in re.findall(r"(?:never measured|not validated yet): change (\d+)", self.text)}
         self.found_in_flight = {int(one) for one in re.findall(r"in flight: change (\d+)", self.text)}
         gates = re.findall(r"  gate: (.*)", self.text)
         self.gate = gates[-1].strip() if gates else ""
@@ -274,7 +274,7 @@ class Trial:
 
     def plan(self):
         answer = subprocess.run(self.command("plan", "--twin"), capture_output=True, text=True, timeout=RUN_ENDS_S)
-        numbers = {int(one) for one in re.findall(r"never measured: change (\d+)", answer.stdout + answer.stderr)}
+        numbers = {int(one) for one in re.findall(r"(?:never measured|not validated yet): change (\d+)", answer.stdout + answer.stderr)}
         self.book.plan_told(numbers, self.ledger)
         demand(answer.returncode in ((2,) if numbers else (0, 2)), "plan ended with", answer.returncode, answer.stdout)
         return answer.returncode

@@ -49,7 +49,7 @@ for try in 1 2 3 4 5; do
   code=0
   "$lockstep" apply --twin --yes $approve "$pod" >"$work/out" 2>&1 || code=$?
   cat "$work/out"
-  told 'never measured'
+  told 'never measured\|not validated yet'
   told 'kept'
   [ "$code" -eq 3 ] || break
 done

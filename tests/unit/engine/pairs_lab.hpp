@@ -17,7 +17,8 @@ class PairOfEachHost final : public Measurer {
   std::map<std::string, SloState> again;
   std::map<std::string, SloState> confirmed_again;  // in the rounds that confirm it
   std::function<void(const GateQuestion&, GateFigure&)> tell = [](const auto&, auto&) {
-  };  // more than the state
+  };                                           // more than the state
+  std::vector<std::string> without_benchmark;  // after a change
   std::vector<GateQuestion> asked;
   const std::map<std::string, SloState>& states_of(const GateQuestion& question) const {
     if (question.when == GateQuestion::When::before) return before;
@@ -45,6 +46,7 @@ class PairOfEachHost final : public Measurer {
       out.figures.push_back(one);
     }
     out.selected = out.measured = out.figures.size();
+    if (question.when == GateQuestion::When::after) out.without_benchmark = without_benchmark;
     return out;
   }
   bool crosses(const std::string& subject, const BlastRadius& changed) const override {

@@ -51,23 +51,36 @@ TEST_F(RailPodGate, TheFirstBringUpIsCoveredAtItsEndAndOwesNothingBefore) {
   GateChoice first{.affected = pod.whole({"gpu1"}),
                    .pending = pod.whole({"gpu2", "gpu3", "gpu4", "leaf0", "leaf1", "spine0", "spine1"}),
                    .whole = pod.all()};
+  first.pending_until = 3;
   PlannedGate wave(pod, first);
   EXPECT_TRUE(wave.measured(kAll).empty());
   EXPECT_EQ(wave.coverage().uncovered, Texts{}) << "all is judged at the end";
+  EXPECT_EQ(wave.coverage().by_design, Texts{});
+  EXPECT_EQ(wave.coverage().measured_later, 3U);
+  EXPECT_EQ(wave.pairs.why_left_out(pod.suite().benchmarks[kAll], kAll),
+            "affected, and measured with wave 3, which changes the same paths");
   PlannedGate last(pod, {.affected = pod.all(), .pending = {}, .whole = pod.all()});
   EXPECT_EQ(last.measured(kAll).size(), 48U);
   EXPECT_EQ(last.coverage().uncovered, Texts{});
+  EXPECT_EQ(last.coverage().measured_later, 0U);
+  PlannedGate spine(pod, change({"spine0"}));
+  EXPECT_EQ(spine.pairs.why_left_out(pod.suite().benchmarks[kLatency], kLatency), "") << "rails don't meet";
 }
 
-TEST_F(RailPodGate, WhatNoPairOfTheChoiceCanCrossIsNotMissed) {
+TEST_F(RailPodGate, WhatNoPairOfTheChoiceCanCrossIsNamedByItself) {
   pod.suite().benchmarks.erase(pod.suite().benchmarks.begin());
   PlannedGate spine(pod, change({"spine0"}));
   EXPECT_EQ(spine.coverage().uncovered, Texts{}) << "rails don't meet";
+  EXPECT_EQ(spine.coverage().by_design, (Texts{"leaf0:up0 -> spine0:down0", "leaf1:up0 -> spine0:down1",
+                                               "spine0:down0 -> leaf0:up0", "spine0:down1 -> leaf1:up0"}));
+  EXPECT_TRUE(spine.coverage().judges);
   PlannedGate leaf(pod, change({"leaf0"}));
   EXPECT_EQ(leaf.measured(0).size(), 12U);
   EXPECT_EQ(leaf.coverage().uncovered, Texts{});
   const auto any = [](const std::string&) { return true; };
   EXPECT_EQ(leaf.coverage(any).uncovered.size(), 8U) << "its hosts' links, both ways";
+  EXPECT_EQ(leaf.coverage().by_design.size(), 4U) << "its links to the spines, both ways";
+  EXPECT_EQ(PlannedGate(pod, change({"gpu1"})).coverage().by_design, Texts{});
 }
 
 TEST_F(RailPodGate, ABenchmarkWithoutSloCoversNothing) {
@@ -76,6 +89,7 @@ TEST_F(RailPodGate, ABenchmarkWithoutSloCoversNothing) {
   PlannedGate gate(pod, change({"gpu1"}));
   EXPECT_FALSE(gate.measured(kAll).empty());
   EXPECT_EQ(gate.coverage().uncovered, Texts{}) << "and no gate asks it";
+  EXPECT_FALSE(gate.coverage().judges);
 }
 
 TEST_F(RailPodGate, LaterQuestionsOfARunAreOfTheSamePairs) {
@@ -229,6 +243,7 @@ TEST_F(RailPodGate, NothingOfAHostInMaintenanceIsMeasuredOrMissed) {
   }
   EXPECT_EQ(gate.rings(kRings), 0U);
   EXPECT_EQ(gate.coverage().uncovered, Texts{});
+  EXPECT_EQ(gate.coverage().by_design, Texts{});
   EXPECT_TRUE(gate.coverage().busy.empty());
   std::size_t left = 100;
   gate.pairs.plan_controls(gate.all, left);
@@ -244,6 +259,7 @@ TEST_F(RailPodGate, NothingBehindALeafInMaintenanceIsMeasuredOrMissed) {
   for (const std::string& pair : gate.measured(kAll))
     EXPECT_EQ(pair.find(":rail0"), std::string::npos) << pair;
   EXPECT_EQ(gate.coverage().uncovered, Texts{});
+  EXPECT_EQ(gate.coverage().by_design, Texts{});
 }
 
 // Two leaves with one spine between them: what can't but cross it, when it is in maintenance, and what may

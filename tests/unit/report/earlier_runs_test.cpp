@@ -30,7 +30,7 @@ TEST(EarlierRuns, SettingsLeftBehindAreListedByObjectAndDevices) {
 
 TEST(EarlierRuns, AChangeUnderWayIsAttributedToItsProcess) {
   const Unjudged all{
-      "process 7 since 2026-11-21T10:05:26Z (lockstep apply)", {owed(2, "gpu2")}, {owed(1, "gpu1")}};
+      "process 7 since 2026-11-21T10:05:26Z (lockstep apply)", {owed(2, "gpu2")}, {{owed(1, "gpu1")}}};
   const std::string text = unjudged_text(all, Terminal{});
   EXPECT_TRUE(text.starts_with(
       "being changed by process 7 since 2026-11-21T10:05:26Z (lockstep apply): change 2 (begun "
@@ -63,6 +63,33 @@ TEST(EarlierRuns, AnOwedChangeIsShownWithWhatHappensToIt) {
   EXPECT_EQ(told(OwedDecision::Fate::in_maintenance),
             change + "it stays so while its devices are in maintenance");
   EXPECT_EQ(told(OwedDecision::Fate::not_measuring), change + "it stays so, as this run does not measure");
+}
+
+// "never measured" was said of a change whose gate had just run.
+TEST(EarlierRuns, WhatAGateCouldNotTellIsNotCalledNeverMeasured) {
+  OwedDecision one{owed(1, "gpu1"), OwedDecision::Fate::taken, true};
+  const std::string change = "not validated yet: change 1 (begun 2026-11-21T10:05:26Z by ann) on gpu1: ";
+  EXPECT_EQ(
+      owed_line(one, Terminal{}),
+      change + "no benchmark could tell; this run measures what it can have touched, and keeps or undoes it");
+  one.owed.subjects = {"slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0", "z"};
+  EXPECT_EQ(owed_line(one, Terminal{}),
+            change +
+                "no benchmark could tell slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0 (and 1 more); "
+                "this run measures what it can have touched, and keeps or undoes it");
+}
+
+// A plan said that the next apply measures, and the apply that it stays so.
+TEST(EarlierRuns, APlanSaysOfAnOwedChangeWhatTheApplyDoes) {
+  Unjudged all{"", {}, {{owed(1, "gpu1"), OwedDecision::Fate::no_suite}}};
+  EXPECT_EQ(unjudged_text(all, Terminal{}), owed_line(all.left[0], Terminal{}) + "\n");
+  EXPECT_TRUE(all.leaves_owed());
+  EXPECT_FALSE(all.to_judge());
+  all.left[0].fate = OwedDecision::Fate::taken;
+  EXPECT_NE(unjudged_text(all, Terminal{}).find("; the next apply measures "), std::string::npos);
+  EXPECT_TRUE(all.to_judge());
+  all.left[0].fate = OwedDecision::Fate::in_maintenance;
+  EXPECT_FALSE(all.leaves_owed());
 }
 
 }  // namespace

@@ -388,7 +388,7 @@ void add_texts(const Strings& next, const Terminal& terminal, std::vector<Json>&
   report.states = states_from(next);
   report.unmended = drift;
   report.unjudged.writer = next();
-  OwedChange& owed = report.unjudged.left.emplace_back();
+  OwedChange& owed = report.unjudged.left.emplace_back().owed;
   owed.begun = next();
   owed.author = next();
   WrittenEntry& left = report.left.emplace_back();

@@ -89,6 +89,9 @@ TEST_F(GateMeasured, HasAFigureForEachSloOverEachPair) {
 TEST_F(GateMeasured, SaysWhatItLeftOut) {
   std::vector<SuiteOutcome> all = outcomes({measured("gpu2:rail0", {100, 100, 100})});
   EXPECT_EQ(gate_measurement(all).left_out, "");
+  all[0].gate.measured_later = 3;
+  EXPECT_EQ(gate_measurement(all).left_out, "what wave 3 changes, too, is measured with it");
+  all[0].gate.measured_later = 0;
   all[0].gate.busy = {"gpu7"};
   EXPECT_EQ(gate_measurement(all).left_out, "gpu7 runs jobs and was not measured");
   all.push_back(all[0]);
@@ -99,6 +102,30 @@ TEST_F(GateMeasured, SaysWhatItLeftOut) {
   EXPECT_EQ(gate.left_out, "3 hosts run jobs and were not measured; onChange.budget left no time for 1 pair");
   EXPECT_EQ(gate.uncovered, std::vector<std::string>{"gpu7:rail0 -> leaf0:swp7"});
   EXPECT_EQ(judge_gate(nullptr, gate).worst(), Attribution::not_validated);
+}
+
+// It was kept with exit code 0.
+TEST_F(GateMeasured, WhatNoSuiteOfItsFabricCanCrossIsNotValidated) {
+  std::vector<SuiteOutcome> all = outcomes({measured("gpu2:rail0", {100, 100, 100})});
+  all[0].gate.judges = true;
+  all[0].gate.by_design = {"leaf0:up0 -> spine0:down0", "spine0:down0 -> leaf0:up0"};
+  const Judgement judged = judge_gate(nullptr, gate_measurement(all));
+  EXPECT_EQ(judged.worst(), Attribution::uncovered);
+  EXPECT_EQ(judged.exit_code(), 3);
+  EXPECT_EQ(
+      judged.deciding()->why,
+      "no benchmark crosses leaf0:up0 -> spine0:down0: no pair of ValidationSuite/slo does (and 1 more)");
+  ValidationSuite other = suite_;
+  other.metadata.name.value = "cross";
+  all.push_back(all[0]);
+  all[1].suite = &other;
+  all[1].gate.by_design.clear();
+  EXPECT_TRUE(gate_measurement(all).without_benchmark.empty()) << "another suite crosses it";
+  all[1].gate.judges = false;
+  EXPECT_EQ(gate_measurement(all).without_benchmark.size(), 2U) << "that only shows figures";
+  other.fabric.value = "storage";
+  all[1].gate.judges = true;
+  EXPECT_EQ(gate_measurement(all).without_benchmark.size(), 2U) << "it is of another fabric";
 }
 
 TEST_F(GateMeasured, OfATimeTheMoreTheWorse) {

@@ -37,24 +37,24 @@ TEST_F(Owed, WhatAnotherProcessIsAboutToMeasureIsItsOwnAndNotLeft) {
   const auto writer = led(directory);
   ASSERT_TRUE(writer->history().end(begin(writer->history(), "gpu1"), "interrupted"));
   begin(writer->history(), "gpu2");
-  const Result<Unjudged> now = unjudged(*stored(directory));
+  const Result<Unjudged> now = unjudged({}, *stored(directory), {});
   ASSERT_TRUE(now) << now.error().text();
   ASSERT_EQ(now->under_way.size(), 1U);
   EXPECT_EQ(now->under_way[0].change, 2U);
   ASSERT_EQ(now->left.size(), 1U);
-  EXPECT_EQ(now->left[0].change, 1U);
+  EXPECT_EQ(now->left[0].owed.change, 1U);
   EXPECT_TRUE(now->writer.starts_with("process " + std::to_string(getpid()) + " since ")) << now->writer;
   EXPECT_TRUE(now->writer.ends_with(" (lockstep apply)")) << now->writer;
 }
 
 TEST_F(Owed, WhatAProcessLeftThatIsGoneWasNeverMeasured) {
   begin(led(directory)->history(), "gpu1");
-  const Result<Unjudged> now = unjudged(*stored(directory));
+  const Result<Unjudged> now = unjudged({}, *stored(directory), {});
   ASSERT_TRUE(now) << now.error().text();
   EXPECT_TRUE(now->writer.empty());
   EXPECT_TRUE(now->under_way.empty());
   ASSERT_EQ(now->left.size(), 1U);
-  EXPECT_EQ(now->left[0].change, 1U);
+  EXPECT_EQ(now->left[0].owed.change, 1U);
 }
 
 TEST_F(Owed, AnInterruptedChangeIsEndedAndItsOpenTicketsReturned) {
@@ -78,7 +78,7 @@ TEST_F(Owed, AChangeThatARunCannotValidateStaysOwedWithTheReason) {
   OpenedCluster cluster;
   cluster.catalog.validation_suites.emplace_back();
   const auto fate = [&](const OwedChoice& choice) {
-    const auto decisions = take_owed(cluster, history, choice);
+    const auto decisions = take_owed(cluster, *store, choice);
     return decisions && decisions->size() == 1 ? decisions->front().fate : Fate::no_suite;
   };
   EXPECT_EQ(fate({}), Fate::taken);
@@ -92,6 +92,15 @@ TEST_F(Owed, AChangeThatARunCannotValidateStaysOwedWithTheReason) {
   cluster.catalog.validation_suites.clear();
   EXPECT_EQ(fate({}), Fate::no_suite);
   EXPECT_EQ(history.owed()->size(), 1U) << "a partial checkout forgets nothing";
+  EXPECT_TRUE(take_owed(cluster, *store, {})->front().is_left()) << "and no command ends well with it";
+}
+
+TEST_F(Owed, WhatAGateCouldNotTellOfIsDistinguishedFromWhatNobodyMeasured) {
+  const auto store = led(directory);
+  const std::uint64_t change = begin(store->history(), "gpu1");
+  EXPECT_FALSE(take_owed({}, *store, {})->front().measured);
+  ASSERT_TRUE(store->history().owe(change, {"slo/pairs bandwidth min, gpu1:rail0 -> gpu2:rail0"}));
+  EXPECT_TRUE(take_owed({}, *store, {})->front().measured);
 }
 
 }  // namespace
