@@ -58,7 +58,9 @@ void World::forget_what_is_gone() {
   };
   for (FlowPath& path : paths_)
     std::erase_if(path.unjudged, [&](std::uint64_t change) {
-      return !left_of(change).touches_path(path.devices, path.cables);
+      // What an undo wrote there is taken back with it, also where the undo did not succeed whole elsewhere.
+      const std::uint64_t of = changes_.at(change).undoes.value_or(change);
+      return !left_of(of).touches_path(path.devices, path.cables);
     });
 }
 
