@@ -169,6 +169,7 @@ bool World::person_applies(Process& process) {
     violation("no plan: " + (plan ? written.error() : plan.error()).text());
     return false;
   }
+  forget_what_is_gone();
   record("plan " + plan->digest);
   if (options_.steps) std::printf("%s", plan_lines(*plan).c_str());
   const std::vector<WrittenEntry> left = left_behind(session.fleet(), states, *written);

@@ -14,7 +14,7 @@
 // first; nothing but an undo is written outside the policy's windows, where there are some; nothing but what
 // says `mode: converge` is healed unasked. Then faults stop, and the watch must bring everything back that it
 // may; then a person must find all converged, or converge it: with every path judged by the benchmarks since
-// it was last touched, or taken back.
+// it was last touched, or taken back, or with nothing left there of what touched it.
 //
 // Most histories begin with a cluster that has been in service, and was neglected; the others with one that
 // nobody has configured yet. Some generations of the specs are bad: where a switch has their value, the
@@ -184,6 +184,7 @@ class World final : public Measurer {
   void take_spec_back();
   void want_paths_max(std::int64_t value);
   void touch_paths(const std::string& device, const ChangeSet& changes, std::uint64_t change);
+  void forget_what_is_gone();
   void check_all_judged();
   void check_taken_back(const std::set<std::uint64_t>& changes, const std::set<std::uint64_t>& in_part);
   void settle_specs(const ApplyReport& report);

@@ -39,6 +39,31 @@ void World::touch_paths(const std::string& device, const ChangeSet& changes, std
     if (blast.touches_path(path.devices, path.cables)) path.unjudged.insert(change);
 }
 
+// What a person finds with another value, by another hand or by a change since, nobody can judge any more.
+void World::forget_what_is_gone() {
+  std::map<std::uint64_t, BlastRadius> left;
+  const auto left_of = [&](std::uint64_t change) -> const BlastRadius& {
+    const auto [place, is_new] = left.try_emplace(change);
+    if (!is_new) return place->second;
+    std::map<std::pair<std::string, Path>, Value> wrote;
+    for (const auto& [device, writes] : journal_.writes_of(change))
+      for (const Change& one : writes) wrote.insert_or_assign({device, one.path}, one.want);
+    std::vector<Step> steps;
+    for (const auto& [entry, want] : wrote) {
+      if (places_.at(entry.first).device->truth().value(entry.second) != want) continue;
+      steps.emplace_back().device = entry.first;
+      steps.back().changes.push_back({entry.second, {}, want, 0, false});
+    }
+    return place->second = blast_radius(steps, wiring_);
+  };
+  for (FlowPath& path : paths_)
+    std::erase_if(path.unjudged, [&](std::uint64_t change) {
+      // What an undo wrote there is taken back with it, also where the undo did not succeed whole elsewhere.
+      const std::uint64_t of = changes_.at(change).undoes.value_or(change);
+      return !left_of(of).touches_path(path.devices, path.cables);
+    });
+}
+
 GateFigure World::figure_of(const FlowPath& path) const {
   const bool slow =
       paths_max_bad_ != 0 && std::ranges::any_of(path.devices, [this](const std::string& name) {
