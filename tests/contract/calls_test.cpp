@@ -292,8 +292,9 @@ TEST_P(Calls, ARemedyIsNamedAndBoundedAndLeavesTheConfigurationAsItIs) {
     EXPECT_GE(offer->tries_max, 1);
     EXPECT_GT(offer->within.count(), 0);
     groups[offer->name].push_back(effect);
-    if (const auto standing = remedy->stands_by(effect))
+    if (const auto standing = remedy->stands_by(effect)) {
       EXPECT_EQ(standing->disruption, offer->disruption) << "a plan has it with its worst";
+    }
   }
   for (const auto& [name, effects] : groups) {
     SCOPED_TRACE(name);

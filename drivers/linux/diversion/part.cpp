@@ -5,18 +5,16 @@
 #include <algorithm>
 
 #include "drivers/linux/diversion/culprits.hpp"
+#include "drivers/linux/diversion/map.hpp"
 #include "drivers/linux/diversion/words.hpp"
 #include "drivers/mapped/map_table.hpp"
 #include "drivers/posix/in_namespace.hpp"
-#include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
 
 using diversion::Asked;
 using diversion::Ground;
-
-constexpr RowId kPort = row("interface[*]");
 
 Result<std::vector<std::string>> led_elsewhere(netlink::Socket& socket, const Ground& ground,
                                                const IpPrefix& pool, const std::vector<Asked>& asked,
@@ -51,11 +49,10 @@ struct MapRow {
   Result<std::vector<std::string>> (*read)(netlink::Socket&, const Ground&, const IpPrefix&, const Call&);
   bool write = false;  // effects are never written
 };
-constexpr RowId kTransit = row("diverted[*]/transit");
 constexpr MapRow kRows[] = {
-    {row("diverted[*]/neighbors"), of_neighbours},
-    {row("diverted[*]/sent"), of_sent},
-    {kTransit, of_transit},
+    {diversion_map::kNeighbours, of_neighbours},
+    {diversion_map::kSent, of_sent},
+    {diversion_map::kTransit, of_transit},
 };
 static_assert(has_each_row_once(kRows));
 
@@ -101,7 +98,8 @@ bool is_removable(std::string_view culprit) {
 }
 
 std::optional<Remedy::Offer> RouteRemedy::offer(const Change& effect) const {
-  if (effect.path.row() != kTransit || effect.was.kind() != Value::Kind::list) return std::nullopt;
+  if (effect.path.row() != diversion_map::kTransit || effect.was.kind() != Value::Kind::list)
+    return std::nullopt;
   std::string removes;
   for (const std::string_view one : effect.was.as_list())
     if (is_removable(one)) removes += (removes.empty() ? "" : ", ") + std::string(one);
@@ -171,7 +169,7 @@ void DiversionPart::read(const Scope& scope, const std::vector<Link>& links, Tre
   if (wanted.empty()) return;
   const auto read_all = [&]() -> Result<Done> {
     TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
-    TRY(const Ground ground, read_ground(socket, links, scope.names(kPort), call));
+    TRY(const Ground ground, read_ground(socket, links, scope.names(diversion_map::kPort), call));
     for (const auto& [one, name] : wanted) {
       TRY(const IpPrefix pool, parse_prefix(name));
       TRY(auto culprits, one->read(socket, ground, pool, call));
