@@ -62,6 +62,19 @@ Result<Done> configure(Vty& bgpd, const std::vector<std::string>& lines, const C
   return Done{};
 }
 
+// Of an error before the first write: whatever it is, the device is as it was.
+Error untouched(Error error) {
+  error.kind = ErrorKind::refused;
+  return error;
+}
+
+// After it: what was written in part is not to pass for refused.
+Result<Done> touched(Result<Done> done) {
+  if (!done && done.error().kind != ErrorKind::transient && done.error().kind != ErrorKind::cancelled)
+    done.error().kind = ErrorKind::unknown_outcome;
+  return done;
+}
+
 // The two settings that a reinstall moves, and the lines that put them back.
 struct Knobs {
   std::string run_dir;
@@ -126,6 +139,16 @@ Result<Done> await_paths(const std::string& run_dir, const std::string& prefix, 
     TRY(const RouteView view, read_route(run_dir, prefix, call));
     return view.installed && view.interfaces.size() >= count;
   });
+}
+
+// Why a prefix is not FRR's to install anew; empty: it is.
+std::string why_not_reinstalled(const RouteView& view) {
+  if (view.protocol != "bgp") return "FRR itself has no BGP route";
+  if (!view.installed) return "FRR has the BGP route, and has not installed it yet";
+  if (view.interfaces.size() < 2)
+    return "FRR itself has one next hop only, by " +
+           (view.interfaces.empty() ? "nothing" : view.interfaces.front());
+  return "";
 }
 
 }  // namespace
@@ -208,7 +231,10 @@ Remedy::Offer FrrRemedy::offer_of(Cure cure) {
           "restart-daemon",
           "ends what is left of the daemon (of all of FRR, if it is zebra) and starts it with its saved "
           "configuration",
-          Disruption::traffic, kTries, kWithin, true};
+          Disruption::traffic,
+          kTries,
+          kWithin,
+          true};
     case Cure::none:
     case Cure::clear: break;
   }
@@ -234,7 +260,7 @@ Result<Done> FrrRemedy::cure(const ChangeSet& effects, const Call& call) {
   std::set<std::string> prefixes;
   std::set<std::string> daemons;
   std::set<std::string> accepting;
-  std::set<std::string> cleared;
+  ChangeSet to_clear;
   for (const Change& effect : effects) {
     const std::string key = effect.path.key_count() > 0 ? std::string(effect.path.key(0)) : std::string();
     switch (cure_for(effect)) {
@@ -242,48 +268,58 @@ Result<Done> FrrRemedy::cure(const ChangeSet& effects, const Call& call) {
       case Cure::reinstall: prefixes.insert(key); break;
       case Cure::accept: accepting.insert(key); break;
       case Cure::restart: daemons.insert(daemon_of(effect.path)); break;
-      case Cure::clear: TRY_DONE(clear_for(effect, cleared, call)); break;
+      case Cure::clear: to_clear.push_back(effect); break;
     }
   }
   if (daemons.contains("zebra")) daemons = {"zebra"};  // all others start anew with it
-  for (const std::string& daemon : daemons) TRY_DONE(restart(daemon, call));
-  for (const std::string& interface : accepting) TRY_DONE(accept_routes(interface, call));
-  return prefixes.empty() ? Result<Done>(Done{}) : reinstall(prefixes, call);
+  bool any = false;
+  Result<Done> done = Done{};
+  const auto then = [&](Result<Done> one) {
+    done = any ? touched(std::move(one)) : std::move(one);
+    any = true;
+    return static_cast<bool>(done);
+  };
+  std::set<std::string> cleared;
+  for (const Change& effect : to_clear)
+    if (!then(clear_for(effect, cleared, call))) return done;
+  for (const std::string& daemon : daemons)
+    if (!then(restart(daemon, call))) return done;
+  for (const std::string& interface : accepting)
+    if (!then(accept_routes(interface, call))) return done;
+  if (!prefixes.empty()) then(reinstall(prefixes, call));
+  return done;
 }
 
 Result<Done> FrrRemedy::reinstall(const std::set<std::string>& prefixes, const Call& call) {
   std::map<std::string, RouteView> before;
-  std::optional<Error> refused;
+  std::string why_not;
   for (const std::string& prefix : prefixes) {
-    TRY(RouteView view, read_route(target_.run_dir, prefix, call));
-    if (view.protocol == "bgp" && !view.installed)
-      return Error{ErrorKind::transient, prefix + ": FRR has the BGP route, and has not installed it yet"};
-    if (view.protocol != "bgp")
-      refused = Error{ErrorKind::refused, prefix + ": FRR itself has no BGP route"};
-    else if (view.interfaces.size() < 2)
-      refused = Error{ErrorKind::refused, prefix + ": FRR itself has one next hop only, by " +
-                                              (view.interfaces.empty() ? "nothing" : view.interfaces[0])};
+    Result<RouteView> view = read_route(target_.run_dir, prefix, call);
+    if (!view) return untouched(std::move(view.error()));
+    if (const std::string why = why_not_reinstalled(*view); why.empty())
+      before.emplace(prefix, *std::move(view));
     else
-      before.emplace(prefix, std::move(view));
+      why_not = prefix + ": " + why;
   }
-  if (before.empty() && refused) return *refused;
-  TRY(const Knobs knobs, knobs_of(target_.run_dir, call));
+  if (before.empty()) return Error{ErrorKind::refused, why_not};
+  const Result<Knobs> knobs = knobs_of(target_.run_dir, call);
+  if (!knobs) return untouched(knobs.error());
 
-  auto done = knobs.keep(kKeepShortest, call);
-  if (done) done = knobs.paths("maximum-paths 1", call);
+  auto done = knobs->keep(kKeepShortest, call);
+  if (done) done = knobs->paths("maximum-paths 1", call);
   std::set<std::int64_t> groups;
   for (const auto& [prefix, view] : before)
     if (done && groups.insert(view.group).second) done = await_no_group(target_.run_dir, view.group, call);
   // Put back in any case, with time of its own: a stop must not leave the device on one path.
   const Call own{.deadline = std::chrono::steady_clock::now() + kPutBack, .stop = {}};
-  if (auto put_back = knobs.put_back(own); !put_back) {
+  if (auto put_back = knobs->put_back(own); !put_back) {
     Error error = wrap("maximum-paths may still be 1", std::move(put_back.error()));
     error.kind = ErrorKind::unknown_outcome;
     return error;
   }
   for (const auto& [prefix, view] : before)
     if (done) done = await_paths(target_.run_dir, prefix, view.interfaces.size(), call);
-  return done && refused ? Result<Done>(*refused) : done;
+  return touched(std::move(done));
 }
 
 Result<Done> FrrRemedy::clear_for(const Change& effect, std::set<std::string>& cleared, const Call& call) {
@@ -309,8 +345,9 @@ Result<Done> FrrRemedy::restart(const std::string& daemon, const Call& call) {
   // One that starts takes its predecessor's routes out of the kernel (rib_sweep_route, zebra_rib.c), and the
   // others look for it again only after 10 s (zclient_event, lib/zclient.c), peers sending all the while: so
   // they start anew too, as under watchfrr(8).
-  TRY_DONE(target_.restart("bgpd", call));
-  return target_.restart("bfdd", call);
+  auto done = target_.restart("bgpd", call);
+  if (done) done = target_.restart("bfdd", call);
+  return touched(std::move(done));
 }
 
 // Both ends, and both timers of each, ask for the same: the first reset serves all. One that is coming up
@@ -330,12 +367,12 @@ Result<Done> FrrRemedy::accept_routes(const std::string& interface, const Call& 
   if (now.bgp_error) return *now.bgp_error;
   if (!now.bgp->speaker) return Error{ErrorKind::refused, "there is no `router bgp`"};
   TRY(Vty bgpd, Vty::connect(target_.run_dir, "bgpd", call));
-  TRY_DONE(configure(bgpd,
-                     {"configure terminal", now.bgp->speaker->header, "no bgp ebgp-requires-policy",
-                      "address-family ipv4 unicast", "neighbor " + interface + " activate", "end"},
-                     call));
-  if (target_.config_file.empty()) return Done{};
-  return save_running(target_.run_dir, target_.config_file, call);
+  auto done = configure(bgpd,
+                        {"configure terminal", now.bgp->speaker->header, "no bgp ebgp-requires-policy",
+                         "address-family ipv4 unicast", "neighbor " + interface + " activate", "end"},
+                        call);
+  if (done && !target_.config_file.empty()) done = save_running(target_.run_dir, target_.config_file, call);
+  return touched(std::move(done));
 }
 
 }  // namespace lockstep::frr

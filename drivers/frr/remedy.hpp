@@ -7,9 +7,10 @@
 // lost, or that runs with timers of former times. accept-routes: a session that discards every route because
 // the RFC 8212 guard is on. restart-daemon: one that is dead or hangs, where the target can start it.
 // Promises: maximum-paths is put back even when the call ends early; a session that has agreed on the wanted
-// timers meanwhile is left alone; a neighbour is reset once, however many of its effects are open. What FRR
-// is still about to install is no fault: transient, and nothing was touched. Refuses to cure what it did not
-// cause: a next hop that FRR itself does not have, a neighbour that is shut.
+// timers meanwhile is left alone; a neighbour is reset once, however many of its effects are open. An error
+// says `refused` or `unsupported` only where nothing was touched. A prefix that FRR is still about to
+// install, or itself has no second next hop for, is left alone: refused where no other is to be served.
+// Refuses to cure what it did not cause: a neighbour that is shut.
 #pragma once
 
 #include <functional>

@@ -59,8 +59,16 @@ Result<Done> ConnectedRouteRemedy::cure(const ChangeSet& effects, const Call& ca
   Result<Done> out = Done{};
   const auto add_all = [&]() -> Result<Done> {
     TRY(Session session, Session::open(call));
-    for (const Connected& one : all) TRY_DONE(session.add_connected_route(one.port, one.address));
-    return Done{};
+    std::optional<Error> failed;
+    bool any = false;
+    for (const Connected& one : all)
+      if (Result<Done> added = session.add_connected_route(one.port, one.address); added)
+        any = true;
+      else if (!failed || added.error().kind == ErrorKind::unknown_outcome)
+        failed = std::move(added.error());
+    if (!failed) return Done{};
+    if (any) failed->kind = ErrorKind::unknown_outcome;
+    return *std::move(failed);
   };
   TRY_DONE(in_namespace(netns_path_, [&] { out = add_all(); }));
   return out;

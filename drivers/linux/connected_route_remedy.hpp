@@ -3,8 +3,9 @@
 // valid, so that routes through it can't be written.
 //
 // Promises: the route is written as the kernel writes it (proto kernel, of link scope, with the address as
-// its source), so that it goes with the address; the address stays, and no traffic is disturbed. Refuses an
-// effect that is not of the network of an address that the last observation found at that port.
+// its source), so that it goes with the address; the address stays, and no traffic is disturbed. All are
+// tried: where one can't be written, the outcome is unknown if another was. Refuses an effect that is not of
+// the network of an address that the last observation found at that port.
 #pragma once
 
 #include <mutex>

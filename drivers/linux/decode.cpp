@@ -7,6 +7,8 @@
 #include <net/if.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 #include "drivers/linux/kernel_state.hpp"
 
 namespace lockstep {
@@ -69,11 +71,32 @@ Result<std::vector<NextHop>> multipath_of(Bytes bytes, std::uint8_t family) {
   return out;
 }
 
+// FRA_DSCP of linux/fib_rules.h since Linux 6.13, which older headers lack.
+constexpr std::size_t kRuleDscp = 25;
+using RuleTable = AttributeTable<std::max<std::size_t>(FRA_MAX, kRuleDscp) + 1>;
+
 // Absent: any port. A range of a wrong size marks the table as a number does.
-std::optional<PortRange> ports_of(AttributeTable<FRA_MAX + 1>& table, std::size_t type) {
+std::optional<PortRange> ports_of(RuleTable& table, std::size_t type) {
   const auto range = table.number<fib_rule_port_range>(type);
   if (!range) return std::nullopt;
   return PortRange{range->start, range->end};
+}
+
+// What a rule selects by, beyond addresses and its table.
+void take_selectors(RuleTable& table, Rule& out) {
+  out.iif = table.text(FRA_IIFNAME);
+  out.oif = table.text(FRA_OIFNAME);
+  out.dscp = table.number<std::uint8_t>(kRuleDscp);
+  out.mark = table.number<std::uint32_t>(FRA_FWMARK);
+  if (const auto users = table.number<fib_rule_uid_range>(FRA_UID_RANGE))
+    out.users = UserRange{users->start, users->end};
+  out.of_vrfs = table.number<std::uint8_t>(FRA_L3MDEV).value_or(0) != 0;
+  out.ip_protocol = table.number<std::uint8_t>(FRA_IP_PROTO).value_or(0);
+  out.source_ports = ports_of(table, FRA_SPORT_RANGE);
+  out.destination_ports = ports_of(table, FRA_DPORT_RANGE);
+  out.suppressed_length = table.number<std::uint32_t>(FRA_SUPPRESS_PREFIXLEN);
+  constexpr std::uint32_t kNone = 0xFFFFFFFF;  // -1 (net/core/fib_rules.c, fib_nl2rule)
+  if (out.suppressed_length == kNone) out.suppressed_length.reset();
 }
 
 }  // namespace
@@ -133,6 +156,7 @@ Result<std::optional<Route>> decode_route(Bytes payload) {
   out.protocol = header.rtm_protocol;
   out.type = header.rtm_type;
   out.scope = header.rtm_scope;
+  out.tos = header.rtm_tos;
   out.table = table.number<std::uint32_t>(RTA_TABLE).value_or(header.rtm_table);
   out.metric = table.number<std::uint32_t>(RTA_PRIORITY).value_or(0);
   out.nexthop_id = table.number<std::uint32_t>(RTA_NH_ID).value_or(0);
@@ -185,11 +209,12 @@ Result<std::optional<Rule>> decode_rule(Bytes payload) {
   TRY(const auto frame, netlink::framed<fib_rule_hdr>(payload, "rule"));
   const fib_rule_hdr& header = frame.header;
   if (!is_ip(header.family)) return std::optional<Rule>();
-  TRY(auto table, AttributeTable<FRA_MAX + 1>::parse(frame.attributes, "rule"));
+  TRY(auto table, RuleTable::parse(frame.attributes, "rule"));
   Rule out;
   out.family = header.family;
   out.action = header.action;
   out.priority = table.number<std::uint32_t>(FRA_PRIORITY).value_or(0);
+  out.target = table.number<std::uint32_t>(FRA_GOTO).value_or(0);
   out.table = table.number<std::uint32_t>(FRA_TABLE).value_or(header.table);
   out.protocol = table.number<std::uint8_t>(FRA_PROTOCOL).value_or(0);
   if (header.src_len > 0 || table.has(FRA_SRC)) {
@@ -200,17 +225,11 @@ Result<std::optional<Rule>> decode_rule(Bytes payload) {
   }
   out.inverted = (header.flags & FIB_RULE_INVERT) != 0;
   out.tos = header.tos;
-  out.iif = table.text(FRA_IIFNAME);
-  out.oif = table.text(FRA_OIFNAME);
-  out.mark = table.number<std::uint32_t>(FRA_FWMARK);
-  out.of_users = table.has(FRA_UID_RANGE);
-  out.ip_protocol = table.number<std::uint8_t>(FRA_IP_PROTO).value_or(0);
-  out.source_ports = ports_of(table, FRA_SPORT_RANGE);
-  out.destination_ports = ports_of(table, FRA_DPORT_RANGE);
-  out.plain = !out.to && out.tos == 0 && !out.inverted;
+  take_selectors(table, out);
+  out.plain = !out.to && out.tos == 0 && !out.inverted && !out.of_vrfs && !out.suppressed_length;
   for (const unsigned narrowing :
        {unsigned{FRA_IIFNAME}, unsigned{FRA_OIFNAME}, unsigned{FRA_FWMARK}, unsigned{FRA_UID_RANGE},
-        unsigned{FRA_IP_PROTO}, unsigned{FRA_SPORT_RANGE}, unsigned{FRA_DPORT_RANGE}})
+        unsigned{FRA_IP_PROTO}, unsigned{FRA_SPORT_RANGE}, unsigned{FRA_DPORT_RANGE}, unsigned{kRuleDscp}})
     if (table.has(narrowing)) out.plain = false;
   TRY_DONE(table.sound("rule"));
   return std::optional(out);

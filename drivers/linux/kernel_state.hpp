@@ -54,6 +54,7 @@ struct Route {
   std::uint8_t protocol = 0;
   std::uint8_t type = 0;  // RTN_*
   std::uint8_t scope = 0;
+  std::uint8_t tos = 0;          // 0: any
   std::uint32_t nexthop_id = 0;  // 0: none
   std::vector<NextHop> hops;     // with the group behind nexthop_id resolved
 };
@@ -70,11 +71,17 @@ struct PortRange {
   std::uint16_t last = 0;
 };
 
+struct UserRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
 struct Rule {
   std::uint8_t family = 0;
   std::uint32_t priority = 0;
   std::uint32_t table = 0;
   std::uint8_t action = 0;
+  std::uint32_t target = 0;  // the priority of the rule that FR_ACT_GOTO leads to
   std::uint8_t protocol = 0;
   std::optional<IpPrefix> from;  // none: all
   std::optional<IpPrefix> to;
@@ -82,10 +89,13 @@ struct Rule {
   bool inverted = false;
   std::string iif;  // empty: any
   std::string oif;
-  std::uint8_t tos = 0;
+  std::uint8_t tos = 0;              // 0: any
+  std::optional<std::uint8_t> dscp;  // of all six bits, which `tos` does not compare in IPv4
   std::optional<std::uint32_t> mark;
-  bool of_users = false;         // of some users' sockets only
-  std::uint8_t ip_protocol = 0;  // 0: any
+  std::optional<UserRange> users;                  // whose sockets; what the kernel sends itself is user 0's
+  bool of_vrfs = false;                            // for the ports of VRFs, in their tables
+  std::optional<std::uint32_t> suppressed_length;  // routes of this length and shorter ones don't count
+  std::uint8_t ip_protocol = 0;                    // 0: any
   std::optional<PortRange> source_ports;
   std::optional<PortRange> destination_ports;
 };

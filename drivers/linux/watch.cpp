@@ -1,14 +1,20 @@
 #include "drivers/linux/watch.hpp"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/devlink.h>
 #include <linux/ethtool_netlink.h>
+#include <linux/filter.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <optional>
 
 #include "drivers/linux/generic_netlink.hpp"
@@ -24,7 +30,7 @@ using netlink::Socket;
 constexpr unsigned kGroups[] = {
     RTNLGRP_LINK,         RTNLGRP_IPV4_IFADDR,  RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
     RTNLGRP_IPV6_ROUTE,   RTNLGRP_IPV4_RULE,    RTNLGRP_IPV6_RULE,   RTNLGRP_TC,
-    RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF, RTNLGRP_DCB,
+    RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF, RTNLGRP_DCB,         RTNLGRP_NEIGH,
 };
 
 // A choice: resolving a group is one question to the kernel.
@@ -106,8 +112,34 @@ class NamespaceWatch : public Watcher {
   std::string device_;
 };
 
+// Of neighbours takes those that stay (NUD_PERMANENT), and what a program does to any: since Linux 4.12 such
+// a message has the program's port number, as an entry that goes has no sign of what it was. All others are
+// ARP's and ND's own. Numbers are read as of the network (socket filters,
+// Documentation/networking/filter.rst).
+Result<Done> leave_out_arp(const Socket& socket) {
+  constexpr auto entry = static_cast<std::uint32_t>(NLMSG_HDRLEN);
+  sock_filter lines[] = {
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, offsetof(nlmsghdr, nlmsg_type)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_NEWNEIGH), 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_DELNEIGH), 0, 6),
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, entry + offsetof(ndmsg, ndm_family)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_BRIDGE, 5, 0),
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, entry + offsetof(ndmsg, ndm_state)),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, htons(NUD_PERMANENT), 2, 0),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(nlmsghdr, nlmsg_pid)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+  };
+  const sock_fprog filter{static_cast<unsigned short>(std::size(lines)), lines};
+  if (::setsockopt(socket.descriptor(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) != 0)
+    return watching_failed();
+  return Done{};
+}
+
 Result<Socket> open_network() {
   TRY(Socket socket, Socket::open(NETLINK_ROUTE));
+  TRY_DONE(leave_out_arp(socket));
   for (const unsigned group : kGroups) TRY_DONE(socket.join(group));
   (void)socket.join(RTNLGRP_NEXTHOP);  // since Linux 5.3
   return socket;

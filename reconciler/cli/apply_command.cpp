@@ -190,6 +190,7 @@ int apply_to(ClusterSession& session, const std::optional<PlanFile>& file, const
   if (Result<Done> may = may_delete(session, *plan, options.confirm_deletion); !may)
     return console.fail(may.error());
   if (const std::optional<int> code = asked_first(session, *plan, options, console)) return *code;
+  if (file) request.left_out = checked.devices_left_out(file->plan);
   const int code = carry_out(session, checked, file, left, request, console);
   if (code == kExitInSync && !checked.whole()) return exit_code_of_left_out(checked);
   return code == kExitInSync && read != kExitInSync ? observe_rest(session, console) : code;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -49,7 +50,9 @@ class WatchRun {
  private:
   void print_head() const;
   WatchRequest request();
-  bool load_again(const std::string& seen);
+  EditedSpecs load_again(const std::string& seen);
+  EditedSpecs load_later(const std::string& seen);
+  EditedSpecs refuse();
   void end_without_reader() {
     if (console_.reader_is_gone()) ends_.request_stop();
   }
@@ -61,6 +64,13 @@ class WatchRun {
   std::unique_ptr<CommandSession> session_;
   std::unique_ptr<CommandSession> next_;
   std::optional<OpenedCluster> refused_;  // specs with errors, which were reported
+  // Specs that could not be opened, and when they are tried again.
+  struct Postponed {
+    std::string seen;
+    Time next;
+    std::chrono::seconds wait;
+  };
+  std::optional<Postponed> postponed_;
 };
 
 void WatchRun::print_head() const {
@@ -94,29 +104,53 @@ WatchRequest WatchRun::request() {
   return request;
 }
 
-// True: a session over what is there now is ready. Else the specs that were loaded last stay in force.
-bool WatchRun::load_again(const std::string& seen) {
+// `taken`: a session over what is there now is ready. Else the specs that were loaded last stay in force.
+EditedSpecs WatchRun::load_again(const std::string& seen) {
+  if (postponed_ && postponed_->seen == seen && (*session_)->executor().now() < postponed_->next)
+    return EditedSpecs::postponed;
   Result<OpenedCluster> cluster = load_cluster(options_.source);
-  if (cluster && cluster->valid() && are_same(*cluster, (*session_)->cluster())) {
-    refused_.reset();
-    return false;
-  }
-  if (cluster && refused_ && are_same(*cluster, *refused_)) return false;
   if (!cluster) {
     console_.fail(cluster.error());
-  } else if (!cluster->valid()) {
-    if (console_.is_text()) console_.fail(cluster->catalog.sources, cluster->diagnostics);
-    if (!console_.is_text())
+    return cluster.error().kind == ErrorKind::invalid_spec ? refuse() : load_later(seen);
+  }
+  if (cluster->valid() && are_same(*cluster, (*session_)->cluster())) {
+    refused_.reset();
+    return EditedSpecs::left;
+  }
+  if (refused_ && are_same(*cluster, *refused_)) return EditedSpecs::left;
+  if (const Result<Done> any = has_devices(*cluster); !cluster->valid() || !any) {
+    if (cluster->valid())
+      console_.fail(any.error());
+    else if (console_.is_text())
+      console_.fail(cluster->catalog.sources, cluster->diagnostics);
+    else
       console_.print_format(specs_refused_json(cluster->catalog.sources, cluster->diagnostics));
     refused_ = *std::move(cluster);
-  } else {
-    console_.warn(cluster->catalog.sources, cluster->diagnostics);
-    next_ = CommandSession::open(*std::move(cluster), console_, "");
-    if (next_) seen_ = seen;
+    return refuse();
   }
-  if (!next_ && console_.is_text()) console_.print(specs_refused_text());
+  console_.warn(cluster->catalog.sources, cluster->diagnostics);
+  next_ = CommandSession::open(*std::move(cluster), console_, "");
+  if (!next_) return load_later(seen);
+  seen_ = seen;
   end_without_reader();
-  return next_ != nullptr;
+  return EditedSpecs::taken;
+}
+
+EditedSpecs WatchRun::refuse() {
+  if (console_.is_text()) console_.print(specs_refused_text());
+  end_without_reader();
+  return EditedSpecs::left;
+}
+
+EditedSpecs WatchRun::load_later(const std::string& seen) {
+  // Choices: what is in the way for a moment delays an edit by seconds, and what stays is told once a minute.
+  constexpr std::chrono::seconds kFirst{2};
+  constexpr std::chrono::seconds kLongest{60};
+  const bool again = postponed_ && postponed_->seen == seen;
+  const auto wait = again ? std::min(2 * postponed_->wait, kLongest) : kFirst;
+  postponed_ = Postponed{seen, (*session_)->executor().now() + wait, wait};
+  refuse();
+  return EditedSpecs::postponed;
 }
 
 // A watch whose reader is gone ends as by Ctrl-C; a healing that has begun is finished first.
@@ -135,6 +169,7 @@ int WatchRun::run() {
     if (!next_ || ends_.stop_requested()) return kExitInSync;
     session_ = std::move(next_);
     refused_.reset();
+    postponed_.reset();
     if (console_.is_text())
       console_.print(specs_loaded_text());
     else

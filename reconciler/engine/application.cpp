@@ -86,11 +86,11 @@ void Application::enter(Phase phase) {
   if (const std::string_view what = words(phase); progress_.phase && !what.empty()) progress_.phase(what);
 }
 
-// What nothing holds from the start.
+// What nothing holds from the start. Without remedies for what is not open: most are not needed.
 std::vector<Step> Application::may_begin() const {
   std::vector<Step> out;
   for (const Step& step : plan_.steps)
-    if (standing_holds(step, options_.approved).empty()) out.push_back(step);
+    if (!step.stands_by() && standing_holds(step, options_.approved).empty()) out.push_back(step);
   return out;
 }
 
@@ -252,11 +252,11 @@ void Application::settle(std::vector<Step> touched, const std::vector<Step>& rem
                   });
 }
 
-// Remedies that were carried out and can have changed how traffic goes: measured as a change is.
+// Remedies that can have changed how traffic goes: measured as a change is.
 std::vector<Step> Application::cures() const {
   std::vector<Step> out = runner_->tried();
   std::erase_if(out, [this](const Step& step) {
-    return step.disruption == Disruption::none || runner_->results()[step.id - 1].state != StepState::done;
+    return step.disruption == Disruption::none || runner_->results()[step.id - 1].writes == 0;
   });
   return out;
 }

@@ -19,7 +19,8 @@
 // newest change undone that may have broken it, and an older one only if it is broken still; one whose pairs
 // were judged is never undone for what a later one broke. What was undone so is refused until the
 // specs want another value there (refused_writes.hpp). Of remedies those that the plan has are carried out,
-// each once at most, after its wave's writes and where its effects stay open; what else is open is reported,
+// once a wave at most, after its writes and where their effects stay open, and not again once they did not
+// help; what else is open is reported,
 // with the remedies that a new plan would have. Single-threaded over the executor: same seams, same history.
 // Refuses: held steps that `approved` does not name, and to begin a change outside its windows (windows.hpp).
 #pragma once
@@ -84,6 +85,7 @@ class Application {
     bool of_this_run = false;
     std::set<std::string> subjects{};         // of an earlier run: what is owed of it; empty: all
     const GateMeasurement* before = nullptr;  // ahead of it; null: there is none
+    std::set<std::string> hosts{};            // new ones, of which alone this is; empty: all of it
   };
   // What was undone of it so far, what is still broken, and what follows.
   struct Undoing {
@@ -163,6 +165,8 @@ class Application {
   std::vector<Written> changes() const;
   std::set<std::string> blamed_on(const Written& change, std::set<std::string> subjects) const;
   bool is_to_be_undone(std::size_t place) const;
+  Written take_from(std::size_t place);
+  std::set<std::string> new_hosts_to_blame(const Written& change) const;
   std::set<std::string> owed_subjects() const;
   std::map<std::string, GateFigure> owed_figures() const;
   std::set<std::uint32_t> putting_back() const;
@@ -179,6 +183,7 @@ class Application {
   std::vector<OwedChange> open_changes() const;
   std::vector<Step> written() const;
   std::vector<Step> remedies_left() const;
+  ChangeSet open_for(const Step& remedy, std::size_t device) const;
   std::vector<Step> cures() const;
   std::vector<Step> due(const std::vector<Step>& later) const;
   std::vector<Step> pending() const;

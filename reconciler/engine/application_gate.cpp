@@ -1,22 +1,14 @@
 // How an application measures: before its first write, after each wave, to confirm, and what follows from it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "reconciler/engine/application.hpp"
+#include "reconciler/engine/new_ends.hpp"
 
 namespace lockstep {
-namespace {
-
-// Without remedies for what is not open: most are not needed, and each would make all of its device be
-// measured.
-std::vector<Step> but_standing_by(std::vector<Step> steps) {
-  std::erase_if(steps, [](const Step& step) { return !step.remedy.empty() && step.changes.empty(); });
-  return steps;
-}
-
-}  // namespace
-
 void Application::ask(GateQuestion question, std::function<void(const Result<GateMeasurement>&)> then) {
   enter(Phase::measure);
   auto answer = std::make_shared<std::optional<Result<GateMeasurement>>>();
@@ -41,8 +33,10 @@ void Application::ask(GateQuestion question, std::function<void(const Result<Gat
 // What the change is compared with. What an earlier run wrote and nobody measured may be half of a change
 // that this one completes: its paths have no before.
 void Application::measure_before(std::function<void()> then) {
-  whole_ = blast_radius(joined(owed_, but_standing_by(plan_.steps)), fleet_.wiring());
-  const BlastRadius affected = blast_radius(but_standing_by(may_begin()), fleet_.wiring());
+  std::vector<Step> all = plan_.steps;
+  std::erase_if(all, &Step::stands_by);  // each would make all of its device be measured
+  whole_ = blast_radius(joined(owed_, all), fleet_.wiring());
+  const BlastRadius affected = blast_radius(may_begin(), fleet_.wiring());
   compare_with_earlier();
   if (options_.measurer == nullptr || affected.empty() || must_stop()) return then();
   ask({.when = GateQuestion::When::before,
@@ -52,6 +46,7 @@ void Application::measure_before(std::function<void()> then) {
       [this, then = std::move(then)](const Result<GateMeasurement>& said) {
         if (said) {
           before_ = *said;
+          forget_pairs(before_->figures, new_ends(may_begin(), fleet_), *options_.measurer);
           for (const GateFigure& one : before_->figures) states_before_.emplace(one.subject, one.state);
           compare_with_earlier();
           note(ledger_.keep_before(report_.change_id, *before_));
@@ -109,7 +104,7 @@ void Application::confirm(Confirmation one) {
   };
   const std::vector<std::string> broken = judged.broken();
   std::vector<std::string> unsure = to_ask(broken, kConfirmingRounds);
-  if (std::ranges::none_of(broken, decides)) unsure = to_ask(judged.of(Attribution::not_validated), 1);
+  if (std::ranges::none_of(broken, decides)) unsure = to_ask(judged.unsure(), 1);
   if (unsure.empty() || (must_stop() && !undoing_)) return one.then(best);
   one.question.when = GateQuestion::When::confirm;
   one.question.only = {unsure.begin(), unsure.end()};
@@ -135,7 +130,13 @@ void Application::measure_again(std::function<void(std::set<std::string> broken)
   ask(question, [this, question, then = std::move(then)](const Result<GateMeasurement>& said) {
     const auto over = [this, then](const Result<GateMeasurement>& again) { then(measured_again(again)); };
     if (!said) return over(said);
-    confirm({.question = question, .measured = *said, .subjects = undoing_->broken, .then = over});
+    GateMeasurement measured = *said;
+    forget_pairs(measured.figures, new_ends(undoing_->now.steps, fleet_), *options_.measurer);
+    const auto gone = std::ranges::count(measured.figures, SloState::none, &GateFigure::state);
+    if (gone > 0)
+      measured.sentence = fmt::format("all SLOs hold; {} of {} figures are of pairs that went with it", gone,
+                                      measured.figures.size());
+    confirm({.question = question, .measured = measured, .subjects = undoing_->broken, .then = over});
   });
 }
 
@@ -171,7 +172,7 @@ std::set<std::string> Application::still_broken(const Result<GateMeasurement>& a
                            : Judged{subject, Attribution::not_validated, "not measured without the change"};
     last_.insert_or_assign(subject, one);
     if (one.attribution >= Attribution::new_broken) out.insert(subject);
-    if (one.attribution != Attribution::not_validated) continue;
+    if (!is_unsure(one.attribution)) continue;
     unsure_.insert(subject);
     answered_ = false;
   }
@@ -217,10 +218,10 @@ void Application::gate_answered(const std::vector<Step>& later, const std::optio
   unsure_ = {""};
   if (!verdict) unsure_.clear();
   if (verdict && verdict->judged) {
-    const std::vector<std::string> unsure = verdict->gate.judged.of(Attribution::not_validated);
+    const std::vector<std::string> unsure = verdict->gate.judged.unsure();
     unsure_ = {unsure.begin(), unsure.end()};
   }
-  uncovered_ = verdict && !verdict->gate.judged.of(Attribution::uncovered).empty();
+  uncovered_ = verdict && verdict->gate.judged.has(Attribution::uncovered);
   if (unsure_.empty()) {
     ++gates_;
     judged_any_ = judged_any_ || verdict.has_value();

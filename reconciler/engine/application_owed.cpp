@@ -186,13 +186,14 @@ std::vector<Step> Application::never_measured() const {
 // What is still owed of it: subjects, or all (empty); none: it was judged, or taken back.
 std::optional<std::set<std::string>> Application::still_owed(const Written& change) const {
   for (const UndoneChange& one : report_.undone)
-    if (one.change == change.change) return one.whole ? std::nullopt : std::optional(std::set<std::string>{});
+    if (one.change == change.change && one.hosts.empty())
+      return one.whole ? std::nullopt : std::optional(std::set<std::string>{});
   const BlastRadius blast = blast_radius(change.steps, fleet_.wiring());
   std::set<std::string> rest;
   for (const std::string& subject : change.subjects) {
     const auto found = last_.find(subject);
     const bool told = found == last_.end() ? !options_.measurer->crosses(subject, blast)  // it is gone
-                                           : found->second.attribution != Attribution::not_validated;
+                                           : !is_unsure(found->second.attribution);
     if (!told) rest.insert(subject);
   }
   // No gate measures a device in maintenance: what was written there alone is owed until that is over.

@@ -9,17 +9,21 @@
 
 namespace lockstep {
 
-// That may be carried out now, if they are needed: of this wave, or of an earlier one that did not need them;
-// one that was refused before it touched anything may have come too early.
+// That may be carried out now, if they are needed: of this wave or an earlier one.
 std::vector<Step> Application::remedies_left() const {
   std::vector<Step> out;
-  for (const Step& step : plan_.steps) {
-    const StepResult& result = runner_->results()[step.id - 1];
-    const bool refused = result.state == StepState::failed && result.writes == 0 && !result.treated.empty();
-    if (!step.remedy.empty() && step.wave <= wave_ && (result.state == StepState::waiting || refused))
-      out.push_back(step);
-  }
+  for (const Step& step : plan_.steps)
+    if (!step.remedy.empty() && step.wave <= wave_ && runner_->may_run(step)) out.push_back(step);
   return out;
+}
+
+// Open effects of a remedy's device that it may be needed for. One that stands by is for what the changes
+// have broken; what was open before may be on its way until the last wave is over.
+ChangeSet Application::open_for(const Step& remedy, std::size_t device) const {
+  ChangeSet open = effects_.open_of(remedy.device);
+  if (remedy.stands_by() && wave_ < plan_.waves())
+    std::erase_if(open, [&](const Change& one) { return !effects_.held(device, one.path); });
+  return treatable(fleet_, device, remedy, open);
 }
 
 void Application::carry_out_remedies() {
@@ -27,13 +31,12 @@ void Application::carry_out_remedies() {
   std::set<std::uint32_t> later;  // what other remedies bring about needs none of its own
   for (const Step& step : remedies_left()) {
     const auto device = fleet_.find(step.device);
-    if (device && !treatable(fleet_, *device, step, effects_.open_of(step.device)).empty())
-      (step.if_open.empty() ? needed : later).insert(step.id);
+    if (device && !open_for(step, *device).empty()) (step.if_open.empty() ? needed : later).insert(step.id);
   }
   if (needed.empty()) needed = std::move(later);
   if (needed.empty() || remedy_rounds_ == kRemedyRounds || must_stop()) return judge_wave();
   ++remedy_rounds_;
-  for (const std::uint32_t id : needed) runner_->judge_remedy(id, StepState::waiting, "");
+  for (const std::uint32_t id : needed) runner_->judge(id, StepState::waiting, "");
   enter(Phase::write);
   runner_->run_remedies(needed, [this] { must_stop() ? waves_over() : verify_wave(); });
 }
@@ -48,12 +51,12 @@ void Application::judge_remedies() {
     const auto open = std::ranges::find_if(all, [&result](const Change& one) {
       return std::ranges::find(result.treated, one.path) != result.treated.end();
     });
-    if (open != all.end() && result.state == StepState::done)
-      runner_->judge_remedy(step.id, StepState::failed,
-                            "it did not help: " + open->path.text() + " is " + open->was.to_string());
+    if (open != all.end() && result.state == StepState::done && !runner_->may_run(step))
+      runner_->judge(step.id, StepState::failed,
+                     "it did not help: " + open->path.text() + " is " + open->was.to_string());
     if (open == all.end() && result.state == StepState::failed && !result.treated.empty())
-      runner_->judge_remedy(step.id, result.writes > 0 ? StepState::done : StepState::not_needed,
-                            "what it is for came back: " + result.why);
+      runner_->judge(step.id, result.writes > 0 ? StepState::done : StepState::not_needed,
+                     "what it is for came back: " + result.why);
   }
 }
 
@@ -61,7 +64,7 @@ void Application::judge_remedies() {
 void Application::remedies_over() {
   for (const Step& step : remedies_left())
     if (runner_->results()[step.id - 1].state == StepState::waiting)
-      runner_->judge_remedy(step.id, StepState::not_needed, "");
+      runner_->judge(step.id, StepState::not_needed, "");
   for (const Step& step : plan_.steps)
     if (const StepResult& result = runner_->results()[step.id - 1]; !step.remedy.empty())
       report_.notes.insert(report_.notes.end(), result.notes.begin(), result.notes.end());

@@ -5,6 +5,7 @@
 #include "reconciler/engine/application.hpp"
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/link_ends.hpp"
+#include "reconciler/engine/new_ends.hpp"
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
@@ -118,10 +119,9 @@ void Application::undo(std::vector<Step> not_done, std::function<void(bool)> the
   undo_next();
 }
 
-// Of some subjects those that may be broken by what this change wrote.
+// Of some subjects those that may be broken by what this change wrote. What a remedy did can't be undone.
 std::set<std::string> Application::blamed_on(const Written& change, std::set<std::string> subjects) const {
-  const BlastRadius blast =
-      blast_radius(change.of_this_run ? joined(change.steps, cures()) : change.steps, fleet_.wiring());
+  const BlastRadius blast = blast_radius(change.steps, fleet_.wiring());
   const auto crosses = [&](const std::string& subject) {
     return subject.empty() || options_.measurer->crosses(subject, blast);
   };
@@ -146,13 +146,42 @@ bool Application::is_to_be_undone(std::size_t place) const {
                      });
 }
 
+// Of a change new hosts, if all that is broken by it ends there; none: it is to be undone whole.
+std::set<std::string> Application::new_hosts_to_blame(const Written& change) const {
+  const std::set<std::string> blamed = blamed_on(change, undoing_->broken);
+  const bool all_new = std::ranges::all_of(blamed, [this](const std::string& subject) {
+    const auto found = last_.find(subject);
+    return found != last_.end() && found->second.attribution == Attribution::new_broken;
+  });
+  if (!all_new) return {};
+  return hosts_to_blame(blamed, last_, new_ends(change.steps, fleet_), *options_.measurer);
+}
+
+// What is undone next of what is left: a change, or its steps on new hosts with what must be alike at the
+// other ends of their cables.
+Application::Written Application::take_from(std::size_t place) {
+  Written& change = undoing_->left[place];
+  Written out = change;
+  out.hosts = new_hosts_to_blame(change);
+  std::erase_if(out.steps, [&out](const Step& step) { return !out.hosts.contains(step.device); });
+  std::erase_if(change.steps, [&out](const Step& step) { return out.hosts.contains(step.device); });
+  if (!out.hosts.empty() && !change.steps.empty()) {
+    for (Step& step : other_ends_of(out.steps, change.steps, fleet_.wiring()))
+      out.steps.push_back(std::move(step));
+    return out;
+  }
+  out.hosts.clear();
+  out.steps = out.steps.empty() ? std::move(change.steps) : std::move(out.steps);
+  undoing_->left.erase(undoing_->left.begin() + static_cast<std::ptrdiff_t>(place));
+  return out;
+}
+
 void Application::undo_next() {
   std::vector<Written>& left = undoing_->left;
   std::size_t place = 0;
   while (place < left.size() && !is_to_be_undone(place)) ++place;
   if (place == left.size()) return undo_over();
-  undoing_->now = std::move(left[place]);
-  left.erase(left.begin() + static_cast<std::ptrdiff_t>(place));
+  undoing_->now = take_from(place);
   effects_.observe_written(undoing_->now.steps, [this](const std::vector<DeviceState>& now) {
     reverse(undoing_->now.steps, now, "undo of change " + std::to_string(undoing_->now.change),
             [this] { undone(); });
@@ -164,6 +193,7 @@ void Application::undone() {
   one.change = undoing_->now.change;
   one.plan = reverse_->plan;
   one.steps = reverse_->steps;
+  one.hosts = undoing_->now.hosts;
   if (reverse_->change == 0) return undo_over();
   settle(undoing_->now.steps, {}, false, [this] {
     report_.undone.back().whole = reverse_->whole && report_.effects.empty();
@@ -172,6 +202,9 @@ void Application::undone() {
       end_change(reverse_->change, reverse_->steps,
                  std::string(to_string(last.whole ? ApplyVerdict::undone : ApplyVerdict::undo_failed)));
       refuse(last);
+      for (const Step& step : undoing_->now.steps)
+        if (last.whole && last.hosts.contains(step.device) && undoing_->now.of_this_run)
+          runner_->judge(step.id, StepState::undone, "pairs that are new with it are broken");
       undoing_->broken = std::move(broken);
       return last.whole ? undo_next() : undo_over();
     });
@@ -181,13 +214,16 @@ void Application::undone() {
 void Application::undo_over() {
   const bool whole = std::all_of(report_.undone.begin(), report_.undone.end(),
                                  [](const UndoneChange& one) { return one.whole; });
-  report_.verdict = whole ? ApplyVerdict::undone : ApplyVerdict::undo_failed;
+  const bool in_part = !report_.undone.empty() && !report_.undone.back().hosts.empty();
+  report_.verdict = !whole    ? ApplyVerdict::undo_failed
+                    : in_part ? ApplyVerdict::undone_in_part
+                              : ApplyVerdict::undone;
   const auto then = std::move(undoing_->then);
   then(whole);
 }
 
 // What is rolled back is not written again unasked; of a guilty change, nor on devices that it had not
-// reached.
+// reached, unless new hosts alone were taken back.
 void Application::refuse(const UndoneChange& undone) {
   if (!undone.guilt) return;
   std::set<std::string> digests;
@@ -197,7 +233,7 @@ void Application::refuse(const UndoneChange& undone) {
       digests.insert(write_digest(step.device, path, want));
       writes.insert(write_digest("", path, want));
     }
-  if (*undone.guilt == Guilt::guilty && undone.change == report_.change_id)
+  if (*undone.guilt == Guilt::guilty && undone.change == report_.change_id && undone.hosts.empty())
     for (const Step& step : plan_.steps)
       for (const auto& [path, want] : net_writes(step.changes))
         if (step.remedy.empty() && writes.contains(write_digest("", path, want)))

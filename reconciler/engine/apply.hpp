@@ -135,8 +135,9 @@ enum class ApplyVerdict : std::uint8_t {
   quarantined,   // the gate failed; kept, marked, waiting for a person
   waits,         // all that could be done is; the rest waits for a window
   stopped,
-  not_validated,  // as kept, but the benchmarks could not tell; later waves are held
-  asks,           // all that could be done is; the rest waits for a person's word
+  not_validated,   // as kept, but the benchmarks could not tell; later waves are held
+  asks,            // all that could be done is; the rest waits for a person's word
+  undone_in_part,  // what is new was taken back, as it is broken; the rest is kept
 };
 std::string_view to_string(ApplyVerdict verdict);
 
@@ -152,7 +153,8 @@ struct UndoneChange {
   std::uint64_t change = 0;  // of the journal
   Plan plan;                 // the reverse
   std::vector<StepResult> steps;
-  bool whole = false;               // all is as it was before the change
+  std::set<std::string> hosts{};    // new ones, that alone were taken back; none: all of the change was
+  bool whole = false;               // all of that is as it was before the change
   std::optional<GateResult> again;  // measured without it
   std::optional<Guilt> guilt;       // none: nothing could be measured
 };
@@ -173,10 +175,10 @@ struct ApplyReport {
   std::size_t count(StepState state) const;
   // Of the change that was undone last; none: nothing was, or nobody could measure it.
   std::optional<Guilt> guilt() const { return undone.empty() ? std::nullopt : undone.back().guilt; }
-  // 0 kept or nothing to do; 2 undone, effects open (also before), quarantined, waits, asks, and an SLO that
-  // is broken without the change; 3 what no benchmark could tell, or what is still owed; 1 partly, stopped,
-  // undo failed, what was undone and is broken although it held before, and whatever the journal did not
-  // take.
+  // 0 kept or nothing to do; 2 undone, in part too, effects open (also before), quarantined, waits, asks, and
+  // an SLO that is broken without the change; 3 what no benchmark could tell, or what is still owed; 1
+  // partly, stopped, undo failed, what was undone and is broken although it held before, and whatever the
+  // journal did not take.
   int exit_code() const;
 };
 

@@ -92,7 +92,7 @@ std::string_view to_string(StepState state) {
 }
 
 std::string_view to_string(ApplyVerdict verdict) {
-  constexpr std::array<std::string_view, 11> kWords{"nothing to do",
+  constexpr std::array<std::string_view, 12> kWords{"nothing to do",
                                                     "kept",
                                                     "partly",
                                                     "effects open",
@@ -102,7 +102,8 @@ std::string_view to_string(ApplyVerdict verdict) {
                                                     "waits for a window",
                                                     "stopped",
                                                     "kept, not validated",
-                                                    "waits for a person's word"};
+                                                    "waits for a person's word",
+                                                    "undone in part"};
   return kWords[static_cast<std::size_t>(verdict)];
 }
 
@@ -120,7 +121,8 @@ int ApplyReport::exit_code() const {
       if (gate && gate->verdict == GateVerdict::fail) return 2;
       if (leaves_owed || (gate && gate->verdict == GateVerdict::unknown)) return 3;
       return open_before.empty() ? 0 : 2;
-    case ApplyVerdict::undone: return guilt() == Guilt::open ? 1 : 2;
+    case ApplyVerdict::undone:
+    case ApplyVerdict::undone_in_part: return guilt() == Guilt::open ? 1 : 2;
     case ApplyVerdict::effects_open:
     case ApplyVerdict::quarantined:
     case ApplyVerdict::asks:

@@ -24,6 +24,8 @@ constexpr LinkMatter link_matter(const Row& row) {
   return row.pattern == "interface[*]/speed" ? LinkMatter::speed : LinkMatter::none;
 }
 std::string_view to_string(LinkMatter matter);
+// What makes a port one that traffic ends at.
+constexpr bool gives_an_end(const Row& row) { return row.pattern == "interface[*]/address[*]"; }
 
 class Columns {
  public:

@@ -163,7 +163,8 @@ class Fallen {
     std::vector<std::uint32_t> earlier_id(now.steps.size() + 1, 0);
     for (const Step& step : earlier.steps) {
       earlier_id[found[step.id]] = step.id;
-      for (const std::uint32_t before : step.after) after_[before].push_back(step.id);
+      for (const std::uint32_t before : step.after)
+        if (earlier.steps[before - 1].remedy.empty()) after_[before].push_back(step.id);
       if (step.together != 0) groups_[{false, step.together}].push_back(step.id);
       if (found[step.id] == 0) not_found_.try_emplace(step.device, step.id);
     }
@@ -255,7 +256,8 @@ std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet&
       continue;
     }
     for (const std::uint32_t before : step.after)
-      if (out.contains(before)) out.try_emplace(step.id, comes_after(before, out[before]));
+      if (out.contains(before) && plan.steps[before - 1].remedy.empty())
+        out.try_emplace(step.id, comes_after(before, out[before]));
   }
   return out;
 }

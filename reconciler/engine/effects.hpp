@@ -41,6 +41,8 @@ class Effects {
   const OpenEffects& open_before() const { return open_before_; }
   // Of the last settling: all effects of a device that are not as desired, and that no maintenance explains.
   const ChangeSet& open_of(const std::string& device) const;
+  // Whether it was there before the change.
+  bool held(std::size_t device, Path effect) const { return held_.contains({device, effect}); }
 
   // The devices of some steps and their neighbours: again where something that was written could not be read,
   // or is found as it was before, as reads may lag behind writes; of those observations the one that shows

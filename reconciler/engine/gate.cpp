@@ -80,6 +80,7 @@ Attribution of_unknown(const GateFigure& before, const GateFigure& after) {
 
 Judged judge_one(const GateFigure& before, const GateFigure& after) {
   Judged out{after.subject, Attribution::holds, "", after.on_fail};
+  if (after.state == SloState::none) return out;  // the pair went with what was undone
   const std::string compared = against(before, after);
   if (after.state == SloState::holds) {
     if (is_worse(before, after)) out.why = compared;
@@ -164,11 +165,15 @@ std::vector<std::string> Judgement::broken() const {
   return out;
 }
 
-std::vector<std::string> Judgement::of(Attribution attribution) const {
+std::vector<std::string> Judgement::unsure() const {
   std::vector<std::string> out;
   for (const Judged& one : all)
-    if (one.attribution == attribution) out.push_back(one.subject);
+    if (is_unsure(one.attribution)) out.push_back(one.subject);
   return out;
+}
+
+bool Judgement::has(Attribution attribution) const {
+  return std::ranges::find(all, attribution, &Judged::attribution) != all.end();
 }
 
 int Judgement::exit_code() const {

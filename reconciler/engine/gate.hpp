@@ -14,7 +14,10 @@
 //   any -> unknown otherwise                     not_validated  once more, then later waves
 //                                                               are held                       3
 //   what no benchmark of the suites crosses      uncovered      later waves are held           3
-//   nothing to measure before -> ...             holds, new_broken (undone), new_unknown       0, 2, 3
+//   there was no such pair (new_ends.hpp)
+//     -> holds                                   holds          next wave                      0
+//     -> broken                                  new_broken     undone on the new host alone   2
+//     -> unknown                                 new_unknown    as not_validated               3
 //
 // Before an earlier change that nobody has judged yet: what was measured ahead of that one, as long as it may
 // be compared (OwedChange::before).
@@ -90,6 +93,10 @@ enum class Attribution : std::uint8_t {
   caused,
 };
 std::string_view to_string(Attribution attribution);
+// No benchmark could tell, and one may the next time.
+constexpr bool is_unsure(Attribution attribution) {
+  return attribution == Attribution::not_validated || attribution == Attribution::new_unknown;
+}
 
 struct Judged {
   std::string subject;  // empty: of the measurement as a whole (coverage)
@@ -103,10 +110,11 @@ struct Judgement {
   Attribution worst() const;
   // The one that decided; null: there is nothing.
   const Judged* deciding() const;
-  bool undoes() const;                                         // new_broken, unattributed or caused
-  bool unknown() const;                                        // of some subject no benchmark could tell
-  std::vector<std::string> broken() const;                     // subjects of those that undo
-  std::vector<std::string> of(Attribution attribution) const;  // subjects
+  bool undoes() const;                      // new_broken, unattributed or caused
+  bool unknown() const;                     // of some subject no benchmark could tell
+  std::vector<std::string> broken() const;  // subjects of those that undo
+  std::vector<std::string> unsure() const;  // subjects
+  bool has(Attribution attribution) const;
   int exit_code() const;
 };
 

@@ -145,4 +145,22 @@ UnevenEnds uneven_ends(const std::vector<Step>& short_of, const std::vector<Step
   return out;
 }
 
+std::vector<Step> other_ends_of(const std::vector<Step>& taken_back, const std::vector<Step>& written,
+                                const Wiring& wiring) {
+  std::set<Part> parts;
+  for (const Step& step : taken_back)
+    for (const PlannedChange& change : step.changes)
+      if (const auto part = part_of(step, change, wiring)) parts.insert(*part);
+  std::vector<Step> out;
+  for (const Step& step : written) {
+    Step back = step;
+    std::erase_if(back.changes, [&](const PlannedChange& change) {
+      const auto part = part_of(step, change, wiring);
+      return !part || !parts.contains(*part);
+    });
+    if (!back.changes.empty()) out.push_back(std::move(back));
+  }
+  return out;
+}
+
 }  // namespace lockstep

@@ -40,4 +40,8 @@ std::vector<Step> half_done(const Plan& plan, const std::vector<StepResult>& res
 UnevenEnds uneven_ends(const std::vector<Step>& short_of, const std::vector<Step>& written,
                        const Fleet& fleet, const std::vector<DeviceState>& now);
 
+// Of `written` what must be alike with what `taken_back` changed at the other ends of its cables.
+std::vector<Step> other_ends_of(const std::vector<Step>& taken_back, const std::vector<Step>& written,
+                                const Wiring& wiring);
+
 }  // namespace lockstep

@@ -91,6 +91,9 @@ struct Step {
   std::optional<std::chrono::milliseconds> undo_after;  // the device undoes by itself unless settled
   std::vector<Hold> holds;
   std::vector<std::string> notes;
+
+  // A remedy for what changes may break, and nothing that is open.
+  bool stands_by() const { return !remedy.empty() && changes.empty(); }
   bool operator==(const Step&) const = default;
 };
 

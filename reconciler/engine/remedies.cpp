@@ -144,7 +144,7 @@ class RemedyPlanner {
       const auto found = device.stands_by(effect);
       if (!found || !told.insert(want.path.row()).second) continue;
       Atom& atom = atom_of(d, found->first, found->second);
-      atom.when = Atom::When::with_changes;
+      if (atom.when == Atom::When::by_policy) atom.when = Atom::When::with_changes;
       atom.if_open.push_back(want.path.row());
       atom.examples.push_back(effect);
     }

@@ -46,6 +46,10 @@ void Runner::run_remedies(const std::set<std::uint32_t>& needed, std::function<v
   wave_over_ = std::move(done);
   remedies_ = needed;
   groups_.clear();
+  for (const std::uint32_t id : needed) {
+    ran_in_[id] = wave_;
+    have_room_.erase(id);
+  }
   for (const std::uint32_t id : needed)
     waits_[id] = static_cast<std::size_t>(std::ranges::count_if(
         plan_.steps[id - 1].after, [&needed](std::uint32_t before) { return needed.contains(before); }));
@@ -54,16 +58,29 @@ void Runner::run_remedies(const std::set<std::uint32_t>& needed, std::function<v
   advance_soon();
 }
 
-void Runner::judge_remedy(std::uint32_t id, StepState state, const std::string& why) {
+void Runner::judge(std::uint32_t id, StepState state, const std::string& why) {
   if (results_[id - 1].state != state || results_[id - 1].why != why) set(id, state, why);
+}
+
+// One that was refused before it touched anything may have come too early; and one that helped, or was not
+// needed, may be needed after the next wave.
+bool Runner::may_run(const Step& remedy) const {
+  const StepResult& result = results_[remedy.id - 1];
+  const auto ran = ran_in_.find(remedy.id);
+  switch (result.state) {
+    case StepState::waiting:
+    case StepState::not_needed: return true;
+    case StepState::failed: return result.writes == 0 && !result.treated.empty();
+    case StepState::done: return ran == ran_in_.end() || ran->second < wave_;
+    default: return false;
+  }
 }
 
 // A step that broke it need not have failed.
 bool Runner::remedy_follows(const std::string& device, Path effect) const {
   return std::ranges::any_of(plan_.steps, [&](const Step& step) {
     return step.device == device && !step.remedy.empty() && step.wave <= wave_ && is_for(step, effect) &&
-           results_[step.id - 1].state == StepState::waiting &&
-           standing_holds(step, context_.options.approved).empty();
+           may_run(step) && standing_holds(step, context_.options.approved).empty();
   });
 }
 
@@ -164,7 +181,7 @@ bool Runner::wave_held(std::uint32_t wave) const {
 void Runner::leave_without_forerunner(std::uint32_t wave) {
   std::uint32_t held = 0;
   for (const Step& step : plan_.steps) {
-    if (step.wave >= wave) continue;
+    if (step.wave >= wave || !step.remedy.empty()) continue;
     const StepState state = results_[step.id - 1].state;
     if (state != StepState::held && state != StepState::skipped) return;
     if (held == 0 && state == StepState::held) held = step.id;
@@ -296,10 +313,12 @@ void Runner::over(std::uint32_t id, const StepRun::End& end) {
 void Runner::release_dependants(std::uint32_t id, bool of_group) {
   const Step& step = plan_.steps[id - 1];
   const bool again = !of_group && released_.contains(id);
+  const bool is_first = of_group || let_go_.insert(id).second;  // a remedy may have several turns
   for (const std::uint32_t next : next_[id]) {
     const Step& one = plan_.steps[next - 1];
     const bool same = step.together != 0 && one.together == step.together;
     if (of_group ? !same : again && same) continue;
+    if (!is_first && one.remedy.empty()) continue;
     if (!one.remedy.empty() && !remedies_.contains(next)) continue;  // it is asked for later, or never
     const bool of_turn = one.wave == step.wave || !one.remedy.empty();
     if (--waits_[next] == 0 && of_turn && results_[next - 1].state == StepState::waiting)

@@ -29,10 +29,10 @@ class Runner {
 
   // `done`: every step of the wave has ended, or never begins. Remedies are left for run_remedies().
   void run_wave(std::uint32_t wave, std::function<void()> done);
-  // Those of waves up to this one that have not begun, and that `needed` says of; the others wait.
+  // Those of waves up to this one that `needed` says of; the others wait.
   void run_remedies(const std::set<std::uint32_t>& needed, std::function<void()> done);
   // What became of a remedy once its effects were observed again.
-  void judge_remedy(std::uint32_t id, StepState state, const std::string& why);
+  void judge(std::uint32_t id, StepState state, const std::string& why);
   // What was asked to stop does not wait for a question that is under way.
   void stop() { check_.stop(); }
   // Marks what has not begun in waves from `wave` on, but for `spared`; of those, what needs one that is
@@ -43,6 +43,8 @@ class Runner {
   const std::vector<StepResult>& results() const { return results_; }
   // Remedies whose turn came, with or without success.
   std::vector<Step> tried() const;
+  // Whether a remedy has a turn left in this wave.
+  bool may_run(const Step& remedy) const;
   bool wave_failed(std::uint32_t wave) const;
   bool wave_held(std::uint32_t wave) const;  // some step of it was
   // Where nothing of the earlier waves could begin, as all was held, nothing of the later ones does: they
@@ -93,6 +95,8 @@ class Runner {
   std::map<std::string, std::unique_ptr<StepRun>> running_;  // by device
   std::map<std::uint32_t, Group> groups_;                    // by Step::together, of the wave under way
   std::set<std::uint32_t> remedies_;                         // that run_remedies() was asked for last
+  std::map<std::uint32_t, std::uint32_t> ran_in_;            // by id of a remedy: the wave of its last turn
+  std::set<std::uint32_t> let_go_;                           // whose dependants were released
   std::set<std::uint32_t> released_;             // steps whose group was released before they ended
   std::vector<std::unique_ptr<StepRun>> ended_;  // since the last advance()
   bool advances_ = false;                        // advance() was asked for

@@ -33,8 +33,10 @@ void StepRun::check_need() {
   if (attached_->remedy == nullptr)
     return end(StepState::failed, "the driver has no remedy '" + step_.remedy + "'");
   treated_ = treatable(context_.fleet, device_, step_, open_now());
-  if (treated_.empty()) return end(StepState::not_needed, "");
-  remedy(*attached_->remedy->offer(treated_.front()));
+  // What the driver offers may rest on what it has seen last, for another reader too.
+  const auto offer = treated_.empty() ? std::nullopt : attached_->remedy->offer(treated_.front());
+  if (!offer) return end(StepState::not_needed, "");
+  remedy(*offer);
 }
 
 void StepRun::remedy(const Remedy::Offer& offer) {

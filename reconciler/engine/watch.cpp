@@ -5,6 +5,8 @@
 
 namespace lockstep {
 
+using std::chrono::milliseconds;
+
 Watch::Watch(Fleet& fleet, Executor& executor, const Origins& origins, const Sources& sources,
              WatchSettings settings, std::function<void(const WatchEvent&)> report)
     : fleet_(fleet),
@@ -27,11 +29,9 @@ void Watch::start(std::function<void(Answer)> done) {
   readable_.assign(fleet_.size(), true);
   after_event_.assign(fleet_.size(), Time::min());
   heal_after_.assign(fleet_.size(), Time::min());
+  retry_wait_.assign(fleet_.size(), milliseconds::zero());
   // Opens the watches before the first observation, so that nothing falls in between.
-  for (std::size_t device = 0; device < fleet_.size(); ++device)
-    for (const Attached* attached : fleet_[device].drivers)
-      if (attached->watch)
-        if (Result<Done> opened = open({device, attached}); !opened) return end(std::move(opened.error()));
+  if (Result<Done> opened = open_all(); !opened) return end(std::move(opened.error()));
   for (std::size_t i = 0; i < fleet_.size(); ++i) wake(i);
   schedule_poll();
 }
@@ -52,6 +52,27 @@ void Watch::end(Answer answer) {
     const auto done = std::move(done_);  // which may end this watch
     if (done) done(answer);
   }));
+}
+
+// One that is away for now is opened later. An error: none can be opened, and not for a reason that may pass.
+Result<Done> Watch::open_all() {
+  std::optional<Error> stays;
+  bool any_may_come = false;
+  for (std::size_t device = 0; device < fleet_.size(); ++device)
+    for (const Attached* attached : fleet_[device].drivers) {
+      if (!attached->watch) continue;
+      const Source source{device, attached};
+      Result<Done> opened = open(source);
+      if (opened) continue;
+      if (opened.error().kind == ErrorKind::transient)
+        any_may_come = true;
+      else if (!stays)
+        stays = std::move(opened.error());
+      broken_.push_back({source, settings_.reopen_min, executor_.now() + settings_.reopen_min});
+    }
+  if (stays && watched_.empty() && !any_may_come) return *std::move(stays);
+  schedule_reopen();
+  return Done{};
 }
 
 Result<Done> Watch::open(const Source& source) {
@@ -259,6 +280,7 @@ void Watch::compare_with_known(std::size_t device, const DeviceState& state, Tim
     else if (!now.contains(key))
       now.emplace(key, entry);
   known = std::move(now);
+  if (known.empty()) retry_wait_[device] = milliseconds::zero();
 }
 
 // Its first item's time; of one without items: never.
@@ -316,10 +338,21 @@ void Watch::healed(const Tried& tried) {
     if (counts.contains(device)) damping_.healed(fleet_[device].name, item.first, now);
   if (stopping_) return end_if_at_rest();
   for (const std::size_t device : over.devices) {
-    if (!counts.contains(device)) heal_after_[device] = now + settings_.retry_healing;
+    retry_later(device, counts.contains(device), now);
     wake(device);
   }
   arm_next();
+}
+
+void Watch::retry_later(std::size_t device, bool tried, Time now) {
+  milliseconds& wait = retry_wait_[device];
+  if (tried) {
+    wait = milliseconds::zero();
+    return;
+  }
+  const milliseconds longest = std::max(settings_.retry_healing, settings_.poll_every);
+  wait = std::clamp(2 * wait, settings_.retry_healing, longest);
+  heal_after_[device] = now + wait;
 }
 
 }  // namespace lockstep

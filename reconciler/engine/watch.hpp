@@ -3,10 +3,10 @@
 // Promises: an event has only the devices that it names observed again, one after which events may be missing
 // all that its watcher stands for; all of them are read every `poll_every`, as drivers have events for some
 // of their rows only. The first event has its device read at once, those that follow at most once in
-// `event_floor`; the last is always followed by a read. A watcher that breaks is opened again, and all that
-// it stands for is read when it broke and when it is back. An item is reported when it comes and when it
-// goes; one that changes often is reported as flapping once, one that comes back after it was healed is
-// reported so each time from the third on, with how often it came back (damping.hpp).
+// `event_floor`; the last is always followed by a read. A watcher that breaks, or can't be opened yet, is
+// opened again, and all that it stands for is read when it broke and when it is back. An item is reported
+// when it comes and when it goes; one that changes often is reported as flapping once, one that comes back
+// after it was healed is reported so each time from the third on, with how often it came back (damping.hpp).
 // Each item has its own time from which it may be healed: its device is due with the first of them, and a
 // healing is of the whole device, so that it counts for all items that are there. One healing at a time.
 // While it is under way all other devices are observed and reported as ever; those that are healed are not
@@ -59,7 +59,8 @@ struct WatchSettings {
   // some 100 ms, and opening one that is not there takes some 40 us.
   std::chrono::milliseconds reopen_min{100};
   std::chrono::milliseconds reopen_max{1'000};
-  // Of devices that were not tried: a choice, as another run has the cluster for seconds at least.
+  // Of devices that were not tried; doubled up to `poll_every`. A choice, as another run has the cluster for
+  // seconds at least.
   std::chrono::milliseconds retry_healing{5'000};
   Damping::Limits damping;
   // Called with the devices that drift and may be healed now (converge); `healed` goes on. Null: watch only.
@@ -78,7 +79,8 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // `done`: it was stopped and nothing is under way any more, or it could not begin.
+  // `done`: it was stopped and nothing is under way any more, or no watcher can be opened at all, for a
+  // reason that does not pass by itself.
   void start(std::function<void(Answer)> done);
   void stop();
   bool is_healing() const { return healing_.has_value(); }
@@ -107,6 +109,7 @@ class Watch {
     std::set<std::size_t> devices;
     std::vector<std::pair<std::size_t, Item>> items;  // that were there as it began
   };
+  Result<Done> open_all();
   Result<Done> open(const Source& source);
   void drain(std::uint64_t watched);
   void broke(std::uint64_t watched);
@@ -129,6 +132,7 @@ class Watch {
   void schedule_healing(Time next);
   void heal();
   void healed(const Tried& tried);
+  void retry_later(std::size_t device, bool tried, Time now);
 
   Fleet& fleet_;
   Executor& executor_;
@@ -145,8 +149,9 @@ class Watch {
       reopen_wait_;  // of those that broke and said nothing since
   std::vector<std::map<Item, DriftEntry>> known_;
   std::vector<bool> readable_;
-  std::vector<Time> heal_after_;   // by device: where it was not tried
-  std::vector<Time> after_event_;  // by device: from when on the next event has it read
+  std::vector<Time> heal_after_;                       // by device: where it was not tried
+  std::vector<std::chrono::milliseconds> retry_wait_;  // by device: that wait; zero: none since it was tried
+  std::vector<Time> after_event_;                      // by device: from when on the next event has it read
   std::map<std::size_t, Wake> woken_;
   std::map<std::size_t, Wake> observing_;  // those of the round under way
   std::optional<ObserveRound> round_;

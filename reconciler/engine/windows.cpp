@@ -53,14 +53,15 @@ milliseconds step_bound(const ApplyOptions& options) {
 }
 
 // A step waits for what it comes after, and at most for all other steps of its device.
-milliseconds wave_bound(const Plan& plan, std::uint32_t wave, const ApplyOptions& options) {
+template <typename Chosen>
+milliseconds bound_of(const Plan& plan, const ApplyOptions& options, Chosen is_chosen) {
   std::map<std::string_view, int> load;
   for (const Step& step : plan.steps)
-    if (step.wave == wave) ++load[step.device];
+    if (is_chosen(step)) ++load[step.device];
   std::map<std::uint32_t, milliseconds> over;  // by id
   milliseconds longest{0};
   for (const Step& step : plan.steps) {
-    if (step.wave != wave) continue;
+    if (!is_chosen(step)) continue;
     milliseconds begun{0};
     for (const std::uint32_t before : step.after)
       if (const auto found = over.find(before); found != over.end()) begun = std::max(begun, found->second);
@@ -68,6 +69,15 @@ milliseconds wave_bound(const Plan& plan, std::uint32_t wave, const ApplyOptions
     longest = std::max(longest, over[step.id]);
   }
   return longest;
+}
+
+// Remedies come after the writes, those of earlier waves that were not needed there too. One that took its
+// time has no other turn.
+milliseconds wave_bound(const Plan& plan, std::uint32_t wave, const ApplyOptions& options) {
+  return bound_of(plan, options,
+                  [wave](const Step& step) { return step.wave == wave && step.remedy.empty(); }) +
+         bound_of(plan, options,
+                  [wave](const Step& step) { return step.wave <= wave && !step.remedy.empty(); });
 }
 
 // What a wave may take besides: a question for each step that minCapacity may hold, and, where it changes

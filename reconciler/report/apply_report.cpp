@@ -48,6 +48,7 @@ nlohmann::json undone_json(const std::vector<UndoneChange>& all) {
   nlohmann::json out = nlohmann::json::array();
   for (const UndoneChange& one : all)
     out.push_back({{"change", one.change},
+                   {"hosts", one.hosts},
                    {"whole", one.whole},
                    {"gate", gate_json(one.again)},
                    {"guilt", one.guilt ? nlohmann::json(to_string(*one.guilt)) : nlohmann::json()}});
@@ -222,7 +223,11 @@ std::string apply_text(const Applied& applied, const Plan& plan, const Terminal&
   for (const std::string& note : report.notes) out += terminal.paint(Ink::dim, "  " + note) + "\n";
   if (report.gate) out += "gate: " + verdict_text(*report.gate, terminal) + "\n";
   for (const UndoneChange& one : report.undone) {
-    out += terminal.paint(Ink::bold, "undone by a planned reverse") + compose(": change {}\n", one.change) +
+    out += terminal.paint(Ink::bold, "undone by a planned reverse") +
+           compose(": change {}{}\n", one.change,
+                   one.hosts.empty()
+                       ? ""
+                       : ", on " + fold_hostlist({one.hosts.begin(), one.hosts.end()}) + " alone") +
            plan_text(one.plan, terminal);
     if (one.again) out += "measured again: " + verdict_text(*one.again, terminal) + "\n";
     if (one.guilt) out += compose("  {}\n", guilt_words(*one.guilt));

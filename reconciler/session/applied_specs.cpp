@@ -45,24 +45,37 @@ Reached reached_by(const StepResult& step) {
   return step.writes == 0 || step.state == StepState::undone ? Reached::nothing : Reached::part;
 }
 
+// Of devices that had steps. A remedy brings nothing to its specs.
 std::map<std::string, Reached> reached_by(const Plan& plan, const ApplyReport& report) {
   std::map<std::string, Reached> out;
   for (std::size_t i = 0; i < report.steps.size(); ++i) {
-    const Reached step =
-        report.verdict == ApplyVerdict::undo_failed ? Reached::part : reached_by(report.steps[i]);
-    const auto [device, is_new] = out.try_emplace(plan.steps[i].device, step);
-    if (device->second != step) device->second = Reached::part;
+    if (!plan.steps[i].remedy.empty()) continue;
+    const auto [device, is_new] = out.try_emplace(plan.steps[i].device, reached_by(report.steps[i]));
+    if (device->second != reached_by(report.steps[i])) device->second = Reached::part;
   }
+  for (const UndoneChange& undone : report.undone) {
+    // What an older change is taken back to, nobody knows here.
+    const bool as_before = undone.whole && undone.change == report.change_id;
+    for (const Step& step : undone.plan.steps)
+      if (undone.hosts.empty() || undone.hosts.contains(step.device))
+        out[step.device] = as_before ? Reached::nothing : Reached::part;
+  }
+  return out;
+}
+
+std::set<std::string> written_by(const Plan& plan) {
+  std::set<std::string> out;
+  for (const Step& step : plan.steps)
+    if (step.remedy.empty()) out.insert(step.device);
   return out;
 }
 
 }  // namespace
 
-Result<Done> AppliedSpecs::begin(const ClusterSession& session, const std::set<std::string>& devices,
-                                 Blobs& blobs) {
+Result<Done> AppliedSpecs::begin(const ClusterSession& session, const Plan& plan, Blobs& blobs) {
   TRY(before_, applied(blobs));
   nlohmann::json now = before_;
-  for (const std::string& name : devices) {
+  for (const std::string& name : written_by(plan)) {
     const FleetDevice& device = session.fleet()[*session.fleet().find(name)];
     if (!is(now, name, specs_digest(*device.intent, session.origins()))) now[name] = kNobody;
   }
@@ -70,9 +83,7 @@ Result<Done> AppliedSpecs::begin(const ClusterSession& session, const std::set<s
 }
 
 Result<Done> AppliedSpecs::end(const ClusterSession& session, const Plan& plan, const ApplyReport& report,
-                               Blobs& blobs) {
-  if (report.verdict == ApplyVerdict::undone)
-    return before_.is_null() ? Result<Done>(Done{}) : blobs.keep(kPlace, before_);
+                               const std::set<std::string>& left_out, Blobs& blobs) {
   TRY(nlohmann::json now, applied(blobs));
   if (before_.is_null()) before_ = now;
   const std::map<std::string, Reached> reached = reached_by(plan, report);
@@ -81,13 +92,17 @@ Result<Done> AppliedSpecs::end(const ClusterSession& session, const Plan& plan, 
     if (!only.empty() && !std::ranges::count(only, device.name)) continue;
     const std::string digest = specs_digest(*device.intent, session.origins());
     const auto found = reached.find(device.name);
-    const Reached how = found == reached.end() ? Reached::all : found->second;
+    Reached how = found == reached.end() ? Reached::all : found->second;
+    if (left_out.contains(device.name))
+      how = found == reached.end() || how == Reached::nothing ? Reached::nothing : Reached::part;
     if (how == Reached::all)
       now[device.name] = digest;
-    else if (how == Reached::nothing && before_.contains(device.name))
+    else if (how == Reached::part)
+      now[device.name] = is(before_, device.name, digest) ? digest : kNobody;
+    else if (before_.contains(device.name))
       now[device.name] = before_[device.name];
-    else if (!is(before_, device.name, digest))
-      now[device.name] = kNobody;
+    else
+      now.erase(device.name);
   }
   for (auto& [name, digest] : now.items())
     if (!session.fleet().find(name)) digest = kNobody;
@@ -99,9 +114,10 @@ Result<std::vector<std::size_t>> applied_otherwise(const Fleet& fleet, const Ori
                                                    const Blobs& blobs) {
   TRY(const nlohmann::json all, applied(blobs));
   std::vector<std::size_t> out;
-  if (all.empty()) return out;
   for (const std::size_t device : devices)
-    if (!is(all, fleet[device].name, specs_digest(*fleet[device].intent, origins))) out.push_back(device);
+    if (all.contains(fleet[device].name) &&
+        !is(all, fleet[device].name, specs_digest(*fleet[device].intent, origins)))
+      out.push_back(device);
   return out;
 }
 

@@ -3,9 +3,9 @@
 //
 // Promises: stored with what was accepted, under the cluster's lock. An apply that begins to write other
 // specs to a device takes it from all watches; when it is over the device belongs to the watches of its
-// specs, where all of its steps were done; to those that it belonged to before, where nothing was written or
+// specs, where all that differed was done; to those that it belonged to before, where nothing was written or
 // all of it was rolled back; and else to none, until an apply brings it to its specs. A device that is gone
-// from the specs belongs to none. Where no apply has been recorded, each watch may heal.
+// from the specs belongs to none. One of which no apply has been recorded belongs to each watch.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -22,10 +22,12 @@ namespace lockstep {
 // One apply, from before its first write until its end.
 class AppliedSpecs {
  public:
-  // Before the first write to any of these devices.
-  Result<Done> begin(const ClusterSession& session, const std::set<std::string>& devices, Blobs& blobs);
-  // Without begin(): nothing was to be written.
-  Result<Done> end(const ClusterSession& session, const Plan& plan, const ApplyReport& report, Blobs& blobs);
+  // Before the first write to any of the plan's devices.
+  Result<Done> begin(const ClusterSession& session, const Plan& plan, Blobs& blobs);
+  // Without begin(): nothing was to be written. `left_out`: devices that may differ by more than the plan's
+  // steps.
+  Result<Done> end(const ClusterSession& session, const Plan& plan, const ApplyReport& report,
+                   const std::set<std::string>& left_out, Blobs& blobs);
 
  private:
   nlohmann::json before_;  // as it was before the first write; null: nothing was written

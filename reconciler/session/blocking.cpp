@@ -1,6 +1,8 @@
 // The only place where a session runs the executor: the blocking forms, which are the session's operations
 // pumped until they answer, for callers that have nothing else to do meanwhile.
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "drivers/runtime/command_queue.hpp"
 #include "drivers/runtime/pump.hpp"
@@ -9,6 +11,17 @@
 #include "reconciler/session/specs_follower.hpp"
 
 namespace lockstep {
+namespace {
+
+// Files that the loaded specs name, which need not be in what load() was given.
+std::vector<std::string> inventories_of(const Catalog& catalog) {
+  std::vector<std::string> out;
+  for (const DeviceSet& set : catalog.device_sets)
+    if (set.from->csv.said) out.push_back(catalog.sources.files[set.names.at.file].name);
+  return out;
+}
+
+}  // namespace
 
 std::vector<DeviceState> ClusterSession::observe() {
   const std::unique_ptr<ClusterObserve> round = make_observe();
@@ -33,11 +46,13 @@ Result<Done> ClusterSession::watch(const WatchRequest& request) {
                                    [&] { commands->post([&watch] { watch->stop(); }); });
   std::optional<SpecsFollower> follower;
   if (request.specs_changed)
-    follower.emplace(executor_, request.specs, request.specs_seen, [&](const std::string& seen) {
-      if (watch->is_healing()) return false;
-      if (request.specs_changed(seen)) watch->stop();
-      return true;
-    });
+    follower.emplace(executor_, request.specs, inventories_of(cluster_.catalog), request.specs_seen,
+                     [&](const std::string& seen) {
+                       if (watch->is_healing()) return false;
+                       const EditedSpecs became = request.specs_changed(seen);
+                       if (became == EditedSpecs::taken) watch->stop();
+                       return became != EditedSpecs::postponed;
+                     });
   return pump(executor_, *watch);
 }
 

@@ -89,9 +89,15 @@ Result<Done> ClusterSession::want_restored() {
 }
 
 std::unique_ptr<ClusterObserve> ClusterSession::make_observe() {
-  return std::make_unique<ClusterObserve>(
-      attached_, executor_, fleet().with_far_ends(only_), store_ != nullptr,
-      [this](const std::vector<DeviceState>& states) { learn_devices(fleet(), states, devices_); });
+  std::vector<std::size_t> read;
+  if (!reads_all_) read = fleet().with_far_ends(only_);
+  return std::make_unique<ClusterObserve>(attached_, executor_, std::move(read), store_ != nullptr,
+                                          [this](const std::vector<DeviceState>& states) {
+                                            learn_devices(fleet(), states, devices_);
+                                            not_read_.clear();
+                                            for (const DeviceState& state : states)
+                                              if (!state.complete()) not_read_.insert(state.device);
+                                          });
 }
 
 std::unique_ptr<ClusterWatch> ClusterSession::make_watch(WatchRequest request) {
@@ -144,6 +150,13 @@ CheckedPlan ClusterSession::still_valid(const Plan& earlier, const std::vector<D
   if (checked.plan->empty() && !checked.whole())
     checked.plan = Error{ErrorKind::conflict, "nothing of this plan can run any more: plan again"};
   return checked;
+}
+
+std::set<std::string> CheckedPlan::devices_left_out(const Plan& earlier) const {
+  std::set<std::string> out;
+  for (const auto& [id, why] : refused) out.insert(earlier.steps[id - 1].device);
+  for (const Step& step : unapproved) out.insert(step.device);
+  return out;
 }
 
 bool CheckedPlan::only_unobserved() const {

@@ -56,6 +56,8 @@ struct CheckedPlan {
   bool whole() const { return refused.empty() && unapproved.empty(); }
   // All that is refused is so for want of an observation.
   bool only_unobserved() const;
+  // Of both; `earlier`: the plan whose steps are refused.
+  std::set<std::string> devices_left_out(const Plan& earlier) const;
 };
 
 // What a plan and its specs take away.
@@ -78,6 +80,7 @@ struct ApplyRequest {
   bool strict = false;        // an unknown verdict fails it
   Approved approved{};        // by a person
   bool deletion_confirmed = false;
+  std::set<std::string> left_out{};  // devices that a plan file leaves out, in whole or in part
 };
 
 // Changes that earlier runs did not end or validate, and what this run does about them.
@@ -240,12 +243,14 @@ class ClusterSession {
   Measurer* measurer_;
   std::string version_;
   decltype(MeasureInput::traffic) traffic_;
-  RunDevices devices_;  // as last observed
+  RunDevices devices_;              // as last observed
+  std::set<std::string> not_read_;  // then, in whole or in part
   std::vector<std::size_t> only_;
   std::vector<WrittenEntry> written_;
   std::vector<OwedChange> owed_;  // taken on by prepare_apply
   std::vector<OwedChange> open_;  // not judged yet, and not taken on
   bool leaves_owed_ = false;      // EarlierRuns::leaves_owed(), of those
+  bool reads_all_ = false;        // a gate tells by the boots of all devices what may be compared
   Machines machines_;
   std::vector<FileLock> machine_locks_;            // since prepare_apply()
   std::unique_ptr<Store> store_;                   // leads the cluster; null before prepare_apply()

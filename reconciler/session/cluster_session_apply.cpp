@@ -86,6 +86,7 @@ Result<EarlierRuns> ClusterSession::prepare_apply(const ApplyRequest& request) {
   leaves_owed_ = earlier.leaves_owed();
   owed_.clear();
   open_.clear();
+  reads_all_ = request.measures && !cluster_.catalog.validation_suites.empty();
   for (const OwedDecision& one : earlier.owed) {
     if (one.fate == OwedDecision::Fate::taken) owed_.push_back(one.owed);
     if (one.fate == OwedDecision::Fate::other_devices || one.fate == OwedDecision::Fate::not_measuring)
@@ -120,7 +121,7 @@ std::string ClusterSession::why_not_confirm_deletion() const {
 Result<Done> ClusterSession::leave_as_is(const std::vector<WrittenEntry>& left) {
   TRY_DONE(remember_first(cluster_, store().blobs()));
   TRY_DONE(write_numbers(cluster_));
-  TRY_DONE(AppliedSpecs().end(*this, {}, {}, store().blobs()));
+  TRY_DONE(AppliedSpecs().end(*this, {}, {}, not_read_, store().blobs()));
   return note_written(*this, left, store().history());
 }
 
@@ -142,11 +143,9 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   options.measure_timeout = std::max(options.measure_timeout, time_to_measure(cluster_.catalog));
   // What is written to a device has these numbers, however the run ends: the next device moves none of them.
   const auto specs = std::make_shared<AppliedSpecs>();
-  std::set<std::string> written;
-  for (const Step& step : plan.steps) written.insert(step.device);
-  options.before_writing = [this, specs, written = std::move(written)]() -> Result<Done> {
+  options.before_writing = [this, specs, plan]() -> Result<Done> {
     TRY_DONE(keep_numbers(cluster_, store().blobs()));
-    return specs->begin(*this, written, store().blobs());
+    return specs->begin(*this, plan, store().blobs());
   };
   SuiteGate* gate = nullptr;
   std::shared_ptr<GateRecorder> recorder;
@@ -170,14 +169,15 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
                                                    std::move(options), hooks.progress);
   // Bound to nothing: it is called by the operation, which must not outlive its session.
   auto over = [this, leaves = leaves_owed_, plan = std::move(plan), left = std::move(left), gate, recorder,
-               specs, notes = std::move(notes)](ApplyReport report) {
+               specs, left_out = request.left_out, notes = std::move(notes)](ApplyReport report) mutable {
     Applied applied{std::move(report), {}, Done{}};
     applied.report.leaves_owed = applied.report.leaves_owed || leaves;
     applied.report.notes.insert(applied.report.notes.end(), notes.begin(), notes.end());
     if (recorder)
       for (const std::string& note : recorder->notes()) applied.report.notes.push_back(note);
     if (gate != nullptr) applied.gates = gate->gates();
-    applied.accepted = specs->end(*this, plan, applied.report, store().blobs());
+    left_out.insert(not_read_.begin(), not_read_.end());
+    applied.accepted = specs->end(*this, plan, applied.report, left_out, store().blobs());
     if (applied.accepted) applied.accepted = accept(plan, left, applied);
     return applied;
   };
@@ -188,7 +188,8 @@ Result<Done> ClusterSession::accept(const Plan& plan, const std::vector<WrittenE
                                     const Applied& applied) {
   const ApplyReport& report = applied.report;
   const bool kept = report.verdict == ApplyVerdict::kept || report.verdict == ApplyVerdict::not_validated;
-  const bool held = report.verdict == ApplyVerdict::waits || report.verdict == ApplyVerdict::asks;
+  const bool held = report.verdict == ApplyVerdict::waits || report.verdict == ApplyVerdict::asks ||
+                    report.verdict == ApplyVerdict::undone_in_part;
   if (!kept && !held) return Done{};
   TRY_DONE(remember_intents(*this, plan, report, store().blobs()));
   TRY_DONE(note_written(*this, left, store().history()));

@@ -47,6 +47,7 @@ void ClusterWatch::heal(const std::vector<std::size_t>& devices, std::function<v
   choice_ = {};
   choice_.person = false;
   devices_ = devices;
+  silent_.clear();
   const Result<std::unique_ptr<Store>> read = ground_.read_store();
   if (!read) return no_plan(read.error());
   if (Result<Done> stood = stand_back(**read); !stood) return no_plan(std::move(stood.error()));
@@ -61,11 +62,13 @@ void ClusterWatch::heal(const std::vector<std::size_t>& devices, std::function<v
 // What may happen by itself is what the specs put under mode: converge.
 void ClusterWatch::observed(const std::vector<DeviceState>& states) {
   if (stopped_) return go_on_({});
+  for (const std::size_t device : devices_)
+    if (!states[device].reachable) silent_.insert(device);
   if (Result<Plan> plan = plan_of(states, {}, {}); plan)
     healing_.plan = *std::move(plan);
   else
     return no_plan(std::move(plan.error()));
-  if (healing_.plan.empty()) return go_on_(devices_);
+  if (healing_.plan.empty()) return go_on_(tried());
   if (Result<Done> led = lead(); !led) {
     healing_.locked = std::move(led.error());
     return healing_over();
@@ -168,13 +171,20 @@ void ClusterWatch::no_plan(Error why) {
 // Under the lock nothing was left to do.
 void ClusterWatch::not_begun() {
   release();
-  go_on_(devices_);
+  go_on_(tried());
 }
 
 void ClusterWatch::healing_over() {
   release();
   if (request_.healed) request_.healed(healing_);
-  go_on_(healing_.locked ? std::vector<std::size_t>() : devices_);
+  go_on_(healing_.locked ? Tried() : tried());
+}
+
+// One that did not answer was not tried.
+Tried ClusterWatch::tried() const {
+  Tried out = devices_;
+  std::erase_if(out, [this](std::size_t device) { return silent_.contains(device); });
+  return out;
 }
 
 void ClusterWatch::release() {

@@ -32,6 +32,13 @@ struct Healing {
   ApplyReport report{};  // of the plan, where there are neither
 };
 
+// What became of specs that were edited.
+enum class EditedSpecs : std::uint8_t {
+  taken,
+  left,       // refused, or the same as before: until the next edit
+  postponed,  // could not be opened, for a reason that may pass: to be asked again
+};
+
 struct WatchRequest {
   std::string command;
   std::string author;     // of what it heals
@@ -42,10 +49,11 @@ struct WatchRequest {
   std::function<void(const std::vector<std::string>& devices)> stands_back{};
   Progress progress{};  // of the healing under way
   // Specs that it follows while ClusterSession::watch() runs (SpecsFollower), and specs_seen() of them before
-  // they were loaded. Called while nothing is healed, where they have changed; true: the watch ends.
+  // they were loaded. Called while nothing is healed, where they have changed; where they are taken, the
+  // watch ends.
   std::vector<std::string> specs{};
   std::string specs_seen{};
-  std::function<bool(const std::string& seen)> specs_changed{};
+  std::function<EditedSpecs(const std::string& seen)> specs_changed{};
   std::stop_token stop{};  // ends the watch in place of the session's; never requested: the session's does
 };
 
@@ -85,6 +93,7 @@ class ClusterWatch {
   void no_plan(Error why);
   void not_begun();
   void healing_over();
+  Tried tried() const;
   void release();
   Progress progress();
   void note_change();
@@ -99,6 +108,7 @@ class ClusterWatch {
   PlanChoice choice_;                          // of the healing under way, as all below
   Healing healing_;
   std::vector<std::size_t> devices_;
+  std::set<std::size_t> silent_;  // of them: that did not answer as it began
   std::function<void(const Tried&)> go_on_;
   std::vector<FileLock> machine_locks_;
   std::unique_ptr<Store> store_;

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "specs/fabric/allocation.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -39,25 +41,30 @@ void add_folder(const std::string& folder, std::vector<std::string>& files) {
 
 }  // namespace
 
-std::string specs_seen(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
+std::string specs_seen(const std::vector<std::string>& paths, std::vector<std::string> files) {
   for (const std::string& path : paths) {
     std::error_code ignored;
-    if (fs::is_directory(path, ignored))
+    if (fs::is_directory(path, ignored)) {
       add_folder(path, files);
-    else
+    } else {
       files.push_back(path);
+      files.push_back((fs::path(path).parent_path() / kAllocationLockFile).string());
+    }
   }
+  for (std::string& file : files) file = fs::path(file).lexically_normal().string();
   std::ranges::sort(files);
+  files.erase(std::ranges::unique(files).begin(), files.end());
   std::string out;
   for (const std::string& file : files) out += seen_of(file);
   return out;
 }
 
-SpecsFollower::SpecsFollower(Executor& executor, std::vector<std::string> paths, std::string seen,
+SpecsFollower::SpecsFollower(Executor& executor, std::vector<std::string> paths,
+                             std::vector<std::string> files, std::string seen,
                              std::function<bool(const std::string& seen)> changed)
     : executor_(executor),
       paths_(std::move(paths)),
+      files_(std::move(files)),
       changed_(std::move(changed)),
       loaded_(std::move(seen)),
       last_(loaded_) {
@@ -77,7 +84,7 @@ void SpecsFollower::look_later() {
 
 void SpecsFollower::look() {
   look_later();
-  std::string now = specs_seen(paths_);
+  std::string now = specs_seen(paths_, files_);
   const bool is_quiet = now == last_;
   last_ = now;
   if (is_quiet && now != loaded_ && changed_(now)) loaded_ = std::move(now);

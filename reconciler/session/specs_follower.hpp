@@ -17,14 +17,17 @@
 
 namespace lockstep {
 
-// What is in the folders and files that load() is given: not the content. Take it before they are loaded.
-std::string specs_seen(const std::vector<std::string>& paths);
+// What is in the folders and files that load() is given, of the numbers beside them, and of `files`: not the
+// content. Take it before they are loaded.
+std::string specs_seen(const std::vector<std::string>& paths, std::vector<std::string> files = {});
 
 class SpecsFollower {
  public:
-  // `seen`: specs_seen() of what was loaded. `changed` gets it of what is there now.
-  SpecsFollower(Executor& executor, std::vector<std::string> paths, std::string seen,
-                std::function<bool(const std::string& seen)> changed);
+  // `files`: that load() has read besides, as inventories. Only loaded specs tell which these are: those that
+  // `seen` lacks are told as changed, once. `seen`: specs_seen() of what was loaded. `changed` gets it of
+  // what is there now.
+  SpecsFollower(Executor& executor, std::vector<std::string> paths, std::vector<std::string> files,
+                std::string seen, std::function<bool(const std::string& seen)> changed);
   ~SpecsFollower();
   SpecsFollower(const SpecsFollower&) = delete;
   SpecsFollower& operator=(const SpecsFollower&) = delete;
@@ -35,6 +38,7 @@ class SpecsFollower {
 
   Executor& executor_;
   const std::vector<std::string> paths_;
+  const std::vector<std::string> files_;
   const std::function<bool(const std::string&)> changed_;
   std::string loaded_;
   std::string last_;

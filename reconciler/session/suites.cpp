@@ -68,17 +68,16 @@ std::vector<std::string> without_benchmark(const std::vector<SuiteOutcome>& outc
   for (const SuiteOutcome& suite : outcomes)
     if (suite.gate.judges) by_fabric[*suite.suite->fabric].push_back(&suite);
   std::vector<std::string> out;
-  for (const auto& [fabric, suites] : by_fabric)
-    for (const std::string& link : suites.front()->gate.by_design) {
-      const auto misses_it = [&link](const SuiteOutcome* one) {
-        return std::ranges::find(one->gate.by_design, link) != one->gate.by_design.end();
-      };
-      if (!std::ranges::all_of(suites, misses_it)) continue;
-      std::string names;
-      for (const SuiteOutcome* one : suites)
-        names += (names.empty() ? "ValidationSuite/" : ", ") + *one->suite->metadata.name;
-      out.push_back(link + ": no pair of " + names + " does");
+  for (const auto& [fabric, suites] : by_fabric) {
+    std::map<std::string, std::size_t> missed_by;  // by link: so many suites
+    std::string names;
+    for (const SuiteOutcome* one : suites) {
+      for (const std::string& link : one->gate.by_design) ++missed_by[link];
+      names += (names.empty() ? "ValidationSuite/" : ", ") + *one->suite->metadata.name;
     }
+    for (const auto& [link, count] : missed_by)
+      if (count == suites.size()) out.push_back(link + ": no pair of " + names + " does");
+  }
   return out;
 }
 

@@ -22,14 +22,18 @@ bool is_over(StepState state) {
          state == StepState::nothing_to_do;
 }
 
-ApplyRequest request() {
-  return {.command = "lockstep apply",
-          .author = "a person",
-          .approved = {Hold::Kind::budget},
-          .deletion_confirmed = true};
-}
-
 }  // namespace
+
+// Who has taken a bad value back from the specs approves what was rolled back with it, once nothing else is
+// left to be done.
+ApplyRequest World::request() const {
+  ApplyRequest out{.command = "lockstep apply",
+                   .author = "a person",
+                   .approved = {Hold::Kind::budget},
+                   .deletion_confirmed = true};
+  if (asks_ && paths_max_bad_ == 0) out.approved.add(Hold::Kind::gate);
+  return out;
+}
 
 WorldCounts& WorldCounts::operator+=(const WorldCounts& other) {
   calls += other.calls;
@@ -191,6 +195,7 @@ void World::carry_out(Process& process, const Plan& plan, const std::vector<Writ
   if (!applied.accepted) violation("the outcome is not stored: " + applied.accepted.error().text());
   settle_specs(applied.report);
   waits_ = applied.report.verdict == ApplyVerdict::waits;
+  asks_ = applied.report.verdict == ApplyVerdict::asks;
 }
 
 Progress World::progress() {

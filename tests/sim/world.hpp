@@ -135,6 +135,7 @@ class World final : public Measurer {
   void after_step();
   void contested_apply();
   void contend();
+  ApplyRequest request() const;
   bool person_applies(Process& process);
   void carry_out(Process& process, const Plan& plan, const std::vector<WrittenEntry>& left);
   void watch(bool with_faults);
@@ -228,6 +229,7 @@ class World final : public Measurer {
   bool leads_ = false;              // the process that runs, for a person
   bool healing_ = false;            // a watch runs, and nobody else
   bool waits_ = false;              // for a window
+  bool asks_ = false;               // for a person's word, in the last apply
   bool windows_too_short_ = false;  // for the worst case of what is to be done, as a person was told
 
   std::vector<FlowPath> paths_;

@@ -69,4 +69,21 @@ import json, sys
 bench = json.load(open(sys.argv[1]))
 assert bench["run"] > 0 and bench["compare"]["figures"], bench
 assert not any(one["what"] in ("boot", "kernel", "version", "transport") for one in bench["compare"]["differs"]), bench["compare"]["differs"]' "$work/out"
+
+# A host that is new, and whose cable loses packets: it alone is taken back, and held; whoever came with it stays.
+cp "$work/hosts.before" "$pod/hosts.yaml"
+sed -i 's/names: gpu\[1-4\]/names: gpu[1-6]/' "$pod/devices.yaml"
+sed -i -e 's/gpu\[1-4\]:rail/gpu[1-6]:rail/; s/swp\[1-4\]/swp[1-6]/' "$pod/fabric.yaml"
+expect 0 "$lockstep" twin up "$pod"
+expect 0 "$lockstep" twin break "$pod" packet-loss leaf0 swp6 60%
+expect 2 "$lockstep" apply --twin --yes $approve "$pod"
+told 'new, and broken'
+told '^undone in part'
+told 'on gpu6 alone'
+of_fabric() { "$lockstep" twin exec "$pod" "$1" -- ip -o address show dev "$2" | grep -c ' 10\.64\.' || true; }
+[ "$(of_fabric gpu6 rail0)" -eq 0 ] || { echo "gpu6 kept its address" >&2; exit 1; }
+[ "$(of_fabric gpu5 rail0)" -eq 1 ] || { echo "gpu5 lost its address" >&2; exit 1; }
+expect 2 "$lockstep" plan --twin "$pod"
+told 'gpu6'
+! grep -q 'gpu5' "$work/out" || { echo "the plan has something for gpu5" >&2; exit 1; }
 echo "what was broken before was kept, and what the change broke was undone after one host"

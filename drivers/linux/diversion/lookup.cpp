@@ -15,10 +15,13 @@ Request request_of(const Question& question) {
   header.rtm_dst_len = static_cast<std::uint8_t>(question.to.width());
   if (question.from) header.rtm_src_len = header.rtm_dst_len;
   header.rtm_tos = question.tos;
-  header.rtm_flags = RTM_F_LOOKUP_TABLE | RTM_F_FIB_MATCH;
+  // IPv6 always answers with the route's own table, and refuses to be asked for it (net/ipv6/route.c,
+  // inet6_rtm_valid_getroute_req).
+  header.rtm_flags = question.to.v6 ? RTM_F_FIB_MATCH : RTM_F_LOOKUP_TABLE | RTM_F_FIB_MATCH;
   request.header(header).put(RTA_DST, bytes_of(question.to));
   if (question.from) request.put(RTA_SRC, bytes_of(*question.from));
   if (question.arrives_on != 0) request.put_number(RTA_IIF, question.arrives_on);
+  if (question.arrives_on == 0) request.put_number(RTA_UID, std::uint32_t{0});
   if (question.ip_protocol != 0) request.put_number(RTA_IP_PROTO, question.ip_protocol);
   const auto port = [&](std::uint16_t type, std::uint16_t number) {
     if (number != 0) request.put_number(type, std::uint16_t{htons(number)});

@@ -1,10 +1,10 @@
 // Route lookups: what the kernel itself would do with a packet, asked many at a time.
 //
-// Promises: nothing is guessed from a table; the answer is the kernel's (RTM_GETROUTE with RTM_F_FIB_MATCH
-// and RTM_F_LOOKUP_TABLE), one for each question, in order. Traps, tried on Linux 6.18: with `arrives_on` and
-// no `from`, or a `from` of the device's own, the answer is EINVAL, the same as for a blackhole; a device
-// that is named as the way out bypasses rules, so no question names one. Neighbours, packet filters and tc do
-// not show in it, nor does IPv6's `forwarding`.
+// Promises: nothing is guessed from a table; the answer is the kernel's (RTM_GETROUTE with RTM_F_FIB_MATCH),
+// one for each question, in order, with the table that the route is in, for user 0. Traps, tried on
+// Linux 6.18: with `arrives_on` and no `from`, or a `from` of the device's own, the answer is EINVAL, the
+// same as for a blackhole; a device that is named as the way out bypasses rules, so no question names one.
+// Neighbours, packet filters and tc do not show in it, nor does IPv6's `forwarding`.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Question {
   std::uint8_t ip_protocol = 0;  // 0: any
   std::uint16_t source_port = 0;
   std::uint16_t destination_port = 0;
-  bool operator==(const Question&) const = default;
+  auto operator<=>(const Question&) const = default;
 };
 
 struct Found {

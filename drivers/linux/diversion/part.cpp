@@ -15,38 +15,36 @@ namespace {
 
 using diversion::Asked;
 using diversion::Ground;
+using Texts = std::vector<std::string>;
 
-Result<std::vector<std::string>> led_elsewhere(netlink::Socket& socket, const Ground& ground,
-                                               const IpPrefix& pool, const std::vector<Asked>& asked,
-                                               const Call& call) {
+Result<Texts> led_elsewhere(netlink::Socket& socket, const Ground& ground, const IpPrefix& pool,
+                            const std::vector<Asked>& asked, const Call& call) {
   std::vector<diversion::Question> questions;
   for (const Asked& one : asked) questions.push_back(one.question);
   TRY(const auto found, diversion::look_up(socket, questions, call));
   return diversion::culprits(ground, pool, asked, found);
 }
 
-Result<std::vector<std::string>> of_transit(netlink::Socket& socket, const Ground& ground,
-                                            const IpPrefix& pool, const Call& call) {
+Result<Texts> of_transit(netlink::Socket& socket, const Ground& ground, const IpPrefix& pool,
+                         const Call& call) {
   TRY(auto out, led_elsewhere(socket, ground, pool, diversion::transit_questions(ground, pool), call));
   for (std::string& one : diversion::stray_addresses(ground, pool)) out.push_back(std::move(one));
   return out;
 }
 
-Result<std::vector<std::string>> of_sent(netlink::Socket& socket, const Ground& ground, const IpPrefix& pool,
-                                         const Call& call) {
+Result<Texts> of_sent(netlink::Socket& socket, const Ground& ground, const IpPrefix& pool, const Call& call) {
   TRY(auto out, led_elsewhere(socket, ground, pool, diversion::sent_questions(ground, pool), call));
   for (std::string& one : diversion::stray_addresses(ground, pool)) out.push_back(std::move(one));
   return out;
 }
 
-Result<std::vector<std::string>> of_neighbours(netlink::Socket&, const Ground& ground, const IpPrefix& pool,
-                                               const Call&) {
+Result<Texts> of_neighbours(netlink::Socket&, const Ground& ground, const IpPrefix& pool, const Call&) {
   return diversion::fixed_neighbours(ground, pool);
 }
 
 struct MapRow {
   RowId row;
-  Result<std::vector<std::string>> (*read)(netlink::Socket&, const Ground&, const IpPrefix&, const Call&);
+  Result<Texts> (*read)(netlink::Socket&, const Ground&, const IpPrefix&, const Call&);
   bool write = false;  // effects are never written
 };
 constexpr MapRow kRows[] = {
@@ -59,8 +57,7 @@ static_assert(has_each_row_once(kRows));
 // What is named of a pool beyond this is counted: a reader needs the first ones, and a reply stays bounded.
 constexpr std::size_t kNamedMax = 50;
 
-Value value_of(std::vector<std::string> all) {
-  std::ranges::sort(all);
+Value value_of(Texts all) {
   if (all.size() > kNamedMax) {
     const std::string rest = "and " + std::to_string(all.size() - kNamedMax) + " more";
     all.resize(kNamedMax);
@@ -69,14 +66,44 @@ Value value_of(std::vector<std::string> all) {
   return Value::set(std::move(all));
 }
 
-Result<Ground> read_ground(netlink::Socket& socket, const std::vector<Link>& links,
-                           const std::set<std::string>& ports, const Call& call) {
-  Ground out;
-  TRY(out.network,
+Result<std::unique_ptr<const Ground>> read_ground(netlink::Socket& socket, const std::vector<Link>& links,
+                                                  const std::set<std::string>& ports, const Call& call) {
+  TRY(NetworkState network,
       read_network(socket, {.addresses = true, .routes = true, .rules = true, .local_routes = true}, call));
-  TRY(out.neighbours, read_neighbours(socket, call));
+  TRY(std::vector<Neighbour> neighbours, read_neighbours(socket, call));
+  std::set<std::uint32_t> indices;
   for (const Link& link : links)
-    if (ports.contains(link.name)) out.ports.insert(link.index);
+    if (ports.contains(link.name)) indices.insert(link.index);
+  return std::make_unique<const Ground>(std::move(network), std::move(neighbours), std::move(indices));
+}
+
+// A row and a pool.
+using Wish = std::pair<const MapRow*, std::string>;
+
+Result<std::vector<Texts>> read_once(const std::vector<Wish>& wanted, netlink::Socket& socket,
+                                     const std::vector<Link>& links, const std::set<std::string>& ports,
+                                     const Call& call) {
+  TRY(const std::unique_ptr<const Ground> ground, read_ground(socket, links, ports, call));
+  std::vector<Texts> out;
+  for (const auto& [row, name] : wanted) {
+    TRY(const IpPrefix pool, parse_prefix(name));
+    TRY(Texts culprits, row->read(socket, *ground, pool, call));
+    std::ranges::sort(culprits);
+    out.push_back(std::move(culprits));
+  }
+  return out;
+}
+
+// What changes between the tables' dump and the lookups looks like a diversion: only what a second reading
+// shows as well is one.
+Result<std::vector<Texts>> read_twice(const std::vector<Wish>& wanted, const std::vector<Link>& links,
+                                      const std::set<std::string>& ports, const Call& call) {
+  TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
+  TRY(std::vector<Texts> out, read_once(wanted, socket, links, ports, call));
+  if (std::ranges::all_of(out, &Texts::empty)) return out;
+  TRY(const std::vector<Texts> again, read_once(wanted, socket, links, ports, call));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    std::erase_if(out[i], [&](const std::string& one) { return !std::ranges::binary_search(again[i], one); });
   return out;
 }
 
@@ -90,54 +117,104 @@ class RouteRemedy final : public Remedy {
   const LinuxTarget target_;
 };
 
-bool is_removable(std::string_view culprit) {
-  const bool of_route = !culprit.starts_with("rule ") && !culprit.starts_with("address ");
+// Of "10.64.0.64/26 via ..." and "blackhole 10.64.0.64/26 ...": 10.64.0.64/26; none: it is no route's text.
+std::optional<IpPrefix> destination_of(std::string_view culprit) {
+  const std::size_t end = culprit.find(' ');
+  if (const auto first = IpPrefix::parse(culprit.substr(0, end)); first || end == culprit.npos) return first;
+  const std::string_view rest = culprit.substr(end + 1);
+  return IpPrefix::parse(rest.substr(0, rest.find(' ')));
+}
+
+bool is_removable(std::string_view culprit, const IpPrefix& pool) {
+  const auto destination = destination_of(culprit);
   const bool elsewhere = culprit.find(" table ") != culprit.npos;
-  return of_route && !elsewhere &&
+  return destination && pool.contains(*destination) && !elsewhere &&
          (culprit.find(" proto static") != culprit.npos || culprit.find(" proto boot") != culprit.npos);
 }
 
-std::optional<Remedy::Offer> RouteRemedy::offer(const Change& effect) const {
-  if (effect.path.row() != diversion_map::kTransit || effect.was.kind() != Value::Kind::list)
-    return std::nullopt;
-  std::string removes;
+// The routes that an offer names, and that the remedy removes: those of the effect, and no others.
+Texts removable(const Change& effect) {
+  Texts out;
+  const auto pool = IpPrefix::parse(effect.path.key(0));
+  if (!pool || effect.was.kind() != Value::Kind::list) return out;
   for (const std::string_view one : effect.was.as_list())
-    if (is_removable(one)) removes += (removes.empty() ? "" : ", ") + std::string(one);
+    if (is_removable(one, *pool)) out.emplace_back(one);
+  return out;
+}
+
+std::optional<Remedy::Offer> RouteRemedy::offer(const Change& effect) const {
+  if (effect.path.row() != diversion_map::kTransit) return std::nullopt;
+  std::string removes;
+  for (const std::string& one : removable(effect)) removes += (removes.empty() ? "" : ", ") + one;
   if (removes.empty()) return std::nullopt;
   constexpr int kTries = 3;  // somebody who puts a route back as often is to be found, not outdone: a choice
   return Offer{"remove-static-routes", "removes " + removes, Disruption::traffic, kTries,
                std::chrono::minutes(5)};
 }
 
-Result<Done> remove_static_routes(const IpPrefix& pool, const Call& call) {
+// This one, where several of a destination and metric are by other gateways.
+netlink::Request removal_of(const Route& route) {
+  netlink::Request request(RTM_DELROUTE, NLM_F_ACK);
+  rtmsg header{};
+  header.rtm_family = family_of(route.destination.address);
+  header.rtm_dst_len = route.destination.length;
+  header.rtm_tos = route.tos;
+  header.rtm_table = RT_TABLE_MAIN;
+  header.rtm_protocol = route.protocol;
+  header.rtm_type = route.type;
+  header.rtm_scope = RT_SCOPE_NOWHERE;  // any (ip-route(8), as `ip route del` asks)
+  request.header(header).put(RTA_DST, bytes_of(route.destination.address));
+  request.put_number(RTA_PRIORITY, route.metric);
+  if (route.nexthop_id != 0) request.put_number(RTA_NH_ID, route.nexthop_id);
+  if (route.nexthop_id != 0 || route.hops.size() != 1 || route.type != RTN_UNICAST) return request;
+  const NextHop& hop = route.hops.front();
+  request.put_number(RTA_OIF, hop.index);
+  if (hop.gateway && hop.gateway->v6 == route.destination.address.v6)
+    request.put(RTA_GATEWAY, bytes_of(*hop.gateway));
+  return request;
+}
+
+// How far a removal of several routes got.
+struct Removal {
+  bool wrote = false;
+  std::optional<Error> failed;  // the first
+
+  void note(Error error) {
+    if (!failed) failed = std::move(error);
+  }
+};
+
+Result<Done> remove_routes(const IpPrefix& pool, const Texts& named, const Call& call, Removal& removal) {
   TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
   TRY(const NetworkState network, read_network(socket, {.addresses = false, .rules = false}, call));
   for (const Route& route : diversion::static_routes(network, pool)) {
-    netlink::Request request(RTM_DELROUTE, NLM_F_ACK);
-    rtmsg header{};
-    header.rtm_family = family_of(route.destination.address);
-    header.rtm_dst_len = route.destination.length;
-    header.rtm_table = RT_TABLE_MAIN;
-    header.rtm_protocol = route.protocol;
-    header.rtm_type = route.type;
-    header.rtm_scope = RT_SCOPE_NOWHERE;  // any (ip-route(8), as `ip route del` asks)
-    request.header(header).put(RTA_DST, bytes_of(route.destination.address));
-    request.put_number(RTA_PRIORITY, route.metric);
+    const std::string text = diversion::text_of(route, network);
+    if (std::ranges::find(named, text) == named.end()) continue;
+    netlink::Request request = removal_of(route);
     TRY(const netlink::Answer answer, socket.change(request, call));
+    if (answer.code == 0) removal.wrote = true;
     if (answer.code != 0 && answer.code != ESRCH)
-      return netlink::to_error(answer, "ip route del " + diversion::text_of(route, network));
+      removal.note(netlink::to_error(answer, "ip route del " + text));
   }
   return Done{};
 }
 
+// All that are named are tried. Once one is gone, no error says that nothing happened.
 Result<Done> RouteRemedy::cure(const ChangeSet& effects, const Call& call) {
+  Removal removal;
   for (const Change& effect : effects) {
-    TRY(const IpPrefix pool, parse_prefix(effect.path.key(0)));
+    const auto pool = IpPrefix::parse(effect.path.key(0));
+    const Texts named = removable(effect);
+    if (!pool || named.empty()) continue;
     Result<Done> done = Done{};
-    TRY_DONE(in_namespace(target_.netns_path, [&] { done = remove_static_routes(pool, call); }));
-    TRY_DONE(done);
+    const Result<Done> entered =
+        in_namespace(target_.netns_path, [&] { done = remove_routes(*pool, named, call, removal); });
+    if (!entered) removal.note(entered.error());
+    if (!done) removal.note(done.error());
   }
-  return Done{};
+  if (!removal.failed) return Done{};
+  if (removal.wrote) removal.failed->kind = ErrorKind::unknown_outcome;
+  return *std::move(removal.failed);
 }
 
 class DiversionPart final : public LinuxPart {
@@ -162,24 +239,19 @@ class DiversionPart final : public LinuxPart {
 
 void DiversionPart::read(const Scope& scope, const std::vector<Link>& links, TreeBuilder& tree,
                          std::vector<Unread>& unread, const Call& call) {
-  std::vector<std::pair<const MapRow*, std::string>> wanted;
+  std::vector<Wish> wanted;
   for (const MapRow& one : kRows)
     if (scope.wants(one.row))
       for (const std::string& pool : scope.names(one.row)) wanted.emplace_back(&one, pool);
   if (wanted.empty()) return;
-  const auto read_all = [&]() -> Result<Done> {
-    TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
-    TRY(const Ground ground, read_ground(socket, links, scope.names(diversion_map::kPort), call));
-    for (const auto& [one, name] : wanted) {
-      TRY(const IpPrefix pool, parse_prefix(name));
-      TRY(auto culprits, one->read(socket, ground, pool, call));
-      tree.add(Path(one->row, {name}), value_of(std::move(culprits)));
-    }
-    return Done{};
-  };
-  const Result<Done> done = read_all();
-  if (done) return;
-  for (const auto& [one, name] : wanted) unread.push_back({one->row, {name}, done.error()});
+  Result<std::vector<Texts>> seen = read_twice(wanted, links, scope.names(diversion_map::kPort), call);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto& [one, name] = wanted[i];
+    if (seen)
+      tree.add(Path(one->row, {name}), value_of(std::move((*seen)[i])));
+    else
+      unread.push_back({one->row, {name}, seen.error()});
+  }
 }
 
 std::vector<std::optional<Error>> DiversionPart::apply(const ChangeSet& changes, const std::vector<Link>&,

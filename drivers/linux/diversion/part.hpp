@@ -2,9 +2,10 @@
 // somebody else's routes, rules, addresses and neighbours say (culprits.hpp). Read for the pools that the
 // scope names, on the ports that it names.
 //
-// Promises: a pool without culprits reads as an empty list; nothing is written but by the remedy, which
-// removes routes of the main table inside a pool that are of the protocols boot and static, on switches only
-// (what is transit there). Refuses to remove anything else: it is named, and requires manual action.
+// Promises: a pool without culprits reads as an empty list, and what only one of two readings shows is none;
+// nothing is written but by the remedy, which removes the routes that its effect names, as far as they are of
+// the main table, inside the pool and of the protocols boot and static, on switches only (what is transit
+// there). Refuses to remove anything else: it is named, and requires manual action.
 #pragma once
 
 #include <memory>

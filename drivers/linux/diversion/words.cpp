@@ -4,6 +4,10 @@
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+
 namespace lockstep::diversion {
 namespace {
 
@@ -23,8 +27,7 @@ constexpr Word kTypes[] = {
     {RTN_PROHIBIT, "prohibit "},   {RTN_THROW, "throw "},         {RTN_NAT, "nat "}};
 constexpr Word kTables[] = {
     {RT_TABLE_MAIN, "main"}, {RT_TABLE_DEFAULT, "default"}, {RT_TABLE_LOCAL, "local"}};
-constexpr Word kActions[] = {{FR_ACT_GOTO, "goto another rule"},
-                             {FR_ACT_NOP, "nop"},
+constexpr Word kActions[] = {{FR_ACT_NOP, "nop"},
                              {FR_ACT_BLACKHOLE, "blackhole"},
                              {FR_ACT_UNREACHABLE, "unreachable"},
                              {FR_ACT_PROHIBIT, "prohibit"}};
@@ -47,10 +50,15 @@ std::string protocol_text(std::uint8_t number) {
   return number == 0 ? "" : " ipproto " + word(kIpProtocols, number, std::to_string(number));
 }
 
+std::string tos_text(std::uint8_t tos) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  return tos == 0 ? "" : std::string(" tos 0x") + kDigits[tos >> 4] + kDigits[tos & 0xF];
+}
+
 }  // namespace
 
 std::string text_of(const Route& route, const NetworkState& network) {
-  std::string out = word(kTypes, route.type, "") + route.destination.text();
+  std::string out = word(kTypes, route.type, "") + route.destination.text() + tos_text(route.tos);
   for (const NextHop& hop : route.hops) {
     if (hop.gateway) out += " via " + hop.gateway->text();
     const Link* const link = network.link(hop.index);
@@ -69,13 +77,36 @@ std::string text_of(const Rule& rule) {
   if (rule.to) out += " to " + rule.to->text();
   if (!rule.iif.empty()) out += " iif " + rule.iif;
   if (!rule.oif.empty()) out += " oif " + rule.oif;
-  if (rule.tos != 0) out += " tos " + std::to_string(rule.tos);
+  out += tos_text(rule.tos);
+  if (rule.dscp) out += " dscp " + std::to_string(*rule.dscp);
   if (rule.mark) out += " fwmark " + std::to_string(*rule.mark);
+  if (rule.users)
+    out += " uidrange " + std::to_string(rule.users->first) + "-" + std::to_string(rule.users->last);
   out += protocol_text(rule.ip_protocol) + range_text(" sport ", rule.source_ports) +
          range_text(" dport ", rule.destination_ports);
-  if (rule.action == FR_ACT_TO_TBL)
-    return out + " lookup " + word(kTables, rule.table, std::to_string(rule.table));
-  return out + " " + word(kActions, rule.action, "action " + std::to_string(rule.action));
+  if (rule.action == FR_ACT_GOTO) return out + " goto " + std::to_string(rule.target);
+  if (rule.action != FR_ACT_TO_TBL)
+    return out + " " + word(kActions, rule.action, "action " + std::to_string(rule.action));
+  out += " lookup " + word(kTables, rule.table, std::to_string(rule.table));
+  if (rule.suppressed_length) out += " suppress_prefixlength " + std::to_string(*rule.suppressed_length);
+  return out;
+}
+
+std::string text_of(const Question& question, const NetworkState& network) {
+  std::string out = question.to.text();
+  if (question.from) out += " from " + question.from->text();
+  const Link* const in = network.link(question.arrives_on);
+  if (in != nullptr) out += " iif " + in->name;
+  out += tos_text(question.tos) + protocol_text(question.ip_protocol);
+  if (question.source_port != 0) out += " sport " + std::to_string(question.source_port);
+  if (question.destination_port != 0) out += " dport " + std::to_string(question.destination_port);
+  return out;
+}
+
+// net/ipv4/route.c, net/ipv6/route.c: by these the routes and rules that end packets answer, too.
+std::string text_of_refusal(int code) {
+  if (code == ENETUNREACH) return "the kernel has no route";
+  return std::generic_category().message(code);
 }
 
 }  // namespace lockstep::diversion

@@ -1,9 +1,9 @@
-// Routes, rules and addresses in the words of ip(8), for people.
+// Routes, rules and lookups in the words of ip(8), for people.
 #pragma once
 
 #include <string>
 
-#include "drivers/linux/kernel_state.hpp"
+#include "drivers/linux/diversion/lookup.hpp"
 
 namespace lockstep::diversion {
 
@@ -11,5 +11,9 @@ namespace lockstep::diversion {
 std::string text_of(const Route& route, const NetworkState& network);
 // "rule 50: from all to 10.64.0.0/16 lookup 100".
 std::string text_of(const Rule& rule);
+// "10.64.0.129 from 10.64.0.1 iif swp1".
+std::string text_of(const Question& question, const NetworkState& network);
+// Of an errno that a lookup answers: "the kernel has no route".
+std::string text_of_refusal(int code);
 
 }  // namespace lockstep::diversion

@@ -370,5 +370,42 @@ TEST_F(PlannedRemedies, AreInThePlansDocument) {
   EXPECT_EQ(back->steps, plan.steps);
 }
 
+// A remedy that only stands by is nobody who goes ahead.
+TEST_F(PlannedRemedies, ThatStandByLeadNoWave) {
+  take_down([](Tree&) {});
+  cluster.want("spine1", "interface[down0]/admin", yes());
+  Plan plan = cluster.plan();
+  const auto step_of = [&plan](const std::string& device) -> Step& {
+    return *std::ranges::find_if(plan.steps,
+                                 [&](const Step& one) { return one.device == device && one.remedy.empty(); });
+  };
+  step_of("spine1").wave = 2;
+  step_of("leaf0").holds.push_back({Hold::Kind::approval, "the policy wants approval"});
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.steps[step_of("spine1").id - 1].state, StepState::skipped) << plan_lines(plan);
+  EXPECT_FALSE(spine1.truth().value(entry("interface[down0]/admin")) == yes());
+}
+
+// One that helped in a wave has another turn where a later wave breaks it again.
+TEST_F(PlannedRemedies, HaveATurnInEachWave) {
+  const Path autoneg = entry("interface[up0]/autoneg");
+  const Path beyond = entry("interface[down0]/autoneg");
+  leaf0.effects = [done = false, autoneg](Tree& tree) mutable {
+    if (tree.value(autoneg) == yes() && !std::exchange(done, true)) tree.set(kGroup, Value::set({"up1"}));
+  };
+  spine1.effects = [this, done = false, beyond](Tree& tree) mutable {
+    if (tree.value(beyond) == yes() && !std::exchange(done, true)) leaf0.set(kGroup, Value::set({"up0"}));
+  };
+  cluster.want("leaf0", autoneg.text(), yes());
+  cluster.want("spine1", beyond.text(), yes());
+  Plan plan = cluster.plan();
+  for (Step& step : plan.steps)
+    if (step.device == "spine1" && step.remedy.empty()) step.wave = 2;
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(leaf.calls.size(), 2U) << plan_lines(plan);
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(leaf0.truth().value(kGroup), Value::set({"up0", "up1"}));
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -154,16 +154,31 @@ TEST_F(WatchHealing, ADeviceIsReadAfterItsHealingAndNotMeanwhile) {
   EXPECT_EQ(heals["gpu1"].size(), 2U);
 }
 
-TEST_F(WatchHealing, ThatWasNotTriedCountsForNothingAndIsTriedAgainSoon) {
-  int tries = 0;
+TEST_F(WatchHealing, ThatWasNotTriedCountsForNothingAndIsTriedAgainSoonThenWithEachPoll) {
+  std::vector<Time> tries;
   settings.heal = [&](const std::vector<std::size_t>&, std::function<void(const Tried&)> healed) {
-    ++tries;
+    tries.push_back(cluster.executor.now());
     healed({});
   };
   at(seconds(1), [this] { breaks("gpu1", mtu); });
-  watch_for(seconds(61));
-  EXPECT_GE(tries, 11);
-  EXPECT_LE(tries, 13);
+  at(minutes(60), [this] {
+    cluster.devices.at("gpu1")->set(mtu, number(9000));
+    watchers.at("gpu1")->signal();
+  });
+  at(minutes(61), [this] { breaks("gpu1", mtu); });
+  int read_in_an_hour = 0;
+  at(minutes(60), [&] { read_in_an_hour = observations["gpu1"]; });
+  watch_for(minutes(62));
+  ASSERT_GE(tries.size(), 120U);
+  for (const auto& [i, wait] : std::map<std::size_t, seconds>{
+           {1, seconds(5)}, {2, seconds(10)}, {3, seconds(20)}, {100, seconds(30)}}) {
+    EXPECT_GE(tries[i] - tries[i - 1], wait) << i;
+    EXPECT_LE(tries[i] - tries[i - 1], wait + seconds(1)) << i;
+  }
+  EXPECT_LE(read_in_an_hour, 3 * 120 + 10);
+  const auto anew = std::ranges::lower_bound(tries, Time{} + minutes(61));
+  ASSERT_LT(anew + 1, tries.end());
+  EXPECT_LE(*(anew + 1) - *anew, seconds(6)) << "it had gone meanwhile";
 }
 
 TEST_F(WatchHealing, EndsOnlyWhenTheHealingUnderWayIsOver) {
@@ -244,6 +259,37 @@ TEST_F(WatchReopens, AfterItBrokeAndReadsAtOnceWhatItStandsFor) {
   ASSERT_TRUE(cleared) << "its events count again";
   EXPECT_LT(*cleared, Time{} + milliseconds(13'000));
   EXPECT_LE(opened, 1 + 12) << "5 s, at most one a second after the first";
+}
+
+TEST_F(WatchReopens, ADeviceThatWasAwayAsItBegan) {
+  gone = true;
+  at(seconds(5), [this] { gone = false; });
+  at(seconds(8), [this] { breaks("gpu1", mtu); });
+  watch_for(seconds(10));
+  const auto drift = reported("gpu1", WatchEvent::Kind::appeared);
+  ASSERT_TRUE(drift) << "nobody polls before 30 s";
+  EXPECT_LT(*drift, Time{} + seconds(9));
+}
+
+TEST_F(WatchReopens, AllDevicesThatWereAwayAsItBegan) {
+  gone = true;
+  cluster.attached(1).watch = cluster.attached(0).watch;
+  at(seconds(5), [this] { gone = false; });
+  at(seconds(8), [this] { breaks("gpu1", mtu); });
+  watch_for(seconds(10));
+  EXPECT_TRUE(reported("gpu1", WatchEvent::Kind::appeared));
+}
+
+TEST_F(WatchReopens, NothingWhereNoneMayBeOpened) {
+  for (const std::size_t device : {0, 1})
+    cluster.attached(device).watch = []() -> Result<std::shared_ptr<Watcher>> {
+      return Error{ErrorKind::denied, "may not enter it"};
+    };
+  Watch watch(cluster.fleet(), cluster.executor, cluster.origins, cluster.sources, settings,
+              [](const WatchEvent&) {});
+  const Result<Done> ended = pump(cluster.executor, watch);
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().kind, ErrorKind::denied);
 }
 
 TEST_F(WatchReopens, EverMoreRarelyWhereItBreaksAtOnceAgain) {

@@ -42,6 +42,28 @@ TEST_F(ConnectedRoute, IsMadeAgainAsTheKernelMakesItAndGoesWithItsAddress) {
   EXPECT_EQ(said("ip", "route show 10.64.0.0/31 table main"), "");
 }
 
+// One that can't be made keeps no other from being made, and what was made is not to pass for refused.
+TEST_F(ConnectedRoute, IsMadeAlsoWhereAnotherCanNotBe) {
+  ASSERT_EQ(ip("link add rail1 type veth peer name other"), 0);
+  applies({{"interface[rail0]/address[10.64.0.1/31]", Value::present()},
+           {"interface[rail0]/admin", Value::boolean(true)},
+           {"interface[rail1]/address[10.64.1.1/31]", Value::present()},
+           {"interface[rail1]/admin", Value::boolean(true)}});
+  const std::string made = said("ip", "route show 10.64.0.0/31 table main");
+  ASSERT_EQ(ip("route flush table main"), 0);
+  observed();
+  ASSERT_EQ(ip("link delete rail1"), 0);
+  const Change gone = lost("10.64.1.0/31", "rail1");
+  const auto in_part =
+      attached_.remedy->cure({gone, lost("10.64.0.0/31", "rail0")}, within(std::chrono::seconds(5)));
+  ASSERT_FALSE(in_part);
+  EXPECT_EQ(in_part.error().kind, ErrorKind::unknown_outcome);
+  EXPECT_EQ(said("ip", "route show 10.64.0.0/31 table main"), made);
+  const auto refused = attached_.remedy->cure({gone}, within(std::chrono::seconds(5)));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::refused) << "nothing was touched";
+}
+
 TEST_F(ConnectedRoute, IsNotOfferedForWhatNoAddressOfThePortIsOn) {
   applies({{"interface[rail0]/address[10.64.0.1/31]", Value::present()},
            {"interface[rail0]/admin", Value::boolean(true)}});

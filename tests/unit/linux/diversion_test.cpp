@@ -1,8 +1,14 @@
 // Foreign routes, rules, addresses and neighbours on a real kernel: what is named is what a ping proves, and
 // what others legitimately have on such machines is not named.
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+
 #include <algorithm>
 
 #include "drivers/linux/diversion/atoms.hpp"
+#include "drivers/linux/diversion/questions.hpp"
+#include "drivers/posix/in_namespace.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/unit/linux/lab.hpp"
 
@@ -67,23 +73,18 @@ class Diverted : public Lab {
   void SetUp() override {
     Lab::SetUp();
     if (name_.empty()) return;
-    const std::string peer = name_ + "p";
     ASSERT_EQ(shell("ip netns add " + name_ + "s"), 0);
     ASSERT_EQ(
         shell("ip link add name up0 netns " + name_ + " type veth peer name down0 netns " + name_ + "s"), 0);
-    for (const char* line : {"link set rail0 up", "link set up0 up", "address add 10.64.0.0/31 dev rail0",
-                             "address add 192.0.2.0/31 dev up0", "address add 10.255.0.1/32 dev lo",
-                             "route add 10.64.1.0/25 via 192.0.2.1 proto bgp"})
-      ASSERT_EQ(ip(line), 0) << line;
+    make({"link set rail0 up", "link set up0 up", "address add 10.64.0.0/31 dev rail0",
+          "address add 192.0.2.0/31 dev up0", "address add 10.255.0.1/32 dev lo",
+          "route add 10.64.1.0/25 via 192.0.2.1 proto bgp"});
     ASSERT_EQ(in("sysctl -w net.ipv4.ip_forward=1"), 0);
-    for (const std::string& line :
-         {std::string("address add 10.64.0.1/31 dev swp1"), std::string("route add default via 10.64.0.0")})
-      ASSERT_EQ(shell("ip -n " + peer + " " + line), 0) << line;
-    for (const std::string& line :
-         {std::string("link set lo up"), std::string("link set down0 up"),
-          std::string("address add 192.0.2.1/31 dev down0"), std::string("address add 10.64.1.1/32 dev lo"),
-          std::string("address add 10.64.1.70/32 dev lo"), std::string("route add default via 192.0.2.0")})
-      ASSERT_EQ(shell("ip -n " + name_ + "s " + line), 0) << line;
+    for (const char* line :
+         {"p address add 10.64.0.1/31 dev swp1", "p route add default via 10.64.0.0", "s link set lo up",
+          "s link set down0 up", "s address add 192.0.2.1/31 dev down0", "s address add 10.64.1.1/32 dev lo",
+          "s address add 10.64.1.70/32 dev lo", "s route add default via 192.0.2.0"})
+      ASSERT_EQ(shell("ip -n " + name_ + line), 0) << line;
     await_operational(path(), {"rail0", "up0"});
     await_operational(path() + "p", {"swp1"});
     await_operational(path() + "s", {"down0"});
@@ -110,6 +111,33 @@ class Diverted : public Lab {
     return out;
   }
   Texts transit() { return culprits("diverted[10.64.0.0/16]/transit"); }
+  virtual Texts seen() { return transit(); }
+  // A pair of interfaces that no specs name.
+  static constexpr std::initializer_list<const char*> kExtra = {"link add extra0 type veth peer name extra1",
+                                                                "link set extra0 up", "link set extra1 up"};
+  void make(std::initializer_list<const char*> lines) const {
+    for (const char* line : lines) ASSERT_EQ(ip(line), 0) << line;
+  }
+
+  struct Case {
+    const char* make;
+    const char* undo;
+    const char* to;  // that does not arrive any more
+    const char* culprit;
+  };
+  void are_named(std::initializer_list<Case> cases) {
+    make(kExtra);
+    for (const Case& one : cases) {
+      SCOPED_TRACE(one.make);
+      ASSERT_EQ(ip(one.make), 0);
+      const Texts named = seen();
+      EXPECT_NE(std::ranges::find(named, one.culprit), named.end()) << ::testing::PrintToString(named);
+      EXPECT_FALSE(one.to != nullptr && arrives(one.to));
+      ASSERT_EQ(ip(one.undo), 0);
+      EXPECT_EQ(seen(), Texts{});
+      EXPECT_TRUE(one.to == nullptr || arrives("10.64.1.1"));
+    }
+  }
 };
 
 TEST_F(Diverted, NothingIsNamedWhereTrafficGoesAsWanted) {
@@ -120,51 +148,72 @@ TEST_F(Diverted, NothingIsNamedWhereTrafficGoesAsWanted) {
 }
 
 TEST_F(Diverted, WhatLeadsTransitElsewhereIsNamed) {
-  struct Case {
-    const char* make;
-    const char* undo;
-    const char* to;  // that does not arrive any more
-    const char* culprit;
-  };
-  for (const Case& one : {
-           Case{"route add blackhole 10.64.1.64/26 proto static", "route del blackhole 10.64.1.64/26",
-                "10.64.1.70", "blackhole 10.64.1.64/26 proto static"},
-           Case{"route add unreachable 10.64.1.0/26", "route del unreachable 10.64.1.0/26", "10.64.1.1",
-                "unreachable 10.64.1.0/26 proto boot"},
-           Case{"route add prohibit 10.64.1.1/32 proto static", "route del prohibit 10.64.1.1/32",
-                "10.64.1.1", "prohibit 10.64.1.1/32 proto static"},
-           Case{"route add 10.64.1.1/32 via 10.64.0.1", "route del 10.64.1.1/32", "10.64.1.1",
-                "10.64.1.1/32 via 10.64.0.1 dev rail0 proto boot"},
-           Case{"route add throw 10.64.1.0/26 table main", "route del throw 10.64.1.0/26", "10.64.1.1",
-                "throw 10.64.1.0/26 proto boot"},
-           Case{"rule add priority 50 to 10.64.1.0/24 blackhole", "rule del priority 50", "10.64.1.1",
-                "rule 50: from all to 10.64.1.0/24 blackhole"},
-           Case{"rule add priority 50 iif rail0 prohibit", "rule del priority 50", "10.64.1.1",
-                "rule 50: from all iif rail0 prohibit"},
-           Case{"rule add priority 50 from 10.64.0.1 unreachable", "rule del priority 50", "10.64.1.1",
-                "rule 50: from 10.64.0.1/32 unreachable"},
-           Case{"address add 10.64.1.1/32 dev extra0", "address del 10.64.1.1/32 dev extra0", nullptr,
-                "address 10.64.1.1/32 on extra0"},
-           Case{"address add 10.64.1.65/26 dev extra0", "address del 10.64.1.65/26 dev extra0", "10.64.1.70",
-                "10.64.1.64/26 dev extra0 proto kernel"},
-           Case{"route add local 10.64.1.64/26 dev lo table local",
-                "route del local 10.64.1.64/26 table local", nullptr,
-                "local 10.64.1.64/26 dev lo proto boot table local"},
-       }) {
-    SCOPED_TRACE(one.make);
-    ip("link add extra0 type veth peer name extra1");
-    ip("link set extra0 up");
-    ip("link set extra1 up");
-    ASSERT_EQ(ip(one.make), 0);
-    const Texts named = transit();
-    EXPECT_NE(std::ranges::find(named, one.culprit), named.end()) << ::testing::PrintToString(named);
-    if (one.to != nullptr) {
-      EXPECT_FALSE(arrives(one.to));
-    }
-    ASSERT_EQ(ip(one.undo), 0);
-    EXPECT_EQ(transit(), Texts{});
-    EXPECT_TRUE(arrives("10.64.1.1"));
-  }
+  are_named({
+      {"route add blackhole 10.64.1.64/26 proto static", "route del blackhole 10.64.1.64/26", "10.64.1.70",
+       "blackhole 10.64.1.64/26 proto static"},
+      {"route add unreachable 10.64.1.0/26", "route del unreachable 10.64.1.0/26", "10.64.1.1",
+       "unreachable 10.64.1.0/26 proto boot"},
+      {"route add prohibit 10.64.1.1/32 proto static", "route del prohibit 10.64.1.1/32", "10.64.1.1",
+       "prohibit 10.64.1.1/32 proto static"},
+      {"route add 10.64.1.1/32 via 10.64.0.1", "route del 10.64.1.1/32", "10.64.1.1",
+       "10.64.1.1/32 via 10.64.0.1 dev rail0 proto boot"},
+      {"route add throw 10.64.1.0/26 table main", "route del throw 10.64.1.0/26", "10.64.1.1",
+       "throw 10.64.1.0/26 proto boot"},
+      {"rule add priority 50 to 10.64.1.0/24 blackhole", "rule del priority 50", "10.64.1.1",
+       "rule 50: from all to 10.64.1.0/24 blackhole"},
+      {"rule add priority 50 iif rail0 prohibit", "rule del priority 50", "10.64.1.1",
+       "rule 50: from all iif rail0 prohibit"},
+      {"rule add priority 50 from 10.64.0.1 unreachable", "rule del priority 50", "10.64.1.1",
+       "rule 50: from 10.64.0.1/32 unreachable"},
+      {"address add 10.64.1.1/32 dev extra0", "address del 10.64.1.1/32 dev extra0", nullptr,
+       "address 10.64.1.1/32 on extra0"},
+      {"address add 10.64.1.65/26 dev extra0", "address del 10.64.1.65/26 dev extra0", "10.64.1.70",
+       "10.64.1.64/26 dev extra0 proto kernel"},
+      {"route add local 10.64.1.64/26 dev lo table local", "route del local 10.64.1.64/26 table local",
+       nullptr, "local 10.64.1.64/26 dev lo proto boot table local"},
+  });
+}
+
+TEST_F(Diverted, RulesThatAreMissingInvertedOrOfOneTosAreNamed) {
+  are_named({
+      {"rule del priority 32766", "rule add priority 32766 lookup main", "10.64.1.1",
+       "rule 32766: from all lookup main is missing"},
+      {"rule add priority 50 uidrange 0-4294967294 prohibit", "rule del priority 50", "10.64.1.1",
+       "rule 50: from all uidrange 0-4294967294 prohibit"},
+      {"rule add priority 50 goto 32767", "rule del priority 50", "10.64.1.1",
+       "rule 50: from all goto 32767"},
+      {"rule add priority 50 not iif rail0 blackhole", "rule del priority 50", "10.64.1.1",
+       "rule 50: not from all iif rail0 blackhole"},
+      {"rule add priority 50 not from 10.64.0.1 blackhole", "rule del priority 50", "10.64.1.1",
+       "rule 50: not from 10.64.0.1/32 blackhole"},
+      {"rule add priority 50 not from 10.64.0.0/15 to 10.64.1.0/26 ipproto udp blackhole",
+       "rule del priority 50", "10.64.1.1",
+       "rule 50: not from 10.64.0.0/15 to 10.64.1.0/26 ipproto udp blackhole"},
+      {"rule add priority 50 not ipproto udp blackhole", "rule del priority 50", "10.64.1.1",
+       "rule 50: not from all ipproto udp blackhole"},
+      {"rule add priority 50 tos 0x10 blackhole", "rule del priority 50", "-Q 0x10 10.64.1.1",
+       "rule 50: from all tos 0x10 blackhole"},
+      {"route add 10.64.1.0/25 tos 0x10 via 10.64.0.1", "route del 10.64.1.0/25 tos 0x10",
+       "-Q 0x10 10.64.1.1", "10.64.1.0/25 tos 0x10 via 10.64.0.1 dev rail0 proto boot"},
+  });
+}
+
+// A protocol number makes no route lawful: a daemon's discard route has the routes it sums up inside, and the
+// kernel's has an address.
+TEST_F(Diverted, RoutesThatOnlySayThatTheKernelOrADaemonMadeThemAreNamed) {
+  are_named({
+      {"route add blackhole 10.64.1.0/26 proto bgp", "route del blackhole 10.64.1.0/26", "10.64.1.1",
+       "blackhole 10.64.1.0/26 proto bgp"},
+      {"route add prohibit 10.64.1.1/32 proto zebra", "route del prohibit 10.64.1.1/32", "10.64.1.1",
+       "prohibit 10.64.1.1/32 proto zebra"},
+      {"route add 10.64.1.0/26 dev rail0 proto kernel", "route del 10.64.1.0/26", "10.64.1.1",
+       "10.64.1.0/26 dev rail0 proto kernel"},
+      {"route add local 10.64.1.64/26 dev lo table local proto kernel",
+       "route del local 10.64.1.64/26 table local", nullptr,
+       "local 10.64.1.64/26 dev lo proto kernel table local"},
+  });
+  ASSERT_EQ(ip("route add blackhole 10.64.0.0/23 proto bgp"), 0);
+  EXPECT_EQ(transit(), Texts{}) << "of a summary";
 }
 
 TEST_F(Diverted, ARuleThatLeadsToATableWithAnotherRouteIsNamedWithIt) {
@@ -187,55 +236,125 @@ TEST_F(Diverted, ANeighbourThatArpNeverCorrectsIsNamed) {
   ASSERT_EQ(ip("neigh replace 10.64.0.1 lladdr 02:00:00:00:00:99 dev rail0 nud permanent"), 0);
   EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), (Texts{"10.64.0.1 at 02:00:00:00:00:99 on rail0"}));
   EXPECT_EQ(transit(), Texts{});
+  ASSERT_EQ(ip("neigh replace 10.64.0.1 lladdr 02:00:00:00:00:99 dev rail0 nud noarp"), 0);
+  EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), (Texts{"10.64.0.1 at 02:00:00:00:00:99 on rail0"}));
+  ASSERT_EQ(ip("neigh replace 10.64.0.1 lladdr 01:00:5e:00:00:99 dev rail0 nud noarp"), 0);
+  EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{}) << "a group's";
   ASSERT_EQ(ip("neigh del 10.64.0.1 dev rail0"), 0);
   EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{});
 }
 
 // What others have on machines like these, and what changes nothing of the pool's traffic.
 TEST_F(Diverted, WhatOthersLegitimatelyHaveIsNotNamed) {
-  ASSERT_EQ(ip("link add extra0 type veth peer name extra1"), 0);
-  ASSERT_EQ(ip("link set extra0 up"), 0);
-  ASSERT_EQ(ip("link set extra1 up"), 0);
-  for (const char* line : {
-           // Cilium: the local rule moved behind its own, and rules by mark.
-           "rule add priority 100 lookup local",
-           "rule del priority 0 lookup local",
-           "rule add priority 9 fwmark 0x200/0xf00 lookup 2004",
-           "route add local default dev lo table 2004",
-           // WireGuard (wg-quick): everything without its mark, but for what the main table knows better.
-           "rule add priority 32764 lookup main suppress_prefixlength 0",
-           "rule add priority 32765 not fwmark 51820 lookup 51820",
-           "route add default dev extra0 table 51820",
-           // Calico: a block of pods; MetalLB, IPVS: service addresses; Docker: its bridge's network.
-           "route add blackhole 192.168.23.0/26 proto 80",
-           "address add 203.0.113.7/32 dev extra0",
-           "address add 172.17.0.1/16 dev extra0",
-           // The way to the management network, and a table that nothing leads to.
-           "route add default via 172.17.0.2",
-           "route add blackhole 10.64.1.0/26 table 500",
-           // A worse route beside BGP's, and a static one that is no pool's.
-           "route add 10.64.1.0/25 via 172.17.0.2 metric 500",
-           "route add 10.65.0.0/16 via 172.17.0.2 proto static",
-           // Rules that no packet of ours can match.
-           "rule add priority 70 iif extra0 blackhole",
-           "rule add priority 71 from 172.17.0.0/16 blackhole",
-           "rule add priority 72 to 10.65.0.0/16 blackhole",
-           "rule add priority 73 uidrange 1000-1000 blackhole",
-           // What overlays learn of their own ports, and a neighbour that ARP found.
-           "neigh replace 10.64.0.9 lladdr 02:00:00:00:00:01 dev extra0 nud permanent",
-       })
-    ASSERT_EQ(ip(line), 0) << line;
+  make(kExtra);
+  make({
+      // Cilium: the local rule moved behind its own, and rules by mark.
+      "rule add priority 100 lookup local",
+      "rule del priority 0 lookup local",
+      "rule add priority 9 fwmark 0x200/0xf00 lookup 2004",
+      "route add local default dev lo table 2004",
+      // WireGuard (wg-quick): everything without its mark, but for what the main table knows better.
+      "rule add priority 32764 lookup main suppress_prefixlength 0",
+      "rule add priority 32765 not fwmark 51820 lookup 51820",
+      "route add default dev extra0 table 51820",
+      // Calico: a block of pods; MetalLB, IPVS: service addresses; Docker: its bridge's network.
+      "route add blackhole 192.168.23.0/26 proto 80",
+      "address add 203.0.113.7/32 dev extra0",
+      "address add 172.17.0.1/16 dev extra0",
+      // The way to the management network, and a table that nothing leads to.
+      "route add default via 172.17.0.2",
+      "route add blackhole 10.64.1.0/26 table 500",
+      // A worse route beside BGP's, and a static one that is no pool's.
+      "route add 10.64.1.0/25 via 172.17.0.2 metric 500",
+      "route add 10.65.0.0/16 via 172.17.0.2 proto static",
+      // Rules that no packet of ours can match.
+      "rule add priority 70 iif extra0 blackhole",
+      "rule add priority 71 from 172.17.0.0/16 blackhole",
+      "rule add priority 72 to 10.65.0.0/16 blackhole",
+      "rule add priority 73 uidrange 1000-1000 blackhole",
+      // A protocol of which the kernel answers no lookup, and a rule that leads past nothing of ours.
+      "rule add priority 74 ipproto gre blackhole",
+      "rule add priority 200 goto 32766",
+      // What overlays learn of their own ports, and a neighbour that ARP found.
+      "neigh replace 10.64.0.9 lladdr 02:00:00:00:00:01 dev extra0 nud permanent",
+  });
   EXPECT_TRUE(arrives("10.64.1.1"));
   EXPECT_EQ(transit(), Texts{});
   EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{});
 }
 
+// A strict reverse path filter refuses sources that no packet has; a table that nothing of ours meets (a
+// management VRF's) ends what it does not know.
+TEST_F(Diverted, QuestionsOfMadeUpSourcesRaiseNoAlarm) {
+  for (const char* setting : {"all", "rail0", "up0"})
+    ASSERT_EQ(in("sysctl -w net.ipv4.conf." + std::string(setting) + ".rp_filter=1"), 0);
+  make({"route add unreachable default metric 8192 table 99",
+        "rule add priority 60 from 10.64.9.0/24 iif rail0 lookup main",
+        "rule add priority 61 from 10.64.0.0/31 lookup main"});
+  EXPECT_EQ(transit(), Texts{});
+  EXPECT_TRUE(arrives("10.64.1.1"));
+}
+
+TEST_F(Diverted, ASwitchThatHasLearnedNoRoutesYetIsNotDiverted) {
+  make({"route del 10.64.1.0/25", "route add default via 10.64.0.1"});
+  EXPECT_EQ(transit(), Texts{});
+  ASSERT_EQ(in("sysctl -w net.ipv4.conf.rail0.forwarding=0"), 0);
+  EXPECT_EQ(transit(), Texts{}) << "that is the setting's matter";
+}
+
+// iproute2 writes no FRA_DSCP before 6.13.
+TEST_F(Diverted, ARuleOfADscpIsNamed) {
+  bool known = false;
+  ASSERT_TRUE(in_namespace(path(), [&] {
+    auto socket = netlink::Socket::open(NETLINK_ROUTE);
+    ASSERT_TRUE(socket);
+    netlink::Request request(RTM_NEWRULE, NLM_F_ACK | NLM_F_CREATE);
+    fib_rule_hdr header{};
+    header.family = AF_INET;
+    header.action = FR_ACT_BLACKHOLE;
+    request.header(header).put_number(FRA_PRIORITY, std::uint32_t{50});
+    request.put_number(25, std::uint8_t{26});  // FRA_DSCP
+    const auto answer = socket->change(request, within(std::chrono::seconds(5)));
+    known = answer && answer->code == 0;
+  }));
+  if (!known) GTEST_SKIP() << "this kernel knows no rules by DSCP (Linux 6.13)";
+  EXPECT_EQ(transit(), (Texts{"rule 50: from all dscp 26 blackhole"}));
+  EXPECT_TRUE(arrives("10.64.1.1"));
+  EXPECT_FALSE(arrives("-Q 0x68 10.64.1.1"));
+}
+
+TEST_F(Diverted, OfIpv6TheSameIsNamed) {
+  ASSERT_EQ(in("sysctl -w net.ipv6.conf.all.forwarding=1"), 0);
+  const auto seen = [&] { return culprits("diverted[fd64::/32]/transit"); };
+  make({"address add fd64:0:0::/127 dev rail0 nodad", "address add 2001:db8::/127 dev up0 nodad",
+        "-6 route add fd64:0:1::/64 via 2001:db8::1 dev up0 proto bgp"});
+  EXPECT_EQ(seen(), Texts{});
+  ASSERT_EQ(ip("-6 route add blackhole fd64:0:1::/80 proto static"), 0);
+  EXPECT_EQ(seen(), (Texts{"blackhole fd64:0:1::/80 dev lo proto static metric 1024"}));
+  const Path entry = *Path::parse("diverted[fd64::/32]/transit");
+  ASSERT_TRUE(attached_.remedy->cure({Change{entry, Value::set(seen()), Value::set({}), 0}},
+                                     within(std::chrono::seconds(5))));
+  EXPECT_EQ(seen(), Texts{});
+  ASSERT_EQ(ip("-6 rule add priority 50 to fd64:0:1::/64 prohibit"), 0);
+  EXPECT_EQ(seen(), (Texts{"rule 50: from all to fd64:0:1::/64 prohibit"}));
+  make({"-6 rule del priority 50", "-6 rule del priority 32766"});
+  EXPECT_EQ(seen(), (Texts{"rule 32766: from all lookup main is missing"}));
+}
+
+TEST_F(Diverted, TheRemedyRemovesWhatTheEffectNamesAndNoOtherRoute) {
+  ASSERT_EQ(ip("route add 10.64.1.1/32 via 10.64.0.1"), 0);
+  const Change effect{*Path::parse("diverted[10.64.0.0/16]/transit"), Value::set(transit()), Value::set({}),
+                      0};
+  make({"route append 10.64.1.1/32 dev rail0", "route add blackhole 10.64.1.64/26 proto static"});
+  const auto cured = attached_.remedy->cure({effect}, within(std::chrono::seconds(5)));
+  ASSERT_TRUE(cured) << cured.error().text();
+  EXPECT_EQ(transit(), (Texts{"10.64.1.1/32 dev rail0 proto boot", "blackhole 10.64.1.64/26 proto static"}));
+}
+
 TEST_F(Diverted, StaticRoutesInsideAPoolAreRemovedByTheRemedyAndNothingElse) {
-  for (const char* line :
-       {"route add blackhole 10.64.1.64/26 proto static", "route add 10.64.1.1/32 via 10.64.0.1",
+  make({"route add blackhole 10.64.1.64/26 proto static", "route add 10.64.1.1/32 via 10.64.0.1",
         "route add 10.65.0.0/16 via 10.64.0.1 proto static", "route add blackhole 10.64.1.0/26 table 500",
-        "rule add priority 50 ipproto udp dport 4791 blackhole"})
-    ASSERT_EQ(ip(line), 0) << line;
+        "rule add priority 50 ipproto udp dport 4791 blackhole"});
   const Path entry = *Path::parse("diverted[10.64.0.0/16]/transit");
   const Change effect{entry, Value::set(transit()), Value::set({}), 0};
   const auto offer = attached_.remedy->offer(effect);
@@ -270,6 +389,7 @@ class DivertedHost : public Diverted {
     applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.1 dev rail0", "via 10.64.2.0 dev up0"})}});
   }
   Texts sent() { return culprits("diverted[10.64.0.0/16]/sent"); }
+  Texts seen() override { return sent(); }
   // The kernel's own answer, by another program.
   std::string leaves_by(const std::string& from) const {
     return said("ip", "route get 10.64.1.1 from " + from);
@@ -285,11 +405,9 @@ TEST_F(DivertedHost, ARuleAheadOfOursIsNamed) {
   ASSERT_EQ(ip("rule add priority 50 from 10.64.2.1 lookup 1000"), 0);
   EXPECT_NE(leaves_by("10.64.2.1").find("dev rail0"), std::string::npos) << leaves_by("10.64.2.1");
   EXPECT_EQ(sent(), (Texts{"rule 50: from 10.64.2.1/32 lookup 1000"}));
-  ASSERT_EQ(ip("rule del priority 50"), 0);
-  ASSERT_EQ(ip("rule add priority 51 lookup main"), 0);
+  make({"rule del priority 50", "rule add priority 51 lookup main"});
   EXPECT_EQ(sent(), (Texts{"rule 51: from all lookup main"}));
-  ASSERT_EQ(ip("rule del priority 51"), 0);
-  ASSERT_EQ(ip("rule add priority 52 to 10.64.0.0/16 blackhole"), 0);
+  make({"rule del priority 51", "rule add priority 52 to 10.64.0.0/16 blackhole"});
   EXPECT_EQ(sent(), (Texts{"rule 52: from all to 10.64.0.0/16 blackhole"}));
   ASSERT_EQ(ip("rule del priority 52"), 0);
   EXPECT_EQ(sent(), Texts{});
@@ -298,8 +416,7 @@ TEST_F(DivertedHost, ARuleAheadOfOursIsNamed) {
 TEST_F(DivertedHost, ARouteOfOthersInARailsTableIsNamed) {
   ASSERT_EQ(ip("route add 10.64.1.0/24 via 10.64.0.1 dev rail0 table 1001"), 0);
   EXPECT_EQ(sent(), (Texts{"10.64.1.0/24 via 10.64.0.1 dev rail0 proto boot table 1001"}));
-  ASSERT_EQ(ip("route del 10.64.1.0/24 table 1001"), 0);
-  ASSERT_EQ(ip("route add blackhole 10.64.1.0/24 table 1001"), 0);
+  make({"route del 10.64.1.0/24 table 1001", "route add blackhole 10.64.1.0/24 table 1001"});
   EXPECT_EQ(sent(), (Texts{"blackhole 10.64.1.0/24 proto boot table 1001"}));
 }
 
@@ -307,6 +424,110 @@ TEST_F(DivertedHost, WhatIsSentFromNoParticularAddressIsLookedAtToo) {
   ASSERT_EQ(ip("route add blackhole 10.64.1.0/26"), 0);
   EXPECT_NE(said("ip", "route get 10.64.1.1").find("Invalid argument"), std::string::npos);
   EXPECT_EQ(sent(), (Texts{"blackhole 10.64.1.0/26 proto boot"}));
+}
+
+TEST_F(DivertedHost, WhatLeadsPastTheRailsRulesIsNamed) {
+  are_named({
+      {"rule add priority 50 goto 32766", "rule del priority 50", nullptr, "rule 50: from all goto 32766"},
+      {"rule add priority 0 lookup main", "rule del priority 0 lookup main", nullptr,
+       "rule 0: from all lookup main"},
+      {"rule add priority 50 uidrange 0-4294967294 blackhole", "rule del priority 50", nullptr,
+       "rule 50: from all uidrange 0-4294967294 blackhole"},
+      {"rule add priority 50 not from 10.64.0.0 blackhole", "rule del priority 50", nullptr,
+       "rule 50: not from 10.64.0.0/32 blackhole"},
+      {"route add throw 10.64.1.0/25 table 1001", "route del throw 10.64.1.0/25 table 1001", nullptr,
+       "throw 10.64.1.0/25 proto boot table 1001"},
+      {"rule del priority 0", "rule add priority 0 lookup local", nullptr,
+       "rule 0: from all lookup local is missing"},
+  });
+}
+
+TEST_F(DivertedHost, WhatLeadsTheSameWayIsNotNamed) {
+  make({"route add default via 10.64.0.1 dev rail0 table 101",
+        "rule add priority 500 from 10.64.0.0 lookup 101",
+        // Cilium's local rule; protocols and users whose packets aren't ours.
+        "rule add priority 100 lookup local", "rule del priority 0 lookup local",
+        "rule add priority 60 ipproto esp blackhole", "rule add priority 61 uidrange 1000-2000 blackhole"});
+  EXPECT_EQ(sent(), Texts{});
+}
+
+// A leaf of 128 ports, two of them to spines, that knows 1,000 prefixes.
+TEST_F(Diverted, ALargeLeafIsAskedAboutInFewLookups) {
+  std::string batch;
+  std::vector<Path> named{*Path::parse("diverted[10.65.0.0/16]/transit")};
+  for (int port = 0; port < 128; ++port) {
+    const std::string name = "swp" + std::to_string(port);
+    batch += "link add " + name + " type veth peer name far" + std::to_string(port) + "\nlink set " + name +
+             " up\nlink set far" + std::to_string(port) + " up\naddress add 10.65.0." +
+             std::to_string(2 * port) + "/31 dev " + name + "\n";
+    named.push_back(*Path::parse("interface[" + name + "]"));
+  }
+  for (int one = 0; one < 1000; ++one)
+    batch += "route add 10.65." + std::to_string(1 + one / 4) + "." + std::to_string(one % 4 * 64) +
+             "/26 proto bgp nexthop via 10.65.0.1 nexthop via 10.65.0.3\n";
+  FILE* const pipe = ::popen(("ip -n " + name_ + " -batch -").c_str(), "w");
+  ASSERT_NE(pipe, nullptr);
+  std::fputs(batch.c_str(), pipe);
+  ASSERT_EQ(::pclose(pipe), 0);
+  const auto culprits_now = [&] { return observed(named).have.value(named.front()); };
+  EXPECT_EQ(culprits_now(), Value::set({}));
+  ASSERT_EQ(ip("route add blackhole 10.65.200.32/28"), 0);
+  EXPECT_EQ(culprits_now(), Value::set({"blackhole 10.65.200.32/28 proto boot"}));
+}
+
+// What is asked, of tables made by hand: port 1 leads to 10.64.0.1, port 2 to all of 10.64.1.0/24.
+class Questions : public ::testing::Test {
+ protected:
+  Questions() {
+    for (const std::uint32_t index : {1U, 2U}) {
+      Link& port = network_.links.emplace_back();
+      port.index = index;
+      port.name = "swp" + std::to_string(index);
+      port.admin_up = port.carrier = true;
+    }
+    network_.addresses = {{.index = 1, .prefix = prefix("10.64.0.0/31")},
+                          {.index = 2, .prefix = prefix("10.64.3.1/32")}};
+    add_route("10.64.0.0/31", RTPROT_KERNEL, 1);
+    add_route("10.64.1.0/24", RTPROT_BGP, 2);
+  }
+  void add_route(const char* destination, std::uint8_t protocol, std::uint32_t port) {
+    Route& out = network_.routes.emplace_back();
+    out.destination = prefix(destination);
+    out.table = RT_TABLE_MAIN;
+    out.protocol = protocol;
+    out.type = RTN_UNICAST;
+    out.hops.emplace_back().index = port;
+  }
+  Rule& add_rule() {
+    Rule& out = network_.rules.emplace_back();
+    out.family = AF_INET;
+    out.action = FR_ACT_BLACKHOLE;
+    out.protocol = RTPROT_BOOT;
+    return out;
+  }
+  std::vector<diversion::Asked> asked() const {
+    return diversion::transit_questions(diversion::Ground(network_, {}, {1, 2}), prefix("10.64.0.0/16"));
+  }
+  NetworkState network_;
+};
+
+TEST_F(Questions, EachAtomIsAskedOnceWhereNoRuleTellsPacketsApart) {
+  EXPECT_EQ(asked().size(), 3U) << "the rest of the pool, 10.64.0.0/31 and 10.64.1.0/24";
+  add_rule();
+  EXPECT_EQ(asked().size(), 3U) << "it tells none apart, and none is asked twice";
+  add_rule().ip_protocol = IPPROTO_UDP;
+  EXPECT_EQ(asked().size(), 12U) << "plain, RoCE, TCP, and UDP as the rule says";
+  add_rule().ip_protocol = IPPROTO_GRE;
+  EXPECT_EQ(asked().size(), 12U) << "which the kernel looks up for nobody";
+}
+
+TEST_F(Questions, NoSourceIsTheDevicesOwn) {
+  add_rule().from = prefix("10.64.3.0/30");
+  const auto all = asked();
+  EXPECT_TRUE(std::ranges::any_of(all, &diversion::Asked::made_up));
+  for (const auto& one : all) EXPECT_NE(one.question.from->text(), "10.64.3.1");
+  network_.rules.front().from = prefix("10.64.1.0/24");
+  EXPECT_TRUE(std::ranges::none_of(asked(), &diversion::Asked::made_up)) << "port 2's is of these";
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ TEST_F(Watch, WakesForEachKindOfChangeMadeByHand) {
   constexpr int kLimit = 2000;
   for (const std::string line :
        {"link set rail0 mtu 1400", "address add 10.64.0.1/31 dev rail0", "route add 192.0.2.0/24 dev rail0",
-        "rule add from 192.0.2.1 lookup 100", "nexthop add id 1 dev rail0"}) {
+        "rule add from 192.0.2.1 lookup 100", "nexthop add id 1 dev rail0",
+        "neighbor add 10.64.0.0 lladdr 02:00:00:00:00:01 dev rail0", "neighbor delete 10.64.0.0 dev rail0"}) {
     EXPECT_FALSE(wakes(0)) << "before: " << line;
     ASSERT_EQ(ip(line), 0) << line;
     EXPECT_TRUE(wakes(kLimit)) << line;
@@ -58,6 +59,19 @@ TEST_F(Watch, WakesForEachKindOfChangeMadeByHand) {
   settle();
   ASSERT_EQ(ip("link set rail0 down"), 0);
   EXPECT_TRUE(wakes(kLimit));
+}
+
+TEST_F(Watch, IsQuietAboutWhatArpDoesByItself) {
+  ASSERT_EQ(ip("address add 192.0.2.1/24 dev rail0"), 0);
+  ASSERT_EQ(shell("ip -n " + name_ + "p address add 192.0.2.2/24 dev swp1"), 0);
+  settle();
+  for (const std::string to : {"192.0.2.2", "192.0.2.3"})
+    ASSERT_EQ(shell("ip netns exec " + name_ + " bash -c 'echo > /dev/udp/" + to + "/9'"), 0);
+  const auto neighbours = [this] { return said("ip", "neighbor show dev rail0"); };
+  for (int i = 0; i < 500 && neighbours().find("REACHABLE") == std::string::npos; ++i) ::poll(nullptr, 0, 10);
+  EXPECT_NE(neighbours().find("192.0.2.2 lladdr"), std::string::npos) << neighbours();
+  EXPECT_NE(neighbours().find("192.0.2.3"), std::string::npos) << neighbours();
+  EXPECT_FALSE(wakes(0));
 }
 
 TEST_F(Watch, IsQuietWhenNothingHappensAndAboutOtherNamespaces) {

@@ -209,7 +209,7 @@ Applied applied_from(const Strings& next, const Plan& plan) {
   report.gate = GateResult{GateVerdict::fail, next()};
   report.open_before = report.effects;
   report.undone.push_back(
-      {1, plan_from(next), {}, true, GateResult{GateVerdict::unknown, next()}, Guilt::guilty});
+      {1, plan_from(next), {}, {next()}, true, GateResult{GateVerdict::unknown, next()}, Guilt::guilty});
   return {std::move(report), {}, Done{}};
 }
 

@@ -63,7 +63,8 @@ TEST_F(FormerEntries, NothingIsWantedWhereItIsToBeLeftOrAnotherObjectSpeaks) {
 }
 
 TEST_F(FormerEntries, AnAddressOfAPoolThatIsAnotherNowIsWantedGoneAndThatOfAPortThatWasLeftStays) {
-  const OriginId origin = compiled.origins.add(Origin{.at = {}, .object = "HostProfile/training", .rule = ""});
+  const OriginId origin =
+      compiled.origins.add(Origin{.at = {}, .object = "HostProfile/training", .rule = ""});
   gpu1().want.set(path("interface[lo]/admin"), Value::boolean(true), origin);
   gone("interface[lo]/address[10.255.0.1/32]", Value{}, Value::present(), false);
   gone("interface[lo]/address[192.0.2.1/32]", Value::present(), Value::present(), false);

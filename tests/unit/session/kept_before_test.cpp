@@ -10,13 +10,15 @@ namespace {
 // gpu2 can't be reached before the change, nor after it: it was not the change's doing.
 class KeptBefore : public Lab {
  protected:
-  KeptBefore() {
+  KeptBefore() : KeptBefore({}) {}
+  explicit KeptBefore(std::vector<std::string> of) {
     traffic = [this](const auto& plan, const auto& ends) {
       if (cuts && at("gpu1", "sysctl[net.ipv4.tcp_mtu_probing]") == Value::text("2")) cut.request_stop();
       return fake.measure(plan, ends);
     };
     said("1");
     EXPECT_EQ(run().report.verdict, ApplyVerdict::kept);
+    only = std::move(of);
     fake.unreachable = {"gpu2"};
     said("2");
     cuts = true;
@@ -35,10 +37,15 @@ spec:
   }
   Applied run() {
     stop = cut;
-    Applied applied = apply(open(on_the_clock));
+    ClusterSession& lab = open(on_the_clock);
+    if (!only.empty()) {
+      EXPECT_TRUE(lab.choose(only));
+    }
+    Applied applied = apply(lab);
     session.reset();
     return applied;
   }
+  std::vector<std::string> only;  // devices; empty: all
   FakeTraffic fake{1};
   bool cuts = false;  // the run is stopped while it measures what it has written
   std::stop_source cut;
@@ -51,6 +58,23 @@ TEST_F(KeptBefore, StandsForTheNextRun) {
   EXPECT_EQ(applied.report.verdict, ApplyVerdict::kept) << applied.report.gate->why;
   EXPECT_TRUE(applied.report.gate->why.starts_with("not caused")) << applied.report.gate->why;
   EXPECT_EQ(applied.report.exit_code(), 2);
+}
+
+class KeptBeforeOfSome : public KeptBefore {
+ protected:
+  KeptBeforeOfSome() : KeptBefore({"gpu1"}) {}
+};
+
+// Whether it stands is a matter of all devices that it crossed, also of those that the run leaves alone.
+TEST_F(KeptBeforeOfSome, StandsForTheNextRunOfThoseDevices) {
+  const Applied applied = run();
+  EXPECT_EQ(applied.report.verdict, ApplyVerdict::kept) << applied.report.gate->why;
+  EXPECT_EQ(applied.report.exit_code(), 2);
+}
+
+TEST_F(KeptBeforeOfSome, IsNotComparedAcrossABootOfAnother) {
+  devices.at("gpu2")->reboot();
+  EXPECT_EQ(run().report.verdict, ApplyVerdict::undone);
 }
 
 TEST_F(KeptBefore, IsTooOldAfterHalfAnHour) {

@@ -21,7 +21,7 @@ class FollowedSpecs : public Lab {
     }
   }
   SpecsFollower follow() {
-    return SpecsFollower(executor, paths(), specs_seen(paths()), [this](const std::string&) {
+    return SpecsFollower(executor, paths(), {}, specs_seen(paths()), [this](const std::string&) {
       ++changed;
       return takes;
     });
@@ -89,11 +89,66 @@ TEST_F(FollowedSpecs, EndAWatchOnlyWhereTheyAreTaken) {
                                              .specs_seen = specs_seen(paths()),
                                              .specs_changed = [&](const std::string&) {
                                                valid.push_back(load_cluster({.specs = paths()})->valid());
-                                               return valid.back();
+                                               return valid.back() ? EditedSpecs::taken : EditedSpecs::left;
                                              }});
   EXPECT_TRUE(ended);
   EXPECT_EQ(valid, (std::vector<bool>{false, true}));
   EXPECT_LT(executor.now(), Time{} + seconds(14));
+}
+
+TEST_F(FollowedSpecs, AreOfferedAgainWhereTheyCouldNotBeOpened) {
+  ClusterSession& watching = open();
+  executor.at(executor.now() + seconds(3), [this] { folder.write("specs/hosts.yaml", "# shorter\n"); });
+  executor.at(executor.now() + seconds(30), [this] { stop.request_stop(); });
+  const Result<Done> ended =
+      watching.watch({.command = "test",
+                      .author = "ann",
+                      .event = {},
+                      .specs = paths(),
+                      .specs_seen = specs_seen(paths()),
+                      .specs_changed = [this](const std::string&) {
+                        return ++changed < 3 ? EditedSpecs::postponed : EditedSpecs::taken;
+                      }});
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(changed, 3);
+  EXPECT_LT(executor.now(), Time{} + seconds(10));
+}
+
+// A file is followed with what it names, and with the numbers beside it.
+TEST_F(FollowedSpecs, OfAFileAreItsInventoriesAndItsNumbersToo) {
+  std::string devices = kDevices;
+  const std::string names = "names: gpu[1-2]";
+  devices.replace(devices.find(names), names.size(), "from: {csv: hosts.csv}");
+  const std::vector<std::string> file{folder.write("one/devices.yaml", devices)};
+  folder.write("one/hosts.csv", "name\ngpu1\ngpu2\n");
+  const std::vector<std::pair<std::string, std::string>> edits{
+      {"one/hosts.csv", "name,rack\ngpu1,a\ngpu2,b\n"}, {"one/allocations.lock", "# none yet\n"}};
+  for (const auto& [edited, text] : edits) {
+    const std::string seen = specs_seen(file);
+    auto cluster = load_cluster({.specs = file});
+    ASSERT_TRUE(cluster && cluster->valid());
+    auto opened =
+        ClusterSession::open(*std::move(cluster), {drivers, executor, state(), stop.get_token(), &measurer});
+    ASSERT_TRUE(opened) << opened.error().text();
+    bool is_edited = false;
+    executor.at(executor.now() + seconds(10), [&] {
+      folder.write(edited, text);
+      is_edited = true;
+    });
+    std::stop_source too_late;
+    const std::uint64_t timer = executor.at(executor.now() + seconds(15), [&] { too_late.request_stop(); });
+    EXPECT_TRUE((*opened)->watch(
+        {.command = "test",
+         .author = "ann",
+         .event = {},
+         .specs = file,
+         .specs_seen = seen,
+         .specs_changed =
+             [&](const std::string&) { return is_edited ? EditedSpecs::taken : EditedSpecs::left; },
+         .stop = too_late.get_token()}));
+    executor.cancel(timer);
+    EXPECT_FALSE(too_late.stop_requested()) << edited;
+  }
 }
 
 }  // namespace

@@ -162,6 +162,27 @@ TEST_F(WatchStandsBack, OfADeviceThatIsGoneFromTheSpecsThatWereApplied) {
   end_watch();
 }
 
+// It was not tried meanwhile, and waits for nothing once it is back.
+TEST_F(WatchStandsBack, NotFromADeviceThatDidNotAnswerForLong) {
+  apply(open());
+  session.reset();
+  begin_watch();
+  SimulatedDevice& gpu1 = *devices.at("gpu1");
+  bool goes = true;
+  gpu1.seen = [&](const SimulatedCall& call) {  // once its drift was seen
+    if (goes && call.observed != nullptr && at("gpu1", kWatched) == Value::text("1")) gpu1.unreachable = true;
+  };
+  change("gpu1", kWatched, Value::text("1"));
+  run_for(std::chrono::seconds(520));
+  EXPECT_TRUE(gpu1.unreachable);
+  EXPECT_EQ(at("gpu1", kWatched), Value::text("1"));
+  goes = false;
+  gpu1.unreachable = false;
+  run_for(std::chrono::seconds(35));
+  EXPECT_EQ(at("gpu1", kWatched), Value::text("0"));
+  end_watch();
+}
+
 TEST_F(WatchStandsBack, NotWhereNothingWasEverApplied) {
   begin_watch();
   run_for(std::chrono::minutes(2));

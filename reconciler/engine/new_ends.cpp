@@ -1,0 +1,104 @@
+#include "reconciler/engine/new_ends.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "reconciler/engine/columns.hpp"
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+bool is_of_an_end(Path path) { return gives_an_end(schema_row(path.row())); }
+
+std::set<std::string> ending_at(const BlastRadius& end, const std::set<std::string>& subjects,
+                                const Measurer& measurer) {
+  std::set<std::string> out;
+  for (const std::string& subject : subjects)
+    if (measurer.crosses(subject, end)) out.insert(subject);
+  return out;
+}
+
+// More that is broken weighs more, then fewer that hold.
+struct Weight {
+  std::size_t broken = 0;
+  std::size_t holding = 0;
+  bool operator==(const Weight&) const = default;
+  bool is_more_than(const Weight& other) const {
+    return broken != other.broken ? broken > other.broken : holding < other.holding;
+  }
+};
+
+}  // namespace
+
+NewEnds new_ends(const std::vector<Step>& steps, const Fleet& fleet) {
+  std::map<PortName, std::set<Path>> given;
+  for (const Step& step : steps) {
+    const auto device = fleet.find(step.device);
+    if (!device || !fleet[*device].is_host()) continue;
+    for (const PlannedChange& change : step.changes)
+      if (!change.transient && is_of_an_end(change.path) && !change.was && change.want)
+        given[{step.device, std::string(change.path.key(0))}].insert(change.path);
+  }
+  NewEnds out;
+  for (const auto& [port, addresses] : given) {
+    const Tree& want = fleet[*fleet.find(port.device)].intent->want;
+    const bool all = std::ranges::all_of(want.entries(), [&](const Entry& entry) {
+      return !is_of_an_end(entry.path) || entry.path.key(0) != port.port || addresses.contains(entry.path);
+    });
+    const auto cable = fleet.wiring().cable_at(port.device, port.port);
+    if (all && cable) out[port.device].cables.push_back(*cable);
+  }
+  return out;
+}
+
+void forget_pairs(std::vector<GateFigure>& figures, const NewEnds& ends, const Measurer& measurer) {
+  if (ends.empty()) return;
+  BlastRadius any;
+  for (const auto& [host, end] : ends)
+    any.cables.insert(any.cables.end(), end.cables.begin(), end.cables.end());
+  std::ranges::sort(any.cables);
+  for (GateFigure& one : figures) {
+    if (one.subject.empty() || one.state == SloState::holds || !measurer.crosses(one.subject, any)) continue;
+    one.state = SloState::none;
+    one.figure.reset();
+    one.cpu.reset();
+  }
+}
+
+std::set<std::string> hosts_to_blame(const std::set<std::string>& broken,
+                                     const std::map<std::string, Judged>& judged, const NewEnds& ends,
+                                     const Measurer& measurer) {
+  std::set<std::string> holding;
+  for (const auto& [subject, one] : judged)
+    if (one.attribution == Attribution::holds && !subject.empty()) holding.insert(subject);
+  std::map<std::string, std::set<std::string>> broken_at;
+  std::map<std::string, std::size_t> holding_at;
+  for (const auto& [host, end] : ends) {
+    auto those = ending_at(end, broken, measurer);
+    if (those.empty()) continue;
+    broken_at.emplace(host, std::move(those));
+    holding_at[host] = ending_at(end, holding, measurer).size();
+  }
+  std::set<std::string> out;
+  while (!broken_at.empty()) {
+    const auto weight = [&holding_at](const auto& one) {
+      return Weight{one.second.size(), holding_at.at(one.first)};
+    };
+    const Weight most = std::ranges::max(broken_at | std::views::transform(weight),
+                                         [](const Weight& a, const Weight& b) { return b.is_more_than(a); });
+    std::set<std::string> covered;
+    for (const auto& one : broken_at)
+      if (weight(one) == most) {
+        out.insert(one.first);
+        covered.insert(one.second.begin(), one.second.end());
+      }
+    for (auto& [host, those] : broken_at)
+      std::erase_if(those, [&covered](const std::string& subject) { return covered.contains(subject); });
+    std::erase_if(broken_at, [](const auto& one) { return one.second.empty(); });
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,30 @@
+// New ends: ports of hosts that a change brings into being. No pair could end there before it, so that
+// nothing that was right is broken there, and what is broken there is no reason to take the others back.
+//
+// Promises: pure; a port is new where the change gives it all addresses that are wanted of it. A figure that
+// holds is never forgotten.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "reconciler/engine/apply.hpp"
+
+namespace lockstep {
+
+// By host: the cables at those ports.
+using NewEnds = std::map<std::string, BlastRadius>;
+NewEnds new_ends(const std::vector<Step>& steps, const Fleet& fleet);
+
+// Of pairs that are not there without those ends: SloState::none.
+void forget_pairs(std::vector<GateFigure>& figures, const NewEnds& ends, const Measurer& measurer);
+
+// Hosts at which all of `broken` end: those with the most of them, and of these the ones at which the fewest
+// others of `judged` hold, until all are covered. What ends at none of them is left out.
+std::set<std::string> hosts_to_blame(const std::set<std::string>& broken,
+                                     const std::map<std::string, Judged>& judged, const NewEnds& ends,
+                                     const Measurer& measurer);
+
+}  // namespace lockstep

@@ -1,0 +1,147 @@
+// Hosts that a change brings into being: no pair ended there before, so what is broken there is taken back
+// there alone.
+#include "reconciler/engine/new_ends.hpp"
+
+#include "pairs_lab.hpp"
+
+namespace lockstep {
+namespace {
+
+// gpu1 is there; gpu2 and gpu3 come with the change, and so do their ports of the leaf.
+class NewHosts : public ::testing::Test {
+ protected:
+  NewHosts() {
+    cluster.add("leaf0", "leaf");
+    for (const char* const host : {"gpu1", "gpu2", "gpu3"}) {
+      cluster.add(host);
+      cluster.cable(host, "rail0", "leaf0", std::string("swp") + host[3]);
+    }
+    come("gpu1");
+    cluster.converge();
+    cluster.options.measurer = &pairs;
+    come("gpu2");
+    come("gpu3");
+    pairs.before["gpu2"] = pairs.before["gpu3"] = SloState::broken;  // there is no way to them yet
+  }
+  void come(const std::string& host) {
+    cluster.want(host, "interface[rail0]/address[10.0.0.1/31]", there());
+    cluster.want(host, kMtu, number(9000));
+    cluster.want("leaf0", "interface[swp" + host.substr(3) + "]/mtu", number(9000));
+    cluster.want("leaf0", "interface[swp" + host.substr(3) + "]/address[10.0.0.0/31]", there());
+  }
+  bool is_there(const std::string& host) {
+    return static_cast<bool>(
+        cluster.devices[host]->truth().value(entry("interface[rail0]/address[10.0.0.1/31]")));
+  }
+  Value leaf_mtu(const std::string& port) {
+    return cluster.devices["leaf0"]->truth().value(entry("interface[" + port + "]/mtu"));
+  }
+  Cluster cluster;
+  PairOfEachHost pairs;
+};
+
+TEST_F(NewHosts, ThatHoldAreKept) {
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept) << report.gate->why;
+  EXPECT_EQ(report.exit_code(), 0);
+  EXPECT_EQ(cluster.ledger.befores.size(), 0u);
+}
+
+TEST_F(NewHosts, OneThatIsBrokenIsTakenBackAlone) {
+  pairs.after["gpu3"] = pairs.again["gpu3"] = pairs.confirmed_again["gpu3"] = SloState::broken;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone_in_part) << report.gate->why;
+  EXPECT_EQ(report.guilt(), Guilt::guilty);
+  EXPECT_EQ(report.exit_code(), 2);
+  EXPECT_EQ(report.undone.back().hosts, std::set<std::string>{"gpu3"});
+  EXPECT_FALSE(is_there("gpu3"));
+  EXPECT_TRUE(is_there("gpu2"));
+  // Both ends of the cable as they were, and the other cables as they are wanted.
+  EXPECT_NE(leaf_mtu("swp3"), number(9000));
+  EXPECT_EQ(leaf_mtu("swp2"), number(9000));
+  EXPECT_EQ(cluster.ledger.outcomes.back(), "undone in part");
+  EXPECT_EQ(cluster.ledger.gates[report.change_id], GateState::settled);
+}
+
+// What was taken back is not written again unasked; the others are as wanted.
+TEST_F(NewHosts, WhatWasTakenBackIsHeld) {
+  pairs.after["gpu3"] = pairs.again["gpu3"] = SloState::broken;
+  cluster.converge();
+  pairs.after.clear();
+  const Plan plan = cluster.plan();
+  ASSERT_FALSE(plan.empty());
+  for (const Step& step : plan.steps) {
+    EXPECT_TRUE(step.device == "gpu3" || step.device == "leaf0") << step.device;
+    EXPECT_FALSE(standing_holds(step, {}).empty()) << step.device;
+  }
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_FALSE(is_there("gpu3"));
+  EXPECT_EQ(report.exit_code(), 2);
+}
+
+TEST_F(NewHosts, AllThatAreBrokenAreTakenBack) {
+  for (const char* const host : {"gpu2", "gpu3"}) pairs.after[host] = pairs.again[host] = SloState::broken;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.exit_code(), 2);
+  EXPECT_FALSE(is_there("gpu2"));
+  EXPECT_FALSE(is_there("gpu3"));
+  EXPECT_TRUE(is_there("gpu1"));
+}
+
+TEST_F(NewHosts, ThatNoBenchmarkCanTellAreOwed) {
+  pairs.after["gpu3"] = SloState::unknown;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::not_validated);
+  EXPECT_EQ(report.exit_code(), 3);
+  EXPECT_TRUE(report.owes);
+  EXPECT_EQ(cluster.ledger.subjects[report.change_id], std::set<std::string>{"gpu3"});
+}
+
+// An older host that the same change breaks is no new end: all of the change goes.
+TEST_F(NewHosts, WhatHeldBeforeHasTheChangeUndoneWhole) {
+  cluster.want("gpu1", kMtu, number(4000));
+  cluster.want("leaf0", "interface[swp1]/mtu", number(4000));
+  pairs.after["gpu1"] = SloState::broken;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_TRUE(report.undone.back().hosts.empty());
+  EXPECT_FALSE(is_there("gpu2"));
+}
+
+// A port that had one of its addresses was an end before.
+TEST_F(NewHosts, APortWithAnotherAddressIsNotNew) {
+  cluster.converge();
+  cluster.want("gpu2", "interface[rail0]/address[fd00::1/127]", there());
+  EXPECT_TRUE(new_ends(cluster.plan().steps, cluster.fleet()).empty());
+}
+
+// Crosses where the subject names the cable.
+class ByName final : public Measurer {
+ public:
+  Result<GateMeasurement> measure(const GateQuestion&, const Call&) override { return GateMeasurement{}; }
+  bool crosses(const std::string& subject, const BlastRadius& changed) const override {
+    return std::ranges::any_of(changed.cables, [&](std::uint32_t cable) {
+      return subject.find(static_cast<char>('a' + cable)) != subject.npos;
+    });
+  }
+};
+
+TEST(HostsToBlame, AreThoseWithTheMostBrokenPairs) {
+  const NewEnds ends{{"A", {{}, {0}}}, {"B", {{}, {1}}}, {"C", {{}, {2}}}, {"D", {{}, {3}}}};
+  const ByName measurer;
+  const auto of = [&](const std::set<std::string>& broken, const std::vector<std::string>& holding = {}) {
+    std::map<std::string, Judged> judged;
+    for (const std::string& one : holding) judged[one] = {one, Attribution::holds, "", {}};
+    return hosts_to_blame(broken, judged, ends, measurer);
+  };
+  using Hosts = std::set<std::string>;
+  EXPECT_EQ(of({"ad", "bd", "cd"}), (Hosts{"D"}));
+  EXPECT_EQ(of({"ad", "bd", "cd", "xc"}), (Hosts{"C", "D"}));
+  EXPECT_EQ(of({"ad"}, {"ab", "ac"}), (Hosts{"D"}));  // A's others hold
+  EXPECT_EQ(of({"ad"}), (Hosts{"A", "D"}));           // nothing tells
+  EXPECT_EQ(of({"xy"}), Hosts{});                     // ends at none of them
+  EXPECT_EQ(of({}), Hosts{});
+}
+
+}  // namespace
+}  // namespace lockstep
