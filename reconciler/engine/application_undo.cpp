@@ -54,6 +54,12 @@ void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState
   reverse_->done = std::move(done);
   RunContext context{fleet_, executor_, ledger_, options_, {}, reverse_->change};
   context.undoes = true;
+  // What this run's change brought about goes with it.
+  if (!undoing_ || undoing_->now.of_this_run)
+    context.has_to_stay = [this](const std::string& device, Path effect) {
+      const auto index = fleet_.find(device);
+      return !index || effects_.held(*index, effect);
+    };
   reverse_->runner.emplace(std::move(context), reverse_->plan, progress_);
   reverse_wave(1);
 }

@@ -180,6 +180,7 @@ void StepRun::found_as_wanted() {
 void StepRun::remember_effects() {
   for (const Entry& want : context_.fleet[device_].intent->want.entries()) {
     if (schema_row(want.path.row()).facet != Facet::effect) continue;
+    if (context_.has_to_stay && !context_.has_to_stay(step_.device, want.path)) continue;
     const bool unread = is_unread(seen_.unread, want.path);
     if (!unread && !satisfies(want.path.row(), want.value, seen_.have.value(want.path))) continue;
     if (held_before_.insert(want.path).second && unread) unread_before_.insert(want.path);

@@ -51,6 +51,8 @@ struct RunContext {
   std::function<std::string(const std::string& transaction)> next_ticket{};  // never the same twice
   // Whether a remedy of the plan that may still come is for an effect. None: there are no remedies.
   std::function<bool(const std::string& device, Path effect)> remedy_follows{};
+  // Whether an effect that is there before a write has to be there again after it. None: each has.
+  std::function<bool(const std::string& device, Path effect)> has_to_stay{};
   // That nobody has judged yet, without what this run writes. Null: budgets are not asked again.
   std::function<std::vector<OwedChange>()> open_changes{};
 };

@@ -291,7 +291,9 @@ Time Watch::due_at(std::size_t device, Time now) const {
   return std::max(first, heal_after_[device]);
 }
 
-// Devices of which some item may be healed now; the others get their turn with the first whose wait is over.
+// Devices of which some item may be healed now, and what differs at the other ends of their cables, as what
+// must be alike is healed at both ends or at neither; the others get their turn with the first whose wait is
+// over.
 std::vector<std::size_t> Watch::due_for_healing() {
   const Time now = executor_.now();
   Time next = Time::max();
@@ -304,7 +306,9 @@ std::vector<std::size_t> Watch::due_for_healing() {
       next = std::min(next, at);
   }
   schedule_healing(next);
-  return due;
+  std::vector<std::size_t> out = fleet_.with_far_ends(due);
+  std::erase_if(out, [this](std::size_t device) { return known_[device].empty(); });
+  return out;
 }
 
 // What is due then is read again first.

@@ -7,8 +7,9 @@
 // opened again, and all that it stands for is read when it broke and when it is back. An item is reported
 // when it comes and when it goes; one that changes often is reported as flapping once, one that comes back
 // after it was healed is reported so each time from the third on, with how often it came back (damping.hpp).
-// Each item has its own time from which it may be healed: its device is due with the first of them, and a
-// healing is of the whole device, so that it counts for all items that are there. One healing at a time.
+// Each item has its own time from which it may be healed: its device is due with the first of them, and with
+// it those at the other ends of its cables that differ; a healing is of the whole device, so that it counts
+// for all items that are there. One healing at a time.
 // While it is under way all other devices are observed and reported as ever; those that are healed are not
 // read, as what is there then is half made: their events wait, and they are read when it is over.
 // Single-threaded over the executor.

@@ -63,6 +63,23 @@ TEST_F(NewHosts, OneThatIsBrokenIsTakenBackAlone) {
   EXPECT_EQ(cluster.ledger.gates[report.change_id], GateState::settled);
 }
 
+// What only worked since the host is there is not waited for once it is gone.
+TEST_F(NewHosts, WhatCameWithThemGoesWithThem) {
+  const Path peer = entry("interface[rail0]/peer");
+  cluster.want("gpu3", peer.text(), Value::text("leaf0:swp3"));
+  cluster.devices["gpu3"]->effects = [peer](Tree& tree) {
+    if (tree.value(entry("interface[rail0]/address[10.0.0.1/31]")))
+      tree.set(peer, Value::text("leaf0:swp3"));
+    else
+      tree.erase(peer);
+  };
+  pairs.after["gpu3"] = pairs.again["gpu3"] = SloState::broken;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone_in_part);
+  EXPECT_TRUE(report.undone.back().whole);
+  EXPECT_FALSE(is_there("gpu3"));
+}
+
 // What was taken back is not written again unasked; the others are as wanted.
 TEST_F(NewHosts, WhatWasTakenBackIsHeld) {
   pairs.after["gpu3"] = pairs.again["gpu3"] = SloState::broken;

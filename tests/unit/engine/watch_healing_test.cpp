@@ -123,6 +123,17 @@ TEST_P(WatchFights, AreDampedAtAnyPeriodAndReportedWithTheirReturns) {
 INSTANTIATE_TEST_SUITE_P(Periods, WatchFights,
                          testing::Values(seconds(1), seconds(11), seconds(61), minutes(10)));
 
+// What must be alike at both ends was held at each end, which had its turn without the other.
+TEST_F(WatchHealing, OfOneEndOfACableIsOneOfTheOtherToo) {
+  cluster.cable("gpu1", "rail0", "gpu2", "rail0");
+  cannot_be_healed = mtu;
+  at(seconds(1), [this] { breaks("gpu1", mtu); });
+  at(seconds(100), [this] { breaks("gpu2", governor); });
+  watch_for(minutes(3));
+  ASSERT_FALSE(heals["gpu2"].empty());
+  EXPECT_TRUE(std::ranges::count(heals["gpu1"], heals["gpu2"].front())) << "its own turn is at another time";
+}
+
 TEST_F(WatchHealing, ObservesAndReportsOtherDevicesMeanwhile) {
   healing_takes = minutes(2);
   at(seconds(1), [this] { breaks("gpu1", mtu); });
