@@ -167,6 +167,7 @@ class Application {
   bool is_to_be_undone(std::size_t place) const;
   Written take_from(std::size_t place);
   std::set<std::string> new_hosts_to_blame(const Written& change) const;
+  void forget_what_is_to_come(GateMeasurement& measured) const;
   std::set<std::string> owed_subjects() const;
   std::map<std::string, GateFigure> owed_figures() const;
   std::set<std::uint32_t> putting_back() const;

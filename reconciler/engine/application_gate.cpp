@@ -46,7 +46,7 @@ void Application::measure_before(std::function<void()> then) {
       [this, then = std::move(then)](const Result<GateMeasurement>& said) {
         if (said) {
           before_ = *said;
-          forget_pairs(before_->figures, new_ends(may_begin(), fleet_), *options_.measurer);
+          forget_what_is_to_come(*before_);
           for (const GateFigure& one : before_->figures) states_before_.emplace(one.subject, one.state);
           compare_with_earlier();
           note(ledger_.keep_before(report_.change_id, *before_));
@@ -54,6 +54,16 @@ void Application::measure_before(std::function<void()> then) {
           report_.notes.push_back("not measured before the change: " + said.error().text());
         then();
       });
+}
+
+// Pairs of hosts that are new with this run and have not been written yet.
+void Application::forget_what_is_to_come(GateMeasurement& measured) const {
+  std::vector<Step> steps = may_begin();
+  std::erase_if(steps, [this](const Step& step) {
+    const StepResult& result = runner_->results()[step.id - 1];
+    return result.writes > 0 || result.state == StepState::nothing_to_do;
+  });
+  forget_pairs(measured.figures, new_ends(steps, fleet_, options_.was_written), *options_.measurer);
 }
 
 // `later`: steps whose paths are left out.
@@ -82,8 +92,13 @@ void Application::measure(const std::vector<Step>& later, std::function<void(std
       then(out);
     };
     if (!said) return over(said);
-    confirm(
-        {.question = question, .before = before(), .owed = owed_figures(), .measured = *said, .then = over});
+    GateMeasurement measured = *said;
+    forget_what_is_to_come(measured);
+    confirm({.question = question,
+             .before = before(),
+             .owed = owed_figures(),
+             .measured = std::move(measured),
+             .then = over});
   });
 }
 

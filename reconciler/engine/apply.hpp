@@ -110,6 +110,8 @@ struct ApplyOptions {
   OnFail on_fail = OnFail::rollback;  // of what no figure says it of (GateFigure::on_fail)
   PlanChoice choice{};                // that the plan was made with: nothing else is cured
   std::function<const Policy*(const FleetDevice&)> policy_for{};  // the rules that an undo keeps too
+  // Whether an earlier change wrote an entry; null: none did.
+  std::function<bool(const std::string& device, Path path)> was_written{};
   std::function<Result<Done>()> before_writing{};  // what must be stored first; an error: nothing is written
   bool strict = false;                             // an unknown verdict fails the gate
   std::chrono::milliseconds observe_timeout{10'000};

@@ -32,7 +32,7 @@ struct Weight {
 
 }  // namespace
 
-NewEnds new_ends(const std::vector<Step>& steps, const Fleet& fleet) {
+NewEnds new_ends(const std::vector<Step>& steps, const Fleet& fleet, const WasWritten& was_written) {
   std::map<PortName, std::set<Path>> given;
   for (const Step& step : steps) {
     const auto device = fleet.find(step.device);
@@ -45,7 +45,8 @@ NewEnds new_ends(const std::vector<Step>& steps, const Fleet& fleet) {
   for (const auto& [port, addresses] : given) {
     const Tree& want = fleet[*fleet.find(port.device)].intent->want;
     const bool all = std::ranges::all_of(want.entries(), [&](const Entry& entry) {
-      return !is_of_an_end(entry.path) || entry.path.key(0) != port.port || addresses.contains(entry.path);
+      return !is_of_an_end(entry.path) || entry.path.key(0) != port.port ||
+             (addresses.contains(entry.path) && !(was_written && was_written(port.device, entry.path)));
     });
     const auto cable = fleet.wiring().cable_at(port.device, port.port);
     if (all && cable) out[port.device].cables.push_back(*cable);

@@ -1,10 +1,12 @@
 // New ends: ports of hosts that a change brings into being. No pair could end there before it, so that
 // nothing that was right is broken there, and what is broken there is no reason to take the others back.
 //
-// Promises: pure; a port is new where the change gives it all addresses that are wanted of it. A figure that
-// holds is never forgotten.
+// Promises: pure; a port is new where the change gives it all addresses that are wanted of it, and none of
+// them was written by an earlier change: what was there once and is mended is not new. A figure that holds is
+// never forgotten.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -16,7 +18,9 @@ namespace lockstep {
 
 // By host: the cables at those ports.
 using NewEnds = std::map<std::string, BlastRadius>;
-NewEnds new_ends(const std::vector<Step>& steps, const Fleet& fleet);
+using WasWritten =
+    std::function<bool(const std::string& device, Path path)>;  // by an earlier change; null: none was
+NewEnds new_ends(const std::vector<Step>& steps, const Fleet& fleet, const WasWritten& was_written = {});
 
 // Of pairs that are not there without those ends: SloState::none.
 void forget_pairs(std::vector<GateFigure>& figures, const NewEnds& ends, const Measurer& measurer);

@@ -114,6 +114,35 @@ TEST_F(NewHosts, ThatNoBenchmarkCanTellAreOwed) {
   EXPECT_EQ(cluster.ledger.subjects[report.change_id], std::set<std::string>{"gpu3"});
 }
 
+// Their pairs are not there before their wave, and tell nothing of the waves before it.
+TEST_F(NewHosts, OfLaterWavesBreakNothing) {
+  cluster.want("gpu1", kMtu, number(4000));
+  cluster.want("leaf0", "interface[swp1]/mtu", number(4000));
+  Plan plan = cluster.plan();
+  for (Step& step : plan.steps)
+    if (step.device == "gpu3" || step.device == "gpu2") step.wave = plan.waves() + 1;
+  pairs.tell = [this](const GateQuestion&, GateFigure& one) {
+    if (is_there(one.subject)) return;
+    one.state = SloState::broken;
+    one.figure = 0;
+  };
+  pairs.before.clear();
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept) << report.gate->why;
+  EXPECT_EQ(report.exit_code(), 0);
+  EXPECT_TRUE(is_there("gpu3"));
+}
+
+// Somebody took its address away, and it is mended: what is broken there still was so before.
+TEST_F(NewHosts, WhatIsMendedIsNone) {
+  cluster.options.was_written = [](const std::string& device, Path) { return device == "gpu3"; };
+  pairs.after["gpu3"] = SloState::broken;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept) << report.gate->why;
+  EXPECT_EQ(report.exit_code(), 2);
+  EXPECT_TRUE(is_there("gpu3"));
+}
+
 // An older host that the same change breaks is no new end: all of the change goes.
 TEST_F(NewHosts, WhatHeldBeforeHasTheChangeUndoneWhole) {
   cluster.want("gpu1", kMtu, number(4000));
