@@ -30,6 +30,15 @@ std::vector<std::string> give_befores(Store& store, const RunGround& ground, std
   return notes;
 }
 
+std::function<bool(const std::string&, Path)> was_written(const std::vector<WrittenEntry>& entries) {
+  std::set<std::pair<std::string, Path>> written;
+  for (const WrittenEntry& one : entries)
+    if (one.wrote) written.emplace(one.device, one.path);
+  return [written = std::move(written)](const std::string& device, Path path) {
+    return written.contains({device, path});
+  };
+}
+
 }  // namespace
 
 bool EarlierRuns::to_judge() const {
@@ -141,12 +150,7 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   options.policy_for = policies();
   options.on_fail = on_violation(cluster_.catalog);
   options.measure_timeout = std::max(options.measure_timeout, time_to_measure(cluster_.catalog));
-  std::set<std::pair<std::string, Path>> written;
-  for (const WrittenEntry& one : written_)
-    if (one.wrote) written.emplace(one.device, one.path);
-  options.was_written = [written = std::move(written)](const std::string& device, Path path) {
-    return written.contains({device, path});
-  };
+  options.was_written = was_written(written_);
   // What is written to a device has these numbers, however the run ends: the next device moves none of them.
   const auto specs = std::make_shared<AppliedSpecs>();
   options.before_writing = [this, specs, plan]() -> Result<Done> {

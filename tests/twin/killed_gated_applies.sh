@@ -10,7 +10,7 @@ echo "SEED=$SEED"
 
 # A gate of a second or two: few pairs, short, and a bound that a machine keeps under a load of 10 for each CPU (there some
 # fall to 10 %, and are told as bound by their CPU); tcp_rmem of 4096 bytes does not (6-10 %).
-streams_alone all 100ms 15%
+streams_alone cross-leaf 100ms 15%
 sed -i 's/waves: .*/waves: ["1", "100%"]/' "$pod/policy.yaml"
 "$lockstep" twin up "$pod"
 # Filled in again and again.
