@@ -54,12 +54,11 @@ void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState
   reverse_->done = std::move(done);
   RunContext context{fleet_, executor_, ledger_, options_, {}, reverse_->change};
   context.undoes = true;
-  // What this run's change brought about goes with it.
-  if (!undoing_ || undoing_->now.of_this_run)
-    context.has_to_stay = [this](const std::string& device, Path effect) {
-      const auto index = fleet_.find(device);
-      return !index || effects_.held(*index, effect);
-    };
+  if (undoing_ && undoing_->now.of_this_run)
+    if (NewEnds ends = new_ends(undoing_->now.steps, fleet_); !ends.empty())
+      context.has_to_stay = [this, ends = std::move(ends)](const std::string& device, Path effect) {
+        return !comes_with(ends, fleet_, device, effect) || effects_.held(*fleet_.find(device), effect);
+      };
   reverse_->runner.emplace(std::move(context), reverse_->plan, progress_);
   reverse_wave(1);
 }

@@ -51,7 +51,23 @@ NewEnds new_ends(const std::vector<Step>& steps, const Fleet& fleet, const WasWr
     const auto cable = fleet.wiring().cable_at(port.device, port.port);
     if (all && cable) out[port.device].cables.push_back(*cable);
   }
+  for (auto& [host, end] : out) std::ranges::sort(end.cables);
   return out;
+}
+
+bool comes_with(const NewEnds& ends, const Fleet& fleet, const std::string& device, Path effect) {
+  if (ends.contains(device)) return true;
+  const auto index = fleet.find(device);
+  const auto is_at_one = [&](std::string_view port) {
+    const PortName* const far = fleet.wiring().peer(device, port);
+    const auto cable = fleet.wiring().cable_at(device, port);
+    const auto end = far == nullptr ? ends.end() : ends.find(far->device);
+    return end != ends.end() && cable && end->second.touches_cable(*cable);
+  };
+  if (effect.key_count() > 0 && is_at_one(effect.key(0))) return true;
+  const Value want = index ? fleet[*index].intent->want.value(effect) : Value{};
+  return want.kind() == Value::Kind::list && !want.as_list().empty() &&
+         std::ranges::all_of(want.as_list(), is_at_one);
 }
 
 void forget_pairs(std::vector<GateFigure>& figures, const NewEnds& ends, const Measurer& measurer) {

@@ -22,6 +22,10 @@ using WasWritten =
     std::function<bool(const std::string& device, Path path)>;  // by an earlier change; null: none was
 NewEnds new_ends(const std::vector<Step>& steps, const Fleet& fleet, const WasWritten& was_written = {});
 
+// Whether an effect of a device may be there by those ends alone: it is one of such a host, or at a port at
+// the other end of its cable (of a route, by that port and no other).
+bool comes_with(const NewEnds& ends, const Fleet& fleet, const std::string& device, Path effect);
+
 // Of pairs that are not there without those ends: SloState::none.
 void forget_pairs(std::vector<GateFigure>& figures, const NewEnds& ends, const Measurer& measurer);
 

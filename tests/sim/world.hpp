@@ -102,8 +102,9 @@ class World final : public Measurer {
     // plan with any of them. One written before is replaced by whatever comes next.
     std::vector<Observation> observed;
     bool written_since = false;
-    std::size_t moved = 0;     // the turn in which another hand last did
-    std::uint64_t writer = 0;  // the epoch that last wrote
+    bool shown_in_sync = false;  // by one of them since a snapshot last told of it
+    std::size_t moved = 0;       // the turn in which another hand last did
+    std::uint64_t writer = 0;    // the epoch that last wrote
     bool is_host() const { return role == DeviceRole::host; }
   };
   // The way of a flow between two leaves over one spine, or of one host to its leaf.

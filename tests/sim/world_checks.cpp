@@ -83,6 +83,7 @@ void World::seen(const SimulatedCall& call) {
         if (std::exchange(place.written_since, false) || call.observed->unread.empty())
           place.observed.clear();
         place.observed.push_back(*call.observed);
+        place.shown_in_sync = place.shown_in_sync || was_seen_in_sync(place);
       }
     }
   } else if (call.kind == SimulatedCall::Kind::apply) {
@@ -235,7 +236,8 @@ void World::follow_journal() {
     violation("a change ended with an open ticket: " + ticket);
 }
 
-// A snapshot is of the observations so far: what it calls in sync was seen so by the last one.
+// A snapshot is of the watch's own observations, while a healing reads the same devices: what it newly calls
+// in sync was seen so since the snapshot that told of the device before.
 void World::follow_snapshots() {
   if (watch_ == nullptr) return;
   const std::shared_ptr<const Snapshot> before = std::exchange(snapshot_, watch_->snapshot());
@@ -244,7 +246,7 @@ void World::follow_snapshots() {
   for (std::size_t i = 0; i < snapshot_->devices.size(); ++i) {
     const std::shared_ptr<const DeviceStatus>& status = snapshot_->devices[i];
     if (!status || (before && before->devices[i] == status)) continue;
-    if (status->in_sync() && !was_seen_in_sync(places_.at(status->device)))
+    if (!std::exchange(places_.at(status->device).shown_in_sync, false) && status->in_sync())
       violation(status->device + " is in sync in a snapshot, and was not seen to be");
   }
 }
