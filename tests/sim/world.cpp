@@ -271,6 +271,7 @@ bool World::converge_quietly() {
   const auto waited_most = waited_ + std::chrono::hours(48);
   for (bool converged = false; clock_ < until + waited_ && waited_ < waited_most;) {
     if (windows_too_short_) lift_windows();
+    if (asks_) take_spec_back();  // what is held needs that, or a word that nobody gives for a bad value
     runs(begin_process(), [&](Process& process) { converged = person_applies(process); });
     leads_ = false;
     if (converged) return true;

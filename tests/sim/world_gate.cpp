@@ -122,7 +122,8 @@ void World::settle_specs(const ApplyReport& report) {
   if (report.undone.empty()) return;
   std::set<std::uint64_t> taken;
   std::set<std::uint64_t> in_part;
-  for (const UndoneChange& one : report.undone) (one.whole ? taken : in_part).insert(one.change);
+  for (const UndoneChange& one : report.undone)
+    (one.whole && one.hosts.empty() ? taken : in_part).insert(one.change);
   check_taken_back(taken, in_part);
   // And what their undoes wrote, those before this one that did not succeed whole among them.
   for (const auto& [change, known] : changes_)
