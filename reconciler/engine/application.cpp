@@ -313,8 +313,8 @@ std::vector<Step> Application::pending() const {
 }
 
 ApplyVerdict Application::judge() const {
-  const std::size_t good = report_.count(StepState::done) + report_.count(StepState::nothing_to_do) +
-                           report_.count(StepState::not_needed);
+  const auto good =
+      static_cast<std::size_t>(std::ranges::count_if(report_.steps, is_good, &StepResult::state));
   if (must_stop()) return ApplyVerdict::stopped;
   if (fails(report_.gate) && stays_) return ApplyVerdict::quarantined;
   if (not_validated_) return ApplyVerdict::not_validated;

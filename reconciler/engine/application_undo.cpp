@@ -1,5 +1,6 @@
 // How an application takes back what it wrote, or an earlier run did, and what follows from that.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "reconciler/engine/application.hpp"
@@ -166,18 +167,18 @@ std::set<std::string> Application::new_hosts_to_blame(const Written& change) con
 // other ends of their cables.
 Application::Written Application::take_from(std::size_t place) {
   Written& change = undoing_->left[place];
+  const std::set<std::string> hosts = new_hosts_to_blame(change);
+  const auto is_there = [&hosts](const Step& step) { return hosts.contains(step.device); };
   Written out = change;
-  out.hosts = new_hosts_to_blame(change);
-  std::erase_if(out.steps, [&out](const Step& step) { return !out.hosts.contains(step.device); });
-  std::erase_if(change.steps, [&out](const Step& step) { return out.hosts.contains(step.device); });
-  if (!out.hosts.empty() && !change.steps.empty()) {
-    for (Step& step : other_ends_of(out.steps, change.steps, fleet_.wiring()))
-      out.steps.push_back(std::move(step));
+  if (hosts.empty() || std::ranges::all_of(change.steps, is_there)) {
+    undoing_->left.erase(undoing_->left.begin() + static_cast<std::ptrdiff_t>(place));
     return out;
   }
-  out.hosts.clear();
-  out.steps = out.steps.empty() ? std::move(change.steps) : std::move(out.steps);
-  undoing_->left.erase(undoing_->left.begin() + static_cast<std::ptrdiff_t>(place));
+  out.hosts = hosts;
+  std::erase_if(out.steps, std::not_fn(is_there));
+  std::erase_if(change.steps, is_there);
+  for (Step& step : other_ends_of(out.steps, change.steps, fleet_.wiring()))
+    out.steps.push_back(std::move(step));
   return out;
 }
 

@@ -30,6 +30,10 @@ enum class StepState : std::uint8_t {
   stopped,  // asked to stop before it began
 };
 std::string_view to_string(StepState state);
+// Nothing is left to be done of it.
+constexpr bool is_good(StepState state) {
+  return state == StepState::done || state == StepState::nothing_to_do || state == StepState::not_needed;
+}
 
 struct StepResult {
   std::uint32_t id = 0;
@@ -101,6 +105,9 @@ struct Progress {
   std::function<void(const GateResult&)> gate;
 };
 
+// Whether an earlier change wrote an entry; null: none did.
+using WasWritten = std::function<bool(const std::string& device, Path path)>;
+
 struct ApplyOptions {
   Approved approved{};  // a person's word
   bool refusals_approved = false;
@@ -110,8 +117,7 @@ struct ApplyOptions {
   OnFail on_fail = OnFail::rollback;  // of what no figure says it of (GateFigure::on_fail)
   PlanChoice choice{};                // that the plan was made with: nothing else is cured
   std::function<const Policy*(const FleetDevice&)> policy_for{};  // the rules that an undo keeps too
-  // Whether an earlier change wrote an entry; null: none did.
-  std::function<bool(const std::string& device, Path path)> was_written{};
+  WasWritten was_written{};
   std::function<Result<Done>()> before_writing{};  // what must be stored first; an error: nothing is written
   bool strict = false;                             // an unknown verdict fails the gate
   std::chrono::milliseconds observe_timeout{10'000};

@@ -50,6 +50,20 @@ std::string port_of(const Step& step, const PlannedChange& change) {
   return step.device + ":" + std::string(change.path.key(0));
 }
 
+// Of steps their changes of some parts.
+std::vector<Step> of_parts(const std::vector<Step>& steps, const auto& parts, const Wiring& wiring) {
+  std::vector<Step> out;
+  for (const Step& step : steps) {
+    Step some = step;
+    std::erase_if(some.changes, [&](const PlannedChange& change) {
+      const auto part = part_of(step, change, wiring);
+      return !part || !parts.contains(*part);
+    });
+    if (!some.changes.empty()) out.push_back(std::move(some));
+  }
+  return out;
+}
+
 // Not done for a failure, or for a stop or a hold after its other end was written. One that is held before
 // that, or was left alone for one that is, is not done by plan.
 bool is_short(const StepResult& result, const std::vector<OtherEnd>& ends,
@@ -124,18 +138,10 @@ UnevenEnds uneven_ends(const std::vector<Step>& short_of, const std::vector<Step
     }
   }
   std::map<std::string, std::string> taken;  // by port that was written: the one that it is taken back for
-  for (const Step& step : written) {
-    Step back = step;
-    back.changes.clear();
-    for (const PlannedChange& change : step.changes) {
-      const auto part = part_of(step, change, fleet.wiring());
-      const auto refuser = part ? uneven.find(*part) : uneven.end();
-      if (refuser == uneven.end()) continue;
-      taken.emplace(port_of(step, change), refuser->second);
-      back.changes.push_back(change);
-    }
-    if (!back.changes.empty()) out.take_back.push_back(std::move(back));
-  }
+  out.take_back = of_parts(written, uneven, fleet.wiring());
+  for (const Step& step : out.take_back)
+    for (const PlannedChange& change : step.changes)
+      taken.emplace(port_of(step, change), uneven.at(*part_of(step, change, fleet.wiring())));
   for (const auto& [port, refuser] : taken)
     if (port != refuser)
       out.notes.push_back("what was written at " + port + " is taken back: " + refuser +
@@ -151,16 +157,7 @@ std::vector<Step> other_ends_of(const std::vector<Step>& taken_back, const std::
   for (const Step& step : taken_back)
     for (const PlannedChange& change : step.changes)
       if (const auto part = part_of(step, change, wiring)) parts.insert(*part);
-  std::vector<Step> out;
-  for (const Step& step : written) {
-    Step back = step;
-    std::erase_if(back.changes, [&](const PlannedChange& change) {
-      const auto part = part_of(step, change, wiring);
-      return !part || !parts.contains(*part);
-    });
-    if (!back.changes.empty()) out.push_back(std::move(back));
-  }
-  return out;
+  return of_parts(written, parts, wiring);
 }
 
 }  // namespace lockstep

@@ -20,16 +20,6 @@ std::set<std::string> ending_at(const BlastRadius& end, const std::set<std::stri
   return out;
 }
 
-// More that is broken weighs more, then fewer that hold.
-struct Weight {
-  std::size_t broken = 0;
-  std::size_t holding = 0;
-  bool operator==(const Weight&) const = default;
-  bool is_more_than(const Weight& other) const {
-    return broken != other.broken ? broken > other.broken : holding < other.holding;
-  }
-};
-
 }  // namespace
 
 NewEnds new_ends(const std::vector<Step>& steps, const Fleet& fleet, const WasWritten& was_written) {
@@ -44,8 +34,8 @@ NewEnds new_ends(const std::vector<Step>& steps, const Fleet& fleet, const WasWr
   NewEnds out;
   for (const auto& [port, addresses] : given) {
     const Tree& want = fleet[*fleet.find(port.device)].intent->want;
-    const bool all = std::ranges::all_of(want.entries(), [&](const Entry& entry) {
-      return !is_of_an_end(entry.path) || entry.path.key(0) != port.port ||
+    const bool all = std::ranges::all_of(want.of_row(addresses.begin()->row()), [&](const Entry& entry) {
+      return entry.path.key(0) != port.port ||
              (addresses.contains(entry.path) && !(was_written && was_written(port.device, entry.path)));
     });
     const auto cable = fleet.wiring().cable_at(port.device, port.port);
@@ -59,10 +49,9 @@ bool comes_with(const NewEnds& ends, const Fleet& fleet, const std::string& devi
   if (ends.contains(device)) return true;
   const auto index = fleet.find(device);
   const auto is_at_one = [&](std::string_view port) {
-    const PortName* const far = fleet.wiring().peer(device, port);
     const auto cable = fleet.wiring().cable_at(device, port);
-    const auto end = far == nullptr ? ends.end() : ends.find(far->device);
-    return end != ends.end() && cable && end->second.touches_cable(*cable);
+    return cable &&
+           std::ranges::any_of(ends, [&](const auto& end) { return end.second.touches_cable(*cable); });
   };
   if (effect.key_count() > 0 && is_at_one(effect.key(0))) return true;
   const Value want = index ? fleet[*index].intent->want.value(effect) : Value{};
@@ -91,20 +80,19 @@ std::set<std::string> hosts_to_blame(const std::set<std::string>& broken,
   for (const auto& [subject, one] : judged)
     if (one.attribution == Attribution::holds && !subject.empty()) holding.insert(subject);
   std::map<std::string, std::set<std::string>> broken_at;
-  std::map<std::string, std::size_t> holding_at;
+  std::map<std::string, std::ptrdiff_t> holding_at;
   for (const auto& [host, end] : ends) {
     auto those = ending_at(end, broken, measurer);
     if (those.empty()) continue;
     broken_at.emplace(host, std::move(those));
-    holding_at[host] = ending_at(end, holding, measurer).size();
+    holding_at[host] = std::ssize(ending_at(end, holding, measurer));
   }
   std::set<std::string> out;
   while (!broken_at.empty()) {
     const auto weight = [&holding_at](const auto& one) {
-      return Weight{one.second.size(), holding_at.at(one.first)};
+      return std::pair(std::ssize(one.second), -holding_at.at(one.first));
     };
-    const Weight most = std::ranges::max(broken_at | std::views::transform(weight),
-                                         [](const Weight& a, const Weight& b) { return b.is_more_than(a); });
+    const auto most = std::ranges::max(broken_at | std::views::transform(weight));
     std::set<std::string> covered;
     for (const auto& one : broken_at)
       if (weight(one) == most) {

@@ -6,7 +6,6 @@
 // never forgotten.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -18,8 +17,6 @@ namespace lockstep {
 
 // By host: the cables at those ports.
 using NewEnds = std::map<std::string, BlastRadius>;
-using WasWritten =
-    std::function<bool(const std::string& device, Path path)>;  // by an earlier change; null: none was
 NewEnds new_ends(const std::vector<Step>& steps, const Fleet& fleet, const WasWritten& was_written = {});
 
 // Whether an effect of a device may be there by those ends alone: it is one of such a host, or at a port at

@@ -81,10 +81,6 @@ nlohmann::json not_run_json(const std::string& device, nlohmann::json step, std:
   return out;
 }
 
-bool is_good(StepState state) {
-  return state == StepState::done || state == StepState::nothing_to_do || state == StepState::not_needed;
-}
-
 // Devices on which something was carried out, remedies included, and how long the traffic of each was
 // disturbed.
 std::map<std::string, std::chrono::milliseconds> touched_by(const Plan& plan, const ApplyReport& report) {

@@ -118,9 +118,7 @@ Result<Done> remember_intents(const ClusterSession& session, const Plan& plan, c
   if (!has_windows(session.cluster())) return Done{};
   std::set<std::string> left_out;
   for (std::size_t i = 0; i < report.steps.size(); ++i)
-    if (const StepState state = report.steps[i].state;
-        state != StepState::done && state != StepState::nothing_to_do && state != StepState::not_needed)
-      left_out.insert(plan.steps[i].device);
+    if (!is_good(report.steps[i].state)) left_out.insert(plan.steps[i].device);
   const std::vector<std::string> only = session.choice().only;
   TRY(nlohmann::json accepted, accepted_intents(blobs));
   for (const FleetDevice& device : session.fleet().devices()) {

@@ -41,7 +41,7 @@ bool is(const nlohmann::json& all, const std::string& device, const std::string&
 enum class Reached : std::uint8_t { nothing, part, all };
 
 Reached reached_by(const StepResult& step) {
-  if (step.state == StepState::done || step.state == StepState::nothing_to_do) return Reached::all;
+  if (is_good(step.state)) return Reached::all;
   return step.writes == 0 || step.state == StepState::undone ? Reached::nothing : Reached::part;
 }
 
@@ -63,19 +63,17 @@ std::map<std::string, Reached> reached_by(const Plan& plan, const ApplyReport& r
   return out;
 }
 
-std::set<std::string> written_by(const Plan& plan) {
-  std::set<std::string> out;
-  for (const Step& step : plan.steps)
-    if (step.remedy.empty()) out.insert(step.device);
-  return out;
-}
-
 }  // namespace
 
-Result<Done> AppliedSpecs::begin(const ClusterSession& session, const Plan& plan, Blobs& blobs) {
+AppliedSpecs::AppliedSpecs(const Plan& plan) {
+  for (const Step& step : plan.steps)
+    if (step.remedy.empty()) written_.insert(step.device);
+}
+
+Result<Done> AppliedSpecs::begin(const ClusterSession& session, Blobs& blobs) {
   TRY(before_, applied(blobs));
   nlohmann::json now = before_;
-  for (const std::string& name : written_by(plan)) {
+  for (const std::string& name : written_) {
     const FleetDevice& device = session.fleet()[*session.fleet().find(name)];
     if (!is(now, name, specs_digest(*device.intent, session.origins()))) now[name] = kNobody;
   }

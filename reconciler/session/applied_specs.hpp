@@ -22,15 +22,17 @@ namespace lockstep {
 // One apply, from before its first write until its end.
 class AppliedSpecs {
  public:
+  explicit AppliedSpecs(const Plan& plan);
   // Before the first write to any of the plan's devices.
-  Result<Done> begin(const ClusterSession& session, const Plan& plan, Blobs& blobs);
+  Result<Done> begin(const ClusterSession& session, Blobs& blobs);
   // Without begin(): nothing was to be written. `left_out`: devices that may differ by more than the plan's
   // steps.
   Result<Done> end(const ClusterSession& session, const Plan& plan, const ApplyReport& report,
                    const std::set<std::string>& left_out, Blobs& blobs);
 
  private:
-  nlohmann::json before_;  // as it was before the first write; null: nothing was written
+  std::set<std::string> written_;  // devices
+  nlohmann::json before_;          // as it was before the first write; null: nothing was written
 };
 
 // Those of `devices` (indices into the fleet) that were last brought to other specs than this fleet's.

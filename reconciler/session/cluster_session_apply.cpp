@@ -30,7 +30,7 @@ std::vector<std::string> give_befores(Store& store, const RunGround& ground, std
   return notes;
 }
 
-std::function<bool(const std::string&, Path)> was_written(const std::vector<WrittenEntry>& entries) {
+WasWritten was_written(const std::vector<WrittenEntry>& entries) {
   std::set<std::pair<std::string, Path>> written;
   for (const WrittenEntry& one : entries)
     if (one.wrote) written.emplace(one.device, one.path);
@@ -130,7 +130,7 @@ std::string ClusterSession::why_not_confirm_deletion() const {
 Result<Done> ClusterSession::leave_as_is(const std::vector<WrittenEntry>& left) {
   TRY_DONE(remember_first(cluster_, store().blobs()));
   TRY_DONE(write_numbers(cluster_));
-  TRY_DONE(AppliedSpecs().end(*this, {}, {}, not_read_, store().blobs()));
+  TRY_DONE(AppliedSpecs({}).end(*this, {}, {}, not_read_, store().blobs()));
   return note_written(*this, left, store().history());
 }
 
@@ -152,10 +152,10 @@ std::unique_ptr<ClusterApply> ClusterSession::make_apply(Plan plan, std::vector<
   options.measure_timeout = std::max(options.measure_timeout, time_to_measure(cluster_.catalog));
   options.was_written = was_written(written_);
   // What is written to a device has these numbers, however the run ends: the next device moves none of them.
-  const auto specs = std::make_shared<AppliedSpecs>();
-  options.before_writing = [this, specs, plan]() -> Result<Done> {
+  const auto specs = std::make_shared<AppliedSpecs>(plan);
+  options.before_writing = [this, specs]() -> Result<Done> {
     TRY_DONE(keep_numbers(cluster_, store().blobs()));
-    return specs->begin(*this, plan, store().blobs());
+    return specs->begin(*this, store().blobs());
   };
   SuiteGate* gate = nullptr;
   std::shared_ptr<GateRecorder> recorder;

@@ -252,9 +252,7 @@ void World::healed(const Healing& healing, std::set<std::string>& held) {
   record("healed " + std::string(to_string(healing.report.verdict)));
   for (const Step& step : healing.plan.steps) held.erase(step.device);
   for (std::size_t i = 0; i < healing.report.steps.size(); ++i)
-    if (healing.report.steps[i].state != StepState::done &&
-        healing.report.steps[i].state != StepState::nothing_to_do)
-      held.insert(healing.plan.steps[i].device);
+    if (!is_good(healing.report.steps[i].state)) held.insert(healing.plan.steps[i].device);
 }
 
 void World::run_until(Time when) {

@@ -36,8 +36,8 @@ class Belongs : public Lab {
   }
   // Those of gpu1 and gpu2 that other specs than these have, or nobody.
   std::vector<std::string> others(const std::set<std::string>& left_out = {}) {
-    AppliedSpecs specs;
-    EXPECT_TRUE(specs.begin(*session, plan, store->blobs()));
+    AppliedSpecs specs(plan);
+    EXPECT_TRUE(specs.begin(*session, store->blobs()));
     EXPECT_TRUE(specs.end(*session, plan, report, left_out, store->blobs()));
     const Fleet& fleet = session->fleet();
     const auto all = applied_otherwise(fleet, session->origins(), {*fleet.find("gpu1"), *fleet.find("gpu2")},
