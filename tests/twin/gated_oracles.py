@@ -83,7 +83,7 @@ class Devices:
     }
 
     def __init__(self, lockstep, pod):
-        self.hosts = [f"gpu{i}" for i in range(1, 5)]
+        self.hosts = ["gpu1", "gpu2", "gpu3"]
         self.switches = ["leaf0", "leaf1", "spine0", "spine1"]
         self.command = lambda device, *words: [lockstep, "twin", "exec", pod, device, "--", *words]
 
@@ -132,6 +132,7 @@ class Book:
     def __init__(self, base):
         self.base = base
         self.open = {}  # change: where it wrote to a device, and what was there
+        self.stays = {}  # where: what a change left that was judged and not undone, since all was settled
         self.closed = set()
 
     def run_over(self, run, before, after, was, now):
@@ -166,6 +167,8 @@ class Book:
         demand(taken_back or not undone, "change", change.id, "is settled as undone, and is still there")
         demand(run.killed or run.verdict != "kept, not validated" or self.was_told(change, was, run),
                "change", change.id, "is settled unvalidated")
+        if not taken_back:
+            self.stays.update((where, now[where]) for where in self.open[change.id])
         del self.open[change.id]
         self.closed.add(change.id)
 
@@ -231,4 +234,5 @@ class Book:
         if self.open:
             return False
         self.base = now
+        self.stays = {}
         return True
