@@ -1,5 +1,8 @@
 // From what was observed, and from a plan that is to be taken back, to what the planner takes.
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "reconciler/engine/columns.hpp"
 #include "reconciler/engine/fleet.hpp"
@@ -113,6 +116,9 @@ UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
                   const std::function<const Policy*(const FleetDevice&)>& policy_for) {
   UndoInput out;
   out.input.wiring = &fleet.wiring();
+  std::unordered_map<std::string_view, std::vector<const Step*>> writes;  // by device, in order
+  for (const Step& step : plan.steps)
+    if (step.remedy.empty()) writes[step.device].push_back(&step);
   for (std::size_t i = 0; i < fleet.size() && i < now.size(); ++i) {
     DeviceInput one = device_input(fleet, i, now[i]);
     if (policy_for) one.policy = policy_for(fleet[i]);
@@ -126,11 +132,10 @@ UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
       }
     };
     std::map<Path, Ours> ours;
-    for (const Step& step : plan.steps) {
-      if (step.device != one.name || !step.remedy.empty()) continue;
-      for (const PlannedChange& change : step.changes)
-        ours.try_emplace(change.path, Ours{change.was, {}}).first->second.made.push_back(change.want);
-    }
+    if (const auto found = writes.find(one.name); found != writes.end())
+      for (const Step* const step : found->second)
+        for (const PlannedChange& change : step->changes)
+          ours.try_emplace(change.path, Ours{change.was, {}}).first->second.made.push_back(change.want);
     for (const auto& [path, entry] : ours) {
       // Nothing is unsaved: what is put back is saved, as make_plan() asks for it.
       if (!schema_row(path.row()).saves.empty()) continue;
