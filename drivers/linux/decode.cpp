@@ -71,15 +71,28 @@ Result<std::vector<NextHop>> multipath_of(Bytes bytes, std::uint8_t family) {
   return out;
 }
 
-// FRA_DSCP of linux/fib_rules.h since Linux 6.13, which older headers lack.
+// FRA_DSCP, FRA_SPORT_MASK and FRA_DPORT_MASK of linux/fib_rules.h since Linux 6.13 and 6.15, which older
+// headers lack.
 constexpr std::size_t kRuleDscp = 25;
-using RuleTable = AttributeTable<std::max<std::size_t>(FRA_MAX, kRuleDscp) + 1>;
+constexpr std::size_t kRuleSourceMask = 28;
+constexpr std::size_t kRuleDestinationMask = 29;
+using RuleTable = AttributeTable<std::max<std::size_t>(FRA_MAX, kRuleDestinationMask) + 1>;
 
 // Absent: any port. A range of a wrong size marks the table as a number does.
-std::optional<PortRange> ports_of(RuleTable& table, std::size_t type) {
+std::optional<PortRange> ports_of(RuleTable& table, std::size_t type, std::size_t mask) {
   const auto range = table.number<fib_rule_port_range>(type);
   if (!range) return std::nullopt;
-  return PortRange{range->start, range->end};
+  constexpr std::uint16_t kWhole = 0xFFFF;  // the kernel's own for one port without a mask
+  const std::uint16_t bits = table.number<std::uint16_t>(mask).value_or(kWhole);
+  return PortRange{range->start, range->end, bits == kWhole ? std::uint16_t{0} : bits};
+}
+
+// The metrics of a route that say what may be sent over it.
+Result<Done> take_mtu(Bytes bytes, Route& out) {
+  TRY(auto table, AttributeTable<RTAX_MAX + 1>::parse(bytes, "route's metrics"));
+  out.mtu = table.number<std::uint32_t>(RTAX_MTU).value_or(0);
+  out.mtu_locked = (table.number<std::uint32_t>(RTAX_LOCK).value_or(0) & (1U << RTAX_MTU)) != 0;
+  return table.sound("route's metrics");
 }
 
 // What a rule selects by, beyond addresses and its table.
@@ -92,8 +105,8 @@ void take_selectors(RuleTable& table, Rule& out) {
     out.users = UserRange{users->start, users->end};
   out.of_vrfs = table.number<std::uint8_t>(FRA_L3MDEV).value_or(0) != 0;
   out.ip_protocol = table.number<std::uint8_t>(FRA_IP_PROTO).value_or(0);
-  out.source_ports = ports_of(table, FRA_SPORT_RANGE);
-  out.destination_ports = ports_of(table, FRA_DPORT_RANGE);
+  out.source_ports = ports_of(table, FRA_SPORT_RANGE, kRuleSourceMask);
+  out.destination_ports = ports_of(table, FRA_DPORT_RANGE, kRuleDestinationMask);
   out.suppressed_length = table.number<std::uint32_t>(FRA_SUPPRESS_PREFIXLEN);
   constexpr std::uint32_t kNone = 0xFFFFFFFF;  // -1 (net/core/fib_rules.c, fib_nl2rule)
   if (out.suppressed_length == kNone) out.suppressed_length.reset();
@@ -111,6 +124,7 @@ Result<std::optional<Link>> decode_link(Bytes payload) {
   out.mtu = table.number<std::uint32_t>(IFLA_MTU).value_or(0);
   out.admin_up = (frame.header.ifi_flags & IFF_UP) != 0;
   out.loopback = (frame.header.ifi_flags & IFF_LOOPBACK) != 0;
+  out.no_arp = (frame.header.ifi_flags & IFF_NOARP) != 0;
   out.carrier = table.number<std::uint8_t>(IFLA_CARRIER).value_or(0) != 0;
   out.operational = table.number<std::uint8_t>(IFLA_OPERSTATE).value_or(0);
   const Bytes hardware = table.bytes(IFLA_ADDRESS);
@@ -174,6 +188,9 @@ Result<std::optional<Route>> decode_route(Bytes payload) {
       TRY(hop.gateway, via_of(table.bytes(RTA_VIA)));
     }
     out.hops.push_back(hop);
+  }
+  if (table.has(RTA_METRICS)) {
+    TRY_DONE(take_mtu(table.bytes(RTA_METRICS), out));
   }
   TRY_DONE(table.sound("route"));
   return std::optional(std::move(out));

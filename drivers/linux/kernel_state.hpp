@@ -23,6 +23,7 @@ struct Link {
   bool admin_up = false;
   bool carrier = false;
   bool loopback = false;
+  bool no_arp = false;           // IFF_NOARP: it asks for no neighbours
   std::uint8_t operational = 0;  // RFC 2863, IF_OPER_*
   std::vector<std::byte> hardware_address;
   std::string parent_bus;     // "pci"
@@ -56,6 +57,8 @@ struct Route {
   std::uint8_t scope = 0;
   std::uint8_t tos = 0;          // 0: any
   std::uint32_t nexthop_id = 0;  // 0: none
+  std::uint32_t mtu = 0;         // 0: its port's
+  bool mtu_locked = false;       // no path MTU discovery (ip-route(8), `mtu lock`)
   std::vector<NextHop> hops;     // with the group behind nexthop_id resolved
 };
 
@@ -69,6 +72,7 @@ struct NextHopObject {
 struct PortRange {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
+  std::uint16_t mask = 0;  // the bits in which a port is to equal `first`; 0: all from first to last
 };
 
 struct UserRange {

@@ -54,7 +54,8 @@ class Judgement {
 
   // What leads there instead of where it should; empty: all is well.
   std::string of_route(const Route& answer) const {
-    if (leads_alike(wanted_.route, &answer)) return "";
+    if (leads_alike(wanted_.route, &answer))
+      return answer.mtu != 0 && is_owned() ? text_of(answer, ground_.network) : "";
     const bool foreign = ground_.is_foreign(answer);
     if (!is_owned() && !(foreign && pool_.contains(answer.destination))) return "";
     if (std::string name = by_tables(); !name.empty()) return name;
@@ -162,6 +163,26 @@ std::vector<std::string> stray_addresses(const Ground& ground, const IpPrefix& p
     if (pool.contains(one.prefix.address))
       out.push_back("address " + one.prefix.text() + " on " + link->name);
   }
+  return out;
+}
+
+std::vector<std::string> captured_ports(const Ground& ground) {
+  std::vector<std::string> out;
+  for (const Link& port : ground.network.links) {
+    const Link* const by = port.master ? ground.network.link(*port.master) : nullptr;
+    if (by != nullptr && ground.ports.contains(port.index))
+      out.push_back(port.name + " is under " + by->name + (by->kind.empty() ? "" : " (" + by->kind + ")"));
+  }
+  return out;
+}
+
+std::vector<std::string> silent_ports(const Ground& ground) {
+  constexpr std::size_t kEthernet = 6;  // bytes of an address
+  std::vector<std::string> out;
+  for (const Link& port : ground.network.links)
+    if (ground.ports.contains(port.index) && port.no_arp && port.hardware_address.size() == kEthernet &&
+        port.kind != "dummy")
+      out.push_back(port.name + " asks for no neighbours (arp off)");
   return out;
 }
 

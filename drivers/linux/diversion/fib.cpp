@@ -25,7 +25,9 @@ bool selects_others(const Rule& rule) {
 }
 
 bool contains(const std::optional<PortRange>& range, std::uint16_t port) {
-  return !range || (range->first <= port && port <= range->last);
+  if (!range) return true;
+  if (range->mask != 0) return ((range->first ^ port) & range->mask) == 0;  // net/core: fib_rule_port_match
+  return range->first <= port && port <= range->last;
 }
 
 // A route of a next-hop object shows no state of its hops.

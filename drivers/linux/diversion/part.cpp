@@ -25,21 +25,31 @@ Result<Texts> led_elsewhere(netlink::Socket& socket, const Ground& ground, const
   return diversion::culprits(ground, pool, asked, found);
 }
 
+void add(Texts& to, Texts more) {
+  for (std::string& one : more) to.push_back(std::move(one));
+}
+
+Result<Texts> of_packets(netlink::Socket& socket, const Ground& ground, const IpPrefix& pool,
+                         const std::vector<Asked>& asked, const Call& call) {
+  TRY(auto out, led_elsewhere(socket, ground, pool, asked, call));
+  add(out, diversion::stray_addresses(ground, pool));
+  add(out, diversion::captured_ports(ground));
+  return out;
+}
+
 Result<Texts> of_transit(netlink::Socket& socket, const Ground& ground, const IpPrefix& pool,
                          const Call& call) {
-  TRY(auto out, led_elsewhere(socket, ground, pool, diversion::transit_questions(ground, pool), call));
-  for (std::string& one : diversion::stray_addresses(ground, pool)) out.push_back(std::move(one));
-  return out;
+  return of_packets(socket, ground, pool, diversion::transit_questions(ground, pool), call);
 }
 
 Result<Texts> of_sent(netlink::Socket& socket, const Ground& ground, const IpPrefix& pool, const Call& call) {
-  TRY(auto out, led_elsewhere(socket, ground, pool, diversion::sent_questions(ground, pool), call));
-  for (std::string& one : diversion::stray_addresses(ground, pool)) out.push_back(std::move(one));
-  return out;
+  return of_packets(socket, ground, pool, diversion::sent_questions(ground, pool), call);
 }
 
 Result<Texts> of_neighbours(netlink::Socket&, const Ground& ground, const IpPrefix& pool, const Call&) {
-  return diversion::fixed_neighbours(ground, pool);
+  Texts out = diversion::fixed_neighbours(ground, pool);
+  add(out, diversion::silent_ports(ground));
+  return out;
 }
 
 struct MapRow {

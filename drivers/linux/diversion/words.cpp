@@ -42,6 +42,7 @@ std::string word(const Word (&words)[N], std::uint32_t number, std::string other
 std::string range_text(const char* what, const std::optional<PortRange>& range) {
   if (!range) return "";
   const std::string first = std::to_string(range->first);
+  if (range->mask != 0) return what + first + "/" + std::to_string(range->mask);
   return what + (range->first == range->last ? first : first + "-" + std::to_string(range->last));
 }
 
@@ -65,6 +66,7 @@ std::string text_of(const Route& route, const NetworkState& network) {
     out += " dev " + (link != nullptr ? link->name : "#" + std::to_string(hop.index));
   }
   out += " proto " + word(kProtocols, route.protocol, std::to_string(route.protocol));
+  if (route.mtu != 0) out += (route.mtu_locked ? " mtu lock " : " mtu ") + std::to_string(route.mtu);
   if (route.metric != 0) out += " metric " + std::to_string(route.metric);
   if (route.table != RT_TABLE_MAIN)
     out += " table " + word(kTables, route.table, std::to_string(route.table));

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "drivers/posix/in_namespace.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -156,25 +157,48 @@ TEST_F(Diverted, RoutesThatOnlySayThatTheKernelOrADaemonMadeThemAreNamed) {
   EXPECT_EQ(transit(), Texts{}) << "of a summary";
 }
 
-// iproute2 writes no FRA_DSCP before 6.13.
-TEST_F(Diverted, ARuleOfADscpIsNamed) {
-  bool known = false;
-  ASSERT_TRUE(in_namespace(path(), [&] {
-    auto socket = netlink::Socket::open(NETLINK_ROUTE);
-    ASSERT_TRUE(socket);
-    netlink::Request request(RTM_NEWRULE, NLM_F_ACK | NLM_F_CREATE);
-    fib_rule_hdr header{};
-    header.family = AF_INET;
-    header.action = FR_ACT_BLACKHOLE;
-    request.header(header).put_number(FRA_PRIORITY, std::uint32_t{50});
-    request.put_number(25, std::uint8_t{26});  // FRA_DSCP
-    const auto answer = socket->change(request, within(std::chrono::seconds(5)));
-    known = answer && answer->code == 0;
-  }));
+// What iproute2 does not write before 6.13 and 6.15. Whether this kernel knows it.
+class DivertedByNewRules : public Diverted {
+ protected:
+  bool blackhole(const std::function<void(netlink::Request&)>& select) {
+    bool known = false;
+    const Result<Done> entered = in_namespace(path(), [&] {
+      auto socket = netlink::Socket::open(NETLINK_ROUTE);
+      ASSERT_TRUE(socket);
+      netlink::Request request(RTM_NEWRULE, NLM_F_ACK | NLM_F_CREATE);
+      fib_rule_hdr header{};
+      header.family = AF_INET;
+      header.action = FR_ACT_BLACKHOLE;
+      request.header(header).put_number(FRA_PRIORITY, std::uint32_t{50});
+      select(request);
+      const auto answer = socket->change(request, within(std::chrono::seconds(5)));
+      known = answer && answer->code == 0;
+    });
+    EXPECT_TRUE(entered);
+    return known;
+  }
+};
+
+TEST_F(DivertedByNewRules, ARuleOfADscpIsNamed) {
+  const bool known = blackhole([](netlink::Request& rule) {
+    rule.put_number(25, std::uint8_t{26});  // FRA_DSCP
+  });
   if (!known) LOCKSTEP_NOT_TESTED("this kernel knows no rules by DSCP (Linux 6.13)");
   EXPECT_EQ(transit(), (Texts{"rule 50: from all dscp 26 blackhole"}));
   EXPECT_TRUE(arrives("10.64.1.1"));
   EXPECT_FALSE(arrives("-Q 0x68 10.64.1.1"));
+}
+
+// RoCE's port, 4791, is one of those whose upper byte is 0x12.
+TEST_F(DivertedByNewRules, ARuleOfMaskedPortsIsNamed) {
+  const bool known = blackhole([](netlink::Request& rule) {
+    rule.put_number(FRA_IP_PROTO, std::uint8_t{IPPROTO_UDP});
+    rule.put_number(FRA_DPORT_RANGE, fib_rule_port_range{0x1200, 0x1200});
+    rule.put_number(29, std::uint16_t{0xFF00});  // FRA_DPORT_MASK
+  });
+  if (!known) LOCKSTEP_NOT_TESTED("this kernel knows no rules by masked ports (Linux 6.15)");
+  EXPECT_EQ(transit(), (Texts{"rule 50: from all ipproto udp dport 4608/65280 blackhole"}));
+  EXPECT_TRUE(arrives("10.64.1.1"));
 }
 
 TEST_F(Diverted, ARuleThatLeadsToATableWithAnotherRouteIsNamedWithIt) {
@@ -203,6 +227,37 @@ TEST_F(Diverted, ANeighbourThatArpNeverCorrectsIsNamed) {
   EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{}) << "a group's";
   ASSERT_EQ(ip("neigh del 10.64.0.1 dev rail0"), 0);
   EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{});
+}
+
+TEST_F(Diverted, APortThatAnotherDeviceTakesIsNamed) {
+  make({"link add br0 type bridge", "link set rail0 master br0"});
+  EXPECT_EQ(transit(), (Texts{"rail0 is under br0 (bridge)"}));
+  EXPECT_FALSE(arrives("10.64.1.1"));
+  make({"link set rail0 nomaster"});
+  EXPECT_EQ(transit(), Texts{});
+  EXPECT_TRUE(arrives("10.64.1.1"));
+}
+
+TEST_F(Diverted, APortThatAsksForNoNeighboursIsNamed) {
+  ASSERT_EQ(ip("link set rail0 arp off"), 0);
+  const Texts named = culprits("diverted[10.64.0.0/16]/neighbors");
+  EXPECT_NE(std::ranges::find(named, "rail0 asks for no neighbours (arp off)"), named.end());
+  EXPECT_FALSE(arrives("10.64.1.1"));
+  ASSERT_EQ(ip("link set rail0 arp on"), 0);
+  EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{});
+  // The host asks again only after a while for a neighbour that did not answer.
+  EXPECT_TRUE(arrives("10.64.1.1") || arrives("10.64.1.1") || arrives("10.64.1.1"));
+}
+
+// The specs speak of ports' MTU alone: what a route says beside it makes packets smaller, or lost.
+TEST_F(Diverted, ARouteWithAnMtuOfItsOwnIsNamed) {
+  ASSERT_EQ(ip("route replace 10.64.1.0/25 via 192.0.2.1 proto bgp mtu lock 1000"), 0);
+  EXPECT_EQ(transit(), (Texts{"10.64.1.0/25 via 192.0.2.1 dev up0 proto bgp mtu lock 1000"}));
+  EXPECT_NE(shell("ip netns exec " + name_ + " ping -c 1 -W 1 -M do -s 1400 10.64.1.1"), 0);
+  ASSERT_EQ(ip("route replace 10.64.1.0/25 via 192.0.2.1 proto bgp mtu 1200"), 0);
+  EXPECT_EQ(transit(), (Texts{"10.64.1.0/25 via 192.0.2.1 dev up0 proto bgp mtu 1200"}));
+  ASSERT_EQ(ip("route replace 10.64.1.0/25 via 192.0.2.1 proto bgp"), 0);
+  EXPECT_EQ(transit(), Texts{});
 }
 
 // What others have on machines like these, and what changes nothing of the pool's traffic.
