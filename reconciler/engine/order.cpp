@@ -34,7 +34,7 @@ class Orderer {
       connect({});
       if (!sort()) return cycle();
     }
-    give_waves(input_, atoms_, is_peer_ordered_, traffic_, graph_);
+    give_waves(input_, atoms_, columns_, is_peer_ordered_, traffic_, graph_);
     return std::move(graph_);
   }
 

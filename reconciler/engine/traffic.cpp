@@ -9,8 +9,8 @@ Traffic::Traffic(const PlanInput& input, const Columns& columns)
   for (std::uint32_t d = 0; d < input.devices.size(); ++d) index_.emplace(input.devices[d].name, d);
 }
 
-// Members that are wanted, or, of a device that none are wanted of, those that are there and are nobody's
-// here.
+// Members that are wanted, and those that are there and would be taken away; or, of a device that has none of
+// either, those that are there and are nobody's here.
 Traffic::Told Traffic::tell(const DeviceInput& device) const {
   Told traffic;
   if (device.intent == nullptr || device.observation == nullptr) return traffic;
@@ -26,10 +26,13 @@ Traffic::Told Traffic::tell(const DeviceInput& device) const {
     for (const Entry& want : device.intent->want.of_row(row))
       // What could not be read may well be there.
       tell(want.path, there.value(want.path) || is_unread(device.observation->unread, want.path));
-  if (traffic.device_told) return traffic;
-  for (const RowId row : columns_.traffic_collections())
-    for (const Entry& have : there.of_row(row))
-      if (claim_of(*device.intent, have.path) == nullptr) tell(have.path, true);
+  const auto tell_there = [&](bool is_claimed) {
+    for (const RowId row : columns_.traffic_collections())
+      for (const Entry& have : there.of_row(row))
+        if ((claim_of(*device.intent, have.path) != nullptr) == is_claimed) tell(have.path, true);
+  };
+  tell_there(true);
+  if (!traffic.device_told) tell_there(false);
   return traffic;
 }
 

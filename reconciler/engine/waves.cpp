@@ -4,23 +4,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
+
+#include "reconciler/engine/far_ends.hpp"
+#include "reconciler/engine/tied_groups.hpp"
 
 namespace lockstep {
 namespace {
 
-// Ends of cables that push each other through a barrier could grow for ever; after this many rounds all is
-// one wave.
-constexpr std::size_t kWaveRoundsMax = 64;
+constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+
 class Waves {
  public:
-  Waves(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
+  Waves(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, const Columns& columns,
         const std::vector<bool>& is_peer_ordered, Traffic& traffic, OrderGraph& graph)
       : input_(input),
         atoms_(atoms),
+        columns_(columns),
         is_peer_ordered_(is_peer_ordered),
         traffic_(traffic),
         graph_(graph),
@@ -28,48 +33,86 @@ class Waves {
     for (std::uint32_t d = 0; d < input.devices.size(); ++d) index_.emplace(input.devices[d].name, d);
   }
 
-  // Devices that carry traffic are spread over the waves of their policy, stage by stage, those that can lead
-  // first: the others are in the last wave; a device that carries none has nothing to lose and goes first.
   void give_waves() {
-    const std::vector<std::uint32_t> stage = stages();
-    std::map<std::pair<const Policy*, std::uint32_t>, Spread> spread;
-    for (std::uint32_t n = 0; n < own_nodes_; ++n) {
-      if (follows_changes(n)) continue;
-      const OrderNode& node = graph_.nodes[n];
-      if (!traffic_.at(node.device)) continue;
-      Spread& one = spread[{input_.devices[node.device].policy, stage[n]}];
-      if (one.devices.empty() || one.devices.back() != node.device) one.devices.push_back(node.device);
-      if (can_lead(node)) one.leaders.insert(node.device);
-    }
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> own_wave;  // by device and stage
-    for (auto& [group, one] : spread) {
-      const Policy* const policy = group.first;
-      if (policy == nullptr || policy->waves.empty()) continue;
-      const std::size_t counted = one.leaders.empty() ? one.devices.size() : one.leaders.size();
-      std::size_t place = 0;
-      for (const std::uint32_t device : one.devices) {
-        const bool counts = one.leaders.empty() || one.leaders.contains(device);
-        own_wave[{device, group.second}] = counts ? wave_of(place++, counted, policy->waves)
-                                                  : static_cast<std::uint32_t>(policy->waves.size());
-      }
-    }
-    for (std::uint32_t n = 0; n < own_nodes_; ++n) {
-      OrderNode& node = graph_.nodes[n];
-      if (const auto found = own_wave.find({node.device, stage[n]}); found != own_wave.end())
-        node.own_wave = found->second;
-      node.wave = node.own_wave;
-    }
-    join_tiers();
-    join_cables();
-    settle_waves();
+    find_ends();
+    groups_ = tied_groups(graph_.after, ends_);
+    find_stages();
+    share_out();
+    want_waves();
+    follow_order();
+    tell_no_canary();
+    tell_early();
+    compress_waves();
     place_remedies();
   }
 
  private:
-  bool is_of_two_devices(const std::vector<std::uint32_t>& nodes) const {
+  using Nodes = std::vector<std::uint32_t>;
+
+  const Atom& atom(std::uint32_t node) const {
+    return atoms_[graph_.nodes[node].device].atoms[graph_.nodes[node].atom];
+  }
+  const std::string& role(std::uint32_t node) const { return input_.devices[graph_.nodes[node].device].role; }
+  bool is_barrier(std::uint32_t node) const { return graph_.nodes[node].device == kBarrier; }
+  bool is_lone_barrier(std::uint32_t group) const {
+    return groups_.members[group].size() == 1 && is_barrier(groups_.members[group].front());
+  }
+
+  bool is_of_two_devices(const Nodes& nodes) const {
     return std::any_of(nodes.begin(), nodes.end(), [&](std::uint32_t n) {
       return graph_.nodes[n].device != graph_.nodes[nodes.front()].device;
     });
+  }
+
+  // What is in one wave: both ends of a cable where they must be alike, or disturb it in no order; and all
+  // ends that a route of the whole device goes before.
+  void find_ends() {
+    for (const Tie& tie : graph_.ties) ends_.push_back(tie.nodes);
+    std::map<std::uint32_t, Nodes> disturbed;
+    for (std::uint32_t n = 0; n < own_nodes_; ++n)
+      if (graph_.nodes[n].cable != kNoCable && atom(n).disruption >= Disruption::traffic &&
+          !is_peer_ordered_[n] && !follows_changes(n))
+        disturbed[graph_.nodes[n].cable].push_back(n);
+    std::set<std::uint32_t> at_both;  // cables
+    for (auto& [cable, nodes] : disturbed) {
+      if (!is_of_two_devices(nodes)) continue;
+      at_both.insert(cable);
+      ends_.push_back(std::move(nodes));
+    }
+    for (std::uint32_t n = 0; n < own_nodes_; ++n) tie_what_it_serves(n, at_both);
+  }
+
+  // What disturbs a device as a whole and must go before what changes at several cables can't go before the
+  // first of them: the others need it still.
+  void tie_what_it_serves(std::uint32_t n, const std::set<std::uint32_t>& at_both) {
+    if (graph_.nodes[n].cable != kNoCable || !graph_.nodes[n].live || follows_changes(n)) return;
+    Nodes served{n};
+    std::set<std::uint32_t> cables;
+    for (const std::uint32_t next : graph_.after[n])
+      if (!is_barrier(next) && at_both.contains(graph_.nodes[next].cable)) {
+        served.push_back(next);
+        cables.insert(graph_.nodes[next].cable);
+      }
+    if (cables.size() < 2) return;
+    servers_.push_back(n);
+    ends_.push_back(std::move(served));
+  }
+
+  // How many barriers a group waits for: what a whole tier waits for is a rollout of its own.
+  void find_stages() {
+    stage_.assign(groups_.members.size(), 0);
+    for (std::uint32_t g = 0; g < groups_.members.size(); ++g)
+      each_next(g, [&](std::uint32_t, std::uint32_t, std::uint32_t next) {
+        stage_[next] = std::max(stage_[next], stage_[g] + (is_lone_barrier(g) ? 1 : 0));
+      });
+  }
+
+  // Calls back with each edge that leaves the group: both nodes, and the group that it leads to.
+  template <class Visit>
+  void each_next(std::uint32_t group, const Visit& visit) const {
+    for (const std::uint32_t n : groups_.members[group])
+      for (const std::uint32_t next : graph_.after[n])
+        if (groups_.of[next] != group) visit(n, next, groups_.of[next]);
   }
 
   static std::uint32_t wave_of(std::size_t place, std::size_t of, const std::vector<Policy::Share>& waves) {
@@ -81,15 +124,6 @@ class Waves {
     return static_cast<std::uint32_t>(std::max<std::size_t>(1, waves.size()));
   }
 
-  // How many barriers a node waits for: what a whole tier waits for is a rollout of its own.
-  std::vector<std::uint32_t> stages() const {
-    std::vector<std::uint32_t> stage(graph_.nodes.size(), 0);
-    for (const std::uint32_t n : graph_.topological)
-      for (const std::uint32_t next : graph_.after[n])
-        stage[next] = std::max(stage[next], stage[n] + (graph_.nodes[n].device == kBarrier ? 1 : 0));
-    return stage;
-  }
-
   // Whether a node can show what it does to others: its device is in service, and nothing that only a person
   // lifts one by one holds it.
   bool can_lead(const OrderNode& node) const {
@@ -99,9 +133,183 @@ class Waves {
   }
 
   struct Spread {
-    std::vector<std::uint32_t> devices;
+    Nodes devices;
     std::set<std::uint32_t> leaders;
   };
+
+  // Devices that carry traffic are spread over the waves of their policy, role by role and stage by stage,
+  // those that can lead first: the others are in the last wave; a device that carries none has nothing to
+  // lose and goes first.
+  void share_out() {
+    std::map<std::tuple<const Policy*, std::string_view, std::uint32_t>, Spread> spread;
+    for (std::uint32_t n = 0; n < own_nodes_; ++n) {
+      const OrderNode& node = graph_.nodes[n];
+      if (follows_changes(n) || !traffic_.at(node.device)) continue;
+      Spread& one = spread[{input_.devices[node.device].policy, role(n), stage_[groups_.of[n]]}];
+      if (one.devices.empty() || one.devices.back() != node.device) one.devices.push_back(node.device);
+      if (can_lead(node)) one.leaders.insert(node.device);
+    }
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> own_wave;  // by device and stage
+    for (auto& [what, one] : spread) {
+      const Policy* const policy = std::get<0>(what);
+      if (policy == nullptr || policy->waves.empty()) continue;
+      const std::size_t counted = one.leaders.empty() ? one.devices.size() : one.leaders.size();
+      std::size_t place = 0;
+      for (const std::uint32_t device : over_groups(one.devices)) {
+        const bool counts = one.leaders.empty() || one.leaders.contains(device);
+        own_wave[{device, std::get<2>(what)}] = counts ? wave_of(place++, counted, policy->waves)
+                                                       : static_cast<std::uint32_t>(policy->waves.size());
+      }
+    }
+    for (std::uint32_t n = 0; n < own_nodes_; ++n) {
+      OrderNode& node = graph_.nodes[n];
+      if (const auto found = own_wave.find({node.device, stage_[groups_.of[n]]}); found != own_wave.end())
+        node.own_wave = found->second;
+    }
+  }
+
+  // One of each redundancy group, then a second one of each, and so on.
+  Nodes over_groups(const Nodes& devices) const {
+    if (input_.wiring == nullptr) return devices;
+    std::map<std::string_view, std::size_t> taken;
+    std::vector<std::pair<std::size_t, std::uint32_t>> ranked;
+    for (const std::uint32_t device : devices) {
+      const auto group = input_.wiring->redundancy_group.find(input_.devices[device].name);
+      ranked.emplace_back(group == input_.wiring->redundancy_group.end() ? 0 : taken[group->second]++,
+                          device);
+    }
+    std::ranges::stable_sort(ranked, {}, &std::pair<std::size_t, std::uint32_t>::first);
+    Nodes out;
+    for (const auto& [rank, device] : ranked) out.push_back(device);
+    return out;
+  }
+
+  // Of both ends of a cable, the wave of the one nearer to the hosts: a switch's port comes with what hangs
+  // on it. What is tied as a whole is in the first of their waves.
+  bool leads(std::uint32_t node, bool has_host) const {
+    const OrderNode& one = graph_.nodes[node];
+    if (one.device == kBarrier) return false;
+    if (has_host) return role(node) == "host";
+    return one.cable != kNoCable &&
+           input_.wiring->cables[one.cable].a.device == input_.devices[one.device].name;
+  }
+
+  std::uint32_t first_wave(std::uint32_t group) const {
+    const Nodes& members = groups_.members[group];
+    const bool has_host =
+        std::ranges::any_of(members, [this](std::uint32_t n) { return !is_barrier(n) && role(n) == "host"; });
+    std::uint32_t first = kNever;
+    for (const std::uint32_t n : members)
+      if (leads(n, has_host)) first = std::min(first, graph_.nodes[n].own_wave);
+    for (const std::uint32_t n : members)
+      if (first == kNever && !is_barrier(n)) return graph_.nodes[n].own_wave;
+    return first == kNever ? 1 : first;
+  }
+
+  // What a device has to do before an end changes comes with it, and does not put it off; so does what moves
+  // a class from one priority to another on the way of others.
+  void want_waves() {
+    wanted_.assign(groups_.members.size(), 1);
+    for (std::uint32_t g = static_cast<std::uint32_t>(groups_.members.size()); g-- > 0;) {
+      wanted_[g] = first_wave(g);
+      each_next(g, [&](std::uint32_t n, std::uint32_t next, std::uint32_t later) {
+        const bool comes_along = graph_.nodes[n].device == graph_.nodes[next].device || moves(n);
+        if (comes_along && stage_[g] == stage_[later] && !is_lone_barrier(later))
+          wanted_[g] = std::min(wanted_[g], wanted_[later]);
+      });
+    }
+  }
+
+  // Both adds and takes away what has an order across cables.
+  bool moves(std::uint32_t node) const {
+    if (is_barrier(node)) return false;
+    bool adds = false;
+    bool takes_away = false;
+    for (const AtomChange& change : atom(node).changes) {
+      const PeerOrder order = columns_.row(change.path.row()).peer_order;
+      adds = adds || first_side(change, order) == First::switches;
+      // What is taken away is what the change back would add.
+      const AtomChange back{change.path, change.want, change.was, 0, change.transient};
+      takes_away = takes_away || first_side(back, order) == First::switches;
+    }
+    return adds && takes_away;
+  }
+
+  // Nothing is in an earlier wave than what it waits for; what a whole tier waits for shifts its waves, so
+  // that it still begins with one device.
+  void follow_order() {
+    std::vector<std::uint32_t> wave = wanted_;
+    for (std::uint32_t g = 0; g < groups_.members.size(); ++g) {
+      for (const std::uint32_t n : groups_.members[g]) graph_.nodes[n].wave = wave[g];
+      each_next(g, [&](std::uint32_t, std::uint32_t, std::uint32_t next) {
+        wave[next] = std::max(wave[next], is_lone_barrier(g) ? wave[g] - 1 + wanted_[next] : wave[g]);
+      });
+    }
+  }
+
+  // The first of a node's changes with the spec line that wants it.
+  std::string change_of(std::uint32_t node) const {
+    for (const AtomChange& change : atom(node).changes) {
+      if (change.transient) continue;
+      std::string text = change.path.text() + " of " + input_.devices[graph_.nodes[node].device].name;
+      if (change.origin == 0 || input_.origins == nullptr || change.origin >= input_.origins->all.size())
+        return text;
+      const PlanOrigin origin = plan_origin((*input_.origins)[change.origin], input_.sources);
+      return origin.file.empty() ? text : fmt::format("{} ({}:{})", text, origin.file, origin.line);
+    }
+    return "what is changed";
+  }
+
+  // Devices of one role that would have had waves of their own.
+  bool is_no_canary(std::uint32_t group) const {
+    std::map<std::string_view, std::set<std::uint32_t>> devices;
+    bool moved = false;
+    for (const std::uint32_t n : groups_.members[group]) {
+      if (is_barrier(n)) continue;
+      devices[role(n)].insert(graph_.nodes[n].device);
+      moved = moved || graph_.nodes[n].own_wave > wanted_[group];
+    }
+    return moved && std::ranges::any_of(devices, [](const auto& one) { return one.second.size() > 1; });
+  }
+
+  void tell_no_canary() {
+    std::set<LinkMatter> matters;
+    std::set<std::pair<std::uint32_t, LinkMatter>> seen;
+    for (const Tie& tie : graph_.ties) {
+      const std::uint32_t group = groups_.of[tie.nodes.front()];
+      if (!seen.emplace(group, tie.matter).second) continue;
+      const bool has_barrier =
+          std::ranges::any_of(groups_.members[group], [this](std::uint32_t n) { return is_barrier(n); });
+      if (!has_barrier || !is_no_canary(group) || !matters.insert(tie.matter).second) continue;
+      no_canary_.insert(group);
+      graph_.notes.push_back(
+          fmt::format("no device is first as a canary: {} must be alike at both ends of a cable, and all "
+                      "switches come before all hosts: {}",
+                      to_string(tie.matter), change_of(tie.nodes.front())));
+    }
+    for (const std::uint32_t server : servers_) {
+      const std::uint32_t group = groups_.of[server];
+      if (role(server) == "host" || !is_no_canary(group) || !no_canary_.insert(group).second) continue;
+      graph_.notes.push_back(
+          fmt::format("no device is first as a canary: {} is changed once for all the ports that it serves",
+                      change_of(server)));
+    }
+  }
+
+  // What is at the other ends of cables, or prepares them, comes before its device's own wave.
+  void tell_early() {
+    std::map<std::string_view, std::set<std::uint32_t>> early;  // by role
+    for (std::uint32_t n = 0; n < own_nodes_; ++n)
+      if (!follows_changes(n) && graph_.nodes[n].wave < graph_.nodes[n].own_wave &&
+          !no_canary_.contains(groups_.of[n]))
+        early[role(n)].insert(graph_.nodes[n].device);
+    for (const auto& [role, devices] : early)
+      graph_.notes.push_back(
+          fmt::format("{} {} with role {} in part before {} own wave of the policy: the other ends of cables "
+                      "change then",
+                      devices.size(), devices.size() == 1 ? "device changes" : "devices change", role,
+                      devices.size() == 1 ? "its" : "their"));
+  }
 
   // A remedy that is of the wave of changes near it, and gives nothing else another wave.
   bool follows_changes(std::uint32_t node) const {
@@ -141,92 +349,6 @@ class Waves {
     }
   }
 
-  bool is_host(std::uint32_t node) const { return input_.devices[graph_.nodes[node].device].role == "host"; }
-
-  // All switches come before all hosts, and the ends of each cable are in one wave: then so are all of them.
-  void join_tiers() {
-    std::map<LinkMatter, std::size_t> spread;  // cables that would have been in waves of their own
-    for (const Tie& tie : graph_.ties) {
-      const bool ordered = std::all_of(tie.nodes.begin(), tie.nodes.end(),
-                                       [this](std::uint32_t n) { return is_peer_ordered_[n]; });
-      const auto hosts =
-          std::count_if(tie.nodes.begin(), tie.nodes.end(), [this](std::uint32_t n) { return is_host(n); });
-      if (!ordered || hosts == 0 || static_cast<std::size_t>(hosts) == tie.nodes.size()) continue;
-      bool moved = false;
-      for (const std::uint32_t n : tie.nodes) {
-        moved = moved || graph_.nodes[n].own_wave > 1;
-        graph_.nodes[n].wave = graph_.nodes[n].own_wave = 1;
-      }
-      if (moved) ++spread[tie.matter];
-    }
-    for (const auto& [matter, cables] : spread)
-      graph_.notes.push_back(
-          fmt::format("no device is first as a canary: {} must be alike at both ends of a cable, and all "
-                      "switches come before all hosts",
-                      to_string(matter)));
-  }
-
-  // Both ends of a cable change in the earlier one's wave: what must be alike there, and what disturbs it
-  // where no order between them is asked for.
-  void join_cables() {
-    std::map<std::uint32_t, std::vector<std::uint32_t>> disturbed;
-    for (std::uint32_t n = 0; n < own_nodes_; ++n) {
-      const OrderNode& node = graph_.nodes[n];
-      const Atom& atom = atoms_[node.device].atoms[node.atom];
-      if (node.cable != kNoCable && atom.disruption >= Disruption::traffic && !is_peer_ordered_[n] &&
-          !follows_changes(n))
-        disturbed[node.cable].push_back(n);
-    }
-    for (auto& [cable, nodes] : disturbed)
-      if (is_of_two_devices(nodes)) ends_.push_back(std::move(nodes));
-    for (const Tie& tie : graph_.ties) ends_.push_back(tie.nodes);
-    for (const std::vector<std::uint32_t>& nodes : ends_) {
-      std::uint32_t earliest = graph_.nodes[nodes.front()].wave;
-      for (const std::uint32_t n : nodes) earliest = std::min(earliest, graph_.nodes[n].wave);
-      for (const std::uint32_t n : nodes) graph_.nodes[n].wave = graph_.nodes[n].own_wave = earliest;
-    }
-  }
-
-  // Nothing is in an earlier wave than what it waits for; what a whole tier waits for shifts its waves, so
-  // that it still begins with one device. True: something moved.
-  bool follow_order() {
-    bool moved = false;
-    for (const std::uint32_t n : graph_.topological) {
-      const OrderNode& node = graph_.nodes[n];
-      for (const std::uint32_t next : graph_.after[n]) {
-        OrderNode& later = graph_.nodes[next];
-        const std::uint32_t least = node.device == kBarrier ? node.wave - 1 + later.own_wave : node.wave;
-        moved = moved || later.wave < least;
-        later.wave = std::max(later.wave, least);
-      }
-    }
-    return moved;
-  }
-
-  // Ends of a cable stay together, in the latest of their waves.
-  void follow_cables() {
-    for (const std::vector<std::uint32_t>& nodes : ends_) {
-      std::uint32_t latest = 1;
-      for (const std::uint32_t n : nodes) latest = std::max(latest, graph_.nodes[n].wave);
-      for (const std::uint32_t n : nodes) graph_.nodes[n].wave = latest;
-    }
-  }
-
-  void settle_waves() {
-    follow_cables();
-    for (std::size_t round = 0; follow_order(); ++round) {
-      if (round == kWaveRoundsMax) return in_one_wave();
-      follow_cables();
-    }
-    compress_waves();
-  }
-
-  void in_one_wave() {
-    for (OrderNode& node : graph_.nodes) node.wave = 1;
-    graph_.notes.push_back(
-        "all is one wave: the ends of its cables and the order between tiers leave no other");
-  }
-
   void compress_waves() {
     std::map<std::uint32_t, std::uint32_t> numbers;
     for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
@@ -240,19 +362,25 @@ class Waves {
 
   const PlanInput& input_;
   const std::vector<DeviceAtoms>& atoms_;
+  const Columns& columns_;
   const std::vector<bool>& is_peer_ordered_;
   Traffic& traffic_;
   OrderGraph& graph_;
   std::size_t own_nodes_ = 0;
   std::unordered_map<std::string_view, std::uint32_t> index_;
-  std::vector<std::vector<std::uint32_t>> ends_;  // nodes that are in one wave
+  std::vector<Nodes> ends_;  // nodes that are in one wave
+  Nodes servers_;            // what ties the ends of several cables of its device
+  TiedGroups groups_;
+  std::set<std::uint32_t> no_canary_;  // groups of which a note says so
+  std::vector<std::uint32_t> stage_;   // by group
+  std::vector<std::uint32_t> wanted_;  // wave, by group
 };
 
 }  // namespace
 
-void give_waves(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
+void give_waves(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, const Columns& columns,
                 const std::vector<bool>& is_peer_ordered, Traffic& traffic, OrderGraph& graph) {
-  Waves(input, atoms, is_peer_ordered, traffic, graph).give_waves();
+  Waves(input, atoms, columns, is_peer_ordered, traffic, graph).give_waves();
 }
 
 }  // namespace lockstep

@@ -1,7 +1,13 @@
 // Waves: which change reaches which device in which wave of its policy. The last part of make_order.
 //
+// The shares of a policy's waves are of each role, and in each stage (hosts that wait for all switches begin
+// anew); members of a redundancy group are spread over them.
+//
 // Promises: pure; nothing is in an earlier wave than what it comes after; both ends of a cable that change
-// what must be alike there are in one wave.
+// what must be alike there, or that disturb it in no order, are in one wave: that of the end nearer to the
+// hosts. What disturbs a whole device and must go before changes at several of its cables (an aggregate that
+// is withdrawn) is in one wave with them. Nothing else is tied; where it ties devices of one role, or changes
+// some before their share, a note says so.
 #pragma once
 
 #include "reconciler/engine/order.hpp"
@@ -11,7 +17,7 @@ namespace lockstep {
 
 // Fills OrderNode::wave and own_wave, and adds to `notes`. `is_peer_ordered`: by node, whether it waits for
 // the devices on the other side of the fabric's edge, or they for it.
-void give_waves(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
+void give_waves(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, const Columns& columns,
                 const std::vector<bool>& is_peer_ordered, Traffic& traffic, OrderGraph& graph);
 
 }  // namespace lockstep

@@ -44,7 +44,7 @@ constexpr Field drain_fields[] = {
 constexpr Field rollout_fields[] = {
     field<&RolloutPolicy::selector>("selector", "the devices; {} is all", {.required = true}),
     field<&RolloutPolicy::unit>("unit", "redundancy-group: one member of a group at a time; or device"),
-    field<&RolloutPolicy::waves>("waves", "how many devices, growing: \"1\", \"10%\", \"100%\"",
+    field<&RolloutPolicy::waves>("waves", "how many devices of each role, growing: \"1\", \"10%\", \"100%\"",
                                  {.not_empty = true}),
     field<&RolloutPolicy::gate>("gate",
                                 "eachWave: what a wave wrote is measured before the next begins, also where "

@@ -57,7 +57,7 @@ TEST(Plan, RemovesInReverse) {
   device.set(entry("route[main:10.0.0.0/8]"), Value::set({"via 10.0.0.0 dev swp1"}));
   device.set(entry("rule[100]"), Value::text("from all lookup 100"));
   EXPECT_EQ(plan_lines(cluster.plan()),
-            "step 1 leaf0 by sim wave 1 traffic\n"
+            "step 1 leaf0 by sim wave 1 traffic live\n"
             "  rule[100]: from all lookup 100 -> (none)\n"
             "  route[main:10.0.0.0/8]: via 10.0.0.0 dev swp1 -> (none)\n");
 }

@@ -282,7 +282,7 @@ TEST_F(PlannedRemedies, ThatAreHeldAndNeededAskForTheWord) {
 TEST_F(PlannedRemedies, GiveNoOtherStepAnotherWave) {
   cluster.policy = Policy{};
   cluster.policy->waves = {{false, 1}, {true, 1.0}};
-  for (const char* const name : {"leaf0", "spine1"}) {
+  for (const char* const name : {"leaf0", "spine0", "spine1"}) {
     has(name, "bgp/max-paths", number(64));
     cluster.want(name, "bgp/max-paths", number(32));
   }
