@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
+
+#include "reconciler/engine/ladders.hpp"
 
 namespace lockstep {
 namespace {
@@ -90,6 +93,9 @@ class Builder {
     Edges edges;
     add_saves(edges);
     reference_edges(pending_, columns_, edges);
+    const Tree* const have = device_.observation != nullptr ? &device_.observation->have : nullptr;
+    mark_lossy(have, columns_, pending_);
+    const std::vector<LadderEdge> ladders = order_at_ports(have, pending_, columns_);
     owner_.assign(pending_.size(), kNobody);
     for (std::uint32_t i = 0; i < pending_.size(); ++i)
       if (owner_[i] == kNobody && columns_.row(pending_[i].path.row()).takes == Takes::recreate &&
@@ -99,8 +105,12 @@ class Builder {
       if (owner_[i] == kNobody && needs_guard(pending_[i])) bracket(i);
     for (std::uint32_t i = 0; i < pending_.size(); ++i)
       if (owner_[i] == kNobody) join_unit(i);
-    finish_units(edges);
+    Edges inside = edges;
+    for (const LadderEdge& one : ladders) inside.emplace_back(one.first, one.second);
+    finish_units(inside);
     atom_edges(edges);
+    ladder_edges(ladders);
+    note_replacements();
     return std::move(out_);
   }
 
@@ -303,6 +313,21 @@ class Builder {
       const std::pair edge{owner_[first], owner_[second]};
       if (edge.first != edge.second && seen_edges.insert(edge).second) out_.order.push_back(edge);
     }
+  }
+
+  void ladder_edges(const std::vector<LadderEdge>& ladders) {
+    std::set<std::tuple<Ladder, std::uint32_t, std::uint32_t>> seen_edges;
+    for (const LadderEdge& one : ladders) {
+      const std::uint32_t first = owner_[one.first];
+      const std::uint32_t second = owner_[one.second];
+      if (first != second && seen_edges.emplace(one.ladder, first, second).second)
+        out_.rungs.push_back({one.ladder, first, second});
+    }
+  }
+
+  void note_replacements() {
+    for (const auto& [change, why] : replacements(pending_, columns_))
+      out_.atoms[owner_[change]].notes.push_back(why);
   }
 
   const DeviceInput& device_;

@@ -21,6 +21,7 @@ struct AtomChange {
   Value want;
   OriginId origin = 0;
   bool transient = false;
+  bool lossy = false;  // of a class that is not lossless, before or after
 };
 
 struct Atom {
@@ -40,9 +41,17 @@ struct Atom {
   std::vector<std::string> far_ends;  // that it must not be changed without, with the reasons
 };
 
+// The order of two atoms of a device, or of two changes.
+struct LadderEdge {
+  Ladder ladder = Ladder::none;
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;
+};
+
 struct DeviceAtoms {
   std::vector<Atom> atoms;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> order;  // first before second
+  std::vector<LadderEdge> rungs;                               // yield where they make a cycle
   std::vector<std::pair<Path, Value>> read;                    // what else of the device decided this
 };
 

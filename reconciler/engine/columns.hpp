@@ -18,8 +18,8 @@ namespace lockstep {
 enum class LinkMatter : std::uint8_t { none, mtu, lossless, fec, speed };
 // Of the row by itself; what is committed with it or refers to it: link_ends.hpp.
 constexpr LinkMatter link_matter(const Row& row) {
-  if (row.peer_order == PeerOrder::grow_switches_first) return LinkMatter::mtu;
-  if (row.peer_order == PeerOrder::receiver_first) return LinkMatter::lossless;
+  if (row.crosses(Ladder::mtu)) return LinkMatter::mtu;
+  if (row.crosses(Ladder::lossless)) return LinkMatter::lossless;
   if (row.pattern == "interface[*]/fec") return LinkMatter::fec;
   return row.pattern == "interface[*]/speed" ? LinkMatter::speed : LinkMatter::none;
 }

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "reconciler/engine/ladders.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -50,8 +52,7 @@ class FarEnds {
       if (change.path.key_count() == 0 || link_matter(row) == LinkMatter::none) continue;
       withheld_.emplace(device.name, change.path.key(0), link_matter(row));
       const AtomChange would{change.path, change.was, change.want, 0, false};
-      if (device.role == "host" && device.maintenance.empty() &&
-          first_side(would, row.peer_order) == First::hosts)
+      if (device.role == "host" && device.maintenance.empty() && first_side(would, row) == First::hosts)
         may_send_ = fmt::format("{} may still send it, as {}", device.name, device.left_alone);
     }
   }
@@ -67,7 +68,7 @@ class FarEnds {
   }
 
   First side_of(const AtomChange& change) const {
-    return first_side(change, columns_.row(change.path.row()).peer_order);
+    return first_side(change, columns_.row(change.path.row()));
   }
 
   void hold_end(const DeviceInput& device, const AtomChange& change, Atom& atom, const std::string& why) {
@@ -129,19 +130,13 @@ class FarEnds {
 
 }  // namespace
 
-First first_side(const AtomChange& change, PeerOrder order) {
-  if (order == PeerOrder::any || change.transient) return First::neither;
-  if (!change.want) return First::hosts;
-  if (!change.was) return First::switches;
-  if (order == PeerOrder::grow_switches_first)
-    return change.want.as_integer() > change.was.as_integer() ? First::switches : First::hosts;
-  if (change.want.kind() != Value::Kind::list) return First::switches;
-  const auto had = change.was.as_list();
-  const auto wanted = change.want.as_list();
-  const bool adds = std::any_of(wanted.begin(), wanted.end(), [&had](std::string_view one) {
-    return std::find(had.begin(), had.end(), one) == had.end();
-  });
-  return adds ? First::switches : First::hosts;
+First first_side(const AtomChange& change, const Row& row) {
+  for (const Rung& rung : row.rungs) {
+    if (!rung.crosses()) continue;
+    const Way way = way_of(change, rung);
+    if (way != Way::none) return way == Way::descends ? First::hosts : First::switches;
+  }
+  return First::neither;
 }
 
 void hold_for_far_ends(const PlanInput& input, const Columns& columns, std::vector<DeviceAtoms>& atoms) {

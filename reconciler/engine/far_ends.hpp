@@ -1,4 +1,4 @@
-// Far ends: settings whose order goes across a cable (schema column PeerOrder) where the other end could not
+// Far ends: settings whose order goes across a cable (Rung::crosses) where the other end could not
 // be read, and what must be alike at both ends (link_matter) where the other end may not be changed in this
 // run, and differs.
 //
@@ -16,7 +16,7 @@ namespace lockstep {
 
 // Which side of a cable must have a change first.
 enum class First : std::uint8_t { neither, switches, hosts };
-First first_side(const AtomChange& change, PeerOrder order);
+First first_side(const AtomChange& change, const Row& row);
 
 // Fills Atom::far_ends.
 void hold_for_far_ends(const PlanInput& input, const Columns& columns, std::vector<DeviceAtoms>& atoms);

@@ -7,8 +7,9 @@
 #include <set>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
-#include "reconciler/engine/far_ends.hpp"
+#include "reconciler/engine/ladders.hpp"
 #include "reconciler/engine/waves.hpp"
 
 namespace lockstep {
@@ -26,14 +27,7 @@ class Orderer {
   Result<OrderGraph> order() {
     add_nodes();
     find_ties();
-    Edges peers = peer_edges();
-    connect(peers);
-    if (!sort()) {
-      graph_.notes.push_back(
-          "the order across links was given up where it contradicts the order of references");
-      connect({});
-      if (!sort()) return cycle();
-    }
+    if (!follow_ladders(order_of_stages(staged_nodes()))) return cycle();
     give_waves(input_, atoms_, columns_, is_peer_ordered_, traffic_, graph_);
     return std::move(graph_);
   }
@@ -98,66 +92,76 @@ class Orderer {
     });
   }
 
-  // An atom that both adds and takes away counts as adding: what is added must be accepted first.
-  First side_of(const Atom& atom, RowId& row) const {
-    First side = First::neither;
-    for (const AtomChange& change : atom.changes) {
-      const First one = first_side(change, columns_.row(change.path.row()).peer_order);
-      if (one == First::neither || side == First::switches) continue;
-      side = one;
-      row = change.path.row();
-    }
-    return side;
-  }
+  bool is_host(std::uint32_t node) const { return input_.devices[graph_.nodes[node].device].role == "host"; }
 
   bool joins_a_host(const OrderNode& node) const {
     if (node.cable == kNoCable) return false;
-    const auto is_host = [this](const PortName& end) {
+    const auto ends_at_host = [this](const PortName& end) {
       const auto device = index_.find(end.device);
       return device != index_.end() && input_.devices[device->second].role == "host";
     };
     const Cable& cable = input_.wiring->cables[node.cable];
-    return is_host(cable.a) || is_host(cable.b);
+    return ends_at_host(cable.a) || ends_at_host(cable.b);
   }
 
-  // One node between the two sides instead of an edge for every pair. What is held for the far end of a
-  // host's cable keeps nobody else waiting.
-  Edges peer_edges() {
-    struct Sides {
-      std::vector<std::uint32_t> switches;
-      std::vector<std::uint32_t> hosts;
-    };
-    std::map<std::pair<PeerOrder, First>, Sides> groups;
-    is_peer_ordered_.assign(own_nodes_, false);
+  // What is held for the far end of a host's cable keeps nobody else waiting.
+  std::vector<StagedNode> staged_nodes() const {
+    std::vector<StagedNode> out;
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
-      RowId row = 0;
-      const Atom& atom = atoms_[graph_.nodes[n].device].atoms[graph_.nodes[n].atom];
-      const First side = side_of(atom, row);
-      if (side == First::neither || (!atom.far_ends.empty() && joins_a_host(graph_.nodes[n]))) continue;
-      Sides& sides = groups[{columns_.row(row).peer_order, side}];
-      (input_.devices[graph_.nodes[n].device].role == "host" ? sides.hosts : sides.switches).push_back(n);
+      const OrderNode& node = graph_.nodes[n];
+      const Atom& atom = atoms_[node.device].atoms[node.atom];
+      const bool joins = joins_a_host(node);
+      if (!atom.far_ends.empty() && joins) continue;
+      const PortSide side = is_host(n) ? PortSide::host : joins ? PortSide::to_host : PortSide::to_switch;
+      for (const Stage& at : stages_of(atom, side, columns_)) out.push_back({n, is_host(n), at});
     }
-    Edges edges;
-    for (const auto& [what, sides] : groups) {
-      if (sides.switches.empty() || sides.hosts.empty()) continue;
-      for (const auto* side : {&sides.switches, &sides.hosts})
-        for (const std::uint32_t n : *side) is_peer_ordered_[n] = true;
-      const auto barrier = static_cast<std::uint32_t>(graph_.nodes.size());
-      graph_.nodes.push_back(OrderNode{.device = kBarrier});
-      const bool switches_first = what.second == First::switches;
-      for (const std::uint32_t n : switches_first ? sides.switches : sides.hosts)
-        edges.emplace_back(n, barrier);
-      for (const std::uint32_t n : switches_first ? sides.hosts : sides.switches)
-        edges.emplace_back(barrier, n);
-    }
-    return edges;
+    return out;
   }
 
-  void connect(const Edges& peers) {
-    if (peers.empty()) graph_.nodes.resize(own_nodes_);
-    graph_.after.assign(graph_.nodes.size(), {});
+  // All ladders, else those that make no cycle, in the order in which they matter. False: references make
+  // one.
+  bool follow_ladders(const std::vector<LadderOrder>& stages) {
+    std::set<Ladder> kept;
+    for (const DeviceAtoms& device : atoms_)
+      for (const LadderEdge& one : device.rungs) kept.insert(one.ladder);
+    for (const LadderOrder& one : stages) kept.insert(one.ladder);
+    connect(stages, kept);
+    if (sort()) return true;
+    const std::set<Ladder> all = std::exchange(kept, {});
+    connect(stages, kept);
+    if (!sort()) return false;
+    for (const Ladder one : all) {
+      kept.insert(one);
+      connect(stages, kept);
+      if (sort()) continue;
+      kept.erase(one);
+      graph_.notes.push_back(fmt::format(
+          "the order of {} was given up: it contradicts that of references, or another", name_of(one)));
+    }
+    connect(stages, kept);
+    return sort();
+  }
+
+  // One node between two stages instead of an edge for every pair.
+  void connect(const std::vector<LadderOrder>& stages, const std::set<Ladder>& kept) {
+    graph_.nodes.resize(own_nodes_);
+    graph_.after.assign(own_nodes_, {});
+    is_peer_ordered_.assign(own_nodes_, false);
     for (const auto& [first, second] : references_) graph_.after[first].push_back(second);
-    for (const auto& [first, second] : peers) graph_.after[first].push_back(second);
+    for (std::uint32_t d = 0; d < atoms_.size(); ++d)
+      for (const LadderEdge& one : atoms_[d].rungs)
+        if (kept.contains(one.ladder))
+          graph_.after[first_node_[d] + one.first].push_back(first_node_[d] + one.second);
+    for (const LadderOrder& order : stages) {
+      if (!kept.contains(order.ladder)) continue;
+      for (const std::uint32_t n : order.across) is_peer_ordered_[n] = true;
+      for (const LadderBarrier& one : order.barriers) {
+        const auto barrier = static_cast<std::uint32_t>(graph_.nodes.size());
+        graph_.nodes.push_back(OrderNode{.device = kBarrier});
+        for (const std::uint32_t n : one.before) graph_.after[n].push_back(barrier);
+        graph_.after.push_back(one.after);
+      }
+    }
   }
 
   bool sort() {

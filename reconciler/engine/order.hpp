@@ -1,8 +1,9 @@
 // Order across devices: the graph of all atoms, with the order that peers ask for, and the wave of each. The
 // second stage of make_plan.
 //
-// Promises: pure; `topological` holds every node after all that come before it. Order across a link yields
-// when it would make a cycle with references (said in `notes`); a cycle of references is an error.
+// Promises: pure; `topological` holds every node after all that come before it. A ladder's order yields
+// when it would make a cycle with references or with another (said in `notes`); a cycle of references is an
+// error.
 #pragma once
 
 #include <string>

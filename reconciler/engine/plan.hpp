@@ -1,7 +1,7 @@
 // Plan: which changes, in which order, in which waves, with which disruption. make_plan is pure: the same
 // input gives the same plan, and what the dry run shows is what apply does.
 //
-// Promises: order follows from schema columns alone (refers_to, commit, guard, takes, peer_order); a commit
+// Promises: order follows from schema columns alone (refers_to, commit, guard, takes, rungs); a commit
 // unit is never split; every step says why it must wait (`after`) or is held; a device's digest covers the
 // intent, the owned entries observed and everything else that the planner read of it; remedies are steps like
 // others, at most one for a device, driver and remedy (remedies.hpp). Refuses: reference cycles (an error

@@ -34,8 +34,8 @@ bool same(const Literal& a, const Literal& b) {
   return a.text == b.text;
 }
 
-// What receivers must know before senders use it (schema column peer_order) must be the same at both ends:
-// what overrides and raw entries say of it.
+// What receivers must know before senders use it (schema column rungs: they are on the ladder of what is
+// lossless) must be the same at both ends: what overrides and raw entries say of it.
 class ExceptionTable {
  public:
   explicit ExceptionTable(const ProofContext& context) : context_(context) {
@@ -105,7 +105,7 @@ class ExceptionTable {
   void add(const MapEntry<Literal>& entry, std::string_view driver, const std::vector<MeantEntries>& entries,
            const std::vector<DeviceIndex>& devices) {
     for (const MeantEntries& one : entries) {
-      if (schema_row(one.row).peer_order != PeerOrder::receiver_first) continue;
+      if (!schema_row(one.row).crosses(Ladder::lossless)) continue;
       for (const DeviceIndex device : devices) {
         const TopologyDevice& self = context_.topology.devices[device];
         for (PortIndex port = self.first_port; port < self.first_port + self.port_count; ++port) {

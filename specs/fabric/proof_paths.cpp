@@ -20,11 +20,11 @@ void prove_mtu(const ProofContext& context, const Fabric& fabric) {
                 "mtu.fabric must be at least mtu.host", {{mtu.fabric.at, "said here"}});
 }
 
-// An override of a port's MTU (schema column peer_order: what grows on switches first) below what hosts send;
+// An override of a port's MTU (schema column rungs: the ladder of the MTU) below what hosts send;
 // or above it at a host, whose leaf then drops.
 void prove_mtu_override(const ProofContext& context, const Override& one, const MapEntry<Literal>& entry) {
   const Result<Path> path = Path::parse(*entry.key);
-  if (!path || schema_row(path->row()).peer_order != PeerOrder::grow_switches_first) return;
+  if (!path || !schema_row(path->row()).crosses(Ladder::mtu)) return;
   const Result<std::vector<std::string>> names = expand_hostlist(*one.names);
   if (!names || entry.value->shape != Literal::Shape::integer) return;
   for (const std::string& name : *names) {

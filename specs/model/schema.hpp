@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -31,11 +32,31 @@ enum class Takes : std::uint8_t {
   cold_power,
   read_only
 };
-// Which side of a change across several devices goes first.
-enum class PeerOrder : std::uint8_t {
-  any,
-  grow_switches_first,  // a growing integer reaches switches first, a shrinking one hosts first (MTU)
-  receiver_first,       // an addition is accepted everywhere before anything sends it; removal in reverse
+// Transitions that have an order among rows, in the order in which they matter where they contradict each
+// other.
+enum class Ladder : std::uint8_t {
+  none,
+  mtu,        // up: headroom, ports between switches, leaf ports to hosts, hosts
+  lossless,   // added: headroom, PFC, classes with their DSCPs; switches, hosts, senders
+  ecn,        // on: the class of CNPs, what reacts, what is sent as ECT, marking
+  threshold,  // up: a buffer's size, xoff, Kmax, Kmin
+  buffer,     // of a port: what shrinks before what grows
+};
+// What has a place on a ladder. size: what is added or grows, and what is removed or shrinks; presence: what
+// is added or removed; turning: these, and a value that takes another's place.
+enum class Moves : std::uint8_t { size, presence, turning };
+// A rung: what is added or grows climbs from lower to higher ones, what is removed or shrinks descends.
+struct Rung {
+  Ladder ladder = Ladder::none;
+  std::uint8_t place = 0;  // among the rows of one port; 0: none
+  // Among all devices, at a switch's port to a switch (or of no known cable), at one to a host, and at a
+  // host; 0: none.
+  std::uint8_t to_switch = 0;
+  std::uint8_t to_host = 0;
+  std::uint8_t host = 0;
+  Moves by = Moves::size;
+  // The ends of a host's cable change one after the other, and must be alike.
+  constexpr bool crosses() const { return to_host != 0 && host > to_host; }
 };
 
 // What a change has to touch to bring an effect about: an effect that was open before a change is waited for
@@ -81,7 +102,7 @@ struct Row {
   // "bgp bfd-profile[*]": it is there once what these rows (and their parts) are is kept over a restart.
   // Written after each change of them, and never taken back.
   std::string_view saves = "";
-  PeerOrder peer_order = PeerOrder::any;
+  std::array<Rung, 4> rungs{};
   bool collection = false;  // a member of a collection: a claim may own it whole
   Power power = Power::none;
   Follows follows = Follows::device;  // of an effect
@@ -98,6 +119,11 @@ struct Row {
       saver.remove_prefix(std::min(saver.size(), one.size() + 1));
     }
     return false;
+  }
+  // On this ladder, one after the other at both ends of a host's cable.
+  constexpr bool crosses(Ladder ladder) const {
+    return std::any_of(rungs.begin(), rungs.end(),
+                       [ladder](const Rung& one) { return one.ladder == ladder && one.crosses(); });
   }
   // A port itself or a part of one; its first key is the port's name. So with bonds.
   constexpr bool is_of_port() const { return pattern == "interface[*]" || is_part_of("interface[*]"); }

@@ -87,6 +87,8 @@ inline constexpr std::array kHostRows{
     Row{.pattern = "nccl/traffic-class",
         .type = EntryType::integer,
         .doc = "ToS byte of NCCL's RoCE packets (NCCL_IB_TC)",
+        .rungs = {{{Ladder::lossless, 0, 0, 0, 3, Moves::turning},
+                   {Ladder::ecn, 0, 0, 0, 3, Moves::turning}}},
         .power = Power::performance},
     Row{.pattern = "package[*]",
         .type = EntryType::text,

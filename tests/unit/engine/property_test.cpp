@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-// Entries of many rows with references, commit units, peer order and recreation among them.
+// Entries of many rows with references, commit units, rungs and recreation among them.
 const std::vector<std::pair<std::string, std::vector<Value>>>& entries() {
   static const std::vector<std::pair<std::string, std::vector<Value>>> all{
       {"interface[p0]/mtu", {number(1500), number(9000)}},

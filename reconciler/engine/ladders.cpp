@@ -1,0 +1,261 @@
+#include "reconciler/engine/ladders.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "specs/model/schema_rows.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr RowId kPfc = row("interface[*]/pfc");
+constexpr RowId kPriority = row("interface[*]/class[*]/priority");
+constexpr RowId kSize = row("interface[*]/buffer[*]/size");
+constexpr RowId kXoff = row("interface[*]/buffer[*]/xoff");
+constexpr std::string_view kClass = "interface[*]/class[*]";
+
+using Names = std::set<std::string_view>;
+
+Names names_of(Value value) {
+  if (value.kind() != Value::Kind::list) return {};
+  const auto all = value.as_list();
+  return {all.begin(), all.end()};
+}
+
+bool meet(const Names& a, const Names& b) {
+  return std::any_of(a.begin(), a.end(), [&b](std::string_view one) { return b.contains(one); });
+}
+
+bool includes(const Names& whole, const Names& part) {
+  return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
+}
+
+// A class whose priorities include others, as the default class may for a moment, is not lossless.
+bool are_lossless(const Names& priorities, const Names& pfc) {
+  return !priorities.empty() && includes(pfc, priorities);
+}
+
+// A list that gains and loses.
+bool replaces(const AtomChange& change) {
+  const Names was = names_of(change.was);
+  const Names want = names_of(change.want);
+  return !was.empty() && !want.empty() && !includes(was, want) && !includes(want, was);
+}
+
+bool is_of_class(const Row& row) { return row.pattern == kClass || row.is_part_of(kClass); }
+
+// The classes of all ports, before and after.
+class PortClasses {
+ public:
+  PortClasses(const Tree* have, const std::vector<AtomChange>& changes) : have_(have) {
+    for (const AtomChange& change : changes) {
+      const RowId row = change.path.row();
+      if (!change.transient && (row == kPfc || row == kPriority)) changed_.emplace(change.path, change);
+    }
+  }
+  bool is_lossless(Path path) const {
+    const std::pair key{path.key_id(0), path.key_id(1)};
+    const auto [found, is_new] = known_.try_emplace(key, false);
+    if (is_new) {
+      const Path pfc(kPfc, {path.key(0)});
+      const Path priority(kPriority, {path.key(0), path.key(1)});
+      found->second = are_lossless(names_of(had(priority)), names_of(had(pfc))) ||
+                      are_lossless(names_of(wanted(priority)), names_of(wanted(pfc)));
+    }
+    return found->second;
+  }
+
+  // That a buffer or a class is of; none: not known.
+  Names priorities_of(Path path) const {
+    if (path.key_count() < 2) return {};
+    if (path.row() == kSize || path.row() == kXoff) return {path.key(1)};
+    const Path priority(kPriority, {path.key(0), path.key(1)});
+    Names out = names_of(had(priority));
+    out.merge(names_of(wanted(priority)));
+    return out;
+  }
+
+ private:
+  Value had(Path path) const {
+    const auto found = changed_.find(path);
+    if (found != changed_.end()) return found->second.was;
+    return have_ != nullptr ? have_->value(path) : Value{};
+  }
+  Value wanted(Path path) const {
+    const auto found = changed_.find(path);
+    return found != changed_.end() ? found->second.want : had(path);
+  }
+
+  const Tree* have_;
+  std::map<Path, AtomChange> changed_;
+  mutable std::map<std::pair<TextId, TextId>, bool> known_;
+};
+
+struct Climber {
+  std::uint32_t change = 0;
+  std::uint8_t place = 0;
+  bool climbs = false;
+  bool descends = false;
+  Names priorities;  // none: of any
+};
+
+bool share_a_priority(const Climber& a, const Climber& b) {
+  return a.priorities.empty() || b.priorities.empty() || meet(a.priorities, b.priorities);
+}
+
+void order_ladder(Ladder ladder, const std::vector<Climber>& all, std::vector<LadderEdge>& out) {
+  for (const Climber& low : all)
+    for (const Climber& high : all) {
+      if (ladder == Ladder::buffer) {  // what gives comes before what takes
+        if (low.descends && high.climbs) out.push_back({ladder, low.change, high.change});
+        continue;
+      }
+      if (low.place >= high.place || !share_a_priority(low, high)) continue;
+      if (low.climbs && high.climbs)
+        out.push_back({ladder, low.change, high.change});
+      else if (low.descends && high.descends)
+        out.push_back({ladder, high.change, low.change});
+    }
+}
+
+// Where a node comes on its ladder. With something that turns all that climbs comes before all that descends.
+constexpr int kTop = 16;
+std::pair<int, int> place_of(const Stage& one, bool turns) {
+  if (one.way != Way::descends) return {0, one.stage};
+  return {turns ? 0 : 1, 2 * kTop - one.stage};
+}
+
+}  // namespace
+
+Way way_of(const AtomChange& change, const Rung& rung) {
+  if (change.transient) return Way::none;
+  if (!change.want) return Way::descends;
+  if (!change.was) return Way::climbs;
+  if (rung.by == Moves::turning) return Way::turns;
+  if (rung.by == Moves::presence) return Way::none;
+  if (change.want.kind() == Value::Kind::integer)
+    return change.want.as_integer() > change.was.as_integer() ? Way::climbs : Way::descends;
+  if (change.want.kind() != Value::Kind::list) return Way::climbs;
+  return includes(names_of(change.was), names_of(change.want)) ? Way::descends : Way::climbs;
+}
+
+std::string_view name_of(Ladder ladder) {
+  switch (ladder) {
+    case Ladder::none: break;
+    case Ladder::mtu: return "the MTU";
+    case Ladder::lossless: return "lossless priorities and classes";
+    case Ladder::ecn: return "ECN";
+    case Ladder::threshold: return "thresholds";
+    case Ladder::buffer: return "buffers";
+  }
+  return "nothing";
+}
+
+void mark_lossy(const Tree* have, const Columns& columns, std::vector<AtomChange>& changes) {
+  const PortClasses classes(have, changes);
+  for (AtomChange& change : changes)
+    change.lossy = is_of_class(columns.row(change.path.row())) && !classes.is_lossless(change.path);
+}
+
+std::vector<LadderEdge> order_at_ports(const Tree* have, const std::vector<AtomChange>& changes,
+                                       const Columns& columns) {
+  const PortClasses classes(have, changes);
+  std::map<std::pair<TextId, Ladder>, std::vector<Climber>> ladders;
+  std::set<TextId> replaced;  // ports whose PFC priorities are replaced: so are their buffers
+  for (std::uint32_t i = 0; i < changes.size(); ++i) {
+    const AtomChange& change = changes[i];
+    if (change.path.key_count() == 0) continue;
+    if (change.path.row() == kPfc && replaces(change)) replaced.insert(change.path.key_id(0));
+    for (const Rung& rung : columns.row(change.path.row()).rungs) {
+      if (rung.place == 0 || (rung.ladder == Ladder::lossless && change.lossy)) continue;
+      const Way way = way_of(change, rung);
+      ladders[{change.path.key_id(0), rung.ladder}].push_back(
+          {i, rung.place, way == Way::climbs, way == Way::descends || replaces(change),
+           rung.ladder == Ladder::threshold ? classes.priorities_of(change.path) : Names{}});
+    }
+  }
+  std::vector<LadderEdge> out;
+  for (const auto& [where, all] : ladders)
+    if (where.second != Ladder::buffer || !replaced.contains(where.first))
+      order_ladder(where.second, all, out);
+  return out;
+}
+
+std::vector<std::pair<std::uint32_t, std::string>> replacements(const std::vector<AtomChange>& changes,
+                                                                const Columns& columns) {
+  std::set<TextId> gains;  // ports
+  std::vector<std::uint32_t> losses;
+  for (std::uint32_t i = 0; i < changes.size(); ++i) {
+    const AtomChange& change = changes[i];
+    if (change.lossy) continue;
+    for (const Rung& rung : columns.row(change.path.row()).rungs) {
+      if (rung.ladder != Ladder::lossless || !rung.crosses()) continue;
+      const Way way = way_of(change, rung);
+      if (way == Way::climbs) gains.insert(change.path.key_id(0));
+      if (way == Way::descends || replaces(change)) losses.push_back(i);
+    }
+  }
+  std::vector<std::pair<std::uint32_t, std::string>> out;
+  for (const std::uint32_t i : losses)
+    if (const Path path = changes[i].path; gains.contains(path.key_id(0)))
+      out.emplace_back(i, fmt::format("{} loses what is lossless, and the port gets other lossless traffic "
+                                      "in one write: no order spares what is sent meanwhile. Drain it "
+                                      "first, or add by one apply and remove by a later one",
+                                      path.text()));
+  return out;
+}
+
+std::vector<Stage> stages_of(const Atom& atom, PortSide side, const Columns& columns) {
+  std::vector<Stage> out;
+  for (const AtomChange& change : atom.changes)
+    for (const Rung& rung : columns.row(change.path.row()).rungs) {
+      const std::uint8_t stage = side == PortSide::host      ? rung.host
+                                 : side == PortSide::to_host ? rung.to_host
+                                                             : rung.to_switch;
+      const Way way = way_of(change, rung);
+      if (stage == 0 || way == Way::none) continue;
+      if (rung.ladder == Ladder::lossless && change.lossy) continue;
+      const Stage one{rung.ladder, way, stage, rung.crosses()};
+      const auto known = std::ranges::find(out, rung.ladder, &Stage::ladder);
+      // What is added must be accepted first, whatever goes with it.
+      if (known == out.end())
+        out.push_back(one);
+      else if (way == Way::climbs || (way == Way::turns && known->way == Way::descends))
+        *known = one;
+    }
+  return out;
+}
+
+std::vector<LadderOrder> order_of_stages(const std::vector<StagedNode>& nodes) {
+  std::map<Ladder, std::vector<const StagedNode*>> ladders;
+  for (const StagedNode& one : nodes) ladders[one.at.ladder].push_back(&one);
+  std::vector<LadderOrder> out;
+  for (const auto& [ladder, all] : ladders) {
+    const bool turns =
+        std::ranges::any_of(all, [](const StagedNode* one) { return one->at.way == Way::turns; });
+    std::map<std::pair<int, int>, std::vector<std::uint32_t>> places;
+    std::map<bool, std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>> across;
+    for (const StagedNode* const one : all) {
+      places[place_of(one->at, turns)].push_back(one->node);
+      if (!one->at.crosses) continue;
+      auto& [hosts, switches] = across[one->at.way == Way::descends];
+      (one->is_host ? hosts : switches).push_back(one->node);
+    }
+    LadderOrder order{.ladder = ladder, .barriers = {}, .across = {}};
+    for (auto at = places.begin(); at != places.end(); ++at)
+      if (const auto next = std::next(at); next != places.end() && next->first.first == at->first.first)
+        order.barriers.push_back({at->second, next->second});
+    for (const auto& [descends, sides] : across) {
+      if (sides.first.empty() || sides.second.empty()) continue;
+      for (const auto* side : {&sides.first, &sides.second})
+        order.across.insert(order.across.end(), side->begin(), side->end());
+    }
+    out.push_back(std::move(order));
+  }
+  return out;
+}
+
+}  // namespace lockstep

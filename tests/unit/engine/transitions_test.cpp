@@ -1,0 +1,232 @@
+// Every state that a plan of a fabric can stop in keeps what the fabric promises, and so does the way back
+// from there.
+#include <rapidcheck.h>
+
+#include "cluster.hpp"
+#include "tests/plan_lines.hpp"
+#include "transition_oracle.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kNotHitless = "in one write";
+
+std::size_t below(std::size_t n) { return *rc::gen::inRange<std::size_t>(0, n); }
+
+FabricSettings random_settings() {
+  FabricSettings out;
+  const std::int64_t mtus[] = {1500, 4200, 9000, 9216};
+  const std::size_t host = below(3);
+  out.host_mtu = mtus[host];
+  out.fabric_mtu = mtus[host + below(4 - host)];
+  for (const int priority : {3, 4, 5}) {
+    if (below(2) == 0) continue;
+    const std::int64_t xoff = 2 * out.fabric_mtu + static_cast<std::int64_t>(below(8)) * 4096;
+    const std::int64_t kmax = xoff - static_cast<std::int64_t>(below(3)) * 512;
+    const std::int64_t kmin = kmax - static_cast<std::int64_t>(below(3)) * 512;
+    const std::int64_t size = xoff + 1024 + static_cast<std::int64_t>(below(8)) * 4096;
+    out.lossless[priority] = {size, xoff, kmin, kmax};
+    if (out.sends < 0 || below(2) == 0) out.sends = priority;
+  }
+  out.ecn = out.sends >= 0 && below(2) == 0;
+  return out;
+}
+
+// A fabric in one state that is wanted in another.
+struct Lab {
+  Lab(const std::vector<OracleDevice>& those, const std::vector<Cable>& cables, const World& now,
+      const World& wanted)
+      : devices(those), world(now) {
+    for (const OracleDevice& device : devices) {
+      SimulatedDevice& simulated = cluster.add(device.name, device.role);
+      for (const Entry& one : now.at(device.name).entries()) simulated.set(one.path, one.value);
+      for (const Entry& one : wanted.at(device.name).entries())
+        cluster.want(device.name, one.path.text(), one.value);
+      for (const auto& [port, host] : device.ports)
+        cluster.claim(device.name, row("interface[*]/class[*]"), {port});
+    }
+    for (const Cable& one : cables) cluster.cable(one.a.device, one.a.port, one.b.device, one.b.port);
+    cluster.wiring.index();
+  }
+
+  // What differs, both ways; what only was there goes.
+  Plan plan(const World& wanted) {
+    states = cluster.observe();
+    PlanInput input = input_of(cluster.fleet(), states, cluster.origins, cluster.sources, {}, {});
+    for (DeviceInput& device : input.devices) {
+      device.changes.clear();
+      const Tree& is = world.at(device.name);
+      const Tree& shall = wanted.at(device.name);
+      for (const Entry& one : is.entries())
+        if (shall.value(one.path) != one.value)
+          device.changes.push_back({one.path, one.value, shall.value(one.path), 0});
+      for (const Entry& one : shall.entries())
+        if (!is.value(one.path)) device.changes.push_back({one.path, Value{}, one.value, 0});
+      std::ranges::sort(device.changes, {}, &Change::path);
+    }
+    return *make_plan(input);
+  }
+
+  Cluster cluster;
+  const std::vector<OracleDevice>& devices;
+  World world;
+  std::vector<DeviceState> states;
+};
+
+// What a plan says that it has no order for, by the beginnings of faults.
+std::set<std::string> admitted(const Plan& plan) {
+  const std::pair<const char*, std::vector<const char*>> notes[] = {
+      {kNotHitless, {"lossless: ", "buffer: "}},
+      {"the order of the MTU was given up", {"mtu: "}},
+      {"the order of lossless", {"lossless: "}},
+      {"the order of ECN was given up", {"ecn: "}},
+      {"the order of thresholds was given up", {"threshold: "}},
+      {"the order of buffers was given up", {"buffer: "}}};
+  std::set<std::string> out;
+  for (const Step& step : plan.steps)
+    for (const std::string& note : step.notes)
+      for (const auto& [text, faults] : notes)
+        if (note.find(text) != std::string::npos) out.insert(faults.begin(), faults.end());
+  return out;
+}
+
+std::string told(const Plan& plan, const std::vector<std::string>& faults) {
+  std::string out = plan_lines(plan);
+  for (const std::string& one : faults) out += "FAULT " + one + "\n";
+  return out;
+}
+
+World world_of(const std::vector<OracleDevice>& devices, const FabricSettings& settings) {
+  World out;
+  for (const OracleDevice& device : devices) out[device.name] = tree_of(device, settings);
+  return out;
+}
+
+// Walks a plan to `stop` writes, or to its end; the faults of the first state that has any, but for those
+// `but`.
+std::vector<std::string> walk(const Plan& plan, const TransitionOracle& oracle, World& world,
+                              std::size_t stop, const std::set<std::string>& but) {
+  PlanWalk way(plan);
+  for (std::size_t i = 0; i < stop; ++i) {
+    if (!way.step(world, below)) break;
+    auto faults = oracle.faults(world);
+    std::erase_if(faults,
+                  [&but](const std::string& one) { return but.contains(one.substr(0, one.find(' ') + 1)); });
+    if (!faults.empty()) return faults;
+  }
+  return {};
+}
+
+std::string text_of(const World& world) {
+  std::string out;
+  for (const auto& [name, tree] : world) out += name + "\n" + tree.to_string();
+  return out;
+}
+
+constexpr std::size_t kToTheEnd = 1'000'000;
+
+// One order of a plan to its end; then back from some state on the way. `one_order`: nothing contradicts
+// another, so that the plan keeps every order.
+void check(const FabricSettings& old, const FabricSettings& wanted, bool one_order = true) {
+  std::vector<Cable> cables;
+  const int tiers = static_cast<int>(2 + below(2));
+  const int hosts = static_cast<int>(1 + below(3));
+  const auto devices = oracle_devices(tiers, hosts, static_cast<int>(1 + below(2)), cables);
+  const World before = world_of(devices, old);
+  const World after = world_of(devices, wanted);
+  const TransitionOracle oracle(devices, before, after);
+  RC_ASSERT(oracle.faults(before).empty());
+  RC_ASSERT(oracle.faults(after).empty());
+  Lab lab(devices, cables, before, after);
+  const Plan plan = lab.plan(after);
+  const std::set<std::string> but = admitted(plan);
+  RC_ASSERT(!one_order || but.empty());
+  World world = before;
+  const auto faults = walk(plan, oracle, world, kToTheEnd, but);
+  if (!faults.empty()) RC_FAIL(told(plan, faults));
+  RC_ASSERT(text_of(world) == text_of(after));
+  World middle = before;
+  if (plan.changes() > 0) walk(plan, oracle, middle, 1 + below(plan.changes()), but);
+  Lab back(devices, cables, middle, after);
+  const auto now = back.cluster.observe();
+  const auto reverse = make_plan(undo_of(plan, back.cluster.fleet(), now).input);
+  RC_ASSERT(static_cast<bool>(reverse));
+  std::set<std::string> but_back = admitted(*reverse);
+  RC_ASSERT(!one_order || but_back.empty());
+  but_back.insert(but.begin(), but.end());
+  const auto faults_back = walk(*reverse, oracle, middle, kToTheEnd, but_back);
+  if (!faults_back.empty()) RC_FAIL(told(plan, {}) + "-- back\n" + told(*reverse, faults_back));
+  RC_ASSERT(text_of(middle) == text_of(before));
+}
+
+FabricSettings lossless_settings() {
+  FabricSettings out;
+  while (out.sends < 0) out = random_settings();
+  return out;
+}
+
+TEST(Transitions, OfTheMtuNeverLetHostsSendMoreThanAPathTakes) {
+  EXPECT_TRUE(rc::check([] {
+    const FabricSettings old = random_settings();
+    FabricSettings wanted = old;
+    const FabricSettings other = random_settings();
+    wanted.host_mtu = other.host_mtu;
+    wanted.fabric_mtu = other.fabric_mtu;
+    for (auto& [priority, one] : wanted.lossless) {
+      const std::int64_t more = 2 * (wanted.fabric_mtu - old.fabric_mtu);
+      one = {one.size + more, one.xoff + more, one.kmin + more, one.kmax + more};
+    }
+    check(old, wanted);
+  }));
+}
+
+TEST(Transitions, OfLosslessPrioritiesNeverLetAPathDropWhatHostsSendAsLossless) {
+  EXPECT_TRUE(rc::check([] {
+    FabricSettings old = random_settings();
+    FabricSettings wanted = old;
+    const FabricSettings other = random_settings();
+    old.ecn = wanted.ecn = false;
+    wanted.lossless.insert(other.lossless.begin(), other.lossless.end());
+    for (auto& [priority, one] : wanted.lossless) one.xoff = std::max(one.xoff, 2 * wanted.fabric_mtu);
+    for (auto& [priority, one] : wanted.lossless) one.size = std::max(one.size, one.xoff);
+    if (!wanted.lossless.empty())
+      wanted.sends =
+          std::next(wanted.lossless.begin(), static_cast<std::ptrdiff_t>(below(wanted.lossless.size())))
+              ->first;
+    if (below(2) == 0) std::swap(old, wanted);
+    check(old, wanted);
+  }));
+}
+
+TEST(Transitions, OfEcnMarkNothingThatHostsDoNotReactTo) {
+  EXPECT_TRUE(rc::check([] {
+    FabricSettings old = lossless_settings();
+    FabricSettings wanted = old;
+    old.ecn = below(2) == 0;
+    wanted.ecn = !old.ecn;
+    check(old, wanted);
+  }));
+}
+
+TEST(Transitions, OfThresholdsAndBuffersKeepTheirOrder) {
+  EXPECT_TRUE(rc::check([] {
+    FabricSettings old = lossless_settings();
+    FabricSettings wanted = old;
+    old.ecn = wanted.ecn = below(2) == 0;
+    for (auto& [priority, one] : wanted.lossless) {
+      const std::int64_t more = static_cast<std::int64_t>(below(20)) * 1024;
+      one.xoff = 2 * old.fabric_mtu + more;
+      one.kmax = one.xoff - static_cast<std::int64_t>(below(3)) * 512;
+      one.kmin = one.kmax - static_cast<std::int64_t>(below(3)) * 512;
+      one.size = one.xoff + static_cast<std::int64_t>(below(20)) * 1024;
+    }
+    check(old, wanted);
+  }));
+}
+
+TEST(Transitions, OfAllAtOnceKeepEveryOrderOrSayWhich) {
+  EXPECT_TRUE(rc::check([] { check(random_settings(), random_settings(), false); }));
+}
+
+}  // namespace
+}  // namespace lockstep
