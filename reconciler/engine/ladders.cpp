@@ -210,14 +210,18 @@ std::vector<std::pair<std::uint32_t, std::string>> replacements(const std::vecto
 
 std::vector<Stage> stages_of(const Atom& atom, PortSide side, const Columns& columns) {
   std::vector<Stage> out;
-  for (const AtomChange& change : atom.changes)
-    for (const Rung& rung : columns.row(change.path.row()).rungs) {
+  for (const AtomChange& change : atom.changes) {
+    const Row& row = columns.row(change.path.row());
+    for (const Rung& rung : row.rungs) {
       const std::uint8_t stage = side == PortSide::host      ? rung.host
                                  : side == PortSide::to_host ? rung.to_host
                                                              : rung.to_switch;
       const Way way = way_of(change, rung);
       if (stage == 0 || way == Way::none) continue;
       if (rung.ladder == Ladder::lossless && change.lossy) continue;
+      // The class of CNPs is none of the lossless ones.
+      if (rung.ladder == Ladder::ecn && is_of_class(row) && row.type == EntryType::present && !change.lossy)
+        continue;
       const Stage one{rung.ladder, way, stage, rung.crosses()};
       const auto known = std::ranges::find(out, rung.ladder, &Stage::ladder);
       // What is added must be accepted first, whatever goes with it.
@@ -226,6 +230,7 @@ std::vector<Stage> stages_of(const Atom& atom, PortSide side, const Columns& col
       else if (way == Way::climbs || (way == Way::turns && known->way == Way::descends))
         *known = one;
     }
+  }
   return out;
 }
 
