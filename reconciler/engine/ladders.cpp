@@ -11,10 +11,16 @@
 namespace lockstep {
 namespace {
 
-constexpr RowId kPfc = row("interface[*]/pfc");
-constexpr RowId kPriority = row("interface[*]/class[*]/priority");
-constexpr RowId kSize = row("interface[*]/buffer[*]/size");
-constexpr RowId kXoff = row("interface[*]/buffer[*]/xoff");
+// The rows that tell which priorities are lossless, and which thresholds are of one priority.
+constexpr RowId with_pattern(std::string_view pattern) {
+  RowId at = 0;
+  while (kSchema[at].pattern != pattern) ++at;
+  return at;
+}
+constexpr RowId kPfc = with_pattern("interface[*]/pfc");
+constexpr RowId kPriority = with_pattern("interface[*]/class[*]/priority");
+constexpr RowId kSize = with_pattern("interface[*]/buffer[*]/size");
+constexpr RowId kXoff = with_pattern("interface[*]/buffer[*]/xoff");
 constexpr std::string_view kClass = "interface[*]/class[*]";
 
 using Names = std::set<std::string_view>;

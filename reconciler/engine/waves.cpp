@@ -226,11 +226,11 @@ class Waves {
     bool adds = false;
     bool takes_away = false;
     for (const AtomChange& change : atom(node).changes) {
-      const PeerOrder order = columns_.row(change.path.row()).peer_order;
-      adds = adds || first_side(change, order) == First::switches;
+      const Row& row = columns_.row(change.path.row());
+      adds = adds || first_side(change, row) == First::switches;
       // What is taken away is what the change back would add.
       const AtomChange back{change.path, change.want, change.was, 0, change.transient};
-      takes_away = takes_away || first_side(back, order) == First::switches;
+      takes_away = takes_away || first_side(back, row) == First::switches;
     }
     return adds && takes_away;
   }
