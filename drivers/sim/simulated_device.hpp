@@ -74,6 +74,7 @@ class SimulatedDevice final : public Driver {
   bool unreachable = false;  // every call is transient
   std::string driver_name = "sim";
   std::uint64_t writes() const { return writes_; }
+  std::uint64_t boots() const { return boots_; }
   Result<std::shared_ptr<Watcher>> watch();
 
  private:

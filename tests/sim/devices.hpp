@@ -1,8 +1,8 @@
 // How a process of the simulated program reaches devices that outlive it.
 #pragma once
 
+#include <functional>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "drivers/posix/wake_descriptor.hpp"
@@ -13,12 +13,14 @@ namespace lockstep::simulation {
 // The driver that a session is given: every call goes to the device.
 class Line final : public Driver {
  public:
-  explicit Line(SimulatedDevice& device) : device_(device) {}
+  // `writes`: called before each apply.
+  Line(SimulatedDevice& device, std::function<void()> writes) : device_(device), writes_(std::move(writes)) {}
   Result<Traits> traits(const Call& call) override { return device_.traits(call); }
   Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
     return device_.observe(scope, if_not, call);
   }
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override {
+    writes_();
     return device_.apply(changes, guard, call);
   }
   Result<Done> settle(std::string_view transaction, Settlement settlement, const Call& call) override {
@@ -27,6 +29,7 @@ class Line final : public Driver {
 
  private:
   SimulatedDevice& device_;
+  std::function<void()> writes_;
 };
 
 // One watcher for all devices, as of a collector that they all report to.

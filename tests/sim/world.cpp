@@ -43,6 +43,8 @@ WorldCounts& WorldCounts::operator+=(const WorldCounts& other) {
   took_over += other.took_over;
   late += other.late;
   healed += other.healed;
+  moved += other.moved;
+  asked += other.asked;
   return *this;
 }
 
@@ -193,6 +195,7 @@ void World::carry_out(Process& process, const Plan& plan, const std::vector<Writ
   record("verdict " + std::string(to_string(applied.report.verdict)));
   for (auto& [name, place] : places_) place.in_hand = {};
   if (!applied.accepted) violation("the outcome is not stored: " + applied.accepted.error().text());
+  check_radius(applied.report.change_id, applied.report.blast, "its report");
   settle_specs(applied.report);
   waits_ = applied.report.verdict == ApplyVerdict::waits;
   asks_ = applied.report.verdict == ApplyVerdict::asks;
@@ -249,6 +252,7 @@ void World::healed(const Healing& healing, std::set<std::string>& held) {
   if (healing.locked) return violation("nobody leads, and the lock is not given to the watch");
   if (journal_.not_ended() != 0) violation("a change of a killed run is still open after a healing");
   ++result_.counts.healed;
+  check_radius(healing.report.change_id, healing.report.blast, "its report");
   record("healed " + std::string(to_string(healing.report.verdict)));
   for (const Step& step : healing.plan.steps) held.erase(step.device);
   for (std::size_t i = 0; i < healing.report.steps.size(); ++i)

@@ -12,9 +12,11 @@
 // members of a redundancy group disturbed at once, nor more capacity gone than the policy allows; nothing is
 // called in sync that was not seen to be; an older leader never writes, and no second one leads beside the
 // first; nothing but an undo is written outside the policy's windows, where there are some; nothing but what
-// says `mode: converge` is healed unasked. Then faults stop, and the watch must bring everything back that it
-// may; then a person must find all converged, or converge it: with every path judged by the benchmarks since
-// it was last touched, or taken back, or with nothing left there of what touched it.
+// says `mode: converge` is healed unasked; each path whose figure a write changes, in a model of the data
+// plane that knows nothing of blast radii (data_plane.hpp), is among those that the gate asks about and that
+// the report calls touched. Then faults stop, and the watch must bring everything back that it may; then a
+// person must find all converged, or converge it: with every path judged by the benchmarks since it was last
+// touched, or taken back, or with nothing left there of what touched it.
 //
 // Most histories begin with a cluster that has been in service, and was neglected; the others with one that
 // nobody has configured yet. Some generations of the specs are bad: where a switch has their value, the
@@ -34,6 +36,7 @@
 #include <vector>
 
 #include "cluster.hpp"
+#include "data_plane.hpp"
 #include "devices.hpp"
 #include "drivers/runtime/pump.hpp"
 #include "drivers/sim/simulated_executor.hpp"
@@ -59,6 +62,8 @@ struct WorldCounts {
   std::size_t took_over = 0;  // second leaders, of a killed one
   std::size_t late = 0;       // writes of a killed leader that arrived after its successor's
   std::size_t healed = 0;     // changes that nobody asked for
+  std::size_t moved = 0;      // ways whose modelled figure a write changed
+  std::size_t asked = 0;      // of them: about which a gate asked
   WorldCounts& operator+=(const WorldCounts& other);
 };
 
@@ -105,6 +110,9 @@ class World final : public Measurer {
     bool shown_in_sync = false;  // by one of them since a snapshot last told of it
     std::size_t moved = 0;       // the turn in which another hand last did
     std::uint64_t writer = 0;    // the epoch that last wrote
+    DeviceIndex index = 0;
+    Tree before_write;  // the truth as the write under way arrived
+    std::uint64_t boots_before = 0;
     bool is_host() const { return role == DeviceRole::host; }
   };
   // The way of a flow between two leaves over one spine, or of one host to its leaf.
@@ -191,6 +199,13 @@ class World final : public Measurer {
   void check_taken_back(const std::set<std::uint64_t>& changes, const std::set<std::uint64_t>& in_part);
   void settle_specs(const ApplyReport& report);
 
+  // world_radius.cpp: what changes touch, by the model of the data plane
+  void build_data_plane();
+  void note_moved(const Place& place, std::uint64_t change);
+  bool is_within(const DataPlane::Way& way, const BlastRadius& blast) const;
+  void check_radius(std::uint64_t change, const BlastRadius& blast, const char* of);
+  void check_question(const GateQuestion& question);
+
   void violation(const std::string& what);
   void record(const std::string& what);
   Time now() const { return process_ ? process_->executor->now() : clock_; }
@@ -232,6 +247,11 @@ class World final : public Measurer {
   bool waits_ = false;              // for a window
   bool asks_ = false;               // for a person's word, in the last apply
   bool windows_too_short_ = false;  // for the worst case of what is to be done, as a person was told
+
+  std::optional<DataPlane> data_plane_;
+  std::vector<const Tree*> truths_;                            // by device of the topology
+  std::map<std::uint64_t, std::set<std::size_t>> moved_;       // by change: ways
+  std::map<std::uint64_t, std::set<std::size_t>> unmeasured_;  // of them: since a gate asked
 
   std::vector<FlowPath> paths_;
   std::int64_t paths_max_ = 64;     // the last generation that held

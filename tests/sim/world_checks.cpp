@@ -127,8 +127,10 @@ void World::check_write(Place& place, const SimulatedCall& call) {
   if (standby_ != nullptr) last_write_ = {place.name, *call.changes, *call.guard};
   if (call.answer == ErrorKind::transient || call.answer == ErrorKind::conflict) return;
   place.writer = call.guard->epoch;
-  if (const auto noted = tickets_.find(call.guard->ticket); noted != tickets_.end())
+  if (const auto noted = tickets_.find(call.guard->ticket); noted != tickets_.end()) {
     touch_paths(place.name, *call.changes, noted->second.change);
+    note_moved(place, noted->second.change);
+  }
   if (place.is_host()) return;
   const Disturbance disturbed = disturbed_by(place, *call.changes);
   if (!disturbed.any()) return;
@@ -187,6 +189,7 @@ void World::check_states(const std::vector<DeviceState>& states) {
 // Of a process that has just taken the lock.
 void World::check_leads() {
   leads_ = true;
+  unmeasured_.clear();  // what an earlier process left is owed by its own rules
   follow_journal();
   for (const auto& [name, place] : places_)
     if (place.writer >= epoch_)

@@ -39,6 +39,7 @@ void World::build() {
   }
   wiring_.index();
   build_paths();
+  build_data_plane();
   drivers_[DriverName::sim].attach = [this](const DriverTarget& target) { return attach(target); };
 }
 
@@ -68,7 +69,11 @@ void World::add(const TopologyDevice& device, Intent& intent) {
 
 Result<std::optional<Attached>> World::attach(const DriverTarget& target) {
   Attached attached;
-  attached.driver = std::make_unique<Line>(*places_.at(target.device).device);
+  Place& place = places_.at(target.device);
+  attached.driver = std::make_unique<Line>(*place.device, [&place] {
+    place.before_write = place.device->truth();
+    place.boots_before = place.device->boots();
+  });
   attached.watch = [this]() -> Result<std::shared_ptr<Watcher>> {
     std::shared_ptr<Events> events = events_.lock();
     if (!events) events_ = events = std::make_shared<Events>();

@@ -78,6 +78,7 @@ GateFigure World::figure_of(const FlowPath& path) const {
 
 Result<GateMeasurement> World::measure(const GateQuestion& question, const Call&) {
   record("measure");
+  check_question(question);
   may_be_killed(kill_chance_ > 0 ? 0.2 : 0);
   GateMeasurement out;
   for (FlowPath& path : paths_) {
