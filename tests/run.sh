@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# run.sh [fast|vm|all]: passes the tests; installs what is missing. fast (the default) builds with ASan and UBSan and runs the
+# run.sh [fast|vm|all|soak]: passes the tests; installs what is missing. fast (the default) builds with ASan and UBSan and runs the
 # fast suite; vm runs the tests under Debian's own kernel in an emulated machine; all runs both and, besides, clang-tidy, the
-# executor, the engine, the session and the benchmarks under TSan, and, on an optimised build, the twin end to end, 1,000 seeds of a
-# simulated cluster of 200 devices, and more hostile specs.
+# executor, the engine, the session and the benchmarks under TSan, and, on an optimised build, the twin end to end, three minutes
+# of simulated clusters, and more hostile specs; soak runs 10,000 seeds of simulated clusters of 12 to 24 devices and 1,000 of 200.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case "$*" in
-  "" | fast | vm | all) suite=${1:-fast} ;;
-  *) echo "usage: tests/run.sh [fast|vm|all]" >&2; exit 2 ;;
+  "" | fast | vm | all | soak) suite=${1:-fast} ;;
+  *) echo "usage: tests/run.sh [fast|vm|all|soak]" >&2; exit 2 ;;
 esac
 
 fast() {
@@ -46,6 +46,7 @@ cmake/install-packages.sh test
 case $suite in
   fast) fast ;;
   vm) optimised vm vm_tests ;;
+  soak) optimised soak simulate ;;
   all)
     fast
     under_tsan

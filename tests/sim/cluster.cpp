@@ -10,7 +10,9 @@
 namespace lockstep::simulation {
 namespace {
 
-constexpr std::size_t kHostsPerPair = 16;  // hosts on one pair of leaves
+// Hosts on one pair of leaves: of a few devices so few that most have two pairs or three.
+constexpr std::size_t kFew = 24;
+constexpr std::size_t hosts_per_pair(std::size_t devices) { return devices <= kFew ? 4 : 16; }
 constexpr std::uint64_t kSpeed = 400'000'000'000;
 constexpr std::uint32_t kPerMillion = 1'000'000;
 
@@ -21,14 +23,15 @@ CountOrRatio share(std::uint32_t per_million) { return {true, 0, Ratio{per_milli
 class Builder {
  public:
   OpenedCluster build(std::size_t devices) {
+    hosts_per_pair_ = hosts_per_pair(devices);
     std::vector<DeviceIndex> spines;
     for (std::size_t s = 0; s < kSpines; ++s)
       spines.push_back(add("spine" + std::to_string(s), DeviceRole::spine));
-    const std::size_t pairs = std::max<std::size_t>(1, (devices - kSpines) / (kHostsPerPair + 2));
+    const std::size_t pairs = std::max<std::size_t>(1, (devices - kSpines) / (hosts_per_pair_ + 2));
     std::size_t left = devices - kSpines;
     for (std::size_t p = 0; p < pairs; ++p) {
       left -= 2;
-      const std::size_t hosts = p + 1 == pairs ? left : kHostsPerPair;
+      const std::size_t hosts = p + 1 == pairs ? left : hosts_per_pair_;
       add_pair(p, spines, hosts);
       left -= hosts;
     }
@@ -74,7 +77,7 @@ class Builder {
         join(leaves.back(), "up" + std::to_string(s), spines[s], "down" + std::to_string(i));
     }
     for (std::size_t h = 0; h < hosts; ++h) {
-      const DeviceIndex host = add("gpu" + std::to_string(pair * kHostsPerPair + h), DeviceRole::host);
+      const DeviceIndex host = add("gpu" + std::to_string(pair * hosts_per_pair_ + h), DeviceRole::host);
       for (std::size_t rail = 0; rail < leaves.size(); ++rail)
         join(host, "rail" + std::to_string(rail), leaves[rail], "swp" + std::to_string(h));
     }
@@ -155,6 +158,7 @@ class Builder {
   }
 
   OpenedCluster cluster_;
+  std::size_t hosts_per_pair_ = 0;
   std::vector<std::vector<Draft>> ports_;  // by device
 };
 
