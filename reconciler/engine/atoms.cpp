@@ -326,8 +326,10 @@ class Builder {
   }
 
   void note_replacements() {
-    for (const auto& [change, why] : replacements(pending_, columns_))
-      out_.atoms[owner_[change]].notes.push_back(why);
+    for (const std::uint32_t change : replacements(pending_, columns_)) {
+      std::vector<std::string>& notes = out_.atoms[owner_[change]].notes;
+      if (std::ranges::find(notes, kReplacement) == notes.end()) notes.emplace_back(kReplacement);
+    }
   }
 
   const DeviceInput& device_;

@@ -120,9 +120,10 @@ void order_ladder(Ladder ladder, const std::vector<Climber>& all, std::vector<La
         continue;
       }
       if (low.place >= high.place || !share_a_priority(low, high)) continue;
+      // What replaces climbs: on the way down it would wait for what waits for it.
       if (low.climbs && high.climbs)
         out.push_back({ladder, low.change, high.change});
-      else if (low.descends && high.descends)
+      else if (low.descends && high.descends && !low.climbs)
         out.push_back({ladder, high.change, low.change});
     }
 }
@@ -190,8 +191,7 @@ std::vector<LadderEdge> order_at_ports(const Tree* have, const std::vector<AtomC
   return out;
 }
 
-std::vector<std::pair<std::uint32_t, std::string>> replacements(const std::vector<AtomChange>& changes,
-                                                                const Columns& columns) {
+std::vector<std::uint32_t> replacements(const std::vector<AtomChange>& changes, const Columns& columns) {
   std::set<TextId> gains;  // ports
   std::vector<std::uint32_t> losses;
   for (std::uint32_t i = 0; i < changes.size(); ++i) {
@@ -204,14 +204,8 @@ std::vector<std::pair<std::uint32_t, std::string>> replacements(const std::vecto
       if (way == Way::descends || replaces(change)) losses.push_back(i);
     }
   }
-  std::vector<std::pair<std::uint32_t, std::string>> out;
-  for (const std::uint32_t i : losses)
-    if (const Path path = changes[i].path; gains.contains(path.key_id(0)))
-      out.emplace_back(i, fmt::format("{} loses what is lossless, and the port gets other lossless traffic "
-                                      "in one write: no order spares what is sent meanwhile. Drain it "
-                                      "first, or add by one apply and remove by a later one",
-                                      path.text()));
-  return out;
+  std::erase_if(losses, [&](std::uint32_t i) { return !gains.contains(changes[i].path.key_id(0)); });
+  return losses;
 }
 
 std::vector<Stage> stages_of(const Atom& atom, PortSide side, const Columns& columns) {

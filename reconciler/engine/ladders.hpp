@@ -31,10 +31,13 @@ void mark_lossy(const Tree* have, const Columns& columns, std::vector<AtomChange
 std::vector<LadderEdge> order_at_ports(const Tree* have, const std::vector<AtomChange>& changes,
                                        const Columns& columns);
 
-// Changes that take a lossless priority or class away at a port that gets another in the same write, with
-// the note about it.
-std::vector<std::pair<std::uint32_t, std::string>> replacements(const std::vector<AtomChange>& changes,
-                                                                const Columns& columns);
+// Changes that take a lossless priority or class away at a port that gets another in the same write, and what
+// is said of them.
+std::vector<std::uint32_t> replacements(const std::vector<AtomChange>& changes, const Columns& columns);
+inline constexpr std::string_view kReplacement =
+    "takes lossless traffic from ports that get other such traffic in one write: no order spares what is "
+    "sent "
+    "meanwhile. Drain it first, or add by one apply and remove by a later one";
 
 // Where an atom stands among the devices on one ladder.
 struct Stage {

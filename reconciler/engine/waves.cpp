@@ -11,6 +11,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/far_ends.hpp"
 #include "reconciler/engine/tied_groups.hpp"
 

@@ -9,10 +9,12 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string_view>
 
+#include "state_directory.hpp"
 #include "world.hpp"
 
 using lockstep::simulation::World;
@@ -141,6 +143,9 @@ int main(int argc, char** argv) {
                  "[--devices N|N-N (8 and more)] [--steps] [--hashes] | replay N\n");
     return 2;
   }
+  // Of machines, too, this process has its own: another that simulates is no other leader.
+  const lockstep::simulation::StateDirectory machines;
+  setenv("LOCKSTEP_RUN_DIR", machines.path().c_str(), 1);
   const auto begin = std::chrono::steady_clock::now();
   WorldCounts counts;
   std::uint64_t ran = 0;
