@@ -26,13 +26,18 @@ Traffic::Told Traffic::tell(const DeviceInput& device) const {
     for (const Entry& want : device.intent->want.of_row(row))
       // What could not be read may well be there.
       tell(want.path, there.value(want.path) || is_unread(device.observation->unread, want.path));
-  const auto tell_there = [&](bool is_claimed) {
-    for (const RowId row : columns_.traffic_collections())
-      for (const Entry& have : there.of_row(row))
-        if ((claim_of(*device.intent, have.path) != nullptr) == is_claimed) tell(have.path, true);
+  const auto tell_taken_away = [&](const ChangeSet& changes) {
+    for (const Change& change : changes)
+      if (std::ranges::find(columns_.traffic_collections(), change.path.row()) !=
+          columns_.traffic_collections().end())
+        tell(change.path, bool{change.was});
   };
-  tell_there(true);
-  if (!traffic.device_told) tell_there(false);
+  tell_taken_away(device.changes);
+  if (device.withheld != nullptr) tell_taken_away(*device.withheld);
+  if (traffic.device_told) return traffic;
+  for (const RowId row : columns_.traffic_collections())
+    for (const Entry& have : there.of_row(row))
+      if (claim_of(*device.intent, have.path) == nullptr) tell(have.path, true);
   return traffic;
 }
 
