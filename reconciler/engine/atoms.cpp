@@ -93,9 +93,8 @@ class Builder {
     Edges edges;
     add_saves(edges);
     reference_edges(pending_, columns_, edges);
-    const Tree* const have = device_.observation != nullptr ? &device_.observation->have : nullptr;
-    mark_lossy(have, columns_, pending_);
-    const std::vector<LadderEdge> ladders = order_at_ports(have, pending_, columns_);
+    mark_lossy(device_.observation, columns_, pending_);
+    const std::vector<LadderEdge> ladders = order_at_ports(device_.observation, pending_, columns_);
     owner_.assign(pending_.size(), kNobody);
     for (std::uint32_t i = 0; i < pending_.size(); ++i)
       if (owner_[i] == kNobody && columns_.row(pending_[i].path.row()).takes == Takes::recreate &&

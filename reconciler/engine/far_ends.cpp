@@ -37,6 +37,7 @@ class FarEnds {
             fmt::format("{} could not be read ({}), and may still send it", device.name, device.unread);
     hold_for_withheld();
     hold_for_unread();
+    hold_senders();
     if (may_send_.empty()) return;
     each([this](const DeviceInput& device, const AtomChange& change, Atom& atom, const PortName& far) {
       if (side_of(change) == First::hosts && device.role != "host" && !is_host(far.device))
@@ -83,6 +84,30 @@ class FarEnds {
       if (const std::string why = why_unread(far, change.path); !why.empty())
         hold_end(device, change, atom, fmt::format("{} could not be read ({})", far.text(), why));
     });
+  }
+
+  // What a host sends as lossless is what its port takes as such: where that is held, so is it.
+  void hold_senders() {
+    for (std::size_t d = 0; d < atoms_.size(); ++d) {
+      if (input_.devices[d].role != "host") continue;
+      std::set<std::string_view> held;  // ports
+      for (const Atom& atom : atoms_[d].atoms)
+        for (const AtomChange& change : atom.changes)
+          if (!atom.far_ends.empty() && columns_.row(change.path.row()).crosses(Ladder::lossless))
+            held.insert(change.path.key(0));
+      if (!held.empty()) hold_senders(atoms_[d], held);
+    }
+  }
+
+  void hold_senders(DeviceAtoms& device, const std::set<std::string_view>& held) const {
+    for (Atom& atom : device.atoms)
+      for (const AtomChange& change : atom.changes) {
+        if (!columns_.row(change.path.row()).is_sent_as_lossless() || !change.want) continue;
+        const bool of_port = change.path.key_count() > 0;
+        if (!of_port || held.contains(change.path.key(0)))
+          add(atom, fmt::format("{} is not sent before what {} takes as lossless has changed",
+                                change.path.text(), of_port ? change.path.key(0) : *held.begin()));
+      }
   }
 
   // Calls back with every change at a port that is cabled.

@@ -155,11 +155,12 @@ class Gatherer {
   }
 
   // `from`: the steps that whatever comes after this node must wait for. What stays as it is for its other
-  // end alone is nothing that a whole tier waits for.
+  // end alone is nothing that a whole tier waits for: what it waits for itself is.
   void release(std::uint32_t node, const std::set<std::uint32_t>& from) {
     for (const std::uint32_t next : order_.after[node]) {
       const bool stays = held_[node] == HeldBy::other_end && order_.nodes[next].device == kBarrier;
-      if (!stays) sources_[next].insert(from.begin(), from.end());
+      const std::set<std::uint32_t>& on = stays ? sources_[node] : from;
+      sources_[next].insert(on.begin(), on.end());
       if (--waits_[next] == 0) ready(next);
     }
   }

@@ -56,7 +56,7 @@ bool is_of_class(const Row& row) { return row.pattern == kClass || row.is_part_o
 // The classes of all ports, before and after.
 class PortClasses {
  public:
-  PortClasses(const Tree* have, const std::vector<AtomChange>& changes) : have_(have) {
+  PortClasses(const Observation* seen, const std::vector<AtomChange>& changes) : seen_(seen) {
     for (const AtomChange& change : changes) {
       const RowId row = change.path.row();
       if (!change.transient && (row == kPfc || row == kPriority)) changed_.emplace(change.path, change);
@@ -68,7 +68,8 @@ class PortClasses {
     if (is_new) {
       const Path pfc(kPfc, {path.key(0)});
       const Path priority(kPriority, {path.key(0), path.key(1)});
-      found->second = are_lossless(names_of(had(priority)), names_of(had(pfc))) ||
+      found->second = is_unread(pfc) || is_unread(priority) ||
+                      are_lossless(names_of(had(priority)), names_of(had(pfc))) ||
                       are_lossless(names_of(wanted(priority)), names_of(wanted(pfc)));
     }
     return found->second;
@@ -88,14 +89,16 @@ class PortClasses {
   Value had(Path path) const {
     const auto found = changed_.find(path);
     if (found != changed_.end()) return found->second.was;
-    return have_ != nullptr ? have_->value(path) : Value{};
+    return seen_ != nullptr ? seen_->have.value(path) : Value{};
   }
   Value wanted(Path path) const {
     const auto found = changed_.find(path);
     return found != changed_.end() ? found->second.want : had(path);
   }
 
-  const Tree* have_;
+  bool is_unread(Path path) const { return seen_ != nullptr && lockstep::is_unread(seen_->unread, path); }
+
+  const Observation* seen_;
   std::map<Path, AtomChange> changed_;
   mutable std::map<std::pair<TextId, TextId>, bool> known_;
 };
@@ -128,7 +131,7 @@ void order_ladder(Ladder ladder, const std::vector<Climber>& all, std::vector<La
     }
 }
 
-// Where a node comes on its ladder. With something that turns all that climbs comes before all that descends.
+// Where a node comes on its ladder. Where senders turn, all that climbs comes before all that descends.
 constexpr int kTop = 16;
 std::pair<int, int> place_of(const Stage& one, bool turns) {
   if (one.way != Way::descends) return {0, one.stage};
@@ -143,6 +146,14 @@ Way way_of(const AtomChange& change, const Rung& rung) {
   if (!change.was) return Way::climbs;
   if (rung.by == Moves::turning) return Way::turns;
   if (rung.by == Moves::presence) return Way::none;
+  if (rung.by == Moves::ecn_field) {
+    if (change.was.kind() != Value::Kind::integer || change.want.kind() != Value::Kind::integer)
+      return Way::climbs;
+    constexpr std::int64_t kEcn = 3;  // RFC 3168: the lowest two bits of the ToS byte; 0: not ECT
+    const bool was = (change.was.as_integer() & kEcn) != 0;
+    const bool is = (change.want.as_integer() & kEcn) != 0;
+    return was == is ? Way::none : is ? Way::climbs : Way::descends;
+  }
   if (change.want.kind() == Value::Kind::integer)
     return change.want.as_integer() > change.was.as_integer() ? Way::climbs : Way::descends;
   if (change.want.kind() != Value::Kind::list) return Way::climbs;
@@ -161,15 +172,15 @@ std::string_view name_of(Ladder ladder) {
   return "nothing";
 }
 
-void mark_lossy(const Tree* have, const Columns& columns, std::vector<AtomChange>& changes) {
-  const PortClasses classes(have, changes);
+void mark_lossy(const Observation* seen, const Columns& columns, std::vector<AtomChange>& changes) {
+  const PortClasses classes(seen, changes);
   for (AtomChange& change : changes)
     change.lossy = is_of_class(columns.row(change.path.row())) && !classes.is_lossless(change.path);
 }
 
-std::vector<LadderEdge> order_at_ports(const Tree* have, const std::vector<AtomChange>& changes,
+std::vector<LadderEdge> order_at_ports(const Observation* seen, const std::vector<AtomChange>& changes,
                                        const Columns& columns) {
-  const PortClasses classes(have, changes);
+  const PortClasses classes(seen, changes);
   std::map<std::pair<TextId, Ladder>, std::vector<Climber>> ladders;
   std::set<TextId> replaced;  // ports whose PFC priorities are replaced: so are their buffers
   for (std::uint32_t i = 0; i < changes.size(); ++i) {
@@ -239,8 +250,9 @@ std::vector<LadderOrder> order_of_stages(const std::vector<StagedNode>& nodes) {
   for (const StagedNode& one : nodes) ladders[one.at.ladder].push_back(&one);
   std::vector<LadderOrder> out;
   for (const auto& [ladder, all] : ladders) {
-    const bool turns =
-        std::ranges::any_of(all, [](const StagedNode* one) { return one->at.way == Way::turns; });
+    const bool turns = ladder == Ladder::lossless && std::ranges::any_of(all, [](const StagedNode* one) {
+                         return one->at.way == Way::turns;
+                       });
     std::map<std::pair<int, int>, std::vector<std::uint32_t>> places;
     std::map<bool, std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>> across;
     for (const StagedNode* const one : all) {

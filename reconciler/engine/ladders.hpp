@@ -1,6 +1,6 @@
 // Ladders: the order of transitions, from the schema's rungs. What is added or grows climbs a ladder (lower
-// rungs first), what is removed or shrinks descends it; what takes another value (Rung::turns) has all that
-// climbs below it, and all that descends after it.
+// rungs first), what is removed or shrinks descends it; where what is sent takes another value
+// (Moves::turning) on the lossless ladder, all that climbs comes before it, and all that descends after it.
 //
 // Promises: pure. At a port the order is between changes of one device; across devices it is one barrier
 // between neighbouring stages that have changes. Of classes only lossless ones, before or after, are on the
@@ -24,11 +24,12 @@ Way way_of(const AtomChange& change, const Rung& rung);
 // "the MTU"
 std::string_view name_of(Ladder ladder);
 
-// Marks the changes of classes that are not lossless; `have`: of the device, null: nothing is known of it.
-void mark_lossy(const Tree* have, const Columns& columns, std::vector<AtomChange>& changes);
+// Marks the changes of classes that are not lossless, as far as what was read tells; `seen`: of the device,
+// null: nothing is known of it.
+void mark_lossy(const Observation* seen, const Columns& columns, std::vector<AtomChange>& changes);
 
 // At each port, between changes; of thresholds between those of one priority.
-std::vector<LadderEdge> order_at_ports(const Tree* have, const std::vector<AtomChange>& changes,
+std::vector<LadderEdge> order_at_ports(const Observation* seen, const std::vector<AtomChange>& changes,
                                        const Columns& columns);
 
 // Changes that take a lossless priority or class away at a port that gets another in the same write, and what

@@ -4,10 +4,9 @@
 // anew); members of a redundancy group are spread over them.
 //
 // Promises: pure; nothing is in an earlier wave than what it comes after; both ends of a cable that change
-// what must be alike there, or that disturb it in no order, are in one wave: that of the end nearer to the
-// hosts. What disturbs a whole device and must go before changes at several of its cables (an aggregate that
-// is withdrawn) is in one wave with them. Nothing else is tied; where it ties devices of one role, or changes
-// some before their share, a note says so.
+// what must be alike there, or that disturb it in no order, are in one wave: that of the host's end, between
+// switches of the end that the specs name first. Only what these two ask for is tied; where it ties devices
+// of one role, or changes some before their share, a note says so.
 #pragma once
 
 #include "reconciler/engine/order.hpp"

@@ -43,8 +43,9 @@ enum class Ladder : std::uint8_t {
   buffer,     // of a port: what shrinks before what grows
 };
 // What has a place on a ladder. size: what is added or grows, and what is removed or shrinks; presence: what
-// is added or removed; turning: these, and a value that takes another's place.
-enum class Moves : std::uint8_t { size, presence, turning };
+// is added or removed; turning: these, and a value that takes another's place; ecn_field: these, and a ToS
+// byte that becomes ECN-capable, or no longer is.
+enum class Moves : std::uint8_t { size, presence, turning, ecn_field };
 // A rung: what is added or grows climbs from lower to higher ones, what is removed or shrinks descends.
 struct Rung {
   Ladder ladder = Ladder::none;
@@ -124,6 +125,12 @@ struct Row {
   constexpr bool crosses(Ladder ladder) const {
     return std::any_of(rungs.begin(), rungs.end(),
                        [ladder](const Rung& one) { return one.ladder == ladder && one.crosses(); });
+  }
+  // What a host sends: on the lossless ladder, at hosts alone.
+  constexpr bool is_sent_as_lossless() const {
+    return std::any_of(rungs.begin(), rungs.end(), [](const Rung& one) {
+      return one.ladder == Ladder::lossless && one.host != 0 && !one.crosses();
+    });
   }
   // A port itself or a part of one; its first key is the port's name. So with bonds.
   constexpr bool is_of_port() const { return pattern == "interface[*]" || is_part_of("interface[*]"); }

@@ -88,7 +88,7 @@ inline constexpr std::array kHostRows{
         .type = EntryType::integer,
         .doc = "ToS byte of NCCL's RoCE packets (NCCL_IB_TC)",
         .rungs = {{{Ladder::lossless, 0, 0, 0, 3, Moves::turning},
-                   {Ladder::ecn, 0, 0, 0, 3, Moves::turning}}},
+                   {Ladder::ecn, 0, 0, 0, 3, Moves::ecn_field}}},
         .power = Power::performance},
     Row{.pattern = "package[*]",
         .type = EntryType::text,

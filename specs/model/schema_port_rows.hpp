@@ -306,7 +306,7 @@ inline constexpr std::array kPortRows{
         .type = EntryType::integer,
         .doc = "ToS byte of RoCE packets: DSCP << 2 and the ECN field",
         .rungs = {{{Ladder::lossless, 0, 0, 0, 3, Moves::turning},
-                   {Ladder::ecn, 0, 0, 0, 3, Moves::turning}}},
+                   {Ladder::ecn, 0, 0, 0, 3, Moves::ecn_field}}},
         .power = Power::performance},
     Row{.pattern = "interface[*]/speed",
         .type = EntryType::integer,

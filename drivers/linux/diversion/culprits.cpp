@@ -166,11 +166,23 @@ std::vector<std::string> stray_addresses(const Ground& ground, const IpPrefix& p
   return out;
 }
 
-std::vector<std::string> captured_ports(const Ground& ground) {
+std::vector<std::string> captured_ports(const Ground& ground, const IpPrefix& pool) {
+  const auto carries_pool = [&](std::uint32_t port) {
+    return std::ranges::any_of(ground.network.addresses,
+                               [&](const InterfaceAddress& one) {
+                                 return one.index == port && pool.contains(one.prefix.address);
+                               }) ||
+           std::ranges::any_of(ground.network.routes, [&](const Route& one) {
+             return pool.contains(one.destination) &&
+                    std::ranges::find(one.hops, port, &NextHop::index) != one.hops.end();
+           });
+  };
   std::vector<std::string> out;
   for (const Link& port : ground.network.links) {
     const Link* const by = port.master ? ground.network.link(*port.master) : nullptr;
-    if (by != nullptr && ground.ports.contains(port.index))
+    if (by == nullptr || !ground.ports.contains(port.index) || by->kind == "vrf" || by->kind == "bond")
+      continue;
+    if (carries_pool(port.index))
       out.push_back(port.name + " is under " + by->name + (by->kind.empty() ? "" : " (" + by->kind + ")"));
   }
   return out;

@@ -33,7 +33,7 @@ Result<Texts> of_packets(netlink::Socket& socket, const Ground& ground, const Ip
                          const std::vector<Asked>& asked, const Call& call) {
   TRY(auto out, led_elsewhere(socket, ground, pool, asked, call));
   add(out, diversion::stray_addresses(ground, pool));
-  add(out, diversion::captured_ports(ground));
+  add(out, diversion::captured_ports(ground, pool));
   return out;
 }
 

@@ -54,6 +54,27 @@ std::string reasons(const ApplyReport& report) {
   return out;
 }
 
+class NoMtu : public Permission {
+ public:
+  std::optional<std::string> why_not(const Change& change) const override {
+    return change.path.row() == row("interface[*]/mtu") ? std::optional<std::string>("no") : std::nullopt;
+  }
+  std::optional<std::string> why_not_unasked() const override { return std::nullopt; }
+  std::optional<std::string> why_not_confirm_deletion() const override { return std::nullopt; }
+};
+
+// The leaves' ports to hosts stay for their hosts, and what comes after them waits for what they wait for.
+TEST(FarEnds, TheFabricDoesNotShrinkWhileEachHostMaySendMore) {
+  Pod pod;
+  NoMtu no;
+  for (std::size_t host = 0; host < 4; ++host) pod.cluster.attached(host).permission = &no;
+  pod.want_mtu(kOld / 2, true);
+  pod.want_mtu(kOld / 2, false);
+  const ApplyReport report = pod.cluster.converge();
+  for (const PortName& end : pod.ends)
+    EXPECT_EQ(pod.have(end.device, end.port), number(kOld)) << end.text() << "\n" << reasons(report);
+}
+
 // The world in the end, whatever the plan says: each cable has its two ends alike, and where both could be
 // changed they were.
 TEST(FarEnds, OfHalfAPodThatIsUnreachableNoCableIsChangedAtOneEndAlone) {
@@ -264,6 +285,34 @@ TEST(FarEnds, ALosslessClassIsHeldWhole) {
   EXPECT_EQ(report.verdict, ApplyVerdict::asks) << reasons(report);
   pod.cluster.intents["gpu2"]->apply_allowed = true;
   EXPECT_EQ(pod.cluster.converge().verdict, ApplyVerdict::kept);
+}
+
+TEST(FarEnds, AHostSendsNothingThatItsOwnPortDoesNotTakeAsLossless) {
+  Pod pod;
+  for (const auto& [device, port] :
+       {std::pair{"gpu1", "rail0"}, {"gpu3", "rail0"}, {"leaf0", "swp1"}, {"leaf1", "swp3"}}) {
+    const std::string at = "interface[" + std::string(port) + "]/";
+    pod.cluster.want(device, at + "class[rdma]", there());
+    pod.cluster.want(device, at + "class[rdma]/priority", Value::set({"3"}));
+    pod.cluster.want(device, at + "class[rdma]/dscp", Value::set({"26"}));
+    pod.cluster.want(device, at + "pfc", Value::set({"3"}));
+  }
+  for (const char* const host : {"gpu1", "gpu3"}) {
+    pod.cluster.want(host, "interface[rail0]/roce-tos", number(106));
+    pod.cluster.want(host, "nccl/traffic-class", number(106));
+  }
+  pod.cluster.intents["leaf0"]->apply_allowed = false;
+  const ApplyReport report = pod.cluster.converge();
+  const auto has = [&](const char* host, const char* entry) {
+    return bool{pod.cluster.devices[host]->truth().value(*Path::parse(entry))};
+  };
+  EXPECT_TRUE(has("gpu3", "interface[rail0]/roce-tos")) << reasons(report);
+  EXPECT_TRUE(has("gpu3", "nccl/traffic-class")) << reasons(report);
+  EXPECT_FALSE(has("gpu1", "interface[rail0]/roce-tos")) << reasons(report);
+  EXPECT_FALSE(has("gpu1", "nccl/traffic-class")) << reasons(report);
+  pod.cluster.intents["leaf0"]->apply_allowed = true;
+  EXPECT_EQ(pod.cluster.converge().verdict, ApplyVerdict::kept);
+  EXPECT_TRUE(has("gpu1", "interface[rail0]/roce-tos"));
 }
 
 TEST(FarEnds, AWordChangesOneEndAloneAndHealsTheOtherNever) {

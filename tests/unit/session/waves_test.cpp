@@ -169,8 +169,9 @@ TEST(Waves, AreSharesOfEachRole) {
 }
 
 TEST(Waves, ALosslessClassMovesOnSwitchesNoLaterThanOnHosts) {
-  for (const auto& [what, by] :
-       {std::pair{"priority: 3, tc: 3", "priority: 4, tc: 4"}, {"dscp: [26]", "dscp: [27]"}}) {
+  for (const auto& [what, by] : {std::pair{"priority: 3, tc: 3", "priority: 4, tc: 4"},
+                                 {"dscp: [26]", "dscp: [27]"},
+                                 {"dscp: [26], priority: 3, tc: 3", "dscp: [27], priority: 4, tc: 4"}}) {
     Respecified pod(kPod, with(kPod, what, by));
     const Plan plan = pod.plan();
     std::uint32_t last_switch = 0;
