@@ -11,47 +11,27 @@
 #include <vector>
 
 #include "drivers/linux/driver.hpp"
+#include "tests/large_leaf.hpp"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using namespace lockstep;
 
-constexpr int kPorts = 128;
-constexpr int kPrefixes = 1000;
 constexpr int kTimes = 50;
-
-bool fill(const std::string& name) {
-  std::string batch = "link set lo up\n";
-  for (int port = 0; port < kPorts; ++port)
-    batch += fmt::format(
-        "link add swp{0} type veth peer name far{0}\nlink set swp{0} up\nlink set far{0} up\n"
-        "address add 10.65.0.{1}/31 dev swp{0}\n",
-        port, 2 * port);
-  for (int one = 0; one < kPrefixes; ++one)
-    batch += fmt::format("route add 10.65.{}.{}/26 proto bgp nexthop via 10.65.0.1 nexthop via 10.65.0.3\n",
-                         1 + one / 4, one % 4 * 64);
-  FILE* const pipe = ::popen(("ip -n " + name + " -batch -").c_str(), "w");
-  if (pipe == nullptr) return false;
-  std::fputs(batch.c_str(), pipe);
-  return ::pclose(pipe) == 0;
-}
 
 int measure(const std::string& name) {
   LinuxTarget target;
   target.device = "leaf0";
   target.netns_path = "/run/netns/" + name;
   const Attached attached = make_linux_driver(std::move(target));
-  const Path transit = *Path::parse("diverted[10.65.0.0/16]/transit");
-  Scope scope{{}, {transit}};
-  for (int port = 0; port < kPorts; ++port)
-    scope.named.push_back(*Path::parse(fmt::format("interface[swp{}]", port)));
+  const Scope scope{{}, large_leaf_names()};
   std::vector<double> took;
   for (int i = 0; i <= kTimes; ++i) {
     const auto begin = Clock::now();
     const auto seen = attached.driver->observe(scope, {}, Call{});
     took.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
-    if (!seen || !seen->unread.empty() || seen->have.value(transit) != Value::set({})) {
+    if (!seen || !seen->unread.empty() || seen->have.value(scope.named.front()) != Value::set({})) {
       fmt::print("not observed whole, or something is diverted\n");
       return 1;
     }
@@ -70,7 +50,7 @@ int main() {
     return 0;
   }
   const std::string name = "lsleaf-perf-" + std::to_string(::getpid());
-  const bool made = std::system(("ip netns add " + name).c_str()) == 0 && fill(name);
+  const bool made = std::system(("ip netns add " + name).c_str()) == 0 && make_large_leaf(name);
   const int code = made ? measure(name) : 1;
   if (std::system(("ip netns del " + name).c_str()) != 0) return 1;
   return code;

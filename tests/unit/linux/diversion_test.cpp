@@ -9,6 +9,7 @@
 
 #include "drivers/posix/in_namespace.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/large_leaf.hpp"
 #include "tests/needs.hpp"
 #include "tests/unit/linux/lab.hpp"
 
@@ -48,6 +49,13 @@ class Diverted : public Lab {
   // From the host through the leaf.
   bool arrives(const std::string& address) const {
     return shell("ip netns exec " + name_ + "p ping -c 1 -W 1 " + address) == 0;
+  }
+  // Once a port works again: a neighbour that did not answer is asked again only after a while.
+  bool arrives_again(const std::string& address) const {
+    constexpr int kTries = 5;  // of a second; ARP gives up after three (arp(7), mcast_solicit)
+    for (int i = 0; i < kTries; ++i)
+      if (arrives(address)) return true;
+    return false;
   }
   Texts culprits(const std::string& entry) {
     const auto path = *Path::parse(entry);
@@ -235,7 +243,7 @@ TEST_F(Diverted, APortThatAnotherDeviceTakesIsNamed) {
   EXPECT_FALSE(arrives("10.64.1.1"));
   make({"link set rail0 nomaster"});
   EXPECT_EQ(transit(), Texts{});
-  EXPECT_TRUE(arrives("10.64.1.1"));
+  EXPECT_TRUE(arrives_again("10.64.1.1"));
 }
 
 TEST_F(Diverted, APortThatAsksForNoNeighboursIsNamed) {
@@ -245,8 +253,7 @@ TEST_F(Diverted, APortThatAsksForNoNeighboursIsNamed) {
   EXPECT_FALSE(arrives("10.64.1.1"));
   ASSERT_EQ(ip("link set rail0 arp on"), 0);
   EXPECT_EQ(culprits("diverted[10.64.0.0/16]/neighbors"), Texts{});
-  // The host asks again only after a while for a neighbour that did not answer.
-  EXPECT_TRUE(arrives("10.64.1.1") || arrives("10.64.1.1") || arrives("10.64.1.1"));
+  EXPECT_TRUE(arrives_again("10.64.1.1"));
 }
 
 // The specs speak of ports' MTU alone: what a route says beside it makes packets smaller, or lost.
@@ -441,24 +448,9 @@ TEST_F(DivertedHost, WhatLeadsTheSameWayIsNotNamed) {
   EXPECT_EQ(sent(), Texts{});
 }
 
-// A leaf of 128 ports, two of them to spines, that knows 1,000 prefixes.
 TEST_F(Diverted, ALargeLeafIsAskedAboutInFewLookups) {
-  std::string batch;
-  std::vector<Path> named{*Path::parse("diverted[10.65.0.0/16]/transit")};
-  for (int port = 0; port < 128; ++port) {
-    const std::string name = "swp" + std::to_string(port);
-    batch += "link add " + name + " type veth peer name far" + std::to_string(port) + "\nlink set " + name +
-             " up\nlink set far" + std::to_string(port) + " up\naddress add 10.65.0." +
-             std::to_string(2 * port) + "/31 dev " + name + "\n";
-    named.push_back(*Path::parse("interface[" + name + "]"));
-  }
-  for (int one = 0; one < 1000; ++one)
-    batch += "route add 10.65." + std::to_string(1 + one / 4) + "." + std::to_string(one % 4 * 64) +
-             "/26 proto bgp nexthop via 10.65.0.1 nexthop via 10.65.0.3\n";
-  FILE* const pipe = ::popen(("ip -n " + name_ + " -batch -").c_str(), "w");
-  ASSERT_NE(pipe, nullptr);
-  std::fputs(batch.c_str(), pipe);
-  ASSERT_EQ(::pclose(pipe), 0);
+  ASSERT_TRUE(make_large_leaf(name_));
+  const std::vector<Path> named = large_leaf_names();
   const auto culprits_now = [&] { return observed(named).have.value(named.front()); };
   EXPECT_EQ(culprits_now(), Value::set({}));
   ASSERT_EQ(ip("route add blackhole 10.65.200.32/28"), 0);
