@@ -93,8 +93,7 @@ class Builder {
     Edges edges;
     add_saves(edges);
     reference_edges(pending_, columns_, edges);
-    mark_lossy(device_.observation, columns_, pending_);
-    const std::vector<LadderEdge> ladders = order_at_ports(device_.observation, pending_, columns_);
+    const PortOrder ports = order_at_ports(device_.observation, pending_, columns_);
     owner_.assign(pending_.size(), kNobody);
     for (std::uint32_t i = 0; i < pending_.size(); ++i)
       if (owner_[i] == kNobody && columns_.row(pending_[i].path.row()).takes == Takes::recreate &&
@@ -105,11 +104,11 @@ class Builder {
     for (std::uint32_t i = 0; i < pending_.size(); ++i)
       if (owner_[i] == kNobody) join_unit(i);
     Edges inside = edges;
-    for (const LadderEdge& one : ladders) inside.emplace_back(one.first, one.second);
+    for (const LadderEdge& one : ports.edges) inside.emplace_back(one.first, one.second);
     finish_units(inside);
     atom_edges(edges);
-    ladder_edges(ladders);
-    note_replacements();
+    ladder_edges(ports.edges);
+    note_replacements(ports.replacements);
     return std::move(out_);
   }
 
@@ -324,8 +323,8 @@ class Builder {
     }
   }
 
-  void note_replacements() {
-    for (const std::uint32_t change : replacements(pending_, columns_)) {
+  void note_replacements(const std::vector<std::uint32_t>& replacements) {
+    for (const std::uint32_t change : replacements) {
       std::vector<std::string>& notes = out_.atoms[owner_[change]].notes;
       if (std::ranges::find(notes, kReplacement) == notes.end()) notes.emplace_back(kReplacement);
     }

@@ -75,6 +75,10 @@ Columns::Columns(const Row& (*rows)(RowId)) : row_(rows) {
                             parse_guard(rows(*target).type, one.guard.substr(equals + 1))};
     }
   }
+  priority_rows_ = {.pfc = find_row(rows, "interface[*]/pfc"),
+                    .class_priority = find_row(rows, "interface[*]/class[*]/priority"),
+                    .buffer_size = find_row(rows, "interface[*]/buffer[*]/size"),
+                    .buffer_xoff = find_row(rows, "interface[*]/buffer[*]/xoff")};
   saved_by_.resize(kSchema.size());
   for (std::size_t saver = 0; saver < kSchema.size(); ++saver) {
     const Row& one = rows(static_cast<RowId>(saver));

@@ -41,6 +41,14 @@ class Columns {
     Value value;
   };
 
+  // The rows of one priority or class of a port; none: the schema has no such row.
+  struct PriorityRows {
+    std::optional<RowId> pfc;  // the priorities that are lossless
+    std::optional<RowId> class_priority;
+    std::optional<RowId> buffer_size;
+    std::optional<RowId> buffer_xoff;
+  };
+
   const Row& row(RowId id) const { return row_(id); }
   const std::optional<Reference>& refers_to(RowId id) const { return refers_to_[id]; }
   const std::optional<GuardColumn>& guard(RowId id) const { return guards_[id]; }
@@ -51,6 +59,7 @@ class Columns {
   const std::optional<Reference>& saved_by(RowId id) const { return saved_by_[id]; }
   // Collections whose members make their port or device carry traffic: addresses, neighbours, routes.
   const std::vector<RowId>& traffic_collections() const { return traffic_collections_; }
+  const PriorityRows& priority_rows() const { return priority_rows_; }
   // By the patterns: "a[*]/b" is a part of "a[*]", with equal keys.
   bool is_part_of(Path part, Path whole) const;
 
@@ -61,6 +70,7 @@ class Columns {
   std::vector<std::optional<Reference>> saved_by_;
   std::vector<std::size_t> commit_keys_;
   std::vector<RowId> traffic_collections_;
+  PriorityRows priority_rows_;
 };
 
 // The program's schema, resolved once.

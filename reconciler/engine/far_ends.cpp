@@ -105,7 +105,7 @@ class FarEnds {
         if (!columns_.row(change.path.row()).is_sent_as_lossless() || !change.want) continue;
         const bool of_port = change.path.key_count() > 0;
         if (!of_port || held.contains(change.path.key(0)))
-          add(atom, fmt::format("{} is not sent before what {} takes as lossless has changed",
+          add(atom, fmt::format("{} is not changed before what port {} accepts as lossless",
                                 change.path.text(), of_port ? change.path.key(0) : *held.begin()));
       }
   }

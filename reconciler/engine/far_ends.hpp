@@ -5,7 +5,8 @@
 // Promises: pure; an atom with such a setting is held, with the reason: one end alone is not changed. A far
 // end that has what is wanted of that matter holds nothing. A port between two switches takes nothing away
 // while some host may still send it: one that could not be read or may not be changed, or whose own part is
-// held. Everything else is left as it is.
+// held. A host sends nothing as lossless (its ToS, NCCL's traffic class) that a port of it would send while
+// what the port accepts as lossless is held. Everything else is left as it is.
 #pragma once
 
 #include <vector>

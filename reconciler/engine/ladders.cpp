@@ -6,21 +6,9 @@
 #include <map>
 #include <set>
 
-#include "specs/model/schema_rows.hpp"
-
 namespace lockstep {
 namespace {
 
-// The rows that tell which priorities are lossless, and which thresholds are of one priority.
-constexpr RowId with_pattern(std::string_view pattern) {
-  RowId at = 0;
-  while (kSchema[at].pattern != pattern) ++at;
-  return at;
-}
-constexpr RowId kPfc = with_pattern("interface[*]/pfc");
-constexpr RowId kPriority = with_pattern("interface[*]/class[*]/priority");
-constexpr RowId kSize = with_pattern("interface[*]/buffer[*]/size");
-constexpr RowId kXoff = with_pattern("interface[*]/buffer[*]/xoff");
 constexpr std::string_view kClass = "interface[*]/class[*]";
 
 using Names = std::set<std::string_view>;
@@ -56,18 +44,21 @@ bool is_of_class(const Row& row) { return row.pattern == kClass || row.is_part_o
 // The classes of all ports, before and after.
 class PortClasses {
  public:
-  PortClasses(const Observation* seen, const std::vector<AtomChange>& changes) : seen_(seen) {
+  PortClasses(const Observation* seen, const std::vector<AtomChange>& changes, const Columns& columns)
+      : seen_(seen), rows_(columns.priority_rows()) {
     for (const AtomChange& change : changes) {
       const RowId row = change.path.row();
-      if (!change.transient && (row == kPfc || row == kPriority)) changed_.emplace(change.path, change);
+      if (!change.transient && (row == rows_.pfc || row == rows_.class_priority))
+        changed_.emplace(change.path, change);
     }
   }
   bool is_lossless(Path path) const {
+    if (!rows_.pfc || !rows_.class_priority) return false;
     const std::pair key{path.key_id(0), path.key_id(1)};
     const auto [found, is_new] = known_.try_emplace(key, false);
     if (is_new) {
-      const Path pfc(kPfc, {path.key(0)});
-      const Path priority(kPriority, {path.key(0), path.key(1)});
+      const Path pfc(*rows_.pfc, {path.key(0)});
+      const Path priority(*rows_.class_priority, {path.key(0), path.key(1)});
       found->second = is_unread(pfc) || is_unread(priority) ||
                       are_lossless(names_of(had(priority)), names_of(had(pfc))) ||
                       are_lossless(names_of(wanted(priority)), names_of(wanted(pfc)));
@@ -78,8 +69,9 @@ class PortClasses {
   // That a buffer or a class is of; none: not known.
   Names priorities_of(Path path) const {
     if (path.key_count() < 2) return {};
-    if (path.row() == kSize || path.row() == kXoff) return {path.key(1)};
-    const Path priority(kPriority, {path.key(0), path.key(1)});
+    if (path.row() == rows_.buffer_size || path.row() == rows_.buffer_xoff) return {path.key(1)};
+    if (!rows_.class_priority) return {};
+    const Path priority(*rows_.class_priority, {path.key(0), path.key(1)});
     Names out = names_of(had(priority));
     out.merge(names_of(wanted(priority)));
     return out;
@@ -99,6 +91,7 @@ class PortClasses {
   bool is_unread(Path path) const { return seen_ != nullptr && lockstep::is_unread(seen_->unread, path); }
 
   const Observation* seen_;
+  const Columns::PriorityRows& rows_;
   std::map<Path, AtomChange> changed_;
   mutable std::map<std::pair<TextId, TextId>, bool> known_;
 };
@@ -129,6 +122,48 @@ void order_ladder(Ladder ladder, const std::vector<Climber>& all, std::vector<La
       else if (low.descends && high.descends && !low.climbs)
         out.push_back({ladder, high.change, low.change});
     }
+}
+
+std::vector<LadderEdge> edges_at_ports(const PortClasses& classes, const std::vector<AtomChange>& changes,
+                                       const Columns& columns) {
+  std::map<std::pair<TextId, Ladder>, std::vector<Climber>> ladders;
+  std::set<TextId> replaced;  // ports whose PFC priorities are replaced: so are their buffers
+  for (std::uint32_t i = 0; i < changes.size(); ++i) {
+    const AtomChange& change = changes[i];
+    if (change.path.key_count() == 0) continue;
+    if (change.path.row() == columns.priority_rows().pfc && replaces(change))
+      replaced.insert(change.path.key_id(0));
+    for (const Rung& rung : columns.row(change.path.row()).rungs) {
+      if (rung.place == 0 || (rung.ladder == Ladder::lossless && change.lossy)) continue;
+      const Way way = way_of(change, rung);
+      ladders[{change.path.key_id(0), rung.ladder}].push_back(
+          {i, rung.place, way == Way::climbs, way == Way::descends || replaces(change),
+           rung.ladder == Ladder::threshold ? classes.priorities_of(change.path) : Names{}});
+    }
+  }
+  std::vector<LadderEdge> out;
+  for (const auto& [where, all] : ladders)
+    if (where.second != Ladder::buffer || !replaced.contains(where.first))
+      order_ladder(where.second, all, out);
+  return out;
+}
+
+// Changes that take a lossless priority or class away at a port that gets another in the same write.
+std::vector<std::uint32_t> replacements(const std::vector<AtomChange>& changes, const Columns& columns) {
+  std::set<TextId> gains;  // ports
+  std::vector<std::uint32_t> losses;
+  for (std::uint32_t i = 0; i < changes.size(); ++i) {
+    const AtomChange& change = changes[i];
+    if (change.lossy) continue;
+    for (const Rung& rung : columns.row(change.path.row()).rungs) {
+      if (rung.ladder != Ladder::lossless || !rung.crosses()) continue;
+      const Way way = way_of(change, rung);
+      if (way == Way::climbs) gains.insert(change.path.key_id(0));
+      if (way == Way::descends || replaces(change)) losses.push_back(i);
+    }
+  }
+  std::erase_if(losses, [&](std::uint32_t i) { return !gains.contains(changes[i].path.key_id(0)); });
+  return losses;
 }
 
 // Where a node comes on its ladder. Where senders turn, all that climbs comes before all that descends.
@@ -172,51 +207,11 @@ std::string_view name_of(Ladder ladder) {
   return "nothing";
 }
 
-void mark_lossy(const Observation* seen, const Columns& columns, std::vector<AtomChange>& changes) {
-  const PortClasses classes(seen, changes);
+PortOrder order_at_ports(const Observation* seen, std::vector<AtomChange>& changes, const Columns& columns) {
+  const PortClasses classes(seen, changes, columns);
   for (AtomChange& change : changes)
     change.lossy = is_of_class(columns.row(change.path.row())) && !classes.is_lossless(change.path);
-}
-
-std::vector<LadderEdge> order_at_ports(const Observation* seen, const std::vector<AtomChange>& changes,
-                                       const Columns& columns) {
-  const PortClasses classes(seen, changes);
-  std::map<std::pair<TextId, Ladder>, std::vector<Climber>> ladders;
-  std::set<TextId> replaced;  // ports whose PFC priorities are replaced: so are their buffers
-  for (std::uint32_t i = 0; i < changes.size(); ++i) {
-    const AtomChange& change = changes[i];
-    if (change.path.key_count() == 0) continue;
-    if (change.path.row() == kPfc && replaces(change)) replaced.insert(change.path.key_id(0));
-    for (const Rung& rung : columns.row(change.path.row()).rungs) {
-      if (rung.place == 0 || (rung.ladder == Ladder::lossless && change.lossy)) continue;
-      const Way way = way_of(change, rung);
-      ladders[{change.path.key_id(0), rung.ladder}].push_back(
-          {i, rung.place, way == Way::climbs, way == Way::descends || replaces(change),
-           rung.ladder == Ladder::threshold ? classes.priorities_of(change.path) : Names{}});
-    }
-  }
-  std::vector<LadderEdge> out;
-  for (const auto& [where, all] : ladders)
-    if (where.second != Ladder::buffer || !replaced.contains(where.first))
-      order_ladder(where.second, all, out);
-  return out;
-}
-
-std::vector<std::uint32_t> replacements(const std::vector<AtomChange>& changes, const Columns& columns) {
-  std::set<TextId> gains;  // ports
-  std::vector<std::uint32_t> losses;
-  for (std::uint32_t i = 0; i < changes.size(); ++i) {
-    const AtomChange& change = changes[i];
-    if (change.lossy) continue;
-    for (const Rung& rung : columns.row(change.path.row()).rungs) {
-      if (rung.ladder != Ladder::lossless || !rung.crosses()) continue;
-      const Way way = way_of(change, rung);
-      if (way == Way::climbs) gains.insert(change.path.key_id(0));
-      if (way == Way::descends || replaces(change)) losses.push_back(i);
-    }
-  }
-  std::erase_if(losses, [&](std::uint32_t i) { return !gains.contains(changes[i].path.key_id(0)); });
-  return losses;
+  return {edges_at_ports(classes, changes, columns), replacements(changes, columns)};
 }
 
 std::vector<Stage> stages_of(const Atom& atom, PortSide side, const Columns& columns) {

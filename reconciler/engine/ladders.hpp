@@ -24,21 +24,18 @@ Way way_of(const AtomChange& change, const Rung& rung);
 // "the MTU"
 std::string_view name_of(Ladder ladder);
 
-// Marks the changes of classes that are not lossless, as far as what was read tells; `seen`: of the device,
-// null: nothing is known of it.
-void mark_lossy(const Observation* seen, const Columns& columns, std::vector<AtomChange>& changes);
-
-// At each port, between changes; of thresholds between those of one priority.
-std::vector<LadderEdge> order_at_ports(const Observation* seen, const std::vector<AtomChange>& changes,
-                                       const Columns& columns);
-
-// Changes that take a lossless priority or class away at a port that gets another in the same write, and what
-// is said of them.
-std::vector<std::uint32_t> replacements(const std::vector<AtomChange>& changes, const Columns& columns);
+// What the ladders ask for at the ports of one device: changes, by index.
+struct PortOrder {
+  std::vector<LadderEdge> edges;  // of thresholds between those of one priority
+  // They take a lossless priority or class away at a port that gets another in the same write: kReplacement.
+  std::vector<std::uint32_t> replacements;
+};
+// Marks AtomChange::lossy, as far as what was read tells. `seen`: of the device, null: nothing is known of
+// it.
+PortOrder order_at_ports(const Observation* seen, std::vector<AtomChange>& changes, const Columns& columns);
 inline constexpr std::string_view kReplacement =
-    "takes lossless traffic from ports that get other such traffic in one write: no order spares what is "
-    "sent "
-    "meanwhile. Drain it first, or add by one apply and remove by a later one";
+    "replaces what is lossless in one write: RoCE packets that are sent meanwhile may be dropped. Drain the "
+    "port first, or add the new priority or DSCP in one apply and remove the old one in a later one";
 
 // Where an atom stands among the devices on one ladder.
 struct Stage {

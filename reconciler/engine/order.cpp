@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "reconciler/engine/ladders.hpp"
@@ -20,9 +19,7 @@ using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 class Orderer {
  public:
   Orderer(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, const Columns& columns)
-      : input_(input), atoms_(atoms), columns_(columns), traffic_(input, columns) {
-    for (std::uint32_t d = 0; d < input.devices.size(); ++d) index_.emplace(input.devices[d].name, d);
-  }
+      : input_(input), atoms_(atoms), columns_(columns), traffic_(input, columns) {}
 
   Result<OrderGraph> order() {
     add_nodes();
@@ -83,13 +80,7 @@ class Orderer {
       for (const LinkMatter matter : matters) ends[{node.cable, matter}].push_back(n);
     }
     for (auto& [what, nodes] : ends)
-      if (is_of_two_devices(nodes)) graph_.ties.push_back({what.second, std::move(nodes)});
-  }
-
-  bool is_of_two_devices(const std::vector<std::uint32_t>& nodes) const {
-    return std::any_of(nodes.begin(), nodes.end(), [&](std::uint32_t n) {
-      return graph_.nodes[n].device != graph_.nodes[nodes.front()].device;
-    });
+      if (is_of_two_devices(graph_, nodes)) graph_.ties.push_back({what.second, std::move(nodes)});
   }
 
   bool is_host(std::uint32_t node) const { return input_.devices[graph_.nodes[node].device].role == "host"; }
@@ -97,8 +88,8 @@ class Orderer {
   bool joins_a_host(const OrderNode& node) const {
     if (node.cable == kNoCable) return false;
     const auto ends_at_host = [this](const PortName& end) {
-      const auto device = index_.find(end.device);
-      return device != index_.end() && input_.devices[device->second].role == "host";
+      const auto device = traffic_.find(end.device);
+      return device && input_.devices[*device].role == "host";
     };
     const Cable& cable = input_.wiring->cables[node.cable];
     return ends_at_host(cable.a) || ends_at_host(cable.b);
@@ -196,7 +187,6 @@ class Orderer {
   OrderGraph graph_;
   std::vector<std::uint32_t> first_node_;
   Traffic traffic_;
-  std::unordered_map<std::string_view, std::uint32_t> index_;
   std::size_t own_nodes_ = 0;
   Edges references_;
   std::vector<std::uint32_t> in_cycle_;
@@ -204,6 +194,12 @@ class Orderer {
 };
 
 }  // namespace
+
+bool is_of_two_devices(const OrderGraph& graph, const std::vector<std::uint32_t>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](std::uint32_t n) {
+    return graph.nodes[n].device != graph.nodes[nodes.front()].device;
+  });
+}
 
 Result<OrderGraph> make_order(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
                               const Columns& columns) {

@@ -39,6 +39,9 @@ struct OrderGraph {
   std::vector<std::string> notes;
 };
 
+// Whether nodes of a graph, none of them a barrier, are of more than one device.
+bool is_of_two_devices(const OrderGraph& graph, const std::vector<std::uint32_t>& nodes);
+
 Result<OrderGraph> make_order(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
                               const Columns& columns);
 

@@ -47,12 +47,16 @@ const Traffic::Told& Traffic::told(std::uint32_t device) {
   return *known;
 }
 
+std::optional<std::uint32_t> Traffic::find(std::string_view device) const {
+  const auto found = index_.find(device);
+  return found == index_.end() ? std::nullopt : std::optional(found->second);
+}
+
 // As the device at that end of a cable reports. A device that we know nothing of, or that was not observed
 // this time, may well use its port.
 bool Traffic::at_end(const PortName& end) {
-  const auto device = index_.find(end.device);
-  return device == index_.end() || input_.devices[device->second].observation == nullptr ||
-         told(device->second).ports.contains(end.port);
+  const auto device = find(end.device);
+  return !device || input_.devices[*device].observation == nullptr || told(*device).ports.contains(end.port);
 }
 
 bool Traffic::at(std::uint32_t device, std::string_view port) {

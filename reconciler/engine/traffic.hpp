@@ -21,6 +21,8 @@ namespace lockstep {
 class Traffic {
  public:
   Traffic(const PlanInput& input, const Columns& columns);
+  // The place of a device among PlanInput::devices; none: the input has no such device.
+  std::optional<std::uint32_t> find(std::string_view device) const;
   // `device`: into PlanInput::devices.
   bool at(std::uint32_t device);
   bool at(std::uint32_t device, std::string_view port);

@@ -9,7 +9,6 @@
 #include <set>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/far_ends.hpp"
@@ -30,9 +29,7 @@ class Waves {
         is_peer_ordered_(is_peer_ordered),
         traffic_(traffic),
         graph_(graph),
-        own_nodes_(is_peer_ordered.size()) {
-    for (std::uint32_t d = 0; d < input.devices.size(); ++d) index_.emplace(input.devices[d].name, d);
-  }
+        own_nodes_(is_peer_ordered.size()) {}
 
   void give_waves() {
     find_ends();
@@ -59,12 +56,6 @@ class Waves {
     return groups_.members[group].size() == 1 && is_barrier(groups_.members[group].front());
   }
 
-  bool is_of_two_devices(const Nodes& nodes) const {
-    return std::any_of(nodes.begin(), nodes.end(), [&](std::uint32_t n) {
-      return graph_.nodes[n].device != graph_.nodes[nodes.front()].device;
-    });
-  }
-
   // What is in one wave: both ends of a cable where they must be alike, or disturb it in no order; and all
   // ends that a route of the whole device goes before.
   void find_ends() {
@@ -76,7 +67,7 @@ class Waves {
         disturbed[graph_.nodes[n].cable].push_back(n);
     std::set<std::uint32_t> at_both;  // cables
     for (auto& [cable, nodes] : disturbed) {
-      if (!is_of_two_devices(nodes)) continue;
+      if (!is_of_two_devices(graph_, nodes)) continue;
       at_both.insert(cable);
       ends_.push_back(std::move(nodes));
     }
@@ -290,7 +281,8 @@ class Waves {
     }
     for (const std::uint32_t server : servers_) {
       const std::uint32_t group = groups_.of[server];
-      if (role(server) == "host" || !is_no_canary(group) || !no_canary_.insert(group).second) continue;
+      if (role(server) == "host" || no_canary_.contains(group) || !is_no_canary(group)) continue;
+      no_canary_.insert(group);
       graph_.notes.push_back(
           fmt::format("no device is first as a canary: {} is changed once for all the ports that it serves",
                       change_of(server)));
@@ -337,11 +329,11 @@ class Waves {
     std::vector<std::uint32_t> near = first;
     if (input_.wiring != nullptr && !placed.empty())
       for (const Cable& cable : input_.wiring->cables) {
-        const auto a = index_.find(cable.a.device);
-        const auto b = index_.find(cable.b.device);
-        if (a == index_.end() || b == index_.end()) continue;
-        earlier(near[a->second], first[b->second]);
-        earlier(near[b->second], first[a->second]);
+        const auto a = traffic_.find(cable.a.device);
+        const auto b = traffic_.find(cable.b.device);
+        if (!a || !b) continue;
+        earlier(near[*a], first[*b]);
+        earlier(near[*b], first[*a]);
       }
     for (const std::uint32_t n : placed) {
       OrderNode& node = graph_.nodes[n];
@@ -368,7 +360,6 @@ class Waves {
   Traffic& traffic_;
   OrderGraph& graph_;
   std::size_t own_nodes_ = 0;
-  std::unordered_map<std::string_view, std::uint32_t> index_;
   std::vector<Nodes> ends_;  // nodes that are in one wave
   Nodes servers_;            // what ties the ends of several cables of its device
   TiedGroups groups_;
