@@ -13,6 +13,7 @@
 
 #include "specs/language/codes.hpp"
 #include "specs/language/text_index.hpp"
+#include "specs/model/printable.hpp"
 
 namespace lockstep {
 namespace {
@@ -110,6 +111,10 @@ class Builder : public YAML::EventHandler {
     if (const auto bad = find_control_character(value))
       reporter_.error(code::control_character, span_of(node),
                       control_character_at(value, *bad) + " in a text", "remove it");
+    // yaml-cpp 0.7 writes a lone byte for two of them (src/exp.cpp).
+    if (find_invalid_utf8(value))
+      reporter_.error(code::not_utf8, span_of(node), "\"\\N\" or \"\\_\", escapes that are not read here",
+                      "write the character itself; a space that does not break is \"\\xA0\"");
     // "!" is also what yaml-cpp gives for quotes; only in the text are the two told apart.
     if ((tag != "?" && tag != "!") || (tag == "!" && begins_with_tag(mark))) report_tag(node);
     complete(&node);

@@ -110,9 +110,9 @@ bool World::runs(std::unique_ptr<Process> process, const std::function<void(Proc
     ++result_.counts.killed;
     lives = false;
   }
-  clock_ = now() + (waits_ ? std::chrono::hours(1) : std::chrono::hours(0));
-  waited_ += std::chrono::hours(waits_ ? 1 : 0);
-  waits_ = false;
+  const Time::duration wait = std::exchange(waits_, false) ? wait_for_window() : Time::duration{};
+  clock_ = now() + wait;
+  waited_ += wait;
   process_ = nullptr;
   for (auto& [name, place] : places_) {
     place.is_observed = false;
@@ -267,10 +267,10 @@ void World::run_until(Time when) {
 }
 
 // Faults have stopped: a few rounds, and nothing is left to do. Virtual minutes, not wall time; and besides
-// the hours until a window opens, of which there is one every day.
+// the hours until a window opens, of which there is one every day: as many as there may be waves.
 bool World::converge_quietly() {
   const Time until = clock_ + std::chrono::minutes(30) - waited_;
-  const auto waited_most = waited_ + std::chrono::hours(48);
+  const auto waited_most = waited_ + std::chrono::days(7);
   for (bool converged = false; clock_ < until + waited_ && waited_ < waited_most;) {
     if (windows_too_short_) lift_windows();
     if (asks_) take_spec_back();  // what is held needs that, or a word that nobody gives for a bad value

@@ -188,6 +188,7 @@ class World final : public Measurer {
   // world_gate.cpp: benchmarks, generations of the specs, windows
   void build_paths();
   std::optional<Window> draw_window();
+  Time::duration wait_for_window();
   void lift_windows();
   bool may_write(const KnownChange& change) const;
   void change_spec(int generation);
@@ -228,7 +229,7 @@ class World final : public Measurer {
   SimulatedDelays delays_;
   double kill_chance_ = 0;
   double drift_chance_ = 0;
-  std::chrono::hours waited_{0};  // for windows
+  Time::duration waited_{};       // for windows
   std::size_t turn_ = 0;          // counts tickets and other hands
 
   std::uint64_t epoch_ = 0;  // the highest in the journal

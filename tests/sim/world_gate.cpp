@@ -168,6 +168,15 @@ std::optional<Window> World::draw_window() {
   return window;
 }
 
+// A person who is told to wait tries again in an hour, or as soon as the next window opens.
+Time::duration World::wait_for_window() {
+  const WallTime from = wall_time();
+  if (random_.chance(0.5))
+    for (const Opening& one : openings(windows_, from))
+      if (one.opens > from) return one.opens - from;
+  return std::chrono::hours(1);
+}
+
 // What a person does who is told that no window is long enough.
 void World::lift_windows() {
   if (windows_.empty()) return;

@@ -47,12 +47,13 @@ void World::check_radius(std::uint64_t change, const BlastRadius& blast, const c
                        ", which is not in " + of);
 }
 
-// A gate asks about all that its change has moved since it was measured last, now or with a later wave.
+// A gate asks about all that its change has moved since it was measured last, now or with a later wave; what
+// was healed is measured by nobody.
 void World::check_question(const GateQuestion& question) {
   if (question.when == GateQuestion::When::before || changes_.empty()) return;
   const auto& [id, change] = *changes_.rbegin();
   const bool again = question.when == GateQuestion::When::again;
-  if (change.undoes.has_value() != again) return;
+  if (change.healing || change.undoes.has_value() != again) return;
   if (!again) check_radius(id, question.whole, "what the run may write");
   std::erase_if(unmeasured_[id], [&](std::size_t way) {
     const DataPlane::Way& one = data_plane_->ways()[way];

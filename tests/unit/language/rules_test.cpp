@@ -55,6 +55,8 @@ std::vector<Broken> broken() {
   return {
       {code::not_utf8, "a: \xff\n", "not UTF-8"},
       {code::control_character, std::string("a: 1\0b: 2\n", 10), "NUL"},
+      {code::not_utf8, "a: \"b\\Nc\"\n", "\"\\N\" or \"\\_\""},
+      {code::not_utf8, "\"b\\_\": c\n", "escapes that are not read here"},
       {code::control_character, "a: \x1b[31m\n", "a control character, \\x1b"},
       {code::control_character, "a: \xc2\x9b", "a control character, \\x9b"},
       {code::control_character, "a: b  # \xe2\x80\xae c\n", "hides or reorders text, \\u{202e}"},
