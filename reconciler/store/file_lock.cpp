@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -30,14 +31,23 @@ bool is_still(const std::string& file, int descriptor) {
          there.st_ino == held.st_ino && there.st_dev == held.st_dev;
 }
 
-// Whoever asks who holds it (writer_of) shares it for some microseconds, and is no holder. False: errno.
+// Whoever holds it names itself in the file until it lets go: a lock of an empty file is on its way. It is
+// shared for some microseconds by who asks for the holder (writer_of), and outlives its descriptor for as
+// long as somebody lists those of its process (/proc/PID/fd, lsof: proc_fd_link of fs/proc/fd.c holds the
+// file). False: errno.
 bool lock_now(int descriptor) {
-  constexpr int kSharers = 100;
-  for (int i = 0; i < kSharers; ++i) {
+  constexpr std::chrono::milliseconds kPause{1};
+  constexpr int kPauses = 1000;
+  constexpr int kPausesForHolder = 3;  // it may have been killed just now
+  for (int i = 0; i < kPauses; ++i) {
     if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
-    if (errno != EWOULDBLOCK || ::flock(descriptor, LOCK_SH | LOCK_NB) != 0) return false;
+    if (errno != EWOULDBLOCK) return false;
+    struct stat file {};
+    if (::fstat(descriptor, &file) != 0) return false;
+    if (::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && file.st_size > 0 && i >= kPausesForHolder)
+      return false;
     (void)::flock(descriptor, LOCK_UN);
-    std::this_thread::yield();
+    std::this_thread::sleep_for(kPause);
   }
   errno = EWOULDBLOCK;
   return false;

@@ -1,5 +1,6 @@
 #include "reconciler/store/file_lock.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
@@ -7,12 +8,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace {
@@ -119,6 +122,20 @@ TEST_F(FileLocks, WhoAsksForTheWriterIsToldAndTakesNothing) {
 // A killed writer's words are there: who asks takes the lock for a moment to see that nobody has it.
 TEST_F(FileLocks, WhoAsksForTheWriterAtThatMomentHoldsNoWriterUp) {
   before_flock = [] { return EWOULDBLOCK; };
+  const auto held = lock_for_writing(directory_, "lockstep apply");
+  EXPECT_TRUE(held) << held.error().text();
+}
+
+// Who lists the descriptors of its process (lsof) keeps a lock's file open for longer than its owner does: it
+// names nobody then.
+TEST_F(FileLocks, OneThatNamesNobodyAnyMoreIsAwaited) {
+  ASSERT_TRUE(lock_for_writing(directory_, "lockstep apply"));
+  std::optional<Descriptor> last(std::in_place, ::open((directory_ + "/lock").c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::flock(last->number(), LOCK_EX | LOCK_NB), 0);
+  const std::jthread lets_go([&last] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    last.reset();
+  });
   const auto held = lock_for_writing(directory_, "lockstep apply");
   EXPECT_TRUE(held) << held.error().text();
 }
