@@ -143,9 +143,10 @@ int main(int argc, char** argv) {
                  "[--devices N|N-N (8 and more)] [--steps] [--hashes] | replay N\n");
     return 2;
   }
-  // Of machines, too, this process has its own: another that simulates is no other leader.
-  const lockstep::simulation::StateDirectory machines;
-  setenv("LOCKSTEP_RUN_DIR", machines.path().c_str(), 1);
+  // Of machines and identities, too, this process has its own: another that simulates is no other leader.
+  const lockstep::simulation::StateDirectory own;
+  setenv("LOCKSTEP_RUN_DIR", own.path().c_str(), 1);
+  setenv("LOCKSTEP_STATE_DIR", (own.path() + "/state").c_str(), 1);
   const auto begin = std::chrono::steady_clock::now();
   WorldCounts counts;
   std::uint64_t ran = 0;
