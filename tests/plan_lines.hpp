@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 
@@ -17,6 +18,7 @@ inline std::string plan_lines(const Plan& plan) {
     out += fmt::format(" wave {} {}{}", step.wave, to_string(step.disruption), step.live ? " live" : "");
     for (std::size_t i = 0; i < step.after.size(); ++i)
       out += (i == 0 ? " after " : ",") + std::to_string(step.after[i]);
+    for (const std::uint32_t number : step.after_barriers) out += fmt::format(" after barrier {}", number);
     if (step.together != 0) out += fmt::format(" together {}", step.together);
     if (!step.remedy.empty()) out += " remedy " + step.remedy;
     if (step.undo_after) out += fmt::format(" undo after {} ms", step.undo_after->count());
@@ -27,6 +29,8 @@ inline std::string plan_lines(const Plan& plan) {
     for (const Hold& hold : step.holds) out += "  held: " + hold.reason + "\n";
     for (const std::string& note : step.notes) out += "  note: " + note + "\n";
   }
+  for (std::size_t b = 0; b < plan.barriers.size(); ++b)
+    out += fmt::format("barrier {} {}\n", b + 1, fmt::join(plan.barriers[b].after, ","));
   for (const std::uint32_t wave : plan.ungated) out += fmt::format("wave {} is not gated\n", wave);
   for (const std::string& refusal : plan.refusals) out += "refused: " + refusal + "\n";
   return out;

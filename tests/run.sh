@@ -51,6 +51,6 @@ case $suite in
     fast
     under_tsan
     clang_tidy
-    optimised 'long|vm' lockstep simulate simulate_gate twin_tests vm_tests unit_compile
+    optimised 'long|vm' lockstep simulate simulate_gate twin_tests vm_tests unit_compile perf_plan_fleet
     ;;
 esac

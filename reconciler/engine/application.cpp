@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <utility>
 
 #include "reconciler/engine/link_ends.hpp"
+#include "reconciler/engine/step_order.hpp"
 #include "reconciler/engine/windows.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -296,13 +298,13 @@ std::vector<Step> Application::pending() const {
     for (const PlannedChange& change : step.changes) matters.insert(matter(change));
   }
   matters.erase(LinkMatter::none);
+  Before follows(
+      plan_.barriers, false, [&begun](std::uint32_t id) { return begun.contains(id); }, std::logical_or<>{});
   std::vector<Step> out;
   std::vector<Step> to_come = runner_->to_come();
   for (Step& step : to_come) {
     if (!step.remedy.empty()) continue;
-    const bool follows =
-        std::ranges::any_of(step.after, [&](std::uint32_t id) { return begun.contains(id); });
-    if (follows)
+    if (follows.of(step))
       begun.insert(step.id);
     else
       std::erase_if(step.changes,

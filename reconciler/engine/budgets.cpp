@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "reconciler/engine/step_order.hpp"
 #include "reconciler/engine/steps.hpp"
 
 namespace lockstep {
@@ -21,16 +22,19 @@ struct Batch {
 
 class Budgets {
  public:
-  Budgets(const PlanInput& input, std::vector<StepDraft>& steps) : input_(input), steps_(steps) {
+  Budgets(const PlanInput& input, OrderedDrafts& drafts)
+      : input_(input), steps_(drafts.steps), barriers_(drafts.barriers) {
     for (const DeviceInput& device : input_.devices) device_[device.name] = &device;
   }
 
   void lay() {
     level_.assign(steps_.size() + 1, 0);
+    Before levels(
+        barriers_, std::size_t{0}, [this](std::uint32_t id) { return level_[id]; },
+        [](std::size_t a, std::size_t b) { return std::max(a, b); });
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       Step& step = steps_[i].step;
-      std::size_t level = 0;
-      for (const std::uint32_t before : step.after) level = std::max(level, level_[before]);
+      std::size_t level = levels.of(step);
       if (counts(steps_[i])) level = place(i, std::max(level, first_of_wave(step)));
       level_[step.id] = level;
     }
@@ -124,9 +128,19 @@ class Budgets {
   }
 
   void chain(std::size_t batch) {
-    for (const std::size_t step : batches_[batch].steps) {
+    std::vector<std::uint32_t> all;  // ids
+    for (const std::size_t before : batches_[batch - 1].steps) all.push_back(steps_[before].step.id);
+    std::sort(all.begin(), all.end());
+    const std::vector<std::size_t>& waiting = batches_[batch].steps;
+    if (barrier_pays(all.size(), waiting.size())) {
+      barriers_.push_back({std::move(all)});
+      const auto number = static_cast<std::uint32_t>(barriers_.size());
+      for (const std::size_t step : waiting) steps_[step].step.after_barriers.push_back(number);
+      return;
+    }
+    for (const std::size_t step : waiting) {
       auto& after = steps_[step].step.after;
-      for (const std::size_t before : batches_[batch - 1].steps) after.push_back(steps_[before].step.id);
+      after.insert(after.end(), all.begin(), all.end());
       std::sort(after.begin(), after.end());
       after.erase(std::unique(after.begin(), after.end()), after.end());
     }
@@ -134,6 +148,7 @@ class Budgets {
 
   const PlanInput& input_;
   std::vector<StepDraft>& steps_;
+  std::vector<Barrier>& barriers_;
   std::map<std::string, const DeviceInput*> device_;
   std::vector<std::size_t> level_;  // by step id
   std::vector<Batch> batches_;
@@ -142,14 +157,23 @@ class Budgets {
 };
 
 // Gives ids again, so that every step has a larger id than what it comes after.
-void renumber(std::vector<StepDraft>& steps) {
+void renumber(OrderedDrafts& drafts) {
+  std::vector<StepDraft>& steps = drafts.steps;
   std::vector<std::size_t> waits(steps.size(), 0);
-  std::vector<std::vector<std::size_t>> next(steps.size());
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    for (const std::uint32_t before : steps[i].step.after) {
-      ++waits[i];
-      next[before - 1].push_back(i);
-    }
+  std::vector<std::vector<std::size_t>> next(steps.size());              // steps, by their places
+  std::vector<std::vector<std::size_t>> next_barriers(steps.size());     // that a step is part of
+  std::vector<std::vector<std::size_t>> behind(drafts.barriers.size());  // steps that wait at it
+  std::vector<std::size_t> left;                                         // of a barrier
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i].step;
+    waits[i] = step.after.size() + step.after_barriers.size();
+    for (const std::uint32_t before : step.after) next[before - 1].push_back(i);
+    for (const std::uint32_t number : step.after_barriers) behind[number - 1].push_back(i);
+  }
+  for (std::size_t b = 0; b < drafts.barriers.size(); ++b) {
+    left.push_back(drafts.barriers[b].after.size());
+    for (const std::uint32_t before : drafts.barriers[b].after) next_barriers[before - 1].push_back(b);
+  }
   std::set<std::pair<std::uint32_t, std::size_t>> ready;  // wave, place
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (waits[i] == 0) ready.emplace(steps[i].step.wave, i);
@@ -161,23 +185,32 @@ void renumber(std::vector<StepDraft>& steps) {
     ready.erase(ready.begin());
     sorted.push_back(std::move(steps[i]));
     new_id[i + 1] = static_cast<std::uint32_t>(sorted.size());
-    for (const std::size_t n : next[i])
-      if (--waits[n] == 0) ready.emplace(steps[n].step.wave, n);
+    const auto one_less = [&](const std::vector<std::size_t>& those) {
+      for (const std::size_t n : those)
+        if (--waits[n] == 0) ready.emplace(steps[n].step.wave, n);
+    };
+    one_less(next[i]);
+    for (const std::size_t b : next_barriers[i])
+      if (--left[b] == 0) one_less(behind[b]);
   }
+  const auto rename = [&new_id](std::vector<std::uint32_t>& ids) {
+    for (std::uint32_t& id : ids) id = new_id[id];
+    std::sort(ids.begin(), ids.end());
+  };
   for (StepDraft& draft : sorted) {
     draft.step.id = new_id[draft.step.id];
-    for (std::uint32_t& before : draft.step.after) before = new_id[before];
-    std::sort(draft.step.after.begin(), draft.step.after.end());
+    rename(draft.step.after);
     if (draft.step.together != 0) draft.step.together = new_id[draft.step.together];
   }
+  for (Barrier& barrier : drafts.barriers) rename(barrier.after);
   steps = std::move(sorted);
 }
 
 }  // namespace
 
-void lay_budgets(const PlanInput& input, std::vector<StepDraft>& steps) {
-  Budgets(input, steps).lay();
-  renumber(steps);
+void lay_budgets(const PlanInput& input, OrderedDrafts& drafts) {
+  Budgets(input, drafts).lay();
+  renumber(drafts);
 }
 
 }  // namespace lockstep

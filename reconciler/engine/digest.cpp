@@ -117,6 +117,10 @@ std::string plan_digest(const Plan& plan) {
     digest.add(device.name);
     digest.add(device.digest);
   }
+  for (const Barrier& barrier : plan.barriers) {
+    digest.add("barrier");
+    for (const std::uint32_t before : barrier.after) digest.add(std::to_string(before));
+  }
   for (const Step& step : plan.steps) {
     digest.add(step.device);
     digest.add(step.driver);
@@ -125,6 +129,7 @@ std::string plan_digest(const Plan& plan) {
     if (step.before_writes) digest.add("before writes");
     digest.add(std::to_string(step.wave));
     for (const std::uint32_t before : step.after) digest.add(std::to_string(before));
+    for (const std::uint32_t number : step.after_barriers) digest.add("barrier " + std::to_string(number));
     for (const PlannedChange& change : step.changes) {
       digest.add(change.path);
       digest.add(change.was);

@@ -10,6 +10,7 @@
 
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/remedies.hpp"
+#include "reconciler/engine/step_order.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -139,32 +140,86 @@ std::string comes_after(std::uint32_t before, const std::string& why) {
   return fmt::format("{}{}: {}", kComesAfter, before, first_reason(why));
 }
 
-// Why a step that is found may not run after what it comes after now; empty: it may. `found`: by earlier id.
-std::string why_not_after(const Step& earlier, const Step& now, const std::vector<std::uint32_t>& found,
-                          const std::map<std::uint32_t, std::string>& refused) {
-  if (!now.remedy.empty()) return "";  // remedies take turns, and none builds on another
-  std::set<std::uint32_t> approved;    // ids of now
-  for (const std::uint32_t before : earlier.after) {
-    if (const auto why = refused.find(before); why != refused.end()) return comes_after(before, why->second);
-    approved.insert(found[before]);
+// Whether steps come after the same ones in both plans. `found`, `refused`: by earlier id; asked in the order
+// of ids, while both are made.
+class OrderComparison {
+ public:
+  OrderComparison(const Plan& earlier, const Plan& now, const std::vector<std::uint32_t>& found,
+                  const std::map<std::uint32_t, std::string>& refused)
+      : earlier_(earlier),
+        now_(now),
+        found_(found),
+        first_refused_(earlier.barriers, 0U, Of{refused}, first),
+        refused_(refused),
+        found_barrier_(earlier.barriers.size()) {
+    for (std::uint32_t i = 0; i < now.barriers.size(); ++i)
+      number_.push_back(by_steps_.try_emplace(now.barriers[i].after, i + 1).first->second);
   }
-  for (const std::uint32_t before : now.after)
-    if (!approved.contains(before))
-      return "it comes after another step now, which this plan does not have there";
-  if (approved.size() != now.after.size()) return "it does not come after the same steps now";
-  return "";
-}
+
+  // Why a step that is found may not run after what it comes after now; empty: it may.
+  std::string why_not(const Step& earlier, const Step& now) {
+    if (!now.remedy.empty()) return "";  // remedies take turns, and none builds on another
+    if (const std::uint32_t before = first_refused_.of(earlier); before != 0)
+      return comes_after(before, refused_.at(before));
+    if (is_alike(earlier, now)) return "";
+    // It may be said by a barrier in one plan, and step by step in the other.
+    const std::vector<std::uint32_t> approved = of_now(steps_before(earlier_, earlier));
+    const std::vector<std::uint32_t> wanted = steps_before(now_, now);
+    if (approved == wanted) return "";
+    return std::ranges::includes(approved, wanted)
+               ? "it does not come after the same steps now"
+               : "it comes after another step now, which this plan does not have there";
+  }
+
+ private:
+  struct Of {
+    const std::map<std::uint32_t, std::string>& refused;
+    std::uint32_t operator()(std::uint32_t id) const { return refused.contains(id) ? id : 0; }
+  };
+  static std::uint32_t first(std::uint32_t a, std::uint32_t b) { return a != 0 ? a : b; }
+
+  std::vector<std::uint32_t> of_now(std::vector<std::uint32_t> ids) const {
+    for (std::uint32_t& id : ids) id = found_[id];
+    std::sort(ids.begin(), ids.end());
+    return ids;
+  }
+
+  // The first barrier of now that is of the same steps; 0: there is none.
+  std::uint32_t barrier_of_now(std::uint32_t number) {
+    std::optional<std::uint32_t>& known = found_barrier_[number - 1];
+    if (!known) {
+      const auto same = by_steps_.find(of_now(earlier_.barriers[number - 1].after));
+      known = same == by_steps_.end() ? 0 : same->second;
+    }
+    return *known;
+  }
+
+  bool is_alike(const Step& earlier, const Step& now) {
+    std::set<std::uint32_t> approved;
+    std::set<std::uint32_t> wanted;
+    for (const std::uint32_t number : earlier.after_barriers) approved.insert(barrier_of_now(number));
+    for (const std::uint32_t number : now.after_barriers) wanted.insert(number_[number - 1]);
+    return approved == wanted && of_now(earlier.after) == now.after;
+  }
+
+  const Plan& earlier_;
+  const Plan& now_;
+  const std::vector<std::uint32_t>& found_;
+  Before<std::uint32_t, Of, std::uint32_t (*)(std::uint32_t, std::uint32_t)> first_refused_;
+  const std::map<std::uint32_t, std::string>& refused_;
+  std::map<std::vector<std::uint32_t>, std::uint32_t> by_steps_;  // of now's barriers: the first number
+  std::vector<std::uint32_t> number_;                             // by number of now's: that number
+  std::vector<std::optional<std::uint32_t>> found_barrier_;       // by earlier number
+};
 
 // What falls with a step that may not run: what stands as one with it in either plan, and what comes after.
 class Fallen {
  public:
   Fallen(const Plan& earlier, const Plan& now, const std::vector<std::uint32_t>& found, ApprovedPart& part)
-      : earlier_(earlier), part_(part), after_(earlier.steps.size() + 1) {
+      : earlier_(earlier), part_(part), next_(next_steps(earlier)) {
     std::vector<std::uint32_t> earlier_id(now.steps.size() + 1, 0);
     for (const Step& step : earlier.steps) {
       earlier_id[found[step.id]] = step.id;
-      for (const std::uint32_t before : step.after)
-        if (earlier.steps[before - 1].remedy.empty()) after_[before].push_back(step.id);
       if (step.together != 0) groups_[{false, step.together}].push_back(step.id);
       if (found[step.id] == 0) not_found_.try_emplace(step.device, step.id);
     }
@@ -209,7 +264,11 @@ class Fallen {
                                         device, first_reason(reason));
     for (const Group& group : groups_of_[id])
       for (const std::uint32_t other : std::exchange(groups_[group], {})) refuse(other, why, device);
-    for (const std::uint32_t next : after_[id]) refuse(next, comes_after(id, reason), "");
+    if (!earlier_.steps[id - 1].remedy.empty()) return;  // what comes after one only keeps out of its way
+    for (const std::uint32_t next : next_.of_step[id]) refuse(next, comes_after(id, reason), "");
+    for (const std::uint32_t number : next_.barriers[id])
+      for (const std::uint32_t next : std::exchange(next_.of_barrier[number], {}))
+        refuse(next, comes_after(id, reason), "");
   }
 
   void refuse(std::uint32_t id, const std::string& why, const std::string& other_end) {
@@ -220,7 +279,7 @@ class Fallen {
 
   const Plan& earlier_;
   ApprovedPart& part_;
-  std::vector<std::vector<std::uint32_t>> after_;          // by earlier id
+  NextSteps next_;                                         // of the earlier plan
   std::map<Group, std::vector<std::uint32_t>> groups_;     // ids of earlier; none: it has fallen
   std::map<std::uint32_t, std::vector<Group>> groups_of_;  // by earlier id
   std::map<Group, std::string> lacking_;                   // the device of a step that earlier lacks
@@ -245,6 +304,10 @@ std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet&
     }
   }
   std::map<std::uint32_t, std::string> out;
+  Before first_moved(
+      plan.barriers, 0U,
+      [&](std::uint32_t id) { return out.contains(id) && plan.steps[id - 1].remedy.empty() ? id : 0U; },
+      [](std::uint32_t a, std::uint32_t b) { return a != 0 ? a : b; });
   for (const Step& step : plan.steps) {
     const auto found = moved.find(step.device);
     if (found == moved.end()) {
@@ -255,9 +318,8 @@ std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet&
       out[step.id] = found->second;
       continue;
     }
-    for (const std::uint32_t before : step.after)
-      if (out.contains(before) && plan.steps[before - 1].remedy.empty())
-        out.try_emplace(step.id, comes_after(before, out[before]));
+    if (const std::uint32_t before = first_moved.of(step); before != 0)
+      out.try_emplace(step.id, comes_after(before, out[before]));
   }
   return out;
 }
@@ -274,11 +336,23 @@ Plan without(const Plan& plan, const std::map<std::uint32_t, std::string>& steps
     devices.insert(step.device);
     new_id[step.id] = static_cast<std::uint32_t>(kept.steps.size());
   }
+  std::vector<std::uint32_t> new_number(plan.barriers.size() + 1, 0);
+  kept.barriers.clear();
+  for (std::uint32_t number = 1; number <= plan.barriers.size(); ++number) {
+    Barrier left;
+    for (const std::uint32_t before : plan.barriers[number - 1].after)
+      if (new_id[before] != 0) left.after.push_back(new_id[before]);
+    if (left.after.empty()) continue;
+    kept.barriers.push_back(std::move(left));
+    new_number[number] = static_cast<std::uint32_t>(kept.barriers.size());
+  }
   std::map<std::uint32_t, std::uint32_t> first_of;  // by `together`: a group outlives its first step
   for (Step& step : kept.steps) {
     step.id = new_id[step.id];
     for (std::uint32_t& before : step.after) before = new_id[before];
     std::erase(step.after, 0U);
+    for (std::uint32_t& number : step.after_barriers) number = new_number[number];
+    std::erase(step.after_barriers, 0U);
     if (step.together != 0) step.together = first_of.try_emplace(step.together, step.id).first->second;
   }
   std::erase_if(kept.devices, [&](const PlanDevice& one) { return !devices.contains(one.name); });
@@ -291,13 +365,14 @@ ApprovedPart approved_part(const Plan& earlier, const Plan& now, std::map<std::u
   Comparison comparison(earlier, now);
   std::vector<std::uint32_t> found(earlier.steps.size() + 1, 0);  // by earlier id
   std::vector<bool> known(now.steps.size() + 1, false);           // by id of now: the earlier plan has it
+  OrderComparison order(earlier, now, found, part.refused);
   for (const Step& step : earlier.steps) {
     std::string why;
     const std::uint32_t id = comparison.find(step, why);
     found[step.id] = id;
     if (id != 0) {
       known[id] = true;
-      why = why_not_after(step, now.steps[id - 1], found, part.refused);
+      why = order.why_not(step, now.steps[id - 1]);
     }
     // Where its ground has moved that is the better reason.
     if (!why.empty()) part.refused.try_emplace(step.id, why);

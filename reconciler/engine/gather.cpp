@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "reconciler/engine/step_order.hpp"
 #include "reconciler/engine/steps.hpp"
 
 namespace lockstep {
@@ -23,7 +24,7 @@ class Gatherer {
   Gatherer(const PlanInput& input, const std::vector<DeviceAtoms>& atoms, const OrderGraph& order)
       : input_(input), atoms_(atoms), order_(order) {}
 
-  std::vector<StepDraft> gather() {
+  OrderedDrafts gather() {
     find_split_devices();
     find_held();
     make_buckets();
@@ -37,7 +38,7 @@ class Gatherer {
     }
     for (StepDraft& draft : drafts_) finish(draft);
     join_ends();
-    return std::move(drafts_);
+    return {std::move(drafts_), std::move(barriers_)};
   }
 
  private:
@@ -47,6 +48,15 @@ class Gatherer {
     std::uint32_t device = 0;
     std::size_t left = 0;
     std::set<std::uint32_t> ready;
+  };
+  // What a node waits for: ids of steps, numbers of barriers.
+  struct Sources {
+    std::set<std::uint32_t> steps;
+    std::set<std::uint32_t> barriers;
+    void add(const Sources& more) {
+      steps.insert(more.steps.begin(), more.steps.end());
+      barriers.insert(more.barriers.begin(), more.barriers.end());
+    }
   };
   enum class HeldBy : std::uint8_t { none, policy, gate, far_end, before_it, other_end };
   // wave, whether it is a remedy, blocked, bucket
@@ -145,7 +155,7 @@ class Gatherer {
 
   void ready(std::uint32_t node) {
     if (order_.nodes[node].device == kBarrier) {
-      release(node, sources_[node]);
+      release(node, gone_through(node));
       return;
     }
     const std::uint32_t bucket = bucket_of_[node];
@@ -154,13 +164,30 @@ class Gatherer {
     if (bucket != open_) queue_.insert(turn(bucket));
   }
 
-  // `from`: the steps that whatever comes after this node must wait for. What stays as it is for its other
+  // What comes after a barrier of the order waits for: one of the plan, or the steps themselves where they
+  // are few.
+  Sources gone_through(std::uint32_t node) {
+    std::set<std::uint32_t> all = sources_[node].steps;
+    for (const std::uint32_t number : sources_[node].barriers) {
+      const std::vector<std::uint32_t>& steps = barriers_[number - 1].after;
+      all.insert(steps.begin(), steps.end());
+    }
+    std::set<std::uint32_t> buckets;
+    for (const std::uint32_t next : order_.after[node]) buckets.insert(bucket_of_[next]);
+    if (!barrier_pays(all.size(), buckets.size())) return {std::move(all), {}};
+    Barrier barrier{{all.begin(), all.end()}};
+    const auto [known, is_new] =
+        number_of_.try_emplace(barrier.after, static_cast<std::uint32_t>(barriers_.size() + 1));
+    if (is_new) barriers_.push_back(std::move(barrier));
+    return {{}, {known->second}};
+  }
+
+  // `from`: what whatever comes after this node must wait for. What stays as it is for its other
   // end alone is nothing that a whole tier waits for: what it waits for itself is.
-  void release(std::uint32_t node, const std::set<std::uint32_t>& from) {
+  void release(std::uint32_t node, const Sources& from) {
     for (const std::uint32_t next : order_.after[node]) {
       const bool stays = held_[node] == HeldBy::other_end && order_.nodes[next].device == kBarrier;
-      const std::set<std::uint32_t>& on = stays ? sources_[node] : from;
-      sources_[next].insert(on.begin(), on.end());
+      sources_[next].add(stays ? sources_[node] : from);
       if (--waits_[next] == 0) ready(next);
     }
   }
@@ -173,20 +200,33 @@ class Gatherer {
     draft.step.id = static_cast<std::uint32_t>(drafts_.size() + 1);
     draft.step.wave = from.wave;
     draft.step.device = input_.devices[from.device].name;
-    std::set<std::uint32_t> after;
+    Sources after;
     while (!from.ready.empty()) {
       const std::uint32_t node = *from.ready.begin();
       from.ready.erase(from.ready.begin());
       --from.left;
       draft.nodes.push_back(node);
       step_of_[node] = draft.step.id;
-      for (const std::uint32_t source : sources_[node])
-        if (source != draft.step.id) after.insert(source);
-      release(node, {draft.step.id});
+      after.add(sources_[node]);
+      release(node, {{draft.step.id}, {}});
     }
     open_ = kNoStep;
-    draft.step.after.assign(after.begin(), after.end());
+    comes_after(std::move(after), draft.step);
     drafts_.push_back(std::move(draft));
+  }
+
+  // Where a step goes through a barrier that it is part of, as its changes did while it was gathered, it
+  // comes after the others of it.
+  void comes_after(Sources after, Step& step) const {
+    for (const std::uint32_t number : after.barriers) {
+      const std::vector<std::uint32_t>& steps = barriers_[number - 1].after;
+      if (std::ranges::binary_search(steps, step.id))
+        after.steps.insert(steps.begin(), steps.end());
+      else
+        step.after_barriers.push_back(number);
+    }
+    after.steps.erase(step.id);
+    step.after.assign(after.steps.begin(), after.steps.end());
   }
 
   void finish(StepDraft& draft) const {
@@ -252,16 +292,18 @@ class Gatherer {
   std::vector<std::uint32_t> bucket_of_;
   std::vector<std::uint32_t> waits_;
   std::vector<std::uint32_t> step_of_;
-  std::vector<std::set<std::uint32_t>> sources_;
+  std::vector<Sources> sources_;
   std::set<Turn> queue_;
   std::uint32_t open_ = kNoStep;
   std::vector<StepDraft> drafts_;
+  std::vector<Barrier> barriers_;
+  std::map<std::vector<std::uint32_t>, std::uint32_t> number_of_;  // of a barrier, from 1
 };
 
 }  // namespace
 
-std::vector<StepDraft> gather_steps(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
-                                    const OrderGraph& order) {
+OrderedDrafts gather_steps(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
+                           const OrderGraph& order) {
   return Gatherer(input, atoms, order).gather();
 }
 

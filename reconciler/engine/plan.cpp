@@ -208,7 +208,7 @@ Result<Plan> make_plan(const PlanInput& input) {
   const Columns& columns = own ? *own : schema_columns();
   const std::vector<DeviceAtoms> atoms = all_atoms(input, columns);
   TRY(const OrderGraph order, make_order(input, atoms, columns));
-  std::vector<StepDraft> drafts = gather_steps(input, atoms, order);
+  OrderedDrafts drafts = gather_steps(input, atoms, order);
   lay_budgets(input, drafts);
 
   Plan plan;
@@ -219,7 +219,8 @@ Result<Plan> make_plan(const PlanInput& input) {
     plan.not_applicable += device.not_applied;
   }
   plan.devices_observed = input.devices.size();
-  for (StepDraft& draft : drafts) {
+  plan.barriers = std::move(drafts.barriers);
+  for (StepDraft& draft : drafts.steps) {
     const DeviceInput& device = *by_name.at(draft.step.device);
     for (PlannedChange& change : draft.step.changes) change.origin = origin(change.origin);
     if (!device.maintenance.empty()) draft.step.notes.push_back("in maintenance " + device.maintenance);

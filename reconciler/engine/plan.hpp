@@ -2,10 +2,11 @@
 // input gives the same plan, and what the dry run shows is what apply does.
 //
 // Promises: order follows from schema columns alone (refers_to, commit, guard, takes, rungs); a commit
-// unit is never split; every step says why it must wait (`after`) or is held; a device's digest covers the
-// intent, the owned entries observed and everything else that the planner read of it; remedies are steps like
-// others, at most one for a device, driver and remedy (remedies.hpp). Refuses: reference cycles (an error
-// that names the entries).
+// unit is never split; every step says what it must wait for (`after`, `after_barriers`) or is held; the
+// order of a plan is of the size of its steps, not of their pairs; a device's digest covers the intent, the
+// owned entries observed and everything else that the planner read of it; remedies are steps like others, at
+// most one for a device, driver and remedy (remedies.hpp). Refuses: reference cycles (an error that names the
+// entries).
 #pragma once
 
 #include <chrono>
@@ -69,6 +70,12 @@ struct Hold {
   bool operator==(const Hold&) const = default;
 };
 
+// What several steps wait for together, said once instead of from each to each.
+struct Barrier {
+  std::vector<std::uint32_t> after;  // ids of steps, in order
+  bool operator==(const Barrier&) const = default;
+};
+
 struct Step {
   std::uint32_t id = 0;  // from 1, in an order in which they could run one by one
   std::string device;
@@ -81,6 +88,8 @@ struct Step {
   bool before_writes = false;          // of a remedy: ahead of the writes of its wave, which need it
   std::vector<PlannedChange> changes;  // in order
   std::vector<std::uint32_t> after;    // ids; all smaller than `id`
+  // Numbers in Plan::barriers, from 1: it waits for all steps of these, too, whose ids are smaller than `id`.
+  std::vector<std::uint32_t> after_barriers;
   std::uint32_t wave = 1;
   std::uint32_t together = 0;  // steps with the same number, of one wave, are ends of links: link_ends.hpp
   Disruption disruption = Disruption::none;
@@ -108,6 +117,7 @@ struct PlanDevice {
 struct Plan {
   std::string digest;  // "sha256:..." over all devices and steps
   std::vector<Step> steps;
+  std::vector<Barrier> barriers;
   std::vector<PlanDevice> devices;  // those that have steps, by name
   std::vector<PlanOrigin> origins{PlanOrigin{}};
   std::size_t devices_observed = 0;

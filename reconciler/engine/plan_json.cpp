@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -47,6 +48,7 @@ Json hold_json(const Hold& hold, Disruption disruption) {
 Json step_json(const Plan& plan, const Step& step) {
   Json out{{"id", step.id},     {"device", step.device}, {"driver", step.driver},
            {"wave", step.wave}, {"after", step.after},   {"disruption", to_string(step.disruption)}};
+  if (!step.after_barriers.empty()) out["afterBarriers"] = step.after_barriers;
   out["changes"] = Json::array();
   for (const PlannedChange& change : step.changes) out["changes"].push_back(change_json(plan, change));
   if (step.live) out["live"] = true;
@@ -145,6 +147,34 @@ Result<Done> read_if_open(const Json& json, Step& step) {
   return Done{};
 }
 
+// Of steps, or of barriers.
+Result<Done> read_ids(const Json& json, std::vector<std::uint32_t>& out) {
+  const auto is_id = [](const Json& one) {
+    return one.is_number_unsigned() && one.get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max();
+  };
+  if (!json.is_array() || !std::ranges::all_of(json, is_id))
+    return broken("a list of barriers, or of a barrier's steps, is not one of numbers");
+  for (const Json& one : json) out.push_back(one.get<std::uint32_t>());
+  return Done{};
+}
+
+// After the steps: each barrier is of steps that come before those that wait for it.
+Result<Done> read_barriers(const Json& json, Plan& plan) {
+  if (json.contains("barriers")) {
+    if (!json["barriers"].is_array()) return broken("'barriers' is not a list");
+    for (const Json& one : json["barriers"]) TRY_DONE(read_ids(one, plan.barriers.emplace_back().after));
+  }
+  for (const Barrier& one : plan.barriers)
+    if (one.after.empty() || one.after.front() == 0 || one.after.back() > plan.steps.size() ||
+        std::ranges::adjacent_find(one.after, std::greater_equal<>{}) != one.after.end())
+      return broken("a barrier is not of the plan's steps, each once and in order");
+  for (const Step& step : plan.steps)
+    for (const std::uint32_t number : step.after_barriers)
+      if (number == 0 || number > plan.barriers.size() || plan.barriers[number - 1].after.back() >= step.id)
+        return broken("a step comes after a barrier that is not before it");
+  return Done{};
+}
+
 Result<Step> read_step(const Json& json, Plan& plan, OriginNumbers& known) {
   const auto id = static_cast<std::uint32_t>(plan.steps.size() + 1);
   Step step;
@@ -162,6 +192,7 @@ Result<Step> read_step(const Json& json, Plan& plan, OriginNumbers& known) {
       return broken("a step comes after one that is not before it");
     step.after.push_back(before.get<std::uint32_t>());
   }
+  if (json.contains("afterBarriers")) TRY_DONE(read_ids(json["afterBarriers"], step.after_barriers));
   if (!json.contains("changes") || !json["changes"].is_array()) return broken("'changes' is missing");
   for (const Json& one : json["changes"]) {
     TRY(const PlannedChange change, read_change(one, plan, known));
@@ -254,6 +285,7 @@ Json to_json(const Plan& plan) {
            {"summary", std::move(summary)},
            {"steps", std::move(steps)},
            {"devices", std::move(devices)}};
+  for (const Barrier& barrier : plan.barriers) out["barriers"].push_back(barrier.after);
   if (!plan.refusals.empty()) out["refusals"] = plan.refusals;
   if (!plan.ungated.empty()) out["ungatedWaves"] = plan.ungated;
   return out;
@@ -272,6 +304,7 @@ Result<Plan> plan_from_json(const Json& json) {
     TRY(Step step, read_step(one, plan, known));
     plan.steps.push_back(std::move(step));
   }
+  TRY_DONE(read_barriers(json, plan));
   // Each wave has a step: what counts through the waves must not count to 4,000,000,000.
   if (plan.waves() > plan.steps.size()) return broken("a wave has no step");
   if (!json.contains("devices") || !json["devices"].is_array()) return broken("'devices' is missing");

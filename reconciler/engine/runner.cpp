@@ -18,13 +18,14 @@ Runner::Runner(RunContext context, const Plan& plan, const Progress& progress)
   };
   other_ends_.resize(plan.steps.size() + 1);
   if (!context_.undoes) other_ends_ = other_ends(plan, context_.fleet.wiring());
-  next_.resize(plan.steps.size() + 1);
+  next_ = next_steps(plan);
+  passing_.resize(plan.barriers.size() + 1);
+  for (std::size_t i = 0; i < plan.barriers.size(); ++i) passing_[i + 1].left = plan.barriers[i].after.size();
   waits_.resize(plan.steps.size() + 1);
   for (const Step& step : plan.steps) {
     results_.push_back(
         {.id = step.id, .state = StepState::waiting, .why = {}, .writes = 0, .notes = {}, .took = {}});
-    waits_[step.id] = step.after.size();
-    for (const std::uint32_t before : step.after) next_[before].push_back(step.id);
+    waits_[step.id] = step.after.size() + step.after_barriers.size();
   }
 }
 
@@ -50,9 +51,17 @@ void Runner::run_remedies(const std::set<std::uint32_t>& needed, std::function<v
     ran_in_[id] = wave_;
     have_room_.erase(id);
   }
+  std::map<std::uint32_t, std::size_t> left;  // by number of a barrier: those of it that are needed
   for (const std::uint32_t id : needed)
-    waits_[id] = static_cast<std::size_t>(std::ranges::count_if(
-        plan_.steps[id - 1].after, [&needed](std::uint32_t before) { return needed.contains(before); }));
+    for (const std::uint32_t number : next_.barriers[id]) ++left[number];
+  for (const auto& [number, count] : left) passing_[number].left = count;
+  const auto is_needed = [&needed](std::uint32_t before) { return needed.contains(before); };
+  const auto is_left = [&left](std::uint32_t number) { return left.contains(number); };
+  for (const std::uint32_t id : needed) {
+    const Step& step = plan_.steps[id - 1];
+    waits_[id] = static_cast<std::size_t>(std::ranges::count_if(step.after, is_needed) +
+                                          std::ranges::count_if(step.after_barriers, is_left));
+  }
   for (const std::uint32_t id : needed) consider(id);
   start_ready();
   advance_soon();
@@ -197,6 +206,7 @@ void Runner::leave_without_forerunner(std::uint32_t wave) {
 
 std::vector<Step> Runner::to_come() const {
   std::set<std::uint32_t> never;
+  std::set<std::uint32_t> dropped;  // barriers
   std::deque<std::uint32_t> left;
   const auto waits = [this](std::uint32_t id) { return results_[id - 1].state == StepState::waiting; };
   const auto drop = [&](std::uint32_t id) {
@@ -206,7 +216,10 @@ std::vector<Step> Runner::to_come() const {
     if (!standing_holds(step, context_.options.approved).empty()) drop(step.id);
   for (; !left.empty(); left.pop_front()) {
     for (const OtherEnd& end : other_ends_[left.front()]) drop(end.step);
-    for (const std::uint32_t next : next_[left.front()]) drop(next);
+    for (const std::uint32_t next : next_.of_step[left.front()]) drop(next);
+    for (const std::uint32_t number : next_.barriers[left.front()])
+      if (dropped.insert(number).second)
+        for (const std::uint32_t next : next_.of_barrier[number]) drop(next);
   }
   std::vector<Step> steps;
   for (const Step& step : plan_.steps)
@@ -314,17 +327,42 @@ void Runner::release_dependants(std::uint32_t id, bool of_group) {
   const Step& step = plan_.steps[id - 1];
   const bool again = !of_group && released_.contains(id);
   const bool is_first = of_group || let_go_.insert(id).second;  // a remedy may have several turns
-  for (const std::uint32_t next : next_[id]) {
+  for (const std::uint32_t next : next_.of_step[id]) {
     const Step& one = plan_.steps[next - 1];
     const bool same = step.together != 0 && one.together == step.together;
     if (of_group ? !same : again && same) continue;
-    if (!is_first && one.remedy.empty()) continue;
-    if (!one.remedy.empty() && !remedies_.contains(next)) continue;  // it is asked for later, or never
-    const bool of_turn = one.wave == step.wave || !one.remedy.empty();
-    if (--waits_[next] == 0 && of_turn && results_[next - 1].state == StepState::waiting)
-      ready_[one.device].insert(next);
+    if (is_first || !one.remedy.empty()) one_less_before(next, step);
   }
+  if (is_first || !step.remedy.empty()) pass_barriers(id, of_group);
   if (of_group) released_.insert(id);
+}
+
+// Through a barrier go all that wait there, once all of it is over; and those of a group already where what
+// is not over waits for them.
+void Runner::pass_barriers(std::uint32_t id, bool of_group) {
+  const Step& step = plan_.steps[id - 1];
+  for (const std::uint32_t number : next_.barriers[id]) {
+    Passing& at = passing_[number];
+    if (of_group) ++at.held[step.together];
+    if (!of_group && released_.contains(id)) --at.held[step.together];
+    if (!of_group) --at.left;
+    for (const auto& [group, held] : at.held) {
+      if (at.left == 0 || held != at.left || !at.let_through.insert(group).second) continue;
+      for (const std::uint32_t next : next_.of_barrier[number])
+        if (plan_.steps[next - 1].together == group) one_less_before(next, step);
+    }
+    if (at.left != 0) continue;
+    for (const std::uint32_t next : next_.of_barrier[number])
+      if (!at.let_through.contains(plan_.steps[next - 1].together)) one_less_before(next, step);
+  }
+}
+
+void Runner::one_less_before(std::uint32_t next, const Step& released) {
+  const Step& one = plan_.steps[next - 1];
+  if (!one.remedy.empty() && !remedies_.contains(next)) return;  // it is asked for later, or never
+  const bool of_turn = one.wave == released.wave || !one.remedy.empty();
+  if (--waits_[next] == 0 && of_turn && results_[next - 1].state == StepState::waiting)
+    ready_[one.device].insert(next);
 }
 
 StepRun::Together Runner::holds(std::uint32_t id) {
@@ -388,11 +426,14 @@ void Runner::skip_dependants(std::uint32_t id) {
                       ", the other end of its cable: " + first);
       undone.push_back(end.step);
     }
-    for (const std::uint32_t next : next_[of]) {
-      if (results_[next - 1].state != StepState::waiting) continue;
+    const auto skip = [&](std::uint32_t next) {
+      if (results_[next - 1].state != StepState::waiting) return;
       leave_alone(next, of, "waits for " + named(of) + ", which was " + state(of));
       undone.push_back(next);
-    }
+    };
+    for (const std::uint32_t next : next_.of_step[of]) skip(next);
+    for (const std::uint32_t number : next_.barriers[of])
+      for (const std::uint32_t next : std::exchange(next_.of_barrier[number], {})) skip(next);
   }
 }
 

@@ -18,6 +18,7 @@
 
 #include "reconciler/engine/budget_check.hpp"
 #include "reconciler/engine/link_ends.hpp"
+#include "reconciler/engine/step_order.hpp"
 #include "reconciler/engine/step_run.hpp"
 
 namespace lockstep {
@@ -63,12 +64,21 @@ class Runner {
     bool failed = false;
   };
 
+  // What is left of a barrier.
+  struct Passing {
+    std::size_t left = 0;                       // steps that are not over
+    std::map<std::uint32_t, std::size_t> held;  // of these, by Group: those that work, and wait
+    std::set<std::uint32_t> let_through;        // groups, before all of it was over
+  };
+
   bool may_begin() const { return !context_.stop.stop_requested(); }
   StepRun::Together holds(std::uint32_t id);
   void leave_group(std::uint32_t id, bool works);
   void decide(Group& group, StepRun::Together decision);
   bool only_holds() const;
   void release_dependants(std::uint32_t id, bool of_group);
+  void pass_barriers(std::uint32_t id, bool of_group);
+  void one_less_before(std::uint32_t next, const Step& released);
   bool remedy_follows(const std::string& device, Path effect) const;
   void not_begun(std::uint32_t id);
   void consider(std::uint32_t id);
@@ -88,7 +98,8 @@ class Runner {
   const Progress& progress_;
   std::function<void()> wave_over_;
   std::vector<StepResult> results_;
-  std::vector<std::vector<std::uint32_t>> next_;             // by id: steps that come after it
+  NextSteps next_;
+  std::vector<Passing> passing_;                             // by number of a barrier
   std::vector<std::vector<OtherEnd>> other_ends_;            // by id
   std::vector<std::size_t> waits_;                           // by id
   std::map<std::string, std::set<std::uint32_t>> ready_;     // by device

@@ -18,11 +18,16 @@ struct StepDraft {
   bool whole_device = false;          // some live change is not about one cable
 };
 
-std::vector<StepDraft> gather_steps(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
-                                    const OrderGraph& order);
+struct OrderedDrafts {
+  std::vector<StepDraft> steps;
+  std::vector<Barrier> barriers;
+};
 
-// Lays redundancy groups and minCapacity over the steps: `after` for what must not be out of service at once,
-// a hold for what would break the budget even alone.
-void lay_budgets(const PlanInput& input, std::vector<StepDraft>& steps);
+OrderedDrafts gather_steps(const PlanInput& input, const std::vector<DeviceAtoms>& atoms,
+                           const OrderGraph& order);
+
+// Lays redundancy groups and minCapacity over the steps: `after` and barriers for what must not be out of
+// service at once, a hold for what would break the budget even alone.
+void lay_budgets(const PlanInput& input, OrderedDrafts& drafts);
 
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 #include "reconciler/engine/application.hpp"
 #include "reconciler/engine/link_ends.hpp"
 #include "reconciler/engine/runner.hpp"
+#include "reconciler/engine/step_order.hpp"
 
 namespace lockstep {
 namespace {
@@ -59,13 +60,17 @@ milliseconds bound_of(const Plan& plan, const ApplyOptions& options, Chosen is_c
   for (const Step& step : plan.steps)
     if (is_chosen(step)) ++load[step.device];
   std::map<std::uint32_t, milliseconds> over;  // by id
+  Before begun(
+      plan.barriers, milliseconds(0),
+      [&over](std::uint32_t id) {
+        const auto found = over.find(id);
+        return found == over.end() ? milliseconds(0) : found->second;
+      },
+      [](milliseconds a, milliseconds b) { return std::max(a, b); });
   milliseconds longest{0};
   for (const Step& step : plan.steps) {
     if (!is_chosen(step)) continue;
-    milliseconds begun{0};
-    for (const std::uint32_t before : step.after)
-      if (const auto found = over.find(before); found != over.end()) begun = std::max(begun, found->second);
-    over[step.id] = begun + load[step.device] * step_bound(options);
+    over[step.id] = begun.of(step) + load[step.device] * step_bound(options);
     longest = std::max(longest, over[step.id]);
   }
   return longest;

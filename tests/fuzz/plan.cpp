@@ -48,6 +48,11 @@ std::vector<std::string> seeds_of_plan() {
   step.wave = 2;
   step.undo_after = std::chrono::seconds(30);
   plan.steps.push_back(step);
+  step.id = 3;
+  step.after.clear();
+  step.after_barriers = {1};
+  plan.steps.push_back(step);
+  plan.barriers = {{{1, 2}}};
   plan.devices = {
       {"gpu1", "sha256:00", "boot", {{*Path::parse("interface[rail0]/mtu"), Value::integer(1500)}}}};
   plan.refusals = {"3 of 4 devices would go"};

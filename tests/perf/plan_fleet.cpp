@@ -1,9 +1,10 @@
 // Seconds a stage and peak memory of load, validate, compile, diff and plan, for 64 to 16,384 hosts of 8
-// NICs: plan_fleet [hosts...] [--no-roce] [--careful]
+// NICs: plan_fleet [hosts...] [--no-roce] [--careful] [--mtu]
 //
 // The observations are the intents' own trees with every thousandth entry changed; making them is not timed.
 // The peak counts them. In brackets: CPU seconds of all threads. --careful: plan under a policy of waves,
-// groups and capacity instead of none.
+// groups and capacity instead of none. --mtu: besides, every port has a smaller MTU than wanted. Allocations
+// are those of the plan alone.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -11,7 +12,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -25,6 +28,19 @@
 #include "specs/language/load.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/perf/fleet_spec.hpp"
+
+namespace {
+std::atomic<std::size_t> allocations = 0;
+}  // namespace
+
+// Stand before libstdc++'s in this program, and count.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* const made = std::malloc(size == 0 ? 1 : size)) return made;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* made) noexcept { std::free(made); }
+[[gnu::noinline]] void operator delete(void* made, std::size_t) noexcept { std::free(made); }
 
 namespace {
 
@@ -73,15 +89,19 @@ Value other_than(Value want) {
   }
 }
 
+// What every port of the fleet is to have another value of.
+constexpr RowId kMtu = row("interface[*]/mtu");
+
 // `count` runs over all entries of the fleet, so that drift falls on all rows and devices alike.
-Observation drifted(const Intent& intent, std::size_t& count) {
+Observation drifted(const Intent& intent, std::size_t& count, bool mtu) {
   Observation out;
   out.device = intent.device;
   out.boot_id = "1";
   std::vector<Entry> entries;
   entries.reserve(intent.want.size());
   for (const Entry& entry : intent.want.entries()) {
-    const Value value = ++count % kOneIn == 0 ? other_than(entry.value) : entry.value;
+    const bool differs = ++count % kOneIn == 0 || (mtu && entry.path.row() == kMtu);
+    const Value value = differs ? other_than(entry.value) : entry.value;
     if (value) entries.push_back({entry.path, 0, value});
   }
   out.have = Tree::from_sorted(std::move(entries));
@@ -143,7 +163,15 @@ Result<Plan> plan_all(const Compiled& compiled, const Catalog& catalog, const st
   return make_plan(input);
 }
 
-void measure(const perf::FleetShape& shape, const Policy* policy) {
+// What the plan says of its order: ids of steps and numbers of barriers.
+std::size_t waits_of(const Plan& plan) {
+  std::size_t out = 0;
+  for (const Step& step : plan.steps) out += step.after.size() + step.after_barriers.size();
+  for (const Barrier& barrier : plan.barriers) out += barrier.after.size();
+  return out;
+}
+
+void measure(const perf::FleetShape& shape, const Policy* policy, bool mtu) {
   const std::string text = perf::fleet_spec(shape);
   Stopwatch watch;
   const Loaded loaded = load_text("fleet.yaml", text);
@@ -156,20 +184,23 @@ void measure(const perf::FleetShape& shape, const Policy* policy) {
   std::size_t entries = 0;
   std::vector<Observation> seen;
   seen.reserve(compiled.intents.size());
-  for (const Intent& intent : compiled.intents) seen.push_back(drifted(intent, entries));
+  for (const Intent& intent : compiled.intents) seen.push_back(drifted(intent, entries, mtu));
   watch.lap();
 
   std::vector<Difference> differences = compare_all(compiled.intents, seen);
   const Lap diffing = watch.lap();
+  const std::size_t allocated = allocations;
   const Result<Plan> plan = plan_all(compiled, loaded.catalog, seen, differences, policy);
   const Lap planning = watch.lap();
+  const std::size_t allocating = allocations - allocated;
   fmt::print("{:>6} hosts {:>5} switches {:>9} entries  load {}  compile {}  validate {}  diff {}  plan {}",
              shape.hosts, compiled.topology.devices.size() - shape.hosts, entries, load.text(),
              compiling.text(), validate.text(), diffing.text(), planning.text());
   fmt::print("  all {} s  peak {} MiB", (load + compiling + validate + diffing + planning).text(),
              peak_mib());
   if (plan)
-    fmt::print("  {} changes in {} steps\n", plan->changes(), plan->steps.size());
+    fmt::print("  {} changes in {} steps, {} waits, {} allocations\n", plan->changes(), plan->steps.size(),
+               waits_of(*plan), allocating);
   else
     fmt::print("  {}\n", plan.error().text());
   for (const Diagnostics* all : {&loaded.diagnostics, &compiled.diagnostics, &proved})
@@ -183,6 +214,7 @@ void measure(const perf::FleetShape& shape, const Policy* policy) {
 int main(int argc, char** argv) {
   std::vector<unsigned> sizes;
   bool roce = true;
+  bool mtu = false;
   Policy policy = careful();
   const Policy* chosen = nullptr;
   for (int i = 1; i < argc; ++i) {
@@ -191,6 +223,8 @@ int main(int argc, char** argv) {
       roce = false;
     else if (word == "--careful")
       chosen = &policy;
+    else if (word == "--mtu")
+      mtu = true;
     else
       sizes.push_back(static_cast<unsigned>(std::strtoul(argv[i], nullptr, 10)));
   }
@@ -198,7 +232,7 @@ int main(int argc, char** argv) {
   // Each size in a process of its own, so that its peak is its own.
   for (const unsigned hosts : sizes) {
     const pid_t child = fork();
-    if (child == 0) measure({hosts, roce}, chosen);
+    if (child == 0) measure({hosts, roce}, chosen, mtu);
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) return 1;
   }

@@ -4,6 +4,7 @@
 
 #include "cluster.hpp"
 #include "reconciler/engine/earlier_plan.hpp"
+#include "reconciler/engine/step_order.hpp"
 #include "tests/plan_lines.hpp"
 
 namespace lockstep {
@@ -402,7 +403,7 @@ TEST(Plan, NothingIsInAnEarlierWaveThanWhatItWaitsFor) {
   cluster.policy->waves = {{false, 1}, {true, 1.0}};
   const Plan plan = cluster.plan();
   for (const Step& step : plan.steps)
-    for (const std::uint32_t before : step.after)
+    for (const std::uint32_t before : steps_before(plan, step))
       EXPECT_LE(plan.steps[before - 1].wave, step.wave) << plan_lines(plan);
   EXPECT_EQ(cluster.apply_plan(plan).verdict, ApplyVerdict::kept) << plan_lines(plan);
 }

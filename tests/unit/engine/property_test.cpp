@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cluster.hpp"
+#include "reconciler/engine/step_order.hpp"
 #include "tests/plan_lines.hpp"
 #include "tests/told_gate.hpp"
 
@@ -188,7 +189,7 @@ TEST(Properties, EveryPlanKeepsItsOwnOrder) {
     const Plan plan = cluster.plan();
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
       RC_ASSERT(plan.steps[i].id == i + 1);
-      for (const std::uint32_t before : plan.steps[i].after) {
+      for (const std::uint32_t before : steps_before(plan, plan.steps[i])) {
         RC_ASSERT(before < plan.steps[i].id);
         RC_ASSERT(plan.steps[before - 1].wave <= plan.steps[i].wave);
       }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cluster.hpp"
+#include "reconciler/engine/step_order.hpp"
 #include "tests/plan_lines.hpp"
 
 namespace lockstep {
@@ -282,7 +283,7 @@ TEST(Budget, ALeafUnderWayHidesNoPair) {
   const auto spine = [&](const std::string& name) {
     return *std::ranges::find(plan.steps, name, &Step::device);
   };
-  const std::vector<std::uint32_t>& after = spine("spine1").after;
+  const std::vector<std::uint32_t> after = steps_before(plan, spine("spine1"));
   EXPECT_NE(std::ranges::find(after, spine("spine0").id), after.end()) << "one spine at a time";
   two.cluster.devices["spine1"]->unreachable = true;
   const Plan beside = two.cluster.plan();
@@ -377,7 +378,7 @@ double brute_force(const Fabric& fabric, const std::set<std::string>& devices_ou
 std::vector<std::set<std::uint32_t>> all_before(const Plan& plan) {
   std::vector<std::set<std::uint32_t>> before(plan.steps.size() + 1);
   for (const Step& step : plan.steps)
-    for (const std::uint32_t one : step.after) {
+    for (const std::uint32_t one : steps_before(plan, step)) {
       before[step.id].insert(one);
       before[step.id].insert(before[one].begin(), before[one].end());
     }

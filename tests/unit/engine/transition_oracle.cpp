@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reconciler/engine/step_order.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -246,8 +247,8 @@ std::vector<std::size_t> PlanWalk::begun_or_ready() const {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < next_.size(); ++i) {
     const Step& step = plan_.steps[i];
-    const bool waits = std::any_of(step.after.begin(), step.after.end(),
-                                   [this](std::uint32_t before) { return !is_done(before - 1); });
+    const bool waits = std::ranges::any_of(steps_before(plan_, step),
+                                           [this](std::uint32_t before) { return !is_done(before - 1); });
     if (step.wave == wave && !waits && !is_done(i)) out.push_back(i);
   }
   return out;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "cluster.hpp"
+#include "reconciler/engine/step_order.hpp"
 #include "reconciler/engine/tied_groups.hpp"
 #include "tests/plan_lines.hpp"
 
@@ -201,7 +202,8 @@ TEST(Waves, KeepEveryOrderAndTheEndsOfEachCableTogether) {
     RC_LOG() << plan_lines(plan);
     std::map<std::pair<std::uint32_t, std::string>, std::set<std::uint32_t>> at_cable;
     for (const Step& step : plan.steps) {
-      for (const std::uint32_t before : step.after) RC_ASSERT(plan.steps[before - 1].wave <= step.wave);
+      for (const std::uint32_t before : steps_before(plan, step))
+        RC_ASSERT(plan.steps[before - 1].wave <= step.wave);
       for (const PlannedChange& change : step.changes) {
         const auto cable = pod.cluster.wiring.cable_at(step.device, change.path.key(0));
         at_cable[{*cable, std::string(schema_row(change.path.row()).pattern)}].insert(step.wave);

@@ -89,10 +89,17 @@ class FakeMeasurer final : public ToldGate {
 class Lab : public testing::Test {
  protected:
   Lab() {
+    ::setenv("LOCKSTEP_RUN_DIR", (folder.path() + "/run").c_str(), 1);
+    ::setenv("LOCKSTEP_STATE_DIR", (folder.path() + "/states").c_str(), 1);
     folder.write("specs/devices.yaml", kDevices);
     folder.write("specs/hosts.yaml", kProfile);
     folder.write("specs/slo.yaml", kSuite);
     drivers[DriverName::sim].attach = [this](const DriverTarget& target) { return attach(target); };
+  }
+
+  ~Lab() override {
+    ::unsetenv("LOCKSTEP_RUN_DIR");
+    ::unsetenv("LOCKSTEP_STATE_DIR");
   }
 
   // The devices live as long as the lab: a new session finds them as the last one left them.

@@ -1,0 +1,64 @@
+// The order of a plan's steps: what each waits for and what waits for it, with its barriers (plan.hpp).
+//
+// Promises: pure; but for steps_before(), linear in the plan's size.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "reconciler/engine/plan.hpp"
+
+namespace lockstep {
+
+// Whether one barrier says it in fewer words than each of `after` steps for each of `before` others.
+bool barrier_pays(std::size_t before, std::size_t after);
+
+// All that a step waits for, barriers spelled out: ids, in order, each once.
+std::vector<std::uint32_t> steps_before(const Plan& plan, const Step& step);
+
+struct NextSteps {
+  std::vector<std::vector<std::uint32_t>> of_step;     // by id: those that wait for it by itself
+  std::vector<std::vector<std::uint32_t>> barriers;    // by id: numbers of those that it is part of
+  std::vector<std::vector<std::uint32_t>> of_barrier;  // by number: those that wait for it
+};
+NextSteps next_steps(const Plan& plan);
+
+// What is told of the steps that one waits for, joined. Asked in the order of ids: all is known of a
+// barrier's steps when it is asked about first, and is not asked for again.
+template <typename T, typename OfStep, typename Join>
+class Before {
+ public:
+  Before(const std::vector<Barrier>& barriers, T of_none, OfStep of_step, Join join)
+      : barriers_(barriers),
+        of_none_(std::move(of_none)),
+        of_step_(std::move(of_step)),
+        join_(std::move(join)),
+        known_(barriers.size()) {}
+
+  T of(const Step& step) {
+    T out = joined(step.after);
+    for (const std::uint32_t number : step.after_barriers) {
+      std::optional<T>& known = known_[number - 1];
+      if (!known) known = joined(barriers_[number - 1].after);
+      out = join_(out, *known);
+    }
+    return out;
+  }
+
+ private:
+  T joined(const std::vector<std::uint32_t>& ids) const {
+    T out = of_none_;
+    for (const std::uint32_t id : ids) out = join_(out, of_step_(id));
+    return out;
+  }
+
+  const std::vector<Barrier>& barriers_;
+  T of_none_;
+  OfStep of_step_;
+  Join join_;
+  std::vector<std::optional<T>> known_;  // by number, from 0
+};
+
+}  // namespace lockstep
