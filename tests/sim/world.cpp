@@ -17,6 +17,11 @@ constexpr std::uint64_t kFnvOffset = 14695981039346656037ULL;
 constexpr std::uint64_t kFnvPrime = 1099511628211ULL;
 constexpr double kContends = 0.02;  // a step in which a second leader tries
 
+// Of a process that had waited while another changed what is to be restored.
+bool is_to_run_again(const Error& why) {
+  return why.kind == ErrorKind::conflict && why.text().find("since the specs were read") != std::string::npos;
+}
+
 bool is_over(StepState state) {
   return state == StepState::done || state == StepState::failed || state == StepState::undone ||
          state == StepState::nothing_to_do;
@@ -31,7 +36,7 @@ ApplyRequest World::request() const {
                    .author = "a person",
                    .approved = {Hold::Kind::budget},
                    .deletion_confirmed = true};
-  if (asks_ && paths_max_bad_ == 0) out.approved.add(Hold::Kind::gate);
+  if (asks_ && !bad_) out.approved.add(Hold::Kind::gate);
   return out;
 }
 
@@ -45,6 +50,9 @@ WorldCounts& WorldCounts::operator+=(const WorldCounts& other) {
   healed += other.healed;
   moved += other.moved;
   asked += other.asked;
+  for (std::size_t i = 0; i < kEdits; ++i) edited[i] += other.edited[i];
+  evened += other.evened;
+  undone += other.undone;
   return *this;
 }
 
@@ -62,12 +70,12 @@ WorldResult World::run() {
     if ((i > 0 || in_service) && random_.chance(0.7)) change_spec(i);
     contested_apply();
   }
-  if (paths_max_bad_ == 0 || random_.chance(0.5)) {
+  if (!bad_ || random_.chance(0.5)) {
     take_spec_back();
     watch(true);
   }
   stop_faults();
-  if (paths_max_bad_ == 0) watch(false);
+  if (!bad_) watch(false);
   if (!converge_quietly()) violation("not converged within 30 virtual minutes after faults stopped");
   check_all_judged();
   return result_;
@@ -144,6 +152,8 @@ void World::contested_apply() {
   second->executor->at(clock_, [] {});
   while (second->executor->now() < clock_) second->executor->step();
   runs(std::move(second), [this](Process& process) { person_applies(process); });
+  if (std::exchange(runs_again_, false))
+    runs(begin_process(), [this](Process& process) { person_applies(process); });
   leads_ = false;
   late_.reset();
 }
@@ -161,8 +171,12 @@ void World::contend() {
 bool World::person_applies(Process& process) {
   ClusterSession& session = *process.session;
   const Result<EarlierRuns> earlier = session.prepare_apply(request());
+  if (!earlier && is_to_run_again(earlier.error())) {
+    runs_again_ = true;
+    return false;
+  }
   if (!earlier) {
-    violation("nobody leads, and the lock is not given: " + std::string(to_string(earlier.error().kind)));
+    violation("nobody leads, and the lock is not given: " + earlier.error().text());
     return false;
   }
   check_leads();

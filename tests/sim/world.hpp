@@ -8,25 +8,27 @@
 //
 // Promises: the same seed gives the same history (hash of every driver call). What is checked: no write
 // without a fresh observation; after an unknown outcome the next act is an observation; no write without a
-// ticket of its own that is in the journal and open; entries that nobody wants are never touched; never two
-// members of a redundancy group disturbed at once, nor more capacity gone than the policy allows; nothing is
-// called in sync that was not seen to be; an older leader never writes, and no second one leads beside the
-// first; nothing but an undo is written outside the policy's windows, where there are some; nothing but what
-// says `mode: converge` is healed unasked; each path whose figure a write changes, in a model of the data
-// plane that knows nothing of blast radii (data_plane.hpp), is among those that the gate asks about and that
-// the report calls touched. Then faults stop, and the watch must bring everything back that it may; then a
-// person must find all converged, or converge it: with every path judged by the benchmarks since it was last
-// touched, or taken back, or with nothing left there of what touched it.
+// ticket of its own that is in the journal and open; what no generation of the specs wanted is never touched;
+// never two members of a redundancy group disturbed at once, nor more capacity gone than the policy allows;
+// nothing is called in sync that was not seen to be; an older leader never writes, and no second one leads
+// beside the first; nothing but an undo is written outside the policy's windows, where there are some;
+// nothing but what says `mode: converge` is healed unasked; each path whose figure a write changes, in a
+// model of the data plane that knows nothing of blast radii (data_plane.hpp), is among those that the gate
+// asks about and that the report calls touched. Then faults stop, and the watch must bring everything back
+// that it may; then a person must find all converged, or converge it: with every path judged by the
+// benchmarks since it was last touched, or taken back, or with nothing left there of what touched it.
 //
 // Most histories begin with a cluster that has been in service, and was neglected; the others with one that
-// nobody has configured yet. Some generations of the specs are bad: where a switch has their value, the
-// benchmarks fail, the change must be undone, and the operator goes back to the generation before.
+// nobody has configured yet. Generations of the specs edit anything (world_specs.cpp); some are bad: where a
+// device or a port has their value, the benchmarks fail, the change must be undone, and the operator goes
+// back to the generation before.
 //
 // Disturbed is a port that carried traffic when it was planned for and that a write names, or the whole
 // device, where a write disturbs traffic and names no cabled port: from the write until its step is over and
 // the sessions that it took down are back.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -53,17 +55,25 @@ struct WorldOptions {
   int rounds = 3;      // of the phase with faults
 };
 
+// What a generation of the specs changes. Those before `address` can have a value that breaks the benchmarks.
+enum class Edit : std::uint8_t { spread, mtu, lossless, sysctl, address, entry };
+inline constexpr std::size_t kBreaking = 4;
+inline constexpr std::size_t kEdits = 6;
+
 // How often what is checked came about, so that a checker that never had anything to check is noticed.
 struct WorldCounts {
   std::size_t calls = 0;
   std::size_t writes = 0;
-  std::size_t killed = 0;     // processes
-  std::size_t refused = 0;    // second leaders
-  std::size_t took_over = 0;  // second leaders, of a killed one
-  std::size_t late = 0;       // writes of a killed leader that arrived after its successor's
-  std::size_t healed = 0;     // changes that nobody asked for
-  std::size_t moved = 0;      // ways whose modelled figure a write changed
-  std::size_t asked = 0;      // of them: about which a gate asked
+  std::size_t killed = 0;                    // processes
+  std::size_t refused = 0;                   // second leaders
+  std::size_t took_over = 0;                 // second leaders, of a killed one
+  std::size_t late = 0;                      // writes of a killed leader that arrived after its successor's
+  std::size_t healed = 0;                    // changes that nobody asked for
+  std::size_t moved = 0;                     // ways whose modelled figure a write changed
+  std::size_t asked = 0;                     // of them: about which a gate asked
+  std::array<std::size_t, kEdits> edited{};  // writes of what a generation of the specs edited, by kind
+  std::size_t evened = 0;  // writes that took an end of a cable back, as the other did not follow
+  std::size_t undone = 0;  // entries of changes that are called undone, and were compared
   WorldCounts& operator+=(const WorldCounts& other);
 };
 
@@ -82,6 +92,7 @@ class World final : public Measurer {
   WorldResult run();
 
   Result<GateMeasurement> measure(const GateQuestion& question, const Call& call) override;
+  bool crosses(const std::string& subject, const BlastRadius& changed) const override;
 
  private:
   struct Disturbance {
@@ -113,10 +124,14 @@ class World final : public Measurer {
     DeviceIndex index = 0;
     Tree before_write;  // the truth as the write under way arrived
     std::uint64_t boots_before = 0;
+    Tree want_before;             // by the generation of the specs before this one
+    std::map<Path, Edit> edited;  // by this one
+    std::set<Path> ours;          // written while the specs wanted it
     bool is_host() const { return role == DeviceRole::host; }
   };
   // The way of a flow between two leaves over one spine, or of one host to its leaf.
   struct FlowPath {
+    std::string subject;
     std::vector<std::string> devices;
     std::vector<std::uint32_t> cables;
     std::set<std::uint64_t> unjudged;  // the changes that touched it since the benchmarks saw it
@@ -124,8 +139,15 @@ class World final : public Measurer {
   GateFigure figure_of(const FlowPath& path) const;
   struct KnownChange {
     std::optional<std::uint64_t> undoes;  // a change
+    bool evens = false;  // undoes it at some cables, whose other ends did not take their part
     bool healing = false;
     std::map<std::string, std::size_t> first_ticket;  // by device: the turn of the first
+  };
+  // A value that breaks the benchmarks of each path with a device, or the end of a cable, that has it.
+  struct Bad {
+    Path path;  // of a device's entry; of a port's: of any port
+    Value value;
+    bool at_ports = false;
   };
   struct Write {
     std::string device;
@@ -185,15 +207,27 @@ class World final : public Measurer {
   void follow_snapshots();
   void note_traffic();
 
-  // world_gate.cpp: benchmarks, generations of the specs, windows
+  // world_specs.cpp: generations of the specs
+  void change_spec(int generation);
+  void take_spec_back();
+  void edit_specs(Edit kind, int generation, bool bad);
+  void edit_spread(int generation, bool bad);
+  void edit_mtu(int generation, bool bad);
+  void edit_lossless(int generation, bool bad);
+  void edit_sysctl(int generation, bool bad);
+  void edit_addresses(int generation);
+  void edit_entry();
+  static void edit(Place& place, Edit kind, Path path, Value value);
+  std::vector<std::uint32_t> draw_cables();
+  std::vector<Place*> draw_devices(bool hosts);
+  bool is_broken(const FlowPath& path) const;
+
+  // world_gate.cpp: benchmarks, undoes, windows
   void build_paths();
   std::optional<Window> draw_window();
   Time::duration wait_for_window();
   void lift_windows();
   bool may_write(const KnownChange& change) const;
-  void change_spec(int generation);
-  void take_spec_back();
-  void want_paths_max(std::int64_t value);
   void touch_paths(const std::string& device, const ChangeSet& changes, std::uint64_t change);
   void forget_what_is_gone();
   void check_all_judged();
@@ -229,8 +263,8 @@ class World final : public Measurer {
   SimulatedDelays delays_;
   double kill_chance_ = 0;
   double drift_chance_ = 0;
-  Time::duration waited_{};       // for windows
-  std::size_t turn_ = 0;          // counts tickets and other hands
+  Time::duration waited_{};  // for windows
+  std::size_t turn_ = 0;     // counts tickets and other hands
 
   std::uint64_t epoch_ = 0;  // the highest in the journal
   std::uint64_t ended_ = 0;  // changes, in the journal
@@ -245,6 +279,7 @@ class World final : public Measurer {
   bool arriving_late_ = false;
   bool leads_ = false;              // the process that runs, for a person
   bool healing_ = false;            // a watch runs, and nobody else
+  bool runs_again_ = false;         // the specs were read before another changed what is to be restored
   bool waits_ = false;              // for a window
   bool asks_ = false;               // for a person's word, in the last apply
   bool windows_too_short_ = false;  // for the worst case of what is to be done, as a person was told
@@ -255,8 +290,8 @@ class World final : public Measurer {
   std::map<std::uint64_t, std::set<std::size_t>> unmeasured_;  // of them: since a gate asked
 
   std::vector<FlowPath> paths_;
-  std::int64_t paths_max_ = 64;     // the last generation that held
-  std::int64_t paths_max_bad_ = 0;  // of a generation that breaks the benchmarks; 0: the specs are good
+  std::map<std::string, std::size_t> path_of_;  // by subject
+  std::optional<Bad> bad_;  // of a generation that breaks the benchmarks; none: the specs are good
   WorldResult result_;
 };
 

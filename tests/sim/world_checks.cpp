@@ -5,6 +5,11 @@
 #include "world.hpp"
 
 namespace lockstep::simulation {
+namespace {
+
+constexpr RowId kAddresses = row("interface[*]/address[*]");
+
+}  // namespace
 
 // What minCapacity is about (specs/fabric/capacity.hpp), counted anew: of a host's links the share that is
 // left, and of the spines that two leaves in service have in common; the smaller of the worst two.
@@ -118,8 +123,11 @@ void World::check_write(Place& place, const SimulatedCall& call) {
   place.written_since = true;
   check_ticket(place, call);
   for (const Change& change : *call.changes) {
-    const bool wanted = place.intent->want.find(change.path) != nullptr;
-    if (!wanted && change.path.row() != row("rule[*]")) violation(change.path.text() + " is not ours");
+    if (place.intent->want.find(change.path) != nullptr) place.ours.insert(change.path);
+    if (!place.ours.contains(change.path) && change.path.row() != row("rule[*]"))
+      violation(change.path.text() + " is not ours");
+    if (const auto edited = place.edited.find(change.path); edited != place.edited.end())
+      ++result_.counts.edited[static_cast<std::size_t>(edited->second)];
   }
   if (place.device->truth().value(*Path::parse("service[theirs]")) != Value::text("running") ||
       !place.device->truth().value(*Path::parse("vlan[666]")))
@@ -129,7 +137,9 @@ void World::check_write(Place& place, const SimulatedCall& call) {
   place.writer = call.guard->epoch;
   if (const auto noted = tickets_.find(call.guard->ticket); noted != tickets_.end()) {
     touch_paths(place.name, *call.changes, noted->second.change);
-    note_moved(place, noted->second.change);
+    const KnownChange& change = changes_.at(noted->second.change);
+    note_moved(place, change.evens ? *change.undoes : noted->second.change);
+    result_.counts.evened += change.evens ? 1 : 0;
   }
   if (place.is_host()) return;
   const Disturbance disturbed = disturbed_by(place, *call.changes);
@@ -222,9 +232,12 @@ void World::follow_journal() {
   for (const NotedChange& change : journal_.changes_after(changes_.empty() ? 0 : changes_.rbegin()->first)) {
     note_traffic();
     constexpr std::string_view kUndo = "undo of change ";
+    constexpr std::string_view kEvens = "both ends of a cable alike: of change ";
     KnownChange& known = changes_[change.id];
-    known = {std::nullopt, healing_, {}};
-    if (change.reason.starts_with(kUndo)) known.undoes = std::stoull(change.reason.substr(kUndo.size()));
+    known.healing = healing_;
+    known.evens = change.reason.starts_with(kEvens);
+    if (known.evens || change.reason.starts_with(kUndo))
+      known.undoes = std::stoull(change.reason.substr((known.evens ? kEvens : kUndo).size()));
     record("change " + std::to_string(change.id) + " " + change.reason);
     if (change.epoch != epoch_) violation("a change was begun by an older leader");
   }
@@ -255,13 +268,27 @@ void World::follow_snapshots() {
 }
 
 // Which switches and which of their ports carry traffic, as far as was seen when this plan was made: a port
-// with a session of its own by its neighbour, one that leads to a host by the host's address. What could
+// with a session of its own by its neighbour, one that leads to a host by the host's address, if
+// it is one that the specs want or that we wrote. What could
 // never be read may be there.
 void World::note_traffic() {
-  const auto may_have = [this](const std::string& device, Path path) {
+  const auto all_observed = [this](const std::string& device, const auto& may_have) {
     const std::vector<Observation>& observed = places_.at(device).observed;
-    return !observed.empty() && std::ranges::all_of(observed, [path](const Observation& one) {
+    return !observed.empty() && std::ranges::all_of(observed, may_have);
+  };
+  const auto may_have = [&](const std::string& device, Path path) {
+    return all_observed(device, [path](const Observation& one) {
       return one.have.value(path) || is_unread(one.unread, path);
+    });
+  };
+  const auto may_have_address = [&](const PortName& port) {
+    const Place& place = places_.at(port.device);
+    return all_observed(port.device, [&](const Observation& one) {
+      return is_unread(one.unread, Path(kAddresses, {port.port, ""})) ||
+             std::ranges::any_of(one.have.of_row(kAddresses), [&](const Entry& entry) {
+               return entry.path.key(0) == port.port &&
+                      (place.intent->want.find(entry.path) != nullptr || place.ours.contains(entry.path));
+             });
     });
   };
   for (auto& [name, place] : places_) {
@@ -273,9 +300,7 @@ void World::note_traffic() {
       const bool own = place.intent->want.find(neighbor) != nullptr;
       const PortName& far = *wiring_.peer(name, port);
       place.live = place.live || may_have(name, neighbor);
-      if (own ? may_have(name, neighbor)
-              : may_have(far.device, Path(row("interface[*]/address[*]"), {far.port, "10.0.0.1/31"})))
-        place.live_ports.insert(port);
+      if (own ? may_have(name, neighbor) : may_have_address(far)) place.live_ports.insert(port);
     }
   }
 }
