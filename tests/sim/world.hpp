@@ -28,6 +28,7 @@
 // the sessions that it took down are back.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
@@ -72,8 +73,13 @@ struct WorldCounts {
   std::size_t moved = 0;                     // ways whose modelled figure a write changed
   std::size_t asked = 0;                     // of them: about which a gate asked
   std::array<std::size_t, kEdits> edited{};  // writes of what a generation of the specs edited, by kind
-  std::size_t evened = 0;  // writes that took an end of a cable back, as the other did not follow
-  std::size_t undone = 0;  // entries of changes that are called undone, and were compared
+  std::size_t evened = 0;      // writes that took an end of a cable back, as the other did not follow
+  std::size_t undone = 0;      // entries of changes that are called undone, and were compared
+  std::size_t chosen = 0;      // writes of runs that are limited to some devices
+  std::size_t both_ended = 0;  // cables of which both ends took what must be alike
+  std::size_t one_ended = 0;   // ends that are not begun, as the other may not be changed
+  std::size_t away = 0;        // devices that were away while a person had all observed
+  std::size_t far_away = 0;    // ends of cables whose other end was away, and that differed
   WorldCounts& operator+=(const WorldCounts& other);
 };
 
@@ -158,10 +164,24 @@ class World final : public Measurer {
   struct Process {
     std::unique_ptr<ClusterSession> session;  // ends after the executor
     std::unique_ptr<SimulatedExecutor> executor;
+    std::set<std::string> unattached;  // devices that were away as it began, and to which it has no driver
+    std::vector<std::string> only;     // devices that it may write, in order; empty: all
+    bool may_write(const std::string& device) const {
+      return only.empty() || std::ranges::binary_search(only, device);
+    }
+  };
+  // What must be alike at the ends of a cable, as the plan under way was made.
+  struct Ends {
+    Value was[2];
+    bool differs[2]{};             // from what is wanted there, by all that was observed
+    bool is_shown_as_wanted[2]{};  // since
+    bool is_left_alone[2]{};
+    bool is_away[2]{};
   };
 
   // world.cpp: what happens when
-  std::unique_ptr<Process> begin_process();
+  std::unique_ptr<Process> begin_process(std::vector<std::string> only = {});
+  std::vector<std::string> draw_only();
   bool runs(std::unique_ptr<Process> process, const std::function<void(Process&)>& work);
   void after_step();
   void contested_apply();
@@ -188,6 +208,12 @@ class World final : public Measurer {
   void lift(Place& place);
   void changed(const Place& place);
   void arrive_late();
+
+  // world_outages.cpp: what others take away
+  Time draw_end();
+  void leave();
+  void come_back(Time when);
+  std::set<std::string> all_away(const Process& process) const;
 
   // world_checks.cpp
   void seen(const SimulatedCall& call);
@@ -222,6 +248,14 @@ class World final : public Measurer {
   std::vector<Place*> draw_devices(bool hosts);
   bool is_broken(const FlowPath& path) const;
 
+  // world_ends.cpp: what must be alike at both ends of a cable
+  Value wanted_at(const PortName& port, RowId row) const;
+  Value truth_at(const PortName& port, RowId row) const;
+  void note_ends(const Process& process);
+  void note_shown(const Place& place, const Observation& observed);
+  void check_other_end(const Place& place, const Change& change);
+  void check_ends(const ApplyReport& report);
+
   // world_gate.cpp: benchmarks, undoes, windows
   void build_paths();
   std::optional<Window> draw_window();
@@ -233,6 +267,8 @@ class World final : public Measurer {
   void check_all_judged();
   void check_taken_back(const std::set<std::uint64_t>& changes, const std::set<std::uint64_t>& in_part);
   void settle_specs(const ApplyReport& report);
+  void check_kept(const ApplyReport& report);
+  bool writes_bad(std::uint64_t change);
 
   // world_radius.cpp: what changes touch, by the model of the data plane
   void build_data_plane();
@@ -263,8 +299,13 @@ class World final : public Measurer {
   SimulatedDelays delays_;
   double kill_chance_ = 0;
   double drift_chance_ = 0;
-  Time::duration waited_{};  // for windows
-  std::size_t turn_ = 0;     // counts tickets and other hands
+  double away_chance_ = 0;
+  std::map<std::string, Time> away_;  // devices, until when
+  std::set<std::string> unread_;  // devices that were away all through the observation of the plan under way
+  std::set<std::string> over_budget_;  // devices with steps of the plan under way that a person approves so
+  std::set<std::string> unattached_;   // of the process that is begun
+  Time::duration waited_{};            // for windows
+  std::size_t turn_ = 0;               // counts tickets and other hands
 
   std::uint64_t epoch_ = 0;  // the highest in the journal
   std::uint64_t ended_ = 0;  // changes, in the journal
@@ -284,6 +325,9 @@ class World final : public Measurer {
   bool asks_ = false;               // for a person's word, in the last apply
   bool windows_too_short_ = false;  // for the worst case of what is to be done, as a person was told
 
+  std::vector<Ends> ends_;     // cable by cable; empty: no plan of a person's is under way
+  std::size_t ends_turn_ = 0;  // the turn of that plan
+
   std::optional<DataPlane> data_plane_;
   std::vector<const Tree*> truths_;                            // by device of the topology
   std::map<std::uint64_t, std::set<std::size_t>> moved_;       // by change: ways
@@ -291,6 +335,7 @@ class World final : public Measurer {
 
   std::vector<FlowPath> paths_;
   std::map<std::string, std::size_t> path_of_;  // by subject
+  bool broken_before_ = false;                  // some path, as the plan under way was made
   std::optional<Bad> bad_;  // of a generation that breaks the benchmarks; none: the specs are good
   WorldResult result_;
 };

@@ -82,6 +82,7 @@ void World::seen(const SimulatedCall& call) {
     what += " observe";
     if (call.observed != nullptr) {
       place.is_observed = true;
+      note_shown(place, *call.observed);
       place.shown_up = place.shown_up || shows_sessions(place, *call.observed);
       // An observation of a few rows tells nothing about the rest.
       if (call.scope->rows.empty()) {
@@ -112,6 +113,8 @@ void World::check_ticket(Place& place, const SimulatedCall& call) {
   if (guard.epoch != epoch_) violation(place.name + " was written by an older leader");
   const KnownChange& change = changes_.at(noted->second.change);
   if (!may_write(change)) violation(place.name + " was written outside its window");
+  if (!process_->may_write(place.name)) violation(place.name + " was written, and --only leaves it out");
+  result_.counts.chosen += process_->only.empty() ? 0 : 1;
   if (change.healing && place.intent->conduct != Conduct::converge)
     violation(place.name + " was healed, and its specs do not say converge");
 }
@@ -138,6 +141,8 @@ void World::check_write(Place& place, const SimulatedCall& call) {
   if (const auto noted = tickets_.find(call.guard->ticket); noted != tickets_.end()) {
     touch_paths(place.name, *call.changes, noted->second.change);
     const KnownChange& change = changes_.at(noted->second.change);
+    if (!change.undoes)
+      for (const Change& one : *call.changes) check_other_end(place, one);
     note_moved(place, change.evens ? *change.undoes : noted->second.change);
     result_.counts.evened += change.evens ? 1 : 0;
   }
@@ -168,10 +173,12 @@ World::Disturbance World::disturbed_by(const Place& place, const ChangeSet& chan
 // device itself calls back, in an old state that it calls its own of now.
 void World::check_budget(const Place& place) {
   Outage outage;
+  bool is_approved = false;
   std::set<std::uint32_t> cables;
   for (const auto& [name, other] : places_) {
     const Disturbance down = other.shown_up ? Disturbance{} : other.down;
     if (!other.in_hand.any() && !down.any()) continue;
+    is_approved = is_approved || over_budget_.contains(name);
     if (other.in_hand.whole || down.whole) outage.devices.push_back(name);
     if (other.in_hand.whole && !down.whole) outage.returning.push_back(name);
     for (const auto* ports : {&other.in_hand.ports, &down.ports})
@@ -180,6 +187,7 @@ void World::check_budget(const Place& place) {
       violation(name + " and " + place.name + " of one group are disturbed at once");
   }
   outage.cables.assign(cables.begin(), cables.end());
+  if (is_approved) return;
   if (capacity_left(outage) < 0.5) {
     std::string gone;
     for (const std::string& device : outage.devices) gone += " " + device;
@@ -194,6 +202,11 @@ void World::check_states(const std::vector<DeviceState>& states) {
     if (state.complete() && state.difference.in_sync() && state.not_applied.empty() &&
         !was_seen_in_sync(places_.at(state.device)))
       violation(state.device + " is called in sync, and was not seen to be");
+  for (const DeviceState& state : states) {
+    if (!unread_.contains(state.device)) continue;
+    ++result_.counts.away;
+    if (state.reachable) violation(state.device + " is away, and is called reachable");
+  }
 }
 
 // Of a process that has just taken the lock.
