@@ -158,7 +158,7 @@ DeviceState compare(const FleetDevice& device, const Carriers& carriers, DriverA
     carriers.add_unread(driver, {}, answer.error(), parts[driver].unread);
     state.errors.push_back(std::move(answer.error()));
   }
-  state.reachable = parts.empty() || state.errors.size() < parts.size();
+  state.reachable = state.errors.size() < parts.size();
   state.observation = merged(device.name, std::move(parts));
   state.difference = diff(*device.intent, state.observation);
   for (const Unread& unread : state.observation.unread)

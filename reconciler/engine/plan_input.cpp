@@ -141,7 +141,7 @@ UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
       if (!schema_row(path.row()).saves.empty()) continue;
       const Value have = now[i].observation.have.value(path);
       const std::string what = one.name + ": " + path.text() + " is not put back to " + entry.was.to_string();
-      if (is_unread(now[i].observation.unread, path))
+      if (!now[i].reachable || is_unread(now[i].observation.unread, path))
         out.left_out.push_back(what + ": it could not be read");
       else if (!entry.holds(path, have))
         out.left_out.push_back(what + ": it is " + have.to_string() + ", by another hand");

@@ -9,8 +9,8 @@ Traffic::Traffic(const PlanInput& input, const Columns& columns)
   for (std::uint32_t d = 0; d < input.devices.size(); ++d) index_.emplace(input.devices[d].name, d);
 }
 
-// Members that are wanted, and those that are there and would be taken away; or, of a device that has none of
-// either, those that are there and are nobody's here.
+// Members that are wanted, and those that are there and are to be taken away, by this plan or by a later one;
+// or, of a device that has none of either, those that are there and are nobody's here.
 Traffic::Told Traffic::tell(const DeviceInput& device) const {
   Told traffic;
   if (device.intent == nullptr || device.observation == nullptr) return traffic;
@@ -34,10 +34,15 @@ Traffic::Told Traffic::tell(const DeviceInput& device) const {
   };
   tell_taken_away(device.changes);
   if (device.withheld != nullptr) tell_taken_away(*device.withheld);
-  if (traffic.device_told) return traffic;
-  for (const RowId row : columns_.traffic_collections())
-    for (const Entry& have : there.of_row(row))
-      if (claim_of(*device.intent, have.path) == nullptr) tell(have.path, true);
+  const auto tell_there = [&](bool claimed) {
+    for (const RowId row : columns_.traffic_collections())
+      for (const Entry& have : there.of_row(row))
+        if ((claim_of(*device.intent, have.path) != nullptr) == claimed &&
+            device.intent->want.find(have.path) == nullptr)
+          tell(have.path, true);
+  };
+  tell_there(true);
+  if (!traffic.device_told) tell_there(false);
   return traffic;
 }
 

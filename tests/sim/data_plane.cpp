@@ -7,10 +7,21 @@
 namespace lockstep::simulation {
 namespace {
 
-constexpr const char* kAddress = "10.0.0.1/31";
 constexpr const char* kPool = ":10.0.0.0/8";
 
 Path on_port(RowId row, std::string_view port) { return Path(row, {port}); }
+
+bool has_address(const Tree& tree, Path port) {
+  return std::ranges::any_of(tree.of_row(row("interface[*]/address[*]")),
+                             [port](const Entry& one) { return one.path.key_id(0) == port.key_id(0); });
+}
+
+std::uint32_t priorities(Value lossless) {
+  std::uint32_t out = 0;
+  if (lossless.kind() != Value::Kind::list) return out;
+  for (const std::string_view one : lossless.as_list()) out |= 1U << static_cast<unsigned>(one[0] - '0');
+  return out;
+}
 
 }  // namespace
 
@@ -76,7 +87,7 @@ void DataPlane::cross(Way& way, DeviceIndex near, LinkIndex cable, bool between_
       need(Role::spread, Path(row("bgp/max-paths"), {}));
       need(Role::there, on_port(row("bgp/neighbor[*]"), port));
     } else if (device == near) {
-      need(Role::there, Path(row("interface[*]/address[*]"), {port, kAddress}));
+      need(Role::addressed, on_port(row("interface[*]"), port));
       need(Role::there, on_port(row("route[*]"), std::string(port) + kPool));
       need(Role::there, Path(row("sysctl[*]"), {"net.ipv4.conf.all.arp_ignore"}));
     }
@@ -92,9 +103,10 @@ DataPlane::Figure DataPlane::figure(const Way& way, const std::vector<const Tree
     };
     switch (need.role) {
       case Role::there: out.usable = out.usable && bool(value); break;
+      case Role::addressed: out.usable = out.usable && has_address(*trees[need.device], need.path); break;
       case Role::on: out.usable = out.usable && value == Value::boolean(true); break;
       case Role::mtu: out.mtu = least(out.mtu); break;
-      case Role::lossless: out.lossless = out.lossless && value == Value::set({"3"}); break;
+      case Role::lossless: out.lossless &= priorities(value); break;
       case Role::spread: out.spread = least(out.spread); break;
     }
   }

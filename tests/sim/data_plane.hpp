@@ -17,7 +17,7 @@ namespace lockstep::simulation {
 class DataPlane {
  public:
   // What one value does for a path.
-  enum class Role : std::uint8_t { there, on, mtu, lossless, spread };
+  enum class Role : std::uint8_t { there, addressed, on, mtu, lossless, spread };
   struct Need {
     DeviceIndex device = 0;
     Path path;
@@ -31,9 +31,9 @@ class DataPlane {
   };
   struct Figure {
     bool usable = true;
-    bool lossless = true;
-    std::int64_t mtu = INT64_MAX;     // the smallest on the way
-    std::int64_t spread = INT64_MAX;  // the smallest number of equal ways that a switch uses
+    std::uint32_t lossless = UINT32_MAX;  // priorities that are so all the way, as bits
+    std::int64_t mtu = INT64_MAX;         // the smallest on the way
+    std::int64_t spread = INT64_MAX;      // the smallest number of equal ways that a switch uses
     bool operator==(const Figure&) const = default;
   };
 

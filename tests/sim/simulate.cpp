@@ -17,6 +17,7 @@
 #include "state_directory.hpp"
 #include "world.hpp"
 
+using lockstep::simulation::Edit;
 using lockstep::simulation::World;
 using lockstep::simulation::WorldCounts;
 using lockstep::simulation::WorldOptions;
@@ -107,27 +108,48 @@ bool run_twice(const WorldOptions& options, WorldResult& first) {
 // the mean distance of two that was measured, for the rarest.
 struct Counted {
   const char* what;
-  std::size_t WorldCounts::*count;
+  std::size_t (*count)(const WorldCounts& counts);
   std::uint64_t seeds;
 };
+template <auto Count>
+std::size_t of(const WorldCounts& counts) {
+  return counts.*Count;
+}
+template <Edit Kind>
+std::size_t edited(const WorldCounts& counts) {
+  return counts.edited[static_cast<std::size_t>(Kind)];
+}
 constexpr Counted kCounted[] = {
-    {"driver calls", &WorldCounts::calls, 1},
-    {"writes", &WorldCounts::writes, 10},
-    {"paths whose modelled figure was changed", &WorldCounts::moved, 50},
-    {"of these, about which a gate asked", &WorldCounts::asked, 50},
-    {"healings", &WorldCounts::healed, 50},
-    {"processes killed", &WorldCounts::killed, 50},
-    {"second leaders refused", &WorldCounts::refused, 50},
-    {"second leaders that took over", &WorldCounts::took_over, 100},
-    {"late writes of a first leader, after those of the second", &WorldCounts::late, 600},
+    {"driver calls", of<&WorldCounts::calls>, 1},
+    {"writes", of<&WorldCounts::writes>, 10},
+    {"paths whose modelled figure was changed", of<&WorldCounts::moved>, 50},
+    {"of these, about which a gate asked", of<&WorldCounts::asked>, 50},
+    {"entries that a gate had undone, as they were before", of<&WorldCounts::undone>, 50},
+    {"ends of cables taken back, as the other did not follow", of<&WorldCounts::evened>, 100},
+    {"cables of which both ends took what must be alike", of<&WorldCounts::both_ended>, 50},
+    {"ends not begun, as the other may not be changed", of<&WorldCounts::one_ended>, 50},
+    {"writes of runs for some devices only", of<&WorldCounts::chosen>, 50},
+    {"devices that were away while all was observed", of<&WorldCounts::away>, 50},
+    {"ends that differ, and whose other end is away", of<&WorldCounts::far_away>, 100},
+    {"edits of how many equal paths are used, written", edited<Edit::spread>, 50},
+    {"edits of MTUs", edited<Edit::mtu>, 50},
+    {"edits of lossless priorities", edited<Edit::lossless>, 50},
+    {"edits of kernel parameters", edited<Edit::sysctl>, 50},
+    {"edits of addresses and routes", edited<Edit::address>, 50},
+    {"edits that add entries, or say nothing of them any more", edited<Edit::entry>, 50},
+    {"healings", of<&WorldCounts::healed>, 50},
+    {"processes killed", of<&WorldCounts::killed>, 50},
+    {"second leaders refused", of<&WorldCounts::refused>, 50},
+    {"second leaders that took over", of<&WorldCounts::took_over>, 100},
+    {"late writes of a first leader, after those of the second", of<&WorldCounts::late>, 600},
 };
 
 // False: of many seeds none gave a checker anything to check.
 bool report(const WorldCounts& counts, std::uint64_t seeds) {
   bool all = true;
   for (const Counted& one : kCounted) {
-    const bool never = counts.*one.count == 0 && seeds >= one.seeds;
-    std::printf("%10zu %s%s\n", counts.*one.count, one.what, never ? ": NEVER CHECKED" : "");
+    const bool never = one.count(counts) == 0 && seeds >= one.seeds;
+    std::printf("%10zu %s%s\n", one.count(counts), one.what, never ? ": NEVER CHECKED" : "");
     all = all && !never;
   }
   return all;
@@ -143,10 +165,12 @@ int main(int argc, char** argv) {
                  "[--devices N|N-N (8 and more)] [--steps] [--hashes] | replay N\n");
     return 2;
   }
-  // Of machines and identities, too, this process has its own: another that simulates is no other leader.
-  const lockstep::simulation::StateDirectory own;
-  setenv("LOCKSTEP_RUN_DIR", own.path().c_str(), 1);
-  setenv("LOCKSTEP_STATE_DIR", (own.path() + "/state").c_str(), 1);
+  // Of machines and of what a cluster's first apply locks, too, this process has its own: another that
+  // simulates is no other leader.
+  const lockstep::simulation::StateDirectory machines;
+  const lockstep::simulation::StateDirectory states;
+  setenv("LOCKSTEP_RUN_DIR", machines.path().c_str(), 1);
+  setenv("LOCKSTEP_STATE_DIR", states.path().c_str(), 1);
   const auto begin = std::chrono::steady_clock::now();
   WorldCounts counts;
   std::uint64_t ran = 0;

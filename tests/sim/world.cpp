@@ -17,6 +17,11 @@ constexpr std::uint64_t kFnvOffset = 14695981039346656037ULL;
 constexpr std::uint64_t kFnvPrime = 1099511628211ULL;
 constexpr double kContends = 0.02;  // a step in which a second leader tries
 
+// Of a process that had waited while another changed what is to be restored.
+bool is_to_run_again(const Error& why) {
+  return why.kind == ErrorKind::conflict && why.text().find("since the specs were read") != std::string::npos;
+}
+
 bool is_over(StepState state) {
   return state == StepState::done || state == StepState::failed || state == StepState::undone ||
          state == StepState::nothing_to_do;
@@ -31,7 +36,7 @@ ApplyRequest World::request() const {
                    .author = "a person",
                    .approved = {Hold::Kind::budget},
                    .deletion_confirmed = true};
-  if (asks_ && paths_max_bad_ == 0) out.approved.add(Hold::Kind::gate);
+  if (asks_ && !bad_) out.approved.add(Hold::Kind::gate);
   return out;
 }
 
@@ -45,6 +50,14 @@ WorldCounts& WorldCounts::operator+=(const WorldCounts& other) {
   healed += other.healed;
   moved += other.moved;
   asked += other.asked;
+  for (std::size_t i = 0; i < kEdits; ++i) edited[i] += other.edited[i];
+  chosen += other.chosen;
+  away += other.away;
+  far_away += other.far_away;
+  both_ended += other.both_ended;
+  one_ended += other.one_ended;
+  evened += other.evened;
+  undone += other.undone;
   return *this;
 }
 
@@ -62,12 +75,12 @@ WorldResult World::run() {
     if ((i > 0 || in_service) && random_.chance(0.7)) change_spec(i);
     contested_apply();
   }
-  if (paths_max_bad_ == 0 || random_.chance(0.5)) {
+  if (!bad_ || random_.chance(0.5)) {
     take_spec_back();
     watch(true);
   }
   stop_faults();
-  if (paths_max_bad_ == 0) watch(false);
+  if (!bad_) watch(false);
   if (!converge_quietly()) violation("not converged within 30 virtual minutes after faults stopped");
   check_all_judged();
   return result_;
@@ -87,13 +100,19 @@ void World::check_all_judged() {
               ids);
 }
 
-std::unique_ptr<World::Process> World::begin_process() {
+std::unique_ptr<World::Process> World::begin_process(std::vector<std::string> only) {
   auto process = std::make_unique<Process>();
+  process->only = std::move(only);
   process->executor = std::make_unique<SimulatedExecutor>(random_.next(), delays_, now());
   process->executor->wall_epoch = wall_epoch_;
+  come_back(now());
+  unattached_.clear();
   auto opened = ClusterSession::open(cluster_, {drivers_, *process->executor, directory_.path(), {}, this});
   if (!opened) throw std::runtime_error(opened.error().text());
   process->session = *std::move(opened);
+  process->unattached = std::exchange(unattached_, {});
+  if (const Result<Done> chosen = process->session->choose(process->only); !chosen)
+    throw std::runtime_error(chosen.error().text());
   return process;
 }
 
@@ -114,6 +133,8 @@ bool World::runs(std::unique_ptr<Process> process, const std::function<void(Proc
   clock_ = now() + wait;
   waited_ += wait;
   process_ = nullptr;
+  ends_.clear();
+  over_budget_.clear();
   for (auto& [name, place] : places_) {
     place.is_observed = false;
     place.in_hand = {};
@@ -126,15 +147,30 @@ void World::after_step() {
   follow_journal();
   if (standby_ != nullptr && leads_ && random_.chance(kContends)) contend();
   arrive_late();
+  come_back(now());
+  if (away_chance_ > 0 && random_.chance(away_chance_)) leave();
   if (drift_chance_ > 0 && random_.chance(drift_chance_)) drift();
+}
+
+// For --only.
+std::vector<std::string> World::draw_only() {
+  const double share = random_.unit();
+  std::vector<std::string> out;
+  for (const auto& [name, place] : places_)
+    if (random_.chance(share)) out.push_back(name);
+  record("only " + std::to_string(out.size()));
+  return out;
 }
 
 // Two people at once; if the first is killed, the second takes over.
 void World::contested_apply() {
+  if (away_chance_ > 0 && random_.chance(0.3)) leave();
   last_write_.reset();
   std::unique_ptr<Process> second = random_.chance(0.4) ? begin_process() : nullptr;
   standby_ = second.get();
-  const bool lives = runs(begin_process(), [this](Process& process) { person_applies(process); });
+  std::vector<std::string> only = random_.chance(0.2) ? draw_only() : std::vector<std::string>();
+  const bool lives =
+      runs(begin_process(std::move(only)), [this](Process& process) { person_applies(process); });
   standby_ = nullptr;
   leads_ = false;
   if (lives || !second) return;
@@ -144,6 +180,8 @@ void World::contested_apply() {
   second->executor->at(clock_, [] {});
   while (second->executor->now() < clock_) second->executor->step();
   runs(std::move(second), [this](Process& process) { person_applies(process); });
+  if (std::exchange(runs_again_, false))
+    runs(begin_process(), [this](Process& process) { person_applies(process); });
   leads_ = false;
   late_.reset();
 }
@@ -161,13 +199,20 @@ void World::contend() {
 bool World::person_applies(Process& process) {
   ClusterSession& session = *process.session;
   const Result<EarlierRuns> earlier = session.prepare_apply(request());
+  if (!earlier && is_to_run_again(earlier.error())) {
+    runs_again_ = true;
+    return false;
+  }
   if (!earlier) {
-    violation("nobody leads, and the lock is not given: " + std::string(to_string(earlier.error().kind)));
+    violation("nobody leads, and the lock is not given: " + earlier.error().text());
     return false;
   }
   check_leads();
+  const std::set<std::string> away = all_away(process);
   const std::unique_ptr<ClusterObserve> observed = session.make_observe();
   const std::vector<DeviceState> states = pump(*process.executor, *observed);
+  unread_ = all_away(process);
+  std::erase_if(unread_, [&away](const std::string& device) { return !away.contains(device); });
   check_states(states);
   const Result<Plan> plan = session.plan(states);
   const Result<std::vector<WrittenEntry>> written = session.settle_written(states);
@@ -177,6 +222,12 @@ bool World::person_applies(Process& process) {
   }
   forget_what_is_gone();
   record("plan " + plan->digest);
+  note_ends(process);
+  over_budget_.clear();
+  for (const Step& step : plan->steps)
+    if (std::ranges::any_of(step.holds, [](const Hold& one) { return one.kind == Hold::Kind::budget; }))
+      over_budget_.insert(step.device);
+  broken_before_ = std::ranges::any_of(paths_, [this](const FlowPath& one) { return is_broken(one); });
   if (options_.steps) std::printf("%s", plan_lines(*plan).c_str());
   const std::vector<WrittenEntry> left = left_behind(session.fleet(), states, *written);
   if (!plan->empty() || earlier->to_judge()) {
@@ -185,7 +236,10 @@ bool World::person_applies(Process& process) {
   }
   if (const Result<Done> noted = session.leave_as_is(left); !noted) violation(noted.error().text());
   const Result<ObservedDrift> drift = session.drift_of(states, false);
-  return drift && drift->report.exit_code() == 0;
+  const bool converged = drift && drift->report.exit_code() == 0;
+  if (converged && process.only.empty() && !unread_.empty())
+    violation("all is called converged, and " + *unread_.begin() + " is away");
+  return converged;
 }
 
 void World::carry_out(Process& process, const Plan& plan, const std::vector<WrittenEntry>& left) {
@@ -196,6 +250,10 @@ void World::carry_out(Process& process, const Plan& plan, const std::vector<Writ
   for (auto& [name, place] : places_) place.in_hand = {};
   if (!applied.accepted) violation("the outcome is not stored: " + applied.accepted.error().text());
   check_radius(applied.report.change_id, applied.report.blast, "its report");
+  if (options_.steps)
+    for (const UndoneChange& one : applied.report.undone) std::printf("%s", plan_lines(one.plan).c_str());
+  check_ends(applied.report);
+  check_kept(applied.report);
   settle_specs(applied.report);
   waits_ = applied.report.verdict == ApplyVerdict::waits;
   asks_ = applied.report.verdict == ApplyVerdict::asks;

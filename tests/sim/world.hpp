@@ -8,25 +8,28 @@
 //
 // Promises: the same seed gives the same history (hash of every driver call). What is checked: no write
 // without a fresh observation; after an unknown outcome the next act is an observation; no write without a
-// ticket of its own that is in the journal and open; entries that nobody wants are never touched; never two
-// members of a redundancy group disturbed at once, nor more capacity gone than the policy allows; nothing is
-// called in sync that was not seen to be; an older leader never writes, and no second one leads beside the
-// first; nothing but an undo is written outside the policy's windows, where there are some; nothing but what
-// says `mode: converge` is healed unasked; each path whose figure a write changes, in a model of the data
-// plane that knows nothing of blast radii (data_plane.hpp), is among those that the gate asks about and that
-// the report calls touched. Then faults stop, and the watch must bring everything back that it may; then a
-// person must find all converged, or converge it: with every path judged by the benchmarks since it was last
-// touched, or taken back, or with nothing left there of what touched it.
+// ticket of its own that is in the journal and open; what no generation of the specs wanted is never touched;
+// never two members of a redundancy group disturbed at once, nor more capacity gone than the policy allows;
+// nothing is called in sync that was not seen to be; an older leader never writes, and no second one leads
+// beside the first; nothing but an undo is written outside the policy's windows, where there are some;
+// nothing but what says `mode: converge` is healed unasked; each path whose figure a write changes, in a
+// model of the data plane that knows nothing of blast radii (data_plane.hpp), is among those that the gate
+// asks about and that the report calls touched. Then faults stop, and the watch must bring everything back
+// that it may; then a person must find all converged, or converge it: with every path judged by the
+// benchmarks since it was last touched, or taken back, or with nothing left there of what touched it.
 //
 // Most histories begin with a cluster that has been in service, and was neglected; the others with one that
-// nobody has configured yet. Some generations of the specs are bad: where a switch has their value, the
-// benchmarks fail, the change must be undone, and the operator goes back to the generation before.
+// nobody has configured yet. Generations of the specs edit anything (world_specs.cpp); some are bad: where a
+// device or a port has their value, the benchmarks fail, the change must be undone, and the operator goes
+// back to the generation before.
 //
 // Disturbed is a port that carried traffic when it was planned for and that a write names, or the whole
 // device, where a write disturbs traffic and names no cabled port: from the write until its step is over and
 // the sessions that it took down are back.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -53,17 +56,30 @@ struct WorldOptions {
   int rounds = 3;      // of the phase with faults
 };
 
+// What a generation of the specs changes. Those before `address` can have a value that breaks the benchmarks.
+enum class Edit : std::uint8_t { spread, mtu, lossless, sysctl, address, entry };
+inline constexpr std::size_t kBreaking = 4;
+inline constexpr std::size_t kEdits = 6;
+
 // How often what is checked came about, so that a checker that never had anything to check is noticed.
 struct WorldCounts {
   std::size_t calls = 0;
   std::size_t writes = 0;
-  std::size_t killed = 0;     // processes
-  std::size_t refused = 0;    // second leaders
-  std::size_t took_over = 0;  // second leaders, of a killed one
-  std::size_t late = 0;       // writes of a killed leader that arrived after its successor's
-  std::size_t healed = 0;     // changes that nobody asked for
-  std::size_t moved = 0;      // ways whose modelled figure a write changed
-  std::size_t asked = 0;      // of them: about which a gate asked
+  std::size_t killed = 0;                    // processes
+  std::size_t refused = 0;                   // second leaders
+  std::size_t took_over = 0;                 // second leaders, of a killed one
+  std::size_t late = 0;                      // writes of a killed leader that arrived after its successor's
+  std::size_t healed = 0;                    // changes that nobody asked for
+  std::size_t moved = 0;                     // ways whose modelled figure a write changed
+  std::size_t asked = 0;                     // of them: about which a gate asked
+  std::array<std::size_t, kEdits> edited{};  // writes of what a generation of the specs edited, by kind
+  std::size_t evened = 0;      // writes that took an end of a cable back, as the other did not follow
+  std::size_t undone = 0;      // entries of changes that are called undone, and were compared
+  std::size_t chosen = 0;      // writes of runs that are limited to some devices
+  std::size_t both_ended = 0;  // cables of which both ends took what must be alike
+  std::size_t one_ended = 0;   // ends that are not begun, as the other may not be changed
+  std::size_t away = 0;        // devices that were away while a person had all observed
+  std::size_t far_away = 0;    // ends of cables whose other end was away, and that differed
   WorldCounts& operator+=(const WorldCounts& other);
 };
 
@@ -82,6 +98,7 @@ class World final : public Measurer {
   WorldResult run();
 
   Result<GateMeasurement> measure(const GateQuestion& question, const Call& call) override;
+  bool crosses(const std::string& subject, const BlastRadius& changed) const override;
 
  private:
   struct Disturbance {
@@ -113,10 +130,14 @@ class World final : public Measurer {
     DeviceIndex index = 0;
     Tree before_write;  // the truth as the write under way arrived
     std::uint64_t boots_before = 0;
+    Tree want_before;             // by the generation of the specs before this one
+    std::map<Path, Edit> edited;  // by this one
+    std::set<Path> ours;          // written while the specs wanted it
     bool is_host() const { return role == DeviceRole::host; }
   };
   // The way of a flow between two leaves over one spine, or of one host to its leaf.
   struct FlowPath {
+    std::string subject;
     std::vector<std::string> devices;
     std::vector<std::uint32_t> cables;
     std::set<std::uint64_t> unjudged;  // the changes that touched it since the benchmarks saw it
@@ -124,8 +145,15 @@ class World final : public Measurer {
   GateFigure figure_of(const FlowPath& path) const;
   struct KnownChange {
     std::optional<std::uint64_t> undoes;  // a change
+    bool evens = false;  // undoes it at some cables, whose other ends did not take their part
     bool healing = false;
     std::map<std::string, std::size_t> first_ticket;  // by device: the turn of the first
+  };
+  // A value that breaks the benchmarks of each path with a device, or the end of a cable, that has it.
+  struct Bad {
+    Path path;  // of a device's entry; of a port's: of any port
+    Value value;
+    bool at_ports = false;
   };
   struct Write {
     std::string device;
@@ -136,10 +164,24 @@ class World final : public Measurer {
   struct Process {
     std::unique_ptr<ClusterSession> session;  // ends after the executor
     std::unique_ptr<SimulatedExecutor> executor;
+    std::set<std::string> unattached;  // devices that were away as it began, and to which it has no driver
+    std::vector<std::string> only;     // devices that it may write, in order; empty: all
+    bool may_write(const std::string& device) const {
+      return only.empty() || std::ranges::binary_search(only, device);
+    }
+  };
+  // What must be alike at the ends of a cable, as the plan under way was made.
+  struct Ends {
+    Value was[2];
+    bool differs[2]{};             // from what is wanted there, by all that was observed
+    bool is_shown_as_wanted[2]{};  // since
+    bool is_left_alone[2]{};
+    bool is_away[2]{};
   };
 
   // world.cpp: what happens when
-  std::unique_ptr<Process> begin_process();
+  std::unique_ptr<Process> begin_process(std::vector<std::string> only = {});
+  std::vector<std::string> draw_only();
   bool runs(std::unique_ptr<Process> process, const std::function<void(Process&)>& work);
   void after_step();
   void contested_apply();
@@ -167,6 +209,12 @@ class World final : public Measurer {
   void changed(const Place& place);
   void arrive_late();
 
+  // world_outages.cpp: what others take away
+  Time draw_end();
+  void leave();
+  void come_back(Time when);
+  std::set<std::string> all_away(const Process& process) const;
+
   // world_checks.cpp
   void seen(const SimulatedCall& call);
   void check_write(Place& place, const SimulatedCall& call);
@@ -185,20 +233,42 @@ class World final : public Measurer {
   void follow_snapshots();
   void note_traffic();
 
-  // world_gate.cpp: benchmarks, generations of the specs, windows
+  // world_specs.cpp: generations of the specs
+  void change_spec(int generation);
+  void take_spec_back();
+  void edit_specs(Edit kind, int generation, bool bad);
+  void edit_spread(int generation, bool bad);
+  void edit_mtu(int generation, bool bad);
+  void edit_lossless(int generation, bool bad);
+  void edit_sysctl(int generation, bool bad);
+  void edit_addresses(int generation);
+  void edit_entry();
+  static void edit(Place& place, Edit kind, Path path, Value value);
+  std::vector<std::uint32_t> draw_cables();
+  std::vector<Place*> draw_devices(bool hosts);
+  bool is_broken(const FlowPath& path) const;
+
+  // world_ends.cpp: what must be alike at both ends of a cable
+  Value wanted_at(const PortName& port, RowId row) const;
+  Value truth_at(const PortName& port, RowId row) const;
+  void note_ends(const Process& process);
+  void note_shown(const Place& place, const Observation& observed);
+  void check_other_end(const Place& place, const Change& change);
+  void check_ends(const ApplyReport& report);
+
+  // world_gate.cpp: benchmarks, undoes, windows
   void build_paths();
   std::optional<Window> draw_window();
   Time::duration wait_for_window();
   void lift_windows();
   bool may_write(const KnownChange& change) const;
-  void change_spec(int generation);
-  void take_spec_back();
-  void want_paths_max(std::int64_t value);
   void touch_paths(const std::string& device, const ChangeSet& changes, std::uint64_t change);
   void forget_what_is_gone();
   void check_all_judged();
   void check_taken_back(const std::set<std::uint64_t>& changes, const std::set<std::uint64_t>& in_part);
   void settle_specs(const ApplyReport& report);
+  void check_kept(const ApplyReport& report);
+  bool writes_bad(std::uint64_t change);
 
   // world_radius.cpp: what changes touch, by the model of the data plane
   void build_data_plane();
@@ -229,8 +299,13 @@ class World final : public Measurer {
   SimulatedDelays delays_;
   double kill_chance_ = 0;
   double drift_chance_ = 0;
-  Time::duration waited_{};       // for windows
-  std::size_t turn_ = 0;          // counts tickets and other hands
+  double away_chance_ = 0;
+  std::map<std::string, Time> away_;  // devices, until when
+  std::set<std::string> unread_;  // devices that were away all through the observation of the plan under way
+  std::set<std::string> over_budget_;  // devices with steps of the plan under way that a person approves so
+  std::set<std::string> unattached_;   // of the process that is begun
+  Time::duration waited_{};            // for windows
+  std::size_t turn_ = 0;               // counts tickets and other hands
 
   std::uint64_t epoch_ = 0;  // the highest in the journal
   std::uint64_t ended_ = 0;  // changes, in the journal
@@ -245,9 +320,13 @@ class World final : public Measurer {
   bool arriving_late_ = false;
   bool leads_ = false;              // the process that runs, for a person
   bool healing_ = false;            // a watch runs, and nobody else
+  bool runs_again_ = false;         // the specs were read before another changed what is to be restored
   bool waits_ = false;              // for a window
   bool asks_ = false;               // for a person's word, in the last apply
   bool windows_too_short_ = false;  // for the worst case of what is to be done, as a person was told
+
+  std::vector<Ends> ends_;     // cable by cable; empty: no plan of a person's is under way
+  std::size_t ends_turn_ = 0;  // the turn of that plan
 
   std::optional<DataPlane> data_plane_;
   std::vector<const Tree*> truths_;                            // by device of the topology
@@ -255,8 +334,9 @@ class World final : public Measurer {
   std::map<std::uint64_t, std::set<std::size_t>> unmeasured_;  // of them: since a gate asked
 
   std::vector<FlowPath> paths_;
-  std::int64_t paths_max_ = 64;     // the last generation that held
-  std::int64_t paths_max_bad_ = 0;  // of a generation that breaks the benchmarks; 0: the specs are good
+  std::map<std::string, std::size_t> path_of_;  // by subject
+  bool broken_before_ = false;                  // some path, as the plan under way was made
+  std::optional<Bad> bad_;  // of a generation that breaks the benchmarks; none: the specs are good
   WorldResult result_;
 };
 

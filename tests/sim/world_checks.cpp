@@ -5,6 +5,11 @@
 #include "world.hpp"
 
 namespace lockstep::simulation {
+namespace {
+
+constexpr RowId kAddresses = row("interface[*]/address[*]");
+
+}  // namespace
 
 // What minCapacity is about (specs/fabric/capacity.hpp), counted anew: of a host's links the share that is
 // left, and of the spines that two leaves in service have in common; the smaller of the worst two.
@@ -77,6 +82,7 @@ void World::seen(const SimulatedCall& call) {
     what += " observe";
     if (call.observed != nullptr) {
       place.is_observed = true;
+      note_shown(place, *call.observed);
       place.shown_up = place.shown_up || shows_sessions(place, *call.observed);
       // An observation of a few rows tells nothing about the rest.
       if (call.scope->rows.empty()) {
@@ -107,6 +113,8 @@ void World::check_ticket(Place& place, const SimulatedCall& call) {
   if (guard.epoch != epoch_) violation(place.name + " was written by an older leader");
   const KnownChange& change = changes_.at(noted->second.change);
   if (!may_write(change)) violation(place.name + " was written outside its window");
+  if (!process_->may_write(place.name)) violation(place.name + " was written, and --only leaves it out");
+  result_.counts.chosen += process_->only.empty() ? 0 : 1;
   if (change.healing && place.intent->conduct != Conduct::converge)
     violation(place.name + " was healed, and its specs do not say converge");
 }
@@ -118,8 +126,11 @@ void World::check_write(Place& place, const SimulatedCall& call) {
   place.written_since = true;
   check_ticket(place, call);
   for (const Change& change : *call.changes) {
-    const bool wanted = place.intent->want.find(change.path) != nullptr;
-    if (!wanted && change.path.row() != row("rule[*]")) violation(change.path.text() + " is not ours");
+    if (place.intent->want.find(change.path) != nullptr) place.ours.insert(change.path);
+    if (!place.ours.contains(change.path) && change.path.row() != row("rule[*]"))
+      violation(change.path.text() + " is not ours");
+    if (const auto edited = place.edited.find(change.path); edited != place.edited.end())
+      ++result_.counts.edited[static_cast<std::size_t>(edited->second)];
   }
   if (place.device->truth().value(*Path::parse("service[theirs]")) != Value::text("running") ||
       !place.device->truth().value(*Path::parse("vlan[666]")))
@@ -129,7 +140,11 @@ void World::check_write(Place& place, const SimulatedCall& call) {
   place.writer = call.guard->epoch;
   if (const auto noted = tickets_.find(call.guard->ticket); noted != tickets_.end()) {
     touch_paths(place.name, *call.changes, noted->second.change);
-    note_moved(place, noted->second.change);
+    const KnownChange& change = changes_.at(noted->second.change);
+    if (!change.undoes)
+      for (const Change& one : *call.changes) check_other_end(place, one);
+    note_moved(place, change.evens ? *change.undoes : noted->second.change);
+    result_.counts.evened += change.evens ? 1 : 0;
   }
   if (place.is_host()) return;
   const Disturbance disturbed = disturbed_by(place, *call.changes);
@@ -158,10 +173,12 @@ World::Disturbance World::disturbed_by(const Place& place, const ChangeSet& chan
 // device itself calls back, in an old state that it calls its own of now.
 void World::check_budget(const Place& place) {
   Outage outage;
+  bool is_approved = false;
   std::set<std::uint32_t> cables;
   for (const auto& [name, other] : places_) {
     const Disturbance down = other.shown_up ? Disturbance{} : other.down;
     if (!other.in_hand.any() && !down.any()) continue;
+    is_approved = is_approved || over_budget_.contains(name);
     if (other.in_hand.whole || down.whole) outage.devices.push_back(name);
     if (other.in_hand.whole && !down.whole) outage.returning.push_back(name);
     for (const auto* ports : {&other.in_hand.ports, &down.ports})
@@ -170,6 +187,7 @@ void World::check_budget(const Place& place) {
       violation(name + " and " + place.name + " of one group are disturbed at once");
   }
   outage.cables.assign(cables.begin(), cables.end());
+  if (is_approved) return;
   if (capacity_left(outage) < 0.5) {
     std::string gone;
     for (const std::string& device : outage.devices) gone += " " + device;
@@ -184,6 +202,11 @@ void World::check_states(const std::vector<DeviceState>& states) {
     if (state.complete() && state.difference.in_sync() && state.not_applied.empty() &&
         !was_seen_in_sync(places_.at(state.device)))
       violation(state.device + " is called in sync, and was not seen to be");
+  for (const DeviceState& state : states) {
+    if (!unread_.contains(state.device)) continue;
+    ++result_.counts.away;
+    if (state.reachable) violation(state.device + " is away, and is called reachable");
+  }
 }
 
 // Of a process that has just taken the lock.
@@ -222,9 +245,12 @@ void World::follow_journal() {
   for (const NotedChange& change : journal_.changes_after(changes_.empty() ? 0 : changes_.rbegin()->first)) {
     note_traffic();
     constexpr std::string_view kUndo = "undo of change ";
+    constexpr std::string_view kEvens = "both ends of a cable alike: of change ";
     KnownChange& known = changes_[change.id];
-    known = {std::nullopt, healing_, {}};
-    if (change.reason.starts_with(kUndo)) known.undoes = std::stoull(change.reason.substr(kUndo.size()));
+    known.healing = healing_;
+    known.evens = change.reason.starts_with(kEvens);
+    if (known.evens || change.reason.starts_with(kUndo))
+      known.undoes = std::stoull(change.reason.substr((known.evens ? kEvens : kUndo).size()));
     record("change " + std::to_string(change.id) + " " + change.reason);
     if (change.epoch != epoch_) violation("a change was begun by an older leader");
   }
@@ -255,13 +281,27 @@ void World::follow_snapshots() {
 }
 
 // Which switches and which of their ports carry traffic, as far as was seen when this plan was made: a port
-// with a session of its own by its neighbour, one that leads to a host by the host's address. What could
+// with a session of its own by its neighbour, one that leads to a host by the host's address, if
+// it is one that the specs want or that we wrote. What could
 // never be read may be there.
 void World::note_traffic() {
-  const auto may_have = [this](const std::string& device, Path path) {
+  const auto all_observed = [this](const std::string& device, const auto& may_have) {
     const std::vector<Observation>& observed = places_.at(device).observed;
-    return !observed.empty() && std::ranges::all_of(observed, [path](const Observation& one) {
+    return !observed.empty() && std::ranges::all_of(observed, may_have);
+  };
+  const auto may_have = [&](const std::string& device, Path path) {
+    return all_observed(device, [path](const Observation& one) {
       return one.have.value(path) || is_unread(one.unread, path);
+    });
+  };
+  const auto may_have_address = [&](const PortName& port) {
+    const Place& place = places_.at(port.device);
+    return all_observed(port.device, [&](const Observation& one) {
+      return is_unread(one.unread, Path(kAddresses, {port.port, ""})) ||
+             std::ranges::any_of(one.have.of_row(kAddresses), [&](const Entry& entry) {
+               return entry.path.key(0) == port.port &&
+                      (place.intent->want.find(entry.path) != nullptr || place.ours.contains(entry.path));
+             });
     });
   };
   for (auto& [name, place] : places_) {
@@ -273,9 +313,7 @@ void World::note_traffic() {
       const bool own = place.intent->want.find(neighbor) != nullptr;
       const PortName& far = *wiring_.peer(name, port);
       place.live = place.live || may_have(name, neighbor);
-      if (own ? may_have(name, neighbor)
-              : may_have(far.device, Path(row("interface[*]/address[*]"), {far.port, "10.0.0.1/31"})))
-        place.live_ports.insert(port);
+      if (own ? may_have(name, neighbor) : may_have_address(far)) place.live_ports.insert(port);
     }
   }
 }

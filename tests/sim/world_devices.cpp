@@ -70,6 +70,10 @@ void World::add(const TopologyDevice& device, Intent& intent) {
 Result<std::optional<Attached>> World::attach(const DriverTarget& target) {
   Attached attached;
   Place& place = places_.at(target.device);
+  if (place.device->unreachable && random_.chance(0.5)) {
+    unattached_.insert(place.name);
+    return Error{ErrorKind::transient, "no route to the device"};
+  }
   attached.driver = std::make_unique<Line>(*place.device, [&place] {
     place.before_write = place.device->truth();
     place.boots_before = place.device->boots();
@@ -116,12 +120,14 @@ void World::arm_faults() {
   faults.conflict = draw(0.05);
   drift_chance_ = draw(0.02);
   kill_chance_ = draw(0.02);
+  away_chance_ = draw(0.002);
   for (auto& [name, place] : places_) place.device->faults = faults;
 }
 
 void World::stop_faults() {
   delays_ = SimulatedDelays{};
-  drift_chance_ = kill_chance_ = 0;
+  drift_chance_ = kill_chance_ = away_chance_ = 0;
+  come_back(Time::max());
   for (auto& [name, place] : places_) place.device->faults = SimulatedFaults{};
 }
 

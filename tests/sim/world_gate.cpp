@@ -1,18 +1,11 @@
-// The benchmarks of a World (which paths were judged since they were last touched), the generations of its
-// specs, and its windows.
+// The benchmarks of a World (which paths were judged since they were last touched), what follows from an
+// undo, and its windows.
 #include <algorithm>
 
 #include "reconciler/engine/windows.hpp"
-#include "specs/model/schema_rows.hpp"
 #include "world.hpp"
 
 namespace lockstep::simulation {
-namespace {
-
-constexpr RowId kPathsMax = row("bgp/max-paths");
-
-}  // namespace
-
 void World::build_paths() {
   std::map<std::string, std::map<std::string, std::uint32_t>> up;  // leaf, spine: the cable
   for (std::uint32_t cable = 0; cable < wiring_.cables.size(); ++cable) {
@@ -20,12 +13,17 @@ void World::build_paths() {
     if (places_.at(one.a.device).role == DeviceRole::leaf)
       up[one.a.device][one.b.device] = cable;
     else
-      paths_.push_back({{one.a.device, one.b.device}, {cable}, {}});
+      paths_.push_back({"", {one.a.device, one.b.device}, {cable}, {}});
   }
   for (auto from = up.begin(); from != up.end(); ++from)
     for (auto to = std::next(from); to != up.end(); ++to)
       for (const auto& [spine, cable] : from->second)
-        paths_.push_back({{from->first, spine, to->first}, {cable, to->second.at(spine)}, {}});
+        paths_.push_back({"", {from->first, spine, to->first}, {cable, to->second.at(spine)}, {}});
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    std::string& subject = paths_[i].subject;
+    for (const std::string& device : paths_[i].devices) subject += (subject.empty() ? "" : " - ") + device;
+    path_of_.emplace(subject, i);
+  }
 }
 
 // What is healed is measured by nobody.
@@ -65,15 +63,18 @@ void World::forget_what_is_gone() {
 }
 
 GateFigure World::figure_of(const FlowPath& path) const {
-  const bool slow =
-      paths_max_bad_ != 0 && std::ranges::any_of(path.devices, [this](const std::string& name) {
-        return places_.at(name).device->truth().value(Path(kPathsMax, {})) == Value::integer(paths_max_bad_);
-      });
+  const bool slow = is_broken(path);
   GateFigure out;
-  for (const std::string& device : path.devices) out.subject += (out.subject.empty() ? "" : " - ") + device;
+  out.subject = path.subject;
   out.state = slow ? SloState::broken : SloState::holds;
   out.figure = slow ? 0.5 : 1;
   return out;
+}
+
+bool World::crosses(const std::string& subject, const BlastRadius& changed) const {
+  const auto found = path_of_.find(subject);
+  if (found == path_of_.end()) return subject.empty();
+  return changed.touches_path(paths_[found->second].devices, paths_[found->second].cables);
 }
 
 Result<GateMeasurement> World::measure(const GateQuestion& question, const Call&) {
@@ -96,30 +97,22 @@ Result<GateMeasurement> World::measure(const GateQuestion& question, const Call&
   return out;
 }
 
-// A new generation of the specs that touches every switch while it carries traffic: what budgets are for.
-void World::change_spec(int generation) {
-  record("spec " + std::to_string(generation));
-  paths_max_bad_ = random_.chance(0.3) ? 6000 + generation : 0;
-  if (paths_max_bad_ == 0) paths_max_ = 64 + generation;
-  want_paths_max(paths_max_bad_ == 0 ? paths_max_ : paths_max_bad_);
+// A run that is limited to some devices may find what breaks the benchmarks on others, and not write it.
+void World::check_kept(const ApplyReport& report) {
+  if (report.verdict != ApplyVerdict::kept || !bad_) return;
+  if (!process_->only.empty() && (broken_before_ || !writes_bad(report.change_id))) return;
+  violation("a generation that breaks the benchmarks was kept");
 }
 
-void World::take_spec_back() {
-  if (paths_max_bad_ == 0) return;
-  record("spec taken back");
-  paths_max_bad_ = 0;
-  want_paths_max(paths_max_);
-}
-
-void World::want_paths_max(std::int64_t value) {
-  for (auto& [name, place] : places_)
-    if (!place.is_host()) place.intent->want.set(Path(kPathsMax, {}), Value::integer(value));
+bool World::writes_bad(std::uint64_t change) {
+  for (const auto& [device, writes] : journal_.writes_of(change))
+    for (const Change& one : writes)
+      if (one.path.row() == bad_->path.row() && one.want == bad_->value) return true;
+  return false;
 }
 
 // After an undo the operator takes the bad generation back.
 void World::settle_specs(const ApplyReport& report) {
-  if (report.verdict == ApplyVerdict::kept && paths_max_bad_ != 0)
-    violation("a generation that breaks the benchmarks was kept");
   if (report.undone.empty()) return;
   std::set<std::uint64_t> taken;
   std::set<std::uint64_t> in_part;
@@ -150,6 +143,7 @@ void World::check_taken_back(const std::set<std::uint64_t>& changes, const std::
   for (const auto& [entry, was] : before) {
     const Place& place = places_.at(entry.first);
     if (place.moved > begun.at(entry.first)) continue;
+    ++result_.counts.undone;
     if (const Value now = place.device->truth().value(entry.second); now != was)
       violation(entry.first + " is called undone, and " + entry.second.text() + " is " + now.to_string() +
                 " instead of " + was.to_string());

@@ -51,7 +51,10 @@ void World::check_radius(std::uint64_t change, const BlastRadius& blast, const c
 // was healed is measured by nobody.
 void World::check_question(const GateQuestion& question) {
   if (question.when == GateQuestion::When::before || changes_.empty()) return;
-  const auto& [id, change] = *changes_.rbegin();
+  // What one end of a cable wrote back belongs to the change that it is of.
+  const auto last = std::ranges::find_if(changes_.rbegin(), changes_.rend(),
+                                         [](const auto& one) { return !one.second.evens; });
+  const auto& [id, change] = *last;
   const bool again = question.when == GateQuestion::When::again;
   if (change.healing || change.undoes.has_value() != again) return;
   if (!again) check_radius(id, question.whole, "what the run may write");
