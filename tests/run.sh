@@ -43,11 +43,11 @@ optimised() {
   ctest --preset bench --parallel 2 --no-tests=error --label-regex "$1"
 }
 
-# Which seeded defects the tests of engine and session and the simulation find.
+# Which seeded defects the tests of model, engine and session and the simulation find.
 mutants() {
   cmake/install-packages.sh mutants
   cmake --preset mutants
-  cmake --build --preset mutants --target unit_engine unit_session simulate
+  cmake --build --preset mutants --target unit_model unit_engine unit_session simulate
   tests/mutants/run.py build/mutants
 }
 

@@ -133,6 +133,27 @@ TEST_F(NewHosts, OfLaterWavesBreakNothing) {
   EXPECT_TRUE(is_there("gpu3"));
 }
 
+// Where only their addresses are to come, nothing else leaves their pairs out of the gates before.
+TEST_F(NewHosts, OfLaterWavesBreakNothingByTheirAddressesAlone) {
+  for (const char* const host : {"gpu2", "gpu3"}) {
+    cluster.devices[host]->set(entry(kMtu), number(9000));
+    cluster.devices["leaf0"]->set(entry(std::string("interface[swp") + host[3] + "]/mtu"), number(9000));
+  }
+  Plan plan = cluster.plan();
+  const std::uint32_t last = plan.waves() + 1;
+  for (Step& step : plan.steps)
+    if (step.device != "leaf0") step.wave = last;
+  pairs.tell = [this](const GateQuestion&, GateFigure& one) {
+    if (is_there(one.subject)) return;
+    one.state = SloState::broken;
+    one.figure = 0;
+  };
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept) << report.gate->why;
+  EXPECT_EQ(report.exit_code(), 0);
+  EXPECT_TRUE(is_there("gpu2"));
+}
+
 // Somebody took its address away, and it is mended: what is broken there still was so before.
 TEST_F(NewHosts, WhatIsMendedIsNone) {
   cluster.options.was_written = [](const std::string& device, Path) { return device == "gpu3"; };

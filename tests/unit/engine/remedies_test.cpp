@@ -310,6 +310,13 @@ TEST_F(PlannedRemedies, SayHowLongTheyDisturbed) {
   EXPECT_GT(report.steps[0].disturbed.count(), 0);
 }
 
+TEST_F(PlannedRemedies, AreAmongWhatTheApplyTouched) {
+  leaf0.set(kGroup, Value::set({"up0"}));
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.blast.devices, std::vector<std::string>{"leaf0"});
+  EXPECT_EQ(report.blast.cables.size(), 3U) << "all of its cables";
+}
+
 // A session that is reset brings its routes back a moment later: what the kernel lacks is told only then.
 TEST_F(PlannedRemedies, OfWhatAnotherRemedyBringsAboutComeAfterIt) {
   leaf.clears = true;
