@@ -80,6 +80,17 @@ TEST_F(NewHosts, WhatCameWithThemGoesWithThem) {
   EXPECT_FALSE(is_there("gpu3"));
 }
 
+TEST_F(NewHosts, WhatIsAtTheOtherEndsOfTheirCablesComesWithThem) {
+  const NewEnds ends = new_ends(cluster.plan().steps, cluster.fleet());
+  const auto comes = [&](const std::string& device, const char* path) {
+    return comes_with(ends, cluster.fleet(), device, entry(path));
+  };
+  EXPECT_TRUE(comes("gpu3", "interface[rail0]/peer"));
+  EXPECT_TRUE(comes("leaf0", "interface[swp3]/peer"));
+  EXPECT_FALSE(comes("leaf0", "interface[swp1]/peer"));
+  EXPECT_FALSE(comes("gpu1", "interface[rail0]/peer"));
+}
+
 // What was taken back is not written again unasked; the others are as wanted.
 TEST_F(NewHosts, WhatWasTakenBackIsHeld) {
   pairs.after["gpu3"] = pairs.again["gpu3"] = SloState::broken;

@@ -139,6 +139,12 @@ TEST_F(PlannedRemedies, AreNotListedForWhatNoRoutingSessionRunsOver) {
   EXPECT_EQ(plan.steps.size(), 1U) << plan_lines(plan);
 }
 
+TEST_F(PlannedRemedies, AreListedForASessionOverThePortOfTheFirstDevice) {
+  session("leaf0", "swp1");
+  cluster.want("gpu1", "interface[rail0]/mtu", number(4000));
+  EXPECT_EQ(remedies_of(cluster.plan()), "leaf0 reinstall-multipath wave 1\n");
+}
+
 TEST_F(PlannedRemedies, AreCarriedOutOnceForAllEffectsOfADeviceThatStayOpen) {
   take_down([](Tree&) {});
   const Plan plan = cluster.plan();
