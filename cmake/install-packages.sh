@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that lockstep needs and that are missing: install-packages.sh build|test|vm|fuzz
+# Installs the Debian 12 packages that lockstep needs and that are missing: install-packages.sh build|test|vm|fuzz|mutants
 # build: compile and run (FRR and lldpd for the twin); test: what the tests, lints and benchmarks use besides; vm: what
-# the VM lab uses, and nothing else; fuzz: what tests/fuzz uses besides build's.
+# the VM lab uses, and nothing else; fuzz: what tests/fuzz uses besides build's; mutants: what tests/mutants uses besides
+# test's.
 set -euo pipefail
 
 packages=(
@@ -16,6 +17,8 @@ if [ "${1:-build}" = test ]; then
              openssh-client)
 elif [ "${1:-build}" = fuzz ]; then
   packages+=(clang-16 libclang-rt-16-dev llvm-16)  # llvm-16: a stack with names
+elif [ "${1:-build}" = mutants ]; then
+  packages=(python3-clang-16 libclang-common-16-dev)  # libclang, and the compiler's own headers
 elif [ "${1:-build}" = vm ]; then
   packages=(qemu-system-x86 busybox-static cpio kmod xz-utils zstd iproute2 pciutils systemd dbus-daemon gcc-12 make libelf1
             ibverbs-providers perftest)

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# run.sh [fast|vm|all|soak]: passes the tests; installs what is missing. fast (the default) builds with ASan and UBSan and runs the
-# fast suite; vm runs the tests under Debian's own kernel in an emulated machine; all runs both and, besides, clang-tidy, the
-# executor, the engine, the session and the benchmarks under TSan, and, on an optimised build, the twin end to end, three minutes
-# of simulated clusters, and more hostile specs; soak runs 10,000 seeds of simulated clusters of 12 to 24 devices and 1,000 of 200.
+# run.sh [fast|vm|all|soak|mutants]: passes the tests; installs what is missing. fast (the default) builds with ASan and UBSan
+# and runs the fast suite; vm runs the tests under Debian's own kernel in an emulated machine; all runs both and, besides,
+# clang-tidy, the executor, the engine, the session and the benchmarks under TSan, and, on an optimised build, the twin end to
+# end, three minutes of simulated clusters, and more hostile specs; soak runs 10,000 seeds of simulated clusters of 12 to 24
+# devices and 1,000 of 200; mutants seeds 200 defects in the engine, one at a time, and fails where the tests find too few.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case "$*" in
-  "" | fast | vm | all | soak) suite=${1:-fast} ;;
-  *) echo "usage: tests/run.sh [fast|vm|all|soak]" >&2; exit 2 ;;
+  "" | fast | vm | all | soak | mutants) suite=${1:-fast} ;;
+  *) echo "usage: tests/run.sh [fast|vm|all|soak|mutants]" >&2; exit 2 ;;
 esac
 
 fast() {
@@ -42,11 +43,20 @@ optimised() {
   ctest --preset bench --parallel 2 --no-tests=error --label-regex "$1"
 }
 
+# Which seeded defects the tests of model, engine and session and the simulation find.
+mutants() {
+  cmake/install-packages.sh mutants
+  cmake --preset mutants
+  cmake --build --preset mutants --target unit_model unit_engine unit_session simulate
+  tests/mutants/run.py build/mutants
+}
+
 cmake/install-packages.sh test
 case $suite in
   fast) fast ;;
   vm) optimised vm vm_tests ;;
   soak) optimised soak simulate ;;
+  mutants) mutants ;;
   all)
     fast
     under_tsan

@@ -419,5 +419,18 @@ TEST(Reaction, EveryKindLeadsSomewhere) {
   EXPECT_EQ(reaction_to(ErrorKind::cancelled), Reaction::stop);
 }
 
+// A device that answers each write well and keeps none.
+TEST(Apply, WritesNoMoreOftenThanItHasTries) {
+  Cluster cluster;
+  SimulatedDevice& gpu1 = cluster.add("gpu1");
+  const Path mtu = entry("interface[rail0]/mtu");
+  gpu1.set(mtu, number(1500));
+  gpu1.effects = [mtu](Tree& tree) { tree.set(mtu, number(1500)); };
+  cluster.want("gpu1", mtu.text(), number(9000));
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.count(StepState::failed), 1U);
+  EXPECT_EQ(static_cast<int>(report.steps.at(0).writes), cluster.options.tries);
+}
+
 }  // namespace
 }  // namespace lockstep

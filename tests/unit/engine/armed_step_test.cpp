@@ -171,7 +171,19 @@ TEST_F(ArmedEnds, AreBothUndoneWhereOneRefuses) {
   const ApplyReport report = cluster.apply_plan(plan);
   EXPECT_EQ(report.steps[0].state, StepState::undone) << report.steps[0].why;
   EXPECT_NE(report.steps[1].state, StepState::done);
+  for (const LedgerTicket& ticket : cluster.ledger.tickets)
+    EXPECT_TRUE(ticket.step != 1 || cluster.ledger.states.at(ticket.ticket) == TicketState::undone);
   EXPECT_EQ(leaf0.truth().value(mtu("up0")), number(1500));
+  EXPECT_EQ(spine0.truth().value(mtu("down0")), number(1500));
+}
+
+TEST_F(ArmedEnds, OfNoCommonCableOneIsKeptWhereTheOtherRefuses) {
+  cluster.wiring.cables.clear();
+  const Plan plan = cluster.plan();
+  for (const Step& step : plan.steps) ASSERT_EQ(step.together, 0U) << plan_lines(plan);
+  spine0.refuses = {row("interface[*]/mtu")};
+  EXPECT_EQ(cluster.apply_plan(plan).count(StepState::done), 1U);
+  EXPECT_EQ(leaf0.truth().value(mtu("up0")), number(9000));
   EXPECT_EQ(spine0.truth().value(mtu("down0")), number(1500));
 }
 

@@ -35,6 +35,25 @@ TEST(EarlierPlan, AGroupOutlivesItsFirstStep) {
   EXPECT_EQ(left.steps[2].together, 2U);
 }
 
+// Steps 2 and 3 are the ends of a cable, in both plans or in the earlier one alone.
+TEST(EarlierPlan, AnEndOfACableFallsWithTheOtherAndWhatComesAfterItFallsToo) {
+  for (const bool tied_now : {true, false})
+    for (const std::uint32_t group : {1U, 2U}) {
+      Plan earlier = plan_of(4);
+      earlier.steps[1].together = earlier.steps[2].together = group;
+      earlier.steps[3].after = {3};
+      Plan now = earlier;
+      if (!tied_now) now.steps[1].together = now.steps[2].together = 0;
+      const ApprovedPart part = approved_part(earlier, now, {{2, "the ground of gpu2 has moved"}});
+      EXPECT_EQ(part.refused.size(), 3U);
+      EXPECT_TRUE(part.refused.contains(3)) << "the other end";
+      EXPECT_TRUE(part.refused.contains(4)) << "it comes after that";
+      EXPECT_EQ(part.other_ends, (std::map<std::uint32_t, std::string>{{3, "gpu2"}}));
+      ASSERT_EQ(part.plan.steps.size(), 1U);
+      EXPECT_EQ(part.plan.steps[0].device, "gpu1");
+    }
+}
+
 // Whoever writes a plan file chooses how long a chain is: 60,000 steps, a file of 10 MB, made 40 GB of
 // reasons.
 TEST(EarlierPlan, AChainOfRefusedStepsHasTheFirstOnesReasonOnce) {

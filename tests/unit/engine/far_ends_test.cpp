@@ -301,6 +301,7 @@ TEST(FarEnds, AHostSendsNothingThatItsOwnPortDoesNotTakeAsLossless) {
     pod.cluster.want(host, "interface[rail0]/roce-tos", number(106));
     pod.cluster.want(host, "nccl/traffic-class", number(106));
   }
+  pod.cluster.want("gpu1", "interface[rail1]/roce-tos", number(106));
   pod.cluster.intents["leaf0"]->apply_allowed = false;
   const ApplyReport report = pod.cluster.converge();
   const auto has = [&](const char* host, const char* entry) {
@@ -308,6 +309,7 @@ TEST(FarEnds, AHostSendsNothingThatItsOwnPortDoesNotTakeAsLossless) {
   };
   EXPECT_TRUE(has("gpu3", "interface[rail0]/roce-tos")) << reasons(report);
   EXPECT_TRUE(has("gpu3", "nccl/traffic-class")) << reasons(report);
+  EXPECT_TRUE(has("gpu1", "interface[rail1]/roce-tos")) << "another port: " << reasons(report);
   EXPECT_FALSE(has("gpu1", "interface[rail0]/roce-tos")) << reasons(report);
   EXPECT_FALSE(has("gpu1", "nccl/traffic-class")) << reasons(report);
   pod.cluster.intents["leaf0"]->apply_allowed = true;

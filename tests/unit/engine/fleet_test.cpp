@@ -235,5 +235,21 @@ TEST(Fleet, WhatAPersonHasToSeeToIsNoStepAndDiffersAllTheSame) {
   EXPECT_TRUE(found->by_hand);
 }
 
+// All that differs may be what could not be read.
+TEST(Fleet, WhatWasNotReadWholeIsNotInSync) {
+  Cluster cluster = host();
+  ASSERT_EQ(cluster.converge().exit_code(), 0);
+  std::vector<DeviceState> states = cluster.observe();
+  const auto in_sync = [&] {
+    return drift_report(cluster.fleet(), states, cluster.origins, cluster.sources).in_sync;
+  };
+  ASSERT_EQ(in_sync(), 1U);
+  states[0].claims_unread = true;
+  EXPECT_EQ(in_sync(), 0U);
+  states[0].claims_unread = false;
+  states[0].difference.unobserved.push_back({entry("interface[rail0]/mtu"), 0, number(9000)});
+  EXPECT_EQ(in_sync(), 0U);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -122,6 +122,17 @@ TEST(GateJudgement, WhatOthersTakeIsNotTheChangesThoughAByteIsDearer) {
   EXPECT_EQ(finding(before, after), Attribution::caused) << "by nobody else's load";
 }
 
+TEST(GateJudgement, WithoutCpuOrTrafficAByteHasNoPrice) {
+  GateFigure before = figure(holds, 1.0);
+  GateFigure after = figure(unknown, 0.5);
+  before.cpu = 0.0;
+  after.cpu = 6.0;
+  EXPECT_EQ(finding(before, after), Attribution::not_validated);
+  before.cpu = 1.0;
+  after.figure = 0.0;
+  EXPECT_EQ(finding(before, after), Attribution::not_validated);
+}
+
 TEST(GateJudgement, UnknownIsNotWorseOrNotValidatedAndNeverZero) {
   EXPECT_EQ(finding(figure(unknown, 0.5), figure(unknown, 0.5)), Attribution::not_worse);
   EXPECT_EQ(finding(figure(unknown, 0.5), figure(unknown, 0.47)), Attribution::not_validated);
@@ -208,6 +219,14 @@ TEST(GateConfirmation, WhatIsBrokenOnceIsNotBroken) {
   EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, rounds({bad, good}))).worst(), Attribution::holds);
   EXPECT_EQ(judge_gate(&before, confirmed(&before, bad, rounds({of(figure(unknown, 0.5)), bad}))).worst(),
             Attribution::not_validated);
+}
+
+TEST(GateConfirmation, WhatHeldInALaterRoundIsNamed) {
+  const GateMeasurement bad = of(figure(broken, 0.5));
+  const GateMeasurement good = of(figure(holds, 1.0));
+  EXPECT_EQ(confirmed(nullptr, bad, rounds({good})).sentence,
+            "all SLOs hold over 1 figures, after more rounds than the first for pair");
+  EXPECT_EQ(confirmed(nullptr, good, rounds({good})).sentence, "all SLOs hold over 1 figures");
 }
 
 TEST(GateConfirmation, AByteIsDearerInEachRoundOrNot) {

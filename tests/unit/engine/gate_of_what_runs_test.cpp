@@ -242,5 +242,17 @@ TEST_F(WithoutBenchmark, StrictlyItIsUndone) {
   EXPECT_EQ(truth(), before);
 }
 
+TEST_F(GateOfWhatRuns, StrictlyNothingIsUndoneForWhatWasBrokenBefore) {
+  cluster.options.strict = true;
+  want_new_mtu({"gpu1", "gpu2"});
+  pairs.after["gpu1"] = SloState::unknown;
+  pairs.before["gpu2"] = pairs.after["gpu2"] = pairs.again["gpu2"] = SloState::broken;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone) << report.gate->why;
+  const auto again = std::ranges::find(pairs.asked, GateQuestion::When::again, &GateQuestion::when);
+  ASSERT_NE(again, pairs.asked.end());
+  EXPECT_EQ(again->also, std::set<std::string>{"gpu1"});
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -114,6 +114,20 @@ TEST(LinkEnds, WhatIsHeldIsNoFailure) {
   EXPECT_FALSE(half_done(plan, results, rails.cluster.fleet()).empty());
 }
 
+// The other end has no part in it.
+TEST(LinkEnds, AFailureOfWhatNeedNotBeAlikeLeavesNothingHalfDone) {
+  Cluster cluster;
+  cluster.add("gpu1");
+  cluster.add("leaf0", "leaf");
+  cluster.cable("gpu1", "rail0", "leaf0", "swp1");
+  cluster.want("gpu1", "interface[rail0]/pause", no());
+  const Plan plan = cluster.plan();
+  std::vector<StepResult> results(plan.steps.size());
+  results.at(0).id = 1;
+  results[0].state = StepState::failed;
+  EXPECT_TRUE(half_done(plan, results, cluster.fleet()).empty());
+}
+
 // What it did, nobody knows: then the other end is not moved under it.
 TEST(LinkEnds, AnEndThatCanNotBeReadAfterAWriteIsToldAndTheOtherIsLeft) {
   Rails rails;

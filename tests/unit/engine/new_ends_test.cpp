@@ -80,6 +80,17 @@ TEST_F(NewHosts, WhatCameWithThemGoesWithThem) {
   EXPECT_FALSE(is_there("gpu3"));
 }
 
+TEST_F(NewHosts, WhatIsAtTheOtherEndsOfTheirCablesComesWithThem) {
+  const NewEnds ends = new_ends(cluster.plan().steps, cluster.fleet());
+  const auto comes = [&](const std::string& device, const char* path) {
+    return comes_with(ends, cluster.fleet(), device, entry(path));
+  };
+  EXPECT_TRUE(comes("gpu3", "interface[rail0]/peer"));
+  EXPECT_TRUE(comes("leaf0", "interface[swp3]/peer"));
+  EXPECT_FALSE(comes("leaf0", "interface[swp1]/peer"));
+  EXPECT_FALSE(comes("gpu1", "interface[rail0]/peer"));
+}
+
 // What was taken back is not written again unasked; the others are as wanted.
 TEST_F(NewHosts, WhatWasTakenBackIsHeld) {
   pairs.after["gpu3"] = pairs.again["gpu3"] = SloState::broken;
@@ -131,6 +142,27 @@ TEST_F(NewHosts, OfLaterWavesBreakNothing) {
   EXPECT_EQ(report.verdict, ApplyVerdict::kept) << report.gate->why;
   EXPECT_EQ(report.exit_code(), 0);
   EXPECT_TRUE(is_there("gpu3"));
+}
+
+// Where only their addresses are to come, nothing else leaves their pairs out of the gates before.
+TEST_F(NewHosts, OfLaterWavesBreakNothingByTheirAddressesAlone) {
+  for (const char* const host : {"gpu2", "gpu3"}) {
+    cluster.devices[host]->set(entry(kMtu), number(9000));
+    cluster.devices["leaf0"]->set(entry(std::string("interface[swp") + host[3] + "]/mtu"), number(9000));
+  }
+  Plan plan = cluster.plan();
+  const std::uint32_t last = plan.waves() + 1;
+  for (Step& step : plan.steps)
+    if (step.device != "leaf0") step.wave = last;
+  pairs.tell = [this](const GateQuestion&, GateFigure& one) {
+    if (is_there(one.subject)) return;
+    one.state = SloState::broken;
+    one.figure = 0;
+  };
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept) << report.gate->why;
+  EXPECT_EQ(report.exit_code(), 0);
+  EXPECT_TRUE(is_there("gpu2"));
 }
 
 // Somebody took its address away, and it is mended: what is broken there still was so before.

@@ -139,6 +139,12 @@ TEST_F(PlannedRemedies, AreNotListedForWhatNoRoutingSessionRunsOver) {
   EXPECT_EQ(plan.steps.size(), 1U) << plan_lines(plan);
 }
 
+TEST_F(PlannedRemedies, AreListedForASessionOverThePortOfTheFirstDevice) {
+  session("leaf0", "swp1");
+  cluster.want("gpu1", "interface[rail0]/mtu", number(4000));
+  EXPECT_EQ(remedies_of(cluster.plan()), "leaf0 reinstall-multipath wave 1\n");
+}
+
 TEST_F(PlannedRemedies, AreCarriedOutOnceForAllEffectsOfADeviceThatStayOpen) {
   take_down([](Tree&) {});
   const Plan plan = cluster.plan();
@@ -308,6 +314,13 @@ TEST_F(PlannedRemedies, SayHowLongTheyDisturbed) {
   ASSERT_EQ(report.count(StepState::done), 1U);
   EXPECT_EQ(report.steps[0].writes, 1U);
   EXPECT_GT(report.steps[0].disturbed.count(), 0);
+}
+
+TEST_F(PlannedRemedies, AreAmongWhatTheApplyTouched) {
+  leaf0.set(kGroup, Value::set({"up0"}));
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.blast.devices, std::vector<std::string>{"leaf0"});
+  EXPECT_EQ(report.blast.cables.size(), 3U) << "all of its cables";
 }
 
 // A session that is reset brings its routes back a moment later: what the kernel lacks is told only then.

@@ -146,6 +146,20 @@ TEST_F(Unjudged, TwoKilledRunsAreComparedEachWithItsOwn) {
   EXPECT_EQ(mtu("gpu2"), number(9000));
 }
 
+// Either may have broken it: the older stays, as it works without the newer.
+TEST_F(Unjudged, OfTwoKilledRunsTheNewerIsUndoneFirst) {
+  want_new_mtu({"gpu1"});
+  killed_run();
+  cluster.want("gpu1", "interface[rail0]/autoneg", yes());
+  cluster.options.owed = cluster.ledger.owed();
+  killed_run();
+  pairs.after["gpu1"] = SloState::broken;
+  const ApplyReport report = next_run();
+  ASSERT_EQ(report.undone.size(), 1U);
+  EXPECT_EQ(report.undone[0].change, 2U);
+  EXPECT_EQ(mtu("gpu1"), number(4000));
+}
+
 // Two changes, of which the older was never measured, each make the probes of their host need more CPU.
 class TwoByOwnCpu : public Unjudged {
  protected:
