@@ -8,14 +8,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <optional>
-#include <thread>
 #include <utility>
 
 namespace {
@@ -132,12 +130,19 @@ TEST_F(FileLocks, OneThatNamesNobodyAnyMoreIsAwaited) {
   ASSERT_TRUE(lock_for_writing(directory_, "lockstep apply"));
   std::optional<Descriptor> last(std::in_place, ::open((directory_ + "/lock").c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::flock(last->number(), LOCK_EX | LOCK_NB), 0);
-  const std::jthread lets_go([&last] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    last.reset();
-  });
+  // It is tried for, and shared in vain, and let go of before it is tried for again.
+  int calls = 0;
+  const std::function<int()> at_the_fourth = [&] {
+    if (++calls == 4)
+      last.reset();
+    else
+      before_flock = at_the_fourth;
+    return 0;
+  };
+  before_flock = at_the_fourth;
   const auto held = lock_for_writing(directory_, "lockstep apply");
   EXPECT_TRUE(held) << held.error().text();
+  EXPECT_EQ(calls, 4);
 }
 
 TEST_F(FileLocks, AnOwnerThatDiesLetsGo) {
