@@ -42,6 +42,10 @@ NUMBERS = {TypeKind.INT, TypeKind.UINT, TypeKind.LONG, TypeKind.ULONG, TypeKind.
 OPERANDS = {Kind.BINARY_OPERATOR, Kind.CALL_EXPR, Kind.RETURN_STMT, Kind.UNEXPOSED_EXPR, Kind.CONDITIONAL_OPERATOR}
 
 
+class Broken(Exception):
+    """What seeded.py or a source has that can't be read. Raised, as a pool waits for a worker that exits for ever."""
+
+
 class Place:
     """Where one file may be changed: bytes [start, end) become `new`, in which MUTANT is true for the defect."""
 
@@ -176,13 +180,13 @@ def seeded_places(path, text):
             continue
         start = text.find(old.encode())
         if start < 0 or text.find(old.encode(), start + 1) >= 0:
-            sys.exit(f"seeded.py, {number} ({promise}): not found exactly once in {path}:\n{old}")
+            raise Broken(f"seeded.py, {number} ({promise}): not found exactly once in {path}:\n{old}")
         if "MUTANT" not in new:
-            sys.exit(f"seeded.py, {number} ({promise}): MUTANT is missing in\n{new}")
+            raise Broken(f"seeded.py, {number} ({promise}): MUTANT is missing in\n{new}")
         place = Place("seeded", start, start + len(old.encode()), new, promise)
         place.number = number
         if any(place.overlaps(other) for other in out):
-            sys.exit(f"seeded.py, {number} ({promise}): on top of another")
+            raise Broken(f"seeded.py, {number} ({promise}): on top of another")
         out.append(place)
     return out
 
@@ -222,7 +226,7 @@ def places_of(job):
     unit = Index.create().parse(full, args=["-x", "c++", "-std=c++20", f"-I{root}"])
     errors = [each for each in unit.diagnostics if each.severity >= 3]
     if errors:
-        sys.exit(f"{path}: {errors[0]}")
+        raise Broken(f"{path}: {errors[0]}")
     finder = Finder(full, text, rng)
     finder.walk(unit.cursor)
     count = max(2, round(text.count(b"\n") / LINES_PER_MUTANT))
@@ -257,4 +261,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Broken as why:
+        sys.exit(str(why))
