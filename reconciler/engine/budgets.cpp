@@ -156,42 +156,34 @@ class Budgets {
   std::map<std::pair<std::uint32_t, bool>, std::size_t> wave_start_;
 };
 
-// Gives ids again, so that every step has a larger id than what it comes after.
+// Gives ids again, so that every step has a larger id than what it comes after. Until then each has its
+// place.
 void renumber(OrderedDrafts& drafts) {
   std::vector<StepDraft>& steps = drafts.steps;
-  std::vector<std::size_t> waits(steps.size(), 0);
-  std::vector<std::vector<std::size_t>> next(steps.size());              // steps, by their places
-  std::vector<std::vector<std::size_t>> next_barriers(steps.size());     // that a step is part of
-  std::vector<std::vector<std::size_t>> behind(drafts.barriers.size());  // steps that wait at it
-  std::vector<std::size_t> left;                                         // of a barrier
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Step& step = steps[i].step;
-    waits[i] = step.after.size() + step.after_barriers.size();
-    for (const std::uint32_t before : step.after) next[before - 1].push_back(i);
-    for (const std::uint32_t number : step.after_barriers) behind[number - 1].push_back(i);
-  }
-  for (std::size_t b = 0; b < drafts.barriers.size(); ++b) {
-    left.push_back(drafts.barriers[b].after.size());
-    for (const std::uint32_t before : drafts.barriers[b].after) next_barriers[before - 1].push_back(b);
-  }
-  std::set<std::pair<std::uint32_t, std::size_t>> ready;  // wave, place
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    if (waits[i] == 0) ready.emplace(steps[i].step.wave, i);
+  const NextSteps next = next_steps(steps, drafts.barriers, &StepDraft::step);
+  std::vector<std::size_t> waits{0};  // by id
+  std::vector<std::size_t> left{0};   // by number of a barrier: steps of it that have no new id
+  for (const StepDraft& draft : steps)
+    waits.push_back(draft.step.after.size() + draft.step.after_barriers.size());
+  for (const Barrier& barrier : drafts.barriers) left.push_back(barrier.after.size());
+  std::set<std::pair<std::uint32_t, std::uint32_t>> ready;  // wave, id
+  for (const StepDraft& draft : steps)
+    if (waits[draft.step.id] == 0) ready.emplace(draft.step.wave, draft.step.id);
+  const auto one_less = [&](const std::vector<std::uint32_t>& those) {
+    for (const std::uint32_t id : those)
+      if (--waits[id] == 0) ready.emplace(steps[id - 1].step.wave, id);
+  };
   std::vector<StepDraft> sorted;
   std::vector<std::uint32_t> new_id(steps.size() + 1, 0);
   sorted.reserve(steps.size());
   while (!ready.empty()) {
-    const std::size_t i = ready.begin()->second;
+    const std::uint32_t id = ready.begin()->second;
     ready.erase(ready.begin());
-    sorted.push_back(std::move(steps[i]));
-    new_id[i + 1] = static_cast<std::uint32_t>(sorted.size());
-    const auto one_less = [&](const std::vector<std::size_t>& those) {
-      for (const std::size_t n : those)
-        if (--waits[n] == 0) ready.emplace(steps[n].step.wave, n);
-    };
-    one_less(next[i]);
-    for (const std::size_t b : next_barriers[i])
-      if (--left[b] == 0) one_less(behind[b]);
+    sorted.push_back(std::move(steps[id - 1]));
+    new_id[id] = static_cast<std::uint32_t>(sorted.size());
+    one_less(next.of_step[id]);
+    for (const std::uint32_t number : next.barriers[id])
+      if (--left[number] == 0) one_less(next.of_barrier[number]);
   }
   const auto rename = [&new_id](std::vector<std::uint32_t>& ids) {
     for (std::uint32_t& id : ids) id = new_id[id];

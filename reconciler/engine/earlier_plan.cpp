@@ -140,6 +140,9 @@ std::string comes_after(std::uint32_t before, const std::string& why) {
   return fmt::format("{}{}: {}", kComesAfter, before, first_reason(why));
 }
 
+// Of two ids; 0: none.
+std::uint32_t first_of(std::uint32_t a, std::uint32_t b) { return a != 0 ? a : b; }
+
 // Whether steps come after the same ones in both plans. `found`, `refused`: by earlier id; asked in the order
 // of ids, while both are made.
 class OrderComparison {
@@ -149,7 +152,7 @@ class OrderComparison {
       : earlier_(earlier),
         now_(now),
         found_(found),
-        first_refused_(earlier.barriers, 0U, Of{refused}, first),
+        first_refused_(earlier.barriers, 0U, Of{refused}, first_of),
         refused_(refused),
         found_barrier_(earlier.barriers.size()) {
     for (std::uint32_t i = 0; i < now.barriers.size(); ++i)
@@ -176,7 +179,6 @@ class OrderComparison {
     const std::map<std::uint32_t, std::string>& refused;
     std::uint32_t operator()(std::uint32_t id) const { return refused.contains(id) ? id : 0; }
   };
-  static std::uint32_t first(std::uint32_t a, std::uint32_t b) { return a != 0 ? a : b; }
 
   std::vector<std::uint32_t> of_now(std::vector<std::uint32_t> ids) const {
     for (std::uint32_t& id : ids) id = found_[id];
@@ -216,7 +218,7 @@ class OrderComparison {
 class Fallen {
  public:
   Fallen(const Plan& earlier, const Plan& now, const std::vector<std::uint32_t>& found, ApprovedPart& part)
-      : earlier_(earlier), part_(part), next_(next_steps(earlier)) {
+      : earlier_(earlier), part_(part), next_(next_steps(earlier.steps, earlier.barriers)) {
     std::vector<std::uint32_t> earlier_id(now.steps.size() + 1, 0);
     for (const Step& step : earlier.steps) {
       earlier_id[found[step.id]] = step.id;
@@ -307,7 +309,7 @@ std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet&
   Before first_moved(
       plan.barriers, 0U,
       [&](std::uint32_t id) { return out.contains(id) && plan.steps[id - 1].remedy.empty() ? id : 0U; },
-      [](std::uint32_t a, std::uint32_t b) { return a != 0 ? a : b; });
+      first_of);
   for (const Step& step : plan.steps) {
     const auto found = moved.find(step.device);
     if (found == moved.end()) {
@@ -346,14 +348,14 @@ Plan without(const Plan& plan, const std::map<std::uint32_t, std::string>& steps
     kept.barriers.push_back(std::move(left));
     new_number[number] = static_cast<std::uint32_t>(kept.barriers.size());
   }
-  std::map<std::uint32_t, std::uint32_t> first_of;  // by `together`: a group outlives its first step
+  std::map<std::uint32_t, std::uint32_t> first_end;  // by `together`: a group outlives its first step
   for (Step& step : kept.steps) {
     step.id = new_id[step.id];
     for (std::uint32_t& before : step.after) before = new_id[before];
     std::erase(step.after, 0U);
     for (std::uint32_t& number : step.after_barriers) number = new_number[number];
     std::erase(step.after_barriers, 0U);
-    if (step.together != 0) step.together = first_of.try_emplace(step.together, step.id).first->second;
+    if (step.together != 0) step.together = first_end.try_emplace(step.together, step.id).first->second;
   }
   std::erase_if(kept.devices, [&](const PlanDevice& one) { return !devices.contains(one.name); });
   kept.digest = plan_digest(kept);

@@ -18,7 +18,7 @@ Runner::Runner(RunContext context, const Plan& plan, const Progress& progress)
   };
   other_ends_.resize(plan.steps.size() + 1);
   if (!context_.undoes) other_ends_ = other_ends(plan, context_.fleet.wiring());
-  next_ = next_steps(plan);
+  next_ = next_steps(plan.steps, plan.barriers);
   passing_.resize(plan.barriers.size() + 1);
   for (std::size_t i = 0; i < plan.barriers.size(); ++i) passing_[i + 1].left = plan.barriers[i].after.size();
   waits_.resize(plan.steps.size() + 1);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -23,9 +24,25 @@ struct NextSteps {
   std::vector<std::vector<std::uint32_t>> barriers;    // by id: numbers of those that it is part of
   std::vector<std::vector<std::uint32_t>> of_barrier;  // by number: those that wait for it
 };
-NextSteps next_steps(const Plan& plan);
 
-// What is told of the steps that one waits for, joined. Asked in the order of ids: all is known of a
+// Of steps by id, from 1; `step_of`: the Step of each element.
+template <typename Steps, typename StepOf = std::identity>
+NextSteps next_steps(const Steps& steps, const std::vector<Barrier>& barriers, StepOf step_of = {}) {
+  NextSteps out;
+  out.of_step.resize(steps.size() + 1);
+  out.barriers.resize(steps.size() + 1);
+  out.of_barrier.resize(barriers.size() + 1);
+  for (const auto& one : steps) {
+    const Step& step = std::invoke(step_of, one);
+    for (const std::uint32_t before : step.after) out.of_step[before].push_back(step.id);
+    for (const std::uint32_t number : step.after_barriers) out.of_barrier[number].push_back(step.id);
+  }
+  for (std::uint32_t number = 1; number <= barriers.size(); ++number)
+    for (const std::uint32_t id : barriers[number - 1].after) out.barriers[id].push_back(number);
+  return out;
+}
+
+// What is known of the steps that one waits for, joined. Asked in the order of ids: all is known of a
 // barrier's steps when it is asked about first, and is not asked for again.
 template <typename T, typename OfStep, typename Join>
 class Before {

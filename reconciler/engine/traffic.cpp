@@ -26,23 +26,22 @@ Traffic::Told Traffic::tell(const DeviceInput& device) const {
     for (const Entry& want : device.intent->want.of_row(row))
       // What could not be read may well be there.
       tell(want.path, there.value(want.path) || is_unread(device.observation->unread, want.path));
-  const auto tell_taken_away = [&](const ChangeSet& changes) {
-    for (const Change& change : changes)
-      if (std::ranges::find(columns_.traffic_collections(), change.path.row()) !=
-          columns_.traffic_collections().end())
-        tell(change.path, bool{change.was});
-  };
-  tell_taken_away(device.changes);
-  if (device.withheld != nullptr) tell_taken_away(*device.withheld);
-  const auto tell_there = [&](bool claimed) {
-    for (const RowId row : columns_.traffic_collections())
-      for (const Entry& have : there.of_row(row))
-        if ((claim_of(*device.intent, have.path) != nullptr) == claimed &&
-            device.intent->want.find(have.path) == nullptr)
-          tell(have.path, true);
-  };
-  tell_there(true);
-  if (!traffic.device_told) tell_there(false);
+  // An undo takes away what nobody claims, too.
+  for (const Change& change : device.changes)
+    if (std::ranges::find(columns_.traffic_collections(), change.path.row()) !=
+        columns_.traffic_collections().end())
+      tell(change.path, bool{change.was});
+  std::vector<Path> unclaimed;
+  for (const RowId row : columns_.traffic_collections())
+    for (const Entry& have : there.of_row(row)) {
+      if (device.intent->want.find(have.path) != nullptr) continue;
+      if (claim_of(*device.intent, have.path) != nullptr)
+        tell(have.path, true);
+      else
+        unclaimed.push_back(have.path);
+    }
+  if (!traffic.device_told)
+    for (const Path path : unclaimed) tell(path, true);
   return traffic;
 }
 

@@ -78,7 +78,7 @@ struct WorldCounts {
   std::size_t chosen = 0;      // writes of runs that are limited to some devices
   std::size_t both_ended = 0;  // cables of which both ends took what must be alike
   std::size_t one_ended = 0;   // ends that are not begun, as the other may not be changed
-  std::size_t away = 0;        // devices that were away while a person had all observed
+  std::size_t away = 0;        // devices that were away while an apply observed all
   std::size_t far_away = 0;    // ends of cables whose other end was away, and that differed
   WorldCounts& operator+=(const WorldCounts& other);
 };
@@ -202,6 +202,7 @@ class World final : public Measurer {
   void put_in_service();
   void arm_faults();
   void stop_faults();
+  Place& draw_place();
   void drift();
   void may_be_killed(double chance);
   void flap(Place& place, const Disturbance& disturbed);
@@ -302,7 +303,7 @@ class World final : public Measurer {
   double away_chance_ = 0;
   std::map<std::string, Time> away_;  // devices, until when
   std::set<std::string> unread_;  // devices that were away all through the observation of the plan under way
-  std::set<std::string> over_budget_;  // devices with steps of the plan under way that a person approves so
+  std::set<std::string> over_budget_;  // devices whose budget holds of the plan under way are approved
   std::set<std::string> unattached_;   // of the process that is begun
   Time::duration waited_{};            // for windows
   std::size_t turn_ = 0;               // counts tickets and other hands
@@ -325,7 +326,7 @@ class World final : public Measurer {
   bool asks_ = false;               // for a person's word, in the last apply
   bool windows_too_short_ = false;  // for the worst case of what is to be done, as a person was told
 
-  std::vector<Ends> ends_;     // cable by cable; empty: no plan of a person's is under way
+  std::vector<Ends> ends_;     // cable by cable; empty: no apply is under way
   std::size_t ends_turn_ = 0;  // the turn of that plan
 
   std::optional<DataPlane> data_plane_;

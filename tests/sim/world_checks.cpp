@@ -281,9 +281,8 @@ void World::follow_snapshots() {
 }
 
 // Which switches and which of their ports carry traffic, as far as was seen when this plan was made: a port
-// with a session of its own by its neighbour, one that leads to a host by the host's address, if
-// it is one that the specs want or that we wrote. What could
-// never be read may be there.
+// with a session of its own by its neighbour, one that leads to a host by the host's address, if it is one
+// that the specs want or that we wrote. What could never be read may be there.
 void World::note_traffic() {
   const auto all_observed = [this](const std::string& device, const auto& may_have) {
     const std::vector<Observation>& observed = places_.at(device).observed;

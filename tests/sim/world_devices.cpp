@@ -135,11 +135,15 @@ void World::may_be_killed(double chance) {
   if (chance > 0 && random_.chance(chance)) throw Killed{};
 }
 
-// Another operator, at any moment.
-void World::drift() {
+World::Place& World::draw_place() {
   auto at = places_.begin();
   std::advance(at, static_cast<std::ptrdiff_t>(random_.below(places_.size())));
-  Place& place = at->second;
+  return at->second;
+}
+
+// Another operator, at any moment.
+void World::drift() {
+  Place& place = draw_place();
   const auto wanted = place.intent->want.entries();
   const Entry& victim = wanted[random_.below(wanted.size())];
   if (schema_row(victim.path.row()).facet != Facet::config) return;

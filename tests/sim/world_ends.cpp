@@ -1,5 +1,5 @@
-// What must be alike at both ends of a cable, its MTU and its lossless priorities: held against what each run
-// of a person makes of it.
+// What must be alike at both ends of a cable, its MTU and its lossless priorities, compared with what each
+// apply makes of it.
 #include <algorithm>
 #include <array>
 

@@ -1,7 +1,4 @@
 // What others take away from a World, and give back: devices that cannot be reached.
-#include <algorithm>
-#include <iterator>
-
 #include "world.hpp"
 
 namespace lockstep::simulation {
@@ -20,11 +17,10 @@ Time World::draw_end() {
 }
 
 void World::leave() {
-  auto at = places_.begin();
-  std::advance(at, static_cast<std::ptrdiff_t>(random_.below(places_.size())));
-  if (!away_.emplace(at->first, draw_end()).second) return;
-  at->second.device->unreachable = true;
-  record(at->first + " is away");
+  Place& place = draw_place();
+  if (!away_.emplace(place.name, draw_end()).second) return;
+  place.device->unreachable = true;
+  record(place.name + " is away");
 }
 
 void World::come_back(Time when) {

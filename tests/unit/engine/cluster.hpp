@@ -222,4 +222,16 @@ class Cluster {
   std::vector<DeviceState> states_;
 };
 
+// Spines that carry traffic and get another number of paths.
+inline void add_live_spines(Cluster& cluster, int count) {
+  for (int s = 0; s < count; ++s) {
+    const std::string name = "spine" + std::to_string(s);
+    cluster.add(name, "spine");
+    cluster.devices[name]->set(entry("bgp/neighbor[down0]"), there());
+    cluster.devices[name]->set(entry("bgp/max-paths"), number(8));
+    cluster.want(name, "bgp/neighbor[down0]", there());
+    cluster.want(name, "bgp/max-paths", number(64));
+  }
+}
+
 }  // namespace lockstep

@@ -75,14 +75,7 @@ TEST(PlanBounds, PortsThatLeaveJustWhatThePolicyWantsChangeInOneStep) {
 // The gate between them lies there already.
 TEST(PlanBounds, BatchesOfOneWaveWaitForEachOtherAndNotForThoseOfAnotherWave) {
   Cluster cluster;
-  for (int s = 0; s < 5; ++s) {
-    const std::string name = "spine" + std::to_string(s);
-    cluster.add(name, "spine");
-    cluster.devices[name]->set(entry("bgp/neighbor[down0]"), there());
-    cluster.devices[name]->set(entry("bgp/max-paths"), number(8));
-    cluster.want(name, "bgp/neighbor[down0]", there());
-    cluster.want(name, "bgp/max-paths", number(64));
-  }
+  add_live_spines(cluster, 5);
   cluster.policy = Policy{};
   cluster.policy->waves = {{false, 1}, {true, 1.0}};
   cluster.policy->min_capacity["spine"] = 0.5;

@@ -180,15 +180,8 @@ TEST(Plan, RecreatesWithAllThatDependsOnIt) {
 
 Cluster live_spines() {
   Cluster cluster;
-  for (int s = 0; s < 4; ++s) {
-    const std::string name = "spine" + std::to_string(s);
-    cluster.add(name, "spine");
-    cluster.devices[name]->set(entry("bgp/neighbor[down0]"), there());
-    cluster.devices[name]->set(entry("bgp/max-paths"), number(8));
-    cluster.want(name, "bgp/neighbor[down0]", there());
-    cluster.want(name, "bgp/max-paths", number(64));
-    cluster.wiring.redundancy_group[name] = "spine0";
-  }
+  add_live_spines(cluster, 4);
+  for (const auto& [name, device] : cluster.devices) cluster.wiring.redundancy_group[name] = "spine0";
   cluster.policy = Policy{};
   cluster.policy->by_group = true;
   return cluster;
