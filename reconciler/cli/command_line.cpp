@@ -168,7 +168,8 @@ void add_loop_commands(CLI::App& app, Arguments& a) {
   command = add(app, a, "plan", "What would change, in order, with disruption and origin");
   takes_source(command, a.plan.source);
   CLI::Option* const out =
-      command->add_option("--out", a.plan.out, "Write the plan to this file, for `lockstep apply FILE`");
+      command->add_option("--out", a.plan.out,
+                          "Write the plan to this file, whose name ends in .json, for `lockstep apply FILE`");
   command
       ->add_option("--sign", a.plan.sign,
                    "Sign that file with this SSH key, into FILE.sig (a key with a passphrase: by ssh-agent, "
