@@ -9,6 +9,8 @@
 namespace lockstep {
 
 int run_plan(const PlanOptions& options, const Console& console) {
+  if (!options.out.empty() && !is_plan_file({options.out}))
+    return console.fail_usage("--out: a plan file's name ends in .json; `apply` takes any other for specs");
   const std::unique_ptr<CommandSession> command = CommandSession::open(options.source, console, options.only);
   if (!command) return kExitError;
   ClusterSession& session = **command;

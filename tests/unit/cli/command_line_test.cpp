@@ -103,6 +103,14 @@ TEST(CommandLine, AValueThatIsRefusedLaterIsNamed) {
   }
 }
 
+TEST(CommandLine, APlanFileThatApplyWouldTakeForSpecsIsNotWritten) {
+  const std::string file = ::testing::TempDir() + "lockstep-plan-without-a-suffix";
+  const Answer said = say({"plan", LOCKSTEP_SOURCE_DIR "/examples/rail-pod", "--out", file});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_NE(said.err.find("--out: a plan file's name ends in .json"), std::string::npos) << said.err;
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
 // An unset shell variable must not make a command mean more than it says.
 TEST(CommandLine, AnEmptyValueIsAMistakeAndNotTheSameAsNone) {
   const std::string pod = "/nowhere/at/all";  // harmless where one is taken all the same

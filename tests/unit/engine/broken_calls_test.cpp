@@ -165,5 +165,32 @@ TEST_F(BrokenCalls, AWatchThatCanNotBePolledEndsTheWatchWithItsDevice) {
   EXPECT_TRUE(ended.error().text().starts_with("gpu1: can't watch descriptor ")) << ended.error().text();
 }
 
+TEST(TransientErrors, ThatPassAreWaitedForBriefly) {
+  Cluster cluster;
+  SimulatedDevice& gpu1 = cluster.add("gpu1");
+  cluster.want("gpu1", "interface[rail0]/mtu", number(9000));
+  const Plan plan = cluster.plan();
+  gpu1.faults.transient = 1;
+  cluster.executor.at(cluster.executor.now() + std::chrono::milliseconds(300),
+                      [&gpu1] { gpu1.faults.transient = 0; });
+  const ApplyReport report = cluster.apply_plan(plan);
+  ASSERT_EQ(report.steps.size(), 1U);
+  EXPECT_EQ(report.steps[0].state, StepState::done);
+  EXPECT_LT(report.steps[0].took, std::chrono::seconds(5));
+}
+
+// Reads may lag, and more than one right after another tell no more than the first.
+TEST(FoundAsWanted, IsSaidAfterReadsWithPauses) {
+  Cluster cluster(1, SimulatedDelays{.request_max = {}, .reply_max = {}});
+  SimulatedDevice& gpu1 = cluster.add("gpu1");
+  cluster.want("gpu1", "interface[rail0]/mtu", number(9000));
+  const Plan plan = cluster.plan();
+  gpu1.set(entry("interface[rail0]/mtu"), number(9000));
+  const ApplyReport report = cluster.apply_plan(plan);
+  ASSERT_EQ(report.steps.size(), 1U);
+  EXPECT_EQ(report.steps[0].state, StepState::nothing_to_do);
+  EXPECT_GE(report.steps[0].took, cluster.options.poll_min);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -28,6 +28,7 @@ class MemoryLedger final : public Ledger {
  public:
   std::uint64_t epoch() const override { return epoch_now; }
   Result<std::uint64_t> begin(const Plan&, const std::string&, const std::string&) override {
+    if (no_begin) return Error{ErrorKind::refused, "the disk is full"};
     return ++begun;
   }
   Result<Done> ticket(std::uint64_t change, const LedgerTicket& one) override {
@@ -106,6 +107,7 @@ class MemoryLedger final : public Ledger {
 
   std::uint64_t epoch_now = 1;
   std::uint64_t begun = 0;
+  bool no_begin = false;
   bool broken = false;
   bool no_receipts = false;
   bool no_end = false;

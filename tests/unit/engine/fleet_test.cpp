@@ -251,5 +251,17 @@ TEST(Fleet, WhatWasNotReadWholeIsNotInSync) {
   EXPECT_EQ(in_sync(), 0U);
 }
 
+TEST(DriftReports, CallNothingUnmanagedThatAClaimTakesAway) {
+  Cluster cluster;
+  SimulatedDevice& leaf0 = cluster.add("leaf0", "leaf");
+  cluster.claim("leaf0", row("bgp/neighbor[*]"));
+  for (const char* const path : {"bgp/neighbor[up0]", "bgp/neighbor[up1]"}) leaf0.set(entry(path), there());
+  leaf0.set(entry("bgp/max-paths"), number(64));
+  const DriftReport report = drift_report(cluster.fleet(), cluster.observe(), cluster.origins,
+                                          cluster.sources, ReportChoice{.unmanaged = true});
+  EXPECT_EQ(report.items.size(), 3U);
+  EXPECT_EQ(report.count(DriftState::unmanaged), 1U);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -448,5 +448,20 @@ TEST_F(GateOfARemedy, IsJudgedWithTheChangeBesideItWhichIsUndone) {
   EXPECT_EQ(cluster.devices["leaf0"]->truth().value(entry("fib[10.0.0.0/8]")), Value::set({"up0", "up1"}));
 }
 
+TEST_F(Gate, ADeviceThatCanNotBeReadAsItsUndoBeginsIsReadAgain) {
+  cluster.want("gpu1", kMtu, number(4000));
+  measurer.answer = [this] {
+    if (measurer.asked.size() > 1) return GateVerdict::pass;
+    cluster.devices["gpu1"]->unreachable = true;
+    const Time now = cluster.executor.now();
+    cluster.executor.at(now + std::chrono::milliseconds(120),
+                        [this] { cluster.devices["gpu1"]->unreachable = false; });
+    return GateVerdict::fail;
+  };
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone);
+  EXPECT_EQ(truth(), before);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -232,5 +232,25 @@ TEST(LinkGroups, NoCableHasTwoMtusInTheEnd) {
   }));
 }
 
+TEST(LinkGroups, WhatTheJournalDoesNotBeginIsNotTakenBackAndSaysSo) {
+  Pod pod;
+  const Plan plan = pod.cluster.plan();
+  std::stop_source stop;
+  Progress progress;
+  progress.step = [&](const Step& step, const StepResult& result) {
+    if (step.device != "leaf0" || result.state != StepState::done) return;
+    stop.request_stop();
+    pod.cluster.ledger.no_begin = true;
+  };
+  const ApplyReport report = pod.cluster.apply_plan(plan, progress, stop.get_token());
+  EXPECT_FALSE(pod.is_even()) << pod.lines();
+  EXPECT_EQ(pod.cluster.ledger.outcomes.size(), 1U) << "nothing ends that did not begin";
+  for (const char* const note : {"the disk is full", "a cable is left with ends that differ"})
+    EXPECT_TRUE(std::ranges::any_of(
+        report.notes, [note](const std::string& one) { return one.find(note) != std::string::npos; }))
+        << note << "\n"
+        << told(plan, report);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -152,5 +152,25 @@ TEST(Maintenance, AWatchTellsWhatHappensThereAsSuch) {
   EXPECT_EQ(told, (std::map<std::string, std::string>{{"gpu1", ""}, {"gpu2", kUntil}}));
 }
 
+TEST(Maintenance, AWatchTellsWhatDoesNotAnswerThereAsSuch) {
+  Hosts hosts;
+  hosts.cluster.devices["gpu2"]->unreachable = true;
+  std::optional<WatchEvent> told;
+  Watch watch(hosts.cluster.fleet(), hosts.cluster.executor, hosts.cluster.origins, hosts.cluster.sources, {},
+              [&told](const WatchEvent& event) {
+                if (event.item.device == "gpu2") told = event;
+              });
+  bool ended = false;
+  watch.start([&ended](const Result<Done>&) { ended = true; });
+  while (!told && hosts.cluster.executor.step()) {
+  }
+  watch.stop();
+  while (!ended && hosts.cluster.executor.step()) {
+  }
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->kind, WatchEvent::Kind::unreadable);
+  EXPECT_EQ(told->item.maintenance, kUntil);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -10,8 +10,6 @@ const Value kDown = Value::text("Idle");
 // A leaf with a session that is down for a while after each write of its largest ECMP group.
 class Regain : public ::testing::Test {
  protected:
-  static constexpr std::chrono::seconds kFlap{15};
-
   Regain() : leaf0(cluster.add("leaf0", "leaf")) {
     cluster.want("leaf0", "bgp/neighbor[swp1]", there());
     cluster.want("leaf0", "bgp/neighbor[swp1]/session", kUp);
@@ -23,7 +21,7 @@ class Regain : public ::testing::Test {
       if (clamps) tree.set(entry("bgp/max-paths"), number(32));
       if (!clamps && std::exchange(flapped, true)) return;
       tree.set(session, kDown);
-      cluster.executor.at(cluster.executor.now() + kFlap, [this] { leaf0.set(session, kUp); });
+      cluster.executor.at(cluster.executor.now() + flap, [this] { leaf0.set(session, kUp); });
     };
     progress.step = [this](const Step&, const StepResult& result) {
       if (result.state != StepState::running) session_at_end = leaf0.truth().value(session);
@@ -40,6 +38,7 @@ class Regain : public ::testing::Test {
   SimulatedDevice& leaf0;
   Progress progress;
   Value session_at_end;
+  std::chrono::milliseconds flap{15'000};
   bool flapped = false;
   bool clamps = false;  // the device keeps less than it is told
 };
@@ -48,6 +47,15 @@ TEST_F(Regain, AStepIsDoneWhenTheSessionIsBack) {
   EXPECT_EQ(run().state, StepState::done);
   EXPECT_TRUE(flapped);
   EXPECT_EQ(session_at_end, kUp);
+}
+
+// Reads come at short intervals at first.
+TEST_F(Regain, AStepWaitsNoLongerThanTheSession) {
+  flap = std::chrono::milliseconds(300);
+  cluster.options.poll_max = std::chrono::seconds(8);
+  const StepResult result = run();
+  EXPECT_EQ(result.state, StepState::done);
+  EXPECT_LT(result.took, std::chrono::seconds(2));
 }
 
 TEST_F(Regain, AStepThatFailsIsOverWhenTheSessionIsBack) {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cluster.hpp"
+#include "gate_lab.hpp"
 #include "reconciler/engine/earlier_plan.hpp"
 #include "tests/plan_lines.hpp"
 
@@ -418,6 +418,51 @@ TEST_F(PlannedRemedies, HaveATurnInEachWave) {
   EXPECT_EQ(leaf.calls.size(), 2U) << plan_lines(plan);
   EXPECT_EQ(report.verdict, ApplyVerdict::kept);
   EXPECT_EQ(leaf0.truth().value(kGroup), Value::set({"up0", "up1"}));
+}
+
+TEST_F(PlannedRemedies, ThatWereNotNeededAreNotCalledSkippedWhereTheGateFails) {
+  ToldMeasurer measurer;
+  measurer.answer = [] { return GateVerdict::fail; };
+  cluster.options.measurer = &measurer;
+  take_down([](Tree& tree) {
+    tree.set(kGroup, Value::set({"up0", "up1"}));
+    tree.set(kOtherGroup, Value::set({"up0", "up1"}));
+  });
+  const Plan plan = cluster.plan();
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.gate->verdict, GateVerdict::fail);
+  EXPECT_EQ(report.count(StepState::not_needed), 2U);
+}
+
+// leaf0 and spine0 have theirs in the plan, spine1 has not.
+TEST_F(PlannedRemedies, OfOneDeviceAreNoneOfAnother) {
+  spine1.set(kUplink, kSessionUp);
+  take_down([this](Tree&) { spine1.set(kGroup, Value::set({"up0"})); });
+  const ApplyReport report = cluster.converge();
+  EXPECT_TRUE(other.calls.empty());
+  EXPECT_EQ(leaf.calls.size(), 1U);
+  ASSERT_FALSE(report.notes.empty());
+  EXPECT_EQ(report.notes.back(),
+            "spine1: sim remedy reinstall-multipath may help, and is not in this plan: "
+            "run \"lockstep plan\" again");
+}
+
+// Neither a change at another port of the device nor a remedy for its routes brings a carrier back.
+TEST_F(PlannedRemedies, WhatWasOpenElsewhereIsReportedAsOpenBefore) {
+  take_down([](Tree&) {});
+  for (const auto& [name, path] :
+       {std::pair{"leaf0", "interface[up1]/carrier"}, {"spine1", "interface[down0]/carrier"}}) {
+    cluster.want(name, path, yes());
+    cluster.devices[name]->set(entry(path), no());
+  }
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(leaf.calls.size(), 1U);
+  std::vector<std::string> before;
+  for (const OpenEffect& one : report.open_before)
+    before.push_back(one.device + " " + one.change.path.text());
+  EXPECT_EQ(before,
+            (std::vector<std::string>{"leaf0 interface[up1]/carrier", "spine1 interface[down0]/carrier"}));
+  EXPECT_TRUE(report.effects.empty());
 }
 
 }  // namespace

@@ -228,5 +228,52 @@ TEST(StepOrder, OfAChangeOfAllPortsIsOfTheSizeOfItsSteps) {
   EXPECT_EQ(switches.size(), large.steps.size() - 64);
 }
 
+// As a larger group would at both ends of a link: what holds waits for what comes after it.
+Plan of_groups(Hosts& hosts, const std::vector<std::uint32_t>& together) {
+  Plan plan = hosts.cluster.plan();
+  EXPECT_EQ(plan.steps.size(), together.size());
+  for (Step& step : plan.steps) {
+    step.undo_after = std::chrono::minutes(10);
+    step.together = together[step.id - 1];
+  }
+  return plan;
+}
+
+TEST(StepOrder, ThroughABarrierThatAGroupAloneKeepsShutItsOwnGo) {
+  Hosts one(4, {}, true);
+  Hosts other(4, {}, true);
+  Plan plan = of_groups(one, {1, 1, 0, 0});
+  (void)other.cluster.plan();
+  plan.barriers.push_back({{1}});
+  plan.steps[1].after_barriers.push_back(1);
+  plan.steps[3].after_barriers.push_back(1);
+  plan.digest = plan_digest(plan);
+  const std::string with = walked(one.cluster, plan);
+  EXPECT_EQ(with, walked(other.cluster, flattened(plan)));
+  EXPECT_LT(with.find("2 running"), with.find("1 done")) << with;
+  EXPECT_GT(with.find("4 running"), with.find("1 done")) << with;
+}
+
+// A group is not decided while somebody is at work for whom one of it waits.
+TEST(StepOrder, AGroupThatWaitsForAnotherStepStandsOrFallsAsOne) {
+  Hosts hosts(3, {2}, true);
+  Plan plan = of_groups(hosts, {1, 0, 1});
+  plan.steps[2].after.push_back(2);
+  plan.digest = plan_digest(plan);
+  bool slow = true;  // the first holds long before the second is over
+  SimulatedDevice& second = *hosts.cluster.devices["gpu101"];
+  second.faults.transient = 1;
+  hosts.cluster.executor.at(hosts.cluster.executor.now() + std::chrono::seconds(2), [&] {
+    second.faults.transient = 0;
+    slow = false;
+  });
+  const ApplyReport report = hosts.cluster.apply_plan(plan);
+  EXPECT_FALSE(slow);
+  EXPECT_EQ(report.steps[1].state, StepState::done) << report.steps[1].why;
+  EXPECT_NE(report.steps[2].state, StepState::done);
+  EXPECT_EQ(report.steps[0].state, StepState::undone);
+  EXPECT_EQ(hosts.cluster.devices["gpu100"]->truth().value(entry("interface[rail0]/mtu")), number(1500));
+}
+
 }  // namespace
 }  // namespace lockstep

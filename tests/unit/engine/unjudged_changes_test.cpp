@@ -276,5 +276,20 @@ TEST_F(Unjudged, WhatTheEarlierChangeCanNotHaveDoneHoldsWhatPutsItBackToo) {
   EXPECT_EQ(mtu("gpu3"), number(4000));
 }
 
+// The newer is no suspect: the pair was broken before it. One of its two entries lies on the older's.
+TEST_F(Unjudged, WhatLiesOnTopOfASuspectInPartIsUndoneBeforeIt) {
+  want_new_mtu({"gpu1"});
+  killed_run();
+  cluster.want("gpu1", kMtu, number(5000));
+  cluster.want("gpu1", "interface[rail0]/autoneg", yes());
+  ASSERT_EQ(cluster.plan().steps.size(), 1U);
+  for (auto* const states : {&pairs.before, &pairs.after, &pairs.again, &pairs.confirmed_again})
+    states->emplace("gpu1", SloState::broken);
+  const ApplyReport report = next_run();
+  ASSERT_EQ(report.undone.size(), 2U);
+  EXPECT_EQ(report.undone[0].change, 2U);
+  EXPECT_EQ(mtu("gpu1"), number(9000));
+}
+
 }  // namespace
 }  // namespace lockstep

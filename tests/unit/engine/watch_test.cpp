@@ -160,5 +160,48 @@ TEST(Watch, AsksAnewWhatADeviceCanDoAfterABoot) {
   EXPECT_EQ(seen[0].item.path, entry("cpu/governor"));
 }
 
+// It is no event, so the floor between reads after events is not for it.
+TEST(Watch, APollDuringAReadIsNotPutOff) {
+  Cluster cluster;
+  int looks = 0;
+  cluster.add("gpu1").seen = [&looks](const SimulatedCall&) { ++looks; };
+  const auto watcher = std::make_shared<TestWatcher>(Woken{.all = false, .devices = {"gpu1"}});
+  watch_with(cluster.attached(0), watcher);
+  WatchSettings settings;
+  settings.poll_every = milliseconds(1'000);
+  settings.event_floor = seconds(30);
+  std::stop_source stop;
+  const Time begin = cluster.executor.now();
+  cluster.executor.at(begin + milliseconds(990), [&] { watcher->signal(); });
+  cluster.executor.at(begin + milliseconds(1'900), [&] { stop.request_stop(); });
+  Watch watch(cluster.fleet(), cluster.executor, cluster.origins, cluster.sources, settings,
+              [](const WatchEvent&) {});
+  EXPECT_TRUE(pump(cluster.executor, watch, stop.get_token()));
+  EXPECT_EQ(looks, 3) << "at first, after the event, and for the poll";
+}
+
+TEST(Watch, OneThatBreaksAtOnceIsOpenedEverMoreRarely) {
+  Cluster cluster;
+  cluster.add("gpu1");
+  std::vector<Time> opened;
+  cluster.attached(0).watch = [&]() -> Result<std::shared_ptr<Watcher>> {
+    opened.push_back(cluster.executor.now());
+    auto watcher = std::make_shared<TestWatcher>();
+    watcher->breaks = true;
+    watcher->signal();
+    return std::shared_ptr<Watcher>(watcher);
+  };
+  std::stop_source stop;
+  cluster.executor.at(cluster.executor.now() + seconds(5), [&] { stop.request_stop(); });
+  Watch watch(cluster.fleet(), cluster.executor, cluster.origins, cluster.sources, {},
+              [](const WatchEvent&) {});
+  EXPECT_TRUE(pump(cluster.executor, watch, stop.get_token()));
+  std::vector<milliseconds> pauses;
+  for (std::size_t i = 1; i < opened.size() && i < 7; ++i)
+    pauses.push_back(std::chrono::duration_cast<milliseconds>(opened[i] - opened[i - 1]));
+  using std::chrono_literals::operator""ms;
+  EXPECT_EQ(pauses, (std::vector<milliseconds>{100ms, 200ms, 400ms, 800ms, 1000ms, 1000ms}));
+}
+
 }  // namespace
 }  // namespace lockstep
