@@ -98,6 +98,8 @@ std::vector<Broken> broken() {
       {code::missing_field, set("names: a, connect: {}"), "connect says no way"},
       {code::missing_field, fabric("cabling: [{by: rail, from: 'a:b'}]"), "needs 'from' and 'to'"},
       {code::missing_field, fabric("cabling: []"), "'cabling' is empty"},
+      {code::not_as_reported,
+       fabric(std::string(cabling) + ", allow: [{rule: x, reason: y, until: 2026-12-01}]"), "is no rule"},
       {code::wrong_type, set("names: 5"), "expected a text, found a number '5'"},
       {code::wrong_type, set("names: true"), "found a boolean"},
       {code::wrong_type, set("names: null"), "found nothing"},
@@ -378,10 +380,10 @@ TEST(Rules, WhatMoreRealClustersNeedBreaksNone) {
       document(
           "DeviceSet",
           "{names: 'sw[1-2]', role: leaf, drivers: [sonic], ports: [{name: 'Ethernet[0-504/8]', breakout: "
-          "2x400G, fec: "
-          "rs, autoneg: false}], bonds: [{name: bond0, members: 'Ethernet[0-8/8]', mode: 802.3ad, lacpRate: "
-          "fast, "
-          "minLinks: 1, multihoming: {segment: 1, systemMac: '44:38:39:ff:00:01'}}], credentials: {secret: "
+          "2x400G, fec: rs, autoneg: false}], bonds: [{name: bond0, members: 'Ethernet[0-8/8]', mode: "
+          "802.3ad, "
+          "lacpRate: fast, minLinks: 1, multihoming: {segment: 1, systemMac: '44:38:39:ff:00:01'}}], "
+          "credentials: {secret: "
           "'systemd:sw-admin', user: admin}, connect: {redis: 'tcp://{name}:6379', ssh: '{name}'}}",
           "switches") +
       document(
