@@ -190,7 +190,7 @@ std::vector<OwnAddress> own_addresses(const Ground& ground, const IpPrefix& pool
     if (link == nullptr || link->loopback || !ground.ports.contains(one.index)) continue;
     if (!pool.contains(one.prefix.address)) continue;
     IpPrefix alone = one.prefix;
-    alone.length = alone.address.width();
+    alone.length = static_cast<std::uint8_t>(alone.address.width());
     out.push_back({{link->index, link->name}, alone});
   }
   return out;
