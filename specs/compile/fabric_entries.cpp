@@ -69,11 +69,11 @@ class FabricClass {
   void add_speed(const TopologyPort& port, const TopologyLink& link);
   OriginId origin_of_speed(const TopologyPort& port, const TopologyLink& link);
   void add_rail(std::string_view port, OriginId arp, OriginId filter);
-  using AllowField = Said<std::string> AllowedState::*;
+  // What an exception names, if it is of this kind.
+  using Named = const Said<std::string>& (*)(const AllowedState&);
   void add_pools();
   void add_pool(const Said<IpPrefix>& pool);
-  void add_foreign(Path path, OriginId origin, std::initializer_list<AllowField> fields,
-                   std::vector<std::string> wanted = {});
+  void add_foreign(Path path, OriginId origin, Named named, std::vector<std::string> wanted = {});
   std::vector<std::string> wanted_masters() const;
   void add_forwarding();
   void add_load_balancing();
@@ -168,7 +168,7 @@ void FabricClass::add_pools() {
   if (device_.is_switch()) add_pool(said_.addressing->loopbacks);
   if (hosts.said)  // no loopback is anybody's neighbour
     add_foreign(Path(row("diverted[*]/neighbors"), {hosts->network().text()}), of(hosts, rule::pool_traffic),
-                {&AllowedState::neighbor});
+                [](const AllowedState& one) -> const Said<std::string>& { return one.neighbor; });
 }
 
 // What goes to a pool's addresses goes where the specs say, and nowhere else.
@@ -176,25 +176,28 @@ void FabricClass::add_pool(const Said<IpPrefix>& pool) {
   if (!pool.said) return;
   const std::string key = pool->network().text();
   const RowId way = device_.is_switch() ? row("diverted[*]/transit") : row("diverted[*]/sent");
-  add_foreign(Path(way, {key}), of(pool, rule::pool_traffic), {&AllowedState::route, &AllowedState::rule},
-              wanted_masters());
-  add_foreign(Path(row("diverted[*]/filters"), {key}), of(pool, rule::pool_filters), {&AllowedState::filter});
+  add_foreign(
+      Path(way, {key}), of(pool, rule::pool_traffic),
+      [](const AllowedState& one) -> const Said<std::string>& {
+        return one.route.said ? one.route : one.rule;
+      },
+      wanted_masters());
+  add_foreign(Path(row("diverted[*]/filters"), {key}), of(pool, rule::pool_filters),
+              [](const AllowedState& one) -> const Said<std::string>& { return one.filter; });
   out_.claim(row("interface[*]/address[*]"), {"lo"}, c_.origins.add(who_, pool.at, rule::owned_whole),
              pool->network());
 }
 
-// A set of what others have: `wanted` of it, and what `allow` says in one of these fields.
-void FabricClass::add_foreign(Path path, OriginId origin, std::initializer_list<AllowField> fields,
-                              std::vector<std::string> wanted) {
-  for (const AllowedState& one : said_.allow)
-    for (const AllowField field : fields) {
-      const Said<std::string>& what = one.*field;
-      if (!what.said) continue;
-      const bool ended = c_.has_ended(one.until);
-      out_.allowed.push_back(
-          {path, *what, "until " + format(*one.until) + ": " + *one.reason, of(what, "allow"), ended});
-      if (!ended) wanted.push_back(*what);
-    }
+// A set of what others have: `wanted` of it, and what `allow` names.
+void FabricClass::add_foreign(Path path, OriginId origin, Named named, std::vector<std::string> wanted) {
+  for (const AllowedState& one : said_.allow) {
+    const Said<std::string>& what = named(one);
+    if (!what.said) continue;
+    const bool ended = c_.has_ended(one.until);
+    out_.allowed.push_back(
+        {path, *what, "until " + format(*one.until) + ": " + *one.reason, of(what, "allow"), ended});
+    if (!ended) wanted.push_back(*what);
+  }
   out_.list.add(path, Value::set(std::move(wanted)), origin);
 }
 
