@@ -67,12 +67,16 @@ DriftReport with_findings() {
          .want = Value::set({}),
          .have = Value::set({"XDP on swp1 (native)", "nft inet f c (forward): policy drop"}),
          .state = DriftState::finding,
+         .disruption = Disruption::none,
+         .origin = {},
          .reason = ""});
   report.items.push_back({.device = "leaf0",
                           .path = Path(row("diverted[*]/transit"), {"10.64.0.0/16"}),
                           .want = Value::set({"blackhole 10.64.9.0/24 proto static"}),
                           .have = Value::set({"blackhole 10.64.9.0/24 proto static"}),
                           .state = DriftState::allowed,
+                          .disruption = Disruption::none,
+                          .origin = {},
                           .reason = "until 2026-12-01: renumbered"});
   return report;
 }
