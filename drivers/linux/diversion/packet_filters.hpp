@@ -9,10 +9,10 @@
 // named.
 //
 // Promises: the kernel's rules are read again only when their generation, or what is asked of them, is
-// another. Filters that Lockstep itself makes are left out, as are those that nobody can tell apart by rules:
-// of tc and XDP each one is named, whatever it does. Not seen: legacy iptables (x_tables), bpf programs by
-// tcx, what a NIC drops, ARP's and a bridge's own chains, and what a switch sends and gets itself (sessions
-// show that).
+// another (10,000 rules of iptables-nft: 0.6 s of CPU once, in a build without optimisation). Filters that
+// Lockstep itself makes are left out; any other tc filter or XDP program is named, whatever it does. Not
+// seen: legacy iptables (x_tables), programs by tcx, what a NIC drops, ARP's and bridges' chains, and what a
+// switch sends and gets itself (sessions show that).
 #pragma once
 
 #include <cstdint>
