@@ -13,7 +13,7 @@ packages=(
 )
 if [ "${1:-build}" = test ]; then
   packages+=(libgtest-dev librapidcheck-dev libbenchmark-dev iperf3 ethtool git clang-format clang-tidy-16 nftables
-             iputils-ping dbus-daemon python3 python3-jsonschema python3-yaml cmark-gfm redis-server libhiredis-dev
+             iptables iputils-ping dbus-daemon python3 python3-jsonschema python3-yaml cmark-gfm redis-server libhiredis-dev
              openssh-client)
 elif [ "${1:-build}" = fuzz ]; then
   packages+=(clang-16 libclang-rt-16-dev llvm-16)  # llvm-16: a stack with names

@@ -136,6 +136,11 @@ Result<std::optional<Link>> decode_link(Bytes payload) {
     TRY(const auto inside, AttributeTable<IFLA_INFO_MAX + 1>::parse(table.bytes(IFLA_LINKINFO), "link"));
     out.kind = inside.text(IFLA_INFO_KIND);
   }
+  if (table.has(IFLA_XDP)) {
+    TRY(auto xdp, AttributeTable<IFLA_XDP_MAX + 1>::parse(table.bytes(IFLA_XDP), "link's XDP"));
+    out.xdp = xdp.number<std::uint8_t>(IFLA_XDP_ATTACHED).value_or(XDP_ATTACHED_NONE);
+    TRY_DONE(xdp.sound("link's XDP"));
+  }
   TRY_DONE(table.sound("link"));
   if (out.index == 0 || out.name.empty())
     return Error{ErrorKind::transient, "netlink: a link without index or name"};

@@ -65,7 +65,7 @@ Value value_of(RowId id, std::string_view text) {
         elements.emplace_back(text.substr(from, comma - from));
         from = comma + 1;
       }
-      return row.compare == Compare::set ? Value::set(std::move(elements)) : Value::list(elements);
+      return row.is_set() ? Value::set(std::move(elements)) : Value::list(elements);
     }
     case EntryType::text:
     case EntryType::secret: break;

@@ -55,6 +55,8 @@ class StatusWriter {
         report_.items.back().reason =
             "overruled by " + by.object + " at " + by.file + ":" + std::to_string(by.line);
       }
+    add_findings(device, state);
+    add_allowed(device, state);
     if (choice_.unmanaged) add_unmanaged(device, state);
     stays =
         stays || std::ranges::any_of(state.not_applied, [](const NotApplied& one) { return one.by_hand; });
@@ -87,6 +89,30 @@ class StatusWriter {
     entry.disruption = schema_row(change.path.row()).disruption;
     entry.origin = origin(change.origin);
     report_.items.push_back(std::move(entry));
+  }
+
+  // What there is besides what is wanted, of rows where that is no difference.
+  void add_findings(const FleetDevice& device, const DeviceState& state) {
+    for (RowId row = 0; row < kSchema.size(); ++row) {
+      if (schema_row(row).compare != Compare::noted) continue;
+      for (const Entry& entry : device.intent->want.of_row(row))
+        if (auto found = beyond(entry.value, state.observation.have.value(entry.path)); !found.empty()) {
+          add(device, Change{entry.path, Value::set(std::move(found)), entry.value, entry.origin},
+              DriftState::finding);
+        }
+    }
+  }
+
+  // What is there and specs allow, or have allowed: its difference says no more than that it is there.
+  void add_allowed(const FleetDevice& device, const DeviceState& state) {
+    if (device.intent->allowed == nullptr) return;
+    for (const Allowed& one : *device.intent->allowed) {
+      const Value have = state.observation.have.value(one.path);
+      if (have.kind() != Value::Kind::list || std::ranges::count(have.as_list(), one.what) == 0) continue;
+      const Value what = Value::set({one.what});
+      add(device, Change{one.path, what, one.ended ? Value::set({}) : what, one.origin}, DriftState::allowed);
+      report_.items.back().reason = one.ended ? "has ended, and it counts again: " + one.why : one.why;
+    }
   }
 
   void add_unmanaged(const FleetDevice& device, const DeviceState& state) {

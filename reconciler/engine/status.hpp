@@ -1,5 +1,5 @@
-// Status: differences told apart (drifted, not applied, overruled, unmanaged, effect) as plain data, and the
-// exit code that they mean.
+// Status: differences told apart (drifted, not applied, overruled, unmanaged, effect, finding, allowed) as
+// plain data, and the exit code that they mean.
 //
 // Promises: what could not be observed is never counted as in sync; exit codes as in command-line.md: 0 in
 // sync, 2 drift or changes that wait for a window, 1 error, 3 incomplete. Devices in maintenance are told
@@ -24,7 +24,7 @@ struct DriftEntry {
   DriftState state = DriftState::drifted;
   Disruption disruption = Disruption::none;
   PlanOrigin origin;
-  std::string reason;    // of notApplied and overruled; of drifted: why its device refuses the cure
+  std::string reason;    // of notApplied, overruled, allowed; of drifted: why its device refuses the cure
   bool by_hand = false;  // of notApplied: it was read and differs, and a person has to see to it
   bool flapping = false;
   std::string maintenance{};  // of the device; empty: it is in service

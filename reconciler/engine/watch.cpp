@@ -267,7 +267,8 @@ void Watch::compare_with_known(std::size_t device, const DeviceState& state, Tim
   choice.overruled = false;
   std::map<Item, DriftEntry> now;
   for (DriftEntry& entry : device_report(fleet_, device, state, origins_, sources_, choice).items)
-    if (entry.differs()) now.emplace(Item{entry.path, entry.state}, std::move(entry));
+    if (entry.differs() || entry.state == DriftState::finding)
+      now.emplace(Item{entry.path, entry.state}, std::move(entry));
   auto& known = known_[device];
   for (const auto& [key, entry] : now) {
     const auto found = known.find(key);
@@ -280,14 +281,19 @@ void Watch::compare_with_known(std::size_t device, const DeviceState& state, Tim
     else if (!now.contains(key))
       now.emplace(key, entry);
   known = std::move(now);
-  if (known.empty()) retry_wait_[device] = milliseconds::zero();
+  if (!differs(device)) retry_wait_[device] = milliseconds::zero();
 }
 
-// Its first item's time; of one without items: never.
+// Of what is known of it, something differs; findings don't.
+bool Watch::differs(std::size_t device) const {
+  return std::ranges::any_of(known_[device], [](const auto& one) { return one.second.differs(); });
+}
+
+// Its first item's time; of one without items that differ: never.
 Time Watch::due_at(std::size_t device, Time now) const {
   Time first = Time::max();
   for (const auto& [key, entry] : known_[device])
-    first = std::min(first, damping_.may_heal_at(entry.device, entry.path, now));
+    if (entry.differs()) first = std::min(first, damping_.may_heal_at(entry.device, entry.path, now));
   return std::max(first, heal_after_[device]);
 }
 
@@ -307,7 +313,7 @@ std::vector<std::size_t> Watch::due_for_healing() {
   }
   schedule_healing(next);
   std::vector<std::size_t> out = fleet_.with_far_ends(due);
-  std::erase_if(out, [this](std::size_t device) { return known_[device].empty(); });
+  std::erase_if(out, [this](std::size_t device) { return !differs(device); });
   return out;
 }
 
@@ -330,7 +336,8 @@ void Watch::heal() {
   healing_.emplace();
   healing_->devices.insert(due.begin(), due.end());
   for (const std::size_t device : due)
-    for (const auto& [key, entry] : known_[device]) healing_->items.emplace_back(device, key);
+    for (const auto& [key, entry] : known_[device])
+      if (entry.differs()) healing_->items.emplace_back(device, key);
   settings_.heal(due, callbacks_.bind([this](const Tried& tried) { healed(tried); }));
 }
 

@@ -128,6 +128,7 @@ class Watch {
   void report_readable(std::size_t device, const DeviceState& state, Time since);
   void note_change(const DriftEntry& item, WatchEvent::Kind kind, Time since);
   void compare_with_known(std::size_t device, const DeviceState& state, Time since);
+  bool differs(std::size_t device) const;
   Time due_at(std::size_t device, Time now) const;
   std::vector<std::size_t> due_for_healing();
   void schedule_healing(Time next);

@@ -297,7 +297,7 @@ std::string nothing_to_do_text(const DriftReport& unmended, const std::string& t
 
 nlohmann::json nothing_to_do_json(const Plan& plan, const DriftReport& unmended) {
   nlohmann::json document = to_json(plan);
-  document["leftToAPerson"] = drift_json(unmended)["items"];
+  document.update(unmended_json(unmended));
   return document;
 }
 

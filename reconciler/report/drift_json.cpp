@@ -24,6 +24,16 @@ Json drift_item_json(const DriftEntry& entry) {
   return item;
 }
 
+Json unmended_json(const DriftReport& report) {
+  Json out{{"leftToAPerson", Json::array()}, {"findings", Json::array()}, {"allowed", Json::array()}};
+  for (const DriftEntry& item : report.items)
+    out[item.state == DriftState::finding   ? "findings"
+        : item.state == DriftState::allowed ? "allowed"
+                                            : "leftToAPerson"]
+        .push_back(drift_item_json(item));
+  return out;
+}
+
 Json drift_json(const DriftReport& report) {
   Json items = Json::array();
   for (const DriftEntry& entry : report.items) items.push_back(drift_item_json(entry));

@@ -29,6 +29,12 @@ std::string drift_github(const DriftReport& report);
 // Effects that are not as wanted, and what is a person's to mend, a line a reason; empty: neither.
 std::string unmended_text(const DriftReport& report, const Terminal& terminal);
 
+// What was found that is no difference, and what specs allow, a line each; empty: neither.
+std::string findings_text(const DriftReport& report, const Terminal& terminal);
+
+// The same of a plan, in three lists.
+nlohmann::json unmended_json(const DriftReport& report);
+
 // One of the items of drift_json.
 nlohmann::json drift_item_json(const DriftEntry& entry);
 

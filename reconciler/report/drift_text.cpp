@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "reconciler/report/drift_report.hpp"
 #include "reconciler/report/folded_changes.hpp"
@@ -23,7 +24,9 @@ Ink ink_of_state(DriftState state) {
     case DriftState::drifted:
     case DriftState::effect: return Ink::red;
     case DriftState::not_applied:
+    case DriftState::finding:
     case DriftState::overruled: return Ink::yellow;
+    case DriftState::allowed:
     case DriftState::unmanaged: return Ink::dim;
   }
   return Ink::plain;
@@ -84,6 +87,23 @@ std::string folded(const DriftReport& report, DriftState state, const Terminal& 
                     ink_of_state(state), false, terminal);
 }
 
+// Each member of an item's set is a line, with the devices that have it.
+std::string by_member(const DriftReport& report, DriftState state, const Terminal& terminal) {
+  std::map<std::string, std::set<std::string>> devices;
+  for (const DriftEntry& item : report.items) {
+    if (item.state != state || item.have.kind() != Value::Kind::list) continue;
+    const std::string why = item.reason.empty() ? "" : "  (" + item.reason + ")";
+    for (const std::string_view one : item.have.as_list())
+      devices[std::string(one) + why].insert(item.device);
+  }
+  if (devices.empty()) return "";
+  std::string out = terminal.paint(Ink::bold, std::string(to_string(state))) + "\n";
+  for (const auto& [line, those] : devices)
+    out += compose("  {}  {}\n", terminal.paint(ink_of_state(state), line),
+                   terminal.paint(Ink::cyan, fold_hostlist({those.begin(), those.end()})));
+  return out;
+}
+
 // A reason that many devices have in common is one line.
 void add_unobserved(const DriftReport& report, const Terminal& terminal, std::string& out) {
   std::vector<std::string> reasons;
@@ -133,6 +153,10 @@ std::string unmended_text(const DriftReport& report, const Terminal& terminal) {
   return out + by_hand.text("left to a person", Ink::red, true, terminal);
 }
 
+std::string findings_text(const DriftReport& report, const Terminal& terminal) {
+  return by_member(report, DriftState::finding, terminal) + by_member(report, DriftState::allowed, terminal);
+}
+
 // What is found on devices in maintenance, and what of them was not read: told, and no drift.
 std::string of_maintenance(const DriftReport& report, const Terminal& terminal) {
   Table table({{"device"}, {"entry"}, {"want"}, {"have"}, {"maintenance"}});
@@ -155,7 +179,7 @@ std::string drift_text(const DriftReport& report, const Terminal& terminal) {
   for (const DriftEntry& item : report.items)
     if (item.state == DriftState::drifted && item.is_difference() && !item.reason.empty()) refused.add(item);
   out += refused.text("no apply can correct", Ink::red, true, terminal);
-  out += unmended_text(report, terminal);
+  out += unmended_text(report, terminal) + findings_text(report, terminal);
   for (const DriftState state : {DriftState::not_applied, DriftState::overruled, DriftState::unmanaged})
     out += folded(report, state, terminal);
   out += of_maintenance(report, terminal);

@@ -13,7 +13,8 @@ std::string plan_report_text(const PlanReport& report, const Terminal& terminal)
   const Plan& plan = report.plan;
   std::string text = terminal.paint(Ink::bold, "plan for " + report.title) + "\n";
   text += plan_text(plan, terminal) + unmended_text(report.unmended, terminal) +
-          not_applied_text(report.states, terminal) + notes_text(report.states, terminal);
+          findings_text(report.unmended, terminal) + not_applied_text(report.states, terminal) +
+          notes_text(report.states, terminal);
   const std::string nothing =
       !report.whole                 ? terminal.paint(Ink::yellow, "nothing to do in what could be observed")
       : report.unmended.drifted > 0 ? terminal.paint(Ink::yellow, "nothing to do here, and yet it differs")
@@ -45,7 +46,7 @@ nlohmann::json plan_report_json(const PlanReport& report) {
   if (!unjudged.writer.empty())
     document["beingChanged"] = {{"by", unjudged.writer}, {"changes", owed_json(unjudged.under_way)}};
   document["leftAsIs"] = left_behind_json(report.left);
-  document["leftToAPerson"] = drift_json(report.unmended)["items"];
+  document.update(unmended_json(report.unmended));
   document["inMaintenance"] = nlohmann::json::array();
   for (const InMaintenance& some : report.in_maintenance)
     document["inMaintenance"].push_back({{"devices", some.devices}, {"why", some.why}});

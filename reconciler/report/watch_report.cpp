@@ -18,6 +18,13 @@ std::string line(std::string_view word, const std::string& what) {
   return compose("{:<10}  {}\n", word, what);
 }
 
+// A finding that comes is no drift.
+std::string_view word_of(const WatchEvent& event) {
+  const bool comes = event.kind == WatchEvent::Kind::appeared;
+  return comes && event.item.state == DriftState::finding ? to_string(event.item.state)
+                                                          : to_string(event.kind);
+}
+
 }  // namespace
 
 std::string watching_text(const std::string& title, const Terminal& terminal) {
@@ -34,7 +41,7 @@ std::string watch_event_json(const WatchEvent& event) {
     if (!event.item.reason.empty()) document["reason"] = event.item.reason;
   }
   if (event.returns > 0) document["returns"] = event.returns;
-  document["event"] = to_string(event.kind);
+  document["event"] = word_of(event);
   document["microseconds"] = event.since_event.count();
   return json_text(document, -1);
 }
@@ -43,9 +50,9 @@ std::string watch_event_text(const WatchEvent& event, const Terminal& terminal) 
   const Ink ink = !event.item.maintenance.empty() ? Ink::dim
                   : event.kind == WatchEvent::Kind::cleared || event.kind == WatchEvent::Kind::readable
                       ? Ink::green
-                  : event.kind == WatchEvent::Kind::appeared ? Ink::red
-                                                             : Ink::yellow;
-  std::string text = pad(terminal.paint(ink, to_string(event.kind)), 10) + "  ";
+                  : event.kind == WatchEvent::Kind::appeared && event.item.differs() ? Ink::red
+                                                                                     : Ink::yellow;
+  std::string text = pad(terminal.paint(ink, word_of(event)), 10) + "  ";
   if (event.about_entry())
     text += printable(drift_sentence(event.item));
   else

@@ -168,6 +168,7 @@ bool CheckedPlan::only_unobserved() const {
 DriftReport ClusterSession::unmended(const std::vector<DeviceState>& states, const Plan& plan) const {
   DriftReport out = report_of(fleet(), states, only_, origins(), sources(), {});
   std::erase_if(out.items, [&](const DriftEntry& one) {
+    if (one.state == DriftState::finding || one.state == DriftState::allowed) return false;
     return !one.by_hand && (one.state != DriftState::effect || !plan.empty());
   });
   return out;

@@ -117,7 +117,8 @@ constexpr std::array<Fault, 17> kFaults{{
      .arguments = "DEVICE PORT [SHARE=1%]",
      .what = "a port drops a share of the packets that it receives; 0% ends it",
      .shown_by =
-         "no entry: `bench` fails and names link or host, where TCP can't make up for the loss (40% does)",
+         "the finding diverted[POOL]/filters, which is no drift; `bench` fails and names link or host, "
+         "where TCP can't make up for the loss (40% does)",
      .native = "a 6-instruction eBPF program (bpf_get_prandom_u32) on the port's clsact ingress",
      .least = 1,
      .most = 2,

@@ -37,6 +37,10 @@ struct Compilation {
                                      .hint = std::move(hint),
                                      .related = std::move(related)});
   }
+  // Whether the last day of what has an end has passed.
+  bool has_ended(const Said<Date>& until) const {
+    return options.today && until.said && *until < *options.today;
+  }
   // The IP MTU of a link; 0: not said.
   std::uint32_t mtu_of(const TopologyLink& link) const {
     const Mtu& mtu = *catalog.fabrics[link.fabric].mtu;
@@ -51,6 +55,7 @@ struct ClassEntries {
   DeviceIndex example = 0;  // one of them
   EntryList list;
   std::vector<Claim> claims;
+  std::vector<Allowed> allowed;
   std::vector<ClaimantId> claimants;  // the objects that say anything of it
 
   void claim(RowId collection, std::vector<std::string> keys, OriginId origin,

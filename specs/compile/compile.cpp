@@ -23,6 +23,7 @@ struct DeviceClass {
   std::array<std::size_t, kNumberedRows.size() + 1> cut{};
   std::vector<Claim> claims;
   std::vector<Overruled> overruled;
+  std::shared_ptr<const std::vector<Allowed>> allowed;
   Conduct conduct = Conduct::converge;
   bool apply_allowed = true;
 };
@@ -253,6 +254,8 @@ DeviceClass Compiler::make_class(DeviceIndex example, std::vector<ClaimantId>& c
   out.entries = collected.list.sorted(clashes);
   out.claims = std::move(collected.claims);
   out.overruled = settle_clashes(c_, example, clashes);
+  if (!collected.allowed.empty())
+    out.allowed = std::make_shared<const std::vector<Allowed>>(std::move(collected.allowed));
   for (std::size_t i = 0; i < kNumberedRows.size(); ++i) {
     const auto at = std::partition_point(out.entries.begin(), out.entries.end(), [i](const Entry& entry) {
       return entry.path.row() < kNumberedRows[i];
@@ -328,6 +331,7 @@ void Compiler::make_intent(DeviceIndex device, NumberedEntries& numbered) {
   intent.want = Tree::from_sorted(std::move(entries));
   intent.claims = shared.claims;
   intent.overruled = shared.overruled;
+  intent.allowed = shared.allowed;
   intent.conduct = shared.conduct;
   intent.apply_allowed = shared.apply_allowed;
 }

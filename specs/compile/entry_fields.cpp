@@ -101,7 +101,7 @@ std::optional<Value> read_list(const Row& row, const Limits& limits, const Node&
     }
     items.push_back(one->to_string());
   }
-  return row.compare == Compare::set ? Value::set(std::move(items)) : Value::list(items);
+  return row.is_set() ? Value::set(std::move(items)) : Value::list(items);
 }
 
 // What one value of a member is.

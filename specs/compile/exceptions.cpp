@@ -61,7 +61,7 @@ Result<Value> value_of(RowId id, const Literal& literal) {
       if (literal.shape != Shape::list) return wrong(id, "a list");
       std::vector<std::string> items;
       for (const Literal& item : literal.items) items.push_back(text_of(item));
-      return schema_row(id).compare == Compare::set ? Value::set(std::move(items)) : Value::list(items);
+      return schema_row(id).is_set() ? Value::set(std::move(items)) : Value::list(items);
     }
     case EntryType::secret: return wrong(id, "a secret, which is never written in specs");
   }
@@ -73,6 +73,8 @@ Exceptions::Exceptions(Compilation& c, const std::vector<std::vector<DeviceIndex
   read(c.fabrics, c.catalog.fabrics, covered);
   read(c.roce_profiles, c.catalog.roce_profiles, covered);
   read(c.host_profiles, c.catalog.host_profiles, covered);
+  for (const Fabric& fabric : c.catalog.fabrics)
+    for (const AllowedState& one : fabric.allow) tell_ended(one);
   const auto higher = [&c](const Setting& a, const Setting& b) {
     return c.origins.claimant_of(a.origin).priority > c.origins.claimant_of(b.origin).priority;
   };
@@ -89,8 +91,16 @@ void Exceptions::read(const std::vector<ClaimantId>& claimants, const std::vecto
   }
 }
 
+void Exceptions::tell_ended(const AllowedState& said) {
+  if (!c_.has_ended(said.until)) return;
+  c_.report(fabric_code::allowance_ended, said.until.at,
+            "this exception ended on " + format(*said.until) + ": " + *said.reason,
+            "what it names counts again: remove it, or give it a new date");
+  c_.diagnostics.back().severity = Severity::warning;
+}
+
 void Exceptions::read_override(ClaimantId who, const Override& said) {
-  if (c_.options.today && said.until.said && *said.until < *c_.options.today) {
+  if (c_.has_ended(said.until)) {
     c_.report(fabric_code::override_ended, said.until.at,
               "this override was to end on " + format(*said.until) + ": " + *said.reason,
               "it still holds: remove it, or give it a new date");

@@ -2,11 +2,11 @@
 // wanted twice.
 //
 // Promises: an override wins over every object, and what it replaces stays visible as overruled; one whose
-// end date has passed still holds and is reported; of two overrides, or two raw entries, of one entry the
-// object with the higher priority holds. Refuses, with the lines: paths that are no entry, effects, values
-// that the entry's ordinary field would refuse (entry_fields.hpp); two of equal priority; a raw entry
-// that says what a typed field says, by the entry's path or in the driver's own terms (map_native.hpp), or
-// what an object owns whole.
+// end date has passed still holds and is reported (so is an exception under a Fabric's `allow`, which does
+// not hold any more); of two overrides, or two raw entries, of one entry the object with the higher priority
+// holds. Refuses, with the lines: paths that are no entry, effects, values that the entry's ordinary field
+// would refuse (entry_fields.hpp); two of equal priority; a raw entry that says what a typed field says, by
+// the entry's path or in the driver's own terms (map_native.hpp), or what an object owns whole.
 #pragma once
 
 #include <map>
@@ -40,6 +40,7 @@ class Exceptions {
   template <class Kind>
   void read(const std::vector<ClaimantId>& claimants, const std::vector<Kind>& objects,
             const std::vector<std::vector<DeviceIndex>>& covered);
+  void tell_ended(const AllowedState& said);
   void read_override(ClaimantId who, const Override& said);
   bool can_be_there(Path path, const Said<std::string>& names, Position at);
   std::optional<Value> overriding(Path path, const Literal& literal);

@@ -69,8 +69,12 @@ class FabricClass {
   void add_speed(const TopologyPort& port, const TopologyLink& link);
   OriginId origin_of_speed(const TopologyPort& port, const TopologyLink& link);
   void add_rail(std::string_view port, OriginId arp, OriginId filter);
+  // What an exception names, if it is of this kind.
+  using Named = const Said<std::string>& (*)(const AllowedState&);
   void add_pools();
   void add_pool(const Said<IpPrefix>& pool);
+  void add_foreign(Path path, OriginId origin, Named named, std::vector<std::string> wanted = {});
+  std::vector<std::string> wanted_masters() const;
   void add_forwarding();
   void add_load_balancing();
   void add_hash_policy(OriginId origin);
@@ -163,17 +167,52 @@ void FabricClass::add_pools() {
   add_pool(hosts);
   if (device_.is_switch()) add_pool(said_.addressing->loopbacks);
   if (hosts.said)  // no loopback is anybody's neighbour
-    out_.list.add(Path(row("diverted[*]/neighbors"), {hosts->network().text()}), Value::set({}),
-                  of(hosts, rule::pool_traffic));
+    add_foreign(Path(row("diverted[*]/neighbors"), {hosts->network().text()}), of(hosts, rule::pool_traffic),
+                [](const AllowedState& one) -> const Said<std::string>& { return one.neighbor; });
 }
 
 // What goes to a pool's addresses goes where the specs say, and nowhere else.
 void FabricClass::add_pool(const Said<IpPrefix>& pool) {
   if (!pool.said) return;
+  const std::string key = pool->network().text();
   const RowId way = device_.is_switch() ? row("diverted[*]/transit") : row("diverted[*]/sent");
-  out_.list.add(Path(way, {pool->network().text()}), Value::set({}), of(pool, rule::pool_traffic));
+  add_foreign(
+      Path(way, {key}), of(pool, rule::pool_traffic),
+      [](const AllowedState& one) -> const Said<std::string>& {
+        return one.route.said ? one.route : one.rule;
+      },
+      wanted_masters());
+  add_foreign(Path(row("diverted[*]/filters"), {key}), of(pool, rule::pool_filters),
+              [](const AllowedState& one) -> const Said<std::string>& { return one.filter; });
   out_.claim(row("interface[*]/address[*]"), {"lo"}, c_.origins.add(who_, pool.at, rule::owned_whole),
              pool->network());
+}
+
+// A set of what others have: `wanted` of it, and what `allow` names.
+void FabricClass::add_foreign(Path path, OriginId origin, Named named, std::vector<std::string> wanted) {
+  for (const AllowedState& one : said_.allow) {
+    const Said<std::string>& what = named(one);
+    if (!what.said) continue;
+    const bool ended = c_.has_ended(one.until);
+    out_.allowed.push_back(
+        {path, *what, "until " + format(*one.until) + ": " + *one.reason, of(what, "allow"), ended});
+    if (!ended) wanted.push_back(*what);
+  }
+  out_.list.add(path, Value::set(std::move(wanted)), origin);
+}
+
+// The ports that specs put under another device, in the words of drivers ("swp1 is under red (vrf)").
+std::vector<std::string> FabricClass::wanted_masters() const {
+  std::vector<std::string> out;
+  const auto put = [&out](std::string_view port, const std::string& master, const std::string& kind) {
+    out.push_back(std::string(port) + " is under " + master + " (" + kind + ")");
+  };
+  for (const PortIndex index : ports_)
+    if (said_.vrf.said && device_.is_switch()) put(c_.topology.ports[index].name, *said_.vrf, "vrf");
+  for (const Bond& bond : c_.catalog.device_sets[device_.set].bonds)
+    if (const auto members = expand_hostlist(*bond.members))
+      for (const std::string& member : *members) put(member, *bond.name, "bond");
+  return out;
 }
 
 void FabricClass::add_forwarding() {

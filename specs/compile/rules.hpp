@@ -26,6 +26,7 @@ inline constexpr std::string_view rail_rule = "rail-rule";
 inline constexpr std::string_view rail_routes = "rail-routes";
 inline constexpr std::string_view rail_arp = "rail-arp";
 inline constexpr std::string_view rail_filter = "rail-filter";
+inline constexpr std::string_view pool_filters = "pool-filters";
 inline constexpr std::string_view pool_traffic = "pool-traffic";
 inline constexpr std::string_view forwarding = "forwarding";
 inline constexpr std::string_view link_local = "link-local";
@@ -87,6 +88,9 @@ inline constexpr std::array kRules{
              "loose reverse-path filter (RFC 3704 2.4; Linux ip-sysctl: rp_filter 2): with several rails the "
              "way back "
              "may differ from the main table's"},
+    RuleText{rule::pool_filters,
+             "packet filters of others that can drop or redirect what goes to the pool's addresses, on ports "
+             "that the Fabric cables, are shown; they are findings, and no drift"},
     RuleText{
         rule::pool_traffic,
         "what goes to the pool's addresses goes where the Fabric's routes and rules lead it; no route, rule, "

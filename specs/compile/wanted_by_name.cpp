@@ -12,7 +12,8 @@ namespace {
 constexpr RowId kPort = row("interface[*]");
 constexpr RowId kRoute = row("route[*]");
 constexpr RowId kSysctl = row("sysctl[*]");
-constexpr RowId kByName[] = {row("diverted[*]/neighbors"),
+constexpr RowId kByName[] = {row("diverted[*]/filters"),
+                             row("diverted[*]/neighbors"),
                              row("diverted[*]/sent"),
                              row("diverted[*]/transit"),
                              row("firmware[*]"),

@@ -40,6 +40,7 @@ inline constexpr std::string_view selects_nothing = "LS1236";
 inline constexpr std::string_view no_such_object = "LS1237";
 inline constexpr std::string_view two_policies = "LS1238";
 inline constexpr std::string_view maintenance_ended = "LS1239";
+inline constexpr std::string_view allowance_ended = "LS1240";
 }  // namespace fabric_code
 
 inline constexpr std::array kFabricCodes{
@@ -74,6 +75,7 @@ inline constexpr std::array kFabricCodes{
     FabricCode{fabric_code::no_such_object, "an object is named that does not exist"},
     FabricCode{fabric_code::two_policies, "two RolloutPolicies of equal priority select one device"},
     FabricCode{fabric_code::maintenance_ended, "the last day of a maintenance has passed"},
+    FabricCode{fabric_code::allowance_ended, "the last day of an exception under 'allow' has passed"},
 };
 
 }  // namespace lockstep

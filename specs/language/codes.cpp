@@ -82,6 +82,8 @@ constexpr CodeRow rows[] = {
      "a packet of any DSCP is put into some queue"},
     {code::no_effect, "a field is one that lockstep acts on (told by `validate` alone)",
      "what is written there has no effect yet: nothing reads it"},
+    {code::not_as_reported, "an exception under `allow` names what it allows as a drift report does",
+     "in other words it would never match"},
 
     {code::duplicate_object, "a kind and name are used once", "which of two objects holds would be chance"},
     {code::dangling_reference, "an object that is named exists", "it would be taken as not asked for"},

@@ -100,6 +100,17 @@ constexpr Field vlan_fields[] = {
     field<&Vlan::ports>("ports", "devices:ports, a hostlist", {.form = Form::ports}),
     field<&Vlan::tagged>("tagged", "true if frames carry the tag on these ports"),
 };
+constexpr Field allow_fields[] = {
+    field<&AllowedState::route>("route", "a route, as `lockstep drift` shows it", {.form = Form::filled}),
+    field<&AllowedState::rule>("rule", "a rule, as `lockstep drift` shows it", {.form = Form::filled}),
+    field<&AllowedState::neighbor>("neighbor", "a fixed neighbour, as `lockstep drift` shows it",
+                                   {.form = Form::filled}),
+    field<&AllowedState::filter>("filter", "a packet filter, as `lockstep drift` shows it",
+                                 {.form = Form::filled}),
+    field<&AllowedState::reason>("reason", "why", {.required = true, .form = Form::sentence}),
+    field<&AllowedState::until>("until", "the last day; after it what is named counts again",
+                                {.required = true}),
+};
 constexpr Field fields[] = {
     field<&Fabric::role>("role", "backend, frontend or storage", {.required = true}),
     field<&Fabric::topology>("topology", "rail-optimized, leaf-spine or rail-only", {.required = true}),
@@ -110,6 +121,7 @@ constexpr Field fields[] = {
     field<&Fabric::roce_profile>("roceProfile", "the RoceProfile on every link", {.form = Form::name}),
     field<&Fabric::vrf>("vrf", "the routing instance, where fabrics share switches", {.form = Form::name}),
     field<&Fabric::vlans>("vlans", "VLANs of a frontend"),
+    field<&Fabric::allow>("allow", "foreign state that is wanted, each with a reason and an end date"),
 };
 
 void check_cabling(const Cabling& law, Span span, Reporter& reporter) {
@@ -195,6 +207,46 @@ void check_vlan(const Vlan& vlan, Span, Reporter& reporter) {
                    {{vlan.subnet.at, "the subnet is here"}});
 }
 
+// In words that a driver has for it (drivers/linux/diversion/words.hpp, packet_filters.hpp).
+bool is_route(std::string_view text) {
+  const std::size_t end = text.find(' ');
+  if (end == text.npos || text.find(" proto ") == text.npos) return false;
+  const std::string_view rest = text.substr(end + 1);
+  return IpPrefix::parse(text.substr(0, end)) || IpPrefix::parse(rest.substr(0, rest.find(' ')));
+}
+bool is_rule(std::string_view text) { return text.starts_with("rule "); }
+bool is_neighbor(std::string_view text) {
+  return IpAddress::parse(text.substr(0, text.find(' '))) && text.find(" at ") != text.npos;
+}
+bool is_filter(std::string_view text) {
+  return text.starts_with("nft ") || text.starts_with("tc ") || text.starts_with("XDP ");
+}
+
+void check_allowed(const AllowedState& one, Span span, Reporter& reporter) {
+  struct Kind {
+    const Said<std::string>& said;
+    std::string_view name;
+    bool (*is_one)(std::string_view);
+    std::string_view example;
+  };
+  const Kind kinds[] = {{one.route, "route", is_route, "blackhole 10.64.0.64/26 proto static"},
+                        {one.rule, "rule", is_rule, "rule 50: from all to 10.64.0.0/16 lookup 100"},
+                        {one.neighbor, "neighbor", is_neighbor, "10.64.0.1 at 02:00:00:00:00:01 on rail0"},
+                        {one.filter, "filter", is_filter, "nft inet filter forward (forward): policy drop"}};
+  std::size_t written = 0;
+  for (const Kind& kind : kinds) {
+    written += kind.said.at.line != 0 ? 1 : 0;
+    if (kind.said.said && !kind.is_one(*kind.said))
+      reporter.error(code::not_as_reported, {kind.said.at, 1},
+                     in_quotes(*kind.said) + " is no " + std::string(kind.name) + " as a report names it",
+                     "copy the words of `lockstep drift`, such as '" + std::string(kind.example) + "'");
+  }
+  if (written != 1)
+    reporter.error(written == 0 ? code::missing_field : code::fields_conflict, span,
+                   "an exception names one of route, rule, neighbor and filter",
+                   written == 0 ? "say what is allowed" : "write an exception for each");
+}
+
 void check_fabric(const Fabric& fabric, Span, Reporter& reporter) {
   std::vector<Position> first(4095);  // by VLAN number
   for (const Vlan& vlan : fabric.vlans) {
@@ -273,6 +325,12 @@ const Type& struct_type<Routing>() {
 template <>
 const Type& struct_type<Vlan>() {
   static constexpr Type type = object_type<Vlan>("a VLAN", vlan_fields, checked<Vlan, check_vlan>);
+  return type;
+}
+template <>
+const Type& struct_type<AllowedState>() {
+  static constexpr Type type =
+      object_type<AllowedState>("an exception", allow_fields, checked<AllowedState, check_allowed>);
   return type;
 }
 template <>

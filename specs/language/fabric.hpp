@@ -137,6 +137,17 @@ struct Vlan {
   Said<bool> tagged;
 };
 
+// Foreign state that is wanted: what one line of a drift report names, word for word; one of the four.
+struct AllowedState {
+  Said<std::string> route;
+  Said<std::string> rule;
+  Said<std::string> neighbor;
+  Said<std::string> filter;
+  Said<std::string> reason;
+  Said<Date> until;
+  Position at;
+};
+
 struct Fabric : Object {
   Said<FabricRole> role;
   Said<TopologyKind> topology;
@@ -147,6 +158,7 @@ struct Fabric : Object {
   Said<std::string> roce_profile;
   Said<std::string> vrf;
   std::vector<Vlan> vlans;
+  std::vector<AllowedState> allow;
 };
 
 enum class Trust : std::uint8_t { dscp, pcp };

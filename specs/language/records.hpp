@@ -21,9 +21,10 @@ struct Condition {
   Said<Timestamp> observed_at;  // when the devices behind it were last read back
 };
 
-enum class DriftState : std::uint8_t { drifted, not_applied, overruled, unmanaged, effect };
+enum class DriftState : std::uint8_t { drifted, not_applied, overruled, unmanaged, effect, finding, allowed };
 constexpr auto words(DriftState) {
-  return std::to_array<std::string_view>({"drifted", "notApplied", "overruled", "unmanaged", "effect"});
+  return std::to_array<std::string_view>(
+      {"drifted", "notApplied", "overruled", "unmanaged", "effect", "finding", "allowed"});
 }
 
 enum class Verdict : std::uint8_t { pass, fail, unknown };

@@ -9,6 +9,8 @@ namespace lockstep {
 template <>
 const Type& struct_type<Addressing>();
 template <>
+const Type& struct_type<AllowedState>();
+template <>
 const Type& struct_type<Approvals>();
 template <>
 const Type& struct_type<Asns>();

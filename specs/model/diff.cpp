@@ -54,6 +54,12 @@ bool versions_meet(Value have, Value constraint) {
                      [&](std::string_view one) { return version_meets(one, constraint.as_text()); });
 }
 
+// Both are built by Value::set, sorted.
+bool is_within(Value have, Value want) {
+  if (have.kind() != Value::Kind::list || want.kind() != Value::Kind::list) return false;
+  return std::ranges::includes(want.as_list(), have.as_list());
+}
+
 template <class Scope>
 const Scope* first_of(const std::vector<Scope>& scopes, Path path) {
   for (const Scope& one : scopes)
@@ -68,6 +74,8 @@ bool satisfies(RowId row, Value want, Value have) {
   // A reference that is not resolved yet is pending, not drift.
   if (want.kind() == Value::Kind::reference) return true;
   const Compare compare = schema_row(row).compare;
+  if (compare == Compare::within) return is_within(have, want);
+  if (compare == Compare::noted) return have.kind() == Value::Kind::list;
   if (compare == Compare::version) return want.kind() == Value::Kind::text && versions_meet(have, want);
   if (want.kind() != Value::Kind::integer || have.kind() != Value::Kind::integer) return false;
   if (compare != Compare::at_least && compare != Compare::quantised) return false;
@@ -76,6 +84,15 @@ bool satisfies(RowId row, Value want, Value have) {
   const auto above =
       static_cast<std::uint64_t>(have.as_integer()) - static_cast<std::uint64_t>(want.as_integer());
   return compare == Compare::at_least || above < static_cast<std::uint64_t>(kQuantum);
+}
+
+std::vector<std::string> beyond(Value want, Value have) {
+  std::vector<std::string> out;
+  if (have.kind() != Value::Kind::list) return out;
+  const auto wanted = want.kind() == Value::Kind::list ? want.as_list() : std::vector<std::string_view>();
+  for (const std::string_view one : have.as_list())
+    if (!std::ranges::binary_search(wanted, one)) out.emplace_back(one);
+  return out;
 }
 
 bool has_leading_keys(Path path, const std::vector<std::string>& keys) {

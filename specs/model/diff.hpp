@@ -33,6 +33,9 @@ Difference diff(const Intent& intent, const Observation& observation);
 // True when `have` satisfies `want` under the row's compare rule.
 bool satisfies(RowId row, Value want, Value have);
 
+// The members of a set that are not among the wanted ones.
+std::vector<std::string> beyond(Value want, Value have);
+
 // A scope of a row (Claim, Unread, Incapable) is named by its leading keys: true when they are those of
 // `path`.
 bool has_leading_keys(Path path, const std::vector<std::string>& keys);

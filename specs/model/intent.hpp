@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,6 +59,16 @@ struct Overruled {
   OriginId by = 0;
 };
 
+// Foreign state that specs allow (Fabric.allow): a member of a set, in the words in which it is read. Until
+// its day has passed it is among the wanted ones.
+struct Allowed {
+  Path path;
+  std::string what;
+  std::string why;  // "until 2026-12-01: reason"
+  OriginId origin = 0;
+  bool ended = false;
+};
+
 // `conduct` and `apply_allowed` are those of the most careful object that says anything of the device; each
 // entry's own are in its Origin.
 struct Intent {
@@ -65,6 +76,7 @@ struct Intent {
   Tree want;
   std::vector<Claim> claims;
   std::vector<Overruled> overruled;
+  std::shared_ptr<const std::vector<Allowed>> allowed{};  // shared by devices that are alike; null: none
   Conduct conduct = Conduct::observe;
   bool apply_allowed =
       true;  // false: the object itself says observe or suspend, so a person's apply skips it too

@@ -14,10 +14,12 @@ namespace lockstep {
 using RowId = std::uint16_t;
 
 enum class EntryType : std::uint8_t { present, boolean, integer, text, list, secret };
-// exact: equal; set: as sets (both sides are built by Value::set); at_least: an integer not below the wanted;
-// quantised: so, and less than kQuantum above it, as devices round to cells of their own; version: a version
-// that meets the wanted constraint (model/version.hpp); digest: compared by digest, never printed.
-enum class Compare : std::uint8_t { exact, set, at_least, quantised, version, digest };
+// exact: equal; set: as sets (both sides are built by Value::set); within: a set whose members are all among
+// the wanted ones; noted: a set of which those that are not among the wanted ones are findings, and never a
+// difference; at_least: an integer not below the wanted; quantised: so, and less than kQuantum above it, as
+// devices round to cells of their own; version: a version that meets the wanted constraint
+// (model/version.hpp); digest: compared by digest, never printed.
+enum class Compare : std::uint8_t { exact, set, within, noted, at_least, quantised, version, digest };
 // Bytes: the power of two above the largest buffer cell that is known (specs/platforms: tomahawk-5, 254 B).
 inline constexpr std::int64_t kQuantum = 256;
 enum class Facet : std::uint8_t { config, effect, next_boot };  // only config is written
@@ -108,6 +110,10 @@ struct Row {
   Power power = Power::none;
   Follows follows = Follows::device;  // of an effect
 
+  // Its values are built by Value::set.
+  constexpr bool is_set() const {
+    return compare == Compare::set || compare == Compare::within || compare == Compare::noted;
+  }
   // interface[*]/mtu is a part of interface[*]: its first keys are those of the whole.
   constexpr bool is_part_of(std::string_view whole) const {
     return pattern.size() > whole.size() && pattern.starts_with(whole) && pattern[whole.size()] == '/';

@@ -80,7 +80,7 @@ Result<Value> value_from_json(RowId row, const Json& json) {
       TRY(std::string text, text_of(element));
       elements.push_back(std::move(text));
     }
-    if (schema_row(row).compare == Compare::set) return Value::set(std::move(elements));
+    if (schema_row(row).is_set()) return Value::set(std::move(elements));
     return Value::list(elements);
   }
   if (json.contains("bytes")) {

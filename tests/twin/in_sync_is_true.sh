@@ -94,6 +94,33 @@ drifts leaf0 'address 10.64.0.131/32 on stray0'
 on leaf0 -- ip link del stray0
 await_sync
 
+# A packet filter is a finding, and no drift.
+on leaf0 -- nft add table inet foreign '{ chain c { type filter hook forward priority 0; policy drop; }; }'
+is_lost 10.64.0.1 10.64.0.131
+expect 0 "$lockstep" drift --twin "$pod" >/dev/null
+told 'nft inet foreign c (forward): policy drop'
+on leaf0 -- nft delete table inet foreign
+
+# What the specs allow is no drift until its day has passed, and no apply removes it.
+allow() {
+  sed -i "s#^  roceProfile#  allow: [{route: blackhole 10.64.0.128/26 proto static, reason: a trial, until: $1}]\n  roceProfile#" \
+    "$pod/fabric.yaml"
+}
+on spine0 -- ip route add blackhole 10.64.0.128/26 proto static
+drifts spine0 'blackhole 10.64.0.128/26 proto static'
+allow 2099-12-31
+expect 0 "$lockstep" drift --twin "$pod" >/dev/null
+told 'blackhole 10.64.0.128/26 proto static  (until 2099-12-31: a trial)'
+apply
+on spine0 -- ip route show type blackhole >"$work/out"
+told 'blackhole 10.64.0.128/26'
+sed -i 's#until: 2099-12-31#until: 2020-12-31#' "$pod/fabric.yaml"
+drifts spine0 'blackhole 10.64.0.128/26 proto static'
+told 'has ended'
+apply
+sed -i '/^  allow:/d' "$pod/fabric.yaml"
+await_sync
+
 # Old loopbacks after the pool of loopbacks is another.
 sed -i 's#loopbacks: 10.255.0.0/24#loopbacks: 10.254.0.0/24#' "$pod/fabric.yaml"
 apply

@@ -180,8 +180,7 @@ std::vector<std::string> captured_ports(const Ground& ground, const IpPrefix& po
   std::vector<std::string> out;
   for (const Link& port : ground.network.links) {
     const Link* const by = port.master ? ground.network.link(*port.master) : nullptr;
-    if (by == nullptr || !ground.ports.contains(port.index) || by->kind == "vrf" || by->kind == "bond")
-      continue;
+    if (by == nullptr || !ground.ports.contains(port.index)) continue;
     if (carries_pool(port.index))
       out.push_back(port.name + " is under " + by->name + (by->kind.empty() ? "" : " (" + by->kind + ")"));
   }

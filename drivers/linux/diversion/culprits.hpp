@@ -23,8 +23,8 @@ std::vector<std::string> culprits(const Ground& ground, const IpPrefix& pool, co
                                   const std::vector<Found>& found);
 // Addresses of the pool on interfaces that are neither wanted nor the loopback: packets to them end here.
 std::vector<std::string> stray_addresses(const Ground& ground, const IpPrefix& pool);
-// Wanted ports of the pool whose packets arrive by another device, such as a bridge; not by a VRF or a bond,
-// which specs may want.
+// Wanted ports of the pool that are under another device, such as a bridge or a VRF. Which of them specs want
+// there is among what they want to be read.
 std::vector<std::string> captured_ports(const Ground& ground, const IpPrefix& pool);
 // Wanted Ethernet ports on which no neighbour is asked for: what is sent there reaches nobody.
 std::vector<std::string> silent_ports(const Ground& ground);

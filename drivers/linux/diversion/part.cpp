@@ -6,6 +6,7 @@
 
 #include "drivers/linux/diversion/culprits.hpp"
 #include "drivers/linux/diversion/map.hpp"
+#include "drivers/linux/diversion/packet_filters.hpp"
 #include "drivers/linux/diversion/words.hpp"
 #include "drivers/mapped/map_table.hpp"
 #include "drivers/posix/in_namespace.hpp"
@@ -37,27 +38,40 @@ Result<Texts> of_packets(netlink::Socket& socket, const Ground& ground, const Ip
   return out;
 }
 
-Result<Texts> of_transit(netlink::Socket& socket, const Ground& ground, const IpPrefix& pool,
-                         const Call& call) {
-  return of_packets(socket, ground, pool, diversion::transit_questions(ground, pool), call);
+// What is read of one namespace, and by what.
+struct Reading {
+  netlink::Socket& socket;
+  const Ground& ground;
+  const Scope& scope;
+  diversion::PacketFilters& filters;
+};
+
+Result<Texts> of_transit(const Reading& now, const IpPrefix& pool, const Call& call) {
+  return of_packets(now.socket, now.ground, pool, diversion::transit_questions(now.ground, pool), call);
 }
 
-Result<Texts> of_sent(netlink::Socket& socket, const Ground& ground, const IpPrefix& pool, const Call& call) {
-  return of_packets(socket, ground, pool, diversion::sent_questions(ground, pool), call);
+Result<Texts> of_sent(const Reading& now, const IpPrefix& pool, const Call& call) {
+  return of_packets(now.socket, now.ground, pool, diversion::sent_questions(now.ground, pool), call);
 }
 
-Result<Texts> of_neighbours(netlink::Socket&, const Ground& ground, const IpPrefix& pool, const Call&) {
-  Texts out = diversion::fixed_neighbours(ground, pool);
-  add(out, diversion::silent_ports(ground));
+Result<Texts> of_neighbours(const Reading& now, const IpPrefix& pool, const Call&) {
+  Texts out = diversion::fixed_neighbours(now.ground, pool);
+  add(out, diversion::silent_ports(now.ground));
   return out;
+}
+
+Result<Texts> of_filters(const Reading& now, const IpPrefix& pool, const Call& call) {
+  const bool transit = now.scope.names(diversion_map::kTransit).contains(pool.text());
+  return now.filters.of(now.ground, pool, transit, now.socket, call);
 }
 
 struct MapRow {
   RowId row;
-  Result<Texts> (*read)(netlink::Socket&, const Ground&, const IpPrefix&, const Call&);
+  Result<Texts> (*read)(const Reading&, const IpPrefix&, const Call&);
   bool write = false;  // effects are never written
 };
 constexpr MapRow kRows[] = {
+    {diversion_map::kFilters, of_filters},
     {diversion_map::kNeighbours, of_neighbours},
     {diversion_map::kSent, of_sent},
     {diversion_map::kTransit, of_transit},
@@ -90,30 +104,37 @@ Result<std::unique_ptr<const Ground>> read_ground(netlink::Socket& socket, const
 // A row and a pool.
 using Wish = std::pair<const MapRow*, std::string>;
 
-Result<std::vector<Texts>> read_once(const std::vector<Wish>& wanted, netlink::Socket& socket,
-                                     const std::vector<Link>& links, const std::set<std::string>& ports,
-                                     const Call& call) {
-  TRY(const std::unique_ptr<const Ground> ground, read_ground(socket, links, ports, call));
-  std::vector<Texts> out;
+// The answer to each wish; an error is of that one alone.
+Result<std::vector<Result<Texts>>> read_once(const std::vector<Wish>& wanted, netlink::Socket& socket,
+                                             const std::vector<Link>& links, const Scope& scope,
+                                             diversion::PacketFilters& filters, const Call& call) {
+  TRY(const std::unique_ptr<const Ground> ground,
+      read_ground(socket, links, scope.names(diversion_map::kPort), call));
+  const Reading now{socket, *ground, scope, filters};
+  std::vector<Result<Texts>> out;
   for (const auto& [row, name] : wanted) {
     TRY(const IpPrefix pool, parse_prefix(name));
-    TRY(Texts culprits, row->read(socket, *ground, pool, call));
-    std::ranges::sort(culprits);
-    out.push_back(std::move(culprits));
+    Result<Texts>& culprits = out.emplace_back(row->read(now, pool, call));
+    if (culprits) std::ranges::sort(*culprits);
   }
   return out;
 }
 
 // What changes between the tables' dump and the lookups looks like a diversion: only what a second reading
 // shows as well is one.
-Result<std::vector<Texts>> read_twice(const std::vector<Wish>& wanted, const std::vector<Link>& links,
-                                      const std::set<std::string>& ports, const Call& call) {
+Result<std::vector<Result<Texts>>> read_twice(const std::vector<Wish>& wanted, const std::vector<Link>& links,
+                                              const Scope& scope, diversion::PacketFilters& filters,
+                                              const Call& call) {
   TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
-  TRY(std::vector<Texts> out, read_once(wanted, socket, links, ports, call));
-  if (std::ranges::all_of(out, &Texts::empty)) return out;
-  TRY(const std::vector<Texts> again, read_once(wanted, socket, links, ports, call));
+  TRY(auto out, read_once(wanted, socket, links, scope, filters, call));
+  if (std::ranges::all_of(out, [](const auto& one) { return one && one->empty(); })) return out;
+  TRY(const auto again, read_once(wanted, socket, links, scope, filters, call));
   for (std::size_t i = 0; i < out.size(); ++i)
-    std::erase_if(out[i], [&](const std::string& one) { return !std::ranges::binary_search(again[i], one); });
+    if (out[i] && again[i])
+      std::erase_if(*out[i],
+                    [&](const std::string& one) { return !std::ranges::binary_search(*again[i], one); });
+    else
+      out[i] = again[i];
   return out;
 }
 
@@ -142,13 +163,13 @@ bool is_removable(std::string_view culprit, const IpPrefix& pool) {
          (culprit.find(" proto static") != culprit.npos || culprit.find(" proto boot") != culprit.npos);
 }
 
-// The routes that an offer names, and that the remedy removes: those of the effect, and no others.
+// The routes that an offer names, and that the remedy removes: those of the effect that specs don't allow,
+// and no others.
 Texts removable(const Change& effect) {
-  Texts out;
   const auto pool = IpPrefix::parse(effect.path.key(0));
-  if (!pool || effect.was.kind() != Value::Kind::list) return out;
-  for (const std::string_view one : effect.was.as_list())
-    if (is_removable(one, *pool)) out.emplace_back(one);
+  if (!pool) return {};
+  Texts out = beyond(effect.want, effect.was);
+  std::erase_if(out, [&](const std::string& one) { return !is_removable(one, *pool); });
   return out;
 }
 
@@ -245,6 +266,7 @@ class DiversionPart final : public LinuxPart {
 
  private:
   RouteRemedy remedy_;
+  diversion::PacketFilters filters_;
 };
 
 void DiversionPart::read(const Scope& scope, const std::vector<Link>& links, TreeBuilder& tree,
@@ -254,13 +276,13 @@ void DiversionPart::read(const Scope& scope, const std::vector<Link>& links, Tre
     if (scope.wants(one.row))
       for (const std::string& pool : scope.names(one.row)) wanted.emplace_back(&one, pool);
   if (wanted.empty()) return;
-  Result<std::vector<Texts>> seen = read_twice(wanted, links, scope.names(diversion_map::kPort), call);
+  auto seen = read_twice(wanted, links, scope, filters_, call);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const auto& [one, name] = wanted[i];
-    if (seen)
-      tree.add(Path(one->row, {name}), value_of(std::move((*seen)[i])));
+    if (seen && (*seen)[i])
+      tree.add(Path(one->row, {name}), value_of(*std::move((*seen)[i])));
     else
-      unread.push_back({one->row, {name}, seen.error()});
+      unread.push_back({one->row, {name}, seen ? (*seen)[i].error() : seen.error()});
   }
 }
 
@@ -273,6 +295,9 @@ std::vector<std::optional<Error>> DiversionPart::apply(const ChangeSet& changes,
 }
 
 std::string DiversionPart::native(const Change& change) const {
+  if (change.path.row() == diversion_map::kFilters)
+    return "nft list ruleset; tc filter show dev PORT ingress|egress; bpftool net  # what can drop " +
+           std::string(change.path.key(0));
   return "ip route get ADDRESS fibmatch  # of each part of " + std::string(change.path.key(0));
 }
 

@@ -235,6 +235,42 @@ TEST(Fleet, WhatAPersonHasToSeeToIsNoStepAndDiffersAllTheSame) {
   EXPECT_TRUE(found->by_hand);
 }
 
+// Findings, and what is allowed, are shown: neither is a difference, and an exception that has ended is none.
+TEST(Fleet, FindingsAndWhatIsAllowedAreToldAndNoDrift) {
+  Cluster cluster = host();
+  ASSERT_EQ(cluster.converge().exit_code(), 0);
+  const Path filters = entry("diverted[10.64.0.0/16]/filters");
+  const Path sent = entry("diverted[10.64.0.0/16]/sent");
+  cluster.want("gpu1", filters.text(), Value::set({"a"}));
+  cluster.want("gpu1", sent.text(), Value::set({"r"}));
+  cluster.intents["gpu1"]->allowed = std::make_shared<const std::vector<Allowed>>(
+      std::vector<Allowed>{{filters, "a", "until 2026-12-01: an audit", 0, false},
+                           {sent, "r", "until 2026-12-01: a capture", 0, false},
+                           {sent, "gone", "until 2026-12-01: nothing", 0, false},
+                           {sent, "old", "until 2026-01-01: a trial", 0, true}});
+  cluster.devices["gpu1"]->set(filters, Value::set({"a", "b"}));
+  cluster.devices["gpu1"]->set(sent, Value::set({"r"}));
+  const DriftReport report = cluster.report();
+  EXPECT_EQ(report.exit_code(), 0);
+  EXPECT_EQ(report.in_sync, 1U);
+  EXPECT_EQ(report.differences(), 0U);
+  EXPECT_TRUE(cluster.plan().empty());
+  ASSERT_EQ(report.count(DriftState::finding), 1U);
+  const auto finding = std::ranges::find(report.items, DriftState::finding, &DriftEntry::state);
+  EXPECT_EQ(finding->have, Value::set({"b"}));
+  ASSERT_EQ(report.count(DriftState::allowed), 2U);
+  const auto allowed = std::ranges::find(report.items, DriftState::allowed, &DriftEntry::state);
+  EXPECT_EQ(allowed->have, Value::set({"a"}));
+  EXPECT_EQ(allowed->reason, "until 2026-12-01: an audit");
+
+  cluster.devices["gpu1"]->set(sent, Value::set({"old", "r"}));
+  const DriftReport later = cluster.report();
+  EXPECT_EQ(later.exit_code(), 2);
+  EXPECT_EQ(later.count(DriftState::effect), 1U);
+  ASSERT_EQ(later.count(DriftState::allowed), 3U);
+  EXPECT_NE(later.items.back().reason.find("has ended"), std::string::npos) << later.items.back().reason;
+}
+
 // All that differs may be what could not be read.
 TEST(Fleet, WhatWasNotReadWholeIsNotInSync) {
   Cluster cluster = host();

@@ -74,6 +74,33 @@ TEST(Watch, ConvergeHealsWhatAppears) {
   EXPECT_EQ(kinds, (std::vector<WatchEvent::Kind>{WatchEvent::Kind::appeared, WatchEvent::Kind::cleared}));
 }
 
+TEST(Watch, FindingsAreReportedAndHealedByNobody) {
+  Cluster cluster;
+  auto& gpu1 = cluster.add("gpu1");
+  const Path filters = entry("diverted[10.64.0.0/16]/filters");
+  cluster.want("gpu1", filters.text(), Value::set({}));
+  gpu1.set(filters, Value::set({"XDP on rail0 (native)"}));
+  std::stop_source stop;
+  cluster.executor.at(cluster.executor.now() + seconds(40), [&] { gpu1.set(filters, Value::set({})); });
+  cluster.executor.at(cluster.executor.now() + seconds(100), [&] { stop.request_stop(); });
+  WatchSettings settings;
+  int healings = 0;
+  settings.heal = [&](const std::vector<std::size_t>& devices,
+                      const std::function<void(const Tried&)>& healed) {
+    ++healings;
+    healed(devices);
+  };
+  std::vector<WatchEvent> seen;
+  const auto report = [&](const WatchEvent& event) { seen.push_back(event); };
+  Watch watch(cluster.fleet(), cluster.executor, cluster.origins, cluster.sources, settings, report);
+  ASSERT_TRUE(pump(cluster.executor, watch, stop.get_token()));
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0].kind, WatchEvent::Kind::appeared);
+  EXPECT_EQ(seen[0].item.state, DriftState::finding);
+  EXPECT_EQ(seen[1].kind, WatchEvent::Kind::cleared);
+  EXPECT_EQ(healings, 0);
+}
+
 // Three devices whose drivers answer with one watcher, and a fourth that has none. Which of them are read
 // once more after an event.
 std::set<std::string> read_after(const std::shared_ptr<TestWatcher>& watcher) {

@@ -98,6 +98,7 @@ std::vector<Broken> broken() {
       {code::missing_field, set("names: a, connect: {}"), "connect says no way"},
       {code::missing_field, fabric("cabling: [{by: rail, from: 'a:b'}]"), "needs 'from' and 'to'"},
       {code::missing_field, fabric("cabling: []"), "'cabling' is empty"},
+      {code::not_as_reported, fabric(std::string(cabling) + ", allow: [{rule: x}]"), "is no rule"},
       {code::wrong_type, set("names: 5"), "expected a text, found a number '5'"},
       {code::wrong_type, set("names: true"), "found a boolean"},
       {code::wrong_type, set("names: null"), "found nothing"},
@@ -378,10 +379,10 @@ TEST(Rules, WhatMoreRealClustersNeedBreaksNone) {
       document(
           "DeviceSet",
           "{names: 'sw[1-2]', role: leaf, drivers: [sonic], ports: [{name: 'Ethernet[0-504/8]', breakout: "
-          "2x400G, fec: "
-          "rs, autoneg: false}], bonds: [{name: bond0, members: 'Ethernet[0-8/8]', mode: 802.3ad, lacpRate: "
-          "fast, "
-          "minLinks: 1, multihoming: {segment: 1, systemMac: '44:38:39:ff:00:01'}}], credentials: {secret: "
+          "2x400G, fec: rs, autoneg: false}], bonds: [{name: bond0, members: 'Ethernet[0-8/8]', mode: "
+          "802.3ad, "
+          "lacpRate: fast, minLinks: 1, multihoming: {segment: 1, systemMac: '44:38:39:ff:00:01'}}], "
+          "credentials: {secret: "
           "'systemd:sw-admin', user: admin}, connect: {redis: 'tcp://{name}:6379', ssh: '{name}'}}",
           "switches") +
       document(
@@ -391,13 +392,12 @@ TEST(Rules, WhatMoreRealClustersNeedBreaksNone) {
       document(
           "Fabric",
           "{role: frontend, topology: leaf-spine, vrf: front, vlans: [{id: 5, name: v5, subnet: 10.0.0.0/24, "
-          "gateway: "
-          "10.0.0.1, tagged: true, ports: 'sw[1-2]:Ethernet[16-32/8]'}], cabling: [{by: pairs, list: [{from: "
-          "'gpu1:eth0', to: 'sw1:Ethernet16'}]}, {from: 'gpu[1-2]:r0', to: 'sw[1-2]:Ethernet24', by: rail, "
-          "planes: 2, "
-          "parallel: 4}], addressing: {family: ipv6, hosts: 'fd00::/48'}, mode: converge, suspend: false, "
-          "onDelete: "
-          "restore, priority: -5, raw: [{driver: sonic, set: {'SWITCH_HASH|GLOBAL': {ecmp: [a, 1, "
+          "gateway: 10.0.0.1, tagged: true, ports: 'sw[1-2]:Ethernet[16-32/8]'}], cabling: [{by: pairs, "
+          "list: "
+          "[{from: 'gpu1:eth0', to: 'sw1:Ethernet16'}]}, {from: 'gpu[1-2]:r0', to: 'sw[1-2]:Ethernet24', by: "
+          "rail, planes: 2, parallel: 4}], addressing: {family: ipv6, hosts: 'fd00::/48'}, mode: converge, "
+          "suspend: false, onDelete: restore, priority: -5, raw: [{driver: sonic, set: "
+          "{'SWITCH_HASH|GLOBAL': {ecmp: [a, 1, "
           "true]}}}]}") +
       document("GitSource",
                "{repository: 'https://git/x', branch: main, path: ., interval: 1min, signatures: {policy: "

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "drivers/linux/diversion/atoms.hpp"
+#include "drivers/linux/diversion/culprits.hpp"
 #include "drivers/linux/diversion/questions.hpp"
 
 namespace lockstep {
@@ -118,6 +119,27 @@ TEST_F(Questions, NoSourceIsTheDevicesOwn) {
   for (const auto& one : all) EXPECT_NE(one.question.from->text(), "10.64.3.1");
   network_.rules.front().from = prefix("10.64.1.0/24");
   EXPECT_TRUE(std::ranges::none_of(asked(), &diversion::Asked::made_up)) << "port 2's is of these";
+}
+
+// Real VRFs and bonds are not to be had in each kernel. Which of them specs want is among what they want to
+// be read (tests/cases/compile/allowed-state).
+TEST_F(Questions, APortUnderAnotherDeviceIsNamedWithIt) {
+  const auto captured = [&](const char* kind) {
+    Link& master = network_.links.emplace_back();
+    master.index = 9;
+    master.name = "over";
+    master.kind = kind;
+    network_.links[0].master = 9;
+    const diversion::Ground ground(network_, {}, {1, 2});
+    network_.links.pop_back();
+    return diversion::captured_ports(ground, prefix("10.64.0.0/16"));
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(captured("vrf"), Texts{"swp1 is under over (vrf)"});
+  EXPECT_EQ(captured("bond"), Texts{"swp1 is under over (bond)"});
+  EXPECT_EQ(captured("bridge"), Texts{"swp1 is under over (bridge)"});
+  EXPECT_EQ(diversion::captured_ports(diversion::Ground(network_, {}, {2}), prefix("10.64.0.0/16")), Texts{})
+      << "a port that is not wanted";
 }
 
 }  // namespace

@@ -35,6 +35,36 @@ TEST(Diff, IsEmptyWhereAllIsAsWanted) {
   EXPECT_TRUE(c.run().in_sync());
 }
 
+// What is allowed may be there or not; all that is there has to be.
+TEST(Diff, OfASetWithinTheWantedOneOnlyWhatIsBeyondItDiffers) {
+  const Path transit(row("diverted[*]/transit"), {"10.64.0.0/16"});
+  const Value allowed = Value::set({"a", "c"});
+  const auto differs = [&](Value have) {
+    Case c;
+    c.want(transit, allowed, 7);
+    if (have) c.have(transit, have);
+    return c.run().effects;
+  };
+  EXPECT_TRUE(differs(Value::set({})).empty());
+  EXPECT_TRUE(differs(Value::set({"c"})).empty());
+  EXPECT_TRUE(differs(allowed).empty());
+  EXPECT_EQ(differs(Value::set({"a", "b"})), (ChangeSet{{transit, Value::set({"a", "b"}), allowed, 7}}));
+  EXPECT_EQ(differs(Value{}).size(), 1U) << "it was not read";
+  EXPECT_EQ(beyond(allowed, Value::set({"a", "b", "d"})), (std::vector<std::string>{"b", "d"}));
+}
+
+TEST(Diff, WhatIsOnlyNotedIsNoDifference) {
+  const Path filters(row("diverted[*]/filters"), {"10.64.0.0/16"});
+  Case c;
+  c.want(filters, Value::set({}));
+  c.have(filters, Value::set({"XDP on rail0 (native)"}));
+  EXPECT_TRUE(c.run().in_sync());
+  Case unread;
+  unread.want(filters, Value::set({}));
+  unread.observation.unread.push_back({filters.row(), {}, Error{ErrorKind::denied, "not permitted"}});
+  EXPECT_EQ(unread.run().unobserved.size(), 1U);
+}
+
 TEST(Diff, NamesTheOriginOfWhatIsWanted) {
   Case c;
   c.want(Path(kMtu, {"a"}), Value::integer(9000), 7);

@@ -57,6 +57,56 @@ DriftReport maintained() {
   return report;
 }
 
+// Two devices with one packet filter, and a route that is allowed.
+DriftReport with_findings() {
+  DriftReport report = sample();
+  for (const char* device : {"leaf0", "leaf1"})
+    report.items.push_back(
+        {.device = device,
+         .path = Path(row("diverted[*]/filters"), {"10.64.0.0/16"}),
+         .want = Value::set({}),
+         .have = Value::set({"XDP on swp1 (native)", "nft inet f c (forward): policy drop"}),
+         .state = DriftState::finding,
+         .disruption = Disruption::none,
+         .origin = {},
+         .reason = ""});
+  report.items.push_back({.device = "leaf0",
+                          .path = Path(row("diverted[*]/transit"), {"10.64.0.0/16"}),
+                          .want = Value::set({"blackhole 10.64.9.0/24 proto static"}),
+                          .have = Value::set({"blackhole 10.64.9.0/24 proto static"}),
+                          .state = DriftState::allowed,
+                          .disruption = Disruption::none,
+                          .origin = {},
+                          .reason = "until 2026-12-01: renumbered"});
+  return report;
+}
+
+TEST(DriftText, TellsFindingsAndWhatIsAllowedOnceForAllDevices) {
+  const std::string text = drift_text(with_findings(), Terminal{});
+  EXPECT_NE(text.find("finding\n  XDP on swp1 (native)  leaf[0-1]\n  nft inet f c (forward): policy drop  "
+                      "leaf[0-1]\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("allowed\n  blackhole 10.64.9.0/24 proto static  (until 2026-12-01: renumbered)  leaf0\n"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("2 differences on 2 devices"), std::string::npos) << text;
+}
+
+TEST(DriftFormats, FindingsAreNoFailuresAndInTheJsonOfDriftAndPlan) {
+  EXPECT_EQ(drift_sarif(with_findings()), drift_sarif(sample()));
+  EXPECT_EQ(drift_github(with_findings()), drift_github(sample()));
+  EXPECT_EQ(drift_junit(with_findings(), "pod"), drift_junit(sample(), "pod"));
+  EXPECT_EQ(drift_gitlab(with_findings()), drift_gitlab(sample()));
+  EXPECT_EQ(drift_markdown(with_findings(), "pod"), drift_markdown(sample(), "pod"));
+  EXPECT_EQ(drift_json(with_findings())["items"][3]["state"], "finding");
+  const nlohmann::json plan = unmended_json(with_findings());
+  EXPECT_EQ(plan["findings"].size(), 2U);
+  EXPECT_EQ(plan["allowed"].size(), 1U);
+  EXPECT_EQ(plan["leftToAPerson"].size(), 3U);
+}
+
 TEST(DriftText, TellsDevicesInMaintenanceApart) {
   const std::string text = drift_text(maintained(), Terminal{});
   const std::size_t apart = text.find("in maintenance\n");

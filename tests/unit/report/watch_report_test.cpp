@@ -33,6 +33,20 @@ TEST(WatchEvents, AreInJsonWhatDriftSaysOfTheEntry) {
   EXPECT_EQ(event["byHand"], true);
 }
 
+TEST(WatchEvents, OfAFindingSayThatItIsNoDrift) {
+  DriftEntry item;
+  item.device = "gpu1";
+  item.path = *Path::parse("diverted[10.64.0.0/16]/filters");
+  item.want = Value::set({});
+  item.have = Value::set({"XDP on rail0 (native)"});
+  item.state = DriftState::finding;
+  const WatchEvent event{WatchEvent::Kind::appeared, item, {}};
+  EXPECT_EQ(watch_event_text(event, Terminal{}).substr(0, 16), "finding     gpu1");
+  EXPECT_EQ(nlohmann::json::parse(watch_event_json(event))["event"], "finding");
+  EXPECT_EQ(watch_event_text({WatchEvent::Kind::cleared, item, {}}, Terminal{}).substr(0, 16),
+            "cleared     gpu1");
+}
+
 TEST(WatchEvents, OfADeviceInMaintenanceSaySo) {
   DriftEntry item;
   item.device = "gpu1";

@@ -1,0 +1,309 @@
+#include "drivers/linux/diversion/packet_filters.hpp"
+
+#include <linux/if_link.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <set>
+
+#include "drivers/linux/filters/nft_walk.hpp"
+#include "drivers/linux/queueing/classify.hpp"
+#include "drivers/linux/traffic_control.hpp"
+
+namespace lockstep::diversion {
+namespace {
+
+using nft::Field;
+using nft::Packet;
+using Texts = std::vector<std::string>;
+
+// NFPROTO_*, NF_INET_* and NF_NETDEV_* of linux/netfilter.h, which can't be included beside netinet/in.h.
+constexpr std::uint8_t kInet = 1, kIpv4 = 2, kNetdev = 5, kIpv6 = 10;
+constexpr std::uint32_t kNone = 99;
+
+struct Stage {
+  const char* name;
+  std::uint32_t inet;
+  std::uint32_t netdev;
+};
+constexpr Stage kIngress{"ingress", 5, 0};
+constexpr Stage kPrerouting{"prerouting", 0, kNone};
+constexpr Stage kInput{"input", 1, kNone};
+constexpr Stage kForward{"forward", 2, kNone};
+constexpr Stage kOutput{"output", 3, kNone};
+constexpr Stage kPostrouting{"postrouting", 4, kNone};
+constexpr Stage kEgress{"egress", kNone, 1};
+
+std::string family_word(std::uint8_t family) {
+  return family == kInet ? "inet" : family == kIpv4 ? "ip" : family == kIpv6 ? "ip6" : "netdev";
+}
+
+bool is_of_device(const nft::Hook& hook, const std::string& device) {
+  return std::ranges::any_of(hook.devices, [&](const std::string& one) {
+    return one.ends_with('*') ? device.starts_with(std::string_view(one).substr(0, one.size() - 1))
+                              : one == device;
+  });
+}
+
+// The base chains that a packet meets there, in order.
+std::vector<const nft::Chain*> chains_at(const nft::Ruleset& rules, const Stage& stage, bool v6,
+                                         const std::string& device) {
+  std::vector<const nft::Chain*> out;
+  for (const auto& [name, chain] : rules.chains) {
+    if (!chain.hook) continue;
+    const bool of_ip = chain.family == kInet || chain.family == (v6 ? kIpv6 : kIpv4);
+    const bool of_device = chain.family == kNetdev || (chain.family == kInet && stage.inet == kIngress.inet);
+    const std::uint32_t number = chain.family == kNetdev ? stage.netdev : of_ip ? stage.inet : kNone;
+    if (number == kNone || chain.hook->number != number) continue;
+    if (!of_device || is_of_device(*chain.hook, device)) out.push_back(&chain);
+  }
+  std::ranges::stable_sort(out, {}, [](const nft::Chain* one) { return one->hook->priority; });
+  return out;
+}
+
+// An address of which a prefix is known.
+Field field_of(const IpPrefix& prefix) {
+  Field out = Field::of(bytes_of(prefix.address));
+  for (std::size_t bit = prefix.length; bit < 8 * out.known.size(); ++bit)
+    out.known[bit / 8] &= ~std::byte(0x80U >> (bit % 8));
+  return out;
+}
+
+void put(Field& to, std::size_t offset, std::uint8_t value, std::uint8_t known = 0xFF) {
+  to.value[offset] = std::byte{value};
+  to.known[offset] = std::byte{known};
+}
+
+// RFC 791 3.1 and RFC 8200 3: no fragment, of any DSCP and length.
+Field ip_header(bool v6, std::uint8_t protocol, const IpPrefix& from, const IpPrefix& to) {
+  constexpr std::uint8_t kHops = 64;
+  Field out = Field::unknown(v6 ? 40 : 20);
+  put(out, 0, v6 ? 0x60 : 0x45, v6 ? 0xF0 : 0xFF);
+  if (!v6) {
+    put(out, 6, 0, 0xBF);  // all but "don't fragment"
+    put(out, 7, 0);
+  }
+  put(out, v6 ? 6 : 9, protocol);
+  put(out, v6 ? 7 : 8, kHops);
+  out.put(v6 ? 8 : 12, field_of(from));
+  out.put(v6 ? 24 : 16, field_of(to));
+  return out;
+}
+
+// RoCE v2 sends from 0xC000 to 0xFFFF (IBTA, annex A17) to 4791; of TCP both ports have the highest bit, as
+// all of Linux's own from 32768 on (ip-sysctl, ip_local_port_range).
+Field transport_header(std::uint8_t protocol, nft::CtState state) {
+  constexpr std::uint8_t kRoce[] = {4791 >> 8, 4791 & 0xFF};
+  constexpr std::uint8_t kSyn = 0x02, kAck = 0x10;  // RFC 9293 3.1
+  Field out = Field::unknown(protocol == IPPROTO_UDP ? 8 : 20);
+  if (protocol == IPPROTO_UDP) {
+    put(out, 0, 0xC0, 0xC0);
+    put(out, 2, kRoce[0]);
+    put(out, 3, kRoce[1]);
+  } else {
+    put(out, 0, 0x80, 0x80);
+    put(out, 2, 0x80, 0x80);
+    put(out, 13, state == nft::CtState::fresh ? kSyn : kAck);
+  }
+  return out;
+}
+
+// Packets of the pool on their way through one device.
+class Journeys {
+ public:
+  Journeys(const nft::Ruleset& rules, const IpPrefix& pool) : rules_(rules), pool_(pool) {}
+
+  // From port to port.
+  void pass(const nft::Port& in, const nft::Port& out) {
+    for (Packet packet : packets(pool_, pool_)) {
+      packet.in = in;
+      meet(kIngress, packet, in.name);
+      meet(kPrerouting, packet);
+      packet.out = out;
+      meet(kForward, packet);
+      meet(kPostrouting, packet);
+      meet(kEgress, packet, out.name);
+    }
+  }
+  void arrive(const nft::Port& in, const IpPrefix& here) {
+    for (Packet packet : packets(pool_, here)) {
+      packet.in = in;
+      packet.to_here = true;
+      meet(kIngress, packet, in.name);
+      meet(kPrerouting, packet);
+      meet(kInput, packet);
+    }
+  }
+  void leave(const nft::Port& out, const IpPrefix& here) {
+    for (Packet packet : packets(here, pool_)) {
+      packet.out = out;
+      packet.from_here = true;
+      meet(kOutput, packet);
+      meet(kPostrouting, packet);
+      meet(kEgress, packet, out.name);
+    }
+  }
+  Texts found() const { return {found_.begin(), found_.end()}; }
+
+ private:
+  std::vector<Packet> packets(const IpPrefix& from, const IpPrefix& to) const {
+    std::vector<Packet> out;
+    for (const std::uint8_t protocol : {std::uint8_t{IPPROTO_UDP}, std::uint8_t{IPPROTO_TCP}})
+      for (const nft::CtState state : {nft::CtState::fresh, nft::CtState::established}) {
+        Packet& one = out.emplace_back();
+        one.v6 = pool_.address.v6;
+        one.protocol = protocol;
+        one.network = ip_header(one.v6, protocol, from, to);
+        one.transport = transport_header(protocol, state);
+        one.state = state;
+      }
+    return out;
+  }
+
+  void meet(const Stage& stage, Packet& packet, const std::string& device = {}) {
+    for (const nft::Chain* const chain : chains_at(rules_, stage, packet.v6, device)) {
+      const std::string place = "nft " + family_word(chain->family) + " " + chain->table + " " + chain->name +
+                                " (" + stage.name + (device.empty() ? "" : " of " + device) + "): ";
+      for (const std::string& what : nft::taken_by(rules_, *chain, packet)) found_.insert(place + what);
+    }
+  }
+
+  const nft::Ruleset& rules_;
+  const IpPrefix pool_;
+  std::set<std::string> found_;
+};
+
+struct OwnAddress {
+  nft::Port port;
+  IpPrefix address;  // one address alone
+};
+
+std::vector<OwnAddress> own_addresses(const Ground& ground, const IpPrefix& pool) {
+  std::vector<OwnAddress> out;
+  for (const InterfaceAddress& one : ground.network.addresses) {
+    const Link* const link = ground.network.link(one.index);
+    if (link == nullptr || link->loopback || !ground.ports.contains(one.index)) continue;
+    if (!pool.contains(one.prefix.address)) continue;
+    IpPrefix alone = one.prefix;
+    alone.length = static_cast<std::uint8_t>(alone.address.width());
+    out.push_back({{link->index, link->name}, alone});
+  }
+  return out;
+}
+
+std::vector<nft::Port> wanted_ports(const Ground& ground) {
+  std::vector<nft::Port> out;
+  for (const Link& link : ground.network.links)
+    if (ground.ports.contains(link.index) && !link.loopback) out.push_back({link.index, link.name});
+  return out;
+}
+
+// Which namespace this thread is in, as one that was made anew counts its rules anew.
+std::string namespace_number() {
+  struct stat seen {};
+  return ::stat("/proc/thread-self/ns/net", &seen) == 0 ? std::to_string(seen.st_ino) : "";
+}
+
+// All that of_rules() depends on.
+std::string question_of(std::uint32_t generation, const std::vector<nft::Port>& ports,
+                        const std::vector<OwnAddress>& addresses) {
+  std::string out = std::to_string(generation) + " " + namespace_number();
+  for (const nft::Port& one : ports) out += " " + std::to_string(one.index) + " " + one.name;
+  for (const OwnAddress& one : addresses) out += " " + one.port.name + " " + one.address.text();
+  return out;
+}
+
+// The filters of one place of a port, without ours; each once.
+Result<Done> add_filters(netlink::Socket& socket, const Link& port, bool egress, const Call& call,
+                         std::set<std::string>& out) {
+  netlink::Request request(RTM_GETTFILTER, NLM_F_DUMP);
+  tcmsg header{};
+  header.tcm_ifindex = static_cast<int>(port.index);
+  header.tcm_parent =
+      egress ? TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS) : TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS);
+  request.header(header);
+  const auto add = [&](const netlink::Message& message) -> Result<Done> {
+    if (message.type != RTM_NEWTFILTER) return Done{};
+    TRY(const auto frame, netlink::framed<tcmsg>(message.payload, "filter"));
+    TRY(const auto table, netlink::AttributeTable<TCA_MAX + 1>::parse(frame.attributes, "filter"));
+    if (frame.header.tcm_handle == 0 || !table.has(TCA_OPTIONS)) return Done{};  // the head of a list
+    TRY(const auto marker, decode_marker(message.payload));
+    TRY(const auto of_class, decode_priority_filter(message.payload));
+    if (egress && (marker || of_class)) return Done{};
+    const std::string kind = table.text(TCA_KIND);
+    std::string name = "pref " + std::to_string(frame.header.tcm_info >> 16);
+    if (kind == "bpf") {
+      TRY(const auto bpf,
+          netlink::AttributeTable<TCA_BPF_MAX + 1>::parse(table.bytes(TCA_OPTIONS), "filter"));
+      if (bpf.has(TCA_BPF_NAME)) name = bpf.text(TCA_BPF_NAME);
+    }
+    out.insert(std::string("tc ") + (egress ? "egress" : "ingress") + " of " + port.name + ": " + kind + " " +
+               name);
+    return Done{};
+  };
+  return socket.dump(request, call, add, [] {});
+}
+
+Result<Done> add_traffic_control(netlink::Socket& socket, const Ground& ground, const Call& call,
+                                 std::set<std::string>& out) {
+  TRY(const std::vector<Qdisc> qdiscs, read_qdiscs(socket, call));
+  for (const Qdisc& one : qdiscs) {
+    const Link* const port = ground.network.link(one.index);
+    if (port == nullptr || !ground.ports.contains(one.index)) continue;
+    if (one.kind == "clsact" || one.kind == "ingress") TRY_DONE(add_filters(socket, *port, false, call, out));
+    if (one.kind == "clsact") TRY_DONE(add_filters(socket, *port, true, call, out));
+  }
+  return Done{};
+}
+
+void add_xdp(const Ground& ground, std::set<std::string>& out) {
+  for (const Link& port : ground.network.links) {
+    if (port.xdp == XDP_ATTACHED_NONE || !ground.ports.contains(port.index)) continue;
+    const char* const mode = port.xdp == XDP_ATTACHED_DRV   ? "native"
+                             : port.xdp == XDP_ATTACHED_SKB ? "generic"
+                             : port.xdp == XDP_ATTACHED_HW  ? "offloaded"
+                                                            : "several";
+    out.insert("XDP on " + port.name + " (" + mode + ")");
+  }
+}
+
+}  // namespace
+
+Result<Texts> PacketFilters::of_rules(const Ground& ground, const IpPrefix& pool, bool transit,
+                                      const Call& call) {
+  auto socket = netlink::Socket::open(NETLINK_NETFILTER);
+  if (!socket && socket.error().kind == ErrorKind::unsupported) return Texts{};
+  if (!socket) return socket.error();
+  TRY(const std::optional<std::uint32_t> generation, nft::generation(*socket, call));
+  if (!generation) return Texts{};
+  const std::vector<nft::Port> ports = transit ? wanted_ports(ground) : std::vector<nft::Port>();
+  const std::vector<OwnAddress> addresses = transit ? std::vector<OwnAddress>() : own_addresses(ground, pool);
+  Known& known = known_[pool.text()];
+  std::string question = question_of(*generation, ports, addresses);
+  if (known.question == question) return known.found;
+  TRY(const nft::Ruleset rules, nft::read_ruleset(*socket, call));
+  Journeys journeys(rules, pool);
+  for (std::size_t i = 0; i < ports.size(); ++i) journeys.pass(ports[i], ports[(i + 1) % ports.size()]);
+  for (const OwnAddress& one : addresses) {
+    journeys.arrive(one.port, one.address);
+    journeys.leave(one.port, one.address);
+  }
+  known = {std::move(question), journeys.found()};
+  return known.found;
+}
+
+Result<Texts> PacketFilters::of(const Ground& ground, const IpPrefix& pool, bool transit,
+                                netlink::Socket& route, const Call& call) {
+  TRY(const Texts of_nft, of_rules(ground, pool, transit, call));
+  std::set<std::string> out(of_nft.begin(), of_nft.end());
+  TRY_DONE(add_traffic_control(route, ground, call, out));
+  add_xdp(ground, out);
+  return Texts(out.begin(), out.end());
+}
+
+}  // namespace lockstep::diversion

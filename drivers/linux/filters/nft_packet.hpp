@@ -1,0 +1,68 @@
+// A packet of which some bits are known and some may be anything, and what can be said of comparisons of
+// them.
+//
+// Promises: pure; `yes` and `no` hold for each value of what is not known. Bytes are compared as memcmp(3)
+// does, as nf_tables has them in its registers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "drivers/linux/netlink.hpp"
+
+namespace lockstep::nft {
+
+enum class Match : std::uint8_t { no, maybe, yes };
+constexpr Match negated(Match one) {
+  return one == Match::yes ? Match::no : one == Match::no ? Match::yes : Match::maybe;
+}
+
+// Bytes of which each bit is known or not. Outside of them nothing is known.
+struct Field {
+  std::vector<std::byte> value;
+  std::vector<std::byte> known;  // 1: the bit is as in `value`
+
+  static Field unknown(std::size_t size) {
+    return {std::vector<std::byte>(size), std::vector<std::byte>(size)};
+  }
+  static Field of(netlink::Bytes value);
+  template <class T>
+  requires std::is_trivially_copyable_v<T>
+  static Field of_number(T number) { return of(std::as_bytes(std::span<const T, 1>(&number, 1))); }
+  // What is behind the end is unknown.
+  Field part(std::size_t offset, std::size_t size) const;
+  void put(std::size_t offset, const Field& from);
+  // The lowest and the highest that it can be.
+  std::vector<std::byte> bound(bool high) const;
+};
+
+Match is_equal(const Field& field, netlink::Bytes to);
+Match is_within(const Field& field, netlink::Bytes first, netlink::Bytes last);  // both inclusive
+Match is_below(const Field& field, netlink::Bytes than);
+
+// NF_CT_STATE_BIT, linux/netfilter/nf_tables.h.
+enum class CtState : std::uint8_t { established = 2, fresh = 8 };
+
+struct Port {
+  std::uint32_t index = 0;
+  std::string name;
+};
+
+// As it is on its way through the hooks of one device.
+struct Packet {
+  bool v6 = false;
+  std::uint8_t protocol = 0;  // IPPROTO_*
+  Field network;              // its IP header
+  Field transport;
+  Port in;   // index 0: this device sends it itself
+  Port out;  // index 0: it ends here, or where it goes is not decided yet
+  bool from_here = false;
+  bool to_here = false;
+  CtState state = CtState::fresh;
+  Field mark = Field::of_number(std::uint32_t{0});
+};
+
+}  // namespace lockstep::nft

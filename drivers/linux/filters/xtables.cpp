@@ -1,0 +1,127 @@
+#include "drivers/linux/filters/xtables.hpp"
+
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nf_tables_compat.h>
+#include <linux/netfilter/xt_mark.h>
+#include <linux/netfilter/xt_tcpudp.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+
+namespace lockstep::nft {
+namespace {
+
+using netlink::AttributeTable;
+using netlink::Bytes;
+using netlink::read_as;
+
+Match match_of(bool matches) { return matches ? Match::yes : Match::no; }
+
+// A part of a condition: what is inverted by its bit.
+Match inverted_by(std::uint32_t flags, std::uint32_t bit, Match match) {
+  return (flags & bit) != 0 ? negated(match) : match;
+}
+
+Match both(Match one, Match other) { return std::min(one, other); }
+
+// struct xt_conntrack_mtinfo2 and 3 of linux/netfilter/xt_conntrack.h, which can't be included beside
+// netinet/in.h: 8 addresses, 2 times and 5 numbers lie before.
+Match of_conntrack(Bytes info, const Packet& packet) {
+  constexpr std::size_t kFlags = 8 * 16 + 2 * 4 + 5 * 2;
+  struct Flags {
+    std::uint16_t match;
+    std::uint16_t invert;
+    std::uint16_t state;  // bits as nf_tables has them (NF_CT_STATE_BIT)
+  };
+  if (info.size() < kFlags) return Match::maybe;
+  const auto read = read_as<Flags>(info.subspan(kFlags));
+  constexpr std::uint16_t kState = 1 << 0;   // XT_CONNTRACK_STATE
+  constexpr std::uint16_t kAlias = 1 << 13;  // XT_CONNTRACK_STATE_ALIAS: it was called "state"
+  if (!read || (read->match & ~(kState | kAlias)) != 0) return Match::maybe;
+  if ((read->match & kState) == 0) return Match::yes;
+  return inverted_by(read->invert, kState,
+                     match_of((read->state & static_cast<unsigned>(packet.state)) != 0));
+}
+
+Match of_mark(Bytes info, const Packet& packet) {
+  const auto read = read_as<xt_mark_mtinfo1>(info);
+  if (!read) return Match::maybe;
+  Field mark = packet.mark;
+  const auto mask = std::as_bytes(std::span<const std::uint32_t, 1>(&read->mask, 1));
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    mark.value[i] &= mask[i];
+    mark.known[i] |= ~mask[i];
+  }
+  const Match match = is_equal(mark, std::as_bytes(std::span<const std::uint32_t, 1>(&read->mark, 1)));
+  return read->invert != 0 ? negated(match) : match;
+}
+
+// Of a port of which only the upper bits may be known.
+Match is_port_within(const Packet& packet, std::size_t offset, const std::uint16_t (&range)[2]) {
+  const Field port = packet.transport.part(offset, sizeof(std::uint16_t));
+  const auto number_with = [&](bool high) {
+    unsigned out = 0;
+    for (std::size_t i = 0; i < port.value.size(); ++i)
+      out = (out << 8) | std::to_integer<unsigned>((port.value[i] & port.known[i]) |
+                                                   (high ? ~port.known[i] : std::byte{0}));
+    return out;
+  };
+  if (number_with(true) < range[0] || number_with(false) > range[1]) return Match::no;
+  return number_with(false) >= range[0] && number_with(true) <= range[1] ? Match::yes : Match::maybe;
+}
+
+constexpr std::size_t kSourcePort = 0;
+constexpr std::size_t kDestinationPort = 2;
+
+Match of_udp(Bytes info, const Packet& packet) {
+  const auto read = read_as<xt_udp>(info);
+  if (!read) return Match::maybe;
+  if (packet.protocol != IPPROTO_UDP) return Match::no;
+  return both(
+      inverted_by(read->invflags, XT_UDP_INV_SRCPT, is_port_within(packet, kSourcePort, read->spts)),
+      inverted_by(read->invflags, XT_UDP_INV_DSTPT, is_port_within(packet, kDestinationPort, read->dpts)));
+}
+
+Match of_tcp(Bytes info, const Packet& packet) {
+  const auto read = read_as<xt_tcp>(info);
+  if (!read) return Match::maybe;
+  if (packet.protocol != IPPROTO_TCP) return Match::no;
+  constexpr std::size_t kFlags = 13;  // RFC 9293 3.1
+  Field flags = packet.transport.part(kFlags, 1);
+  flags.value[0] &= std::byte{read->flg_mask};
+  flags.known[0] |= ~std::byte{read->flg_mask};
+  const std::byte wanted{read->flg_cmp};
+  const Match ports = both(
+      inverted_by(read->invflags, XT_TCP_INV_SRCPT, is_port_within(packet, kSourcePort, read->spts)),
+      inverted_by(read->invflags, XT_TCP_INV_DSTPT, is_port_within(packet, kDestinationPort, read->dpts)));
+  const Match by_flags = inverted_by(read->invflags, XT_TCP_INV_FLAGS, is_equal(flags, {&wanted, 1}));
+  return both(both(ports, by_flags), read->option != 0 ? Match::maybe : Match::yes);
+}
+
+}  // namespace
+
+Match matches_of_iptables(const Expression& match, const Packet& packet) {
+  auto table = AttributeTable<NFTA_MATCH_MAX + 1>::parse(match.data, "match");
+  if (!table) return Match::maybe;
+  const std::string name = table->text(NFTA_MATCH_NAME);
+  const std::uint32_t revision = number_of(*table, NFTA_MATCH_REV).value_or(0);
+  const Bytes info = table->bytes(NFTA_MATCH_INFO);
+  if (name == "comment") return Match::yes;
+  if (name == "conntrack" && (revision == 2 || revision == 3)) return of_conntrack(info, packet);
+  if (name == "mark" && revision == 1) return of_mark(info, packet);
+  if (name == "udp" && revision == 0) return of_udp(info, packet);
+  if (name == "tcp" && revision == 0) return of_tcp(info, packet);
+  return Match::maybe;
+}
+
+std::string taken_by_target(const Expression& target) {
+  static constexpr const char* kTaking[] = {"DNAT",   "DROP",    "MASQUERADE", "MIRROR",
+                                            "NETMAP", "NFQUEUE", "QUEUE",      "REDIRECT",
+                                            "REJECT", "SNAT",    "SYNPROXY",   "TPROXY"};
+  const auto table = AttributeTable<NFTA_TARGET_MAX + 1>::parse(target.data, "target");
+  if (!table) return "";
+  std::string name = table->text(NFTA_TARGET_NAME);
+  return std::ranges::find(kTaking, name) != std::end(kTaking) ? name : "";
+}
+
+}  // namespace lockstep::nft

@@ -1,0 +1,387 @@
+// Packet filters on a real kernel: what is named is what takes packets away, as pings and counters show, and
+// the rule sets that others legitimately have on such machines are not named.
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/if_link.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+
+#include "drivers/linux/filters/nft_walk.hpp"
+#include "drivers/linux/netlink_socket.hpp"
+#include "drivers/linux/traffic_control.hpp"
+#include "drivers/posix/in_namespace.hpp"
+#include "specs/files/descriptor.hpp"
+#include "specs/model/schema_rows.hpp"
+#include "tests/unit/linux/diverted.hpp"
+#include "tests/unit/linux/foreign_rules.hpp"
+#include "tests/unit/linux/fuzz.hpp"
+
+namespace lockstep {
+namespace {
+
+class Filtered : public Diverted {
+ protected:
+  // Of the leaf as a switch, which forwards the pool's traffic.
+  Texts filters() { return found("transit"); }
+  // Of it as a host, which has an address of the pool.
+  Texts filters_of_host() { return found("sent"); }
+  Texts found(const std::string& way) {
+    const auto path = *Path::parse("diverted[10.64.0.0/16]/filters");
+    const Observation seen = observed({path, *Path::parse("diverted[10.64.0.0/16]/" + way),
+                                       *Path::parse("interface[rail0]"), *Path::parse("interface[up0]")});
+    const Value value = seen.have.value(path);
+    EXPECT_EQ(value.kind(), Value::Kind::list) << (seen.unread.empty() ? "" : seen.unread.front().why.text());
+    Texts out;
+    if (value.kind() == Value::Kind::list)
+      for (const std::string_view one : value.as_list()) out.emplace_back(one);
+    return out;
+  }
+
+  // In place of those that were there. A block ends with its line, as nft(8) wants it.
+  void load(std::string rules) const {
+    for (std::size_t at = 0; (at = rules.find("} }", at)) != rules.npos;) rules[++at] = '\n';
+    std::ofstream(file()) << "flush ruleset\n" << rules << "\n";
+    const std::string said = shell_output("ip netns exec " + name_ + " nft -f " + file());
+    ASSERT_EQ(said, "") << rules;
+  }
+  void restore(const std::string& tool, const std::string& rules) const {
+    std::ofstream(file()) << rules;
+    const std::string said = shell_output("ip netns exec " + name_ + " " + tool + " < " + file());
+    ASSERT_EQ(said, "") << rules;
+  }
+  std::string file() const { return ::testing::TempDir() + name_ + ".rules"; }
+  void TearDown() override {
+    if (!name_.empty()) ::unlink(file().c_str());
+    Diverted::TearDown();
+  }
+  // Whether a packet to RoCE's port that the host sends leaves the leaf: counted by a rule behind all others.
+  bool roce_arrives() const {
+    EXPECT_EQ(in("nft add table inet counted '{ chain last { type filter hook postrouting priority 900; udp "
+                 "dport 4791 counter; }; }'"),
+              0);
+    EXPECT_EQ(shell("ip netns exec " + name_ + "p bash -c 'echo > /dev/udp/10.64.1.1/4791'"), 0);
+    const std::string counted = shell_output("ip netns exec " + name_ + " nft list table inet counted");
+    EXPECT_EQ(in("nft delete table inet counted"), 0);
+    return counted.find("packets 1 ") != std::string::npos;
+  }
+};
+
+struct FilterCase {
+  const char* rules;
+  const char* named;
+  const char* lost = "10.64.1.1";  // by ping; null: nothing is
+};
+
+TEST_F(Filtered, WhatDropsAPoolsPacketsIsNamedByItsHook) {
+  const FilterCase cases[] = {
+      {"table inet f { chain c { type filter hook forward priority 0; policy drop; } }",
+       "nft inet f c (forward): policy drop"},
+      {"table ip f { chain c { type filter hook forward priority 0; ip daddr 10.64.1.0/24 drop; } }",
+       "nft ip f c (forward): drop"},
+      {"table inet f { chain c { type filter hook prerouting priority -300; iifname \"rail*\" drop; } }",
+       "nft inet f c (prerouting): drop"},
+      {"table inet f { chain c { type filter hook postrouting priority 0; oifname up0 drop; } }",
+       "nft inet f c (postrouting): drop"},
+      {"table netdev f { chain c { type filter hook ingress device rail0 priority 0; drop; } }",
+       "nft netdev f c (ingress of rail0): drop"},
+      {"table inet f { chain c { type filter hook ingress device rail0 priority 0; drop; } }",
+       "nft inet f c (ingress of rail0): drop"},
+      {"table netdev f { chain c { type filter hook egress device up0 priority 0; policy drop; } }",
+       "nft netdev f c (egress of up0): policy drop"},
+      {"table inet f { chain limits { drop; }\nchain c { type filter hook forward priority 0; iif rail0 goto "
+       "limits; } }",
+       "nft inet f c (forward): drop in limits"},
+      {"table inet f { chain c { type filter hook forward priority 0; iifname vmap { up0 : accept, rail0 : "
+       "drop "
+       "}; } }",
+       "nft inet f c (forward): drop"},
+      {"table inet f { set s { type ipv4_addr; flags interval; elements = { 10.64.1.0-10.64.1.9, "
+       "10.65.0.0/16 } "
+       "}\nchain c { type filter hook forward priority 0; ip daddr @s drop; } }",
+       "nft inet f c (forward): drop"},
+      {"table inet f { chain c { type filter hook forward priority 0; iifname . ip daddr { rail0 . "
+       "10.64.1.0/24 "
+       "} drop; } }",
+       "nft inet f c (forward): drop"},
+      {"table inet f { chain c { type filter hook forward priority 0; ip dscp 0 drop; } }",
+       "nft inet f c (forward): drop"},
+      {"table inet f { chain c { type filter hook forward priority 0; numgen random mod 100 < 99 drop; } }",
+       "nft inet f c (forward): drop"},
+      {"table inet f { chain a { type filter hook prerouting priority -150; iifname rail0 meta mark set 7; "
+       "}\n"
+       "chain c { type filter hook forward priority 0; meta mark 7 drop; } }",
+       "nft inet f c (forward): drop"},
+      {"table ip f { chain c { type nat hook prerouting priority -100; iifname rail0 dnat to 192.0.2.99; } }",
+       "nft ip f c (prerouting): nat"},
+      {"table ip f { chain c { type nat hook postrouting priority 100; oifname up0 masquerade; } }",
+       "nft ip f c (postrouting): masquerade", nullptr},
+      {"table inet f { chain c { type filter hook forward priority 0; policy drop; ip daddr != 10.64.1.1 "
+       "accept; "
+       "} }",
+       "nft inet f c (forward): policy drop"},
+  };
+  for (const FilterCase& one : cases) {
+    SCOPED_TRACE(one.rules);
+    load(one.rules);
+    EXPECT_EQ(filters(), Texts{one.named});
+    EXPECT_EQ(transit(), Texts{}) << "it is no drift";
+    EXPECT_FALSE(one.lost != nullptr && arrives(one.lost));
+    load("");
+    EXPECT_EQ(filters(), Texts{});
+    EXPECT_TRUE(arrives("10.64.1.1"));
+  }
+}
+
+TEST_F(Filtered, ARuleForRocesPortIsNamedThoughPingsPass) {
+  EXPECT_TRUE(roce_arrives());
+  for (const char* rule : {"udp dport 4791 drop", "udp dport 4000-5000 reject", "udp sport > 49000 drop"}) {
+    SCOPED_TRACE(rule);
+    load(std::string("table inet f { chain c { type filter hook forward priority 0; ") + rule + "; } }");
+    EXPECT_EQ(filters().size(), 1U);
+    EXPECT_TRUE(arrives("10.64.1.1"));
+  }
+  load("table inet f { chain c { type filter hook forward priority 0; udp dport 4791 drop; } }");
+  EXPECT_FALSE(roce_arrives());
+}
+
+TEST_F(Filtered, WhatCanMeetNoPacketOfThePoolIsNotNamed) {
+  for (const char* rules :
+       {"table inet f { flags dormant; chain c { type filter hook forward priority 0; policy drop; } }",
+        "table inet f { chain c { drop; } }",
+        "table inet f { chain c { type filter hook forward priority 0; iifname eth0 drop; ip saddr "
+        "10.65.0.0/16 "
+        "drop; udp dport { 53, 123, 4789 } drop; tcp dport { 22, 80 } reject; ct state invalid drop; meta "
+        "mark 7 drop; ip daddr 10.64.0.0/16 accept; drop; } }",
+        "table inet f { chain c { type filter hook forward priority 0; policy drop; ip saddr 10.64.0.0/16 "
+        "iif { "
+        "rail0, up0 } accept; } }",
+        "table inet f { chain c { type filter hook forward priority 0; policy drop; ct state "
+        "established,related "
+        "accept; iifname vmap { rail0 : accept, up0 : accept }; } }",
+        "table inet f { chain c { type filter hook prerouting priority -10; fib saddr . iif oif missing "
+        "drop; tcp "
+        "flags & (fin|syn|rst|ack) != syn ct state new drop; ip frag-off & 0x1fff != 0 drop; } }",
+        "table inet f { chain c { type filter hook input priority 0; policy drop; } }",
+        "table netdev f { chain c { type filter hook ingress device lo priority 0; policy drop; } }",
+        "table ip6 f { chain c { type filter hook forward priority 0; policy drop; } }",
+        "table inet f { set s { type ipv4_addr; flags interval; elements = { 10.63.0.0/16, 10.65.0.0/16 } }\n"
+        "chain c { type filter hook forward priority 0; ip saddr @s drop; } }"}) {
+    SCOPED_TRACE(rules);
+    load(rules);
+    EXPECT_EQ(filters(), Texts{});
+    EXPECT_TRUE(arrives("10.64.1.1"));
+    EXPECT_TRUE(roce_arrives());
+  }
+}
+
+// What a host gets and sends is judged, and not what it would forward.
+TEST_F(Filtered, OfAHostTheHooksOfItsOwnTrafficCount) {
+  load("table ip f { chain c { type filter hook forward priority 0; policy drop; } }");
+  EXPECT_EQ(filters_of_host(), Texts{}) << "Docker's policy";
+  load("table inet f { chain c { type filter hook input priority 0; policy drop; iifname up0 accept; } }");
+  EXPECT_EQ(filters_of_host(), Texts{"nft inet f c (input): policy drop"});
+  EXPECT_NE(shell("ip netns exec " + name_ + "p ping -c 1 -W 1 10.64.0.0"), 0);
+  load("table inet f { chain c { type filter hook output priority 0; ip saddr 10.64.0.0 drop; } }");
+  EXPECT_EQ(filters_of_host(), Texts{"nft inet f c (output): drop"});
+  EXPECT_NE(in("ping -c 1 -W 1 -I 10.64.0.0 10.64.0.1"), 0);
+  load("table inet f { chain c { type filter hook output priority 0; ip saddr 10.64.0.2 drop; } }");
+  EXPECT_EQ(filters_of_host(), Texts{}) << "of another of the pool's addresses";
+}
+
+TEST_F(Filtered, WhatOthersLegitimatelyHaveIsNotNamed) {
+  if (shell("which iptables-nft-restore") != 0)
+    LOCKSTEP_NOT_TESTED_BUT_ON_CI("iptables-nft is missing (package iptables)");
+  restore("iptables-nft-restore", kDocker);
+  EXPECT_EQ(filters_of_host(), Texts{});
+  EXPECT_EQ(filters(), Texts{"nft ip filter FORWARD (forward): policy drop"}) << "on a switch it does drop";
+  EXPECT_FALSE(arrives("10.64.1.1"));
+  restore("iptables-nft-restore", kKubernetes);
+  EXPECT_EQ(filters_of_host(), Texts{});
+  load(kFirewalld);
+  EXPECT_EQ(filters_of_host(), Texts{});
+  EXPECT_EQ(filters(), Texts{});
+  EXPECT_TRUE(arrives("10.64.1.1"));
+}
+
+TEST_F(Filtered, WhatIptablesDropsIsNamed) {
+  if (shell("which iptables-nft") != 0)
+    LOCKSTEP_NOT_TESTED_BUT_ON_CI("iptables-nft is missing (package iptables)");
+  for (const char* rule : {"-i rail0 -j DROP", "-d 10.64.1.0/24 -j REJECT", "-p udp --dport 4791 -j DROP",
+                           "-p tcp --syn -m conntrack --ctstate NEW -j REJECT",
+                           "-i rail+ -m statistic --mode random --probability 1 -j DROP",
+                           "-p udp -m multiport --dports 4791,53 -j DROP"}) {
+    SCOPED_TRACE(rule);
+    ASSERT_EQ(in(std::string("iptables-nft -A FORWARD ") + rule), 0);
+    ASSERT_EQ(filters().size(), 1U) << ::testing::PrintToString(filters());
+    EXPECT_EQ(filters().front().substr(0, 33), "nft ip filter FORWARD (forward): ");
+    ASSERT_EQ(in("iptables-nft -F FORWARD"), 0);
+    EXPECT_EQ(filters(), Texts{});
+  }
+  for (const char* rule : {"-p udp --dport 4789 -j DROP", "-p tcp --dport 22 -j REJECT",
+                           "-m conntrack --ctstate INVALID -j DROP", "-m mark --mark 0x1/0x1 -j DROP"}) {
+    SCOPED_TRACE(rule);
+    ASSERT_EQ(in(std::string("iptables-nft -A FORWARD ") + rule), 0);
+    EXPECT_EQ(filters(), Texts{});
+  }
+}
+
+// A program that does one thing with each packet, attached as any other program attaches one (linux/bpf.h).
+class Program {
+ public:
+  Program(bpf_prog_type type, std::int32_t verdict) {
+    const std::array<bpf_insn, 2> code{
+        {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = verdict},
+         {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}}};
+    static constexpr char kLicence[] = "GPL";
+    bpf_attr load{};
+    load.prog_type = type;
+    load.insns = reinterpret_cast<std::uint64_t>(code.data());
+    load.insn_cnt = code.size();
+    load.license = reinterpret_cast<std::uint64_t>(kLicence);
+    program_ = Descriptor(static_cast<int>(::syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof(load))));
+  }
+  int number() const { return program_.number(); }
+  explicit operator bool() const { return static_cast<bool>(program_); }
+
+ private:
+  Descriptor program_;
+};
+
+bool does(const std::string& netns, netlink::Request request) {
+  bool done = false;
+  const Result<Done> entered = in_namespace(netns, [&] {
+    auto socket = netlink::Socket::open(NETLINK_ROUTE);
+    if (!socket) return;
+    const auto answer = socket->change(request, within(std::chrono::seconds(5)));
+    done = answer && answer->code == 0;
+  });
+  return entered && done;
+}
+
+class FilteredByPrograms : public Filtered {
+ protected:
+  std::uint32_t index_of(const std::string& port) const {
+    return static_cast<std::uint32_t>(
+        std::stoul(shell_output("ip netns exec " + name_ + " cat /sys/class/net/" + port + "/ifindex")));
+  }
+  netlink::Request xdp_request(const Program& program) const {
+    netlink::Request request(RTM_SETLINK, NLM_F_ACK);
+    ifinfomsg header{};
+    header.ifi_index = static_cast<int>(index_of("rail0"));
+    request.header(header);
+    const std::size_t nest = request.open_nest(IFLA_XDP | NLA_F_NESTED);
+    request.put_number(IFLA_XDP_FD, std::int32_t{program.number()});
+    request.put_number(IFLA_XDP_FLAGS, std::uint32_t{XDP_FLAGS_SKB_MODE});
+    request.close_nest(nest);
+    return request;
+  }
+  netlink::Request tc_request(const Program& program, std::uint32_t place) const {
+    netlink::Request request(RTM_NEWTFILTER, NLM_F_ACK | NLM_F_CREATE);
+    tcmsg header{};
+    header.tcm_ifindex = static_cast<int>(index_of("rail0"));
+    header.tcm_parent = TC_H_MAKE(TC_H_CLSACT, place);
+    header.tcm_info = (std::uint32_t{10} << 16) | __builtin_bswap16(ETH_P_ALL);
+    request.header(header).put_text(TCA_KIND, "bpf");
+    const std::size_t nest = request.open_nest(TCA_OPTIONS);
+    request.put_number(TCA_BPF_FD, std::uint32_t(program.number())).put_text(TCA_BPF_NAME, "mine");
+    request.put_number(TCA_BPF_FLAGS, std::uint32_t{TCA_BPF_FLAG_ACT_DIRECT});
+    request.close_nest(nest);
+    return request;
+  }
+};
+
+TEST_F(FilteredByPrograms, FiltersOfTcAreNamedButForOurs) {
+  const Program drops(BPF_PROG_TYPE_SCHED_CLS, TC_ACT_SHOT);
+  const Program passes(BPF_PROG_TYPE_SCHED_CLS, TC_ACT_UNSPEC);
+  if (!drops || !passes) LOCKSTEP_NOT_TESTED("this kernel loads no programs for tc");
+  ASSERT_EQ(tc("qdisc add dev rail0 clsact"), 0);
+  EXPECT_EQ(filters(), Texts{});
+  ASSERT_TRUE(does(path(), marker_request({index_of("rail0"), 65536}, passes.number())));
+  EXPECT_EQ(filters(), Texts{}) << "the ECN marker";
+  ASSERT_TRUE(does(path(), tc_request(drops, TC_H_MIN_INGRESS)));
+  EXPECT_EQ(filters(), Texts{"tc ingress of rail0: bpf mine"});
+  EXPECT_EQ(filters_of_host(), Texts{"tc ingress of rail0: bpf mine"});
+  EXPECT_FALSE(arrives("10.64.1.1"));
+  ASSERT_EQ(tc("qdisc del dev rail0 clsact"), 0);
+  EXPECT_EQ(filters(), Texts{});
+  EXPECT_TRUE(arrives("10.64.1.1"));
+  ASSERT_EQ(tc("qdisc add dev up0 ingress"), 0);
+  ASSERT_EQ(tc("filter add dev up0 parent ffff: pref 7 protocol ip u32 match ip dst 10.64.1.0/24 flowid 1:1"),
+            0);
+  EXPECT_EQ(filters(), Texts{"tc ingress of up0: u32 pref 7"});
+}
+
+TEST_F(FilteredByPrograms, AnXdpProgramIsNamed) {
+  const Program drops(BPF_PROG_TYPE_XDP, XDP_DROP);
+  if (!drops || !does(path(), xdp_request(drops)))
+    LOCKSTEP_NOT_TESTED("this kernel attaches no XDP program to a veth");
+  EXPECT_EQ(filters(), Texts{"XDP on rail0 (generic)"});
+  EXPECT_FALSE(arrives("10.64.1.1"));
+  ASSERT_EQ(ip("link set rail0 xdpgeneric off"), 0);
+  EXPECT_EQ(filters(), Texts{});
+  EXPECT_TRUE(arrives("10.64.1.1"));
+}
+
+// What the kernel says of some rules, cut and changed at each byte: an answer or an Error, and a walk of what
+// came of it ends.
+TEST_F(Filtered, MessagesThatAreCutOrWrongAreNoUndefinedBehaviour) {
+  load(
+      "table inet f { set s { type ipv4_addr; flags interval; elements = { 10.64.1.0-10.64.1.9 } }\n"
+      "chain d { drop; }\nchain c { type filter hook forward priority 0; policy drop; iifname . ip daddr { a "
+      ". "
+      "10.64.1.0/24 } jump d; ip saddr @s ct state new udp dport 1-5 meta mark set 7 fib saddr . iif oif "
+      "missing "
+      "reject; } }");
+  std::vector<Buffer> rules;
+  std::vector<Buffer> chains;
+  std::vector<Buffer> elements;
+  const auto read = [&](netlink::Socket& socket, unsigned message, std::string_view set,
+                        std::vector<Buffer>& to) {
+    netlink::Request request(static_cast<std::uint16_t>((NFNL_SUBSYS_NFTABLES << 8) | message), NLM_F_DUMP);
+    request.header(nfgenmsg{1, NFNETLINK_V0, 0});  // NFPROTO_INET
+    if (!set.empty()) request.put_text(NFTA_SET_ELEM_LIST_TABLE, "f").put_text(NFTA_SET_ELEM_LIST_SET, set);
+    return socket.dump(
+        request, within(std::chrono::seconds(5)),
+        [&](const netlink::Message& one) -> Result<Done> {
+          to.emplace_back(one.payload.begin(), one.payload.end());
+          return Done{};
+        },
+        [] {});
+  };
+  ASSERT_TRUE(in_namespace(path(), [&] {
+    auto socket = netlink::Socket::open(NETLINK_NETFILTER);
+    ASSERT_TRUE(socket);
+    ASSERT_TRUE(read(*socket, NFT_MSG_GETCHAIN, {}, chains));
+    ASSERT_TRUE(read(*socket, NFT_MSG_GETRULE, {}, rules));
+    ASSERT_TRUE(read(*socket, NFT_MSG_GETSETELEM, "s", elements));
+  }));
+  ASSERT_EQ(chains.size(), 2U);
+  ASSERT_EQ(rules.size(), 3U);
+  ASSERT_FALSE(elements.empty());
+  nft::Ruleset all;
+  nft::Chain chain{1, "f", "c", nft::Hook{}, true, {}};
+  nft::Packet packet;
+  packet.network = nft::Field::unknown(20);
+  packet.transport = nft::Field::unknown(8);
+  for (const Buffer& one : chains) fuzz(hex_of(one), [](const Buffer& cut) { (void)nft::decode_chain(cut); });
+  for (const Buffer& one : elements)
+    fuzz(hex_of(one), [](const Buffer& cut) { (void)nft::decode_elements(cut); });
+  for (const Buffer& one : rules)
+    fuzz(hex_of(one), [&](const Buffer& cut) {
+      const auto rule = nft::decode_rule(cut);
+      if (!rule || !*rule) return;
+      chain.rules = {(*rule)->rule};
+      (void)nft::taken_by(all, chain, packet);
+    });
+}
+
+}  // namespace
+}  // namespace lockstep
