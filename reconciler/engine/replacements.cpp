@@ -210,10 +210,10 @@ class Cutter {
             port->second.read.push_back(have.path);
           }
     for (const AtomChange& change : changes_)
-      if (const auto port = of(change)) lay((*port)->before, change.path, change.was);
+      if (PortCut* const port = of(change)) lay(port->before, change.path, change.was);
     for (auto& [name, port] : ports_) port.after = port.before;
     for (const AtomChange& change : changes_)
-      if (const auto port = of(change)) lay((*port)->after, change.path, change.want);
+      if (PortCut* const port = of(change)) lay(port->after, change.path, change.want);
     for (auto& [name, port] : ports_) port.between.emplace(port.before, port.after);
     std::erase_if(ports_, [](const auto& one) { return !one.second.between->replaces(); });
     for (auto& [name, port] : ports_) {
@@ -237,10 +237,10 @@ class Cutter {
     return between.why_not();
   }
 
-  std::optional<PortCut*> of(const AtomChange& change) {
-    if (change.path.key_count() == 0) return std::nullopt;
-    const auto port = ports_.find(change.path.key(0));
-    return port == ports_.end() ? std::nullopt : std::optional(&port->second);
+  // Null: it is about no such port.
+  PortCut* of(const AtomChange& change) {
+    const auto port = change.path.key_count() == 0 ? ports_.end() : ports_.find(change.path.key(0));
+    return port == ports_.end() ? nullptr : &port->second;
   }
 
   void lay(Port& port, Path path, Value value) const {
@@ -255,16 +255,16 @@ class Cutter {
   }
 
   void cut(const AtomChange& change) {
-    const auto port = of(change);
-    if (!port) {
+    PortCut* const port = of(change);
+    if (port == nullptr) {
       out_.changes.push_back(change);
     } else if (change.path.row() == rows_.pfc) {
-      put(change, list_of((*port)->between->port().pfc, change.was, change.want));
-    } else if (is_of_classes(change.path.row()) && (*port)->cuts_classes) {
-      cut_class(**port, change);
+      put(change, list_of(port->between->port().pfc, change.was, change.want));
+    } else if (is_of_classes(change.path.row()) && port->cuts_classes) {
+      cut_class(*port, change);
     } else {
       out_.changes.push_back(change);
-      if (stays_meanwhile(**port, change)) out_.changes.back().half = Half::removes;
+      if (stays_meanwhile(*port, change)) out_.changes.back().half = Half::removes;
     }
   }
 
