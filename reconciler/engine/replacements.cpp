@@ -60,6 +60,7 @@ class Between {
     port_.pfc.insert(after.pfc.begin(), after.pfc.end());
     place(&Class::dscp, "DSCP");
     place(&Class::priority, "priority");
+    if (!replaces()) return;
     place_classes();
     share_out();
     prove(&Class::dscp);
@@ -141,15 +142,14 @@ class Between {
   }
 
   void prove(Members members) {
+    const auto was = places_of(before_, members);
+    const auto is = places_of(after_, members);
+    if (!was || !is) return;  // said already
     for (const auto& [number, now] : port_.classes)
-      for (const std::string_view member : now.*members) {
-        const auto is_lossless = [&](const Port& port) {
-          const auto places = places_of(port, members);
-          return places && port.is_lossless(class_of(*places, member));
-        };
-        if (!port_.is_lossless(number) && (is_lossless(before_) || is_lossless(after_)))
+      for (const std::string_view member : now.*members)
+        if (!port_.is_lossless(number) &&
+            (before_.is_lossless(class_of(*was, member)) || after_.is_lossless(class_of(*is, member))))
           return fail(fmt::format("class {} would not be lossless meanwhile", number));
-      }
   }
 
   const Port& before_;
@@ -200,20 +200,11 @@ class Cutter {
     for (const AtomChange& change : changes_)
       if (change.path.row() == rows_.pfc || is_of_classes(change.path.row()))
         ports_.try_emplace(change.path.key(0));
-    if (ports_.empty()) return;
-    if (seen_ != nullptr)
-      for (const auto row :
-           {rows_.pfc, rows_.class_itself, rows_.class_dscp, rows_.class_priority, rows_.class_share})
-        for (const Entry& have : seen_->have.of_row(*row))
-          if (const auto port = ports_.find(have.path.key(0)); port != ports_.end()) {
-            lay(port->second.before, have.path, have.value);
-            port->second.read.push_back(have.path);
-          }
-    for (const AtomChange& change : changes_)
-      if (PortCut* const port = of(change)) lay(port->before, change.path, change.was);
-    for (auto& [name, port] : ports_) port.after = port.before;
-    for (const AtomChange& change : changes_)
-      if (PortCut* const port = of(change)) lay(port->after, change.path, change.want);
+    lay_all({*rows_.pfc});
+    std::erase_if(ports_, [](const auto& one) {
+      return one.second.before.pfc.empty() || one.second.after.pfc.empty();
+    });
+    lay_all({*rows_.class_itself, *rows_.class_dscp, *rows_.class_priority, *rows_.class_share});
     for (auto& [name, port] : ports_) port.between.emplace(port.before, port.after);
     std::erase_if(ports_, [](const auto& one) { return !one.second.between->replaces(); });
     for (auto& [name, port] : ports_) {
@@ -222,6 +213,25 @@ class Cutter {
       if (!why.empty()) out_.in_one_write.emplace(name, why);
       out_.read.insert(out_.read.end(), port.read.begin(), port.read.end());
     }
+  }
+
+  // What ports have of these rows, before and after.
+  void lay_all(const std::vector<RowId>& rows) {
+    if (ports_.empty()) return;
+    for (const RowId row : rows)
+      if (seen_ != nullptr)
+        for (const Entry& have : seen_->have.of_row(row))
+          if (const auto port = ports_.find(have.path.key(0)); port != ports_.end()) {
+            lay(port->second.before, have.path, have.value);
+            lay(port->second.after, have.path, have.value);
+            port->second.read.push_back(have.path);
+          }
+    for (const AtomChange& change : changes_)
+      if (PortCut* const port = of(change);
+          port != nullptr && std::ranges::count(rows, change.path.row()) > 0) {
+        lay(port->before, change.path, change.was);
+        lay(port->after, change.path, change.want);
+      }
   }
 
   // Why the classes of a port are not cut; empty: they are.
