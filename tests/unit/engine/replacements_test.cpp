@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster.hpp"
+#include "reconciler/engine/step_order.hpp"
 #include "tests/plan_lines.hpp"
 
 namespace lockstep {
@@ -365,6 +366,27 @@ TEST(Replacements, OfOnePortAloneAreTwoStepsAndStaySoInAPlanFile) {
   EXPECT_EQ(cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/pfc")), Value::set({"4"}));
 }
 
+// What sends may be nothing that the specs name.
+TEST(Replacements, AreAddedEverywhereBeforeAnythingGoesThoughNoSenderTurns) {
+  Pod pod;
+  for (const char* const host : {"gpu1", "gpu2"})
+    pod.cluster.devices[host]->set(entry("interface[rail0]/roce-tos"), number(34 << 2));
+  const Plan plan = pod.cluster.plan();
+  std::vector<std::set<std::uint32_t>> before(plan.steps.size() + 1);
+  std::set<std::uint32_t> adds;
+  for (const Step& step : plan.steps) {
+    for (const std::uint32_t one : steps_before(plan, step)) {
+      before[step.id].insert(one);
+      before[step.id].insert(before[one].begin(), before[one].end());
+    }
+    if (step.removes_replaced)
+      EXPECT_TRUE(std::ranges::includes(before[step.id], adds)) << plan_lines(plan);
+    else
+      adds.insert(step.id);
+  }
+  EXPECT_EQ(plan.steps.size() - adds.size(), 3U) << plan_lines(plan);
+}
+
 // Senders have turned by then: what takes the place of the old one stays at both ends, and so does the old
 // one.
 TEST(Replacements, WhereTheOldOneIsNotRemovedAtOneEndStayWithBothAtBoth) {
@@ -385,6 +407,7 @@ TEST(Replacements, WhereTheOldOneIsNotRemovedAtOneEndStayWithBothAtBoth) {
           << at << "\n"
           << pod.lines(plan, report);
       EXPECT_EQ(pod.at(at, fmt::format("interface[{}]/class[4]/dscp", port)), Value::set({"34"})) << at;
+      EXPECT_TRUE(pod.at(at, fmt::format("interface[{}]/buffer[3]/size", port))) << "PFC without headroom";
     }
     EXPECT_EQ(pod.at("gpu1", "interface[rail0]/roce-tos"), number(34 << 2)) << pod.lines(plan, report);
   }

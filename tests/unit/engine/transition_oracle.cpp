@@ -15,8 +15,12 @@ constexpr int kCnpClass = 6;
 constexpr int kCnpDscp = 48;
 constexpr std::int64_t kPacketsOfHeadroom = 2;
 
+// Asked for in every state: parsed once.
 Path at(std::string_view port, std::string_view part) {
-  return *Path::parse(fmt::format("interface[{}]/{}", port, part));
+  static std::map<std::string, Path, std::less<>> known;
+  const std::string text = fmt::format("interface[{}]/{}", port, part);
+  const auto found = known.find(text);
+  return found != known.end() ? found->second : known.emplace(text, *Path::parse(text)).first->second;
 }
 Path of_class(std::string_view port, int number, std::string_view part = "") {
   return at(port, fmt::format("class[{}]{}{}", number, part.empty() ? "" : "/", part));
