@@ -15,9 +15,8 @@ constexpr std::array kAlike{row("interface[*]/mtu"), kPfc};
 bool share_any(Value one, Value other) {
   if (one.kind() != Value::Kind::list || other.kind() != Value::Kind::list) return false;
   const auto all = one.as_list();
-  return std::ranges::any_of(other.as_list(), [&all](std::string_view each) {
-    return std::ranges::find(all, each) != all.end();
-  });
+  return std::ranges::any_of(
+      other.as_list(), [&all](std::string_view each) { return std::ranges::find(all, each) != all.end(); });
 }
 
 bool has_any(const std::vector<std::string>& notes, std::string_view what) {
