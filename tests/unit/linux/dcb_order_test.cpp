@@ -1,5 +1,4 @@
 // The order of one apply's requests to a port: what the port is after each of them, and where one is refused.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -95,7 +94,8 @@ std::string fault(const PortDcb& first, const PortDcb& now, const PortDcb& last,
     if (has(first.pfc->pfc_en, priority)) least = room(first, priority);
     if (has(wanted.pfc->pfc_en, priority)) least = std::min(least, room(wanted, priority));
     if (room(now, priority) < least)
-      return fmt::format("priority {} has PFC and {} of {} B", priority, room(now, priority), least);
+      return "priority " + std::to_string(priority) + " has PFC and " + std::to_string(room(now, priority)) +
+             " of " + std::to_string(least) + " B";
   }
   const dcb::DscpEntries was = dcb::dscp_entries(first);
   const dcb::DscpEntries is = dcb::dscp_entries(last);
@@ -105,7 +105,7 @@ std::string fault(const PortDcb& first, const PortDcb& now, const PortDcb& last,
     const bool stays = was.contains({dscp, priority}) && is.contains({dscp, priority}) &&
                        has(first.pfc->pfc_en, priority) && has(wanted.pfc->pfc_en, priority);
     if ((comes || goes || stays) && !has(now.pfc->pfc_en, priority))
-      return fmt::format("DSCP {} is in priority {} without PFC", dscp, priority);
+      return "DSCP " + std::to_string(dscp) + " is in priority " + std::to_string(priority) + " without PFC";
   }
   return "";
 }
@@ -190,7 +190,7 @@ TEST(DcbOrder, NeverLeavesAPriorityWithPfcWithoutItsBufferNorADscpInItWithoutPfc
     const PortDcb wanted = random_port();
     RecordedPort port(first);
     const auto why = run(port, changes_between(first, wanted));
-    RC_LOG() << fmt::format("{}", why.empty() ? "" : why.front()) << "\n";
+    RC_LOG() << (why.empty() ? "" : why.front()) << "\n";
     RC_ASSERT(why.empty());
     RC_ASSERT(port.now.pfc->pfc_en == wanted.pfc->pfc_en);
     check(first, port, wanted);
