@@ -190,8 +190,8 @@ std::vector<std::string> World::draw_only() {
 void World::contested_apply() {
   if (away_chance_ > 0 && random_.chance(0.3)) leave();
   if (clock_chance_ > 0 && random_.chance(0.3)) jump_clock();
-  exceeds_budgets_ = random_.chance(0.5);
-  strict_ = random_.chance(0.3);
+  exceeds_budgets_ = !options_.others || random_.chance(0.5);
+  strict_ = options_.others && random_.chance(0.3);
   last_write_.reset();
   std::unique_ptr<Process> second = random_.chance(0.4) ? begin_process() : nullptr;
   standby_ = second.get();

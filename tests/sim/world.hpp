@@ -58,7 +58,10 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   std::size_t devices = 200;
   bool steps = false;  // print the history
-  int rounds = 3;      // of the phase with faults
+  // Also outages by others, a journal whose disk is full, a clock that jumps, suites that only alert or
+  // quarantine, and applies under --strict, or within their budgets.
+  bool others = false;
+  int rounds = 3;  // of the phase with faults
 };
 
 // What a generation of the specs changes. Those before `address` can have a value that breaks the benchmarks.

@@ -128,6 +128,7 @@ void World::arm_faults() {
   outage_chance_ = draw(0.002);
   full_disk_chance_ = draw(0.01);
   clock_chance_ = draw(0.002);
+  if (!options_.others) outage_chance_ = full_disk_chance_ = clock_chance_ = 0;
   for (auto& [name, place] : places_) place.device->faults = faults;
 }
 

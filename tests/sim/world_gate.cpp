@@ -290,7 +290,7 @@ void World::jump_clock() {
 }
 
 OnViolation World::draw_on_violation() {
-  const double drawn = random_.unit();
+  const double drawn = options_.others ? random_.unit() : 0;
   return drawn < 0.8 ? OnViolation::rollback : drawn < 0.9 ? OnViolation::quarantine : OnViolation::alert;
 }
 
