@@ -103,8 +103,9 @@ bool run_twice(const WorldOptions& options, WorldResult& first) {
   std::printf("seed %llu: %s\n", static_cast<unsigned long long>(options.seed),
               same ? "a checker found something" : "two runs of this seed differ");
   for (const std::string& what : first.violations) std::printf("  %s\n", what.c_str());
-  std::printf("  replay: simulate replay %llu --devices %zu%s\n", static_cast<unsigned long long>(options.seed),
-              options.devices, options.others ? " --others" : "");
+  std::printf("  replay: simulate replay %llu --devices %zu%s\n",
+              static_cast<unsigned long long>(options.seed), options.devices,
+              options.others ? " --others" : "");
   std::fflush(stdout);
   return false;
 }
