@@ -37,6 +37,10 @@ struct Compilation {
                                      .hint = std::move(hint),
                                      .related = std::move(related)});
   }
+  void warn(std::string_view code, Position at, std::string message, std::string hint) const {
+    report(code, at, std::move(message), std::move(hint));
+    diagnostics.back().severity = Severity::warning;
+  }
   // Whether the last day of what has an end has passed.
   bool has_ended(const Said<Date>& until) const {
     return options.today && until.said && *until < *options.today;

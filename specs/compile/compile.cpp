@@ -146,10 +146,9 @@ bool Compiler::select_hosts() {
       any = true;
     }
     if (any || !any_switch) continue;  // that no device at all matches, load has said
-    c_.report(fabric_code::selects_nothing, said.selector.said ? said.selector.at : said.at,
-              "the selector of HostProfile/" + *said.metadata.name + " matches switches only",
-              "a HostProfile is for hosts: select a DeviceSet of role host");
-    c_.diagnostics.back().severity = Severity::warning;
+    c_.warn(fabric_code::selects_nothing, said.selector.said ? said.selector.at : said.at,
+            "the selector of HostProfile/" + *said.metadata.name + " matches switches only",
+            "a HostProfile is for hosts: select a DeviceSet of role host");
   }
   return true;
 }

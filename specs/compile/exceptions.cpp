@@ -93,18 +93,16 @@ void Exceptions::read(const std::vector<ClaimantId>& claimants, const std::vecto
 
 void Exceptions::tell_ended(const AllowedState& said) {
   if (!c_.has_ended(said.until)) return;
-  c_.report(fabric_code::allowance_ended, said.until.at,
-            "this exception ended on " + format(*said.until) + ": " + *said.reason,
-            "what it names counts again: remove it, or give it a new date");
-  c_.diagnostics.back().severity = Severity::warning;
+  c_.warn(fabric_code::allowance_ended, said.until.at,
+          "this exception ended on " + format(*said.until) + ": " + *said.reason,
+          "what it names counts again: remove it, or give it a new date");
 }
 
 void Exceptions::read_override(ClaimantId who, const Override& said) {
   if (c_.has_ended(said.until)) {
-    c_.report(fabric_code::override_ended, said.until.at,
-              "this override was to end on " + format(*said.until) + ": " + *said.reason,
-              "it still holds: remove it, or give it a new date");
-    c_.diagnostics.back().severity = Severity::warning;
+    c_.warn(fabric_code::override_ended, said.until.at,
+            "this override was to end on " + format(*said.until) + ": " + *said.reason,
+            "it still holds: remove it, or give it a new date");
   }
   for (const auto& [key, literal] : said.set) {
     const Result<Path> path = Path::parse(*key);

@@ -49,10 +49,9 @@ struct Profile {
       add_nic(nic, port.name);
     }
     if (any || !nic.ports.said) return;
-    c.report(fabric_code::selects_nothing, nic.ports.at,
-             "no interface of " + c.topology.devices[out.example].name + " is one of " + *nic.ports,
-             "name interfaces that its DeviceSet lists");
-    c.diagnostics.back().severity = Severity::warning;
+    c.warn(fabric_code::selects_nothing, nic.ports.at,
+           "no interface of " + c.topology.devices[out.example].name + " is one of " + *nic.ports,
+           "name interfaces that its DeviceSet lists");
   }
 
   void add_nic(const Nic& nic, std::string_view port) {

@@ -25,12 +25,11 @@ void prepare_routes(const Compilation& c, FabricIndex index, FabricNumbers& out)
     out.group_ports.push_back(too_many ? Value{} : Value::set(std::move(names)));
     if (!too_many || std::exchange(reported, true)) continue;
     const Said<std::uint32_t>& paths = c.catalog.fabrics[index].routing->ecmp->max_paths;
-    c.report(fabric_code::too_few_paths, paths.said ? paths.at : c.catalog.fabrics[index].routing.at,
-             "up to " + std::to_string(out.max_paths) + " equal paths are used, and " +
-                 c.topology.device_of(group.front()) + " has " + std::to_string(group.size()),
-             "raise routing.ecmp.maxPaths: which of them are used is the switch's own choice, only their "
-             "number is checked");
-    c.diagnostics.back().severity = Severity::warning;
+    c.warn(fabric_code::too_few_paths, paths.said ? paths.at : c.catalog.fabrics[index].routing.at,
+           "up to " + std::to_string(out.max_paths) + " equal paths are used, and " +
+               c.topology.device_of(group.front()) + " has " + std::to_string(group.size()),
+           "raise routing.ecmp.maxPaths: which of them are used is the switch's own choice, only their "
+           "number is checked");
   }
   for (std::uint32_t i = 0; i < routes.destinations.size(); ++i) {
     const auto& block = c.allocation.block[index][routes.destinations[i]];

@@ -22,10 +22,10 @@ using nft::Field;
 using nft::Packet;
 using Texts = std::vector<std::string>;
 
-// NFPROTO_*, NF_INET_* and NF_NETDEV_* of linux/netfilter.h, which can't be included beside netinet/in.h.
-constexpr std::uint8_t kInet = 1, kIpv4 = 2, kNetdev = 5, kIpv6 = 10;
+using nft::kInet, nft::kIpv4, nft::kIpv6, nft::kNetdev;
 constexpr std::uint32_t kNone = 99;
 
+// By NF_INET_* and NF_NETDEV_* of linux/netfilter.h.
 struct Stage {
   const char* name;
   std::uint32_t inet;
@@ -209,7 +209,7 @@ std::string namespace_number() {
   return ::stat("/proc/thread-self/ns/net", &seen) == 0 ? std::to_string(seen.st_ino) : "";
 }
 
-// All that of_rules() depends on.
+// All that the answer depends on.
 std::string question_of(std::uint32_t generation, const std::vector<nft::Port>& ports,
                         const std::vector<OwnAddress>& addresses) {
   std::string out = std::to_string(generation) + " " + namespace_number();
@@ -274,8 +274,7 @@ void add_xdp(const Ground& ground, std::set<std::string>& out) {
 
 }  // namespace
 
-Result<Texts> PacketFilters::of_rules(const Ground& ground, const IpPrefix& pool, bool transit,
-                                      const Call& call) {
+Result<Texts> RuleFilters::of(const Ground& ground, const IpPrefix& pool, bool transit, const Call& call) {
   auto socket = netlink::Socket::open(NETLINK_NETFILTER);
   if (!socket && socket.error().kind == ErrorKind::unsupported) return Texts{};
   if (!socket) return socket.error();
@@ -297,10 +296,8 @@ Result<Texts> PacketFilters::of_rules(const Ground& ground, const IpPrefix& pool
   return known.found;
 }
 
-Result<Texts> PacketFilters::of(const Ground& ground, const IpPrefix& pool, bool transit,
-                                netlink::Socket& route, const Call& call) {
-  TRY(const Texts of_nft, of_rules(ground, pool, transit, call));
-  std::set<std::string> out(of_nft.begin(), of_nft.end());
+Result<Texts> program_filters(const Ground& ground, netlink::Socket& route, const Call& call) {
+  std::set<std::string> out;
   TRY_DONE(add_traffic_control(route, ground, call, out));
   add_xdp(ground, out);
   return Texts(out.begin(), out.end());

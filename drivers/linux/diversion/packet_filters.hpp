@@ -24,22 +24,23 @@
 
 namespace lockstep::diversion {
 
-class PacketFilters {
+// All of the calling thread's namespace, each list sorted.
+class RuleFilters {
  public:
-  // In the calling thread's namespace, sorted: "nft inet filter forward (forward): policy drop",
-  // "tc ingress of rail0: bpf NAME", "XDP on rail0 (native)". `transit`: the device forwards the pool's
-  // traffic.
+  // "nft inet filter forward (forward): policy drop". `transit`: the device forwards the pool's traffic.
   Result<std::vector<std::string>> of(const Ground& ground, const IpPrefix& pool, bool transit,
-                                      netlink::Socket& route, const Call& call);
+                                      const Call& call);
 
  private:
   struct Known {
     std::string question;  // a generation, and what was asked
     std::vector<std::string> found;
   };
-  Result<std::vector<std::string>> of_rules(const Ground& ground, const IpPrefix& pool, bool transit,
-                                            const Call& call);
   std::map<std::string, Known> known_;  // by pool
 };
+
+// tc's and XDP's, of every pool alike: "tc ingress of rail0: bpf NAME", "XDP on rail0 (native)".
+Result<std::vector<std::string>> program_filters(const Ground& ground, netlink::Socket& route,
+                                                 const Call& call);
 
 }  // namespace lockstep::diversion

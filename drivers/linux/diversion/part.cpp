@@ -43,35 +43,41 @@ struct Reading {
   netlink::Socket& socket;
   const Ground& ground;
   const Scope& scope;
-  diversion::PacketFilters& filters;
+  diversion::RuleFilters& filters;
+  std::optional<Result<Texts>> programs{};  // once they were asked for
 };
 
-Result<Texts> of_transit(const Reading& now, const IpPrefix& pool, const Call& call) {
+Result<Texts> of_transit(Reading& now, const IpPrefix& pool, const Call& call) {
   return of_packets(now.socket, now.ground, pool, diversion::transit_questions(now.ground, pool), call);
 }
 
-Result<Texts> of_sent(const Reading& now, const IpPrefix& pool, const Call& call) {
+Result<Texts> of_sent(Reading& now, const IpPrefix& pool, const Call& call) {
   return of_packets(now.socket, now.ground, pool, diversion::sent_questions(now.ground, pool), call);
 }
 
-Result<Texts> of_neighbours(const Reading& now, const IpPrefix& pool, const Call&) {
+Result<Texts> of_neighbours(Reading& now, const IpPrefix& pool, const Call&) {
   Texts out = diversion::fixed_neighbours(now.ground, pool);
   add(out, diversion::silent_ports(now.ground));
   return out;
 }
 
-Result<Texts> of_filters(const Reading& now, const IpPrefix& pool, const Call& call) {
+Result<Texts> of_filters(Reading& now, const IpPrefix& pool, const Call& call) {
   const bool transit = now.scope.names(diversion_map::kTransit).contains(pool.text());
-  return now.filters.of(now.ground, pool, transit, now.socket, call);
+  TRY(Texts out, now.filters.of(now.ground, pool, transit, call));
+  if (!now.programs) now.programs = diversion::program_filters(now.ground, now.socket, call);
+  if (!*now.programs) return now.programs->error();
+  add(out, **now.programs);
+  return out;
 }
 
 struct MapRow {
   RowId row;
-  Result<Texts> (*read)(const Reading&, const IpPrefix&, const Call&);
-  bool write = false;  // effects are never written
+  Result<Texts> (*read)(Reading&, const IpPrefix&, const Call&);
+  bool of_lookups = true;  // which may be about other tables than those that were dumped
+  bool write = false;      // effects are never written
 };
 constexpr MapRow kRows[] = {
-    {diversion_map::kFilters, of_filters},
+    {diversion_map::kFilters, of_filters, false},
     {diversion_map::kNeighbours, of_neighbours},
     {diversion_map::kSent, of_sent},
     {diversion_map::kTransit, of_transit},
@@ -107,10 +113,10 @@ using Wish = std::pair<const MapRow*, std::string>;
 // The answer to each wish; an error is of that one alone.
 Result<std::vector<Result<Texts>>> read_once(const std::vector<Wish>& wanted, netlink::Socket& socket,
                                              const std::vector<Link>& links, const Scope& scope,
-                                             diversion::PacketFilters& filters, const Call& call) {
+                                             diversion::RuleFilters& filters, const Call& call) {
   TRY(const std::unique_ptr<const Ground> ground,
       read_ground(socket, links, scope.names(diversion_map::kPort), call));
-  const Reading now{socket, *ground, scope, filters};
+  Reading now{socket, *ground, scope, filters};
   std::vector<Result<Texts>> out;
   for (const auto& [row, name] : wanted) {
     TRY(const IpPrefix pool, parse_prefix(name));
@@ -123,18 +129,27 @@ Result<std::vector<Result<Texts>>> read_once(const std::vector<Wish>& wanted, ne
 // What changes between the tables' dump and the lookups looks like a diversion: only what a second reading
 // shows as well is one.
 Result<std::vector<Result<Texts>>> read_twice(const std::vector<Wish>& wanted, const std::vector<Link>& links,
-                                              const Scope& scope, diversion::PacketFilters& filters,
+                                              const Scope& scope, diversion::RuleFilters& filters,
                                               const Call& call) {
   TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
   TRY(auto out, read_once(wanted, socket, links, scope, filters, call));
-  if (std::ranges::all_of(out, [](const auto& one) { return one && one->empty(); })) return out;
-  TRY(const auto again, read_once(wanted, socket, links, scope, filters, call));
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (out[i] && again[i])
-      std::erase_if(*out[i],
-                    [&](const std::string& one) { return !std::ranges::binary_search(*again[i], one); });
+  std::vector<std::size_t> places;
+  std::vector<Wish> doubtful;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (out[i] && (out[i]->empty() || !wanted[i].first->of_lookups)) continue;
+    places.push_back(i);
+    doubtful.push_back(wanted[i]);
+  }
+  if (doubtful.empty()) return out;
+  TRY(const auto again, read_once(doubtful, socket, links, scope, filters, call));
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    Result<Texts>& one = out[places[k]];
+    if (one && again[k])
+      std::erase_if(*one,
+                    [&](const std::string& each) { return !std::ranges::binary_search(*again[k], each); });
     else
-      out[i] = again[i];
+      one = again[k];
+  }
   return out;
 }
 
@@ -266,7 +281,7 @@ class DiversionPart final : public LinuxPart {
 
  private:
   RouteRemedy remedy_;
-  diversion::PacketFilters filters_;
+  diversion::RuleFilters filters_;
 };
 
 void DiversionPart::read(const Scope& scope, const std::vector<Link>& links, TreeBuilder& tree,

@@ -148,8 +148,6 @@ Field name_field(const Port& port) {
 Field Machine::meta_of(std::uint32_t key) const {
   constexpr std::uint8_t kToHost = 0;  // PACKET_HOST, linux/if_packet.h
   const auto big = [](std::uint16_t number) { return Field::of_number(__builtin_bswap16(number)); };
-  constexpr std::uint8_t kIpv4 = 2;   // NFPROTO_IPV4, linux/netfilter.h
-  constexpr std::uint8_t kIpv6 = 10;  // NFPROTO_IPV6
   switch (key) {
     case NFT_META_PROTOCOL: return big(static_cast<std::uint16_t>(packet_.v6 ? ETH_P_IPV6 : ETH_P_IP));
     case NFT_META_MARK: return packet_.mark;
@@ -269,13 +267,12 @@ Match Machine::bitwise(Bytes data) {
   const Bytes mask = value_of(table->bytes(NFTA_BITWISE_MASK));
   const Bytes flip = value_of(table->bytes(NFTA_BITWISE_XOR));
   Field field = read(number_of(*table, NFTA_BITWISE_SREG).value_or(0), size);
-  if (number_of(*table, NFTA_BITWISE_OP).value_or(0) != 0 || mask.size() != size || flip.size() != size)
+  if (number_of(*table, NFTA_BITWISE_OP).value_or(0) != 0 || mask.size() != size || flip.size() != size) {
     field = Field::unknown(size);  // a shift, or of two registers
-  else
-    for (std::size_t i = 0; i < size; ++i) {
-      field.value[i] = (field.value[i] & mask[i]) ^ flip[i];
-      field.known[i] |= ~mask[i];
-    }
+  } else {
+    field.mask(mask);
+    for (std::size_t i = 0; i < size; ++i) field.value[i] ^= flip[i];
+  }
   write(to, std::move(field));
   return Match::yes;
 }

@@ -34,6 +34,13 @@ void Field::put(std::size_t offset, const Field& from) {
   }
 }
 
+void Field::mask(Bytes by) {
+  for (std::size_t i = 0; i < by.size(); ++i) {
+    value[i] &= by[i];
+    known[i] |= ~by[i];
+  }
+}
+
 Match is_equal(const Field& field, Bytes to) {
   Match out = Match::yes;
   for (std::size_t i = 0; i < to.size(); ++i) {

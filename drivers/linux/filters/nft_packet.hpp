@@ -35,6 +35,8 @@ struct Field {
   // What is behind the end is unknown.
   Field part(std::size_t offset, std::size_t size) const;
   void put(std::size_t offset, const Field& from);
+  // Bits outside of `by`, which is as long, are 0.
+  void mask(netlink::Bytes by);
   // The lowest and the highest that it can be.
   std::vector<std::byte> bound(bool high) const;
 };

@@ -17,6 +17,9 @@
 
 namespace lockstep::nft {
 
+// NFPROTO_* of linux/netfilter.h, which can't be included beside netinet/in.h.
+inline constexpr std::uint8_t kInet = 1, kIpv4 = 2, kNetdev = 5, kIpv6 = 10;
+
 struct Expression {
   std::string name;  // "payload", "cmp"
   std::vector<std::byte> data;

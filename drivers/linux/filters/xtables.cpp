@@ -47,27 +47,15 @@ Match of_mark(Bytes info, const Packet& packet) {
   const auto read = read_as<xt_mark_mtinfo1>(info);
   if (!read) return Match::maybe;
   Field mark = packet.mark;
-  const auto mask = std::as_bytes(std::span<const std::uint32_t, 1>(&read->mask, 1));
-  for (std::size_t i = 0; i < mask.size(); ++i) {
-    mark.value[i] &= mask[i];
-    mark.known[i] |= ~mask[i];
-  }
+  mark.mask(std::as_bytes(std::span<const std::uint32_t, 1>(&read->mask, 1)));
   const Match match = is_equal(mark, std::as_bytes(std::span<const std::uint32_t, 1>(&read->mark, 1)));
   return read->invert != 0 ? negated(match) : match;
 }
 
-// Of a port of which only the upper bits may be known.
 Match is_port_within(const Packet& packet, std::size_t offset, const std::uint16_t (&range)[2]) {
-  const Field port = packet.transport.part(offset, sizeof(std::uint16_t));
-  const auto number_with = [&](bool high) {
-    unsigned out = 0;
-    for (std::size_t i = 0; i < port.value.size(); ++i)
-      out = (out << 8) | std::to_integer<unsigned>((port.value[i] & port.known[i]) |
-                                                   (high ? ~port.known[i] : std::byte{0}));
-    return out;
-  };
-  if (number_with(true) < range[0] || number_with(false) > range[1]) return Match::no;
-  return number_with(false) >= range[0] && number_with(true) <= range[1] ? Match::yes : Match::maybe;
+  const auto as_sent = [](std::uint16_t port) { return Field::of_number(__builtin_bswap16(port)).value; };
+  return is_within(packet.transport.part(offset, sizeof(std::uint16_t)), as_sent(range[0]),
+                   as_sent(range[1]));
 }
 
 constexpr std::size_t kSourcePort = 0;
@@ -88,8 +76,8 @@ Match of_tcp(Bytes info, const Packet& packet) {
   if (packet.protocol != IPPROTO_TCP) return Match::no;
   constexpr std::size_t kFlags = 13;  // RFC 9293 3.1
   Field flags = packet.transport.part(kFlags, 1);
-  flags.value[0] &= std::byte{read->flg_mask};
-  flags.known[0] |= ~std::byte{read->flg_mask};
+  const std::byte mask{read->flg_mask};
+  flags.mask({&mask, 1});
   const std::byte wanted{read->flg_cmp};
   const Match ports = both(
       inverted_by(read->invflags, XT_TCP_INV_SRCPT, is_port_within(packet, kSourcePort, read->spts)),

@@ -150,19 +150,40 @@ TEST(LinkGroups, ADeviceThatCanNotBeReachedKeepsTheOtherEndFromBeginning) {
   }
 }
 
-// The first end is written by then: a step that comes after it never begins.
-TEST(LinkGroups, AStopBetweenTheEndsTakesBackTheFirst) {
-  Pod pod;
-  const Plan plan = pod.cluster.plan();
+// Stopped once leaf0 is written: a step at another end, which comes after it, never begins.
+ApplyReport stopped_between_the_ends(
+    Pod& pod, const Plan& plan, const std::function<void()>& then = [] {}) {
   std::stop_source stop;
   Progress progress;
   progress.step = [&](const Step& step, const StepResult& result) {
-    if (step.device == "leaf0" && result.state == StepState::done) stop.request_stop();
+    if (step.device != "leaf0" || result.state != StepState::done) return;
+    stop.request_stop();
+    then();
   };
-  const ApplyReport report = pod.cluster.apply_plan(plan, progress, stop.get_token());
+  return pod.cluster.apply_plan(plan, progress, stop.get_token());
+}
+
+TEST(LinkGroups, AStopBetweenTheEndsTakesBackTheFirst) {
+  Pod pod;
+  const Plan plan = pod.cluster.plan();
+  const ApplyReport report = stopped_between_the_ends(pod, plan);
   EXPECT_EQ(report.verdict, ApplyVerdict::stopped) << told(plan, report);
   EXPECT_TRUE(pod.is_even()) << pod.lines() << told(plan, report);
   EXPECT_EQ(pod.mtu({"gpu1", "rail0"}), kOld);
+}
+
+TEST(LinkGroups, WhatTheJournalDoesNotBeginIsNotTakenBackAndSaysSo) {
+  Pod pod;
+  const Plan plan = pod.cluster.plan();
+  const ApplyReport report =
+      stopped_between_the_ends(pod, plan, [&pod] { pod.cluster.ledger.no_begin = true; });
+  EXPECT_FALSE(pod.is_even()) << pod.lines();
+  EXPECT_EQ(pod.cluster.ledger.outcomes.size(), 1U) << "nothing ends that did not begin";
+  for (const char* const note : {"the disk is full", "a cable is left with ends that differ"})
+    EXPECT_TRUE(std::ranges::any_of(
+        report.notes, [note](const std::string& one) { return one.find(note) != std::string::npos; }))
+        << note << "\n"
+        << told(plan, report);
 }
 
 TEST(LinkGroups, AHostWhosePolicyRefusesHoldsBackNoMoreThanItsOwnCable) {
@@ -230,26 +251,6 @@ TEST(LinkGroups, NoCableHasTwoMtusInTheEnd) {
       if (pod.mtu(one.a) != pod.mtu(one.b))
         RC_ASSERT(is_told && (one.a.device == lost || one.b.device == lost));
   }));
-}
-
-TEST(LinkGroups, WhatTheJournalDoesNotBeginIsNotTakenBackAndSaysSo) {
-  Pod pod;
-  const Plan plan = pod.cluster.plan();
-  std::stop_source stop;
-  Progress progress;
-  progress.step = [&](const Step& step, const StepResult& result) {
-    if (step.device != "leaf0" || result.state != StepState::done) return;
-    stop.request_stop();
-    pod.cluster.ledger.no_begin = true;
-  };
-  const ApplyReport report = pod.cluster.apply_plan(plan, progress, stop.get_token());
-  EXPECT_FALSE(pod.is_even()) << pod.lines();
-  EXPECT_EQ(pod.cluster.ledger.outcomes.size(), 1U) << "nothing ends that did not begin";
-  for (const char* const note : {"the disk is full", "a cable is left with ends that differ"})
-    EXPECT_TRUE(std::ranges::any_of(
-        report.notes, [note](const std::string& one) { return one.find(note) != std::string::npos; }))
-        << note << "\n"
-        << told(plan, report);
 }
 
 }  // namespace

@@ -137,39 +137,37 @@ TEST(Maintenance, AnApplyBesideItWaitsForNothingOfIt) {
   EXPECT_EQ(pod.cluster.converge().verdict, ApplyVerdict::kept);
 }
 
-TEST(Maintenance, AWatchTellsWhatHappensThereAsSuch) {
-  Hosts hosts;
-  std::map<std::string, std::string> told;  // by device: its maintenance
+// What a watch tells, by device, once it has told something of so many.
+std::map<std::string, WatchEvent> told_by_watch(Hosts& hosts, std::size_t devices) {
+  std::map<std::string, WatchEvent> told;
   Watch watch(hosts.cluster.fleet(), hosts.cluster.executor, hosts.cluster.origins, hosts.cluster.sources, {},
-              [&told](const WatchEvent& event) { told[event.item.device] = event.item.maintenance; });
+              [&told](const WatchEvent& event) { told.insert_or_assign(event.item.device, event); });
   bool ended = false;
   watch.start([&ended](const Result<Done>&) { ended = true; });
-  while (told.size() < 2 && hosts.cluster.executor.step()) {
+  while (told.size() < devices && hosts.cluster.executor.step()) {
   }
   watch.stop();
   while (!ended && hosts.cluster.executor.step()) {
   }
-  EXPECT_EQ(told, (std::map<std::string, std::string>{{"gpu1", ""}, {"gpu2", kUntil}}));
+  return told;
+}
+
+TEST(Maintenance, AWatchTellsWhatHappensThereAsSuch) {
+  Hosts hosts;
+  const std::map<std::string, WatchEvent> told = told_by_watch(hosts, 2);
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told.at("gpu1").item.maintenance, "");
+  EXPECT_EQ(told.at("gpu2").item.maintenance, kUntil);
 }
 
 TEST(Maintenance, AWatchTellsWhatDoesNotAnswerThereAsSuch) {
   Hosts hosts;
+  hosts.heal("gpu1");
   hosts.cluster.devices["gpu2"]->unreachable = true;
-  std::optional<WatchEvent> told;
-  Watch watch(hosts.cluster.fleet(), hosts.cluster.executor, hosts.cluster.origins, hosts.cluster.sources, {},
-              [&told](const WatchEvent& event) {
-                if (event.item.device == "gpu2") told = event;
-              });
-  bool ended = false;
-  watch.start([&ended](const Result<Done>&) { ended = true; });
-  while (!told && hosts.cluster.executor.step()) {
-  }
-  watch.stop();
-  while (!ended && hosts.cluster.executor.step()) {
-  }
-  ASSERT_TRUE(told);
-  EXPECT_EQ(told->kind, WatchEvent::Kind::unreadable);
-  EXPECT_EQ(told->item.maintenance, kUntil);
+  const std::map<std::string, WatchEvent> told = told_by_watch(hosts, 1);
+  ASSERT_TRUE(told.contains("gpu2"));
+  EXPECT_EQ(told.at("gpu2").kind, WatchEvent::Kind::unreadable);
+  EXPECT_EQ(told.at("gpu2").item.maintenance, kUntil);
 }
 
 }  // namespace

@@ -48,10 +48,12 @@ class Diverted : public Lab {
       if (arrives(address)) return true;
     return false;
   }
-  Texts culprits(const std::string& entry) {
+  // `also`: what is wanted besides, which tells a switch from a host.
+  Texts culprits(const std::string& entry, const std::vector<Path>& also = {}) {
     const auto path = *Path::parse(entry);
-    const Observation seen =
-        observed({path, *Path::parse("interface[rail0]"), *Path::parse("interface[up0]")});
+    std::vector<Path> wanted{path, *Path::parse("interface[rail0]"), *Path::parse("interface[up0]")};
+    wanted.insert(wanted.end(), also.begin(), also.end());
+    const Observation seen = observed(wanted);
     const Value value = seen.have.value(path);
     EXPECT_EQ(value.kind(), Value::Kind::list) << (seen.unread.empty() ? "" : seen.unread.front().why.text());
     Texts out;

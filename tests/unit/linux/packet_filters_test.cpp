@@ -34,15 +34,7 @@ class Filtered : public Diverted {
   // Of it as a host, which has an address of the pool.
   Texts filters_of_host() { return found("sent"); }
   Texts found(const std::string& way) {
-    const auto path = *Path::parse("diverted[10.64.0.0/16]/filters");
-    const Observation seen = observed({path, *Path::parse("diverted[10.64.0.0/16]/" + way),
-                                       *Path::parse("interface[rail0]"), *Path::parse("interface[up0]")});
-    const Value value = seen.have.value(path);
-    EXPECT_EQ(value.kind(), Value::Kind::list) << (seen.unread.empty() ? "" : seen.unread.front().why.text());
-    Texts out;
-    if (value.kind() == Value::Kind::list)
-      for (const std::string_view one : value.as_list()) out.emplace_back(one);
-    return out;
+    return culprits("diverted[10.64.0.0/16]/filters", {*Path::parse("diverted[10.64.0.0/16]/" + way)});
   }
 
   // In place of those that were there. A block ends with its line, as nft(8) wants it.
