@@ -93,9 +93,9 @@ class StatusWriter {
 
   // What there is besides what is wanted, of rows where that is no difference.
   void add_findings(const FleetDevice& device, const DeviceState& state) {
-    for (RowId row = 0; row < kSchema.size(); ++row) {
-      if (schema_row(row).compare != Compare::noted) continue;
-      for (const Entry& entry : device.intent->want.of_row(row))
+    for (std::size_t row = 0; row < kSchema.size(); ++row) {
+      if (kSchema[row].compare != Compare::noted) continue;
+      for (const Entry& entry : device.intent->want.of_row(static_cast<RowId>(row)))
         if (auto found = beyond(entry.value, state.observation.have.value(entry.path)); !found.empty()) {
           add(device, Change{entry.path, Value::set(std::move(found)), entry.value, entry.origin},
               DriftState::finding);

@@ -203,6 +203,13 @@ std::vector<nft::Port> wanted_ports(const Ground& ground) {
   return out;
 }
 
+// Whether each port is tried with each other one: some rules may be about one pair alone.
+bool pairs_are_few(std::size_t ports, const nft::Ruleset& rules) {
+  std::size_t count = 1;
+  for (const auto& [name, chain] : rules.chains) count += chain.rules.size();
+  return ports > 1 && ports * ports * count <= kPairRulesMax;
+}
+
 // Which namespace this thread is in, as one that was made anew counts its rules anew.
 std::string namespace_number() {
   struct stat seen {};
@@ -287,7 +294,9 @@ Result<Texts> RuleFilters::of(const Ground& ground, const IpPrefix& pool, bool t
   if (known.question == question) return known.found;
   TRY(const nft::Ruleset rules, nft::read_ruleset(*socket, call));
   Journeys journeys(rules, pool);
-  for (std::size_t i = 0; i < ports.size(); ++i) journeys.pass(ports[i], ports[(i + 1) % ports.size()]);
+  const std::size_t others = pairs_are_few(ports.size(), rules) ? ports.size() - 1 : 1;
+  for (std::size_t i = 0; i < ports.size(); ++i)
+    for (std::size_t k = 1; k <= others; ++k) journeys.pass(ports[i], ports[(i + k) % ports.size()]);
   for (const OwnAddress& one : addresses) {
     journeys.arrive(one.port, one.address);
     journeys.leave(one.port, one.address);

@@ -2,11 +2,11 @@
 // (iptables-nft's as well), tc filters on ingress and egress, XDP programs.
 //
 // What is tried against the rules is RoCE (UDP to 4791) and TCP between unprivileged ports, of new and of
-// known connections: on a switch what arrives for the pool at each wanted port and leaves by the next one, on
-// a host what its own addresses of the pool get and send. So what forwards nothing of the pool is not blamed
-// for what it does to what it forwards (Docker's policy), and rules for other ports, addresses, marks or
-// services are not named. Of an address only the pool's bits are known: a rule for one host of the pool is
-// named.
+// known connections: on a switch what arrives for the pool at each wanted port and leaves by each other one
+// (of more than kPairRulesMax ports squared and rules together: by the next one), on a host what its own
+// addresses of the pool get and send. So what forwards nothing of the pool is not blamed for what it does to
+// what it forwards (Docker's policy), and rules for other ports, addresses, marks or services are not named.
+// Of an address only the pool's bits are known: a rule for one host of the pool is named.
 //
 // Promises: the kernel's rules are read again only when their generation, or what is asked of them, is
 // another (10,000 rules of iptables-nft: 0.6 s of CPU once, in a build without optimisation). Filters that
@@ -23,6 +23,9 @@
 #include "drivers/linux/diversion/ground.hpp"
 
 namespace lockstep::diversion {
+
+// A choice: 128 ports and 60 rules.
+inline constexpr std::size_t kPairRulesMax = 1'000'000;
 
 // All of the calling thread's namespace, each list sorted.
 class RuleFilters {

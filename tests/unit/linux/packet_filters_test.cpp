@@ -132,6 +132,22 @@ TEST_F(Filtered, WhatDropsAPoolsPacketsIsNamedByItsHook) {
   }
 }
 
+// By a rule for one pair of ports that are not neighbours in the order of links.
+TEST_F(Filtered, WhatDropsBetweenAnyTwoPortsIsNamed) {
+  make(kExtra);
+  const auto named = [this] {
+    return culprits("diverted[10.64.0.0/16]/filters",
+                    {*Path::parse("diverted[10.64.0.0/16]/transit"), *Path::parse("interface[extra0]")});
+  };
+  ASSERT_TRUE(arrives("10.64.1.1"));
+  for (const auto& [in, out] : {std::pair{"rail0", "up0"}, {"up0", "rail0"}}) {
+    load(std::string("table inet f { chain c { type filter hook forward priority 0; iifname ") + in +
+         " oifname " + out + " drop; } }");
+    EXPECT_FALSE(arrives("10.64.1.1")) << in;
+    EXPECT_EQ(named(), Texts{"nft inet f c (forward): drop"}) << in;
+  }
+}
+
 TEST_F(Filtered, ARuleForRocesPortIsNamedThoughPingsPass) {
   EXPECT_TRUE(roce_arrives());
   for (const char* rule : {"udp dport 4791 drop", "udp dport 4000-5000 reject", "udp sport > 49000 drop"}) {
