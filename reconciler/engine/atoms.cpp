@@ -1,16 +1,35 @@
 #include "reconciler/engine/atoms.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <tuple>
 
 #include "reconciler/engine/ladders.hpp"
+#include "reconciler/engine/replacements.hpp"
 
 namespace lockstep {
 namespace {
 
 // Longest chain of references that is followed; the schema's is 6.
 constexpr int kChainMax = 16;
+
+constexpr std::string_view kBeside =
+    "adds what takes the place of something lossless beside it: a port that has no room for both refuses "
+    "this, "
+    "and loses nothing";
+constexpr std::string_view kGoes =
+    "removes what was lossless: queue pairs that are open keep the ToS that they have, and what they still "
+    "send "
+    "with the old one may be dropped";
+
+std::string in_one_write(const std::string& why) {
+  return fmt::format(
+      "replaces what is lossless in one write{}{}: RoCE packets that are sent meanwhile may be "
+      "dropped. Drain the port first, and change both ends of its cable together",
+      why.empty() ? "" : ", as ", why);
+}
 
 bool is_removal(const AtomChange& change) { return !change.want; }
 
@@ -90,7 +109,10 @@ class Builder {
   }
 
   DeviceAtoms build() {
-    Edges edges;
+    Replacements replaced = cut_replacements(device_.observation, std::move(pending_), columns_);
+    pending_ = std::move(replaced.changes);
+    for (const Path path : replaced.read) note_read(path);
+    Edges edges = std::move(replaced.order);
     add_saves(edges);
     reference_edges(pending_, columns_, edges);
     const PortOrder ports = order_at_ports(device_.observation, pending_, columns_);
@@ -108,7 +130,7 @@ class Builder {
     finish_units(inside);
     atom_edges(edges);
     ladder_edges(ports.edges);
-    note_replacements(ports.replacements);
+    note_replacements(ports.replacements, replaced.in_one_write);
     return std::move(out_);
   }
 
@@ -176,12 +198,13 @@ class Builder {
     Atom& to = out_.atoms[atom];
     to.changes.push_back(change);
     to.disruption = std::max(to.disruption, columns_.row(change.path.row()).disruption);
+    if (change.half != Half::none) to.half = change.half;
   }
 
   // What an entry shall be in the end: the pending change's value, else what it is.
   Value final_value(Path path, Value now) const {
-    for (const AtomChange& change : pending_)
-      if (change.path == path) return change.want;
+    for (auto change = pending_.rbegin(); change != pending_.rend(); ++change)
+      if (change->path == path) return change->want;
     return now;
   }
   void absorb(Path path, std::uint32_t atom) {
@@ -278,6 +301,7 @@ class Builder {
     std::string unit = std::string(columns.commit) + '\n' + driver;
     for (std::size_t key = 0; key < columns_.commit_keys(row); ++key)
       unit += '\n' + std::string(pending_[at].path.key(key));
+    if (pending_[at].half == Half::removes) unit += "\n-";
     const auto [found, is_new] = units_.try_emplace(unit, 0);
     if (is_new) found->second = new_atom(driver);
     owner_[at] = found->second;
@@ -323,11 +347,24 @@ class Builder {
     }
   }
 
-  void note_replacements(const std::vector<std::uint32_t>& replacements) {
-    for (const std::uint32_t change : replacements) {
+  // `whole`: by port, why its classes are not cut.
+  void note_replacements(const std::vector<std::uint32_t>& in_one,
+                         const std::map<std::string_view, std::string>& whole) {
+    for (Atom& atom : out_.atoms)
+      if (atom.half != Half::none && has_order_across(atom))
+        atom.notes.emplace_back(atom.half == Half::adds ? kBeside : kGoes);
+    for (const std::uint32_t change : in_one) {
+      const auto why = whole.find(pending_[change].path.key(0));
+      std::string note = in_one_write(why == whole.end() ? "" : why->second);
       std::vector<std::string>& notes = out_.atoms[owner_[change]].notes;
-      if (std::ranges::find(notes, kReplacement) == notes.end()) notes.emplace_back(kReplacement);
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
     }
+  }
+
+  bool has_order_across(const Atom& atom) const {
+    return std::ranges::any_of(atom.changes, [this](const AtomChange& change) {
+      return columns_.row(change.path.row()).crosses(Ladder::lossless);
+    });
   }
 
   const DeviceInput& device_;

@@ -15,6 +15,9 @@
 
 namespace lockstep {
 
+// Of what takes the place of something lossless: first what comes is added, then what was there goes.
+enum class Half : std::uint8_t { none, adds, removes };
+
 struct AtomChange {
   Path path;
   Value was;
@@ -22,12 +25,14 @@ struct AtomChange {
   OriginId origin = 0;
   bool transient = false;
   bool lossy = false;  // of a class that is not lossless, before or after
+  Half half = Half::none;
 };
 
 struct Atom {
   std::string driver;
   std::vector<AtomChange> changes;  // in order
   Disruption disruption = Disruption::none;
+  Half half = Half::none;
   std::string remedy;  // not empty: Step::remedy
   // Of a remedy, the wave: as the policy says; that of the first change near it; the last.
   enum class When : std::uint8_t { by_policy, with_changes, after_changes };

@@ -76,7 +76,10 @@ Columns::Columns(const Row& (*rows)(RowId)) : row_(rows) {
     }
   }
   priority_rows_ = {.pfc = find_row(rows, "interface[*]/pfc"),
+                    .class_itself = find_row(rows, "interface[*]/class[*]"),
+                    .class_dscp = find_row(rows, "interface[*]/class[*]/dscp"),
                     .class_priority = find_row(rows, "interface[*]/class[*]/priority"),
+                    .class_share = find_row(rows, "interface[*]/class[*]/share"),
                     .buffer_size = find_row(rows, "interface[*]/buffer[*]/size"),
                     .buffer_xoff = find_row(rows, "interface[*]/buffer[*]/xoff")};
   saved_by_.resize(kSchema.size());

@@ -44,7 +44,10 @@ class Columns {
   // The rows of one priority or class of a port; none: the schema has no such row.
   struct PriorityRows {
     std::optional<RowId> pfc;  // the priorities that are lossless
+    std::optional<RowId> class_itself;
+    std::optional<RowId> class_dscp;
     std::optional<RowId> class_priority;
+    std::optional<RowId> class_share;
     std::optional<RowId> buffer_size;
     std::optional<RowId> buffer_xoff;
   };

@@ -127,6 +127,7 @@ std::string plan_digest(const Plan& plan) {
     digest.add(step.remedy);
     for (const RowId row : step.if_open) digest.add(schema_row(row).pattern);
     if (step.before_writes) digest.add("before writes");
+    if (step.removes_replaced) digest.add("removes what was replaced");
     digest.add(std::to_string(step.wave));
     for (const std::uint32_t before : step.after) digest.add(std::to_string(before));
     for (const std::uint32_t number : step.after_barriers) digest.add("barrier " + std::to_string(number));

@@ -3,40 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
+
+#include "reconciler/engine/names.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr std::string_view kClass = "interface[*]/class[*]";
 
-using Names = std::set<std::string_view>;
-
-Names names_of(Value value) {
-  if (value.kind() != Value::Kind::list) return {};
-  const auto all = value.as_list();
-  return {all.begin(), all.end()};
-}
-
-bool meet(const Names& a, const Names& b) {
-  return std::any_of(a.begin(), a.end(), [&b](std::string_view one) { return b.contains(one); });
-}
-
-bool includes(const Names& whole, const Names& part) {
-  return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
-}
-
-// A class whose priorities include others, as the default class may for a moment, is not lossless.
-bool are_lossless(const Names& priorities, const Names& pfc) {
-  return !priorities.empty() && includes(pfc, priorities);
-}
-
-// A list that gains and loses.
 bool replaces(const AtomChange& change) {
-  const Names was = names_of(change.was);
-  const Names want = names_of(change.want);
-  return !was.empty() && !want.empty() && !includes(was, want) && !includes(want, was);
+  return lockstep::replaces(names_of(change.was), names_of(change.want));
 }
 
 bool is_of_class(const Row& row) { return row.pattern == kClass || row.is_part_of(kClass); }
@@ -49,7 +28,7 @@ class PortClasses {
     for (const AtomChange& change : changes) {
       const RowId row = change.path.row();
       if (!change.transient && (row == rows_.pfc || row == rows_.class_priority))
-        changed_.emplace(change.path, change);
+        changed_.try_emplace(change.path, change.was, Value{}).first->second.second = change.want;
     }
   }
   bool is_lossless(Path path) const {
@@ -80,19 +59,19 @@ class PortClasses {
  private:
   Value had(Path path) const {
     const auto found = changed_.find(path);
-    if (found != changed_.end()) return found->second.was;
+    if (found != changed_.end()) return found->second.first;
     return seen_ != nullptr ? seen_->have.value(path) : Value{};
   }
   Value wanted(Path path) const {
     const auto found = changed_.find(path);
-    return found != changed_.end() ? found->second.want : had(path);
+    return found != changed_.end() ? found->second.second : had(path);
   }
 
   bool is_unread(Path path) const { return seen_ != nullptr && lockstep::is_unread(seen_->unread, path); }
 
   const Observation* seen_;
   const Columns::PriorityRows& rows_;
-  std::map<Path, AtomChange> changed_;
+  std::map<Path, std::pair<Value, Value>> changed_;  // before and after, whatever is between
   mutable std::map<std::pair<TextId, TextId>, bool> known_;
 };
 
@@ -101,7 +80,8 @@ struct Climber {
   std::uint8_t place = 0;
   bool climbs = false;
   bool descends = false;
-  Names priorities;  // none: of any
+  bool removes = false;  // as AtomChange::half has it
+  Names priorities;      // none: of any
 };
 
 bool share_a_priority(const Climber& a, const Climber& b) {
@@ -111,7 +91,9 @@ bool share_a_priority(const Climber& a, const Climber& b) {
 void order_ladder(Ladder ladder, const std::vector<Climber>& all, std::vector<LadderEdge>& out) {
   for (const Climber& low : all)
     for (const Climber& high : all) {
-      if (ladder == Ladder::buffer) {  // what gives comes before what takes
+      if (ladder ==
+          Ladder::buffer) {  // what gives comes before what takes, but for what has to stay meanwhile
+        if (low.removes) continue;
         if (low.descends && high.climbs) out.push_back({ladder, low.change, high.change});
         continue;
       }
@@ -124,33 +106,40 @@ void order_ladder(Ladder ladder, const std::vector<Climber>& all, std::vector<La
     }
 }
 
+// The priorities that a change is about on a ladder; none: any.
+Names concerned(Ladder ladder, const AtomChange& change, const PortClasses& classes, const Columns& columns) {
+  if (ladder != Ladder::threshold && ladder != Ladder::lossless) return {};
+  if (change.path.row() != columns.priority_rows().pfc) return classes.priorities_of(change.path);
+  const Names was = names_of(change.was);
+  const Names want = names_of(change.want);
+  Names out;
+  std::ranges::set_symmetric_difference(was, want, std::inserter(out, out.end()));
+  return out;
+}
+
 std::vector<LadderEdge> edges_at_ports(const PortClasses& classes, const std::vector<AtomChange>& changes,
                                        const Columns& columns) {
   std::map<std::pair<TextId, Ladder>, std::vector<Climber>> ladders;
-  std::set<TextId> replaced;  // ports whose PFC priorities are replaced: so are their buffers
   for (std::uint32_t i = 0; i < changes.size(); ++i) {
     const AtomChange& change = changes[i];
     if (change.path.key_count() == 0) continue;
-    if (change.path.row() == columns.priority_rows().pfc && replaces(change))
-      replaced.insert(change.path.key_id(0));
     for (const Rung& rung : columns.row(change.path.row()).rungs) {
       if (rung.place == 0 || (rung.ladder == Ladder::lossless && change.lossy)) continue;
       const Way way = way_of(change, rung);
       ladders[{change.path.key_id(0), rung.ladder}].push_back(
           {i, rung.place, way == Way::climbs, way == Way::descends || replaces(change),
-           rung.ladder == Ladder::threshold ? classes.priorities_of(change.path) : Names{}});
+           change.half == Half::removes, concerned(rung.ladder, change, classes, columns)});
     }
   }
   std::vector<LadderEdge> out;
-  for (const auto& [where, all] : ladders)
-    if (where.second != Ladder::buffer || !replaced.contains(where.first))
-      order_ladder(where.second, all, out);
+  for (const auto& [where, all] : ladders) order_ladder(where.second, all, out);
   return out;
 }
 
 // Changes that take a lossless priority or class away at a port that gets another in the same write.
 std::vector<std::uint32_t> replacements(const std::vector<AtomChange>& changes, const Columns& columns) {
-  std::set<TextId> gains;  // ports
+  std::set<std::pair<TextId, Half>> gains;  // ports
+  const auto where = [](const AtomChange& change) { return std::pair{change.path.key_id(0), change.half}; };
   std::vector<std::uint32_t> losses;
   for (std::uint32_t i = 0; i < changes.size(); ++i) {
     const AtomChange& change = changes[i];
@@ -158,15 +147,16 @@ std::vector<std::uint32_t> replacements(const std::vector<AtomChange>& changes, 
     for (const Rung& rung : columns.row(change.path.row()).rungs) {
       if (rung.ladder != Ladder::lossless || !rung.crosses()) continue;
       const Way way = way_of(change, rung);
-      if (way == Way::climbs) gains.insert(change.path.key_id(0));
+      if (way == Way::climbs) gains.insert(where(change));
       if (way == Way::descends || replaces(change)) losses.push_back(i);
     }
   }
-  std::erase_if(losses, [&](std::uint32_t i) { return !gains.contains(changes[i].path.key_id(0)); });
+  std::erase_if(losses, [&](std::uint32_t i) { return !gains.contains(where(changes[i])); });
   return losses;
 }
 
-// Where a node comes on its ladder. Where senders turn, all that climbs comes before all that descends.
+// Where a node comes on its ladder. Where senders turn, or one thing takes another's place, all that climbs
+// comes before all that descends.
 constexpr int kTop = 16;
 std::pair<int, int> place_of(const Stage& one, bool turns) {
   if (one.way != Way::descends) return {0, one.stage};
@@ -228,7 +218,7 @@ std::vector<Stage> stages_of(const Atom& atom, PortSide side, const Columns& col
       // The class of CNPs is none of the lossless ones.
       if (rung.ladder == Ladder::ecn && is_of_class(row) && row.type == EntryType::present && !change.lossy)
         continue;
-      const Stage one{rung.ladder, way, stage, rung.crosses()};
+      const Stage one{rung.ladder, way, stage, rung.crosses(), atom.half != Half::none};
       const auto known = std::ranges::find(out, rung.ladder, &Stage::ladder);
       // What is added must be accepted first, whatever goes with it.
       if (known == out.end())
@@ -246,7 +236,7 @@ std::vector<LadderOrder> order_of_stages(const std::vector<StagedNode>& nodes) {
   std::vector<LadderOrder> out;
   for (const auto& [ladder, all] : ladders) {
     const bool turns = ladder == Ladder::lossless && std::ranges::any_of(all, [](const StagedNode* one) {
-                         return one->at.way == Way::turns;
+                         return one->at.way == Way::turns || one->at.of_half;
                        });
     std::map<std::pair<int, int>, std::vector<std::uint32_t>> places;
     std::map<bool, std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>> across;

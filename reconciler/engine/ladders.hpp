@@ -1,6 +1,7 @@
 // Ladders: the order of transitions, from the schema's rungs. What is added or grows climbs a ladder (lower
 // rungs first), what is removed or shrinks descends it; where what is sent takes another value
-// (Moves::turning) on the lossless ladder, all that climbs comes before it, and all that descends after it.
+// (Moves::turning) on the lossless ladder, all that climbs comes before it, and all that descends after it;
+// and so where one thing takes another's place in two writes (replacements.hpp).
 //
 // Promises: pure. At a port the order is between changes of one device; across devices it is one barrier
 // between neighbouring stages that have changes. Of classes only lossless ones, before or after, are on the
@@ -27,22 +28,19 @@ std::string_view name_of(Ladder ladder);
 // What the ladders ask for at the ports of one device: changes, by index.
 struct PortOrder {
   std::vector<LadderEdge> edges;  // of thresholds between those of one priority
-  // They take a lossless priority or class away at a port that gets another in the same write: kReplacement.
+  // They take a lossless priority or class away at a port that gets another in the same write.
   std::vector<std::uint32_t> replacements;
 };
 // Marks AtomChange::lossy, as far as what was read tells. `seen`: of the device, null: nothing is known of
 // it.
 PortOrder order_at_ports(const Observation* seen, std::vector<AtomChange>& changes, const Columns& columns);
-inline constexpr std::string_view kReplacement =
-    "replaces what is lossless in one write: RoCE packets that are sent meanwhile may be dropped. Drain the "
-    "port first, or add the new priority or DSCP in one apply and remove the old one in a later one";
-
 // Where an atom stands among the devices on one ladder.
 struct Stage {
   Ladder ladder = Ladder::none;
   Way way = Way::none;
   std::uint8_t stage = 0;
   bool crosses = false;  // the ends of its cable have stages of their own
+  bool of_half = false;  // of a replacement (replacements.hpp)
 };
 enum class PortSide : std::uint8_t { to_switch, to_host, host };
 std::vector<Stage> stages_of(const Atom& atom, PortSide side, const Columns& columns);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "reconciler/engine/met.hpp"
@@ -33,13 +34,14 @@ constexpr std::array<LinkMatter, kSchema.size()> kMatter = [] {
   return out;
 }();
 
-// What must be alike at both ends of which cable.
-using Part = std::pair<std::uint32_t, LinkMatter>;
+// What must be alike at both ends of which cable, and whether it is the removal of what was replaced: that is
+// put back without what took its place being taken away, which senders have turned to by then.
+using Part = std::tuple<std::uint32_t, LinkMatter, bool>;
 
 std::optional<Part> part_of(const Step& step, Path path, LinkMatter matter, const Wiring& wiring) {
   if (matter == LinkMatter::none || path.key_count() == 0) return std::nullopt;
   const auto cable = wiring.cable_at(step.device, path.key(0));
-  return cable ? std::optional<Part>({*cable, matter}) : std::nullopt;
+  return cable ? std::optional<Part>({*cable, matter, step.removes_replaced}) : std::nullopt;
 }
 
 std::optional<Part> part_of(const Step& step, const PlannedChange& change, const Wiring& wiring) {
@@ -50,13 +52,22 @@ std::string port_of(const Step& step, const PlannedChange& change) {
   return step.device + ":" + std::string(change.path.key(0));
 }
 
+// What it is put back with: what is lossless with its buffers, which need not be alike at both ends.
+std::optional<Part> goes_back_with(const Step& step, const PlannedChange& change, const Wiring& wiring) {
+  const bool is_on_ladder = std::ranges::any_of(schema_row(change.path.row()).rungs, [](const Rung& rung) {
+    return rung.ladder == Ladder::lossless && rung.place != 0;
+  });
+  return part_of(step, change.path, is_on_ladder ? LinkMatter::lossless : matter_of(change.path.row()),
+                 wiring);
+}
+
 // Of steps their changes of some parts.
 std::vector<Step> of_parts(const std::vector<Step>& steps, const auto& parts, const Wiring& wiring) {
   std::vector<Step> out;
   for (const Step& step : steps) {
     Step some = step;
     std::erase_if(some.changes, [&](const PlannedChange& change) {
-      const auto part = part_of(step, change, wiring);
+      const auto part = goes_back_with(step, change, wiring);
       return !part || !parts.contains(*part);
     });
     if (!some.changes.empty()) out.push_back(std::move(some));
@@ -141,7 +152,7 @@ UnevenEnds uneven_ends(const std::vector<Step>& short_of, const std::vector<Step
   out.take_back = of_parts(written, uneven, fleet.wiring());
   for (const Step& step : out.take_back)
     for (const PlannedChange& change : step.changes)
-      taken.emplace(port_of(step, change), uneven.at(*part_of(step, change, fleet.wiring())));
+      taken.emplace(port_of(step, change), uneven.at(*goes_back_with(step, change, fleet.wiring())));
   for (const auto& [port, refuser] : taken)
     if (port != refuser)
       out.notes.push_back("what was written at " + port + " is taken back: " + refuser +

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "reconciler/engine/ladders.hpp"
@@ -69,18 +70,21 @@ class Orderer {
 
   // What must be alike at both ends of a cable, and changes at both.
   void find_ties() {
-    std::map<std::pair<std::uint32_t, LinkMatter>, std::vector<std::uint32_t>> ends;
+    std::map<std::tuple<std::uint32_t, LinkMatter, bool>, std::vector<std::uint32_t>> ends;
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
       const OrderNode& node = graph_.nodes[n];
       if (node.cable == kNoCable) continue;
+      const Atom& atom = atoms_[node.device].atoms[node.atom];
       std::set<LinkMatter> matters;
-      for (const AtomChange& change : atoms_[node.device].atoms[node.atom].changes)
+      for (const AtomChange& change : atom.changes)
         if (!change.transient) matters.insert(link_matter(columns_.row(change.path.row())));
       matters.erase(LinkMatter::none);
-      for (const LinkMatter matter : matters) ends[{node.cable, matter}].push_back(n);
+      for (const LinkMatter matter : matters)
+        ends[{node.cable, matter, atom.half == Half::removes}].push_back(n);
     }
     for (auto& [what, nodes] : ends)
-      if (is_of_two_devices(graph_, nodes)) graph_.ties.push_back({what.second, std::move(nodes)});
+      if (is_of_two_devices(graph_, nodes))
+        graph_.ties.push_back({std::get<LinkMatter>(what), std::move(nodes)});
   }
 
   bool is_host(std::uint32_t node) const { return input_.devices[graph_.nodes[node].device].role == "host"; }

@@ -93,7 +93,8 @@ struct Step {
   std::uint32_t wave = 1;
   std::uint32_t together = 0;  // steps with the same number, of one wave, are ends of links: link_ends.hpp
   Disruption disruption = Disruption::none;
-  bool live = false;  // disturbs something that carries traffic now: counted in the budgets
+  bool live = false;              // disturbs something that carries traffic now: counted in the budgets
+  bool removes_replaced = false;  // what has been added before takes its place (replacements.hpp)
   // Of a live step, what is out of service meanwhile: ports, for their cables; its own name: all of the
   // device.
   std::vector<std::string> takes_out;

@@ -52,6 +52,7 @@ Json step_json(const Plan& plan, const Step& step) {
   out["changes"] = Json::array();
   for (const PlannedChange& change : step.changes) out["changes"].push_back(change_json(plan, change));
   if (step.live) out["live"] = true;
+  if (step.removes_replaced) out["removesReplaced"] = true;
   if (!step.takes_out.empty()) out["takesOut"] = step.takes_out;
   if (step.together != 0) out["together"] = step.together;
   if (!step.remedy.empty()) out["remedy"] = step.remedy;
@@ -199,6 +200,7 @@ Result<Step> read_step(const Json& json, Plan& plan, OriginNumbers& known) {
     step.changes.push_back(change);
   }
   step.live = is_true(json, "live");
+  step.removes_replaced = is_true(json, "removesReplaced");
   step.before_writes = is_true(json, "beforeWrites");
   if (json.contains("takesOut") && json["takesOut"].is_array())
     for (const Json& one : json["takesOut"])

@@ -9,7 +9,15 @@
 namespace lockstep::simulation {
 namespace {
 
-constexpr std::array kAlike{row("interface[*]/mtu"), row("interface[*]/pfc")};
+constexpr RowId kPfc = row("interface[*]/pfc");
+constexpr std::array kAlike{row("interface[*]/mtu"), kPfc};
+
+bool share_any(Value one, Value other) {
+  if (one.kind() != Value::Kind::list || other.kind() != Value::Kind::list) return false;
+  const auto all = one.as_list();
+  return std::ranges::any_of(
+      other.as_list(), [&all](std::string_view each) { return std::ranges::find(all, each) != all.end(); });
+}
 
 bool has_any(const std::vector<std::string>& notes, std::string_view what) {
   return std::ranges::any_of(notes, [what](const std::string& note) { return note.find(what) != note.npos; });
@@ -65,9 +73,22 @@ void World::note_shown(const Place& place, const Observation& observed) {
   }
 }
 
-// One end is not begun where the other can't be read, or may not be changed in this run and differs.
+// One end is not begun where the other can't be read, or may not be changed in this run and differs. A cable
+// that has a lossless priority at both ends never has none, whichever takes another's place; of a device that
+// shows an old state nobody can say that it has not turned.
 void World::check_other_end(const Place& place, const Change& change) {
   const auto matter = std::ranges::find(kAlike, change.path.row());
+  if (change.path.row() == kPfc) {
+    const PortName& far = *wiring_.peer(place.name, change.path.key(0));
+    const bool is_true =
+        place.device->faults.stale_read == 0 && places_.at(far.device).device->faults.stale_read == 0;
+    const Value there = truth_at(far, kPfc);
+    const Path path = change.path;
+    if (is_true && share_any(place.before_write.value(path), there) &&
+        !share_any(place.device->truth().value(path), there))
+      violation(place.name + " " + path.text() + " is " + place.device->truth().value(path).to_string() +
+                ", and at the other end of its cable " + there.to_string());
+  }
   if (ends_.empty() || matter == kAlike.end()) return;
   const std::uint32_t cable = *wiring_.cable_at(place.name, change.path.key(0));
   const Ends& ends = ends_[cable * kAlike.size() + static_cast<std::size_t>(matter - kAlike.begin())];

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "drivers/linux/dcb/port_buffers.hpp"
+
 namespace lockstep::dcb {
 namespace {
 
@@ -95,19 +97,27 @@ void PortChange::make() {
   if (want_.dcb.mode != have_.dcb.mode)
     set({Object::mode}, [&] { return ports_.set_mode(port_, *want_.dcb.mode, call_); });
   host_ = is_hosts();
-  bool whole = true;
-  if (want_.dcb.buffer && !same(*want_.dcb.buffer, *have_.dcb.buffer))
-    whole = set({Object::buffers}, [&] { return set_buffers(); });
-  whole = make_classes() && whole;
-  whole = make_pause_and_pfc() && whole;
-  if (whole) return make_entries();
-  fail({Object::entries, Object::trust}, not_tried());
+  const std::uint8_t had = have_.dcb.pfc ? have_.dcb.pfc->pfc_en : std::uint8_t{0};
+  const std::uint8_t wanted = want_.dcb.pfc ? want_.dcb.pfc->pfc_en : std::uint8_t{0};
+  const auto both = static_cast<std::uint8_t>(had | wanted);
+  std::optional<BufferHalves> buffers;
+  const bool has_room = !want_.dcb.buffer || set({Object::buffers}, [&]() -> Result<Done> {
+    TRY(buffers, halves_of(*have_.dcb.buffer, *want_.dcb.buffer, static_cast<std::uint8_t>(had & ~wanted)));
+    return same(buffers->between, *have_.dcb.buffer) ? Result<Done>(Done{}) : set_buffers(buffers->between);
+  });
+  bool whole = make_classes() && has_room;
+  if (want_.pause != have_.pause && !*want_.pause) whole = make_pause() && whole;
+  if (both != had) whole = (has_room ? make_pfc(both) : skip({Object::pfc})) && whole;
+  whole = whole ? make_entries() : skip({Object::entries, Object::trust});
+  const bool is_off = wanted == both || (whole ? make_pfc(wanted) : skip({Object::pfc}));
+  if (want_.pause != have_.pause && *want_.pause) is_off ? make_pause() : skip({Object::pause});
+  if (!buffers || same(buffers->after, buffers->between)) return;
+  is_off ? set({Object::buffers}, [&] { return set_buffers(buffers->after); }) : skip({Object::buffers});
 }
 
 // A port cuts a size to its cells, and tells nobody how large those are: what comes out too small is asked
 // for with more, up to what counts as wanted.
-Result<Done> PortChange::set_buffers() {
-  const dcbnl_buffer& wanted = *want_.dcb.buffer;
+Result<Done> PortChange::set_buffers(const dcbnl_buffer& wanted) {
   dcbnl_buffer asked = wanted;
   for (std::uint32_t more = 32;; more *= 2) {
     TRY_DONE(ports_.set_buffer(port_, asked, call_));
@@ -126,6 +136,11 @@ Error PortChange::not_tried() const {
   return Error{ErrorKind::cancelled, port_.name + ": not tried after the refusal of another"};
 }
 
+bool PortChange::skip(const Objects& objects) {
+  fail(objects, not_tried());
+  return false;
+}
+
 bool PortChange::make_classes() {
   if (!have_.dcb.ets) return true;
   const ieee_ets ets = ets_for(want_.classes, *have_.dcb.ets);
@@ -140,25 +155,25 @@ bool PortChange::make_classes() {
          set({Object::rates}, [&] { return ports_.set_rates(port_, rates, call_); });
 }
 
-bool PortChange::make_pause_and_pfc() {
-  bool whole = true;
-  const bool pause_differs = want_.pause != have_.pause;
-  const auto set_pause = [&] { return ports_.set_pause(port_, *want_.pause, call_); };
-  if (pause_differs && !*want_.pause) whole = set({Object::pause}, set_pause);
-  if (want_.dcb.pfc && want_.dcb.pfc->pfc_en != have_.dcb.pfc->pfc_en)
-    whole = set_as_host({Object::pfc}, [&] { return ports_.set_pfc(port_, *want_.dcb.pfc, call_); }) && whole;
-  if (pause_differs && *want_.pause) whole = set({Object::pause}, set_pause) && whole;
-  return whole;
+bool PortChange::make_pause() {
+  return set({Object::pause}, [&] { return ports_.set_pause(port_, *want_.pause, call_); });
 }
 
-void PortChange::make_entries() {
+bool PortChange::make_pfc(std::uint8_t priorities) {
+  ieee_pfc pfc = *want_.dcb.pfc;
+  pfc.pfc_en = priorities;
+  return set_as_host({Object::pfc}, [&] { return ports_.set_pfc(port_, pfc, call_); });
+}
+
+// True: all of them are as wanted.
+bool PortChange::make_entries() {
   const bool sets_trust = have_.dcb.trust && want_.trust != have_.trust;
   const auto set_trust = [&] {
     return set_as_host({Object::trust}, [&] { return ports_.set_trust(port_, *want_.trust, call_); });
   };
   const bool trusts_dscp =
       sets_trust && std::ranges::count(*want_.trust, std::uint8_t{IEEE_8021QAZ_APP_SEL_DSCP}) > 0;
-  if (sets_trust && !trusts_dscp && !set_trust()) return;
+  if (sets_trust && !trusts_dscp && !set_trust()) return false;
   if (have_.dcb.ets) {
     const std::uint8_t lossless = want_.dcb.pfc ? want_.dcb.pfc->pfc_en : std::uint8_t{0};
     const DscpEntries now = dscp_entries(have_.dcb);
@@ -166,11 +181,12 @@ void PortChange::make_entries() {
     const std::vector<dcb_app> added = entries_without(wanted, now);
     const std::vector<dcb_app> gone = entries_without(now, wanted);
     const Objects both = {Object::entries, Object::trust};
-    if (!added.empty() && !set_as_host(both, [&] { return ports_.add_entries(port_, added, call_); })) return;
+    if (!added.empty() && !set_as_host(both, [&] { return ports_.add_entries(port_, added, call_); }))
+      return false;
     if (!gone.empty() && !set_as_host(both, [&] { return ports_.remove_entries(port_, gone, call_); }))
-      return;
+      return false;
   }
-  if (sets_trust && trusts_dscp) set_trust();
+  return !(sets_trust && trusts_dscp) || set_trust();
 }
 
 // As of now: the mode may have been set in this apply.

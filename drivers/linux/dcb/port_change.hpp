@@ -1,14 +1,18 @@
 // The changes of one port in one apply, made together, object by object.
 //
 // Promises: the order is the one that a port can take the objects in: the DCBX mode, buffers, ETS, maximal
-// rates, of pause and PFC what goes off before what comes on, the app table. ETS is one set: priorities move
-// to their classes and shares change at once, and no set has shares that don't sum to 100 %. A DSCP is given
-// its priority last, when that has its class, rate, buffer and PFC, and keeps the old one if any of those is
-// refused. Entries are added to the app table before others go: for a moment a DSCP that moves has both.
-// Trust in DSCP comes after the entries, and goes before them. Each object is set once, and each DSCP entry
-// that goes; but for buffers, which are asked for again while the port cuts them below what is wanted.
-// All is read back; what the kernel acknowledged and the port did otherwise is an error that names both
-// values. Refuses to set what another decides: on a port whose DCBX is not the host's (firmware, LLD).
+// rates, PFC, the app table; of pause and PFC what goes off before what comes on. At each moment, and
+// whatever is refused, PFC is on for no priority whose buffer is too small for it, and a DSCP that comes to a
+// priority with PFC, or leaves one, is in it only while PFC is on: so what a priority that loses PFC has goes
+// last, after its DSCPs, PFC first and then its buffer, and until then it is beside what comes. ETS is one
+// set: priorities move to their classes and shares change at once, and no set has shares that don't sum to
+// 100 %. A DSCP is given its priority when that has its class, rate, buffer and PFC, and keeps the old one if
+// any of those is refused. Entries are added to the app table before others go: for a moment a DSCP that
+// moves has both. Trust in DSCP comes after the entries, and goes before them. Each object is set once, PFC
+// and buffers twice where some priorities get PFC and others lose it, and each DSCP entry that goes; but for
+// buffers, which are asked for again while the port cuts them below what is wanted. All is read back; what
+// the kernel acknowledged and the port did otherwise is an error that names both values. Refuses to set what
+// another decides: on a port whose DCBX is not the host's (firmware, LLD).
 #pragma once
 
 #include <optional>
@@ -32,7 +36,7 @@ bool is_negotiated(RowId row);
 class PortChange {
  public:
   // `which` of the changes are this port's; their answers are those of `answers`.
-  PortChange(Ports& ports, const Link& port, const ChangeSet& changes, std::vector<std::size_t> which,
+  PortChange(PortObjects& ports, const Link& port, const ChangeSet& changes, std::vector<std::size_t> which,
              Answers& answers, const Call& call)
       : ports_(ports),
         port_(port),
@@ -52,10 +56,11 @@ class PortChange {
 
   void make();
   Error not_tried() const;
-  Result<Done> set_buffers();
+  Result<Done> set_buffers(const dcbnl_buffer& wanted);
   bool make_classes();
-  bool make_pause_and_pfc();
-  void make_entries();
+  bool make_pfc(std::uint8_t priorities);
+  bool make_pause();
+  bool make_entries();
   Result<Done> is_hosts();
   // One attempt, whose failure answers all changes of these objects of the port. True: done.
   template <class Attempt>
@@ -63,11 +68,13 @@ class PortChange {
   // Of a kind that is negotiated.
   template <class Attempt>
   bool set_as_host(const Objects& objects, const Attempt& attempt);
+  // False.
+  bool skip(const Objects& objects);
   void fail(const Objects& objects, const Error& why);
   void fail_all(const Error& why);
   void read_back();
 
-  Ports& ports_;
+  PortObjects& ports_;
   const Link& port_;
   const ChangeSet& changes_;
   const std::vector<std::size_t> which_;

@@ -27,27 +27,50 @@ struct PortState {
   std::string no_pause;
 };
 
-class Ports {
+// Read and set: the kernel's, or a test's.
+class PortObjects {
+ public:
+  virtual ~PortObjects() = default;
+
+  // Global pause of all ports, in one dump, for the reads that follow.
+  virtual Result<Done> read_pauses(const Call& call) = 0;
+  // As of now, pause as of read_pauses(). A port that is gone meanwhile has neither.
+  virtual Result<PortState> read(const Link& port, const Call& call) = 0;
+  // Why a port has no pause: the kernel is asked.
+  virtual Result<std::string> why_no_pause(const Link& port, const Call& call) = 0;
+
+  virtual Result<Done> set_pfc(const Link& port, const ieee_pfc& pfc, const Call& call) = 0;
+  virtual Result<Done> set_ets(const Link& port, const ieee_ets& ets, const Call& call) = 0;
+  virtual Result<Done> set_rates(const Link& port, const ieee_maxrate& rates, const Call& call) = 0;
+  virtual Result<Done> add_entries(const Link& port, std::span<const dcb_app> entries, const Call& call) = 0;
+  // One that is not there any more is as wanted.
+  virtual Result<Done> remove_entries(const Link& port, std::span<const dcb_app> entries,
+                                      const Call& call) = 0;
+  virtual Result<Done> set_trust(const Link& port, std::span<const std::uint8_t> selectors,
+                                 const Call& call) = 0;
+  virtual Result<Done> set_buffer(const Link& port, const dcbnl_buffer& buffer, const Call& call) = 0;
+  virtual Result<Done> set_mode(const Link& port, std::uint8_t mode, const Call& call) = 0;
+  virtual Result<Done> set_pause(const Link& port, bool on, const Call& call) = 0;
+};
+
+class Ports final : public PortObjects {
  public:
   static Result<Ports> open(const Call& call);
 
-  // Global pause of all ports, in one dump, for the reads that follow.
-  Result<Done> read_pauses(const Call& call);
-  // As of now, pause as of read_pauses(). A port that is gone meanwhile has neither.
-  Result<PortState> read(const Link& port, const Call& call);
-  // Why a port has no pause: the kernel is asked.
-  Result<std::string> why_no_pause(const Link& port, const Call& call);
+  Result<Done> read_pauses(const Call& call) override;
+  Result<PortState> read(const Link& port, const Call& call) override;
+  Result<std::string> why_no_pause(const Link& port, const Call& call) override;
 
-  Result<Done> set_pfc(const Link& port, const ieee_pfc& pfc, const Call& call);
-  Result<Done> set_ets(const Link& port, const ieee_ets& ets, const Call& call);
-  Result<Done> set_rates(const Link& port, const ieee_maxrate& rates, const Call& call);
-  Result<Done> add_entries(const Link& port, std::span<const dcb_app> entries, const Call& call);
-  // One that is not there any more is as wanted.
-  Result<Done> remove_entries(const Link& port, std::span<const dcb_app> entries, const Call& call);
-  Result<Done> set_trust(const Link& port, std::span<const std::uint8_t> selectors, const Call& call);
-  Result<Done> set_buffer(const Link& port, const dcbnl_buffer& buffer, const Call& call);
-  Result<Done> set_mode(const Link& port, std::uint8_t mode, const Call& call);
-  Result<Done> set_pause(const Link& port, bool on, const Call& call);
+  Result<Done> set_pfc(const Link& port, const ieee_pfc& pfc, const Call& call) override;
+  Result<Done> set_ets(const Link& port, const ieee_ets& ets, const Call& call) override;
+  Result<Done> set_rates(const Link& port, const ieee_maxrate& rates, const Call& call) override;
+  Result<Done> add_entries(const Link& port, std::span<const dcb_app> entries, const Call& call) override;
+  Result<Done> remove_entries(const Link& port, std::span<const dcb_app> entries, const Call& call) override;
+  Result<Done> set_trust(const Link& port, std::span<const std::uint8_t> selectors,
+                         const Call& call) override;
+  Result<Done> set_buffer(const Link& port, const dcbnl_buffer& buffer, const Call& call) override;
+  Result<Done> set_mode(const Link& port, std::uint8_t mode, const Call& call) override;
+  Result<Done> set_pause(const Link& port, bool on, const Call& call) override;
 
  private:
   Ports(netlink::Socket socket, Result<Ethtool> ethtool)

@@ -15,8 +15,12 @@ constexpr int kCnpClass = 6;
 constexpr int kCnpDscp = 48;
 constexpr std::int64_t kPacketsOfHeadroom = 2;
 
+// Asked for in every state: parsed once.
 Path at(std::string_view port, std::string_view part) {
-  return *Path::parse(fmt::format("interface[{}]/{}", port, part));
+  static std::map<std::string, Path, std::less<>> known;
+  const std::string text = fmt::format("interface[{}]/{}", port, part);
+  const auto found = known.find(text);
+  return found != known.end() ? found->second : known.emplace(text, *Path::parse(text)).first->second;
 }
 Path of_class(std::string_view port, int number, std::string_view part = "") {
   return at(port, fmt::format("class[{}]{}{}", number, part.empty() ? "" : "/", part));
@@ -37,6 +41,17 @@ void add_class(Tree& tree, const std::string& port, int number, const std::vecto
   tree.set(of_class(port, number, "priority"), Value::set(priorities));
 }
 
+// 802.1Qaz: percent, of all classes with one together 100. That of CNPs is strict.
+void add_shares(Tree& tree, const std::string& port, const FabricSettings& settings) {
+  std::int64_t left = 100;
+  for (const auto& [priority, one] : settings.lossless) {
+    const std::int64_t share = 60 / static_cast<std::int64_t>(settings.lossless.size());
+    tree.set(of_class(port, priority, "share"), Value::integer(share));
+    left -= share;
+  }
+  tree.set(of_class(port, 0, "share"), Value::integer(left));
+}
+
 void add_classes(Tree& tree, const std::string& port, const FabricSettings& settings) {
   std::vector<std::string> dscps{"0"};
   std::vector<std::string> priorities{"0"};
@@ -53,6 +68,7 @@ void add_classes(Tree& tree, const std::string& port, const FabricSettings& sett
   else
     dscps.push_back(std::to_string(kCnpDscp));
   add_class(tree, port, 0, dscps, priorities);
+  add_shares(tree, port, settings);
 }
 
 // The class that a DSCP is put in, and whether that class is lossless there.
@@ -67,14 +83,41 @@ bool is_lossless(const Tree& tree, std::string_view port, int dscp) {
   return false;
 }
 
+std::string priority_of(const Tree& tree, std::string_view port, int dscp) {
+  for (int number = 0; number < 8; ++number)
+    if (has(tree.value(of_class(port, number, "dscp")), dscp))
+      return tree.value(of_class(port, number, "priority")).to_string();
+  return "";
+}
+
 bool knows_dscp(const Tree& tree, std::string_view port, int number, int dscp) {
   return has(tree.value(of_class(port, number, "dscp")), dscp);
+}
+
+bool includes(const Value& whole, const Value& part) {
+  return std::ranges::all_of(kPriorities, [&](int one) { return !has(part, one) || has(whole, one); });
 }
 
 std::int64_t pool(const Tree& tree, std::string_view port) {
   std::int64_t sum = 0;
   for (const int priority : kPriorities)
     if (const Value size = tree.value(of_buffer(port, priority, "size"))) sum += size.as_integer();
+  return sum;
+}
+
+// The most that a port is asked for at once. Of what takes another's place there are both for a while.
+std::int64_t most_buffer(const Tree& before, const Tree& after, std::string_view port) {
+  const Value was = before.value(at(port, "pfc"));
+  const Value is = after.value(at(port, "pfc"));
+  if (includes(was, is) || includes(is, was)) return std::max(pool(before, port), pool(after, port));
+  std::int64_t sum = 0;
+  for (const int priority : kPriorities) {
+    const auto size = [&](const Tree& tree) {
+      const Value value = tree.value(of_buffer(port, priority, "size"));
+      return value ? value.as_integer() : 0;
+    };
+    sum += std::max(size(before), size(after));
+  }
   return sum;
 }
 
@@ -139,8 +182,7 @@ TransitionOracle::TransitionOracle(const std::vector<OracleDevice>& devices, con
     : devices_(devices) {
   for (const OracleDevice& device : devices)
     for (const auto& [port, host] : device.ports)
-      pools_[{device.name, port}] =
-          std::max(pool(before.at(device.name), port), pool(after.at(device.name), port));
+      pools_[{device.name, port}] = most_buffer(before.at(device.name), after.at(device.name), port);
   for (const int priority : kPriorities)
     if (has(before.at("leaf0").value(at("swp0", "pfc")), priority) &&
         has(after.at("leaf0").value(at("swp0", "pfc")), priority))
@@ -150,6 +192,7 @@ TransitionOracle::TransitionOracle(const std::vector<OracleDevice>& devices, con
 std::vector<std::string> TransitionOracle::faults(const World& world) const {
   std::vector<std::string> out;
   check_mtu(world, out);
+  check_shares(world, out);
   check_buffers(world, out);
   check_marking(world, out);
   check_paths(world, out);
@@ -171,6 +214,16 @@ void TransitionOracle::check_mtu(const World& world, std::vector<std::string>& o
         out.push_back(fmt::format("mtu: {}:{} takes {}, hosts send {}", device.name, port, takes, most));
     }
   }
+}
+
+void TransitionOracle::check_shares(const World& world, std::vector<std::string>& out) const {
+  for (const OracleDevice& device : devices_)
+    for (const auto& [port, host] : device.ports) {
+      std::int64_t sum = 0;
+      for (int number = 0; number < 8; ++number)
+        sum += integer(world.at(device.name), of_class(port, number, "share"));
+      if (sum != 100) out.push_back(fmt::format("shares: {}:{} has {} %", device.name, port, sum));
+    }
 }
 
 void TransitionOracle::check_buffers(const World& world, std::vector<std::string>& out) const {
@@ -224,7 +277,8 @@ void TransitionOracle::check_marking(const World& world, std::vector<std::string
   }
 }
 
-// What some host sends as lossless is lossless at every port that it can cross, and where it ends.
+// What some host sends as lossless is lossless at every port that it can cross, and where it ends, and of one
+// priority at all of them: PFC pauses by priority (802.1Qbb).
 void TransitionOracle::check_paths(const World& world, std::vector<std::string>& out) const {
   std::set<int> sent;
   for (const OracleDevice& device : devices_) {
@@ -233,11 +287,17 @@ void TransitionOracle::check_paths(const World& world, std::vector<std::string>&
     if (const Value tos = tree.value(at("rail0", "roce-tos")))
       sent.insert(static_cast<int>(tos.as_integer() >> 2));
   }
-  for (const int dscp : sent)
+  for (const int dscp : sent) {
+    std::set<std::string> priorities;
     for (const OracleDevice& device : devices_)
-      for (const auto& [port, host] : device.ports)
+      for (const auto& [port, host] : device.ports) {
         if (!is_lossless(world.at(device.name), port, dscp))
           out.push_back(fmt::format("lossless: {}:{} may drop DSCP {}", device.name, port, dscp));
+        priorities.insert(priority_of(world.at(device.name), port, dscp));
+      }
+    if (priorities.size() > 1)
+      out.push_back(fmt::format("lossless: DSCP {} has another priority here than there", dscp));
+  }
 }
 
 std::vector<std::size_t> PlanWalk::begun_or_ready() const {

@@ -47,11 +47,12 @@ class TransitionOracle {
  public:
   TransitionOracle(const std::vector<OracleDevice>& devices, const World& before, const World& after);
   // Each begins with the transition whose order is at fault: "mtu: ", "lossless: ", "ecn: ", "threshold: ",
-  // "buffer: ".
+  // "buffer: ", "shares: ".
   std::vector<std::string> faults(const World& world) const;
 
  private:
   void check_mtu(const World& world, std::vector<std::string>& out) const;
+  void check_shares(const World& world, std::vector<std::string>& out) const;
   void check_buffers(const World& world, std::vector<std::string>& out) const;
   void check_marking(const World& world, std::vector<std::string>& out) const;
   void check_paths(const World& world, std::vector<std::string>& out) const;

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "reconciler/engine/plan.hpp"
+#include "reconciler/engine/step_order.hpp"
 #include "specs/compile/compile.hpp"
 #include "specs/language/load.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -176,14 +178,27 @@ TEST(Waves, ALosslessClassMovesOnSwitchesNoLaterThanOnHosts) {
     const Plan plan = pod.plan();
     std::uint32_t last_switch = 0;
     std::uint32_t first_host = plan.waves() + 1;
+    std::set<std::uint32_t> of_hosts;                                    // that add to their PFC
+    std::vector<std::set<std::uint32_t>> before(plan.steps.size() + 1);  // by step, all of them
     for (const Step& step : plan.steps) {
+      for (const std::uint32_t one : steps_before(plan, step)) {
+        before[step.id].insert(one);
+        before[step.id].insert(before[one].begin(), before[one].end());
+      }
       const bool has_class = std::ranges::any_of(step.changes, [](const PlannedChange& one) {
         return schema_row(one.path.row()).crosses(Ladder::lossless);
       });
-      if (pod.roles[step.device] == "host")
+      const bool has_pfc = std::ranges::any_of(
+          step.changes, [](const PlannedChange& one) { return one.path.row() == row("interface[*]/pfc"); });
+      if (step.removes_replaced) {
+        EXPECT_TRUE(!has_pfc || std::ranges::includes(before[step.id], of_hosts))
+            << step.device << " is too early";
+      } else if (pod.roles[step.device] == "host") {
         first_host = std::min(first_host, step.wave);
-      else if (has_class)
+        if (has_pfc) of_hosts.insert(step.id);
+      } else if (has_class) {
         last_switch = std::max(last_switch, step.wave);
+      }
     }
     EXPECT_LE(last_switch, first_host) << told(pod.waves(plan));
     const auto why = notes(plan, "canary");
