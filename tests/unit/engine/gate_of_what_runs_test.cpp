@@ -182,6 +182,7 @@ TEST_F(NoLongerThere, WhatItMadeOnItsWayIsStillItsOwn) {
   pairs.after["gpu1"] = SloState::unknown;
   EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::not_validated);
   cluster.devices["gpu1"]->set(entry(kPfc), Value::set({"3", "4"}));
+  cluster.want("gpu1", kPfc, Value::set({"3", "4"}));
   pairs.after["gpu1"] = SloState::broken;
   EXPECT_EQ(next_run().verdict, ApplyVerdict::undone);
   EXPECT_EQ(cluster.devices["gpu1"]->truth().value(entry(kPfc)), Value::set({"3"}));
