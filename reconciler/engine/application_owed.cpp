@@ -20,17 +20,18 @@ const GateFigure* find(const GateMeasurement* measured, const std::string& subje
 
 using Place = std::pair<std::string, Path>;  // of a device
 
-// What a change left at each entry that it changed; of what is only saved, what there is to save tells.
-std::map<Place, Value> values_left_by(const std::vector<Step>& steps) {
+// What a change made of each entry that it changed, in the end (last) and on the way, where what a cable's
+// other end did not follow was taken back to; of what is only saved, what there is to save tells.
+std::map<Place, std::vector<Value>> values_made_by(const std::vector<Step>& steps) {
   std::map<Place, Value> first;
-  std::map<Place, Value> out;
+  std::map<Place, std::vector<Value>> out;
   for (const Step& step : steps)
     for (const PlannedChange& one : step.changes) {
       if (!schema_row(one.path.row()).saves.empty()) continue;
       first.try_emplace({step.device, one.path}, one.was);
-      out.insert_or_assign({step.device, one.path}, one.want);
+      out[{step.device, one.path}].push_back(one.want);
     }
-  std::erase_if(out, [&](const auto& one) { return first.at(one.first) == one.second; });
+  std::erase_if(out, [&](const auto& one) { return first.at(one.first) == one.second.back(); });
   return out;
 }
 
@@ -58,19 +59,22 @@ void Application::drop_what_is_gone(std::function<void()> then) {
 // more: of what nothing is there, nothing is owed, and of what is there in part, that part. Not gone is what
 // a newer change overwrote that may itself be undone, which would bring it back; nor what can't be read.
 void Application::forget_gone(const std::vector<DeviceState>& now) {
-  const auto is_there = [&](const std::string& name, Path path, Value want) {
+  const auto is_there = [&](const Place& place, const std::vector<Value>& made) {
+    const auto& [name, path] = place;
     const auto device = fleet_.find(name);
     if (!device || *device >= now.size() || !now[*device].reachable) return true;
     const Observation& seen = now[*device].observation;
-    return is_unread(seen.unread, path) || is_met(path, want, seen.have.value(path));
+    return is_unread(seen.unread, path) || std::ranges::any_of(made, [&, path = path](Value one) {
+             return is_met(path, one, seen.have.value(path));
+           });
   };
   std::set<Place> overwritten;
   std::erase_if(earlier_, [&](Written& one) {
-    const std::map<Place, Value> wrote = values_left_by(one.steps);
+    const std::map<Place, std::vector<Value>> wrote = values_made_by(one.steps);
     std::set<Place> gone;
-    for (const auto& [place, want] : wrote)
-      if (!overwritten.contains(place) && !is_there(place.first, place.second, want)) gone.insert(place);
-    for (const auto& [place, want] : wrote)
+    for (const auto& [place, made] : wrote)
+      if (!overwritten.contains(place) && !is_there(place, made)) gone.insert(place);
+    for (const auto& [place, made] : wrote)
       if (!gone.contains(place)) overwritten.insert(place);
     if (gone.empty()) return false;
     for (Step& step : one.steps)

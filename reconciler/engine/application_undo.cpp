@@ -96,7 +96,7 @@ void Application::even_out(std::function<void()> then) {
 
 void Application::even_out_ends(const std::vector<Step>& short_of, const std::vector<DeviceState>& now,
                                 const std::function<void()>& then) {
-  const UnevenEnds uneven = uneven_ends(short_of, runner_->written(), fleet_, now);
+  const UnevenEnds uneven = uneven_ends(plan_, short_of, runner_->written(), fleet_, now);
   if (!uneven.take_back.empty() && !report_.effects.empty()) {
     report_.notes.push_back(
         "not yet: " + report_.effects.front().device + " does not do again what it did before (" +

@@ -29,6 +29,7 @@ struct FleetDevice {
   std::string role;  // "host", "leaf", "spine", "superspine"
   const Intent* intent = nullptr;
   std::vector<Attached*> drivers;
+  std::optional<Error> unattached{};  // why it has none
   Lane lane = Lane::local;
   std::string maintenance{};  // "until 2026-12-01: optics"; empty: it is in service
   bool is_host() const { return role == "host"; }

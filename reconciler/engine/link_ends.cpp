@@ -34,41 +34,61 @@ constexpr std::array<LinkMatter, kSchema.size()> kMatter = [] {
   return out;
 }();
 
-// What must be alike at both ends of which cable, and whether it is the removal of what was replaced: that is
-// put back without what took its place being taken away, which senders have turned to by then.
+// What must be alike at both ends of which cable; and whether it is the removal of what was replaced at both:
+// that is put back without what took its place being taken away, which senders have turned to by then.
 using Part = std::tuple<std::uint32_t, LinkMatter, bool>;
 
-std::optional<Part> part_of(const Step& step, Path path, LinkMatter matter, const Wiring& wiring) {
-  if (matter == LinkMatter::none || path.key_count() == 0) return std::nullopt;
-  const auto cable = wiring.cable_at(step.device, path.key(0));
-  return cable ? std::optional<Part>({*cable, matter, step.removes_replaced}) : std::nullopt;
-}
+// The parts that some steps change.
+class Parts {
+ public:
+  Parts(const std::vector<Step>& steps, const Wiring& wiring) : wiring_(wiring) {
+    std::map<std::pair<std::uint32_t, LinkMatter>, std::set<std::string_view>> removed;  // at which devices
+    for (const Step& step : steps)
+      for (const PlannedChange& change : step.changes)
+        if (const auto cable = step.removes_replaced ? cable_at(step, change.path) : std::nullopt)
+          removed[{*cable, link_matter(schema_row(change.path.row()))}].insert(step.device);
+    for (const auto& [what, devices] : removed)
+      if (devices.size() > 1) replaced_.insert(what);
+  }
 
-std::optional<Part> part_of(const Step& step, const PlannedChange& change, const Wiring& wiring) {
-  return part_of(step, change.path, matter_of(change.path.row()), wiring);
-}
+  std::optional<Part> of(const Step& step, Path path, LinkMatter matter) const {
+    const auto cable = matter == LinkMatter::none ? std::nullopt : cable_at(step, path);
+    if (!cable) return std::nullopt;
+    return Part(*cable, matter, step.removes_replaced && replaced_.contains({*cable, matter}));
+  }
+  std::optional<Part> of(const Step& step, const PlannedChange& change) const {
+    return of(step, change.path, matter_of(change.path.row()));
+  }
+
+  // What it is put back with: what is lossless with its buffers, which need not be alike at both ends.
+  std::optional<Part> goes_back_with(const Step& step, const PlannedChange& change) const {
+    const bool is_on_ladder = std::ranges::any_of(schema_row(change.path.row()).rungs, [](const Rung& rung) {
+      return rung.ladder == Ladder::lossless && rung.place != 0;
+    });
+    return of(step, change.path, is_on_ladder ? LinkMatter::lossless : matter_of(change.path.row()));
+  }
+
+ private:
+  std::optional<std::uint32_t> cable_at(const Step& step, Path path) const {
+    return path.key_count() == 0 ? std::nullopt : wiring_.cable_at(step.device, path.key(0));
+  }
+
+  const Wiring& wiring_;
+  std::set<std::pair<std::uint32_t, LinkMatter>> replaced_;
+};
 
 std::string port_of(const Step& step, const PlannedChange& change) {
   return step.device + ":" + std::string(change.path.key(0));
 }
 
-// What it is put back with: what is lossless with its buffers, which need not be alike at both ends.
-std::optional<Part> goes_back_with(const Step& step, const PlannedChange& change, const Wiring& wiring) {
-  const bool is_on_ladder = std::ranges::any_of(schema_row(change.path.row()).rungs, [](const Rung& rung) {
-    return rung.ladder == Ladder::lossless && rung.place != 0;
-  });
-  return part_of(step, change.path, is_on_ladder ? LinkMatter::lossless : matter_of(change.path.row()),
-                 wiring);
-}
-
 // Of steps their changes of some parts.
-std::vector<Step> of_parts(const std::vector<Step>& steps, const auto& parts, const Wiring& wiring) {
+std::vector<Step> of_parts(const std::vector<Step>& steps, const auto& some_parts, const Parts& parts) {
   std::vector<Step> out;
   for (const Step& step : steps) {
     Step some = step;
     std::erase_if(some.changes, [&](const PlannedChange& change) {
-      const auto part = goes_back_with(step, change, wiring);
-      return !part || !parts.contains(*part);
+      const auto part = parts.goes_back_with(step, change);
+      return !part || !some_parts.contains(*part);
     });
     if (!some.changes.empty()) out.push_back(std::move(some));
   }
@@ -98,12 +118,13 @@ bool is_short(const StepResult& result, const std::vector<OtherEnd>& ends,
 LinkMatter matter_of(RowId row) { return kMatter[row]; }
 
 std::vector<std::vector<OtherEnd>> other_ends(const Plan& plan, const Wiring& wiring) {
+  const Parts parts(plan.steps, wiring);
   std::map<Part, std::map<std::uint32_t, PortName>> ports;  // by step
   for (const Step& step : plan.steps)
     for (const PlannedChange& change : step.changes)
-      if (const auto part = change.transient ? std::nullopt
-                                             : part_of(step, change.path,
-                                                       link_matter(schema_row(change.path.row())), wiring))
+      if (const auto part = change.transient
+                                ? std::nullopt
+                                : parts.of(step, change.path, link_matter(schema_row(change.path.row()))))
         ports[*part].emplace(step.id, PortName{step.device, std::string(change.path.key(0))});
   std::vector<std::vector<OtherEnd>> out(plan.steps.size() + 1);
   for (const auto& [part, steps] : ports)
@@ -115,21 +136,22 @@ std::vector<std::vector<OtherEnd>> other_ends(const Plan& plan, const Wiring& wi
 
 std::vector<Step> half_done(const Plan& plan, const std::vector<StepResult>& results, const Fleet& fleet) {
   std::vector<Step> out;
+  const Parts parts(plan.steps, fleet.wiring());
   const std::vector<std::vector<OtherEnd>> ends = other_ends(plan, fleet.wiring());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Step& step = plan.steps[i];
     if (is_short(results[i], ends[step.id], results) && step.remedy.empty() &&
-        std::any_of(step.changes.begin(), step.changes.end(), [&](const PlannedChange& change) {
-          return part_of(step, change, fleet.wiring()).has_value();
-        }))
+        std::any_of(step.changes.begin(), step.changes.end(),
+                    [&](const PlannedChange& change) { return parts.of(step, change).has_value(); }))
       out.push_back(step);
   }
   return out;
 }
 
-UnevenEnds uneven_ends(const std::vector<Step>& short_of, const std::vector<Step>& written,
+UnevenEnds uneven_ends(const Plan& plan, const std::vector<Step>& short_of, const std::vector<Step>& written,
                        const Fleet& fleet, const std::vector<DeviceState>& now) {
   UnevenEnds out;
+  const Parts parts(plan.steps, fleet.wiring());
   std::set<std::uint32_t> wrote;
   for (const Step& step : written) wrote.insert(step.id);
   std::map<Part, std::string> uneven;  // the port that did not take its part
@@ -138,7 +160,7 @@ UnevenEnds uneven_ends(const std::vector<Step>& short_of, const std::vector<Step
     if (!device || *device >= now.size()) continue;
     const DeviceState& state = now[*device];
     for (const PlannedChange& change : step.changes) {
-      const auto part = part_of(step, change, fleet.wiring());
+      const auto part = parts.of(step, change);
       if (!part || change.transient) continue;
       const std::string port = port_of(step, change);
       const bool is_read = state.reachable && !is_unread(state.observation.unread, change.path);
@@ -149,10 +171,10 @@ UnevenEnds uneven_ends(const std::vector<Step>& short_of, const std::vector<Step
     }
   }
   std::map<std::string, std::string> taken;  // by port that was written: the one that it is taken back for
-  out.take_back = of_parts(written, uneven, fleet.wiring());
+  out.take_back = of_parts(written, uneven, parts);
   for (const Step& step : out.take_back)
     for (const PlannedChange& change : step.changes)
-      taken.emplace(port_of(step, change), uneven.at(*goes_back_with(step, change, fleet.wiring())));
+      taken.emplace(port_of(step, change), uneven.at(*parts.goes_back_with(step, change)));
   for (const auto& [port, refuser] : taken)
     if (port != refuser)
       out.notes.push_back("what was written at " + port + " is taken back: " + refuser +
@@ -164,11 +186,14 @@ UnevenEnds uneven_ends(const std::vector<Step>& short_of, const std::vector<Step
 
 std::vector<Step> other_ends_of(const std::vector<Step>& taken_back, const std::vector<Step>& written,
                                 const Wiring& wiring) {
-  std::set<Part> parts;
+  std::vector<Step> all = taken_back;
+  all.insert(all.end(), written.begin(), written.end());
+  const Parts parts(all, wiring);
+  std::set<Part> taken;
   for (const Step& step : taken_back)
     for (const PlannedChange& change : step.changes)
-      if (const auto part = part_of(step, change, wiring)) parts.insert(*part);
-  return of_parts(written, parts, wiring);
+      if (const auto part = parts.of(step, change)) taken.insert(*part);
+  return of_parts(written, taken, parts);
 }
 
 }  // namespace lockstep

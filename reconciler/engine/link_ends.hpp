@@ -37,7 +37,7 @@ struct UnevenEnds {
 std::vector<Step> half_done(const Plan& plan, const std::vector<StepResult>& results, const Fleet& fleet);
 
 // `short_of`: those. `written`: the steps that wrote. `now`: by the fleet's index, as seen after them.
-UnevenEnds uneven_ends(const std::vector<Step>& short_of, const std::vector<Step>& written,
+UnevenEnds uneven_ends(const Plan& plan, const std::vector<Step>& short_of, const std::vector<Step>& written,
                        const Fleet& fleet, const std::vector<DeviceState>& now);
 
 // Of `written` what must be alike with what `taken_back` changed at the other ends of its cables.

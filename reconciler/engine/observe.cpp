@@ -145,6 +145,10 @@ void set_apart(ChangeSet& changes, const Carriers& carriers, const std::vector<I
 DeviceState compare(const FleetDevice& device, const Carriers& carriers, DriverAnswers answers) {
   DeviceState state;
   state.device = device.name;
+  if (answers.empty()) {
+    if (device.unattached) state.errors.push_back(*device.unattached);
+    return state;
+  }
   std::vector<Observation> parts(answers.size());
   for (std::size_t driver = 0; driver < answers.size(); ++driver) {
     Result<Observation>& answer = answers[driver];

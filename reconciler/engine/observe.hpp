@@ -77,7 +77,7 @@ class ObserveRound {
 };
 
 // Merges what the drivers of one device told, one answer for each, compares, and sets apart what can't be
-// there.
+// there. Of a device without a driver: not reachable, and why.
 DeviceState compare(const FleetDevice& device, const Carriers& carriers, DriverAnswers answers);
 
 }  // namespace lockstep

@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "reconciler/engine/ladders.hpp"
@@ -31,8 +30,10 @@ class Orderer {
   }
 
  private:
+  const Atom& atom_of(const OrderNode& node) const { return atoms_[node.device].atoms[node.atom]; }
+
   const AtomChange* first_change(const OrderNode& node) const {
-    const auto& changes = atoms_[node.device].atoms[node.atom].changes;
+    const auto& changes = atom_of(node).changes;
     return changes.empty() ? nullptr : &changes.front();
   }
 
@@ -70,21 +71,26 @@ class Orderer {
 
   // What must be alike at both ends of a cable, and changes at both.
   void find_ties() {
-    std::map<std::tuple<std::uint32_t, LinkMatter, bool>, std::vector<std::uint32_t>> ends;
+    std::map<std::pair<std::uint32_t, LinkMatter>, std::vector<std::uint32_t>> ends;
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
       const OrderNode& node = graph_.nodes[n];
       if (node.cable == kNoCable) continue;
-      const Atom& atom = atoms_[node.device].atoms[node.atom];
       std::set<LinkMatter> matters;
-      for (const AtomChange& change : atom.changes)
+      for (const AtomChange& change : atom_of(node).changes)
         if (!change.transient) matters.insert(link_matter(columns_.row(change.path.row())));
       matters.erase(LinkMatter::none);
-      for (const LinkMatter matter : matters)
-        ends[{node.cable, matter, atom.half == Half::removes}].push_back(n);
+      for (const LinkMatter matter : matters) ends[{node.cable, matter}].push_back(n);
     }
-    for (auto& [what, nodes] : ends)
-      if (is_of_two_devices(graph_, nodes))
-        graph_.ties.push_back({std::get<LinkMatter>(what), std::move(nodes)});
+    for (auto& [what, nodes] : ends) {
+      const auto removals = std::ranges::stable_partition(
+          nodes, [this](std::uint32_t n) { return atom_of(graph_.nodes[n]).half != Half::removes; });
+      std::vector<std::uint32_t> removed(removals.begin(), removals.end());
+      if (is_of_two_devices(graph_, removed)) {
+        nodes.erase(removals.begin(), removals.end());
+        graph_.ties.push_back({what.second, std::move(removed)});
+      }
+      if (is_of_two_devices(graph_, nodes)) graph_.ties.push_back({what.second, std::move(nodes)});
+    }
   }
 
   bool is_host(std::uint32_t node) const { return input_.devices[graph_.nodes[node].device].role == "host"; }
@@ -104,7 +110,7 @@ class Orderer {
     std::vector<StagedNode> out;
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
       const OrderNode& node = graph_.nodes[n];
-      const Atom& atom = atoms_[node.device].atoms[node.atom];
+      const Atom& atom = atom_of(node);
       const bool joins = joins_a_host(node);
       if (!atom.far_ends.empty() && joins) continue;
       const PortSide side = is_host(n) ? PortSide::host : joins ? PortSide::to_host : PortSide::to_switch;

@@ -25,8 +25,8 @@ struct OrderNode {
   bool live = false;               // disturbs traffic that flows now
 };
 
-// Nodes at both ends of a cable that change what must be alike there: they are in one wave. What is added and
-// what is removed after it are alike each for itself.
+// Nodes at both ends of a cable that change what must be alike there: they are in one wave. Where both ends
+// replace something (replacements.hpp), what is added and what is removed after it are alike each for itself.
 struct Tie {
   LinkMatter matter = LinkMatter::none;
   std::vector<std::uint32_t> nodes;

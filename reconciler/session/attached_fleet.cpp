@@ -107,7 +107,9 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTab
     if (const auto entry = cluster.maintenance.find(device.name); entry != cluster.maintenance.end())
       device.maintenance = entry->second;
     if (Result<std::vector<Attached>> attached = drivers_of(cluster, i, table, twin); !attached) {
-      out.unattached.emplace(i, std::move(attached.error()));
+      device.unattached = std::move(attached.error());
+    } else if (attached->empty()) {
+      device.unattached = Error{ErrorKind::refused, kWhyUnreached};
     } else {
       for (Attached& one : *attached) {
         out.drivers.push_back(std::make_unique<Attached>(std::move(one)));

@@ -1,8 +1,8 @@
 // The devices of an opened cluster with their drivers attached: in the twin, or as their `connect` says.
 //
 // Promises: every device of the specs is in the fleet. A device that is unreachable from this machine, or
-// that one of its drivers can't be attached to, has no driver and is reported as unobserved with the reason
-// (reach.hpp). Refuses: a twin that is not up; two devices that are both this machine.
+// that one of its drivers can't be attached to, has no driver and is reported as unobserved with the reason.
+// Refuses: a twin that is not up; two devices that are both this machine.
 #pragma once
 
 #include <map>
@@ -16,10 +16,12 @@
 
 namespace lockstep {
 
+inline constexpr const char* kWhyUnreached =
+    "nothing here reaches it: `connect: {local: true}` is for this machine, --twin for its twin";
+
 struct AttachedFleet {
   std::vector<std::unique_ptr<Attached>> drivers;  // own what the fleet points to
   Fleet fleet;
-  std::map<std::size_t, Error> unattached;      // by index into the fleet: why it has no driver
   std::vector<Policy> policies;                 // of Catalog::rollout_policies, in order
   std::vector<std::uint32_t> policy_of_device;  // by index into the fleet; kNone: under none
 

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "reconciler/session/reach.hpp"
-
 namespace lockstep {
 namespace {
 
@@ -25,15 +23,12 @@ void mark_armed(std::vector<DeviceState>& states) {
 
 }  // namespace
 
-ClusterObserve::ClusterObserve(AttachedFleet& attached, Executor& executor, std::vector<std::size_t> only,
-                               bool leads, std::function<void(const Answer&)> seen)
-    : attached_(attached),
-      round_(attached.fleet, executor, options_for(std::move(only), leads)),
-      seen_(std::move(seen)) {}
+ClusterObserve::ClusterObserve(Fleet& fleet, Executor& executor, std::vector<std::size_t> only, bool leads,
+                               std::function<void(const Answer&)> seen)
+    : round_(fleet, executor, options_for(std::move(only), leads)), seen_(std::move(seen)) {}
 
 void ClusterObserve::start(std::function<void(Answer)> done) {
   round_.start([this, done = std::move(done)](Answer states) {
-    mark_unreached(attached_, states);
     mark_armed(states);
     if (seen_) seen_(states);
     done(std::move(states));

@@ -1,15 +1,14 @@
 // ClusterObserve: one observation of some devices of a session, as an object that the executor drives.
 //
-// Promises: answers once, in fleet order; a device that nothing here reaches is unreachable with the reason
-// (reach.hpp); one that will undo by itself what it shows now is not observed completely, and for a leader it
-// has undone it; after stop() with what was read so far. It ends before the executor and the session.
+// Promises: answers once, in fleet order; one that will undo by itself what it shows now is not observed
+// completely, and for a leader it has undone it; after stop() with what was read so far. It ends before the
+// executor and the session.
 #pragma once
 
 #include <functional>
 #include <vector>
 
 #include "reconciler/engine/observe.hpp"
-#include "reconciler/session/attached_fleet.hpp"
 
 namespace lockstep {
 
@@ -19,7 +18,7 @@ class ClusterObserve {
   // `only`: indices into the fleet; empty: all. `leads`: nobody else changes the cluster, and nothing of ours
   // is under way.
   // `seen`: told of the answer first.
-  ClusterObserve(AttachedFleet& attached, Executor& executor, std::vector<std::size_t> only, bool leads,
+  ClusterObserve(Fleet& fleet, Executor& executor, std::vector<std::size_t> only, bool leads,
                  std::function<void(const Answer&)> seen = {});
   ClusterObserve(const ClusterObserve&) = delete;
   ClusterObserve& operator=(const ClusterObserve&) = delete;
@@ -28,7 +27,6 @@ class ClusterObserve {
   void stop() { round_.stop(); }
 
  private:
-  const AttachedFleet& attached_;
   ObserveRound round_;
   std::function<void(const Answer&)> seen_;
 };

@@ -91,7 +91,7 @@ Result<Done> ClusterSession::want_restored() {
 std::unique_ptr<ClusterObserve> ClusterSession::make_observe() {
   std::vector<std::size_t> read;
   if (!reads_all_) read = fleet().with_far_ends(only_);
-  return std::make_unique<ClusterObserve>(attached_, executor_, std::move(read), store_ != nullptr,
+  return std::make_unique<ClusterObserve>(attached_.fleet, executor_, std::move(read), store_ != nullptr,
                                           [this](const std::vector<DeviceState>& states) {
                                             learn_devices(fleet(), states, devices_);
                                             not_read_.clear();

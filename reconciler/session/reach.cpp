@@ -39,18 +39,6 @@ std::vector<NotObserved> grouped(const Fleet& fleet, const std::vector<DeviceSta
 
 }  // namespace
 
-void mark_unreached(const AttachedFleet& attached, std::vector<DeviceState>& states) {
-  const Fleet& fleet = attached.fleet;
-  for (std::size_t i = 0; i < fleet.size() && i < states.size(); ++i) {
-    if (!fleet[i].drivers.empty()) continue;
-    states[i] = DeviceState{};
-    states[i].device = fleet[i].name;
-    const auto why = attached.unattached.find(i);
-    states[i].errors.push_back(why == attached.unattached.end() ? Error{ErrorKind::refused, kWhyUnreached}
-                                                                : why->second);
-  }
-}
-
 std::vector<NotObserved> not_observed(const Fleet& fleet, const std::vector<DeviceState>& states,
                                       const std::vector<std::size_t>& only) {
   return grouped(fleet, states, only, [](const DeviceState& state) { return !state.complete(); });

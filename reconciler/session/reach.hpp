@@ -11,12 +11,6 @@
 
 namespace lockstep {
 
-inline constexpr const char* kWhyUnreached =
-    "nothing here reaches it: `connect: {local: true}` is for this machine, --twin for its twin";
-
-// For every device without a driver: not reachable, and why.
-void mark_unreached(const AttachedFleet& attached, std::vector<DeviceState>& states);
-
 // Devices that could not be observed completely, all for the same reason.
 struct NotObserved {
   std::string why;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "drivers/sim/simulated_device.hpp"
-#include "reconciler/session/reach.hpp"
+#include "reconciler/engine/observe.hpp"
 
 namespace lockstep {
 namespace {
@@ -59,10 +59,9 @@ TEST(AttachedFleet, ADeviceWithADriverThatCannotBeAttachedIsUnobservedWithTheRea
   ASSERT_TRUE(attached) << attached.error().text();
   EXPECT_TRUE(attached->fleet[0].drivers.empty());
   EXPECT_EQ(attached->fleet[1].drivers.size(), 1U);
-  std::vector<DeviceState> states(2);
-  mark_unreached(*attached, states);
-  EXPECT_FALSE(states[0].reachable);
-  EXPECT_EQ(states[0].why_incomplete(), "no credentials for gpu1");
+  const DeviceState state = compare(attached->fleet[0], attached->fleet.carriers(0), {});
+  EXPECT_FALSE(state.reachable);
+  EXPECT_EQ(state.why_incomplete(), "no credentials for gpu1");
 }
 
 TEST(AttachedFleet, AFactoryGetsTheDeviceItsConnectionAndItsIntent) {

@@ -20,6 +20,7 @@ class Reach : public testing::Test {
       FleetDevice device;
       device.name = i == 0 ? "gpu1" : "gpu2";
       device.intent = &intents_[i];
+      device.unattached = Error{ErrorKind::refused, kWhyUnreached};
       devices.push_back(std::move(device));
     }
     Result<Fleet> made = Fleet::make(std::move(devices), {});
@@ -41,7 +42,6 @@ class Reach : public testing::Test {
 };
 
 TEST_F(Reach, ADeviceWithoutADriverIsNeverInSync) {
-  mark_unreached(attached_, states_);
   const DriftReport all = report({});
   EXPECT_EQ(all.in_sync, 0U);
   EXPECT_EQ(all.observed, 0U);
@@ -56,7 +56,6 @@ TEST_F(Reach, WhatNothingReachesCannotBeWatchedOrMeasured) {
 }
 
 TEST_F(Reach, ANarrowedReportIsAboutTheChosenDevicesAlone) {
-  mark_unreached(attached_, states_);
   states_[1] = DeviceState{};  // gpu2 was read whole
   states_[1].device = "gpu2";
   states_[1].reachable = true;
@@ -67,14 +66,12 @@ TEST_F(Reach, ANarrowedReportIsAboutTheChosenDevicesAlone) {
 }
 
 TEST_F(Reach, WhatDiffersOutranksWhatCouldNotBeRead) {
-  mark_unreached(attached_, states_);
   DriftReport one_drifts = report({});
   one_drifts.drifted = 1;
   EXPECT_EQ(one_drifts.exit_code(), 2);
 }
 
 TEST_F(Reach, UnobservedDevicesAreGroupedByReason) {
-  mark_unreached(attached_, states_);
   states_.emplace_back();
   states_.back().device = "gpu3";
   states_.back().errors.push_back(Error{ErrorKind::transient, "no answer"});
