@@ -248,7 +248,9 @@ void World::check_states(const std::vector<DeviceState>& states) {
 // Of a process that has just taken the lock.
 void World::check_leads() {
   leads_ = true;
-  unmeasured_.clear();  // what an earlier process left is owed by its own rules
+  // What an earlier process left is owed by its own rules.
+  moved_.clear();
+  unmeasured_.clear();
   follow_journal();
   for (const auto& [name, place] : places_)
     if (place.writer >= epoch_)

@@ -174,6 +174,19 @@ TEST_F(NoLongerThere, WhatRemainsOfItInPartIsOwedForThatPart) {
   EXPECT_EQ(mtu("gpu2"), number(9000));
 }
 
+// As where the other end of a cable did not take the last of two writes.
+TEST_F(NoLongerThere, WhatItMadeOnItsWayIsStillItsOwn) {
+  constexpr const char* kPfc = "interface[rail0]/pfc";
+  cluster.devices["gpu1"]->set(entry(kPfc), Value::set({"3"}));
+  cluster.want("gpu1", kPfc, Value::set({"4"}));
+  pairs.after["gpu1"] = SloState::unknown;
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::not_validated);
+  cluster.devices["gpu1"]->set(entry(kPfc), Value::set({"3", "4"}));
+  pairs.after["gpu1"] = SloState::broken;
+  EXPECT_EQ(next_run().verdict, ApplyVerdict::undone);
+  EXPECT_EQ(cluster.devices["gpu1"]->truth().value(entry(kPfc)), Value::set({"3"}));
+}
+
 TEST_F(NoLongerThere, WhatCannotBeReadMayBeThere) {
   owe({"gpu1"});
   put_back_by_hand("gpu1");

@@ -413,6 +413,27 @@ TEST(Replacements, WhereTheOldOneIsNotRemovedAtOneEndStayWithBothAtBoth) {
   }
 }
 
+// One end replaces, the other has both already and only loses: neither does its part without the other.
+TEST(Replacements, AtACableOfWhichTheOtherEndOnlyLosesArePutBackWhole) {
+  Cluster cluster;
+  cluster.add("gpu1");
+  cluster.add("leaf0", "leaf");
+  cluster.cable("gpu1", "rail0", "leaf0", "swp1");
+  cluster.devices["gpu1"]->set(entry("interface[rail0]/pfc"), Value::set({"3"}));
+  cluster.devices["leaf0"]->set(entry("interface[swp1]/pfc"), Value::set({"3", "4"}));
+  cluster.want("gpu1", "interface[rail0]/pfc", Value::set({"4"}));
+  cluster.want("leaf0", "interface[swp1]/pfc", Value::set({"4"}));
+  cluster.wiring.index();
+  cluster.devices["leaf0"]->refuses = {row("interface[*]/pfc")};
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 3U) << plan_lines(plan);
+  for (const Step& step : plan.steps) EXPECT_EQ(step.together, plan.steps[0].together) << plan_lines(plan);
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_NE(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/pfc")), Value::set({"3"}));
+  EXPECT_EQ(cluster.devices["leaf0"]->truth().value(entry("interface[swp1]/pfc")), Value::set({"3", "4"}));
+}
+
 // The new one is refused: nothing was taken away, and nobody sends in it.
 TEST(Replacements, WhereTheNewOneIsRefusedLeaveTheOldOne) {
   for (const std::string refuser : {"gpu1", "leaf0"}) {

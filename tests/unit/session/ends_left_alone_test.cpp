@@ -37,6 +37,20 @@ class EndsLeftAlone : public Lab {
       out += (out.empty() ? "" : " ") + at(device, "interface[" + std::string(port) + "]/mtu").to_string();
     return out;
   }
+  void heal_once() {
+    std::unique_ptr<ClusterWatch> watch;
+    bool over = false;
+    watch = open().make_watch({.command = "test",
+                               .author = "ann",
+                               .converge = true,
+                               .event = {},
+                               .healed = [&watch](const Healing& healing) {
+                                 EXPECT_FALSE(healing.no_plan || healing.locked);
+                                 watch->stop();
+                               }});
+    watch->start([&over](const ClusterWatch::Answer&) { over = true; });
+    while (!over) executor.step();
+  }
   std::string holds(const Plan& plan) {
     std::string out;
     for (const Step& step : plan.steps)
@@ -98,20 +112,20 @@ TEST_F(EndsLeftAlone, AWatchHealsNoCableAtOneEnd) {
   apply(open());
   for (const auto& [device, port] : {std::pair{"gpu2", "rail0"}, {"leaf0", "swp2"}, {"leaf0", "swp1"}})
     devices.at(device)->set(*Path::parse("interface[" + std::string(port) + "]/mtu"), Value::integer(4000));
-  ClusterSession& lab = open();
-  std::unique_ptr<ClusterWatch> watch;
-  bool over = false;
-  watch = lab.make_watch({.command = "test",
-                          .author = "ann",
-                          .converge = true,
-                          .event = {},
-                          .healed = [&watch](const Healing& healing) {
-                            EXPECT_FALSE(healing.no_plan || healing.locked);
-                            watch->stop();
-                          }});
-  watch->start([&over](const ClusterWatch::Answer&) { over = true; });
-  while (!over) executor.step();
+  heal_once();
   EXPECT_EQ(mtus(), "9000 9000 4000 4000");
+}
+
+// What no driver was attached to may be any way.
+TEST_F(EndsLeftAlone, AWatchHealsNoEndOfACableWhoseOtherEndNothingReaches) {
+  apply(open());
+  devices.at("gpu1")->set(*Path::parse(kHost), Value::integer(4000));
+  unattachable.emplace("leaf0", Error{ErrorKind::transient, "leaf0: no route to host"});
+  heal_once();
+  EXPECT_EQ(at("gpu1", kHost), Value::integer(4000));
+  unattachable.clear();
+  heal_once();
+  EXPECT_EQ(at("gpu1", kHost), Value::integer(9000));
 }
 
 }  // namespace
