@@ -82,8 +82,7 @@ class LosslessFabric : public ::testing::Test {
       target.netns_path = std::string("/run/netns/") + name;
       target.software_rate = false;
       attached_.push_back(std::make_unique<Attached>(make_linux_driver(target)));
-      devices.push_back(
-          {name, name[0] == 'g' ? "host" : "leaf", &intent, {attached_.back().get()}, Lane::local});
+      devices.push_back({name, name[0] == 'g' ? "host" : "leaf", &intent, {attached_.back().get()}});
     }
     auto fleet = Fleet::make(std::move(devices), wiring_of(compiled_.topology));
     ASSERT_TRUE(fleet) << fleet.error().text();

@@ -45,7 +45,7 @@ TEST(Wiring, ADeviceThatIsNotThisMachineGetsNoDriver) {
   const Result<AttachedFleet> attached = attach_fleet(cluster, driver_table());
   ASSERT_TRUE(attached) << attached.error().text();
   EXPECT_TRUE(attached->fleet[0].drivers.empty());
-  EXPECT_EQ(attached->fleet[0].unattached->message, kWhyUnreached);
+  EXPECT_EQ(attached->fleet[0].unattached->text(), kWhyUnreached);
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ class Cluster {
     raw->clock = [this] { return executor.now(); };
     attached_.push_back(Attached{});
     attached_.back().driver = std::move(device);
-    list_.push_back({name, role, &intents_.back(), {&attached_.back()}, Lane::local});
+    list_.push_back({name, role, &intents_.back(), {&attached_.back()}});
     devices[name] = raw;
     intents[name] = &intents_.back();
     return *raw;

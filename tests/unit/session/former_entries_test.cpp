@@ -83,7 +83,7 @@ TEST_F(FormerEntries, AnAddressOfAPoolThatIsAnotherNowIsWantedGoneAndThatOfAPort
 // gpu1, without an object that says anything of it, as one observation found it.
 class LeftBehind : public FormerEntries {
  protected:
-  LeftBehind() : fleet(*Fleet::make({{"gpu1", "host", &gpu1(), {}, Lane::local}}, {})), states(1) {
+  LeftBehind() : fleet(*Fleet::make({{"gpu1", "host", &gpu1(), {}}}, {})), states(1) {
     states[0].device = "gpu1";
     states[0].reachable = true;
   }

@@ -57,7 +57,7 @@ class PlanFileOfTwo : public ::testing::Test {
       attached[i].driver = std::move(device);
       intents[i].device = name;
       intents[i].want.set(mtu, Value::integer(9000));
-      list.push_back({name, "host", &intents[i], {&attached[i]}, Lane::local});
+      list.push_back({name, "host", &intents[i], {&attached[i]}});
     }
     fleet = *Fleet::make(std::move(list), {});
     const Plan plan = *make_plan(input_of(fleet, observe(), origins, sources, {}));
