@@ -14,8 +14,13 @@ namespace {
 // Rows written to any database of this process, which has one thread.
 std::uint64_t writes = 0;
 
+// The one of this moment; empty: none is.
+std::function<bool()> refuses_commit;
+
 // Of every connection that is opened from now on (sqlite3_auto_extension(3)).
-int count_writes(sqlite3* database, char**, const sqlite3_api_routines*) {
+int follow_connection(sqlite3* database, char**, const sqlite3_api_routines*) {
+  sqlite3_commit_hook(
+      database, [](void*) { return refuses_commit && refuses_commit() ? 1 : 0; }, nullptr);
   sqlite3_update_hook(
       database, [](void*, int, const char*, const char*, sqlite3_int64) { ++writes; }, nullptr);
   return SQLITE_OK;
@@ -77,13 +82,14 @@ class JournalReader::Query {
 
 void JournalReader::Closer::operator()(sqlite3* database) const { sqlite3_close(database); }
 
-JournalReader::JournalReader(const std::string& directory)
+JournalReader::JournalReader(const std::string& directory, std::function<bool()> refuses)
     : file_(directory + "/journal.sqlite"), writes_seen_(writes) {
-  static const int counts = sqlite3_auto_extension(reinterpret_cast<void (*)()>(&count_writes));
+  static const int counts = sqlite3_auto_extension(reinterpret_cast<void (*)()>(&follow_connection));
   if (counts != SQLITE_OK) throw std::runtime_error("the writes to journals can't be counted");
+  refuses_commit = std::move(refuses);
 }
 
-JournalReader::~JournalReader() = default;
+JournalReader::~JournalReader() { refuses_commit = {}; }
 
 bool JournalReader::moved() { return std::exchange(writes_seen_, writes) != writes; }
 
@@ -138,7 +144,7 @@ bool JournalReader::is_open(const std::string& ticket) {
 std::vector<std::string> JournalReader::open_tickets(std::uint64_t epoch) {
   static const std::string text =
       "SELECT ticket FROM tickets JOIN changes ON changes.id = tickets.change "
-      "WHERE changes.epoch = ? AND tickets.state = " +
+      "WHERE changes.epoch = ? AND changes.ended IS NOT NULL AND tickets.state = " +
       state_text(TicketState::begun);
   std::vector<std::string> all;
   query(text.c_str()).with(epoch).each([&all](const Query& row) { all.push_back(row.text(0)); });

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,7 +32,9 @@ struct NotedTicket {
 
 class JournalReader {
  public:
-  explicit JournalReader(const std::string& directory);
+  // `refuses`: asked at each commit of this process to any journal, true: nothing of it is stored, as where
+  // the disk is full.
+  JournalReader(const std::string& directory, std::function<bool()> refuses);
   ~JournalReader();
   JournalReader(const JournalReader&) = delete;
   JournalReader& operator=(const JournalReader&) = delete;
@@ -45,7 +48,7 @@ class JournalReader {
   std::uint64_t ended();      // changes
   std::uint64_t not_ended();  // changes
   bool is_open(const std::string& ticket);
-  std::vector<std::string> open_tickets(std::uint64_t epoch);
+  std::vector<std::string> open_tickets(std::uint64_t epoch);  // of changes that have ended
   // What it wrote, by device, but for what was taken back; in the order of the writes.
   std::vector<std::pair<std::string, ChangeSet>> writes_of(std::uint64_t change);
 

@@ -32,10 +32,9 @@ bool is_over(StepState state) {
 // Who has taken a bad value back from the specs approves what was rolled back with it, once nothing else is
 // left to be done.
 ApplyRequest World::request() const {
-  ApplyRequest out{.command = "lockstep apply",
-                   .author = "a person",
-                   .approved = {Hold::Kind::budget},
-                   .deletion_confirmed = true};
+  ApplyRequest out{
+      .command = "lockstep apply", .author = "a person", .strict = strict_, .deletion_confirmed = true};
+  if (exceeds_budgets_) out.approved.add(Hold::Kind::budget);
   if (asks_ && !bad_) out.approved.add(Hold::Kind::gate);
   return out;
 }
@@ -54,6 +53,20 @@ WorldCounts& WorldCounts::operator+=(const WorldCounts& other) {
   chosen += other.chosen;
   away += other.away;
   far_away += other.far_away;
+  alerted += other.alerted;
+  not_cordoned += other.not_cordoned;
+  strictly += other.strictly;
+  clock_jumps += other.clock_jumps;
+  unstored += other.unstored;
+  stopped_short += other.stopped_short;
+  gone_on += other.gone_on;
+  out_meanwhile += other.out_meanwhile;
+  out_planned += other.out_planned;
+  out_measured += other.out_measured;
+  out_counted += other.out_counted;
+  out_held += other.out_held;
+  spared += other.spared;
+  all_fell += other.all_fell;
   both_ended += other.both_ended;
   one_ended += other.one_ended;
   evened += other.evened;
@@ -62,7 +75,9 @@ WorldCounts& WorldCounts::operator+=(const WorldCounts& other) {
 }
 
 World::World(const WorldOptions& options)
-    : options_(options), random_(options.seed), journal_(directory_.path()) {
+    : options_(options),
+      random_(options.seed),
+      journal_(directory_.path(), [this] { return refuses_commit(); }) {
   result_.history = kFnvOffset;
   build();
 }
@@ -88,16 +103,17 @@ WorldResult World::run() {
 
 void World::check_all_judged() {
   std::size_t paths = 0;
+  std::string first;
   std::set<std::uint64_t> changes;
   for (const FlowPath& one : paths_) {
-    paths += one.unjudged.empty() ? 0 : 1;
+    if (!one.unjudged.empty() && paths++ == 0) first = one.subject;
     changes.insert(one.unjudged.begin(), one.unjudged.end());
   }
   std::string ids;
   for (const std::uint64_t change : changes) ids += " " + std::to_string(change);
   if (paths > 0)
-    violation(std::to_string(paths) + " paths were changed, and kept without being measured, by changes" +
-              ids);
+    violation(std::to_string(paths) + " paths (" + first +
+              ") were changed, and kept without being measured, by changes" + ids);
 }
 
 std::unique_ptr<World::Process> World::begin_process(std::vector<std::string> only) {
@@ -124,11 +140,14 @@ bool World::runs(std::unique_ptr<Process> process, const std::function<void(Proc
   try {
     work(*process);
   } catch (const Killed&) {
-    follow_journal();  // what it did last, while its epoch is the newest
     record("killed");
     ++result_.counts.killed;
     lives = false;
   }
+  follow_journal();  // what it did last, while its epoch is the newest
+  was_unstored_ = std::exchange(unstored_, 0) > 0;
+  unstored_before_ = 0;
+  full_for_ = 0;  // somebody makes room
   const Time::duration wait = std::exchange(waits_, false) ? wait_for_window() : Time::duration{};
   clock_ = now() + wait;
   waited_ += wait;
@@ -149,6 +168,11 @@ void World::after_step() {
   arrive_late();
   come_back(now());
   if (away_chance_ > 0 && random_.chance(away_chance_)) leave();
+  if (outage_chance_ > 0 && random_.chance(outage_chance_)) {
+    break_something();
+    result_.counts.out_meanwhile += leads_ ? 1 : 0;
+  }
+  if (clock_chance_ > 0 && random_.chance(clock_chance_)) jump_clock();
   if (drift_chance_ > 0 && random_.chance(drift_chance_)) drift();
 }
 
@@ -165,6 +189,9 @@ std::vector<std::string> World::draw_only() {
 // Two people at once; if the first is killed, the second takes over.
 void World::contested_apply() {
   if (away_chance_ > 0 && random_.chance(0.3)) leave();
+  if (clock_chance_ > 0 && random_.chance(0.3)) jump_clock();
+  exceeds_budgets_ = !options_.others || random_.chance(0.5);
+  strict_ = options_.others && random_.chance(0.3);
   last_write_.reset();
   std::unique_ptr<Process> second = random_.chance(0.4) ? begin_process() : nullptr;
   standby_ = second.get();
@@ -204,10 +231,12 @@ bool World::person_applies(Process& process) {
     return false;
   }
   if (!earlier) {
+    if (is_unstored()) return false;
     violation("nobody leads, and the lock is not given: " + earlier.error().text());
     return false;
   }
   check_leads();
+  result_.counts.gone_on += was_unstored_ ? 1 : 0;
   const std::set<std::string> away = all_away(process);
   const std::unique_ptr<ClusterObserve> observed = session.make_observe();
   const std::vector<DeviceState> states = pump(*process.executor, *observed);
@@ -217,6 +246,7 @@ bool World::person_applies(Process& process) {
   const Result<Plan> plan = session.plan(states);
   const Result<std::vector<WrittenEntry>> written = session.settle_written(states);
   if (!plan || !written) {
+    if (is_unstored()) return false;
     violation("no plan: " + (plan ? written.error() : plan.error()).text());
     return false;
   }
@@ -225,16 +255,22 @@ bool World::person_applies(Process& process) {
   note_ends(process);
   over_budget_.clear();
   for (const Step& step : plan->steps)
-    if (std::ranges::any_of(step.holds, [](const Hold& one) { return one.kind == Hold::Kind::budget; }))
+    if (exceeds_budgets_ &&
+        std::ranges::any_of(step.holds, [](const Hold& one) { return one.kind == Hold::Kind::budget; }))
       over_budget_.insert(step.device);
   broken_before_ = std::ranges::any_of(paths_, [this](const FlowPath& one) { return is_broken(one); });
   if (options_.steps) std::printf("%s", plan_lines(*plan).c_str());
   const std::vector<WrittenEntry> left = left_behind(session.fleet(), states, *written);
   if (!plan->empty() || earlier->to_judge()) {
+    unstored_before_ = unstored_;
+    rounds_ = {.owed = !earlier->owed.empty()};
     carry_out(process, *plan, left);
     return false;
   }
-  if (const Result<Done> noted = session.leave_as_is(left); !noted) violation(noted.error().text());
+  if (const Result<Done> noted = session.leave_as_is(left); !noted) {
+    if (!is_unstored()) violation(noted.error().text());
+    return false;
+  }
   const Result<ObservedDrift> drift = session.drift_of(states, false);
   const bool converged = drift && drift->report.exit_code() == 0;
   if (converged && process.only.empty() && !unread_.empty())
@@ -243,17 +279,26 @@ bool World::person_applies(Process& process) {
 }
 
 void World::carry_out(Process& process, const Plan& plan, const std::vector<WrittenEntry>& left) {
+  if (outage_chance_ > 0 && random_.chance(0.2)) {
+    break_something();
+    ++result_.counts.out_planned;
+  }
   const std::unique_ptr<ClusterApply> apply =
       process.session->make_apply(plan, left, request(), {.progress = progress()});
   const Applied applied = pump(*process.executor, *apply);
   record("verdict " + std::string(to_string(applied.report.verdict)));
   for (auto& [name, place] : places_) place.in_hand = {};
-  if (!applied.accepted) violation("the outcome is not stored: " + applied.accepted.error().text());
+  check_unstored(applied.report, bool(applied.accepted));
+  if (!applied.accepted && !is_unstored())
+    violation("the outcome is not stored: " + applied.accepted.error().text());
   check_radius(applied.report.change_id, applied.report.blast, "its report");
   if (options_.steps)
     for (const UndoneChange& one : applied.report.undone) std::printf("%s", plan_lines(one.plan).c_str());
   check_ends(applied.report);
   check_kept(applied.report);
+  check_cause(applied.report);
+  check_strict(applied.report);
+  check_on_violation(applied.report);
   settle_specs(applied.report);
   waits_ = applied.report.verdict == ApplyVerdict::waits;
   asks_ = applied.report.verdict == ApplyVerdict::asks;
@@ -262,9 +307,13 @@ void World::carry_out(Process& process, const Plan& plan, const std::vector<Writ
 Progress World::progress() {
   Progress progress;
   progress.step = [this](const Step& step, const StepResult& result) {
-    record("step " + step.device + " " + std::string(to_string(result.state)) + " " + result.why);
+    const bool names_journal = result.why.find(directory_.path()) != std::string::npos;
+    record("step " + step.device + " " + std::string(to_string(result.state)) + " " +
+           (names_journal ? "its journal takes nothing" : result.why));
     if (is_over(result.state)) places_.at(step.device).in_hand = {};
-    if (result.why.starts_with("not begun:")) violation(step.device + ": " + result.why);
+    if (result.state == StepState::held && result.why.find("out of service already") != std::string::npos)
+      ++result_.counts.out_held;
+    if (result.why.starts_with("not begun:") && !is_unstored()) violation(step.device + ": " + result.why);
     if (result.why.find("none is as long as the worst case") != std::string::npos) windows_too_short_ = true;
     may_be_killed(kill_chance_);
   };
@@ -307,8 +356,14 @@ void World::watch(bool with_faults) {
 void World::healed(const Healing& healing, std::set<std::string>& held) {
   for (auto& [name, place] : places_) place.in_hand = {};
   if (healing.no_plan) return violation("no plan: " + healing.no_plan->text());
+  if (healing.locked && is_unstored()) {
+    unstored_before_ = unstored_;
+    return;
+  }
   if (healing.locked) return violation("nobody leads, and the lock is not given to the watch");
-  if (journal_.not_ended() != 0) violation("a change of a killed run is still open after a healing");
+  check_unstored(healing.report, true);
+  if (journal_.not_ended() != 0 && !is_unstored())
+    violation("a change of a killed run is still open after a healing");
   ++result_.counts.healed;
   check_radius(healing.report.change_id, healing.report.blast, "its report");
   record("healed " + std::string(to_string(healing.report.verdict)));
@@ -329,6 +384,8 @@ void World::run_until(Time when) {
 bool World::converge_quietly() {
   const Time until = clock_ + std::chrono::minutes(30) - waited_;
   const auto waited_most = waited_ + std::chrono::days(7);
+  exceeds_budgets_ = true;
+  strict_ = false;
   for (bool converged = false; clock_ < until + waited_ && waited_ < waited_most;) {
     if (windows_too_short_) lift_windows();
     if (asks_) take_spec_back();  // what is held needs that, or a word that nobody gives for a bad value

@@ -12,11 +12,16 @@
 // never two members of a redundancy group disturbed at once, nor more capacity gone than the policy allows;
 // nothing is called in sync that was not seen to be; an older leader never writes, and no second one leads
 // beside the first; nothing but an undo is written outside the policy's windows, where there are some;
-// nothing but what says `mode: converge` is healed unasked; each path whose figure a write changes, in a
-// model of the data plane that knows nothing of blast radii (data_plane.hpp), is among those that the gate
-// asks about and that the report calls touched. Then faults stop, and the watch must bring everything back
-// that it may; then a person must find all converged, or converge it: with every path judged by the
-// benchmarks since it was last touched, or taken back, or with nothing left there of what touched it.
+// nothing but what says `mode: converge` is healed unasked; a run whose journal cannot be written says so,
+// and ends with 1; what a suite only alerts of is not undone, and under --strict is what nobody could tell;
+// what others have taken out of service, and an observation has shown for two minutes, counts in the budgets,
+// where nobody has approved to exceed them; no change is undone for what its own benchmarks, or the controls
+// beside them, show to be somebody else's doing, and it is judged again where nobody could tell; each path
+// whose figure a write changes, in a model of the data plane that knows nothing of blast radii
+// (data_plane.hpp), is among those that the gate asks about and that the report calls touched. Then faults
+// stop, and the watch must bring everything back that it may; then a person must find all converged, or
+// converge it: with every path judged by the benchmarks since it was last touched, or taken back, or with
+// nothing left there of what touched it.
 //
 // Most histories begin with a cluster that has been in service, and was neglected; the others with one that
 // nobody has configured yet. Generations of the specs edit anything (world_specs.cpp); some are bad: where a
@@ -53,7 +58,10 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   std::size_t devices = 200;
   bool steps = false;  // print the history
-  int rounds = 3;      // of the phase with faults
+  // Also outages by others, a journal whose disk is full, a clock that jumps, suites that only alert or
+  // quarantine, and applies under --strict, or within their budgets.
+  bool others = false;
+  int rounds = 3;  // of the phase with faults
 };
 
 // What a generation of the specs changes. Those before `address` can have a value that breaks the benchmarks.
@@ -73,13 +81,27 @@ struct WorldCounts {
   std::size_t moved = 0;                     // ways whose modelled figure a write changed
   std::size_t asked = 0;                     // of them: about which a gate asked
   std::array<std::size_t, kEdits> edited{};  // writes of what a generation of the specs edited, by kind
-  std::size_t evened = 0;      // writes that took an end of a cable back, as the other did not follow
-  std::size_t undone = 0;      // entries of changes that are called undone, and were compared
-  std::size_t chosen = 0;      // writes of runs that are limited to some devices
-  std::size_t both_ended = 0;  // cables of which both ends took what must be alike
-  std::size_t one_ended = 0;   // ends that are not begun, as the other may not be changed
-  std::size_t away = 0;        // devices that were away while an apply observed all
-  std::size_t far_away = 0;    // ends of cables whose other end was away, and that differed
+  std::size_t evened = 0;         // writes that took an end of a cable back, as the other did not follow
+  std::size_t undone = 0;         // entries of changes that are called undone, and were compared
+  std::size_t chosen = 0;         // writes of runs that are limited to some devices
+  std::size_t both_ended = 0;     // cables of which both ends took what must be alike
+  std::size_t one_ended = 0;      // ends that are not begun, as the other may not be changed
+  std::size_t away = 0;           // devices that were away while an apply observed all
+  std::size_t out_meanwhile = 0;  // outages by others that began while an apply was under way
+  std::size_t out_planned = 0;    // between its plan and its begin
+  std::size_t out_measured = 0;   // while it was measured
+  std::size_t out_counted = 0;    // writes beside outages by others that its budgets have to count
+  std::size_t out_held = 0;       // steps that wait for these
+  std::size_t spared = 0;         // changes that stay, although others had broken what was measured
+  std::size_t alerted = 0;        // generations that break the benchmarks and stay, as the suite only alerts
+  std::size_t not_cordoned = 0;   // undone, as nothing can be quarantined
+  std::size_t strictly = 0;       // undone, as the benchmarks could not tell, under --strict
+  std::size_t clock_jumps = 0;    // of the wall clock, while an apply was under way
+  std::size_t unstored = 0;       // commits of the journal that its disk did not take
+  std::size_t stopped_short = 0;  // applies that were cut short by that
+  std::size_t gone_on = 0;        // and whose journal the next one found, and went on
+  std::size_t all_fell = 0;       // rounds in which the controls fell as well
+  std::size_t far_away = 0;       // ends of cables whose other end was away, and that differed
   WorldCounts& operator+=(const WorldCounts& other);
 };
 
@@ -140,13 +162,37 @@ class World final : public Measurer {
     std::string subject;
     std::vector<std::string> devices;
     std::vector<std::uint32_t> cables;
-    std::set<std::uint64_t> unjudged;  // the changes that touched it since the benchmarks saw it
+    std::set<std::uint64_t> unjudged;   // the changes that touched it since the benchmarks saw it
+    std::set<std::uint64_t> doubted{};  // of the last gate, that found it broken
   };
   GateFigure figure_of(const FlowPath& path) const;
+  // A cable that carries nothing: pulled, or shut at one end.
+  struct Dead {
+    Time until{};
+    std::string shut_at{};  // a device, until it opens the port again; empty: it is pulled
+    // By end: since when each whole observation shows it.
+    std::array<std::optional<Time>, 2> shown{};
+  };
+  struct Off {
+    Time since{};
+    Time until{};
+  };
+  // What the benchmarks of the apply under way found.
+  struct Rounds {
+    std::map<std::string, double> before{};    // by subject
+    std::map<std::string, double> controls{};  // before
+    std::set<std::string> worse{};  // subjects that are so in each round, beside controls that hold
+    bool controls_fell = false;     // in the last round
+    bool hidden = false;            // others had broken something that was measured
+    bool of_undo = false;
+    bool owed = false;  // earlier changes were judged as well
+  };
   struct KnownChange {
     std::optional<std::uint64_t> undoes;  // a change
     bool evens = false;  // undoes it at some cables, whose other ends did not take their part
     bool healing = false;
+    bool begun_in_window = false;
+    std::size_t clock_jumps = 0;                      // until it began
     std::map<std::string, std::size_t> first_ticket;  // by device: the turn of the first
   };
   // A value that breaks the benchmarks of each path with a device, or the end of a cable, that has it.
@@ -210,17 +256,36 @@ class World final : public Measurer {
   void changed(const Place& place);
   void arrive_late();
 
+  // world_journal.cpp: a journal whose disk is full
+  bool refuses_commit();
+  bool is_unstored() const { return unstored_ > 0; }
+  void check_unstored(const ApplyReport& report, bool accepted);
+
   // world_outages.cpp: what others take away
   Time draw_end();
   void leave();
   void come_back(Time when);
+  void settle_reach(const std::string& device);
+  void break_something();
+  void pull_or_shut(bool shut);
+  void switch_off();
+  void refresh(const std::string& device);
+  void refresh_ends(std::uint32_t cable);
+  void reopen(const Place& place, const Tree& tree);
+  bool is_any_out() const { return !dead_.empty() || !off_.empty(); }
+  bool carries(std::uint32_t cable) const;
+  bool is_blocked(const FlowPath& path) const;
+  void note_outages(const Place& place, const Observation& observed);
+  void add_outages(std::set<std::string>& devices, std::set<std::uint32_t>& cables) const;
   std::set<std::string> all_away(const Process& process) const;
 
   // world_checks.cpp
   void seen(const SimulatedCall& call);
   void check_write(Place& place, const SimulatedCall& call);
   void check_ticket(Place& place, const SimulatedCall& call);
-  void check_budget(const Place& place);
+  void check_budget(const Place& place, bool undoes);
+  void check_beside_others(const Place& place);
+  Outage disturbed_now(const Place* but) const;
   void check_states(const std::vector<DeviceState>& states);
   void check_leads();
   void check_healed(const std::set<std::string>& held);
@@ -262,9 +327,18 @@ class World final : public Measurer {
   std::optional<Window> draw_window();
   Time::duration wait_for_window();
   void lift_windows();
+  bool is_window_open() const;
+  void jump_clock();
+  OnViolation draw_on_violation();
+  void check_strict(const ApplyReport& report);
+  void check_on_violation(const ApplyReport& report);
   bool may_write(const KnownChange& change) const;
   void touch_paths(const std::string& device, const ChangeSet& changes, std::uint64_t change);
   void forget_what_is_gone();
+  void forget_what_is_gone(const Place& moved);
+  void note_round(const GateQuestion& question, const GateMeasurement& measured);
+  void judge_path(FlowPath& path, const GateQuestion& question, bool broken);
+  void check_cause(const ApplyReport& report);
   void check_all_judged();
   void check_taken_back(const std::set<std::uint64_t>& changes, const std::set<std::uint64_t>& in_part);
   void settle_specs(const ApplyReport& report);
@@ -301,8 +375,22 @@ class World final : public Measurer {
   double kill_chance_ = 0;
   double drift_chance_ = 0;
   double away_chance_ = 0;
-  std::map<std::string, Time> away_;  // devices, until when
+  double outage_chance_ = 0;
+  double full_disk_chance_ = 0;
+  double clock_chance_ = 0;
+  std::size_t clock_jumps_ = 0;
+  std::size_t full_for_ = 0;            // commits
+  std::size_t unstored_before_ = 0;     // the apply under way
+  std::size_t unstored_ = 0;            // of the process that runs
+  bool was_unstored_ = false;           // of the one before
+  std::map<std::string, Time> away_;    // devices, until when
+  std::map<std::string, Off> off_;      // devices without power
+  std::map<std::uint32_t, Dead> dead_;  // cables
+  Time full_until_{};                   // another tenant takes most of the fabric
   std::set<std::string> unread_;  // devices that were away all through the observation of the plan under way
+  OnViolation on_violation_ = OnViolation::rollback;  // of the suite
+  bool strict_ = false;                               // the apply under way
+  bool exceeds_budgets_ = true;                       // a person approves that
   std::set<std::string> over_budget_;  // devices whose budget holds of the plan under way are approved
   std::set<std::string> unattached_;   // of the process that is begun
   Time::duration waited_{};            // for windows
@@ -336,8 +424,9 @@ class World final : public Measurer {
 
   std::vector<FlowPath> paths_;
   std::map<std::string, std::size_t> path_of_;  // by subject
-  bool broken_before_ = false;                  // some path, as the plan under way was made
-  std::optional<Bad> bad_;  // of a generation that breaks the benchmarks; none: the specs are good
+  Rounds rounds_;
+  bool broken_before_ = false;  // some path, as the plan under way was made
+  std::optional<Bad> bad_;      // of a generation that breaks the benchmarks; none: the specs are good
   WorldResult result_;
 };
 

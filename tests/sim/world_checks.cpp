@@ -89,6 +89,7 @@ void World::seen(const SimulatedCall& call) {
         if (std::exchange(place.written_since, false) || call.observed->unread.empty())
           place.observed.clear();
         place.observed.push_back(*call.observed);
+        note_outages(place, *call.observed);
         place.shown_in_sync = place.shown_in_sync || was_seen_in_sync(place);
       }
     }
@@ -147,11 +148,13 @@ void World::check_write(Place& place, const SimulatedCall& call) {
     result_.counts.evened += change.evens ? 1 : 0;
   }
   if (place.is_host()) return;
+  const auto of = tickets_.find(call.guard->ticket);
+  const bool undoes = of != tickets_.end() && changes_.at(of->second.change).undoes;
   const Disturbance disturbed = disturbed_by(place, *call.changes);
   if (!disturbed.any()) return;
   place.in_hand.whole = place.in_hand.whole || disturbed.whole;
   place.in_hand.ports.insert(disturbed.ports.begin(), disturbed.ports.end());
-  check_budget(place);
+  check_budget(place, undoes);
   flap(place, disturbed);
 }
 
@@ -171,23 +174,17 @@ World::Disturbance World::disturbed_by(const Place& place, const ChangeSet& chan
 
 // Only what is not yet back from our own hand counts: what others broke is not in our budget. Nor what the
 // device itself calls back, in an old state that it calls its own of now.
-void World::check_budget(const Place& place) {
-  Outage outage;
+void World::check_budget(const Place& place, bool undoes) {
   bool is_approved = false;
-  std::set<std::uint32_t> cables;
   for (const auto& [name, other] : places_) {
-    const Disturbance down = other.shown_up ? Disturbance{} : other.down;
-    if (!other.in_hand.any() && !down.any()) continue;
+    if (!other.in_hand.any() && (other.shown_up || !other.down.any())) continue;
     is_approved = is_approved || over_budget_.contains(name);
-    if (other.in_hand.whole || down.whole) outage.devices.push_back(name);
-    if (other.in_hand.whole && !down.whole) outage.returning.push_back(name);
-    for (const auto* ports : {&other.in_hand.ports, &down.ports})
-      for (const std::string& port : *ports) cables.insert(*wiring_.cable_at(name, port));
     if (name != place.name && !place.group.empty() && other.group == place.group)
       violation(name + " and " + place.name + " of one group are disturbed at once");
   }
-  outage.cables.assign(cables.begin(), cables.end());
+  if (!undoes && (healing_ || !exceeds_budgets_)) check_beside_others(place);
   if (is_approved) return;
+  const Outage outage = disturbed_now(nullptr);
   if (capacity_left(outage) < 0.5) {
     std::string gone;
     for (const std::string& device : outage.devices) gone += " " + device;
@@ -195,6 +192,45 @@ void World::check_budget(const Place& place) {
       gone += " " + wiring_.cables[cable].a.device + "-" + wiring_.cables[cable].b.device;
     violation("more capacity is gone than the policy allows, with " + place.name + ":" + gone);
   }
+}
+
+// By our own hand, but for one device.
+Outage World::disturbed_now(const Place* but) const {
+  Outage outage;
+  std::set<std::uint32_t> cables;
+  for (const auto& [name, other] : places_) {
+    const Disturbance down = other.shown_up ? Disturbance{} : other.down;
+    if (&other == but || (!other.in_hand.any() && !down.any())) continue;
+    if (other.in_hand.whole || down.whole) outage.devices.push_back(name);
+    if (other.in_hand.whole && !down.whole) outage.returning.push_back(name);
+    for (const auto* ports : {&other.in_hand.ports, &down.ports})
+      for (const std::string& port : *ports) cables.insert(*wiring_.cable_at(name, port));
+  }
+  outage.cables.assign(cables.begin(), cables.end());
+  return outage;
+}
+
+// What others took away and was shown long enough counts as well, unless this write takes nothing more away.
+void World::check_beside_others(const Place& place) {
+  std::set<std::string> devices;
+  std::set<std::uint32_t> cables;
+  add_outages(devices, cables);
+  if (devices.empty() && cables.empty()) return;
+  ++result_.counts.out_counted;
+  const auto left_beside = [&](Outage ours) {
+    std::erase_if(ours.returning, [&](const std::string& one) { return devices.contains(one); });
+    std::set<std::string> all_devices = devices;
+    std::set<std::uint32_t> all_cables = cables;
+    all_devices.insert(ours.devices.begin(), ours.devices.end());
+    all_cables.insert(ours.cables.begin(), ours.cables.end());
+    ours.devices.assign(all_devices.begin(), all_devices.end());
+    ours.cables.assign(all_cables.begin(), all_cables.end());
+    return capacity_left(ours);
+  };
+  const double left = left_beside(disturbed_now(nullptr));
+  if (left >= 0.5 || left >= left_beside(disturbed_now(&place))) return;
+  violation("less capacity is left than the policy allows, beside what others took out of service, with " +
+            place.name);
 }
 
 void World::check_states(const std::vector<DeviceState>& states) {
@@ -250,6 +286,8 @@ void World::follow_journal() {
     constexpr std::string_view kEvens = "both ends of a cable alike: of change ";
     KnownChange& known = changes_[change.id];
     known.healing = healing_;
+    known.begun_in_window = is_window_open();
+    known.clock_jumps = clock_jumps_;
     known.evens = change.reason.starts_with(kEvens);
     if (known.evens || change.reason.starts_with(kUndo))
       known.undoes = std::stoull(change.reason.substr((known.evens ? kEvens : kUndo).size()));

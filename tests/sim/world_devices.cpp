@@ -25,6 +25,8 @@ void World::build() {
   wall_epoch_ = WallTime(std::chrono::minutes(random_.below(365 * 24 * 60)));
   const std::optional<Window> window = draw_window();
   cluster_ = make_cluster(options_.devices, window, directory_.path());
+  on_violation_ = draw_on_violation();
+  cluster_.catalog.validation_suites.front().on_change.value.on_violation.value = on_violation_;
   windows_ = policy_of(cluster_.catalog.rollout_policies.front()).windows;
   const Topology& topology = cluster_.compiled.topology;
   for (DeviceIndex i = 0; i < topology.devices.size(); ++i)
@@ -58,8 +60,10 @@ void World::add(const TopologyDevice& device, Intent& intent) {
   place.device->set(entry("vlan[666]"), Value::present());
   // Sessions follow the configuration at once, but for flaps.
   place.device->effects = [this, &place](Tree& tree) {
+    reopen(place, tree);
     for (const Entry& want : place.intent->want.of_row(row("bgp/neighbor[*]/session"))) {
-      const bool down = place.down.whole || place.down.ports.contains(std::string(want.path.key(0)));
+      const bool down = place.down.whole || place.down.ports.contains(std::string(want.path.key(0))) ||
+                        (is_any_out() && !carries(*wiring_.cable_at(place.name, want.path.key(0))));
       const bool up = tree.value(Path(row("bgp/neighbor[*]"), {want.path.key(0)})) && !down;
       tree.set(want.path, Value::text(up ? "Established" : "Idle"));
     }
@@ -121,12 +125,17 @@ void World::arm_faults() {
   drift_chance_ = draw(0.02);
   kill_chance_ = draw(0.02);
   away_chance_ = draw(0.002);
+  outage_chance_ = draw(0.002);
+  full_disk_chance_ = draw(0.01);
+  clock_chance_ = draw(0.002);
+  if (!options_.others) outage_chance_ = full_disk_chance_ = clock_chance_ = 0;
   for (auto& [name, place] : places_) place.device->faults = faults;
 }
 
 void World::stop_faults() {
   delays_ = SimulatedDelays{};
-  drift_chance_ = kill_chance_ = away_chance_ = 0;
+  drift_chance_ = kill_chance_ = away_chance_ = outage_chance_ = 0;
+  full_disk_chance_ = clock_chance_ = 0;
   come_back(Time::max());
   for (auto& [name, place] : places_) place.device->faults = SimulatedFaults{};
 }
@@ -158,6 +167,7 @@ void World::drift() {
   } else if (victim.value.kind() == Value::Kind::integer) {
     place.device->set(victim.path, Value::integer(1500));
   }
+  forget_what_is_gone(place);
 }
 
 // A change that disturbs traffic takes sessions down for a while: all of the device, or those on the ports
@@ -172,14 +182,14 @@ void World::flap(Place& place, const Disturbance& disturbed) {
   place.down.whole = disturbed.whole && std::ranges::any_of(place.ports, is_up);
   std::ranges::copy_if(disturbed.ports, std::inserter(place.down.ports, place.down.ports.end()), is_up);
   if (!place.down.any()) return;
-  place.device->effects(const_cast<Tree&>(place.device->truth()));
+  refresh(place.name);
   process_->executor->at(now() + milliseconds(500 + random_.below(4000)), [this, &place] { lift(place); });
 }
 
 void World::lift(Place& place) {
   if (!place.down.any()) return;
   place.down = {};
-  place.device->effects(const_cast<Tree&>(place.device->truth()));
+  refresh(place.name);
 }
 
 // What a killed leader had still on the wire comes after its successor has written there.

@@ -62,12 +62,22 @@ void World::forget_what_is_gone() {
     });
 }
 
+// What a hand other than the program's took away is gone, also where a healing brings it back.
+void World::forget_what_is_gone(const Place& moved) {
+  if (std::ranges::any_of(paths_, [&moved](const FlowPath& path) {
+        return !path.unjudged.empty() && std::ranges::find(path.devices, moved.name) != path.devices.end();
+      }))
+    forget_what_is_gone();
+}
+
 GateFigure World::figure_of(const FlowPath& path) const {
-  const bool slow = is_broken(path);
   GateFigure out;
   out.subject = path.subject;
-  out.state = slow ? SloState::broken : SloState::holds;
-  out.figure = slow ? 0.5 : 1;
+  double figure = is_broken(path) ? 0.5 : 1;
+  if (now() < full_until_) figure *= 0.4;
+  if (is_blocked(path)) figure = 0;
+  out.state = figure < 1 ? SloState::broken : SloState::holds;
+  out.figure = figure;
   return out;
 }
 
@@ -81,6 +91,11 @@ Result<GateMeasurement> World::measure(const GateQuestion& question, const Call&
   record("measure");
   check_question(question);
   may_be_killed(kill_chance_ > 0 ? 0.2 : 0);
+  if (outage_chance_ > 0 && random_.chance(0.2)) {
+    break_something();
+    ++result_.counts.out_measured;
+  }
+  if (outage_chance_ > 0 && random_.chance(0.1)) come_back(Time::max());
   GateMeasurement out;
   for (FlowPath& path : paths_) {
     GateFigure figure = figure_of(path);
@@ -89,17 +104,89 @@ Result<GateMeasurement> World::measure(const GateQuestion& question, const Call&
         question.pending.touches_path(path.devices, path.cables))
       continue;
     if (!question.only.empty() && !question.only.contains(figure.subject)) continue;
+    judge_path(path, question, figure.state == SloState::broken);
     out.figures.push_back(std::move(figure));
-    if (question.when != GateQuestion::When::before) path.unjudged.clear();
   }
   out.selected = out.measured = out.figures.size();
+  if (question.when != GateQuestion::When::after)
+    for (const FlowPath& path : paths_)
+      if (out.controls.size() < kControls && !question.whole.touches_path(path.devices, path.cables))
+        out.controls.push_back(figure_of(path));
+  note_round(question, out);
   record("measured " + std::to_string(out.measured));
   return out;
 }
 
-// A run that is limited to some devices may find what breaks the benchmarks on others, and not write it.
+void World::judge_path(FlowPath& path, const GateQuestion& question, bool broken) {
+  if (question.when == GateQuestion::When::before) return;
+  if (question.when == GateQuestion::When::after) path.doubted.clear();
+  if (broken) path.doubted.insert(path.unjudged.begin(), path.unjudged.end());
+  path.unjudged.clear();
+}
+
+// Of each round, whether it gives cause to undo what was done: it got worse than before, and the controls did
+// not. Where these fell, nobody could tell, and it is still to be judged.
+void World::note_round(const GateQuestion& question, const GateMeasurement& measured) {
+  constexpr double kAsBefore = 0.95;
+  using When = GateQuestion::When;
+  Rounds& all = rounds_;
+  if (question.when == When::after || question.when == When::again)
+    all.of_undo = question.when == When::again;
+  for (const GateFigure& one : measured.figures)
+    all.hidden = all.hidden || now() < full_until_ || is_blocked(paths_[path_of_.at(one.subject)]);
+  if (question.when == When::before) {
+    for (const GateFigure& one : measured.figures) all.before[one.subject] = *one.figure;
+    for (const GateFigure& one : measured.controls) all.controls[one.subject] = *one.figure;
+  }
+  if (question.when == When::before || question.when == When::again || all.of_undo) return;
+  std::set<std::string> worse;
+  for (const GateFigure& one : measured.figures) {
+    const auto before = all.before.find(one.subject);
+    const bool as_before =
+        before != all.before.end() && before->second < 1 && *one.figure >= before->second * kAsBefore;
+    if (one.state == SloState::broken && !as_before) worse.insert(one.subject);
+  }
+  if (question.when == When::after) {
+    all.worse = std::move(worse);
+    return;
+  }
+  std::size_t told = 0;
+  std::size_t fell = 0;
+  for (const GateFigure& one : measured.controls)
+    if (const auto before = all.controls.find(one.subject); before != all.controls.end()) {
+      ++told;
+      fell += *one.figure < before->second * kAsBefore ? 1 : 0;
+    }
+  all.controls_fell = told > 0 && 2 * fell >= told;
+  result_.counts.all_fell += all.controls_fell ? 1 : 0;
+  std::erase_if(all.worse, [&](const std::string& subject) {
+    return (question.only.empty() || question.only.contains(subject)) &&
+           (all.controls_fell || !worse.contains(subject));
+  });
+  if (!all.controls_fell || all.owed) return;
+  for (const GateFigure& one : measured.figures) {
+    FlowPath& path = paths_[path_of_.at(one.subject)];
+    path.unjudged.insert(path.doubted.begin(), path.doubted.end());
+  }
+}
+
+// What stays is not what broke the benchmarks, and what is undone did, as far as those could tell.
+void World::check_cause(const ApplyReport& report) {
+  result_.counts.spared += rounds_.hidden && report.undone.empty() ? 1 : 0;
+  if (report.undone.empty() || strict_ || rounds_.owed || (bad_ && writes_bad(report.change_id))) return;
+  const UndoneChange& first = report.undone.front();
+  if (first.change == report.change_id && first.hosts.empty() && rounds_.worse.empty())
+    violation("change " + std::to_string(report.change_id) + " was undone for what others had broken");
+}
+
+// A run that is limited to some devices may find what breaks the benchmarks on others, and not write it; and
+// what others have broken may hide it.
 void World::check_kept(const ApplyReport& report) {
-  if (report.verdict != ApplyVerdict::kept || !bad_) return;
+  if (report.verdict != ApplyVerdict::kept || !bad_ || rounds_.hidden) return;
+  if (on_violation_ == OnViolation::alert) {
+    result_.counts.alerted += writes_bad(report.change_id) ? 1 : 0;
+    return;
+  }
   if (!process_->only.empty() && (broken_before_ || !writes_bad(report.change_id))) return;
   violation("a generation that breaks the benchmarks was kept");
 }
@@ -179,9 +266,49 @@ void World::lift_windows() {
   windows_.clear();
 }
 
+bool World::is_window_open() const {
+  return windows_.empty() || openings(windows_, wall_time()).front().opens <= wall_time();
+}
+
+// What was begun within its window ends within it, but for a clock that jumps meanwhile.
 bool World::may_write(const KnownChange& change) const {
   if (windows_.empty() || change.undoes) return true;
-  return openings(windows_, wall_time()).front().opens <= wall_time();
+  return change.clock_jumps == clock_jumps_ ? is_window_open() : change.begun_in_window;
+}
+
+// By two days at most, of any process that runs: the wall clock alone.
+void World::jump_clock() {
+  constexpr std::chrono::minutes kMost = std::chrono::hours(48);
+  const std::chrono::minutes by(random_.below(static_cast<std::uint64_t>(kMost.count())));
+  const bool back = random_.chance(0.5) && wall_time().time_since_epoch() > kMost;
+  wall_epoch_ += back ? -by : by;
+  for (Process* const one : {process_, standby_})
+    if (one != nullptr) one->executor->wall_epoch = wall_epoch_;
+  ++clock_jumps_;
+  result_.counts.clock_jumps += leads_ ? 1 : 0;
+  record("the clock jumps");
+}
+
+OnViolation World::draw_on_violation() {
+  const double drawn = options_.others ? random_.unit() : 0;
+  return drawn < 0.8 ? OnViolation::rollback : drawn < 0.9 ? OnViolation::quarantine : OnViolation::alert;
+}
+
+void World::check_strict(const ApplyReport& report) {
+  if (!strict_ || !rounds_.controls_fell || rounds_.owed || on_violation_ == OnViolation::alert) return;
+  result_.counts.strictly += report.undone.empty() ? 0 : 1;
+  if (report.verdict == ApplyVerdict::kept)
+    violation("--strict keeps change " + std::to_string(report.change_id) + ", of which nobody could tell");
+}
+
+void World::check_on_violation(const ApplyReport& report) {
+  if (report.undone.empty()) return;
+  if (on_violation_ == OnViolation::alert) violation("a change is undone, and the suite only alerts");
+  if (on_violation_ != OnViolation::quarantine) return;
+  ++result_.counts.not_cordoned;
+  if (!std::ranges::any_of(report.notes,
+                           [](const std::string& one) { return one.find("quarantine") != one.npos; }))
+    violation("a change is undone instead of quarantined, and nobody says so");
 }
 
 }  // namespace lockstep::simulation

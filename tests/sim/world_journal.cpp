@@ -1,0 +1,33 @@
+// What happens where the disk of a World's journal is full: for one commit, for some, or until the program
+// ends.
+#include <limits>
+#include <utility>
+
+#include "world.hpp"
+
+namespace lockstep::simulation {
+
+bool World::refuses_commit() {
+  if (process_ == nullptr) return false;
+  if (full_for_ == 0 && full_disk_chance_ > 0 && random_.chance(full_disk_chance_)) {
+    const std::uint64_t drawn = random_.below(3);
+    full_for_ = drawn == 0 ? 1 : drawn == 1 ? 1 + random_.below(8) : std::numeric_limits<std::size_t>::max();
+  }
+  if (full_for_ == 0) return false;
+  --full_for_;
+  ++unstored_;
+  ++result_.counts.unstored;
+  record("not stored");
+  return true;
+}
+
+// That nothing is written without a ticket, and nothing unjudged forgotten, is checked as ever.
+void World::check_unstored(const ApplyReport& report, bool accepted) {
+  if (std::exchange(unstored_before_, unstored_) == unstored_) return;
+  ++result_.counts.stopped_short;
+  if (accepted && report.exit_code() != 1)
+    violation("the journal did not take all of it, and the run ends with " +
+              std::to_string(report.exit_code()));
+}
+
+}  // namespace lockstep::simulation
