@@ -171,12 +171,14 @@ void World::drift() {
 }
 
 // A change that disturbs traffic takes sessions down for a while: all of the device, or those on the ports
-// that it names. What had no session up has lost none, and nothing by which one could see it come back.
+// that it names. What had no session up, before the write as after it, has lost none, and nothing by which
+// one could see it come back.
 void World::flap(Place& place, const Disturbance& disturbed) {
   if (place.down.any() || random_.chance(0.5)) return;
   const auto is_up = [&place](const std::string& port) {
-    return place.device->truth().value(Path(row("bgp/neighbor[*]/session"), {port})) ==
-           Value::text("Established");
+    const Path session(row("bgp/neighbor[*]/session"), {port});
+    const Value up = Value::text("Established");
+    return place.before_write.value(session) == up && place.device->truth().value(session) == up;
   };
   place.shown_up = false;
   place.down.whole = disturbed.whole && std::ranges::any_of(place.ports, is_up);
