@@ -20,8 +20,8 @@ const GateFigure* find(const GateMeasurement* measured, const std::string& subje
 
 using Place = std::pair<std::string, Path>;  // of a device
 
-// What a change made of each entry that it changed, in order: where a cable's other end did not follow, one on
-// the way may be what is there. Of what is only saved, what there is to save tells.
+// What a change made of each entry that it changed, in order: where a cable's other end did not follow, one
+// on the way may be what is there. Of what is only saved, what there is to save tells.
 std::map<Place, std::vector<Value>> values_made_by(const std::vector<Step>& steps) {
   std::map<Place, Value> first;
   std::map<Place, std::vector<Value>> out;

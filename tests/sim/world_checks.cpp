@@ -64,11 +64,17 @@ bool World::shows_sessions(const Place& place, const Observation& observed) {
              });
 }
 
+// A session over a cable that others keep from carrying is not the device's own.
 bool World::is_as_wanted(const Place& place) const {
   const Tree& truth = place.device->truth();
+  const auto is_lost = [&](Path path) {
+    return path.row() == row("bgp/neighbor[*]/session") &&
+           !carries(*wiring_.cable_at(place.name, path.key(0)));
+  };
   return truth.of_row(row("rule[*]")).empty() &&
-         std::ranges::all_of(place.intent->want.entries(),
-                             [&truth](const Entry& want) { return truth.value(want.path) == want.value; });
+         std::ranges::all_of(place.intent->want.entries(), [&](const Entry& want) {
+           return truth.value(want.path) == want.value || is_lost(want.path);
+         });
 }
 
 void World::seen(const SimulatedCall& call) {
