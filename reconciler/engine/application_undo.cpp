@@ -224,6 +224,9 @@ void Application::undo_over() {
   report_.verdict = !whole    ? ApplyVerdict::undo_failed
                     : in_part ? ApplyVerdict::undone_in_part
                               : ApplyVerdict::undone;
+  const bool stays = in_part || std::ranges::find(report_.undone, report_.change_id, &UndoneChange::change) ==
+                                    report_.undone.end();
+  report_.fell_short = stays && wave_failed_;
   const auto then = std::move(undoing_->then);
   then(whole);
 }

@@ -122,7 +122,7 @@ int ApplyReport::exit_code() const {
       if (leaves_owed || (gate && gate->verdict == GateVerdict::unknown)) return 3;
       return open_before.empty() ? 0 : 2;
     case ApplyVerdict::undone:
-    case ApplyVerdict::undone_in_part: return guilt() == Guilt::open ? 1 : 2;
+    case ApplyVerdict::undone_in_part: return fell_short || guilt() == Guilt::open ? 1 : 2;
     case ApplyVerdict::effects_open:
     case ApplyVerdict::quarantined:
     case ApplyVerdict::asks:

@@ -65,8 +65,11 @@ void forget_pairs(std::vector<GateFigure>& figures, const NewEnds& ends, const M
   for (const auto& [host, end] : ends)
     any.cables.insert(any.cables.end(), end.cables.begin(), end.cables.end());
   std::ranges::sort(any.cables);
+  const auto was_there = [](const GateFigure& one) {
+    return one.state == SloState::holds || one.figure.value_or(0) > 0;
+  };
   for (GateFigure& one : figures) {
-    if (one.subject.empty() || one.state == SloState::holds || !measurer.crosses(one.subject, any)) continue;
+    if (one.subject.empty() || was_there(one) || !measurer.crosses(one.subject, any)) continue;
     one.state = SloState::none;
     one.figure.reset();
     one.cpu.reset();

@@ -3,7 +3,7 @@
 //
 // Promises: pure; a port is new where the change gives it all addresses that are wanted of it, and none of
 // them was written by an earlier change: what was there once and is mended is not new. A figure that holds is
-// never forgotten.
+// never forgotten, nor one of traffic that flowed: as where a port gets the addresses of another pool.
 #pragma once
 
 #include <map>

@@ -36,6 +36,9 @@ void parse_plan(std::string_view input);
 void parse_before(std::string_view input);
 // Messages of rtnetlink, dcbnl, devlink, ethtool and RDMA netlink, by every decoder.
 void parse_netlink(std::string_view input);
+// Messages of nf_tables, and a walk of the rules. What takes a packet is named for those of which less is
+// known.
+void parse_nft(std::string_view input);
 // LLDP frames. What is shown of a neighbour is printable.
 void parse_lldp(std::string_view input);
 // What FRR's daemons say: running-config (read, printed and read again is the same) and JSON.
@@ -50,6 +53,7 @@ std::vector<std::string> seeds_of_host_policy();
 std::vector<std::string> seeds_of_plan();
 std::vector<std::string> seeds_of_before();
 std::vector<std::string> seeds_of_netlink();
+std::vector<std::string> seeds_of_nft();
 std::vector<std::string> seeds_of_lldp();
 std::vector<std::string> seeds_of_frr();
 std::vector<std::string> seeds_of_probe();

@@ -419,6 +419,7 @@ class World final : public Measurer {
 
   std::optional<DataPlane> data_plane_;
   std::vector<const Tree*> truths_;                            // by device of the topology
+  std::uint64_t before_process_ = 0;                           // the last change of an earlier process
   std::map<std::uint64_t, std::set<std::size_t>> moved_;       // by change: ways
   std::map<std::uint64_t, std::set<std::size_t>> unmeasured_;  // of them: since a gate asked
 

@@ -258,6 +258,7 @@ void World::check_leads() {
   moved_.clear();
   unmeasured_.clear();
   follow_journal();
+  before_process_ = changes_.empty() ? 0 : changes_.rbegin()->first;
   for (const auto& [name, place] : places_)
     if (place.writer >= epoch_)
       violation(name + " was written under epoch " + std::to_string(place.writer) +

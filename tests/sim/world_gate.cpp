@@ -214,8 +214,9 @@ void World::settle_specs(const ApplyReport& report) {
   take_spec_back();
 }
 
-// What is called undone is as it was before those changes, but for devices that another hand moved since, and
-// for what an older change wrote too that was taken back in part.
+// What is called undone is as it was before those changes, but for devices that another hand moved since, for
+// what an older change wrote too that was taken back in part, and for what was written since by a change that
+// stays, or by an undo that an earlier run told of.
 void World::check_taken_back(const std::set<std::uint64_t>& changes, const std::set<std::uint64_t>& in_part) {
   std::map<std::pair<std::string, Path>, Value> before;
   std::map<std::string, std::size_t> begun;
@@ -227,6 +228,12 @@ void World::check_taken_back(const std::set<std::uint64_t>& changes, const std::
   for (const std::uint64_t change : in_part)
     for (const auto& [device, writes] : journal_.writes_of(change))
       for (const Change& one : writes) before.erase({device, one.path});
+  for (const auto& [change, known] : changes_) {
+    const bool by_this_undo = known.undoes && changes.contains(*known.undoes) && change > before_process_;
+    if (changes.contains(change) || by_this_undo || change < *changes.begin()) continue;
+    for (const auto& [device, writes] : journal_.writes_of(change))
+      for (const Change& one : writes) before.erase({device, one.path});
+  }
   for (const auto& [entry, was] : before) {
     const Place& place = places_.at(entry.first);
     if (place.moved > begun.at(entry.first)) continue;

@@ -22,6 +22,9 @@ class NewHosts : public ::testing::Test {
     come("gpu2");
     come("gpu3");
     pairs.before["gpu2"] = pairs.before["gpu3"] = SloState::broken;  // there is no way to them yet
+    pairs.tell = [](const GateQuestion& question, GateFigure& one) {
+      if (question.when != GateQuestion::When::after && one.state == SloState::broken) one.figure = 0;
+    };
   }
   void come(const std::string& host) {
     cluster.want(host, "interface[rail0]/address[10.0.0.1/31]", there());
@@ -61,6 +64,16 @@ TEST_F(NewHosts, OneThatIsBrokenIsTakenBackAlone) {
   EXPECT_EQ(leaf_mtu("swp2"), number(9000));
   EXPECT_EQ(cluster.ledger.outcomes.back(), "undone in part");
   EXPECT_EQ(cluster.ledger.gates[report.change_id], GateState::settled);
+}
+
+// The other new host could not be written.
+TEST_F(NewHosts, ThatAreTakenBackHideNoFailureOfOthers) {
+  pairs.after["gpu3"] = pairs.again["gpu3"] = pairs.confirmed_again["gpu3"] = SloState::broken;
+  cluster.devices["gpu2"]->refuses = {row("interface[*]/mtu")};
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undone_in_part) << report.gate->why;
+  EXPECT_FALSE(is_there("gpu3"));
+  EXPECT_EQ(report.exit_code(), 1);
 }
 
 // What only worked since the host is there is not waited for once it is gone.
@@ -184,6 +197,16 @@ TEST_F(NewHosts, WhatHeldBeforeHasTheChangeUndoneWhole) {
   EXPECT_EQ(report.verdict, ApplyVerdict::undone);
   EXPECT_TRUE(report.undone.back().hosts.empty());
   EXPECT_FALSE(is_there("gpu2"));
+}
+
+// It had another pool's addresses: as slow as it was before is not broken by the change.
+TEST_F(NewHosts, WhatTrafficReachedBeforeIsNotNew) {
+  pairs.tell = [](const GateQuestion&, GateFigure&) {};
+  pairs.after["gpu3"] = SloState::broken;
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept) << report.gate->why;
+  EXPECT_EQ(report.exit_code(), 2);
+  EXPECT_TRUE(is_there("gpu3"));
 }
 
 // A port that had one of its addresses was an end before.
