@@ -29,10 +29,11 @@ bool BudgetCheck::concerns(const Step& step) const {
          !context_.options.approved.lifts(Hold::Kind::budget, step.disruption) && least_of(step) > 0;
 }
 
-void BudgetCheck::ask(std::vector<const Step*> steps, std::vector<const Step*> running,
+void BudgetCheck::ask(std::vector<const Step*> steps, Running running,
                       std::function<void(const Reasons&)> done) {
   steps_ = std::move(steps);
   running_ = std::move(running);
+  beside_ = running_();
   done_ = std::move(done);
   until_ = context_.executor.now() + context_.options.settle_time;
   pause_ = context_.options.poll_min;
@@ -61,6 +62,10 @@ void BudgetCheck::observe() {
 }
 
 void BudgetCheck::observed(const std::vector<DeviceState>& states) {
+  if (std::vector<const Step*> now = running_(); now != beside_) {
+    beside_ = std::move(now);
+    until_ = context_.executor.now() + context_.options.settle_time;
+  }
   const Reasons reasons = context_.stop.stop_requested() ? Reasons{} : judge(states);
   if (!reasons.empty() && context_.executor.now() + pause_ < until_) {
     timer_ = context_.executor.at(context_.executor.now() + pause_, callbacks_.bind([this] {
@@ -89,7 +94,7 @@ BudgetCheck::Reasons BudgetCheck::judge(const std::vector<DeviceState>& states) 
     beside.cables.insert(beside.cables.end(), own.cables.begin(), own.cables.end());
     least = std::max(least, least_of(step));
   };
-  for (const Step* const step : running_) add(*step);
+  for (const Step* const step : beside_) add(*step);
   Reasons reasons;
   for (const Step* const step : steps_) {
     const Outage own = outage_of(*step);

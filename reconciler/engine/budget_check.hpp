@@ -1,11 +1,11 @@
 // BudgetCheck: minCapacity once more, before steps that disturb live traffic begin: the plan may be minutes
 // old, and something may have gone down meanwhile.
 //
-// Promises: the whole fleet is read again for each question, and again and again for settle_time at most
-// where there is not room for all, as what comes back by itself need not hold a rollout; who has room then
-// may begin, in the order asked, beside what is under way; every other one gets the reason, which names what
-// is down. One question at a time; it is answered once, never from within its call. Single-threaded over the
-// executor.
+// Promises: the whole fleet is read again for each question, and again and again where there is not room for
+// all, until settle_time has passed since what is under way was another, as what comes back by itself need
+// not hold a rollout; who has room then may begin, in the order asked, beside what is under way; every other
+// one gets the reason, which names what is down. One question at a time; it is answered once, never from
+// within its call. Single-threaded over the executor.
 #pragma once
 
 #include <functional>
@@ -33,8 +33,9 @@ class BudgetCheck {
   // Whether a step is of those that are asked for.
   bool concerns(const Step& step) const;
   bool under_way() const { return done_ != nullptr; }
-  void ask(std::vector<const Step*> steps, std::vector<const Step*> running,
-           std::function<void(const Reasons&)> done);
+  // `running`: the steps that are under way, in the order of the plan; asked again at each reading.
+  using Running = std::function<std::vector<const Step*>()>;
+  void ask(std::vector<const Step*> steps, Running running, std::function<void(const Reasons&)> done);
   // It is answered for as far as it went.
   void stop();
 
@@ -48,7 +49,8 @@ class BudgetCheck {
 
   const RunContext& context_;
   std::vector<const Step*> steps_;
-  std::vector<const Step*> running_;
+  Running running_;
+  std::vector<const Step*> beside_;  // those that were, at the last reading
   std::function<void(const Reasons&)> done_;
   Time until_{};
   std::chrono::milliseconds pause_{0};

@@ -268,15 +268,21 @@ void Runner::ask_budgets() {
       asked.push_back(*ids.begin());
   if (asked.empty()) return;
   std::sort(asked.begin(), asked.end());
-  std::vector<const Step*> running;
+  for (const std::uint32_t id : asked) steps.push_back(&plan_.steps[id - 1]);
+  check_.ask(
+      std::move(steps), [this] { return under_way(); },
+      [this, asked](const BudgetCheck::Reasons& reasons) { budgets_answered(asked, reasons); });
+}
+
+// With what may begin at any moment.
+std::vector<const Step*> Runner::under_way() const {
+  std::vector<const Step*> out;
   for (const Step& step : plan_.steps) {
-    if (std::binary_search(asked.begin(), asked.end(), step.id)) steps.push_back(&step);
     const StepState state = results_[step.id - 1].state;
     const bool goes_out = state == StepState::waiting && have_room_.contains(step.id);
-    if (state == StepState::running || goes_out) running.push_back(&step);
+    if (state == StepState::running || goes_out) out.push_back(&step);
   }
-  check_.ask(std::move(steps), std::move(running),
-             [this, asked](const BudgetCheck::Reasons& reasons) { budgets_answered(asked, reasons); });
+  return out;
 }
 
 void Runner::budgets_answered(const std::vector<std::uint32_t>& asked, const BudgetCheck::Reasons& reasons) {

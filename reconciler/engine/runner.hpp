@@ -84,6 +84,7 @@ class Runner {
   void consider(std::uint32_t id);
   void start_ready();
   void ask_budgets();
+  std::vector<const Step*> under_way() const;
   void budgets_answered(const std::vector<std::uint32_t>& asked, const BudgetCheck::Reasons& reasons);
   void begin(std::uint32_t id);
   void over(std::uint32_t id, const StepRun::End& end);

@@ -275,8 +275,8 @@ class Waves {
       if (!has_barrier || !is_no_canary(group) || !matters.insert(tie.matter).second) continue;
       no_canary_.insert(group);
       graph_.notes.push_back(
-          fmt::format("no device is first as a canary: {} must be alike at both ends of a cable, and all "
-                      "switches come before all hosts: {}",
+          fmt::format("no device is first as a canary: {} must be alike at both ends of a cable, and "
+                      "hosts and switches take turns: {}",
                       to_string(tie.matter), change_of(tie.nodes.front())));
     }
     for (const std::uint32_t server : servers_) {

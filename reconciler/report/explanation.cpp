@@ -101,8 +101,9 @@ std::optional<CodeText> text_of_code(std::string_view code) {
 }
 
 std::string code_text(const std::string& code, const CodeText& text, const Terminal& terminal) {
-  return compose("{}  {}\n{}{}", terminal.paint(Ink::bold, code), text.rule, text.reason,
-                 text.reason.empty() ? "" : "\n");
+  std::string out = compose("{}  {}\n", terminal.paint(Ink::bold, code), text.rule);
+  if (!text.reason.empty()) out += compose("{}\n", text.reason);
+  return out;
 }
 
 nlohmann::json code_json(const std::string& code, const CodeText& text) {

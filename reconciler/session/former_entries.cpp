@@ -16,9 +16,18 @@ std::vector<std::string> keys_of(Path path) {
   return keys;
 }
 
+// It is a part of a member of a collection that is owned whole, and goes with it.
+bool goes_with_a_member(const Intent& intent, Path path) {
+  return std::ranges::any_of(intent.claims, [path](const Claim& claim) {
+    return schema_row(path.row()).is_part_of(schema_row(claim.collection).pattern) && !claim.within &&
+           has_leading_keys(path, claim.keys);
+  });
+}
+
 // What the specs of today say of it, if only that it must not be there.
 bool is_said(const Intent& intent, Path path) {
-  return intent.want.find(path) != nullptr || claim_of(intent, path) != nullptr;
+  return intent.want.find(path) != nullptr || claim_of(intent, path) != nullptr ||
+         goes_with_a_member(intent, path);
 }
 
 // A single entry that is not there was not read: drivers read some rows (sysctls) only where they are named.

@@ -81,7 +81,7 @@ void parse_nft(std::string_view input) {
   std::mt19937 random(static_cast<std::uint32_t>(std::hash<std::string_view>{}(input)));
   for (const auto& [name, chain] : rules.chains)
     for (const bool v6 : {false, true})
-      for (const std::uint8_t protocol : {IPPROTO_UDP, IPPROTO_TCP}) {
+      for (const auto protocol : {std::uint8_t{IPPROTO_UDP}, std::uint8_t{IPPROTO_TCP}}) {
         Packet any = packet_of(v6, protocol);
         Packet one = any;
         choose(one.network, random);

@@ -135,6 +135,27 @@ TEST(Budget, CountsACableThatIsDownAtEitherEndAndNamesIt) {
   EXPECT_EQ(held(two.cluster.plan()), 0U);
 }
 
+// A leaf without a budget of its own is under way at all its uplinks as the spine asks, and soon over.
+TEST(Budget, WaitsForWhatIsUnderWay) {
+  Fabric two(2);
+  two.change(1);
+  for (const char* const port : {"up0", "up1"}) {
+    const std::string of_port = std::string("interface[") + port + "]/mtu";
+    two.cluster.devices["leaf0"]->set(entry(std::string("bgp/neighbor[") + port + "]"), there());
+    two.cluster.want("leaf0", std::string("bgp/neighbor[") + port + "]", there());
+    two.cluster.devices["leaf0"]->set(entry(of_port), number(1500));
+    two.cluster.want("leaf0", of_port, number(9000));
+  }
+  const Plan plan = two.cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 2U) << plan_lines(plan);
+  for (const Step& step : plan.steps) {
+    EXPECT_TRUE(step.live && step.after.empty()) << plan_lines(plan);
+  }
+  const ApplyReport report = two.cluster.apply_plan(plan);
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept) << told(report);
+  EXPECT_TRUE(two.is_changed(1));
+}
+
 TEST(Budget, CountsDevicesInMaintenance) {
   Fabric two(2);
   two.change(1);

@@ -105,6 +105,20 @@ TEST_F(LeftBehind, WhatWasVerifiedIsLeftWhereItStillIs) {
   EXPECT_TRUE(left_behind(fleet, states, {one}).empty());
 }
 
+// An owned class goes, and its DSCPs with it; once it is gone, they are not what an earlier change left.
+TEST_F(LeftBehind, APartOfAMemberOfAnOwnedCollectionIsNot) {
+  const Path dscp = path("interface[rail0]/class[3]/dscp");
+  const Value wrote = Value::set({"26"});
+  const WrittenEntry made{"gpu1", dscp, Value{}, wrote, {}, false, "RoceProfile/lossless"};
+  const WrittenEntry removed{"gpu1", dscp, wrote, Value{}, {}, false, "RoceProfile/lossless"};
+  has(dscp, wrote);
+  EXPECT_EQ(left_behind(fleet, states, {made}).size(), 1U);
+  gpu1().claims.push_back({row("interface[*]/class[*]"), {"rail0"}, 0});
+  EXPECT_TRUE(left_behind(fleet, states, {made}).empty());
+  states[0].observation.have.erase(dscp);
+  EXPECT_TRUE(left_behind(fleet, states, {removed}).empty());
+}
+
 TEST_F(LeftBehind, WhatAFailedChangeTriedIsLeftOnlyWhereItIsSeen) {
   EXPECT_TRUE(left_behind(fleet, states, {tried(kWrote)}).empty()) << "nothing was read there";
   has(mtu, kFound);
