@@ -9,6 +9,7 @@
 #include "reconciler/report/plan_text.hpp"
 #include "reconciler/session/former_entries.hpp"
 #include "reconciler/session/plan_file.hpp"
+#include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 namespace {
@@ -92,12 +93,19 @@ int nothing_can_run(const CheckedPlan& checked, const std::optional<PlanFile>& f
   return exit_code_of_left_out(checked);
 }
 
+// What was asked about.
+std::string title_of(const ClusterSession& session) {
+  std::vector<std::string> names;
+  for (const std::size_t device : session.only()) names.push_back(session.fleet()[device].name);
+  return (names.empty() ? "" : fold_hostlist(names) + " of ") + session.cluster().title();
+}
+
 int tell_nothing_to_do(const ClusterSession& session, const std::vector<DeviceState>& states,
                        const Plan& plan, int read, const Console& console) {
   const DriftReport unmended = session.unmended(states, plan);
   if (console.is_text())
     console.print(
-        nothing_to_do_text(unmended, session.cluster().title(), read == kExitInSync, console.out()));
+        nothing_to_do_text(unmended, title_of(session), read == kExitInSync, console.out()));
   else
     console.print_document(nothing_to_do_json(plan, unmended));
   return read;

@@ -65,7 +65,7 @@ std::string_view guilt_words(Guilt guilt) {
   switch (guilt) {
     case Guilt::exonerated: return "not this change's doing: it is broken without it, too; apply it again";
     case Guilt::not_proven: return "whether it was this change's doing could not be told";
-    case Guilt::guilty: return "it was this change's doing: without it the SLO holds";
+    case Guilt::guilty: return "it was this change's doing: pairs that were broken hold without it";
     case Guilt::open:
       return "it held before the change, and is broken without it: something else happened meanwhile";
   }

@@ -18,6 +18,7 @@
 namespace lockstep::diversion {
 namespace {
 
+using nft::CtState;
 using nft::Field;
 using nft::Packet;
 using Texts = std::vector<std::string>;
@@ -79,7 +80,10 @@ void put(Field& to, std::size_t offset, std::uint8_t value, std::uint8_t known =
   to.known[offset] = std::byte{known};
 }
 
-// RFC 791 3.1 and RFC 8200 3: no fragment, of any DSCP and length.
+constexpr std::size_t hops_of(bool v6) { return v6 ? 7 : 8; }
+
+// RFC 791 3.1 and RFC 8200 3: no fragment, of any DSCP and length; with the hops that it begins with
+// (net/ipv4/route.c, IPDEFTTL).
 Field ip_header(bool v6, std::uint8_t protocol, const IpPrefix& from, const IpPrefix& to) {
   constexpr std::uint8_t kHops = 64;
   Field out = Field::unknown(v6 ? 40 : 20);
@@ -89,7 +93,7 @@ Field ip_header(bool v6, std::uint8_t protocol, const IpPrefix& from, const IpPr
     put(out, 7, 0);
   }
   put(out, v6 ? 6 : 9, protocol);
-  put(out, v6 ? 7 : 8, kHops);
+  put(out, hops_of(v6), kHops);
   out.put(v6 ? 8 : 12, field_of(from));
   out.put(v6 ? 24 : 16, field_of(to));
   return out;
@@ -97,9 +101,8 @@ Field ip_header(bool v6, std::uint8_t protocol, const IpPrefix& from, const IpPr
 
 // RoCE v2 sends from 0xC000 to 0xFFFF (IBTA, annex A17) to 4791; of TCP both ports have the highest bit, as
 // all of Linux's own from 32768 on (ip-sysctl, ip_local_port_range).
-Field transport_header(std::uint8_t protocol, nft::CtState state) {
+Field transport_header(std::uint8_t protocol, std::uint8_t flags) {
   constexpr std::uint8_t kRoce[] = {4791 >> 8, 4791 & 0xFF};
-  constexpr std::uint8_t kSyn = 0x02, kAck = 0x10;  // RFC 9293 3.1
   Field out = Field::unknown(protocol == IPPROTO_UDP ? 8 : 20);
   if (protocol == IPPROTO_UDP) {
     put(out, 0, 0xC0, 0xC0);
@@ -108,73 +111,130 @@ Field transport_header(std::uint8_t protocol, nft::CtState state) {
   } else {
     put(out, 0, 0x80, 0x80);
     put(out, 2, 0x80, 0x80);
-    put(out, 13, state == nft::CtState::fresh ? kSyn : kAck);
+    put(out, 13, flags);
   }
   return out;
 }
 
+// How a connection goes on: RFC 9293 3.1, 3.5 and 3.6.
+struct Stroke {
+  std::uint8_t protocol;
+  CtState state;
+  std::uint8_t flags;
+};
+constexpr std::uint8_t kFin = 0x01, kSyn = 0x02, kPush = 0x08, kAck = 0x10;
+constexpr Stroke kStrokes[] = {{IPPROTO_UDP, CtState::fresh, 0},
+                               {IPPROTO_UDP, CtState::established, 0},
+                               {IPPROTO_TCP, CtState::fresh, kSyn},
+                               {IPPROTO_TCP, CtState::established, kSyn | kAck},
+                               {IPPROTO_TCP, CtState::established, kAck},
+                               {IPPROTO_TCP, CtState::established, kPush | kAck},
+                               {IPPROTO_TCP, CtState::established, kFin | kAck}};
+
+// Whether some rule marks connections: then a packet may find any mark.
+bool mark_connections(const nft::Ruleset& rules) {
+  const auto writes = [](const nft::Expression& one) {
+    if (one.name == "target") return true;  // CONNMARK, among others
+    if (one.name != "ct") return false;
+    auto table = netlink::AttributeTable<NFTA_CT_MAX + 1>::parse(one.data, "ct");
+    return !table ||
+           (table->has(NFTA_CT_SREG) && nft::number_of(*table, NFTA_CT_KEY) == std::uint32_t{NFT_CT_MARK});
+  };
+  return std::ranges::any_of(rules.chains, [&](const auto& chain) {
+    return std::ranges::any_of(chain.second.rules,
+                               [&](const nft::Rule& rule) { return std::ranges::any_of(rule, writes); });
+  });
+}
+
+// A packet meets conntrack there (NF_IP_PRI_CONNTRACK, linux/netfilter_ipv4.h), on its way in and where it is
+// sent.
+constexpr std::int32_t kConntrack = -200;
+
 // Packets of the pool on their way through one device.
 class Journeys {
  public:
-  Journeys(const nft::Ruleset& rules, const IpPrefix& pool) : rules_(rules), pool_(pool) {}
+  Journeys(const nft::Ruleset& rules, const IpPrefix& pool)
+      : rules_(rules), pool_(pool), marks_connections_(mark_connections(rules)) {}
 
   // From port to port.
   void pass(const nft::Port& in, const nft::Port& out) {
-    for (Packet packet : packets(pool_, pool_)) {
+    for (Way way : ways(pool_, pool_)) {
+      Packet& packet = way.packet;
       packet.in = in;
-      meet(kIngress, packet, in.name);
-      meet(kPrerouting, packet);
+      meet(kIngress, way, in.name);
+      meet(kPrerouting, way);
+      put(packet.network, hops_of(packet.v6), kHopsLeft, kHopsKnown);
       packet.out = out;
-      meet(kForward, packet);
-      meet(kPostrouting, packet);
-      meet(kEgress, packet, out.name);
+      meet(kForward, way);
+      meet(kPostrouting, way);
+      meet(kEgress, way, out.name);
     }
   }
   void arrive(const nft::Port& in, const IpPrefix& here) {
-    for (Packet packet : packets(pool_, here)) {
+    for (Way way : ways(pool_, here)) {
+      Packet& packet = way.packet;
       packet.in = in;
       packet.to_here = true;
-      meet(kIngress, packet, in.name);
-      meet(kPrerouting, packet);
-      meet(kInput, packet);
+      put(packet.network, hops_of(packet.v6), kHopsLeft, kHopsKnown);
+      meet(kIngress, way, in.name);
+      meet(kPrerouting, way);
+      meet(kInput, way);
     }
   }
   void leave(const nft::Port& out, const IpPrefix& here) {
-    for (Packet packet : packets(here, pool_)) {
-      packet.out = out;
-      packet.from_here = true;
-      meet(kOutput, packet);
-      meet(kPostrouting, packet);
-      meet(kEgress, packet, out.name);
+    for (Way way : ways(here, pool_)) {
+      way.packet.out = out;
+      way.packet.from_here = true;
+      meet(kOutput, way);
+      meet(kPostrouting, way);
+      meet(kEgress, way, out.name);
     }
   }
   Texts found() const { return {found_.begin(), found_.end()}; }
 
  private:
-  std::vector<Packet> packets(const IpPrefix& from, const IpPrefix& to) const {
-    std::vector<Packet> out;
-    for (const std::uint8_t protocol : {std::uint8_t{IPPROTO_UDP}, std::uint8_t{IPPROTO_TCP}})
-      for (const nft::CtState state : {nft::CtState::fresh, nft::CtState::established}) {
-        Packet& one = out.emplace_back();
-        one.v6 = pool_.address.v6;
-        one.protocol = protocol;
-        one.network = ip_header(one.v6, protocol, from, to);
-        one.transport = transport_header(protocol, state);
-        one.state = state;
-      }
+  // After one to four switches of the 64 hops that it began with.
+  static constexpr std::uint8_t kHopsLeft = 60, kHopsKnown = 0xFC;
+
+  struct Way {
+    Packet packet;
+    CtState found;  // by conntrack
+  };
+  std::vector<Way> ways(const IpPrefix& from, const IpPrefix& to) const {
+    std::vector<Way> out;
+    for (const Stroke& stroke : kStrokes) {
+      Packet& one = out.emplace_back(Way{{}, stroke.state}).packet;
+      one.v6 = pool_.address.v6;
+      one.protocol = stroke.protocol;
+      one.network = ip_header(one.v6, stroke.protocol, from, to);
+      one.transport = transport_header(stroke.protocol, stroke.flags);
+      one.state = Field::of_number(CtState::invalid);
+      if (marks_connections_) one.connection_mark = Field::unknown(sizeof(std::uint32_t));
+    }
     return out;
   }
 
-  void meet(const Stage& stage, Packet& packet, const std::string& device = {}) {
+  void meet(const Stage& stage, Way& way, const std::string& device = {}) {
+    Packet& packet = way.packet;
+    const bool is_on_its_way_in = &stage == &kIngress || &stage == &kPrerouting || &stage == &kOutput;
     for (const nft::Chain* const chain : chains_at(rules_, stage, packet.v6, device)) {
+      if (&stage != &kIngress && (!is_on_its_way_in || chain->hook->priority >= kConntrack)) track(way);
       const std::string place = "nft " + family_word(chain->family) + " " + chain->table + " " + chain->name +
                                 " (" + stage.name + (device.empty() ? "" : " of " + device) + "): ";
       for (const std::string& what : nft::taken_by(rules_, *chain, packet)) found_.insert(place + what);
     }
   }
 
+  // But for what was taken out of tracking before.
+  static void track(Way& way) {
+    const auto invalid = Field::of_number(CtState::invalid);
+    if (nft::is_equal(way.packet.state, invalid.value) == nft::Match::yes)
+      way.packet.state = Field::of_number(way.found);
+  }
+
   const nft::Ruleset& rules_;
   const IpPrefix pool_;
+  const bool marks_connections_;
   std::set<std::string> found_;
 };
 

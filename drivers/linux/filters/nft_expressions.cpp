@@ -103,7 +103,7 @@ class Machine {
   // How an expression goes on; what it does is put into `out`.
   Match step(const Expression& one, RuleResult& out);
   Match meta(Bytes data);
-  Match payload(Bytes data);
+  Match payload(Bytes data, RuleResult& out);
   Match ct(Bytes data);
   Match fib(Bytes data);
   Match compare_register(Bytes data) const;
@@ -113,6 +113,7 @@ class Machine {
   Match immediate(Bytes data, RuleResult& out);
   std::vector<RuleResult> look_up(const Expression& one);
   Field meta_of(std::uint32_t key) const;
+  bool is_certain() const { return sure_ && match_ == Match::yes; }
 
   const Ruleset& rules_;
   const Chain& chain_;
@@ -167,25 +168,34 @@ Match Machine::meta(Bytes data) {
   if (!table) return Match::maybe;
   const std::uint32_t key = number_of(*table, NFTA_META_KEY).value_or(0);
   if (const auto from = number_of(*table, NFTA_META_SREG)) {
-    if (key == NFT_META_MARK)
-      packet_.mark = (sure_ && match_ == Match::yes) ? read(*from, kWord) : Field::unknown(kWord);
+    if (key == NFT_META_MARK) packet_.mark = is_certain() ? read(*from, kWord) : Field::unknown(kWord);
     return Match::yes;
   }
   write(number_of(*table, NFTA_META_DREG).value_or(0), meta_of(key));
   return Match::yes;
 }
 
-Match Machine::payload(Bytes data) {
+// In front of an IP packet without a VLAN: the EtherType behind two addresses (IEEE 802.3, 3.1.1).
+Field link_header(bool v6) {
+  constexpr std::size_t kType = 12;
+  Field out = Field::unknown(kType + sizeof(std::uint16_t));
+  out.put(kType, Field::of_number(__builtin_bswap16(static_cast<std::uint16_t>(v6 ? ETH_P_IPV6 : ETH_P_IP))));
+  return out;
+}
+
+Match Machine::payload(Bytes data, RuleResult& out) {
   auto table = AttributeTable<NFTA_PAYLOAD_MAX + 1>::parse(data, "payload");
   if (!table) return Match::maybe;
   const auto to = number_of(*table, NFTA_PAYLOAD_DREG);
-  if (!to) return Match::yes;  // it writes into the packet
+  if (!to) out.taken = "rewrite";
+  if (!to) return Match::yes;
   const std::size_t offset = number_of(*table, NFTA_PAYLOAD_OFFSET).value_or(0);
   const std::size_t size =
       std::min<std::size_t>(number_of(*table, NFTA_PAYLOAD_LEN).value_or(0), kRegisterBytes);
   const std::uint32_t base = number_of(*table, NFTA_PAYLOAD_BASE).value_or(NFT_PAYLOAD_LL_HEADER);
   write(*to, base == NFT_PAYLOAD_NETWORK_HEADER     ? packet_.network.part(offset, size)
              : base == NFT_PAYLOAD_TRANSPORT_HEADER ? packet_.transport.part(offset, size)
+             : base == NFT_PAYLOAD_LL_HEADER        ? link_header(packet_.v6).part(offset, size)
                                                     : Field::unknown(size));
   return Match::yes;
 }
@@ -194,16 +204,20 @@ Match Machine::ct(Bytes data) {
   auto table = AttributeTable<NFTA_CT_MAX + 1>::parse(data, "ct");
   if (!table) return Match::maybe;
   const auto to = number_of(*table, NFTA_CT_DREG);
-  if (!to) return Match::yes;           // it writes into the connection
+  if (!to) {  // it writes into the connection
+    if (number_of(*table, NFTA_CT_KEY) == std::uint32_t{NFT_CT_MARK})
+      packet_.connection_mark = Field::unknown(kWord);
+    return Match::yes;
+  }
   constexpr std::uint32_t kNat = 0x30;  // IPS_NAT_MASK, linux/netfilter/nf_conntrack_common.h
   Field out = Field::unknown(kWord);
   switch (number_of(*table, NFTA_CT_KEY).value_or(NFT_CT_STATE)) {
-    case NFT_CT_STATE: out = Field::of_number(static_cast<std::uint32_t>(packet_.state)); break;
+    case NFT_CT_STATE: out = packet_.state; break;
     case NFT_CT_STATUS:
       out = Field::of_number(std::uint32_t{0});
       out.known = Field::of_number(kNat).value;
       break;
-    case NFT_CT_MARK: out = Field::of_number(std::uint32_t{0}); break;
+    case NFT_CT_MARK: out = packet_.connection_mark; break;
     default: registers_ = Field::unknown(kRegisterBytes); return Match::yes;
   }
   write(*to, out);
@@ -346,13 +360,23 @@ std::string_view taken_by(const Expression& one) {
 }
 
 bool goes_on(const Expression& one) {
-  static constexpr std::string_view kPassing[] = {"counter", "dup",     "flow_offload", "last",
-                                                  "log",     "notrack", "objref"};
+  static constexpr std::string_view kPassing[] = {"counter", "dup", "flow_offload", "last", "log"};
   return std::ranges::find(kPassing, std::string_view(one.name)) != std::end(kPassing);
 }
 
+// A counter and the like; a limit, a quota or a number of connections may be used up.
+bool passes_all(const Expression& object) {
+  auto table = AttributeTable<NFTA_OBJREF_MAX + 1>::parse(object.data, "objref");
+  if (!table) return false;
+  static constexpr std::uint32_t kPassing[] = {NFT_OBJECT_COUNTER, NFT_OBJECT_CT_HELPER,
+                                               NFT_OBJECT_TUNNEL,  NFT_OBJECT_CT_TIMEOUT,
+                                               NFT_OBJECT_SECMARK, NFT_OBJECT_CT_EXPECT};
+  const auto type = number_of(*table, NFTA_OBJREF_IMM_TYPE);
+  return type && std::ranges::find(kPassing, *type) != std::end(kPassing);
+}
+
 Match Machine::step(const Expression& one, RuleResult& out) {
-  if (one.name == "payload") return payload(one.data);
+  if (one.name == "payload") return payload(one.data, out);
   if (one.name == "cmp") return compare_register(one.data);
   if (one.name == "meta") return meta(one.data);
   if (one.name == "immediate") return immediate(one.data, out);
@@ -364,8 +388,14 @@ Match Machine::step(const Expression& one, RuleResult& out) {
   if (one.name == "match") return matches_of_iptables(one, packet_);
   out.taken = one.name == "target" ? taken_by_target(one) : std::string(taken_by(one));
   if (!out.taken.empty() || goes_on(one)) return Match::yes;
+  if (one.name == "objref") return passes_all(one) ? Match::yes : Match::maybe;
+  if (one.name == "notrack") {
+    packet_.state = is_certain() ? Field::of_number(CtState::untracked) : Field::unknown(kWord);
+    return Match::yes;
+  }
   if (one.name == "target") {
-    packet_.mark = Field::unknown(kWord);  // it may set it
+    packet_.mark = packet_.connection_mark = Field::unknown(kWord);  // it may set them
+    if (may_untrack(one)) packet_.state = Field::unknown(kWord);
     return Match::yes;
   }
   registers_ = Field::unknown(kRegisterBytes);

@@ -45,8 +45,8 @@ Match is_equal(const Field& field, netlink::Bytes to);
 Match is_within(const Field& field, netlink::Bytes first, netlink::Bytes last);  // both inclusive
 Match is_below(const Field& field, netlink::Bytes than);
 
-// NF_CT_STATE_BIT, linux/netfilter/nf_tables.h.
-enum class CtState : std::uint8_t { established = 2, fresh = 8 };
+// NF_CT_STATE_BIT and its neighbours, linux/netfilter/nf_conntrack_common.h. Invalid: not looked up yet.
+enum class CtState : std::uint32_t { invalid = 1, established = 2, fresh = 8, untracked = 64 };
 
 struct Port {
   std::uint32_t index = 0;
@@ -63,8 +63,9 @@ struct Packet {
   Port out;  // index 0: it ends here, or where it goes is not decided yet
   bool from_here = false;
   bool to_here = false;
-  CtState state = CtState::fresh;
+  Field state = Field::of_number(CtState::fresh);
   Field mark = Field::of_number(std::uint32_t{0});
+  Field connection_mark = Field::of_number(std::uint32_t{0});
 };
 
 }  // namespace lockstep::nft

@@ -19,51 +19,65 @@ class Walk {
       : rules_(rules), base_(base), packet_(packet) {}
 
   std::set<std::string> run() {
-    if (run(base_, true, 0) && base_.policy_drops) out_.insert("policy drop");
+    if (run(base_, true, 0).comes_out && base_.policy_drops) out_.insert("policy drop");
     return std::move(out_);
   }
 
  private:
-  // Whether the packet may come out at the chain's end.
-  bool run(const Chain& chain, bool sure, int depth) {
-    if (depth > kJumpsMax) return true;
+  // What may become of a packet in a chain, by all that is not known.
+  struct Ways {
+    bool comes_out = false;  // at its end
+    bool ends = false;       // there: accepted, or taken
+    bool goes_on = false;    // with the next rule of the chain that it came from
+  };
+
+  Ways run(const Chain& chain, bool sure, int depth) {
+    if (depth > kJumpsMax) return {.comes_out = true};
+    Ways out;
     for (const Rule& rule : chain.rules) {
       if (++walked_ > kRulesMax) {
         out_.insert("more rules than are followed");
-        return false;
+        return out;
       }
       for (const RuleResult& one : results_of(rule, rules_, chain, sure, packet_)) {
-        const std::optional<bool> end = follow(chain, one, sure, depth);
-        if (end && one.match == Match::yes) return *end;
+        const Ways ways = follow(chain, one, sure, depth);
+        out.ends = out.ends || ways.ends;
+        out.comes_out = out.comes_out || ways.comes_out;
+        if (!ways.goes_on && one.match == Match::yes) return out;
+        sure = sure && !ways.ends && !ways.comes_out;  // else what comes next is met by some packets only
       }
     }
-    return true;
+    out.comes_out = true;
+    return out;
   }
 
-  // None: the next rule is next; else whether the packet may come out at the chain's end.
-  std::optional<bool> follow(const Chain& chain, const RuleResult& one, bool sure, int depth) {
-    if (one.match == Match::no) return std::nullopt;
+  Ways follow(const Chain& chain, const RuleResult& one, bool sure, int depth) {
+    constexpr Ways kNext{.goes_on = true};
+    if (one.match == Match::no) return kNext;
     if (!one.taken.empty()) return take(one.taken, chain);
     switch (one.verdict.code) {
       case NFT_CONTINUE:
-      case NFT_BREAK: return std::nullopt;
-      case NFT_RETURN: return true;
-      case kAccept: return false;
+      case NFT_BREAK: return kNext;
+      case NFT_RETURN: return {.comes_out = true};
+      case kAccept: return {.ends = true};
       case NFT_JUMP:
       case NFT_GOTO: {
         const auto to = rules_.chains.find(Name{chain.family, chain.table, one.verdict.chain});
-        if (to == rules_.chains.end()) return std::nullopt;
-        const bool comes_out = run(to->second, sure && one.match == Match::yes, depth + 1);
-        if (one.verdict.code == NFT_JUMP && comes_out) return std::nullopt;
-        return comes_out;
+        if (to == rules_.chains.end()) return kNext;
+        Ways ways = run(to->second, sure && one.match == Match::yes, depth + 1);
+        if (one.verdict.code == NFT_JUMP) {
+          ways.goes_on = ways.comes_out;
+          ways.comes_out = false;
+        }
+        return ways;
       }
       default: return take((one.verdict.code & kVerdict) == kQueue ? "queue" : "drop", chain);
     }
   }
 
-  bool take(const std::string& what, const Chain& in) {
+  Ways take(const std::string& what, const Chain& in) {
     out_.insert(what + (&in == &base_ ? "" : " in " + in.name));
-    return false;
+    return {.ends = true};
   }
 
   const Ruleset& rules_;

@@ -39,8 +39,11 @@ Match of_conntrack(Bytes info, const Packet& packet) {
   constexpr std::uint16_t kAlias = 1 << 13;  // XT_CONNTRACK_STATE_ALIAS: it was called "state"
   if (!read || (read->match & ~(kState | kAlias)) != 0) return Match::maybe;
   if ((read->match & kState) == 0) return Match::yes;
-  return inverted_by(read->invert, kState,
-                     match_of((read->state & static_cast<unsigned>(packet.state)) != 0));
+  const auto state = read_as<std::uint32_t>(packet.state.value);
+  const bool is_known =
+      std::ranges::all_of(packet.state.known, [](std::byte one) { return one == std::byte{0xFF}; });
+  return !is_known || !state ? Match::maybe
+                             : inverted_by(read->invert, kState, match_of((read->state & *state) != 0));
 }
 
 Match of_mark(Bytes info, const Packet& packet) {
@@ -102,14 +105,26 @@ Match matches_of_iptables(const Expression& match, const Packet& packet) {
   return Match::maybe;
 }
 
-std::string taken_by_target(const Expression& target) {
-  static constexpr const char* kTaking[] = {"DNAT",   "DROP",    "MASQUERADE", "MIRROR",
-                                            "NETMAP", "NFQUEUE", "QUEUE",      "REDIRECT",
-                                            "REJECT", "SNAT",    "SYNPROXY",   "TPROXY"};
+namespace {
+
+std::string name_of_target(const Expression& target) {
   const auto table = AttributeTable<NFTA_TARGET_MAX + 1>::parse(target.data, "target");
-  if (!table) return "";
-  std::string name = table->text(NFTA_TARGET_NAME);
+  return table ? table->text(NFTA_TARGET_NAME) : "";
+}
+
+}  // namespace
+
+std::string taken_by_target(const Expression& target) {
+  static constexpr const char* kTaking[] = {
+      "DNAT",  "DROP",     "DSCP",   "HL",   "MASQUERADE", "MIRROR", "NETMAP", "NFQUEUE",
+      "QUEUE", "REDIRECT", "REJECT", "SNAT", "SYNPROXY",   "TOS",    "TPROXY", "TTL"};
+  std::string name = name_of_target(target);
   return std::ranges::find(kTaking, name) != std::end(kTaking) ? name : "";
+}
+
+bool may_untrack(const Expression& target) {
+  const std::string name = name_of_target(target);
+  return name == "CT" || name == "NOTRACK";
 }
 
 }  // namespace lockstep::nft

@@ -160,6 +160,42 @@ TEST_F(Filtered, ARuleForRocesPortIsNamedThoughPingsPass) {
   EXPECT_FALSE(roce_arrives());
 }
 
+// By ways on which a rule, a mark, or what connection tracking says is not what a first look makes of it.
+TEST_F(Filtered, WhatLosesRocesPacketsByDetoursIsNamed) {
+  const std::string forward = "chain c { type filter hook forward priority 0; ";
+  const std::string accepts = "policy drop; ct state established,related,new accept; }";
+  for (const std::string& rules : std::vector<std::string>{
+           forward + "policy drop; ip saddr 10.64.0.0/24 return; accept; }",
+           "chain none { }\n" + forward + "policy drop; ip saddr 10.64.0.0/24 goto none; accept; }",
+           "chain raw { type filter hook prerouting priority -300; udp dport 4791 notrack; }\n" + forward +
+               accepts,
+           "chain raw { type filter hook prerouting priority -300; ct state invalid drop; }\n" + forward +
+               "}",
+           forward + "ip ttl < 64 drop; }",
+           "chain mark { type filter hook prerouting priority -150; ip saddr 10.64.0.0/24 accept; meta mark "
+           "set "
+           "1; }\n" +
+               forward + "meta mark 0 drop; }",
+           "chain mark { type filter hook prerouting priority -150; udp dport 4791 ct mark set 7; }\n" +
+               forward + "ct mark 7 drop; }",
+           "chain out { type filter hook prerouting priority -150; ip daddr 10.64.1.1 ip daddr set "
+           "192.0.2.1; }"}) {
+    SCOPED_TRACE(rules);
+    load("table inet f { " + rules + "\n}");
+    EXPECT_FALSE(roce_arrives());
+    EXPECT_FALSE(filters().empty());
+  }
+  // The first packet may pass.
+  load("table inet f { limit few { rate 1/hour burst 1 packets }\n" + forward +
+       "policy drop; limit name few accept; }\n}");
+  EXPECT_EQ(filters(), Texts{"nft inet f c (forward): policy drop"});
+  // What a server answers first, and data.
+  for (const char* const flags : {"tcp flags & (syn|ack) == syn|ack drop", "tcp flags & psh == psh drop"}) {
+    load("table inet f { " + forward + flags + "; }\n}");
+    EXPECT_EQ(filters(), Texts{"nft inet f c (forward): drop"}) << flags;
+  }
+}
+
 TEST_F(Filtered, WhatCanMeetNoPacketOfThePoolIsNotNamed) {
   for (const char* rules :
        {"table inet f { flags dormant; chain c { type filter hook forward priority 0; policy drop; } }",
@@ -177,6 +213,8 @@ TEST_F(Filtered, WhatCanMeetNoPacketOfThePoolIsNotNamed) {
         "table inet f { chain c { type filter hook prerouting priority -10; fib saddr . iif oif missing "
         "drop; tcp "
         "flags & (fin|syn|rst|ack) != syn ct state new drop; ip frag-off & 0x1fff != 0 drop; } }",
+        "table inet f { chain c { type filter hook forward priority 0; vlan id 100 drop; ether type vlan "
+        "drop; } }",
         "table inet f { chain c { type filter hook input priority 0; policy drop; } }",
         "table netdev f { chain c { type filter hook ingress device lo priority 0; policy drop; } }",
         "table ip6 f { chain c { type filter hook forward priority 0; policy drop; } }",
