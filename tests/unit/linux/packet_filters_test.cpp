@@ -172,14 +172,13 @@ TEST_F(Filtered, WhatLosesRocesPacketsByDetoursIsNamed) {
            "chain raw { type filter hook prerouting priority -300; ct state invalid drop; }\n" + forward +
                "}",
            forward + "ip ttl < 64 drop; }",
-           "chain mark { type filter hook prerouting priority -150; ip saddr 10.64.0.0/24 accept; meta mark "
+           "chain early { type filter hook prerouting priority -150; ip saddr 10.64.0.0/24 accept; meta mark "
            "set "
            "1; }\n" +
                forward + "meta mark 0 drop; }",
-           "chain mark { type filter hook prerouting priority -150; udp dport 4791 ct mark set 7; }\n" +
+           "chain early { type filter hook prerouting priority -150; udp dport 4791 ct mark set 7; }\n" +
                forward + "ct mark 7 drop; }",
-           "chain out { type filter hook prerouting priority -150; ip daddr 10.64.1.1 ip daddr set "
-           "192.0.2.1; }"}) {
+           "chain out { type filter hook prerouting priority -150; udp dport 4791 udp dport set 9; }"}) {
     SCOPED_TRACE(rules);
     load("table inet f { " + rules + "\n}");
     EXPECT_FALSE(roce_arrives());
