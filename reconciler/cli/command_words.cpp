@@ -29,9 +29,8 @@ constexpr std::array<Example, 30> kExamples{{
     {"drift", "lockstep drift --twin examples/rail-pod --format sarif > drift.sarif"},
     {"watch",
      "lockstep watch --twin examples/rail-pod --converge\n"
-     "Edited specs are loaded; where they have errors, those that were loaded last stay in force. Ctrl-C is "
-     "how it\n"
-     "ends: exit code 0."},
+     "Edited specs are loaded; where they have errors, those that were loaded last stay in force.\n"
+     "Ctrl-C is how it ends: exit code 0."},
     {"bench", "lockstep bench --twin examples/rail-pod --only pairs --compare last"},
     {"history",
      "lockstep history --of gpu7 --metric latency --statistic p99\n"

@@ -67,7 +67,7 @@ TEST(CommandLine, HelpAndVersionAreAnsweredAsPeopleAskForThem) {
   EXPECT_NE(say({"help"}).out.find("Exit codes: 0 in sync"), std::string::npos);
   EXPECT_TRUE(say({"--version"}).out.starts_with("lockstep "));
   EXPECT_NE(say({"drift", "--help"}).out.find("Example:\n  lockstep drift"), std::string::npos);
-  EXPECT_NE(say({"watch", "--help"}).out.find("The specs are read once"), std::string::npos);
+  EXPECT_NE(say({"watch", "--help"}).out.find("Edited specs are loaded"), std::string::npos);
   EXPECT_NE(say({"watch", "--help"}).out.find("Ctrl-C is how it ends: exit code 0"), std::string::npos);
   EXPECT_NE(say({"explain", "--help"}).out.find("[SPECS] DEVICE PATH | CODE"), std::string::npos);
 }
