@@ -45,13 +45,13 @@ int carry_out(ClusterSession& session, const CheckedPlan& checked, const std::op
   const Applied applied =
       session.apply(plan, left, request, {progress_on(console), measure_hooks(console, "  ")});
   console.say_passing("");
-  if (!applied.accepted) return console.fail(applied.accepted.error());
   if (console.is_text())
     console.print(
         apply_text(applied, plan, console.out(), checked.refused.size() + checked.unapproved.size()));
   else
     console.print_document(apply_json(applied, plan, config_hash(session.cluster().compiled),
                                       file ? left_out_json(checked, file->plan) : nlohmann::json::array()));
+  if (!applied.accepted) return console.fail(applied.accepted.error());
   return applied.report.exit_code();
 }
 
@@ -104,8 +104,7 @@ int tell_nothing_to_do(const ClusterSession& session, const std::vector<DeviceSt
                        const Plan& plan, int read, const Console& console) {
   const DriftReport unmended = session.unmended(states, plan);
   if (console.is_text())
-    console.print(
-        nothing_to_do_text(unmended, title_of(session), read == kExitInSync, console.out()));
+    console.print(nothing_to_do_text(unmended, title_of(session), read == kExitInSync, console.out()));
   else
     console.print_document(nothing_to_do_json(plan, unmended));
   return read;

@@ -103,12 +103,15 @@ void Application::even_out_ends(const std::vector<Step>& short_of, const std::ve
         report_.effects.front().change.path.text() + "); a cable is left with ends that differ");
     return then();
   }
-  report_.notes.insert(report_.notes.end(), uneven.notes.begin(), uneven.notes.end());
+  report_.notes.insert(report_.notes.end(), uneven.unread.begin(), uneven.unread.end());
   if (uneven.take_back.empty()) return then();
   enter(Phase::even_out);
   reverse(uneven.take_back, now, "both ends of a cable alike: of change " + std::to_string(report_.change_id),
-          [this, then] {
-            if (!reverse_->whole) report_.notes.push_back("a cable is left with ends that differ");
+          [this, then, notes = uneven.taken_back, ports = uneven.ports] {
+            if (reverse_->whole)
+              report_.notes.insert(report_.notes.end(), notes.begin(), notes.end());
+            else
+              report_.notes.push_back("a cable is left with ends that differ: " + ports);
             if (reverse_->change != 0)
               end_change(reverse_->change, reverse_->steps, reverse_->whole ? "undone" : "undo failed");
             then();

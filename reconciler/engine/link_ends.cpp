@@ -165,7 +165,7 @@ UnevenEnds uneven_ends(const Plan& plan, const std::vector<Step>& short_of, cons
       const std::string port = port_of(step, change);
       const bool is_read = state.reachable && !is_unread(state.observation.unread, change.path);
       if (!is_read && wrote.contains(step.id))
-        out.notes.push_back(port + " can't be read: the other end of its cable is left as it is");
+        out.unread.push_back(port + " can't be read: the other end of its cable is left as it is");
       else if (!is_read || !is_met(change.path, change.want, state.observation.have.value(change.path)))
         uneven.emplace(*part, port);
     }
@@ -175,12 +175,14 @@ UnevenEnds uneven_ends(const Plan& plan, const std::vector<Step>& short_of, cons
   for (const Step& step : out.take_back)
     for (const PlannedChange& change : step.changes)
       taken.emplace(port_of(step, change), uneven.at(*parts.goes_back_with(step, change)));
-  for (const auto& [port, refuser] : taken)
+  for (const auto& [port, refuser] : taken) {
+    out.ports += (out.ports.empty() ? "" : ", ") + port;
     if (port != refuser)
-      out.notes.push_back("what was written at " + port + " is taken back: " + refuser +
-                          ", the other end of its cable, did not take its part");
-  std::sort(out.notes.begin(), out.notes.end());
-  out.notes.erase(std::unique(out.notes.begin(), out.notes.end()), out.notes.end());
+      out.taken_back.push_back("what was written at " + port + " is taken back: " + refuser +
+                               ", the other end of its cable, did not take its part");
+  }
+  std::ranges::sort(out.unread);
+  out.unread.erase(std::unique(out.unread.begin(), out.unread.end()), out.unread.end());
   return out;
 }
 

@@ -29,8 +29,10 @@ struct OtherEnd {
 std::vector<std::vector<OtherEnd>> other_ends(const Plan& plan, const Wiring& wiring);
 
 struct UnevenEnds {
-  std::vector<Step> take_back;  // the run's steps, with their changes at both ends of such cables alone
-  std::vector<std::string> notes;
+  std::vector<Step> take_back;      // the run's steps, with their changes at both ends of such cables alone
+  std::vector<std::string> unread;  // ends that can't be read: the others are left as they are
+  std::vector<std::string> taken_back;  // what is said once that has succeeded
+  std::string ports;                    // whose changes these are: "gpu1:rail0, leaf0:swp1"
 };
 
 // Steps that did not succeed and may have left a cable uneven; none: there is nothing to look at.

@@ -95,7 +95,8 @@ TEST(LinkEnds, AnEndThatRefusesTheWayBackTooLeavesThemDifferentAndItIsSaid) {
   };
   const ApplyReport report = rails.cluster.converge();
   EXPECT_EQ(report.verdict, ApplyVerdict::partly);
-  EXPECT_NE(all(report.notes).find("a cable is left with ends that differ"), std::string::npos)
+  EXPECT_NE(all(report.notes).find("a cable is left with ends that differ: gpu1:rail0, leaf0:swp1"),
+            std::string::npos)
       << all(report.notes);
 }
 
