@@ -101,7 +101,7 @@ class Application {
     Plan plan;
     std::uint64_t change = 0;  // of the ledger; 0: it was not begun
     std::vector<StepResult> steps;
-    bool nothing_left_out = false;
+    std::vector<NotPutBack> left_out;
     bool whole = false;
     std::optional<Runner> runner{};
     std::function<void()> done{};

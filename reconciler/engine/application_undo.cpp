@@ -33,7 +33,7 @@ void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState
   Plan forward;
   forward.steps = std::move(steps);
   const UndoInput back = undo_of(forward, fleet_, now, options_.policy_for);
-  report_.notes.insert(report_.notes.end(), back.left_out.begin(), back.left_out.end());
+  for (const NotPutBack& one : back.left_out) report_.notes.push_back(one.why);
   Result<Plan> planned = make_plan(back.input);
   if (!planned) {
     report_.notes.push_back("the reverse can't be planned: " + planned.error().text());
@@ -51,7 +51,7 @@ void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState
     return done();
   }
   reverse_->change = *begun;
-  reverse_->nothing_left_out = back.left_out.empty();
+  reverse_->left_out = back.left_out;
   reverse_->done = std::move(done);
   RunContext context{fleet_, executor_, ledger_, options_, {}, reverse_->change};
   context.undoes = true;
@@ -68,10 +68,8 @@ void Application::reverse_wave(std::uint32_t wave) {
   if (wave <= reverse_->plan.waves())
     return reverse_->runner->run_wave(wave, [this, wave] { reverse_wave(wave + 1); });
   reverse_->steps = reverse_->runner->results();
-  reverse_->whole = reverse_->nothing_left_out &&
-                    std::all_of(reverse_->steps.begin(), reverse_->steps.end(), [](const StepResult& one) {
-                      return one.state == StepState::done || one.state == StepState::nothing_to_do;
-                    });
+  reverse_->whole =
+      reverse_->left_out.empty() && std::ranges::all_of(reverse_->steps, is_good, &StepResult::state);
   reverse_->done();
 }
 
@@ -107,11 +105,13 @@ void Application::even_out_ends(const std::vector<Step>& short_of, const std::ve
   if (uneven.take_back.empty()) return then();
   enter(Phase::even_out);
   reverse(uneven.take_back, now, "both ends of a cable alike: of change " + std::to_string(report_.change_id),
-          [this, then, notes = uneven.taken_back, ports = uneven.ports] {
+          [this, then, uneven] {
             if (reverse_->whole)
-              report_.notes.insert(report_.notes.end(), notes.begin(), notes.end());
+              report_.notes.insert(report_.notes.end(), uneven.taken_back.begin(), uneven.taken_back.end());
             else
-              report_.notes.push_back("a cable is left with ends that differ: " + ports);
+              report_.notes.push_back(
+                  "a cable may be left with ends that differ" +
+                  ports_not_back(uneven.take_back, reverse_->plan, reverse_->steps, reverse_->left_out));
             if (reverse_->change != 0)
               end_change(reverse_->change, reverse_->steps, reverse_->whole ? "undone" : "undo failed");
             then();

@@ -17,12 +17,10 @@ constexpr int kChainMax = 16;
 
 constexpr std::string_view kBeside =
     "adds what takes the place of something lossless beside it: a port that has no room for both refuses "
-    "this, "
-    "and loses nothing";
+    "this, and loses nothing";
 constexpr std::string_view kGoes =
     "removes what was lossless: queue pairs that are open keep the ToS that they have, and what they still "
-    "send "
-    "with the old one may be dropped";
+    "send with the old one may be dropped";
 
 std::string in_one_write(const std::string& why) {
   return fmt::format(

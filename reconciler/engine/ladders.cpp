@@ -91,8 +91,8 @@ bool share_a_priority(const Climber& a, const Climber& b) {
 void order_ladder(Ladder ladder, const std::vector<Climber>& all, std::vector<LadderEdge>& out) {
   for (const Climber& low : all)
     for (const Climber& high : all) {
-      if (ladder ==
-          Ladder::buffer) {  // what gives comes before what takes, but for what has to stay meanwhile
+      if (ladder == Ladder::buffer) {
+        // What gives comes before what takes, but for what has to stay meanwhile.
         if (low.removes) continue;
         if (low.descends && high.climbs) out.push_back({ladder, low.change, high.change});
         continue;

@@ -175,14 +175,29 @@ UnevenEnds uneven_ends(const Plan& plan, const std::vector<Step>& short_of, cons
   for (const Step& step : out.take_back)
     for (const PlannedChange& change : step.changes)
       taken.emplace(port_of(step, change), uneven.at(*parts.goes_back_with(step, change)));
-  for (const auto& [port, refuser] : taken) {
-    out.ports += (out.ports.empty() ? "" : ", ") + port;
+  for (const auto& [port, refuser] : taken)
     if (port != refuser)
       out.taken_back.push_back("what was written at " + port + " is taken back: " + refuser +
                                ", the other end of its cable, did not take its part");
-  }
   std::ranges::sort(out.unread);
   out.unread.erase(std::unique(out.unread.begin(), out.unread.end()), out.unread.end());
+  return out;
+}
+
+std::string ports_not_back(const std::vector<Step>& take_back, const Plan& reverse,
+                           const std::vector<StepResult>& results, const std::vector<NotPutBack>& left_out) {
+  std::set<std::pair<std::string, Path>> not_back;
+  for (const NotPutBack& one : left_out) not_back.emplace(one.device, one.path);
+  for (std::size_t i = 0; i < reverse.steps.size(); ++i)
+    if (i >= results.size() || !is_good(results[i].state))
+      for (const PlannedChange& one : reverse.steps[i].changes)
+        not_back.emplace(reverse.steps[i].device, one.path);
+  std::set<std::string> ports;
+  for (const Step& step : take_back)
+    for (const PlannedChange& one : step.changes)
+      if (not_back.contains({step.device, one.path})) ports.insert(port_of(step, one));
+  std::string out;
+  for (const std::string& port : ports) out += (out.empty() ? ": not put back at " : ", ") + port;
   return out;
 }
 

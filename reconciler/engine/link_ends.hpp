@@ -32,7 +32,6 @@ struct UnevenEnds {
   std::vector<Step> take_back;      // the run's steps, with their changes at both ends of such cables alone
   std::vector<std::string> unread;  // ends that can't be read: the others are left as they are
   std::vector<std::string> taken_back;  // what is said once that has succeeded
-  std::string ports;                    // whose changes these are: "gpu1:rail0, leaf0:swp1"
 };
 
 // Steps that did not succeed and may have left a cable uneven; none: there is nothing to look at.
@@ -41,6 +40,11 @@ std::vector<Step> half_done(const Plan& plan, const std::vector<StepResult>& res
 // `short_of`: those. `written`: the steps that wrote. `now`: by the fleet's index, as seen after them.
 UnevenEnds uneven_ends(const Plan& plan, const std::vector<Step>& short_of, const std::vector<Step>& written,
                        const Fleet& fleet, const std::vector<DeviceState>& now);
+
+// Of the ports of `take_back` those that its reverse did not put back: ": not put back at gpu1:rail0,
+// leaf0:swp1", or nothing. `results`: by step; none where the reverse did not begin.
+std::string ports_not_back(const std::vector<Step>& take_back, const Plan& reverse,
+                           const std::vector<StepResult>& results, const std::vector<NotPutBack>& left_out);
 
 // Of `written` what must be alike with what `taken_back` changed at the other ends of its cables.
 std::vector<Step> other_ends_of(const std::vector<Step>& taken_back, const std::vector<Step>& written,

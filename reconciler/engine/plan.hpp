@@ -225,9 +225,14 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
 
 // The input that leads from what is observed now back to the values before `plan`: changed entries get back
 // what they were; what has moved since by another hand is left alone, as is what could not be read.
+struct NotPutBack {
+  std::string device;
+  Path path;
+  std::string why;  // "gpu1: interface[rail0]/mtu is not put back to 1500: it could not be read"
+};
 struct UndoInput {
   PlanInput input;
-  std::vector<std::string> left_out;  // "gpu1: interface[rail0]/mtu is not put back to 1500: ..."
+  std::vector<NotPutBack> left_out;
 };
 UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now,
                   const std::function<const Policy*(const FleetDevice&)>& policy_for = {});

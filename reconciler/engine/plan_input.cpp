@@ -142,9 +142,9 @@ UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
       const Value have = now[i].observation.have.value(path);
       const std::string what = one.name + ": " + path.text() + " is not put back to " + entry.was.to_string();
       if (!now[i].reachable || is_unread(now[i].observation.unread, path))
-        out.left_out.push_back(what + ": it could not be read");
+        out.left_out.push_back({one.name, path, what + ": it could not be read"});
       else if (!entry.holds(path, have))
-        out.left_out.push_back(what + ": it is " + have.to_string() + ", by another hand");
+        out.left_out.push_back({one.name, path, what + ": it is " + have.to_string() + ", by another hand"});
       else if (have != entry.was)
         one.changes.push_back({path, have, entry.was, 0});
     }

@@ -4,8 +4,7 @@
 //   --seconds N: begins no seed after that wall time; without --seeds, as many as there is time for
 //   --at-least COUNT: fails where fewer seeds ran
 //   --others: also outages by others, full disks, a clock that jumps, suites that only alert, --strict. Not
-//   run by CI: of its
-//     violations (4 of 220 seeds) nobody knows yet which are the engine's and which the checkers' own
+//     run by CI, until thousands of seeds find nothing
 //   --hashes: besides, the hash of each seed's history, to compare with another process
 // Exit code 1: a checker found something, two runs of a seed differ, too few ran, or of many seeds none gave
 // some checker anything to check.

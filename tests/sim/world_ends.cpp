@@ -102,7 +102,7 @@ void World::check_other_end(const Place& place, const Change& change) {
 // Both ends took what they were to have, or neither did, or it is said. What another hand moved is its own.
 void World::check_ends(const ApplyReport& report) {
   const bool said = report.verdict == ApplyVerdict::undo_failed ||
-                    has_any(report.notes, "a cable is left with ends that differ") ||
+                    has_any(report.notes, "left with ends that differ") ||
                     has_any(report.notes, "the other end of its cable is left as it is");
   for (std::size_t i = 0; i < ends_.size(); ++i) {
     const Cable& cable = wiring_.cables[i / kAlike.size()];

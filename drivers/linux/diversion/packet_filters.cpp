@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <set>
 
 #include "drivers/linux/filters/nft_walk.hpp"
@@ -26,19 +28,24 @@ using Texts = std::vector<std::string>;
 using nft::kInet, nft::kIpv4, nft::kIpv6, nft::kNetdev;
 constexpr std::uint32_t kNone = 99;
 
+// A packet meets conntrack on its way in and where it is sent (NF_IP_PRI_CONNTRACK, linux/netfilter_ipv4.h).
+using Priority = std::numeric_limits<std::int32_t>;
+constexpr std::int32_t kConntrack = -200, kBeforeIt = Priority::max(), kBehindIt = Priority::min();
+
 // By NF_INET_* and NF_NETDEV_* of linux/netfilter.h.
 struct Stage {
   const char* name;
   std::uint32_t inet;
   std::uint32_t netdev;
+  std::int32_t tracked_from;  // this priority on
 };
-constexpr Stage kIngress{"ingress", 5, 0};
-constexpr Stage kPrerouting{"prerouting", 0, kNone};
-constexpr Stage kInput{"input", 1, kNone};
-constexpr Stage kForward{"forward", 2, kNone};
-constexpr Stage kOutput{"output", 3, kNone};
-constexpr Stage kPostrouting{"postrouting", 4, kNone};
-constexpr Stage kEgress{"egress", kNone, 1};
+constexpr Stage kIngress{"ingress", 5, 0, kBeforeIt};
+constexpr Stage kPrerouting{"prerouting", 0, kNone, kConntrack};
+constexpr Stage kInput{"input", 1, kNone, kBehindIt};
+constexpr Stage kForward{"forward", 2, kNone, kBehindIt};
+constexpr Stage kOutput{"output", 3, kNone, kConntrack};
+constexpr Stage kPostrouting{"postrouting", 4, kNone, kBehindIt};
+constexpr Stage kEgress{"egress", kNone, 1, kBehindIt};
 
 std::string family_word(std::uint8_t family) {
   return family == kInet ? "inet" : family == kIpv4 ? "ip" : family == kIpv6 ? "ip6" : "netdev";
@@ -146,19 +153,15 @@ bool mark_connections(const nft::Ruleset& rules) {
   });
 }
 
-// A packet meets conntrack there (NF_IP_PRI_CONNTRACK, linux/netfilter_ipv4.h), on its way in and where it is
-// sent.
-constexpr std::int32_t kConntrack = -200;
-
 // Packets of the pool on their way through one device.
 class Journeys {
  public:
   Journeys(const nft::Ruleset& rules, const IpPrefix& pool)
-      : rules_(rules), pool_(pool), marks_connections_(mark_connections(rules)) {}
+      : rules_(rules), pool_(pool), marks_connections_(mark_connections(rules)), passing_(ways(pool, pool)) {}
 
   // From port to port.
   void pass(const nft::Port& in, const nft::Port& out) {
-    for (Way way : ways(pool_, pool_)) {
+    for (Way way : passing_) {
       Packet& packet = way.packet;
       packet.in = in;
       meet(kIngress, way, in.name);
@@ -215,14 +218,19 @@ class Journeys {
   }
 
   void meet(const Stage& stage, Way& way, const std::string& device = {}) {
-    Packet& packet = way.packet;
-    const bool is_on_its_way_in = &stage == &kIngress || &stage == &kPrerouting || &stage == &kOutput;
-    for (const nft::Chain* const chain : chains_at(rules_, stage, packet.v6, device)) {
-      if (&stage != &kIngress && (!is_on_its_way_in || chain->hook->priority >= kConntrack)) track(way);
-      const std::string place = "nft " + family_word(chain->family) + " " + chain->table + " " + chain->name +
-                                " (" + stage.name + (device.empty() ? "" : " of " + device) + "): ";
-      for (const std::string& what : nft::taken_by(rules_, *chain, packet)) found_.insert(place + what);
+    for (const nft::Chain* const chain : chains_of(stage, device)) {
+      if (chain->hook->priority >= stage.tracked_from) track(way);
+      for (const std::string& what : nft::taken_by(rules_, *chain, way.packet))
+        found_.insert("nft " + family_word(chain->family) + " " + chain->table + " " + chain->name + " (" +
+                      stage.name + (device.empty() ? "" : " of " + device) + "): " + what);
     }
+  }
+
+  // Each port comes by many times.
+  const std::vector<const nft::Chain*>& chains_of(const Stage& stage, const std::string& device) {
+    const auto [found, is_new] = chains_.try_emplace({&stage, device});
+    if (is_new) found->second = chains_at(rules_, stage, pool_.address.v6, device);
+    return found->second;
   }
 
   // But for what was taken out of tracking before.
@@ -235,6 +243,8 @@ class Journeys {
   const nft::Ruleset& rules_;
   const IpPrefix pool_;
   const bool marks_connections_;
+  const std::vector<Way> passing_;
+  std::map<std::pair<const Stage*, std::string>, std::vector<const nft::Chain*>> chains_;
   std::set<std::string> found_;
 };
 
@@ -263,11 +273,12 @@ std::vector<nft::Port> wanted_ports(const Ground& ground) {
   return out;
 }
 
-// Whether each port is tried with each other one: some rules may be about one pair alone.
-bool pairs_are_few(std::size_t ports, const nft::Ruleset& rules) {
+// With how many others each port is tried, as some rules may be about one pair alone.
+std::size_t others_tried(std::size_t ports, const nft::Ruleset& rules) {
+  if (rules.chains.empty()) return 0;
   std::size_t count = 1;
   for (const auto& [name, chain] : rules.chains) count += chain.rules.size();
-  return ports > 1 && ports * ports * count <= kPairRulesMax;
+  return ports > 1 && ports * ports * count <= kPairRulesMax ? ports - 1 : 1;
 }
 
 // Which namespace this thread is in, as one that was made anew counts its rules anew.
@@ -354,7 +365,7 @@ Result<Texts> RuleFilters::of(const Ground& ground, const IpPrefix& pool, bool t
   if (known.question == question) return known.found;
   TRY(const nft::Ruleset rules, nft::read_ruleset(*socket, call));
   Journeys journeys(rules, pool);
-  const std::size_t others = pairs_are_few(ports.size(), rules) ? ports.size() - 1 : 1;
+  const std::size_t others = others_tried(ports.size(), rules);
   for (std::size_t i = 0; i < ports.size(); ++i)
     for (std::size_t k = 1; k <= others; ++k) journeys.pass(ports[i], ports[(i + k) % ports.size()]);
   for (const OwnAddress& one : addresses) {

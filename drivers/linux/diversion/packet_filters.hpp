@@ -1,12 +1,12 @@
 // Packet filters of others that can drop or redirect a pool's traffic on the wanted ports: hooks of nf_tables
 // (iptables-nft's as well), tc filters on ingress and egress, XDP programs.
 //
-// What is tried against the rules is RoCE (UDP to 4791) and TCP between unprivileged ports, of new and of
-// known connections: on a switch what arrives for the pool at each wanted port and leaves by each other one
-// (of more than kPairRulesMax ports squared and rules together: by the next one), on a host what its own
-// addresses of the pool get and send. So what forwards nothing of the pool is not blamed for what it does to
-// what it forwards (Docker's policy), and rules for other ports, addresses, marks or services are not named.
-// Of an address only the pool's bits are known: a rule for one host of the pool is named.
+// What is tried against the rules is RoCE (UDP to 4791) and TCP between ports from 32768 on, of new
+// and of known connections: on a switch what arrives for the pool at each wanted port and leaves by each
+// other one (of more than kPairRulesMax ports squared and rules together: by the next one), on a host what
+// its own addresses of the pool get and send. So what forwards nothing of the pool is not blamed for what it
+// does to what it forwards (Docker's policy), and rules for other ports, addresses, marks or services are not
+// named. Of an address only the pool's bits are known: a rule for one host of the pool is named.
 //
 // Promises: the kernel's rules are read again only when their generation, or what is asked of them, is
 // another (10,000 rules of iptables-nft: 0.6 s of CPU once, in a build without optimisation). Filters that

@@ -187,8 +187,10 @@ Match Machine::payload(Bytes data, RuleResult& out) {
   auto table = AttributeTable<NFTA_PAYLOAD_MAX + 1>::parse(data, "payload");
   if (!table) return Match::maybe;
   const auto to = number_of(*table, NFTA_PAYLOAD_DREG);
-  if (!to) out.taken = "rewrite";
-  if (!to) return Match::yes;
+  if (!to) {
+    out.taken = "rewrite";
+    return Match::yes;
+  }
   const std::size_t offset = number_of(*table, NFTA_PAYLOAD_OFFSET).value_or(0);
   const std::size_t size =
       std::min<std::size_t>(number_of(*table, NFTA_PAYLOAD_LEN).value_or(0), kRegisterBytes);
@@ -204,11 +206,7 @@ Match Machine::ct(Bytes data) {
   auto table = AttributeTable<NFTA_CT_MAX + 1>::parse(data, "ct");
   if (!table) return Match::maybe;
   const auto to = number_of(*table, NFTA_CT_DREG);
-  if (!to) {  // it writes into the connection
-    if (number_of(*table, NFTA_CT_KEY) == std::uint32_t{NFT_CT_MARK})
-      packet_.connection_mark = Field::unknown(kWord);
-    return Match::yes;
-  }
+  if (!to) return Match::yes;           // it writes into the connection
   constexpr std::uint32_t kNat = 0x30;  // IPS_NAT_MASK, linux/netfilter/nf_conntrack_common.h
   Field out = Field::unknown(kWord);
   switch (number_of(*table, NFTA_CT_KEY).value_or(NFT_CT_STATE)) {
@@ -394,7 +392,7 @@ Match Machine::step(const Expression& one, RuleResult& out) {
     return Match::yes;
   }
   if (one.name == "target") {
-    packet_.mark = packet_.connection_mark = Field::unknown(kWord);  // it may set them
+    packet_.mark = Field::unknown(kWord);  // it may set it
     if (may_untrack(one)) packet_.state = Field::unknown(kWord);
     return Match::yes;
   }

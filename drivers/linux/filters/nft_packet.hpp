@@ -65,7 +65,7 @@ struct Packet {
   bool to_here = false;
   Field state = Field::of_number(CtState::fresh);
   Field mark = Field::of_number(std::uint32_t{0});
-  Field connection_mark = Field::of_number(std::uint32_t{0});
+  Field connection_mark = Field::of_number(std::uint32_t{0});  // as a packet before it may have left it
 };
 
 }  // namespace lockstep::nft

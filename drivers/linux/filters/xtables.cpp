@@ -15,8 +15,6 @@ using netlink::AttributeTable;
 using netlink::Bytes;
 using netlink::read_as;
 
-Match match_of(bool matches) { return matches ? Match::yes : Match::no; }
-
 // A part of a condition: what is inverted by its bit.
 Match inverted_by(std::uint32_t flags, std::uint32_t bit, Match match) {
   return (flags & bit) != 0 ? negated(match) : match;
@@ -39,11 +37,11 @@ Match of_conntrack(Bytes info, const Packet& packet) {
   constexpr std::uint16_t kAlias = 1 << 13;  // XT_CONNTRACK_STATE_ALIAS: it was called "state"
   if (!read || (read->match & ~(kState | kAlias)) != 0) return Match::maybe;
   if ((read->match & kState) == 0) return Match::yes;
-  const auto state = read_as<std::uint32_t>(packet.state.value);
-  const bool is_known =
-      std::ranges::all_of(packet.state.known, [](std::byte one) { return one == std::byte{0xFF}; });
-  return !is_known || !state ? Match::maybe
-                             : inverted_by(read->invert, kState, match_of((read->state & *state) != 0));
+  Match match = Match::no;
+  for (auto bit = static_cast<std::uint32_t>(CtState::invalid); bit <= read->state; bit <<= 1)
+    if ((read->state & bit) != 0)
+      match = std::max(match, is_equal(packet.state, Field::of_number(bit).value));
+  return inverted_by(read->invert, kState, match);
 }
 
 Match of_mark(Bytes info, const Packet& packet) {
@@ -89,6 +87,11 @@ Match of_tcp(Bytes info, const Packet& packet) {
   return both(both(ports, by_flags), read->option != 0 ? Match::maybe : Match::yes);
 }
 
+std::string name_of_target(const Expression& target) {
+  const auto table = AttributeTable<NFTA_TARGET_MAX + 1>::parse(target.data, "target");
+  return table ? table->text(NFTA_TARGET_NAME) : "";
+}
+
 }  // namespace
 
 Match matches_of_iptables(const Expression& match, const Packet& packet) {
@@ -104,15 +107,6 @@ Match matches_of_iptables(const Expression& match, const Packet& packet) {
   if (name == "tcp" && revision == 0) return of_tcp(info, packet);
   return Match::maybe;
 }
-
-namespace {
-
-std::string name_of_target(const Expression& target) {
-  const auto table = AttributeTable<NFTA_TARGET_MAX + 1>::parse(target.data, "target");
-  return table ? table->text(NFTA_TARGET_NAME) : "";
-}
-
-}  // namespace
 
 std::string taken_by_target(const Expression& target) {
   static constexpr const char* kTaking[] = {
