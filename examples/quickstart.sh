@@ -74,7 +74,8 @@ in_device() { expect 0 lockstep twin exec rail-pod "$@"; }
 
 heading "1. A twin of rail-pod, from the specs alone: 4 hosts x 2 rails, 2 leaves, 2 spines"
 expect 0 lockstep topology rail-pod
-expect 0 lockstep twin up rail-pod
+tell "Links of 400 Gbit/s carry a thousandth here, and slower ones in proportion: two cores carry that with room to spare."
+expect 0 lockstep twin up --link-rate 400Mbps rail-pod
 
 heading "2. What is to be done, and doing it"
 tell "Everything is bare. The plan says what each device gets, what that disturbs, and which line of the specs wants it."

@@ -51,6 +51,7 @@ int carry_out(ClusterSession& session, const CheckedPlan& checked, const std::op
   else
     console.print_document(apply_json(applied, plan, config_hash(session.cluster().compiled),
                                       file ? left_out_json(checked, file->plan) : nlohmann::json::array()));
+  if (!applied.gates.empty()) note_slow_machine(session.cluster(), applied.gates.back(), console);
   if (!applied.accepted) return console.fail(applied.accepted.error());
   return applied.report.exit_code();
 }

@@ -70,6 +70,7 @@ int run_bench(const BenchOptions& options, const Console& console) {
     console.print_document(document_of(*run));
   if (run->stopped)
     console.note("stopped while measuring: this is as far as it went, and it is not recorded");
+  note_slow_machine(session.cluster(), run->outcomes, console);
   if (run->recorded && !*run->recorded)
     console.note("this run is not recorded: " + run->recorded->error().text());
   if (run->accepted && !*run->accepted) {

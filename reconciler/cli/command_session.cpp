@@ -108,6 +108,21 @@ int tell_not_observed(const std::vector<NotObserved>& all, const Console& consol
   return all.empty() ? kExitInSync : kExitIncomplete;
 }
 
+void note_slow_machine(const OpenedCluster& cluster, const std::vector<SuiteOutcome>& outcomes,
+                       const Console& console) {
+  const auto is_limited = [](const BenchmarkOutcome& one) {
+    return std::ranges::any_of(one.measurements, &bench::Measurement::cpu_limited);
+  };
+  const bool any = std::ranges::any_of(outcomes, [&](const SuiteOutcome& one) {
+    return one.verdict != bench::Verdict::pass && std::ranges::any_of(one.benchmarks, is_limited);
+  });
+  if (cluster.twin && any)
+    console.note(
+        compose("this machine's CPUs limited some of the twin's traffic, not its links of {}: "
+                "`lockstep twin up --link-rate {}` makes all links slower in proportion",
+                format(BitRate{cluster.link_rate}), format(BitRate{cluster.link_rate / 2})));
+}
+
 std::string who_runs() {
   const char* const user =
       std::getenv("SUDO_USER") != nullptr ? std::getenv("SUDO_USER") : std::getenv("USER");

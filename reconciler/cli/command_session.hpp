@@ -41,6 +41,10 @@ class CommandSession {
 // Prints to standard error what could not be observed; then the answer is kExitIncomplete.
 int tell_not_observed(const std::vector<NotObserved>& all, const Console& console);
 
+// Where a twin's SLOs don't hold, or can't be judged, and this machine's CPUs were a limit: what would help.
+void note_slow_machine(const OpenedCluster& cluster, const std::vector<SuiteOutcome>& outcomes,
+                       const Console& console);
+
 // Who runs this command: whoever called sudo, else the user.
 std::string who_runs();
 
