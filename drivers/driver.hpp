@@ -38,7 +38,8 @@ struct Traits {
 struct Scope {
   std::vector<RowId> rows;  // empty: all of traits().reads
   // Entries to look for by name, of rows of which a device has too many to read them all (kernel parameters,
-  // packages, units); and the ports that are wanted, as interface[NAME].
+  // packages, units); the ports that are wanted, as interface[NAME]; and, where diverted[...] is among them,
+  // the routes that are, as fib[PREFIX].
   std::vector<Path> named{};
   // The first keys of those of a row.
   std::set<std::string> names(RowId row) const {

@@ -1,6 +1,7 @@
 #include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/lwtunnel.h>
 #include <linux/neighbour.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
@@ -46,6 +47,11 @@ Result<IpAddress> via_of(Bytes bytes) {
   return address_of(bytes.subspan(sizeof(std::uint16_t)), static_cast<std::uint8_t>(*family), "next hop");
 }
 
+// IP's is what a tunnel's port is to be told: another sends packets as they are (net/ipv4/ip_tunnel_core.c).
+std::uint16_t encapsulation_of(std::optional<std::uint16_t> type) {
+  return type == LWTUNNEL_ENCAP_IP || type == LWTUNNEL_ENCAP_IP6 ? std::uint16_t{0} : type.value_or(0);
+}
+
 Result<std::vector<NextHop>> multipath_of(Bytes bytes, std::uint8_t family) {
   std::vector<NextHop> out;
   while (!bytes.empty()) {
@@ -64,6 +70,8 @@ Result<std::vector<NextHop>> multipath_of(Bytes bytes, std::uint8_t family) {
     if (table.has(RTA_VIA)) {
       TRY(hop.gateway, via_of(table.bytes(RTA_VIA)));
     }
+    hop.encapsulation = encapsulation_of(table.number<std::uint16_t>(RTA_ENCAP_TYPE));
+    TRY_DONE(table.sound("next hop"));
     out.push_back(hop);
     const std::size_t step = RTNH_ALIGN(std::size_t{header->rtnh_len});
     bytes = step < bytes.size() ? bytes.subspan(step) : Bytes{};
@@ -192,6 +200,7 @@ Result<std::optional<Route>> decode_route(Bytes payload) {
     if (table.has(RTA_VIA)) {
       TRY(hop.gateway, via_of(table.bytes(RTA_VIA)));
     }
+    hop.encapsulation = encapsulation_of(table.number<std::uint16_t>(RTA_ENCAP_TYPE));
     out.hops.push_back(hop);
   }
   if (table.has(RTA_METRICS)) {
@@ -220,6 +229,7 @@ Result<std::optional<NextHopObject>> decode_nexthop(Bytes payload) {
     if (table.has(NHA_GATEWAY)) {
       TRY(hop.gateway, address_of(table.bytes(NHA_GATEWAY), frame.header.nh_family, "next-hop object"));
     }
+    hop.encapsulation = encapsulation_of(table.number<std::uint16_t>(NHA_ENCAP_TYPE));
     out.hop = hop;
   }
   TRY_DONE(table.sound("next-hop object"));

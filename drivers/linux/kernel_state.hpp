@@ -46,6 +46,7 @@ struct NextHop {
   std::optional<IpAddress> gateway;  // none: on link
   std::uint8_t flags = 0;            // RTNH_F_*
   std::uint32_t weight = 1;
+  std::uint16_t encapsulation = 0;  // LWTUNNEL_ENCAP_*, linux/lwtunnel.h; 0: none, or IP's
   bool operator==(const NextHop&) const = default;
 };
 

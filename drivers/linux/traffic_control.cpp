@@ -169,7 +169,7 @@ Result<std::optional<DscpFilter>> decode_filter(Bytes payload) {
   const std::uint16_t protocol = ntohs(static_cast<std::uint16_t>(where & 0xFFFF));
   out.v6 = protocol == ETH_P_IPV6;
   const std::uint32_t mask = out.v6 ? kDscpMaskV6 : kDscpMaskV4;
-  if ((!out.v6 && protocol != ETH_P_IP) || key.off != 0 || ntohl(key.mask) != mask)
+  if ((!out.v6 && protocol != ETH_P_IP) || key.off != 0 || key.offmask != 0 || ntohl(key.mask) != mask)
     return std::optional<DscpFilter>();
   out.index = static_cast<std::uint32_t>(frame.header.tcm_ifindex);
   out.parent = frame.header.tcm_parent;
@@ -177,6 +177,8 @@ Result<std::optional<DscpFilter>> decode_filter(Bytes payload) {
   out.preference = static_cast<std::uint16_t>(where >> 16);
   out.dscp = static_cast<std::uint8_t>((ntohl(key.val) & mask) >> (out.v6 ? kDscpShiftV6 : kDscpShiftV4));
   out.flow = *flow;
+  for (const int more : {TCA_U32_ACT, TCA_U32_POLICE, TCA_U32_MARK, TCA_U32_INDEV, TCA_U32_LINK})
+    out.plain = out.plain && !options.has(static_cast<std::size_t>(more));
   return std::optional(out);
 }
 

@@ -49,6 +49,7 @@ struct DscpFilter {
   bool v6 = false;
   std::uint8_t dscp = 0;
   std::uint32_t flow = 0;  // class that it sends to
+  bool plain = true;       // it asks for nothing else, and does no more than send there
 };
 
 // The ECN marker on a port's clsact egress; its threshold is in the filter's name (lockstep-ecn:65536).

@@ -34,9 +34,13 @@ void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState
   forward.steps = std::move(steps);
   const UndoInput back = undo_of(forward, fleet_, now, options_.policy_for);
   for (const NotPutBack& one : back.left_out) report_.notes.push_back(one.why);
+  reverse_->left_out = back.left_out;
   Result<Plan> planned = make_plan(back.input);
   if (!planned) {
     report_.notes.push_back("the reverse can't be planned: " + planned.error().text());
+    for (const Step& step : forward.steps)
+      for (const PlannedChange& one : step.changes)
+        reverse_->left_out.push_back({step.device, one.path, report_.notes.back()});
     return done();
   }
   reverse_->plan = *std::move(planned);
@@ -51,7 +55,6 @@ void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState
     return done();
   }
   reverse_->change = *begun;
-  reverse_->left_out = back.left_out;
   reverse_->done = std::move(done);
   RunContext context{fleet_, executor_, ledger_, options_, {}, reverse_->change};
   context.undoes = true;

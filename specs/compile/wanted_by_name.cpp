@@ -9,6 +9,8 @@
 namespace lockstep {
 namespace {
 
+constexpr RowId kRouted = row("fib[*]");
+constexpr RowId kRoutedByNumber = row("fib[*]/paths");
 constexpr RowId kPort = row("interface[*]");
 constexpr RowId kRoute = row("route[*]");
 constexpr RowId kSysctl = row("sysctl[*]");
@@ -57,6 +59,12 @@ std::vector<Path> wanted_by_name(const Intent& intent) {
   std::vector<Path> named;
   for (const RowId one : kByName)
     for (const Entry& entry : intent.want.of_row(one)) named.push_back(entry.path);
+  const bool looks_for_diversions = std::ranges::any_of(
+      named, [](Path one) { return schema_row(one.row()).pattern.starts_with("diverted[*]"); });
+  if (looks_for_diversions)
+    for (const RowId one : {kRouted, kRoutedByNumber})
+      for (const Entry& entry : intent.want.of_row(one))
+        named.push_back(Path(kRouted, {std::string(entry.path.key(0))}));
   std::set<std::string, std::less<>> ports;
   for (const Entry& entry : intent.want.entries())
     if (schema_row(entry.path.row()).pattern.starts_with("interface[*]") &&

@@ -11,8 +11,8 @@ namespace lockstep {
 // offloads.
 bool is_read_by_name(RowId row);
 
-// The entries of such rows that the intent names, and the ports that it wants something of, as
-// interface[NAME].
+// The entries of such rows that the intent names, the ports that it wants something of, as interface[NAME],
+// and the routes that it wants, as fib[PREFIX], where what diverts them is looked for.
 std::vector<Path> wanted_by_name(const Intent& intent);
 
 // The ports that an entry elsewhere can't be without: those of a route's next hops, that of a kernel

@@ -207,7 +207,8 @@ void check_vlan(const Vlan& vlan, Span, Reporter& reporter) {
                    {{vlan.subnet.at, "the subnet is here"}});
 }
 
-// In words that a driver has for it (drivers/linux/diversion/words.hpp, packet_filters.hpp).
+// In words that a driver has for it (drivers/linux/diversion: words.hpp, packet_filters.hpp,
+// port_filters.hpp).
 bool is_route(std::string_view text) {
   const std::size_t end = text.find(' ');
   if (end == text.npos || text.find(" proto ") == text.npos) return false;
@@ -219,7 +220,8 @@ bool is_neighbor(std::string_view text) {
   return IpAddress::parse(text.substr(0, text.find(' '))) && text.find(" at ") != text.npos;
 }
 bool is_filter(std::string_view text) {
-  return text.starts_with("nft ") || text.starts_with("tc ") || text.starts_with("XDP ");
+  return text.starts_with("nft ") || text.starts_with("tc ") || text.starts_with("XDP ") ||
+         text.starts_with("xfrm policy ");
 }
 
 void check_allowed(const AllowedState& one, Span span, Reporter& reporter) {

@@ -152,8 +152,9 @@ inline constexpr std::array kRoutingRows{
         .power = Power::reachability},
     Row{.pattern = "diverted[*]/filters",
         .type = EntryType::list,
-        .doc = "packet filters of others that can drop or redirect a pool's traffic (key: its prefix) on the "
-               "ports that are wanted: hooks of nftables, tc and XDP. Findings, no drift",
+        .doc = "what others put on the wanted ports that can drop, hold back or redirect a pool's traffic "
+               "(key: its prefix): hooks of nftables, filters and queues of tc, XDP, policies of IPsec. "
+               "Findings, no drift",
         .compare = Compare::noted,
         .facet = Facet::effect,
         .takes = Takes::read_only},

@@ -1,10 +1,12 @@
 // What a kernel and the wire say: netlink messages and LLDP frames.
 #include <linux/rtnetlink.h>
+#include <linux/xfrm.h>
 
 #include "drivers/linux/dcb/dcbnl.hpp"
 #include "drivers/linux/devlink/messages.hpp"
 #include "drivers/linux/ethtool/messages.hpp"
 #include "drivers/linux/ethtool/module_eeprom.hpp"
+#include "drivers/linux/filters/xfrm.hpp"
 #include "drivers/linux/generic_netlink.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "drivers/linux/lldp.hpp"
@@ -39,17 +41,19 @@ std::string text_of_hex(const std::string& hex) {
 std::vector<std::string> dumped() {
   std::vector<std::string> out;
   Result<netlink::Socket> socket = netlink::Socket::open(NETLINK_ROUTE);
+  Result<netlink::Socket> policies = netlink::Socket::open(NETLINK_XFRM);
   if (!socket) return out;
   const Call call{.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5), .stop = {}};
   const auto keep = [&](const netlink::Message& message) -> Result<Done> {
     out.emplace_back(reinterpret_cast<const char*>(message.payload.data()), message.payload.size());
     return Done{};
   };
-  const auto dump = [&](std::uint16_t type, const auto& header) {
+  const auto dump_by = [&](netlink::Socket& asked, std::uint16_t type, const auto& header) {
     netlink::Request request(type, NLM_F_DUMP);
     request.header(header);
-    (void)socket->dump(request, call, keep, [] {});
+    (void)asked.dump(request, call, keep, [] {});
   };
+  const auto dump = [&](std::uint16_t type, const auto& header) { dump_by(*socket, type, header); };
   dump(RTM_GETLINK, ifinfomsg{});
   dump(RTM_GETADDR, ifaddrmsg{});
   dump(RTM_GETROUTE, rtmsg{});
@@ -57,6 +61,7 @@ std::vector<std::string> dumped() {
   dump(RTM_GETNEXTHOP, std::uint64_t{0});  // struct nhmsg
   dump(RTM_GETNEIGH, ndmsg{});
   dump(RTM_GETQDISC, tcmsg{});
+  if (policies) dump_by(*policies, XFRM_MSG_GETPOLICY, xfrm_userpolicy_id{});
   return out;
 }
 
@@ -66,7 +71,8 @@ void parse_netlink(std::string_view input) {
   const Bytes bytes = std::as_bytes(std::span(input));
   decode_by(bytes, decode_link, decode_address, decode_route, decode_nexthop, decode_rule, decode_neighbour,
             decode_marker, decode_qdisc, decode_class, decode_filter);
-  decode_by(bytes, decode_ets, decode_mqprio, decode_priority_filter, netlink::decode_groups);
+  decode_by(bytes, decode_ets, decode_mqprio, decode_priority_filter, netlink::decode_groups,
+            xfrm::decode_policy);
   decode_by(bytes, dcb::decode_port, dcb::decode_refusal, rdma::decode_device, rdma::decode_port);
   decode_by(bytes, devlink::decode_device, devlink::decode_port, devlink::decode_info,
             devlink::decode_parameter, devlink::decode_reporter, devlink::decode_rate, devlink::decode_buffer,

@@ -23,6 +23,7 @@ seeds='ip link set lo up
   ip route add 10.9.0.0/16 nexthop via 10.64.0.0 dev rail0 nexthop via 10.64.0.0 dev rail0 weight 3
   ip rule add from 192.0.2.1 lookup 100
   tc qdisc add dev rail0 root handle 1: htb
+  ip xfrm policy add src 10.0.0.0/8 dst 10.64.0.0/16 dir out tmpl proto esp mode tunnel
   build/fuzz/bin/fuzz_seeds build/fuzz/seeds'
 unshare -n bash -c "$seeds" 2>/dev/null || build/fuzz/bin/fuzz_seeds build/fuzz/seeds
 all=(build/fuzz/seeds/*)

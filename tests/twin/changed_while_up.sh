@@ -42,23 +42,23 @@ cat >"$pod/allocations.lock" <<JSON
 JSON
 cp "$pod/allocations.lock" "$work/lock.before"
 
-expect 0 "$lockstep" twin up --link-rate 40Gbps "$pod"
+expect 0 "$lockstep" twin up --link-rate 400Gbps "$pod"
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 [ "$(addresses spine1 lo | grep -v '^127')" = 10.255.0.77/32 ] || fail "spine1 has another number than the folder's"
 [ "$(router_id spine1)" = 10.255.0.77 ] || fail "spine1 has another router id than the folder's"
 
-# No single flow of TCP fills that, whatever the machine: what would help is said.
+# No flow of TCP fills that on any machine of today: what would help is said.
 expect '2 3' "$lockstep" bench --twin --only pairs "$pod"
-told "this machine's CPUs limited some of the twin's traffic, not its links of 40Gbps: .lockstep twin up --link-rate 20Gbps"
+told "this machine's CPUs limited some of the twin's traffic, not its links of 400Gbps: .lockstep twin up --link-rate 200Gbps"
 
 # Its rate is remembered by every command, and only `twin up` changes it.
-shaped_to 40Gbit
+shaped_to 400Gbit
 expect 0 "$lockstep" plan --twin "$pod"
-expect 0 "$lockstep" plan --twin --link-rate 40000Mbps "$pod"
+expect 0 "$lockstep" plan --twin --link-rate 400000Mbps "$pod"
 expect 1 "$lockstep" plan --twin --link-rate 1Gbps "$pod"
-told '40Gbps.*1Gbps.*twin up --link-rate 1Gbps'
+told '400Gbps.*1Gbps.*twin up --link-rate 1Gbps'
 expect 0 "$lockstep" twin up --link-rate 1Gbps "$pod"
-told 'carry 1Gbps, and was to carry 40Gbps'
+told 'carry 1Gbps, and was to carry 400Gbps'
 expect 2 "$lockstep" plan --twin "$pod"
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 shaped_to 1Gbit

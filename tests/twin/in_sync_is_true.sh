@@ -58,6 +58,18 @@ apply 0
 told 'blackhole 10.64.0.128/26 proto boot table 1000'
 on gpu1 -- ip route del blackhole 10.64.0.128/26 table 1000
 
+# One that only says that a routing daemon made it, and the one that the kernel makes with an address.
+on leaf0 -- ip route add 10.64.0.128/26 via 10.64.0.5 proto bgp
+is_lost 10.64.0.1 10.64.0.131
+drifts leaf0 '10.64.0.128/26 via 10.64.0.5 dev swp3 proto bgp'
+on leaf0 -- ip route del 10.64.0.128/26 via 10.64.0.5 proto bgp
+on gpu2 -- ip route del local 10.64.0.131 dev rail1 table local
+is_lost 10.64.0.1 10.64.0.131
+drifts gpu2 'local 10.64.0.131/32 dev rail1 proto kernel table local is missing'
+on gpu2 -- ip route add local 10.64.0.131 dev rail1 table local proto kernel scope host src 10.64.0.131
+arrives 10.64.0.1 10.64.0.131
+await_sync
+
 # A rule ahead of ours, and one that only RoCE's packets meet.
 on gpu1 -- ip rule add priority 50 to 10.64.0.128/25 prohibit
 is_lost 10.64.0.1 10.64.0.131

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
+#include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "drivers/linux/diversion/words.hpp"
@@ -15,23 +18,26 @@
 namespace lockstep::diversion {
 namespace {
 
-using Hops = std::set<std::pair<std::uint32_t, std::optional<IpAddress>>>;
+// By port, gateway and encapsulation: the part of its packets, in the smallest whole numbers.
+using Hops = std::map<std::tuple<std::uint32_t, std::optional<IpAddress>, std::uint16_t>, std::uint64_t>;
 
 Hops hops_of(const Route& route) {
   Hops out;
-  for (const NextHop& one : route.hops) out.emplace(one.index, one.gateway);
+  for (const NextHop& one : route.hops) out[{one.index, one.gateway, one.encapsulation}] += one.weight;
+  std::uint64_t common = 0;
+  for (const auto& [hop, weight] : out) common = std::gcd(common, weight);
+  for (auto& [hop, weight] : out) weight /= std::max<std::uint64_t>(common, 1);
   return out;
 }
 
-bool is_of_daemon(const Route& route) {
-  return route.protocol == RTPROT_BGP || route.protocol == RTPROT_ZEBRA;
-}
-
-// By the same ports and gateways, whoever made it. Which hops the daemon's have is fib[...]'s matter.
+// By the same ports and gateways, as they are and as often, whoever made it. Which hops the daemon's have is
+// fib[...]'s matter.
 bool leads_alike(const Route& one, const Route& other) {
   if (one.type != other.type) return false;
   if (one.type != RTN_UNICAST) return true;  // to this device, or to all on a network
-  if (is_of_daemon(one) && is_of_daemon(other) && one.table == other.table) return true;
+  if (is_of_daemon(one) && is_of_daemon(other) && one.table == other.table &&
+      one.destination == other.destination)
+    return true;
   return hops_of(one) == hops_of(other);
 }
 
@@ -96,6 +102,9 @@ class Judgement {
   // The first foreign thing on the kernel's way that the lawful way does not meet.
   std::string by_tables() const {
     if (leads_alike(wanted_.route, now_.route)) return "";
+    // Whatever wider route takes what it does not get any more is no culprit.
+    if (wanted_.route != nullptr && ground_.is_missing(*wanted_.route))
+      return text_of(*wanted_.route, ground_.network) + " is missing";
     for (std::size_t i = 0; i < now_.thrown.size(); ++i)
       if (!is_foreign(*now_.left[i]) && ground_.is_foreign(*now_.thrown[i]))
         return text_of(*now_.thrown[i], ground_.network);

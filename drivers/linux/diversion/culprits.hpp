@@ -6,11 +6,11 @@
 // there is (rules with marks, tables that nothing leads to, routes that lead the same way), and where an
 // owned result is another one, something is always named: a rule or route, or the lookup with its answer.
 // Only a source that is made up needs a culprit by name. Owned is where lawful routes lead somewhere inside
-// the pool: a switch that has learned no routes yet owns its own networks. A result is a port and its next
-// hop: no mark, user or output port is asked with, and no encapsulation or weight is compared. Lawful are
-// routes of the protocols that FRR writes. Not seen here: packet filters, tc, XDP and XFRM, and whether a
-// port forwards (its sysctl says so). A lawful route or a rule of ours that is missing
-// is nobody's doing: fib[...], route[...] and rule[...] say what is not there.
+// the pool: a switch that has learned no routes yet owns its own networks. A result is ports and next hops,
+// how packets are wrapped for them and their weights; no mark, user or output port is asked with. Not seen
+// here: packet filters, tc, XDP and XFRM (port_filters.hpp), and whether a port forwards (its sysctl says
+// so). A lawful route or a rule of ours that is missing is nobody's doing: fib[...], route[...] and rule[...]
+// say what is not there; but for the local route of an own address, which nothing else shows.
 #pragma once
 
 #include <string>

@@ -39,12 +39,19 @@ std::vector<const Route*> all_of(const std::vector<Route>& routes) {
 
 }  // namespace
 
+bool is_of_daemon(const Route& route) {
+  return route.protocol == RTPROT_BGP || route.protocol == RTPROT_ZEBRA;
+}
+
 bool is_foreign(const Rule& rule) { return rule.protocol != kOwnProtocol && !is_first(rule); }
 
-Ground::Ground(NetworkState read, std::vector<Neighbour> neighbours, std::set<std::uint32_t> ports)
+Ground::Ground(NetworkState read, std::vector<Neighbour> neighbours, std::set<std::uint32_t> ports,
+               const std::set<IpPrefix>& routed)
     : network(std::move(read)),
       neighbours(std::move(neighbours)),
       ports(std::move(ports)),
+      routed(routes_to(routed)),
+      gone(local_routes_gone()),
       all(network, network.rules, all_of(network.routes)),
       lawful(network, lawful_rules(), lawful_routes()) {}
 
@@ -68,6 +75,29 @@ std::vector<const Route*> Ground::lawful_routes() const {
   std::vector<const Route*> out;
   for (const Route& one : network.routes)
     if (!is_foreign(one)) out.push_back(&one);
+  for (const Route& one : gone) out.push_back(&one);
+  return out;
+}
+
+// The kernel makes one with an address, and keeps it while the port is up; of IPv6 once it found no duplicate
+// (net/ipv4/fib_frontend.c, fib_add_ifaddr; net/ipv6/addrconf.c). Of a VRF's port it is in the VRF's table.
+std::vector<Route> Ground::local_routes_gone() const {
+  std::set<IpPrefix> there;
+  for (const Route& one : network.routes)
+    if (one.table == RT_TABLE_LOCAL && one.type == RTN_LOCAL) there.insert(one.destination);
+  std::vector<Route> out;
+  for (const InterfaceAddress& one : network.addresses) {
+    const Link* const link = network.link(one.index);
+    if (link == nullptr || link->master || one.tentative || one.failed) continue;
+    if (!link->loopback && (!link->admin_up || !ports.contains(one.index))) continue;
+    Route made;
+    made.destination = {one.prefix.address, static_cast<std::uint8_t>(one.prefix.address.width())};
+    made.table = RT_TABLE_LOCAL;
+    made.protocol = RTPROT_KERNEL;
+    made.type = RTN_LOCAL;
+    made.hops.emplace_back().index = one.index;
+    if (!there.contains(made.destination)) out.push_back(std::move(made));
+  }
   return out;
 }
 
@@ -76,7 +106,7 @@ bool Ground::is_foreign(const Route& route) const {
     case kOwnProtocol: return false;
     case RTPROT_KERNEL: return !is_implied(route);
     case RTPROT_BGP:
-    case RTPROT_ZEBRA: return ends_packets(route.type) && !is_of_an_aggregate(route);
+    case RTPROT_ZEBRA: return ends_packets(route.type) ? !is_of_an_aggregate(route) : !leads_as_wanted(route);
     default: return true;
   }
 }
@@ -113,6 +143,34 @@ bool Ground::is_of_an_aggregate(const Route& route) const {
          });
 }
 
+std::map<IpPrefix, const Route*> Ground::routes_to(const std::set<IpPrefix>& wanted) const {
+  std::map<IpPrefix, const Route*> out;
+  for (const IpPrefix& one : wanted) out.emplace(one, nullptr);
+  for (const Route& one : network.routes)
+    if (const auto found = out.find(one.destination);
+        found != out.end() && one.table == RT_TABLE_MAIN && one.type == RTN_UNICAST &&
+        (is_of_daemon(one) || (one.protocol == RTPROT_KERNEL && is_implied(one))) &&
+        (found->second == nullptr || one.metric < found->second->metric))
+      found->second = &one;
+  return out;
+}
+
+// The daemon has no route in other tables or for a TOS, and inside one that specs want, it learns narrower
+// ones on the same ways only (until a neighbour sums them up).
+bool Ground::leads_as_wanted(const Route& route) const {
+  if (route.table != RT_TABLE_MAIN || route.type != RTN_UNICAST || route.tos != 0) return false;
+  auto around = routed.end();
+  for (int length = route.destination.length; length >= 0 && around == routed.end(); --length)
+    around = routed.find(IpPrefix{route.destination.address, static_cast<std::uint8_t>(length)}.network());
+  if (around == routed.end() || around->first == route.destination || around->second == nullptr) return true;
+  return std::ranges::all_of(route.hops, [&](const NextHop& hop) {
+    return std::ranges::any_of(around->second->hops, [&](const NextHop& other) {
+      return other.index == hop.index && other.gateway == hop.gateway &&
+             other.encapsulation == hop.encapsulation;
+    });
+  });
+}
+
 bool Ground::is_local(const IpAddress& address) const {
   return std::ranges::any_of(network.addresses,
                              [&](const InterfaceAddress& one) { return one.prefix.address == address; });
@@ -127,6 +185,10 @@ bool Ground::is_missing(const Rule& rule) const {
   return is_first(rule) && std::ranges::none_of(network.rules, [&](const Rule& one) {
            return is_first(one) && one.family == rule.family && one.priority == rule.priority;
          });
+}
+
+bool Ground::is_missing(const Route& route) const {
+  return std::ranges::any_of(gone, [&](const Route& one) { return &one == &route; });
 }
 
 }  // namespace lockstep::diversion

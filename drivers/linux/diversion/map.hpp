@@ -6,6 +6,7 @@
 namespace lockstep::diversion_map {
 
 inline constexpr RowId kPort = row("interface[*]");
+inline constexpr RowId kRouted = row("fib[*]");
 inline constexpr RowId kFilters = row("diverted[*]/filters");
 inline constexpr RowId kNeighbours = row("diverted[*]/neighbors");
 inline constexpr RowId kSent = row("diverted[*]/sent");

@@ -1,10 +1,6 @@
 #include "drivers/linux/diversion/packet_filters.hpp"
 
-#include <linux/if_link.h>
 #include <linux/netfilter/nf_tables.h>
-#include <linux/pkt_cls.h>
-#include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <sys/stat.h>
 
@@ -13,9 +9,8 @@
 #include <map>
 #include <set>
 
+#include "drivers/linux/diversion/questions.hpp"
 #include "drivers/linux/filters/nft_walk.hpp"
-#include "drivers/linux/queueing/classify.hpp"
-#include "drivers/linux/traffic_control.hpp"
 
 namespace lockstep::diversion {
 namespace {
@@ -109,12 +104,11 @@ Field ip_header(bool v6, std::uint8_t protocol, const IpPrefix& from, const IpPr
 // RoCE v2 sends from 0xC000 to 0xFFFF (IBTA, annex A17) to 4791; of TCP both ports have the highest bit, as
 // all of Linux's own from 32768 on (ip-sysctl, ip_local_port_range).
 Field transport_header(std::uint8_t protocol, std::uint8_t flags) {
-  constexpr std::uint8_t kRoce[] = {4791 >> 8, 4791 & 0xFF};
   Field out = Field::unknown(protocol == IPPROTO_UDP ? 8 : 20);
   if (protocol == IPPROTO_UDP) {
     put(out, 0, 0xC0, 0xC0);
-    put(out, 2, kRoce[0]);
-    put(out, 3, kRoce[1]);
+    put(out, 2, kRoce >> 8);
+    put(out, 3, kRoce & 0xFF);
   } else {
     put(out, 0, 0x80, 0x80);
     put(out, 2, 0x80, 0x80);
@@ -296,60 +290,6 @@ std::string question_of(std::uint32_t generation, const std::vector<nft::Port>& 
   return out;
 }
 
-// The filters of one place of a port, without ours; each once.
-Result<Done> add_filters(netlink::Socket& socket, const Link& port, bool egress, const Call& call,
-                         std::set<std::string>& out) {
-  netlink::Request request(RTM_GETTFILTER, NLM_F_DUMP);
-  tcmsg header{};
-  header.tcm_ifindex = static_cast<int>(port.index);
-  header.tcm_parent =
-      egress ? TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS) : TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS);
-  request.header(header);
-  const auto add = [&](const netlink::Message& message) -> Result<Done> {
-    if (message.type != RTM_NEWTFILTER) return Done{};
-    TRY(const auto frame, netlink::framed<tcmsg>(message.payload, "filter"));
-    TRY(const auto table, netlink::AttributeTable<TCA_MAX + 1>::parse(frame.attributes, "filter"));
-    if (frame.header.tcm_handle == 0 || !table.has(TCA_OPTIONS)) return Done{};  // the head of a list
-    TRY(const auto marker, decode_marker(message.payload));
-    TRY(const auto of_class, decode_priority_filter(message.payload));
-    if (egress && (marker || of_class)) return Done{};
-    const std::string kind = table.text(TCA_KIND);
-    std::string name = "pref " + std::to_string(frame.header.tcm_info >> 16);
-    if (kind == "bpf") {
-      TRY(const auto bpf,
-          netlink::AttributeTable<TCA_BPF_MAX + 1>::parse(table.bytes(TCA_OPTIONS), "filter"));
-      if (bpf.has(TCA_BPF_NAME)) name = bpf.text(TCA_BPF_NAME);
-    }
-    out.insert(std::string("tc ") + (egress ? "egress" : "ingress") + " of " + port.name + ": " + kind + " " +
-               name);
-    return Done{};
-  };
-  return socket.dump(request, call, add, [] {});
-}
-
-Result<Done> add_traffic_control(netlink::Socket& socket, const Ground& ground, const Call& call,
-                                 std::set<std::string>& out) {
-  TRY(const std::vector<Qdisc> qdiscs, read_qdiscs(socket, call));
-  for (const Qdisc& one : qdiscs) {
-    const Link* const port = ground.network.link(one.index);
-    if (port == nullptr || !ground.ports.contains(one.index)) continue;
-    if (one.kind == "clsact" || one.kind == "ingress") TRY_DONE(add_filters(socket, *port, false, call, out));
-    if (one.kind == "clsact") TRY_DONE(add_filters(socket, *port, true, call, out));
-  }
-  return Done{};
-}
-
-void add_xdp(const Ground& ground, std::set<std::string>& out) {
-  for (const Link& port : ground.network.links) {
-    if (port.xdp == XDP_ATTACHED_NONE || !ground.ports.contains(port.index)) continue;
-    const char* const mode = port.xdp == XDP_ATTACHED_DRV   ? "native"
-                             : port.xdp == XDP_ATTACHED_SKB ? "generic"
-                             : port.xdp == XDP_ATTACHED_HW  ? "offloaded"
-                                                            : "several";
-    out.insert("XDP on " + port.name + " (" + mode + ")");
-  }
-}
-
 }  // namespace
 
 Result<Texts> RuleFilters::of(const Ground& ground, const IpPrefix& pool, bool transit, const Call& call) {
@@ -374,13 +314,6 @@ Result<Texts> RuleFilters::of(const Ground& ground, const IpPrefix& pool, bool t
   }
   known = {std::move(question), journeys.found()};
   return known.found;
-}
-
-Result<Texts> program_filters(const Ground& ground, netlink::Socket& route, const Call& call) {
-  std::set<std::string> out;
-  TRY_DONE(add_traffic_control(route, ground, call, out));
-  add_xdp(ground, out);
-  return Texts(out.begin(), out.end());
 }
 
 }  // namespace lockstep::diversion

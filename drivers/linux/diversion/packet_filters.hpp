@@ -1,5 +1,5 @@
 // Packet filters of others that can drop or redirect a pool's traffic on the wanted ports: hooks of nf_tables
-// (iptables-nft's as well), tc filters on ingress and egress, XDP programs.
+// (iptables-nft's as well). What else can, port_filters.hpp says.
 //
 // What is tried against the rules is RoCE (UDP to 4791) and TCP between ports from 32768 on, of new
 // and of known connections: on a switch what arrives for the pool at each wanted port and leaves by each
@@ -9,10 +9,9 @@
 // named. Of an address only the pool's bits are known: a rule for one host of the pool is named.
 //
 // Promises: the kernel's rules are read again only when their generation, or what is asked of them, is
-// another (10,000 rules of iptables-nft: 0.6 s of CPU once, in a build without optimisation). Filters that
-// Lockstep itself makes are left out; any other tc filter or XDP program is named, whatever it does. Not
-// seen: legacy iptables (x_tables), programs by tcx, what a NIC drops, ARP's and bridges' chains, and what a
-// switch sends and gets itself (sessions show that).
+// another (10,000 rules of iptables-nft: 0.6 s of CPU once, in a build without optimisation). Not seen:
+// legacy iptables (x_tables), what a NIC drops, ARP's and bridges' chains, and what a switch sends and gets
+// itself (sessions show that).
 #pragma once
 
 #include <cstdint>
@@ -41,9 +40,5 @@ class RuleFilters {
   };
   std::map<std::string, Known> known_;  // by pool
 };
-
-// tc's and XDP's, of every pool alike: "tc ingress of rail0: bpf NAME", "XDP on rail0 (native)".
-Result<std::vector<std::string>> program_filters(const Ground& ground, netlink::Socket& route,
-                                                 const Call& call);
 
 }  // namespace lockstep::diversion

@@ -7,6 +7,7 @@
 #include "drivers/linux/diversion/culprits.hpp"
 #include "drivers/linux/diversion/map.hpp"
 #include "drivers/linux/diversion/packet_filters.hpp"
+#include "drivers/linux/diversion/port_filters.hpp"
 #include "drivers/linux/diversion/words.hpp"
 #include "drivers/mapped/map_table.hpp"
 #include "drivers/posix/in_namespace.hpp"
@@ -44,7 +45,7 @@ struct Reading {
   const Ground& ground;
   const Scope& scope;
   diversion::RuleFilters& filters;
-  std::optional<Result<Texts>> programs{};  // once they were asked for
+  std::optional<Result<Texts>> of_ports{};  // once they were asked for
 };
 
 Result<Texts> of_transit(Reading& now, const IpPrefix& pool, const Call& call) {
@@ -64,9 +65,11 @@ Result<Texts> of_neighbours(Reading& now, const IpPrefix& pool, const Call&) {
 Result<Texts> of_filters(Reading& now, const IpPrefix& pool, const Call& call) {
   const bool transit = now.scope.names(diversion_map::kTransit).contains(pool.text());
   TRY(Texts out, now.filters.of(now.ground, pool, transit, call));
-  if (!now.programs) now.programs = diversion::program_filters(now.ground, now.socket, call);
-  if (!*now.programs) return now.programs->error();
-  add(out, **now.programs);
+  TRY(Texts policies, diversion::policy_filters(now.ground, pool, transit, call));
+  add(out, std::move(policies));
+  if (!now.of_ports) now.of_ports = diversion::port_filters(now.ground, now.socket, call);
+  if (!*now.of_ports) return now.of_ports->error();
+  add(out, **now.of_ports);
   return out;
 }
 
@@ -97,14 +100,19 @@ Value value_of(Texts all) {
 }
 
 Result<std::unique_ptr<const Ground>> read_ground(netlink::Socket& socket, const std::vector<Link>& links,
-                                                  const std::set<std::string>& ports, const Call& call) {
+                                                  const Scope& scope, const Call& call) {
   TRY(NetworkState network,
       read_network(socket, {.addresses = true, .routes = true, .rules = true, .local_routes = true}, call));
   TRY(std::vector<Neighbour> neighbours, read_neighbours(socket, call));
+  const std::set<std::string>& ports = scope.names(diversion_map::kPort);
   std::set<std::uint32_t> indices;
   for (const Link& link : links)
     if (ports.contains(link.name)) indices.insert(link.index);
-  return std::make_unique<const Ground>(std::move(network), std::move(neighbours), std::move(indices));
+  std::set<IpPrefix> routed;
+  for (const std::string& one : scope.names(diversion_map::kRouted))
+    if (const auto destination = IpPrefix::parse(one)) routed.insert(*destination);
+  return std::make_unique<const Ground>(std::move(network), std::move(neighbours), std::move(indices),
+                                        std::move(routed));
 }
 
 // A row and a pool.
@@ -114,8 +122,7 @@ using Wish = std::pair<const MapRow*, std::string>;
 Result<std::vector<Result<Texts>>> read_once(const std::vector<Wish>& wanted, netlink::Socket& socket,
                                              const std::vector<Link>& links, const Scope& scope,
                                              diversion::RuleFilters& filters, const Call& call) {
-  TRY(const std::unique_ptr<const Ground> ground,
-      read_ground(socket, links, scope.names(diversion_map::kPort), call));
+  TRY(const std::unique_ptr<const Ground> ground, read_ground(socket, links, scope, call));
   Reading now{socket, *ground, scope, filters};
   std::vector<Result<Texts>> out;
   for (const auto& [row, name] : wanted) {
@@ -311,7 +318,9 @@ std::vector<std::optional<Error>> DiversionPart::apply(const ChangeSet& changes,
 
 std::string DiversionPart::native(const Change& change) const {
   if (change.path.row() == diversion_map::kFilters)
-    return "nft list ruleset; tc filter show dev PORT ingress|egress; bpftool net  # what can drop " +
+    return "nft list ruleset; tc filter show dev PORT ingress|egress; tc qdisc; ip xfrm policy; bpftool net  "
+           "# what "
+           "can drop " +
            std::string(change.path.key(0));
   return "ip route get ADDRESS fibmatch  # of each part of " + std::string(change.path.key(0));
 }

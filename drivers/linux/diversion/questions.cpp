@@ -10,8 +10,6 @@
 namespace lockstep::diversion {
 namespace {
 
-constexpr std::uint16_t kRoce = 4791;  // RoCEv2 (IANA)
-
 // From where packets come: a port, and a source that the kernel takes from there.
 struct Way {
   std::uint32_t port = 0;  // 0: the device sends them itself
@@ -89,6 +87,8 @@ std::vector<IpAddress> atoms(const NetworkState& network, const IpPrefix& pool) 
   for (const Route& one : network.routes) cuts.push_back(one.destination);
   for (const Rule& one : network.rules)
     if (one.to) cuts.push_back(*one.to);
+  for (const InterfaceAddress& one : network.addresses)
+    cuts.push_back({one.prefix.address, static_cast<std::uint8_t>(one.prefix.address.width())});
   return atoms_of(pool, std::move(cuts));
 }
 

@@ -14,6 +14,8 @@
 
 namespace lockstep::diversion {
 
+inline constexpr std::uint16_t kRoce = 4791;  // RoCEv2's UDP port (IANA)
+
 struct Asked {
   Question question;
   bool made_up = false;  // its source is any that a rule names: reverse path filters may refuse it

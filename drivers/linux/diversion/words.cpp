@@ -1,6 +1,7 @@
 #include "drivers/linux/diversion/words.hpp"
 
 #include <linux/fib_rules.h>
+#include <linux/lwtunnel.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 
@@ -25,6 +26,11 @@ constexpr Word kTypes[] = {
     {RTN_LOCAL, "local "},         {RTN_BROADCAST, "broadcast "}, {RTN_ANYCAST, "anycast "},
     {RTN_MULTICAST, "multicast "}, {RTN_BLACKHOLE, "blackhole "}, {RTN_UNREACHABLE, "unreachable "},
     {RTN_PROHIBIT, "prohibit "},   {RTN_THROW, "throw "},         {RTN_NAT, "nat "}};
+constexpr Word kEncapsulations[] = {{LWTUNNEL_ENCAP_MPLS, "mpls"},
+                                    {LWTUNNEL_ENCAP_ILA, "ila"},
+                                    {LWTUNNEL_ENCAP_SEG6, "seg6"},
+                                    {LWTUNNEL_ENCAP_BPF, "bpf"},
+                                    {LWTUNNEL_ENCAP_SEG6_LOCAL, "seg6local"}};
 constexpr Word kTables[] = {
     {RT_TABLE_MAIN, "main"}, {RT_TABLE_DEFAULT, "default"}, {RT_TABLE_LOCAL, "local"}};
 constexpr Word kActions[] = {{FR_ACT_NOP, "nop"},
@@ -61,9 +67,11 @@ std::string tos_text(std::uint8_t tos) {
 std::string text_of(const Route& route, const NetworkState& network) {
   std::string out = word(kTypes, route.type, "") + route.destination.text() + tos_text(route.tos);
   for (const NextHop& hop : route.hops) {
+    if (hop.encapsulation != 0) out += " encap " + word(kEncapsulations, hop.encapsulation, "?");
     if (hop.gateway) out += " via " + hop.gateway->text();
     const Link* const link = network.link(hop.index);
     out += " dev " + (link != nullptr ? link->name : "#" + std::to_string(hop.index));
+    if (hop.weight != 1) out += " weight " + std::to_string(hop.weight);
   }
   out += " proto " + word(kProtocols, route.protocol, std::to_string(route.protocol));
   if (route.mtu != 0) out += (route.mtu_locked ? " mtu lock " : " mtu ") + std::to_string(route.mtu);

@@ -34,6 +34,7 @@ std::set<std::uint8_t> all_dscps_but(const std::set<std::uint8_t>& dscps);
 unsigned default_class(const PortScheduler& wanted);
 
 bool is_own_htb(const PortQueueing& have);
+bool is_own_filter(const DscpFilter& one);  // of a class of it
 PortScheduler read_htb(const PortQueueing& have);
 void remake_htb(const SchedulerPlace& place, const PortQueueing& have, const PortScheduler& wanted,
                 Requests& out);

@@ -1,6 +1,8 @@
 #include <linux/pkt_sched.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "drivers/linux/queueing/carriers.hpp"
 
@@ -76,10 +78,22 @@ std::set<std::uint8_t> rest_of(const std::vector<DscpFilter>& filters) {
   return all_dscps_but(sent);
 }
 
+// Those that decide: of one DSCP and family the filter of the lowest preference (tc(8)).
+std::vector<DscpFilter> deciding(const std::vector<DscpFilter>& filters) {
+  std::map<std::pair<bool, std::uint8_t>, DscpFilter> first;
+  for (const DscpFilter& one : filters) {
+    const auto [at, is_new] = first.try_emplace({one.v6, one.dscp}, one);
+    if (!is_new && one.preference < at->second.preference) at->second = one;
+  }
+  std::vector<DscpFilter> out;
+  for (auto& [key, one] : first) out.push_back(one);
+  return out;
+}
+
 // A DSCP is in a class for IPv4 and IPv6 alike; a filter of one family alone is drift.
 bool both_families(const std::vector<DscpFilter>& filters, const DscpFilter& one) {
   return std::any_of(filters.begin(), filters.end(), [&](const DscpFilter& other) {
-    return other.dscp == one.dscp && other.flow == one.flow && other.v6 != one.v6;
+    return other.plain && other.dscp == one.dscp && other.flow == one.flow && other.v6 != one.v6;
   });
 }
 
@@ -117,7 +131,8 @@ void remake_queues(std::uint32_t index, const PortQueueing& have, const PortSche
 }
 
 bool same_filter(const DscpFilter& a, const DscpFilter& b) {
-  return a.v6 == b.v6 && a.dscp == b.dscp && a.flow == b.flow && a.preference == b.preference;
+  return a.v6 == b.v6 && a.dscp == b.dscp && a.flow == b.flow && a.preference == b.preference &&
+         a.plain == b.plain;
 }
 
 const DscpFilter* find_filter(const std::vector<DscpFilter>& filters, const DscpFilter& wanted) {
@@ -127,6 +142,14 @@ const DscpFilter* find_filter(const std::vector<DscpFilter>& filters, const Dscp
 }
 
 }  // namespace
+
+// As dscp_filters_for() makes them.
+bool is_own_filter(const DscpFilter& one) {
+  constexpr std::uint32_t kNode = 0xFFF;  // of a handle of u32: table, bucket, node
+  return one.plain && one.preference == (one.v6 ? kPreferenceV6 : kPreferenceV4) &&
+         (one.handle & kNode) == one.dscp + 1U && (one.flow & ~0xFFFFU) == kOwnHandle &&
+         is_numbered(one.flow);
+}
 
 bool is_own_htb(const PortQueueing& have) {
   return have.root && have.root->kind == "htb" && have.root->handle == kOwnHandle;
@@ -162,6 +185,7 @@ void remake_htb(const SchedulerPlace& place, const PortQueueing& have, const Por
 
 PortScheduler read_htb(const PortQueueing& have) {
   PortScheduler out;
+  const std::vector<DscpFilter> filters = deciding(have.filters);
   const HtbClass* const root = find_class(have.classes, kOwnHandle | kRootMinor);
   if (root == nullptr) return out;
   out.rate = bits_of_bytes(root->rate);
@@ -176,10 +200,11 @@ PortScheduler read_htb(const PortQueueing& have) {
     if (one.ceil != 2 * root->rate) made.max_rate = bits_of_bytes(one.ceil);
     const std::uint64_t share = (one.rate * 100 + shared / 2) / shared;
     if (!made.strict && share > 0) made.share = share;
-    for (const DscpFilter& filter : have.filters)
-      if (filter.flow == one.handle && both_families(have.filters, filter)) made.dscp.insert(filter.dscp);
+    for (const DscpFilter& filter : filters)
+      if (filter.plain && filter.flow == one.handle && both_families(filters, filter))
+        made.dscp.insert(filter.dscp);
     if (made.dscp.empty() && (one.handle & 0xFFFF) == have.root->htb_default_class)
-      made.dscp = rest_of(have.filters);
+      made.dscp = rest_of(filters);
     made.ecn = ecn_entries(own_queue(have, one.handle));
     out.classes.emplace((one.handle & 0xFFFF) - kFirstMinor, std::move(made));
   }

@@ -3,7 +3,9 @@
 #include <linux/pkt_sched.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <string_view>
 
 #include "drivers/linux/queueing/carriers.hpp"
 
@@ -81,6 +83,17 @@ void remake_plain(std::uint32_t index, const PortQueueing& have, const PortSched
 }
 
 }  // namespace
+
+// The root's, and two for each class and ETS's own behind it (carriers.hpp, ets.cpp).
+bool is_own_handle(std::uint32_t handle) {
+  const std::uint32_t major = handle >> 16;
+  return major >= kOwnMajor && major <= kOwnMajor + 1 + 2 * queueing::kClassesMax;
+}
+
+bool is_own(const Qdisc& qdisc) {
+  constexpr std::string_view kKinds[] = {"bfifo", "ets", "htb", "mqprio", "red", "tbf"};
+  return is_own_handle(qdisc.handle) && std::ranges::find(kKinds, qdisc.kind) != std::end(kKinds);
+}
 
 namespace queueing {
 

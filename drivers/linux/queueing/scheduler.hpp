@@ -67,6 +67,10 @@ struct PortQueueing {
 
 // The root qdisc's handle when Lockstep made it ("LS"), as `tc qdisc` shows it: 4c53:.
 inline constexpr std::uint32_t kOwnMajor = 0x4C53;
+// Whether a qdisc's handle, or that of a class in it, is of Lockstep's queueing on any carrier.
+bool is_own_handle(std::uint32_t handle);
+// By its handle and kind, as Lockstep makes one there; what it says, scheduler_of() shows.
+bool is_own(const Qdisc& qdisc);
 
 PortScheduler scheduler_of(const PortQueueing& queueing);
 

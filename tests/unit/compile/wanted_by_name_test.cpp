@@ -26,6 +26,15 @@ TEST(WantedByName, AreTheEntriesOfRowsWithTooManyAndEveryPortThatSomethingIsWant
   EXPECT_FALSE(is_read_by_name(row("interface[*]/mtu")));
 }
 
+TEST(WantedByName, RoutesAreAmongThemWhereDiversionsAreLookedFor) {
+  Intent intent;
+  intent.want.set(path("fib[10.64.0.128/25]"), Value::set({"up0", "up1"}));
+  EXPECT_EQ(wanted_by_name(intent), std::vector<Path>{});
+  intent.want.set(path("diverted[10.64.0.0/16]/transit"), Value::set({}));
+  EXPECT_EQ(wanted_by_name(intent),
+            (std::vector<Path>{path("diverted[10.64.0.0/16]/transit"), path("fib[10.64.0.128/25]")}));
+}
+
 TEST(PortsNeeded, AreThoseOfARoutesNextHopsAndOfAPortsKernelParameter) {
   using Paths = std::vector<Path>;
   EXPECT_EQ(ports_needed(path("route[main:10.64.0.0/16]"),

@@ -179,7 +179,8 @@ TEST(LinkGroups, WhatTheJournalDoesNotBeginIsNotTakenBackAndSaysSo) {
       stopped_between_the_ends(pod, plan, [&pod] { pod.cluster.ledger.no_begin = true; });
   EXPECT_FALSE(pod.is_even()) << pod.lines();
   EXPECT_EQ(pod.cluster.ledger.outcomes.size(), 1U) << "nothing ends that did not begin";
-  for (const char* const note : {"the disk is full", "a cable may be left with ends that differ"})
+  for (const char* const note :
+       {"the disk is full", "a cable may be left with ends that differ: not put back at gpu1:rail0"})
     EXPECT_TRUE(std::ranges::any_of(
         report.notes, [note](const std::string& one) { return one.find(note) != std::string::npos; }))
         << note << "\n"

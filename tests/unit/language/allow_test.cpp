@@ -40,7 +40,8 @@ TEST(Allow, WhatReportsNameIsTaken) {
         "route: 10.64.1.0/24 via 10.64.0.1 dev rail0 proto boot",
         "rule: 'rule 50: from all lookup 77 (10.64.1.0/24 via 10.64.0.1 dev rail0 proto boot table 77)'",
         "neighbor: 10.64.0.1 at 02:00:00:00:00:99 on rail0", "filter: 'nft inet f c (forward): policy drop'",
-        "filter: 'tc ingress of swp1: bpf count'", "filter: XDP on swp1 (native)"})
+        "filter: 'tc ingress of swp1: bpf count'", "filter: XDP on swp1 (native)",
+        "filter: 'xfrm policy out: from 10.64.0.0/16 to 10.64.0.0/16 tmpl'"})
     EXPECT_EQ(said_of("{" + what + ", reason: x, until: 2026-12-01}"), "") << what;
   const Loaded loaded = loaded_with("{filter: XDP on a (native), reason: a trial, until: 2026-12-01}");
   const AllowedState& one = loaded.catalog.fabrics.at(0).allow.at(0);

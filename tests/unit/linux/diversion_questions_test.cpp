@@ -1,6 +1,7 @@
 // Which addresses of a pool are asked about, and as which packets.
 #include <gtest/gtest.h>
 #include <linux/fib_rules.h>
+#include <linux/lwtunnel.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -97,19 +98,19 @@ class Questions : public ::testing::Test {
     return out;
   }
   std::vector<diversion::Asked> asked() const {
-    return diversion::transit_questions(diversion::Ground(network_, {}, {1, 2}), prefix("10.64.0.0/16"));
+    return diversion::transit_questions(diversion::Ground(network_, {}, {1, 2}, {}), prefix("10.64.0.0/16"));
   }
   NetworkState network_;
 };
 
 TEST_F(Questions, EachAtomIsAskedOnceWhereNoRuleTellsPacketsApart) {
-  EXPECT_EQ(asked().size(), 3U) << "the rest of the pool, 10.64.0.0/31 and 10.64.1.0/24";
+  EXPECT_EQ(asked().size(), 5U) << "the rest of the pool, 10.64.0.0/31, 10.64.1.0/24 and two own addresses";
   add_rule();
-  EXPECT_EQ(asked().size(), 3U) << "it tells none apart, and none is asked twice";
+  EXPECT_EQ(asked().size(), 5U) << "it tells none apart, and none is asked twice";
   add_rule().ip_protocol = IPPROTO_UDP;
-  EXPECT_EQ(asked().size(), 12U) << "plain, RoCE, TCP, and UDP as the rule says";
+  EXPECT_EQ(asked().size(), 20U) << "plain, RoCE, TCP, and UDP as the rule says";
   add_rule().ip_protocol = IPPROTO_GRE;
-  EXPECT_EQ(asked().size(), 12U) << "which the kernel looks up for nobody";
+  EXPECT_EQ(asked().size(), 20U) << "which the kernel looks up for nobody";
 }
 
 TEST_F(Questions, NoSourceIsTheDevicesOwn) {
@@ -121,6 +122,29 @@ TEST_F(Questions, NoSourceIsTheDevicesOwn) {
   EXPECT_TRUE(std::ranges::none_of(asked(), &diversion::Asked::made_up)) << "port 2's is of these";
 }
 
+// MPLS and segment routing are not to be had in each kernel. The answer of one that leads a network of the
+// pool the same way, and wraps its packets.
+TEST_F(Questions, ARouteThatWrapsPacketsIsNamed) {
+  Rule& main = add_rule();
+  main.priority = 32766;
+  main.table = RT_TABLE_MAIN;
+  main.action = FR_ACT_TO_TBL;
+  main.protocol = RTPROT_KERNEL;
+  const auto named = [&](std::uint16_t encapsulation) {
+    add_route("10.64.1.0/26", RTPROT_STATIC, 2);
+    network_.routes.back().hops.front().encapsulation = encapsulation;
+    const Route wraps = network_.routes.back();
+    const diversion::Ground ground(network_, {}, {1, 2}, {});
+    network_.routes.pop_back();
+    const std::vector<diversion::Asked> asked{{{.to = prefix("10.64.1.1/32").address, .from = {}}}};
+    return diversion::culprits(ground, prefix("10.64.0.0/16"), asked, {{0, wraps}});
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(named(LWTUNNEL_ENCAP_NONE), Texts{});
+  EXPECT_EQ(named(LWTUNNEL_ENCAP_MPLS), Texts{"10.64.1.0/26 encap mpls dev swp2 proto static"});
+  EXPECT_EQ(named(LWTUNNEL_ENCAP_SEG6), Texts{"10.64.1.0/26 encap seg6 dev swp2 proto static"});
+}
+
 // Real VRFs and bonds are not to be had in each kernel. Which of them specs want is among what they want to
 // be read (tests/cases/compile/allowed-state).
 TEST_F(Questions, APortUnderAnotherDeviceIsNamedWithIt) {
@@ -130,7 +154,7 @@ TEST_F(Questions, APortUnderAnotherDeviceIsNamedWithIt) {
     master.name = "over";
     master.kind = kind;
     network_.links[0].master = 9;
-    const diversion::Ground ground(network_, {}, {1, 2});
+    const diversion::Ground ground(network_, {}, {1, 2}, {});
     network_.links.pop_back();
     return diversion::captured_ports(ground, prefix("10.64.0.0/16"));
   };
@@ -138,7 +162,8 @@ TEST_F(Questions, APortUnderAnotherDeviceIsNamedWithIt) {
   EXPECT_EQ(captured("vrf"), Texts{"swp1 is under over (vrf)"});
   EXPECT_EQ(captured("bond"), Texts{"swp1 is under over (bond)"});
   EXPECT_EQ(captured("bridge"), Texts{"swp1 is under over (bridge)"});
-  EXPECT_EQ(diversion::captured_ports(diversion::Ground(network_, {}, {2}), prefix("10.64.0.0/16")), Texts{})
+  EXPECT_EQ(diversion::captured_ports(diversion::Ground(network_, {}, {2}, {}), prefix("10.64.0.0/16")),
+            Texts{})
       << "a port that is not wanted";
 }
 

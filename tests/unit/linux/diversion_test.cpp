@@ -80,6 +80,49 @@ TEST_F(Diverted, RoutesThatOnlySayThatTheKernelOrADaemonMadeThemAreNamed) {
   EXPECT_EQ(transit(), Texts{}) << "of a summary";
 }
 
+// The kernel makes it with an address, and nobody else: without it the address is nobody's.
+TEST_F(Diverted, ALocalRouteThatIsGoneIsNamed) {
+  are_named({{"route del local 10.64.0.0 dev rail0 table local",
+              "route add local 10.64.0.0 dev rail0 table local proto kernel scope host src 10.64.0.0",
+              "10.64.0.0", "local 10.64.0.0/32 dev rail0 proto kernel table local is missing"}});
+  // Of a loopback's address, which is asked for as soon as something of its pool arrives by a port.
+  make({"route add 10.255.0.2/32 via 192.0.2.1 proto bgp", "route add default via 192.0.2.1 proto static",
+        "route del local 10.255.0.1 dev lo table local"});
+  EXPECT_EQ(culprits("diverted[10.255.0.0/24]/transit"),
+            (Texts{"local 10.255.0.1/32 dev lo proto kernel table local is missing"}));
+  make({"link set rail0 down"});
+  EXPECT_EQ(transit(), Texts{}) << "a port that is down has none";
+}
+
+// What a tunnel's port would be told, and this one sends as it is.
+TEST_F(Diverted, ARouteWithMetadataOfATunnelIsNotNamed) {
+  if (ip("route add 10.64.1.0/26 encap ip id 1 dst 192.0.2.1 via 192.0.2.1 dev up0") != 0)
+    LOCKSTEP_NOT_TESTED("this kernel has no IP encapsulation of routes (CONFIG_LWTUNNEL)");
+  EXPECT_EQ(transit(), Texts{});
+  EXPECT_TRUE(arrives("10.64.1.1"));
+}
+
+// A daemon's protocol number makes a route inside a wanted one lawful only where it leads the same way.
+TEST_F(Diverted, ARouteThatOnlySaysThatADaemonMadeItIsHeldAgainstTheWantedOneAroundIt) {
+  const auto named = [&] {
+    return culprits("diverted[10.64.0.0/16]/transit", {*Path::parse("fib[10.64.1.0/25]")});
+  };
+  EXPECT_EQ(named(), Texts{});
+  make({"route add 10.64.1.0/26 via 10.64.0.1 proto bgp"});
+  EXPECT_EQ(named(), (Texts{"10.64.1.0/26 via 10.64.0.1 dev rail0 proto bgp"}));
+  EXPECT_FALSE(arrives("10.64.1.1"));
+  make({"route replace 10.64.1.0/26 via 192.0.2.1 proto bgp"});
+  EXPECT_EQ(named(), Texts{}) << "until a neighbour sums it up";
+  make({"route del 10.64.1.0/26", "route add local 10.64.1.0/26 dev lo proto bgp table main"});
+  const Texts swallowed = named();
+  EXPECT_NE(std::ranges::find(swallowed, "local 10.64.1.0/26 dev lo proto bgp"), swallowed.end())
+      << ::testing::PrintToString(swallowed) << ": a daemon makes none of that kind";
+  EXPECT_EQ(ip("route del local 10.64.1.0/26 table main"), 0);
+  make({"route add 10.64.1.0/26 via 10.64.0.1 proto zebra table 77", "rule add priority 60 lookup 77"});
+  EXPECT_EQ(named(), (Texts{"rule 60: from all lookup 77 (10.64.1.0/26 via 10.64.0.1 dev rail0 proto zebra "
+                            "table 77)"}));
+}
+
 // What iproute2 does not write before 6.13 and 6.15. Whether this kernel knows it.
 class DivertedByNewRules : public Diverted {
  protected:
@@ -341,6 +384,16 @@ TEST_F(DivertedHost, ARouteOfOthersInARailsTableIsNamed) {
         "10.64.1.0/24 via 10.64.0.1 dev rail0 proto boot table 1001"},
        {"route add blackhole 10.64.1.0/24 table 1001", "route del 10.64.1.0/24 table 1001", "",
         "blackhole 10.64.1.0/24 proto boot table 1001"}});
+}
+
+TEST_F(DivertedHost, ARouteByTheSameWaysAndOtherWeightsIsNamed) {
+  const std::string by = "route add 10.64.1.0/24 nexthop via 10.64.0.1 dev rail0 weight ";
+  ASSERT_EQ(ip(by + "1 nexthop via 10.64.2.0 dev up0 weight 1"), 0);
+  EXPECT_EQ(sent(), Texts{});
+  ASSERT_EQ(ip("route del 10.64.1.0/24"), 0);
+  ASSERT_EQ(ip(by + "200 nexthop via 10.64.2.0 dev up0 weight 1"), 0);
+  EXPECT_EQ(sent(),
+            (Texts{"10.64.1.0/24 via 10.64.0.1 dev rail0 weight 200 via 10.64.2.0 dev up0 proto boot"}));
 }
 
 TEST_F(DivertedHost, WhatIsSentFromNoParticularAddressIsLookedAtToo) {

@@ -70,6 +70,14 @@ class Diverted : public Lab {
     for (const char* line : lines) ASSERT_EQ(ip(line), 0) << line;
   }
 
+  // Of the leaf as a switch, which forwards the pool's traffic.
+  Texts filters() { return found("transit"); }
+  // Of it as a host, which has an address of the pool.
+  Texts filters_of_host() { return found("sent"); }
+  Texts found(const std::string& way) {
+    return culprits("diverted[10.64.0.0/16]/filters", {*Path::parse("diverted[10.64.0.0/16]/" + way)});
+  }
+
   struct Case {
     std::string make;
     std::string undo;

@@ -1,24 +1,14 @@
 // Packet filters on a real kernel: what is named is what takes packets away, as pings and counters show, and
 // the rule sets that others legitimately have on such machines are not named.
-#include <linux/bpf.h>
-#include <linux/if_ether.h>
-#include <linux/if_link.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
-#include <linux/pkt_cls.h>
-#include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <fstream>
 
 #include "drivers/linux/filters/nft_walk.hpp"
 #include "drivers/linux/netlink_socket.hpp"
-#include "drivers/linux/traffic_control.hpp"
 #include "drivers/posix/in_namespace.hpp"
-#include "specs/files/descriptor.hpp"
 #include "specs/model/schema_rows.hpp"
 #include "tests/unit/linux/diverted.hpp"
 #include "tests/unit/linux/foreign_rules.hpp"
@@ -29,14 +19,6 @@ namespace {
 
 class Filtered : public Diverted {
  protected:
-  // Of the leaf as a switch, which forwards the pool's traffic.
-  Texts filters() { return found("transit"); }
-  // Of it as a host, which has an address of the pool.
-  Texts filters_of_host() { return found("sent"); }
-  Texts found(const std::string& way) {
-    return culprits("diverted[10.64.0.0/16]/filters", {*Path::parse("diverted[10.64.0.0/16]/" + way)});
-  }
-
   // In place of those that were there. A block ends with its line, as nft(8) wants it.
   void load(std::string rules) const {
     for (std::size_t at = 0; (at = rules.find("} }", at)) != rules.npos;) rules[++at] = '\n';
@@ -276,103 +258,6 @@ TEST_F(Filtered, WhatIptablesDropsIsNamed) {
     ASSERT_EQ(in(std::string("iptables-nft -A FORWARD ") + rule), 0);
     EXPECT_EQ(filters(), Texts{});
   }
-}
-
-// A program that does one thing with each packet, attached as any other program attaches one (linux/bpf.h).
-class Program {
- public:
-  Program(bpf_prog_type type, std::int32_t verdict) {
-    const std::array<bpf_insn, 2> code{
-        {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = verdict},
-         {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}}};
-    static constexpr char kLicence[] = "GPL";
-    bpf_attr load{};
-    load.prog_type = type;
-    load.insns = reinterpret_cast<std::uint64_t>(code.data());
-    load.insn_cnt = code.size();
-    load.license = reinterpret_cast<std::uint64_t>(kLicence);
-    program_ = Descriptor(static_cast<int>(::syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof(load))));
-  }
-  int number() const { return program_.number(); }
-  explicit operator bool() const { return static_cast<bool>(program_); }
-
- private:
-  Descriptor program_;
-};
-
-bool does(const std::string& netns, netlink::Request request) {
-  bool done = false;
-  const Result<Done> entered = in_namespace(netns, [&] {
-    auto socket = netlink::Socket::open(NETLINK_ROUTE);
-    if (!socket) return;
-    const auto answer = socket->change(request, within(std::chrono::seconds(5)));
-    done = answer && answer->code == 0;
-  });
-  return entered && done;
-}
-
-class FilteredByPrograms : public Filtered {
- protected:
-  std::uint32_t index_of(const std::string& port) const {
-    return static_cast<std::uint32_t>(
-        std::stoul(shell_output("ip netns exec " + name_ + " cat /sys/class/net/" + port + "/ifindex")));
-  }
-  netlink::Request xdp_request(const Program& program) const {
-    netlink::Request request(RTM_SETLINK, NLM_F_ACK);
-    ifinfomsg header{};
-    header.ifi_index = static_cast<int>(index_of("rail0"));
-    request.header(header);
-    const std::size_t nest = request.open_nest(IFLA_XDP | NLA_F_NESTED);
-    request.put_number(IFLA_XDP_FD, std::int32_t{program.number()});
-    request.put_number(IFLA_XDP_FLAGS, std::uint32_t{XDP_FLAGS_SKB_MODE});
-    request.close_nest(nest);
-    return request;
-  }
-  netlink::Request tc_request(const Program& program, std::uint32_t place) const {
-    netlink::Request request(RTM_NEWTFILTER, NLM_F_ACK | NLM_F_CREATE);
-    tcmsg header{};
-    header.tcm_ifindex = static_cast<int>(index_of("rail0"));
-    header.tcm_parent = TC_H_MAKE(TC_H_CLSACT, place);
-    header.tcm_info = (std::uint32_t{10} << 16) | __builtin_bswap16(ETH_P_ALL);
-    request.header(header).put_text(TCA_KIND, "bpf");
-    const std::size_t nest = request.open_nest(TCA_OPTIONS);
-    request.put_number(TCA_BPF_FD, std::uint32_t(program.number())).put_text(TCA_BPF_NAME, "mine");
-    request.put_number(TCA_BPF_FLAGS, std::uint32_t{TCA_BPF_FLAG_ACT_DIRECT});
-    request.close_nest(nest);
-    return request;
-  }
-};
-
-TEST_F(FilteredByPrograms, FiltersOfTcAreNamedButForOurs) {
-  const Program drops(BPF_PROG_TYPE_SCHED_CLS, TC_ACT_SHOT);
-  const Program passes(BPF_PROG_TYPE_SCHED_CLS, TC_ACT_UNSPEC);
-  if (!drops || !passes) LOCKSTEP_NOT_TESTED("this kernel loads no programs for tc");
-  ASSERT_EQ(tc("qdisc add dev rail0 clsact"), 0);
-  EXPECT_EQ(filters(), Texts{});
-  ASSERT_TRUE(does(path(), marker_request({index_of("rail0"), 65536}, passes.number())));
-  EXPECT_EQ(filters(), Texts{}) << "the ECN marker";
-  ASSERT_TRUE(does(path(), tc_request(drops, TC_H_MIN_INGRESS)));
-  EXPECT_EQ(filters(), Texts{"tc ingress of rail0: bpf mine"});
-  EXPECT_EQ(filters_of_host(), Texts{"tc ingress of rail0: bpf mine"});
-  EXPECT_FALSE(arrives("10.64.1.1"));
-  ASSERT_EQ(tc("qdisc del dev rail0 clsact"), 0);
-  EXPECT_EQ(filters(), Texts{});
-  EXPECT_TRUE(arrives("10.64.1.1"));
-  ASSERT_EQ(tc("qdisc add dev up0 ingress"), 0);
-  ASSERT_EQ(tc("filter add dev up0 parent ffff: pref 7 protocol ip u32 match ip dst 10.64.1.0/24 flowid 1:1"),
-            0);
-  EXPECT_EQ(filters(), Texts{"tc ingress of up0: u32 pref 7"});
-}
-
-TEST_F(FilteredByPrograms, AnXdpProgramIsNamed) {
-  const Program drops(BPF_PROG_TYPE_XDP, XDP_DROP);
-  if (!drops || !does(path(), xdp_request(drops)))
-    LOCKSTEP_NOT_TESTED("this kernel attaches no XDP program to a veth");
-  EXPECT_EQ(filters(), Texts{"XDP on rail0 (generic)"});
-  EXPECT_FALSE(arrives("10.64.1.1"));
-  ASSERT_EQ(ip("link set rail0 xdpgeneric off"), 0);
-  EXPECT_EQ(filters(), Texts{});
-  EXPECT_TRUE(arrives("10.64.1.1"));
 }
 
 // What the kernel says of some rules, cut and changed at each byte: an answer or an Error, and a walk of what

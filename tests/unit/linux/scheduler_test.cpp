@@ -162,21 +162,29 @@ TEST_F(EgressScheduler, ForeignIngressQdiscStays) {
   EXPECT_NE(said("tc", "qdisc show dev rail0").find("clsact"), std::string::npos);
 }
 
-TEST_F(EgressScheduler, PacketsGoToTheClassOfTheirDscp) {
-  applies(kRoce);
-  ASSERT_EQ(ip("address add 10.64.0.1/31 dev rail0"), 0);
-  ASSERT_EQ(ip("address add 2001:db8::1/64 dev rail0 nodad"), 0);
-  bring_up();
-  ASSERT_EQ(shell("ip -n " + name_ + "p address add 10.64.0.0/31 dev swp1"), 0);
-  ASSERT_EQ(shell("ip -n " + name_ + "p address add 2001:db8::2/64 dev swp1 nodad"), 0);
-  // Known neighbours: what is sent leaves at once.
-  ASSERT_EQ(ip("neighbour add 10.64.0.0 lladdr 02:00:00:00:00:01 dev rail0"), 0);
-  ASSERT_EQ(ip("neighbour add 2001:db8::2 lladdr 02:00:00:00:00:01 dev rail0"), 0);
-  const auto sent = [&](const std::string& minor) {
+// The port with its classes, and neighbours that are known: what is sent leaves at once.
+class SentByClass : public EgressScheduler {
+ protected:
+  void SetUp() override {
+    EgressScheduler::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    applies(kRoce);
+    ASSERT_EQ(ip("address add 10.64.0.1/31 dev rail0"), 0);
+    ASSERT_EQ(ip("address add 2001:db8::1/64 dev rail0 nodad"), 0);
+    bring_up();
+    ASSERT_EQ(shell("ip -n " + name_ + "p address add 10.64.0.0/31 dev swp1"), 0);
+    ASSERT_EQ(shell("ip -n " + name_ + "p address add 2001:db8::2/64 dev swp1 nodad"), 0);
+    ASSERT_EQ(ip("neighbour add 10.64.0.0 lladdr 02:00:00:00:00:01 dev rail0"), 0);
+    ASSERT_EQ(ip("neighbour add 2001:db8::2 lladdr 02:00:00:00:00:01 dev rail0"), 0);
+  }
+  int sent(const std::string& minor) const {
     const std::string text = said("tc", "-s class show dev rail0 classid 4c53:" + minor);
     const std::size_t at = text.find("bytes ");
     return at == std::string::npos ? -1 : std::atoi(text.c_str() + at + 6);
-  };
+  }
+};
+
+TEST_F(SentByClass, PacketsGoToTheClassOfTheirDscp) {
   const int before = sent("13");
   send(AF_INET, "10.64.0.0", 26);
   EXPECT_GE(sent("13"), before + kPackets);
@@ -186,6 +194,34 @@ TEST_F(EgressScheduler, PacketsGoToTheClassOfTheirDscp) {
   const int strict = sent("16");
   send(AF_INET, "10.64.0.0", 48);
   EXPECT_GE(sent("16"), strict + kPackets);
+}
+
+// A filter of another hand ahead of ours, and one in the place of ours that asks for more: the kernel's own
+// counter says where packets went.
+TEST_F(SentByClass, AFilterAheadOfOursTakesTheDscpAndIsPutRight) {
+  const std::string ahead =
+      "filter add dev rail0 parent 4c53: pref 5 protocol ip u32 match ip dsfield 0x68 0xfc flowid 4c53:10";
+  ASSERT_EQ(tc(ahead), 0);
+  const int before = sent("10");
+  send(AF_INET, "10.64.0.0", 26);
+  EXPECT_GE(sent("10"), before + kPackets);
+  EXPECT_EQ(value("interface[rail0]/class[3]/dscp"), Value::set({"24"}));
+  applies({{"interface[rail0]/class[3]/dscp", Value::set({"24", "26"})}});
+  const auto is_right = [&] {
+    const int in_class = sent("13");
+    send(AF_INET, "10.64.0.0", 26);
+    return sent("13") >= in_class + kPackets;
+  };
+  EXPECT_TRUE(is_right());
+  ASSERT_EQ(tc("filter del dev rail0 parent 4c53: pref 76 protocol ip"), 0);
+  ASSERT_EQ(
+      tc("filter add dev rail0 parent 4c53: pref 76 protocol ip handle ::1b u32 match ip dsfield 0x68 0xfc "
+         "indev lo flowid 4c53:13"),
+      0);
+  EXPECT_FALSE(is_right());
+  EXPECT_EQ(value("interface[rail0]/class[3]/dscp"), Value{});
+  applies({{"interface[rail0]/class[3]/dscp", Value::set({"24", "26"})}});
+  EXPECT_TRUE(is_right());
 }
 
 TEST(PortScheduler, RefusesWhatCantBe) {
