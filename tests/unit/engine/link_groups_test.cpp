@@ -180,7 +180,8 @@ TEST(LinkGroups, WhatTheJournalDoesNotBeginIsNotTakenBackAndSaysSo) {
   EXPECT_FALSE(pod.is_even()) << pod.lines();
   EXPECT_EQ(pod.cluster.ledger.outcomes.size(), 1U) << "nothing ends that did not begin";
   for (const char* const note :
-       {"the disk is full", "a cable may be left with ends that differ: not put back at gpu1:rail0"})
+       {"the disk is full",
+        "a cable may be left with ends that differ: not put back at leaf0:swp1, leaf0:swp2"})
     EXPECT_TRUE(std::ranges::any_of(
         report.notes, [note](const std::string& one) { return one.find(note) != std::string::npos; }))
         << note << "\n"
