@@ -148,8 +148,7 @@ std::map<IpPrefix, const Route*> Ground::routes_to(const std::set<IpPrefix>& wan
   for (const IpPrefix& one : wanted) out.emplace(one, nullptr);
   for (const Route& one : network.routes)
     if (const auto found = out.find(one.destination);
-        found != out.end() && one.table == RT_TABLE_MAIN && one.type == RTN_UNICAST &&
-        (is_of_daemon(one) || (one.protocol == RTPROT_KERNEL && is_implied(one))) &&
+        found != out.end() && one.table == RT_TABLE_MAIN && one.type == RTN_UNICAST && is_of_daemon(one) &&
         (found->second == nullptr || one.metric < found->second->metric))
       found->second = &one;
   return out;
