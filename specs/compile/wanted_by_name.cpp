@@ -63,8 +63,7 @@ std::vector<Path> wanted_by_name(const Intent& intent) {
       named, [](Path one) { return schema_row(one.row()).pattern.starts_with("diverted[*]"); });
   if (looks_for_diversions)
     for (const RowId one : {kRouted, kRoutedByNumber})
-      for (const Entry& entry : intent.want.of_row(one))
-        named.push_back(Path(kRouted, {std::string(entry.path.key(0))}));
+      for (const Entry& entry : intent.want.of_row(one)) named.push_back(Path(kRouted, {entry.path.key(0)}));
   std::set<std::string, std::less<>> ports;
   for (const Entry& entry : intent.want.entries())
     if (schema_row(entry.path.row()).pattern.starts_with("interface[*]") &&

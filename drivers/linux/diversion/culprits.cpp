@@ -9,7 +9,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "drivers/linux/diversion/words.hpp"
@@ -18,20 +17,20 @@
 namespace lockstep::diversion {
 namespace {
 
-// By port, gateway and encapsulation: the part of its packets, in the smallest whole numbers.
-using Hops = std::map<std::tuple<std::uint32_t, std::optional<IpAddress>, std::uint16_t>, std::uint64_t>;
+// The part of the packets that leave so, in the smallest whole numbers.
+using Hops = std::map<Leaving, std::uint64_t>;
 
 Hops hops_of(const Route& route) {
   Hops out;
-  for (const NextHop& one : route.hops) out[{one.index, one.gateway, one.encapsulation}] += one.weight;
+  for (const NextHop& one : route.hops) out[leaving_by(one)] += one.weight;
   std::uint64_t common = 0;
   for (const auto& [hop, weight] : out) common = std::gcd(common, weight);
   for (auto& [hop, weight] : out) weight /= std::max<std::uint64_t>(common, 1);
   return out;
 }
 
-// By the same ports and gateways, as they are and as often, whoever made it. Which hops the daemon's have is
-// fib[...]'s matter.
+// By the same next hops, and as much by each, whoever made it. Which ones the daemon's have is fib[...]'s
+// matter.
 bool leads_alike(const Route& one, const Route& other) {
   if (one.type != other.type) return false;
   if (one.type != RTN_UNICAST) return true;  // to this device, or to all on a network

@@ -43,6 +43,10 @@ bool is_of_daemon(const Route& route) {
   return route.protocol == RTPROT_BGP || route.protocol == RTPROT_ZEBRA;
 }
 
+IpPrefix alone(const IpAddress& address) { return {address, static_cast<std::uint8_t>(address.width())}; }
+
+Leaving leaving_by(const NextHop& hop) { return {hop.index, hop.gateway, hop.encapsulation}; }
+
 bool is_foreign(const Rule& rule) { return rule.protocol != kOwnProtocol && !is_first(rule); }
 
 Ground::Ground(NetworkState read, std::vector<Neighbour> neighbours, std::set<std::uint32_t> ports,
@@ -90,13 +94,14 @@ std::vector<Route> Ground::local_routes_gone() const {
     const Link* const link = network.link(one.index);
     if (link == nullptr || link->master || one.tentative || one.failed) continue;
     if (!link->loopback && (!link->admin_up || !ports.contains(one.index))) continue;
-    Route made;
-    made.destination = {one.prefix.address, static_cast<std::uint8_t>(one.prefix.address.width())};
+    const IpPrefix own = alone(one.prefix.address);
+    if (there.contains(own)) continue;
+    Route& made = out.emplace_back();
+    made.destination = own;
     made.table = RT_TABLE_LOCAL;
     made.protocol = RTPROT_KERNEL;
     made.type = RTN_LOCAL;
     made.hops.emplace_back().index = one.index;
-    if (!there.contains(made.destination)) out.push_back(std::move(made));
   }
   return out;
 }
@@ -163,10 +168,7 @@ bool Ground::leads_as_wanted(const Route& route) const {
     around = routed.find(IpPrefix{route.destination.address, static_cast<std::uint8_t>(length)}.network());
   if (around == routed.end() || around->first == route.destination || around->second == nullptr) return true;
   return std::ranges::all_of(route.hops, [&](const NextHop& hop) {
-    return std::ranges::any_of(around->second->hops, [&](const NextHop& other) {
-      return other.index == hop.index && other.gateway == hop.gateway &&
-             other.encapsulation == hop.encapsulation;
-    });
+    return std::ranges::find(around->second->hops, leaving_by(hop), leaving_by) != around->second->hops.end();
   });
 }
 

@@ -11,7 +11,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "drivers/linux/diversion/fib.hpp"
@@ -20,6 +22,11 @@ namespace lockstep::diversion {
 
 bool is_foreign(const Rule& rule);
 bool is_of_daemon(const Route& route);  // by its protocol
+
+IpPrefix alone(const IpAddress& address);  // 10.64.0.1/32
+// How packets leave by it: port, gateway, encapsulation.
+using Leaving = std::tuple<std::uint32_t, std::optional<IpAddress>, std::uint16_t>;
+Leaving leaving_by(const NextHop& hop);
 
 class Ground {
  public:

@@ -101,17 +101,14 @@ Field ip_header(bool v6, std::uint8_t protocol, const IpPrefix& from, const IpPr
   return out;
 }
 
-// RoCE v2 sends from 0xC000 to 0xFFFF (IBTA, annex A17) to 4791; of TCP both ports have the highest bit, as
-// all of Linux's own from 32768 on (ip-sysctl, ip_local_port_range).
 Field transport_header(std::uint8_t protocol, std::uint8_t flags) {
   Field out = Field::unknown(protocol == IPPROTO_UDP ? 8 : 20);
   if (protocol == IPPROTO_UDP) {
-    put(out, 0, 0xC0, 0xC0);
+    put(out, 0, kRoceSourceBits >> 8, kRoceSourceBits >> 8);
     put(out, 2, kRoce >> 8);
     put(out, 3, kRoce & 0xFF);
   } else {
-    put(out, 0, 0x80, 0x80);
-    put(out, 2, 0x80, 0x80);
+    for (const std::size_t port : {0, 2}) put(out, port, kOwnPortBits >> 8, kOwnPortBits >> 8);
     put(out, 13, flags);
   }
   return out;
@@ -253,9 +250,7 @@ std::vector<OwnAddress> own_addresses(const Ground& ground, const IpPrefix& pool
     const Link* const link = ground.network.link(one.index);
     if (link == nullptr || link->loopback || !ground.ports.contains(one.index)) continue;
     if (!pool.contains(one.prefix.address)) continue;
-    IpPrefix alone = one.prefix;
-    alone.length = static_cast<std::uint8_t>(alone.address.width());
-    out.push_back({{link->index, link->name}, alone});
+    out.push_back({{link->index, link->name}, alone(one.prefix.address)});
   }
   return out;
 }

@@ -45,7 +45,9 @@ struct Reading {
   const Ground& ground;
   const Scope& scope;
   diversion::RuleFilters& filters;
-  std::optional<Result<Texts>> of_ports{};  // once they were asked for
+  // Once they were asked for.
+  std::optional<Result<Texts>> of_ports{};
+  std::optional<Result<std::vector<xfrm::Policy>>> policies{};
 };
 
 Result<Texts> of_transit(Reading& now, const IpPrefix& pool, const Call& call) {
@@ -65,8 +67,9 @@ Result<Texts> of_neighbours(Reading& now, const IpPrefix& pool, const Call&) {
 Result<Texts> of_filters(Reading& now, const IpPrefix& pool, const Call& call) {
   const bool transit = now.scope.names(diversion_map::kTransit).contains(pool.text());
   TRY(Texts out, now.filters.of(now.ground, pool, transit, call));
-  TRY(Texts policies, diversion::policy_filters(now.ground, pool, transit, call));
-  add(out, std::move(policies));
+  if (!now.policies) now.policies = xfrm::read_policies(call);
+  if (!*now.policies) return now.policies->error();
+  add(out, diversion::policy_filters(**now.policies, now.ground, pool, transit));
   if (!now.of_ports) now.of_ports = diversion::port_filters(now.ground, now.socket, call);
   if (!*now.of_ports) return now.of_ports->error();
   add(out, **now.of_ports);
@@ -112,7 +115,7 @@ Result<std::unique_ptr<const Ground>> read_ground(netlink::Socket& socket, const
   for (const std::string& one : scope.names(diversion_map::kRouted))
     if (const auto destination = IpPrefix::parse(one)) routed.insert(*destination);
   return std::make_unique<const Ground>(std::move(network), std::move(neighbours), std::move(indices),
-                                        std::move(routed));
+                                        routed);
 }
 
 // A row and a pool.
@@ -318,9 +321,9 @@ std::vector<std::optional<Error>> DiversionPart::apply(const ChangeSet& changes,
 
 std::string DiversionPart::native(const Change& change) const {
   if (change.path.row() == diversion_map::kFilters)
-    return "nft list ruleset; tc filter show dev PORT ingress|egress; tc qdisc; ip xfrm policy; bpftool net  "
-           "# what "
-           "can drop " +
+    return "nft list ruleset; tc filter show dev PORT [ingress|egress]; tc qdisc; ip xfrm policy; bpftool "
+           "net  "
+           "# what can drop " +
            std::string(change.path.key(0));
   return "ip route get ADDRESS fibmatch  # of each part of " + std::string(change.path.key(0));
 }

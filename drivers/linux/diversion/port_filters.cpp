@@ -14,7 +14,6 @@
 #include <string_view>
 
 #include "drivers/linux/diversion/questions.hpp"
-#include "drivers/linux/filters/xfrm.hpp"
 #include "drivers/linux/queueing/carriers.hpp"
 
 namespace lockstep::diversion {
@@ -140,11 +139,13 @@ void add_xdp(const Ground& ground, std::set<std::string>& out) {
 
 // RoCE's packets or TCP's, as packet_filters.cpp has them.
 bool is_of_kind(const xfrm::Policy& policy) {
-  constexpr std::uint16_t kAllBits = 0xFFFF, kRoceSource = 0xC000, kHighest = 0x8000;
+  constexpr std::uint16_t kAllBits = 0xFFFF;
   if (policy.ip_protocol == IPPROTO_UDP)
-    return policy.source.matches(kRoceSource, kRoceSource) && policy.destination.matches(kRoce, kAllBits);
+    return policy.source.matches(kRoceSourceBits, kRoceSourceBits) &&
+           policy.destination.matches(kRoce, kAllBits);
   if (policy.ip_protocol == IPPROTO_TCP)
-    return policy.source.matches(kHighest, kHighest) && policy.destination.matches(kHighest, kHighest);
+    return policy.source.matches(kOwnPortBits, kOwnPortBits) &&
+           policy.destination.matches(kOwnPortBits, kOwnPortBits);
   return policy.ip_protocol == 0;
 }
 
@@ -179,8 +180,8 @@ Result<Texts> port_filters(const Ground& ground, netlink::Socket& route, const C
   return Texts(out.begin(), out.end());
 }
 
-Result<Texts> policy_filters(const Ground& ground, const IpPrefix& pool, bool transit, const Call& call) {
-  TRY(const std::vector<xfrm::Policy> policies, xfrm::read_policies(call));
+Texts policy_filters(const std::vector<xfrm::Policy>& policies, const Ground& ground, const IpPrefix& pool,
+                     bool transit) {
   const auto name_of = [&](std::uint32_t index) {
     const Link* const link = ground.network.link(index);
     return link == nullptr ? std::string() : link->name;

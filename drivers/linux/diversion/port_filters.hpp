@@ -1,18 +1,19 @@
 // What others put on the wanted ports that can drop, hold back or redirect a pool's traffic beside the rules
 // of nf_tables: tc filters and queues, XDP programs, and IPsec's policies.
 //
-// Promises: filters and queues that Lockstep itself makes are left out. Any other filter on ingress, egress
-// or at a port's root queue is named, whatever it does; so is each queue inside Lockstep's own, and each
-// elsewhere that is not of the kernel's usual kinds (netem, tbf, htb and the like are not), and each XDP
-// program. Of XFRM's policies those that drop RoCE or TCP of the pool (as packet_filters.hpp has them), or
-// want it transformed, unless one that lets all of that pass is asked first. Not seen: programs by tcx,
-// limits of queues, mqprio's rates, XFRM's default policies.
+// Promises: filters and queues that Lockstep itself makes, by handle and kind, are left out. Any other filter
+// on ingress, egress or at a port's root queue is named, whatever it does; so is each queue inside Lockstep's
+// own, and each elsewhere that is not of the kernel's usual kinds (netem, tbf, htb and the like are not), and
+// each XDP program. Of XFRM's policies those that drop RoCE or TCP of the pool (as packet_filters.hpp has
+// them), or want it transformed, unless one that lets all of that pass is asked first. Not seen: programs by
+// tcx, limits of queues, mqprio's rates, XFRM's default policies.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "drivers/linux/diversion/ground.hpp"
+#include "drivers/linux/filters/xfrm.hpp"
 
 namespace lockstep::diversion {
 
@@ -23,7 +24,7 @@ Result<std::vector<std::string>> port_filters(const Ground& ground, netlink::Soc
 
 // "xfrm policy out: from 10.64.0.0/16 to 10.64.0.0/16 block". `transit`: the device forwards the pool's
 // traffic; else it sends and gets it.
-Result<std::vector<std::string>> policy_filters(const Ground& ground, const IpPrefix& pool, bool transit,
-                                                const Call& call);
+std::vector<std::string> policy_filters(const std::vector<xfrm::Policy>& policies, const Ground& ground,
+                                        const IpPrefix& pool, bool transit);
 
 }  // namespace lockstep::diversion

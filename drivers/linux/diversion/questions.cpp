@@ -87,8 +87,7 @@ std::vector<IpAddress> atoms(const NetworkState& network, const IpPrefix& pool) 
   for (const Route& one : network.routes) cuts.push_back(one.destination);
   for (const Rule& one : network.rules)
     if (one.to) cuts.push_back(*one.to);
-  for (const InterfaceAddress& one : network.addresses)
-    cuts.push_back({one.prefix.address, static_cast<std::uint8_t>(one.prefix.address.width())});
+  for (const InterfaceAddress& one : network.addresses) cuts.push_back(alone(one.prefix.address));
   return atoms_of(pool, std::move(cuts));
 }
 

@@ -15,6 +15,10 @@
 namespace lockstep::diversion {
 
 inline constexpr std::uint16_t kRoce = 4791;  // RoCEv2's UDP port (IANA)
+// Bits that are set in ports: RoCEv2 sends from 0xC000 to 0xFFFF (IBTA, annex A17); TCP's ports of Linux's
+// own choice are 32768 and more (ip-sysctl, ip_local_port_range).
+inline constexpr std::uint16_t kRoceSourceBits = 0xC000;
+inline constexpr std::uint16_t kOwnPortBits = 0x8000;
 
 struct Asked {
   Question question;
