@@ -108,7 +108,7 @@ Field transport_header(std::uint8_t protocol, std::uint8_t flags) {
     put(out, 2, kRoce >> 8);
     put(out, 3, kRoce & 0xFF);
   } else {
-    for (const std::size_t port : {0, 2}) put(out, port, kOwnPortBits >> 8, kOwnPortBits >> 8);
+    for (const std::size_t port : {0U, 2U}) put(out, port, kOwnPortBits >> 8, kOwnPortBits >> 8);
     put(out, 13, flags);
   }
   return out;
