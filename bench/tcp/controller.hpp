@@ -25,6 +25,8 @@ struct RunState {
   void start_probes(const std::vector<std::size_t>& wanted);
   // An order with what every role needs: job, token, time limits, congestion control, own and peer address.
   Json order(const char* op, std::uint64_t job, std::size_t own, std::size_t peer) const;
+  // The own port of an end of a stream; 0: the kernel's choice.
+  std::uint16_t flow_port(std::size_t own, std::size_t peer, std::uint32_t repeat) const;
   Measurement blank(Metric metric) const;
 };
 

@@ -16,7 +16,8 @@ Task::Task(ProbeLoop& loop, const Json& order)
       token_(number_of(order, "token")),
       connect_ns_(number_of(order, "connectNs")),
       stall_ns_(number_of(order, "stallNs")),
-      congestion_(text_of(order, "congestion")) {
+      congestion_(text_of(order, "congestion")),
+      own_port_(static_cast<std::uint16_t>(number_of(order, "ownPort"))) {
   (void)set_addresses(order);
 }
 
@@ -52,7 +53,9 @@ std::string Task::hello() const {
 Result<Descriptor> Task::listen() {
   if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
   forget_path_mtu();
-  TRY(Descriptor listener, listen_on(own_));
+  auto chosen = listen_on(at_port(own_, own_port_));
+  if (!chosen && own_port_ != 0) chosen = listen_on(own_);
+  TRY(Descriptor listener, std::move(chosen));
   loop_.watch(listener.number(), *this, true, false);
   wake_at = now_ns() + connect_ns_;
   tell({{"event", "listening"}, {"port", port_of(listener.number())}});
@@ -62,7 +65,9 @@ Result<Descriptor> Task::listen() {
 Result<Descriptor> Task::dial(const Address& to) {
   if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
   forget_path_mtu();
-  TRY(Descriptor connection, connect_from(own_, to, congestion_));
+  auto chosen = connect_from(at_port(own_, own_port_), to, congestion_);
+  if (!chosen && own_port_ != 0) chosen = connect_from(own_, to, congestion_);
+  TRY(Descriptor connection, std::move(chosen));
   loop_.watch(connection.number(), *this, false, true);
   wake_at = now_ns() + connect_ns_;
   return connection;

@@ -37,7 +37,7 @@ class Task {
   void tell(Json message);  // adds the job
   // Tells and finishes. `trouble`: path, stall (the path carried bytes, and then none came), wrong, tool.
   void fail(const std::string& text, const char* trouble = "path");
-  // Listens at the own address and tells the port.
+  // Listens at the own address, at the port that the order names if that is free, and tells the port.
   Result<Descriptor> listen();
   Result<Descriptor> dial(const Address& to);
   // A dialled descriptor has an event. True: connected, and the greeting is sent; else not yet, or failed.
@@ -52,6 +52,7 @@ class Task {
   std::string congestion_;
   Address own_;
   Address peer_;
+  std::uint16_t own_port_;  // 0: the kernel's choice
   std::string bad_address_;
 
  private:

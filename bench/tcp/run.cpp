@@ -1,8 +1,11 @@
 #include "bench/tcp/run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
 
 #include "bench/tcp/controller.hpp"
 
@@ -90,6 +93,17 @@ void RunState::start_probes(const std::vector<std::size_t>& wanted) {
     Progress step{Progress::What::probe_started, round, rounds, done, total, endpoint, pid, nullptr};
     progress(step);
   });
+}
+
+// Of those that Linux gives by itself (ip-sysctl, ip_local_port_range), as firewalls know them.
+std::uint16_t RunState::flow_port(std::size_t own, std::size_t peer, std::uint32_t repeat) const {
+  constexpr std::size_t kFirst = 32768;
+  constexpr std::size_t kLast = 60999;
+  if (!plan.flows) return 0;
+  const std::string flow =
+      fmt::format("{} {} {} {} {}", *plan.flows, plan.benchmark, endpoints[own].endpoint.name(),
+                  endpoints[peer].endpoint.name(), repeat);
+  return static_cast<std::uint16_t>(kFirst + std::hash<std::string>()(flow) % (kLast - kFirst + 1));
 }
 
 Json RunState::order(const char* op, std::uint64_t job, std::size_t own, std::size_t peer) const {

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -49,8 +50,11 @@ struct TcpPlan {
   std::vector<std::vector<Group>> group_rounds;  // collectives
   std::vector<std::uint64_t> sizes;              // bytes a rank
   std::uint32_t repeats = 3;                     // each with a new connection and so a new hash
-  std::uint32_t warm_up_iterations = 3;          // collectives; round trips: 100 times as many
-  std::uint32_t iterations = 60;                 // collectives, at the most; what p5 needs
+  // Plans with the same number stream over the same connections, port by port, so that ECMP takes them the
+  // same way (where a port is taken meanwhile, the kernel chooses another); none: the kernel chooses all.
+  std::optional<std::uint64_t> flows;
+  std::uint32_t warm_up_iterations = 3;                 // collectives; round trips: 100 times as many
+  std::uint32_t iterations = 60;                        // collectives, at the most; what p5 needs
   std::chrono::milliseconds collective_budget{10'000};  // a group and size: fewer iterations if time is up
   std::uint32_t message_bytes = 8;                      // request-response
   Timing timing;

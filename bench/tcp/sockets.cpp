@@ -71,6 +71,14 @@ bool same_host(const Address& a, const Address& b) {
   return std::memcmp(&x.sin6_addr, &y.sin6_addr, sizeof x.sin6_addr) == 0;
 }
 
+Address at_port(Address address, std::uint16_t port) {
+  sockaddr_in view{};  // sin_port and sin6_port lie at the same place (RFC 3493, 3.3; linux/in6.h)
+  std::memcpy(&view, &address.bytes, sizeof view);
+  view.sin_port = htons(port);
+  std::memcpy(&address.bytes, &view, sizeof view);
+  return address;
+}
+
 Result<Descriptor> listen_on(const Address& address) {
   TRY(Descriptor fd, open_socket(address));
   if (bind(fd.number(), raw(address), address.length) != 0) return failed("bind", errno);
@@ -105,7 +113,8 @@ Descriptor accept_from(int listener, const Address& peer) {
 
 Result<Descriptor> connect_from(const Address& source, const Address& peer, const std::string& congestion) {
   TRY(Descriptor fd, open_socket(peer));
-  // The port is chosen at connect, by the whole 4-tuple, so that many connections share the range (ip(7)).
+  // Where the kernel chooses the port, it does so at connect, by the whole 4-tuple, so that many connections
+  // share the range (ip(7)).
   set_flag(fd.number(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT);
   if (!congestion.empty() && setsockopt(fd.number(), IPPROTO_TCP, TCP_CONGESTION, congestion.data(),
                                         static_cast<socklen_t>(congestion.size())) != 0)

@@ -1,6 +1,6 @@
 // Sockets for the probe: non-blocking TCP, bound to a given source, errors told as the stage they belong to.
 //
-// Promises: a socket is closed by its owner; the source address is bound and the source port is the kernel's
+// Promises: a socket is closed by its owner; the source address is bound, and the source port if there is one
 // (with several rails, source-policy routing follows the address). Stale path-MTU knowledge is flushed before
 // a connect: a "fragmentation needed" of an earlier fault stays 600 s in the kernel's route exceptions
 // (ip-sysctl, mtu_expires) and would lower or hide what is measured now.
@@ -22,6 +22,7 @@ struct Address {
 };
 Result<Address> parse_address(const std::string& text, std::uint16_t port);  // IPv4 or IPv6 literal
 bool same_host(const Address& a, const Address& b);
+Address at_port(Address address, std::uint16_t port);
 
 Result<Descriptor> listen_on(const Address& address);  // port 0: the kernel's
 std::uint16_t port_of(int fd);

@@ -136,6 +136,7 @@ Result<SuiteOutcome> run_suite(Run& run, const ValidationSuite& suite) {
   if (run.choice.gate) gate.emplace(ground, suite, *run.choice.gate, run.busy);
   plan_suite(run, ground, gate, all);
   for (PreparedBenchmark& one : all) {
+    one.planned.plan.flows = run.choice.flows;
     TRY(BenchmarkOutcome outcome, run_benchmark(ground, run.input, suite, one, run.progress, run.stop));
     result.benchmarks.push_back(std::move(outcome));
   }

@@ -59,6 +59,7 @@ struct MeasureChoice {
   std::optional<GateChoice> gate{};  // none: what the suites say
   // By the benchmark's name and the pair's ends ("gpu1:rail0"), or a ring's hops; empty: all.
   std::function<bool(const std::string& benchmark, const std::string& from, const std::string& to)> among{};
+  std::optional<std::uint64_t> flows{};  // as TcpPlan's
 };
 
 struct MeasureInput {

@@ -155,8 +155,14 @@ OnFail on_violation(const Catalog& catalog) {
   return furthest;
 }
 
+std::uint64_t flows_of_today(const OpenedCluster& cluster) {
+  const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  return std::hash<std::string>()(fmt::format("{} {}", cluster.id, today.time_since_epoch().count()));
+}
+
 Result<GateMeasurement> SuiteGate::measure(const GateQuestion& question, const Call& call) {
   MeasureChoice choice;
+  choice.flows = flows_;
   choice.gate = GateChoice{.affected = touched_by(question.affected),
                            .pending = touched_by(question.pending),
                            .whole = touched_by(question.whole),

@@ -46,6 +46,12 @@ std::chrono::milliseconds time_to_measure(const Catalog& catalog);
 // The harshest of what the suites say should follow a violation.
 OnFail on_violation(const Catalog& catalog);
 
+// TcpPlan::flows of a cluster's gates: the same all day. With new ones in each measurement a pair whose flow
+// took the broken one of several equal links would take a good one in the round that confirms it, and the
+// change would pass; and one that took a good one before would be held against the change, by an earlier
+// run's figures as well. From day to day others are tried.
+std::uint64_t flows_of_today(const OpenedCluster& cluster);
+
 // Must outlive the executor that it is asked on: a measurement that ran out of time ends after its answer.
 // Measuring is a worker thread's: the baselines are in `input`, read by the thread that makes the gate,
 // because a store is for one thread.
@@ -61,7 +67,8 @@ class SuiteGate final : public Measurer {
         input_(std::move(input)),
         directory_(std::move(directory)),
         hooks_(std::move(hooks)),
-        taken_(std::move(taken)) {}
+        taken_(std::move(taken)),
+        flows_(flows_of_today(cluster)) {}
   Result<GateMeasurement> measure(const GateQuestion& question, const Call& call) override;
   bool crosses(const std::string& subject, const BlastRadius& changed) const override;
   // Of each measure() after a change or its undo that came to an end, in order.
@@ -76,6 +83,7 @@ class SuiteGate final : public Measurer {
   std::string directory_;
   MeasureHooks hooks_;
   Taken taken_;
+  const std::uint64_t flows_;
   mutable SubjectPaths paths_{input_};  // the engine's thread's
   mutable std::mutex mutex_;
   std::vector<std::vector<SuiteOutcome>> gates_;

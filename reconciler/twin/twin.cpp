@@ -94,11 +94,15 @@ Result<nlohmann::json> follow(LineChannel& supervisor, const TwinProgressSink& p
   }
 }
 
-// Told to stop by the end of our side, it takes everything away and ends; only then is this done.
-void give_up(LineChannel& supervisor) {
+// Told to stop by the end of our side, it takes away what it has made; only then is this done. What it says
+// where it had made all by then; none: nothing.
+std::optional<nlohmann::json> give_up(LineChannel& supervisor) {
   ::shutdown(supervisor.descriptor(), SHUT_WR);
   const Call call = within(kEndPatience);
-  while (supervisor.read_line(call)) continue;
+  std::optional<nlohmann::json> out;
+  while (const auto line = supervisor.read_line(call))
+    if (nlohmann::json said = parsed(*line); said.contains("changed")) out = std::move(said);
+  return out;
 }
 
 std::vector<std::string> words_in(const nlohmann::json& said, const char* list) {
@@ -133,13 +137,15 @@ Result<TwinHandle> change_running(const TwinRecord& asked, const TwinProgressSin
   Result<nlohmann::json> said = follow(supervisor, progress, call);
   if (!said) {
     if (said.error().kind == ErrorKind::unsupported) return join_unchanged(*running, asked);
-    give_up(supervisor);
+    std::optional<nlohmann::json> late = give_up(supervisor);
     if (said.error().kind == ErrorKind::conflict) return wrap("twin " + cluster, std::move(said.error()));
-    return wrap(
-        "twin " + cluster +
-            " was not changed to the end; `lockstep twin up` goes on from where it is, `lockstep twin "
-            "down` takes it away",
-        std::move(said.error()));
+    if (!late)
+      return wrap(
+          "twin " + cluster +
+              " was not changed to the end; `lockstep twin up` goes on from where it is, `lockstep twin "
+              "down` takes it away",
+          std::move(said.error()));
+    said = *std::move(late);
   }
   TwinHandle out{.cluster = cluster, .was_up = true, .supervisor = running->supervisor};
   out.made = words_in(*said, "made");

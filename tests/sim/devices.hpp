@@ -7,14 +7,39 @@
 
 #include "drivers/posix/wake_descriptor.hpp"
 #include "drivers/sim/simulated_device.hpp"
+#include "specs/model/schema_rows.hpp"
 
 namespace lockstep::simulation {
+
+// Sessions that came down and stay so until somebody resets them.
+class ResetSession final : public Remedy {
+ public:
+  using Cure = std::function<Result<Done>(const ChangeSet&)>;
+  explicit ResetSession(Cure cure) : cure_(std::move(cure)) {}
+  std::optional<Offer> offer(const Change& effect) const override {
+    return effect.was == effect.want ? std::nullopt : stands_by(effect);
+  }
+  std::optional<Offer> stands_by(const Change& effect) const override {
+    if (effect.path.row() != kSession) return std::nullopt;
+    return Offer{kName, "resets the session", Disruption::traffic, kTriesMax, kWithin};
+  }
+  Result<Done> cure(const ChangeSet& effects, const Call&) override { return cure_(effects); }
+
+  static constexpr RowId kSession = row("bgp/neighbor[*]/session");
+  static constexpr const char* kName = "reset-session";
+  static constexpr int kTriesMax = 3;
+  static constexpr std::chrono::seconds kWithin = std::chrono::hours(1);
+
+ private:
+  Cure cure_;
+};
 
 // The driver that a session is given: every call goes to the device.
 class Line final : public Driver {
  public:
   // `writes`: called before each apply.
-  Line(SimulatedDevice& device, std::function<void()> writes) : device_(device), writes_(std::move(writes)) {}
+  Line(SimulatedDevice& device, std::function<void()> writes, ResetSession::Cure cure)
+      : remedy(std::move(cure)), device_(device), writes_(std::move(writes)) {}
   Result<Traits> traits(const Call& call) override { return device_.traits(call); }
   Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
     return device_.observe(scope, if_not, call);
@@ -26,6 +51,8 @@ class Line final : public Driver {
   Result<Done> settle(std::string_view transaction, Settlement settlement, const Call& call) override {
     return device_.settle(transaction, settlement, call);
   }
+
+  ResetSession remedy;
 
  private:
   SimulatedDevice& device_;

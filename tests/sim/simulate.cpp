@@ -3,8 +3,8 @@
 //   --devices 12-24: of a range, each seed its own number
 //   --seconds N: begins no seed after that wall time; without --seeds, as many as there is time for
 //   --at-least COUNT: fails where fewer seeds ran
-//   --others: also outages by others, full disks, a clock that jumps, suites that only alert, --strict. Not
-//     run by CI, until thousands of seeds find nothing
+//   --others: also outages by others, full disks, a clock that jumps, sessions that only a remedy brings
+//     back, suites that only alert, --strict. Not run by CI, until thousands of seeds find nothing
 //   --hashes: besides, the hash of each seed's history, to compare with another process
 // Exit code 1: a checker found something, two runs of a seed differ, too few ran, or of many seeds none gave
 // some checker anything to check.
@@ -162,6 +162,7 @@ constexpr Counted kCountedOfOthers[] = {
     {"changes undone, as nothing can be quarantined", of<&WorldCounts::not_cordoned>, 400},
     {"changes undone, as nobody could tell, under --strict", of<&WorldCounts::strictly>, 1000},
     {"jumps of the clock while an apply was under way", of<&WorldCounts::clock_jumps>, 100},
+    {"remedies carried out", of<&WorldCounts::cures>, 100},
     {"commits of journals whose disk was full", of<&WorldCounts::unstored>, 150},
     {"applies that were cut short by that, and say so", of<&WorldCounts::stopped_short>, 150},
     {"applies that went on from there", of<&WorldCounts::gone_on>, 150},

@@ -66,6 +66,7 @@ WorldCounts& WorldCounts::operator+=(const WorldCounts& other) {
   out_counted += other.out_counted;
   out_held += other.out_held;
   spared += other.spared;
+  cures += other.cures;
   all_fell += other.all_fell;
   both_ended += other.both_ended;
   one_ended += other.one_ended;
@@ -135,6 +136,7 @@ std::unique_ptr<World::Process> World::begin_process(std::vector<std::string> on
 // False: it was killed. Nothing is left of it but its journal; what was on the wire is lost with its sockets.
 bool World::runs(std::unique_ptr<Process> process, const std::function<void(Process&)>& work) {
   process_ = process.get();
+  cured_.clear();
   process->executor->after_step = [this] { after_step(); };
   bool lives = true;
   try {
@@ -152,6 +154,7 @@ bool World::runs(std::unique_ptr<Process> process, const std::function<void(Proc
   clock_ = now() + wait;
   waited_ += wait;
   process_ = nullptr;
+  plan_ = nullptr;
   ends_.clear();
   over_budget_.clear();
   for (auto& [name, place] : places_) {
@@ -283,9 +286,12 @@ void World::carry_out(Process& process, const Plan& plan, const std::vector<Writ
     break_something();
     ++result_.counts.out_planned;
   }
+  plan_ = &plan;
+  cured_.clear();
   const std::unique_ptr<ClusterApply> apply =
       process.session->make_apply(plan, left, request(), {.progress = progress()});
   const Applied applied = pump(*process.executor, *apply);
+  plan_ = nullptr;
   record("verdict " + std::string(to_string(applied.report.verdict)));
   for (auto& [name, place] : places_) place.in_hand = {};
   check_unstored(applied.report, bool(applied.accepted));
@@ -365,6 +371,7 @@ void World::healed(const Healing& healing, std::set<std::string>& held) {
   if (journal_.not_ended() != 0 && !is_unstored())
     violation("a change of a killed run is still open after a healing");
   ++result_.counts.healed;
+  check_healed_by_remedies(healing);
   check_radius(healing.report.change_id, healing.report.blast, "its report");
   record("healed " + std::string(to_string(healing.report.verdict)));
   for (const Step& step : healing.plan.steps) held.erase(step.device);

@@ -15,13 +15,14 @@
 // nothing but what says `mode: converge` is healed unasked; a run whose journal cannot be written says so,
 // and ends with 1; what a suite only alerts of is not undone, and under --strict is what nobody could tell;
 // what others have taken out of service, and an observation has shown for two minutes, counts in the budgets,
-// where nobody has approved to exceed them; no change is undone for what its own benchmarks, or the controls
-// beside them, show to be somebody else's doing, and it is judged again where nobody could tell; each path
-// whose figure a write changes, in a model of the data plane that knows nothing of blast radii
-// (data_plane.hpp), is among those that the gate asks about and that the report calls touched. Then faults
-// stop, and the watch must bring everything back that it may; then a person must find all converged, or
-// converge it: with every path judged by the benchmarks since it was last touched, or taken back, or with
-// nothing left there of what touched it.
+// where nobody has approved to exceed them; sessions that stay down are reset by remedies of the plan alone,
+// where they were seen down, once a wave, and by a watch three times an hour at most; no change is undone for
+// what its own benchmarks, or the controls beside them, show to be somebody else's doing, and it is judged
+// again where nobody could tell; each path whose figure a write changes, in a model of the data plane that
+// knows nothing of blast radii (data_plane.hpp), is among those that the gate asks about and that the report
+// calls touched. Then faults stop, and the watch must bring everything back that it may; then a person must
+// find all converged, or converge it: with every path judged by the benchmarks since it was last touched, or
+// taken back, or with nothing left there of what touched it.
 //
 // Most histories begin with a cluster that has been in service, and was neglected; the others with one that
 // nobody has configured yet. Generations of the specs edit anything (world_specs.cpp); some are bad: where a
@@ -58,8 +59,8 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   std::size_t devices = 200;
   bool steps = false;  // print the history
-  // Also outages by others, a journal whose disk is full, a clock that jumps, suites that only alert or
-  // quarantine, and applies under --strict, or within their budgets.
+  // Also outages by others, a journal whose disk is full, a clock that jumps, sessions that only a remedy
+  // brings back, suites that only alert or quarantine, and applies under --strict, or within their budgets.
   bool others = false;
   int rounds = 3;  // of the phase with faults
 };
@@ -100,6 +101,7 @@ struct WorldCounts {
   std::size_t unstored = 0;       // commits of the journal that its disk did not take
   std::size_t stopped_short = 0;  // applies that were cut short by that
   std::size_t gone_on = 0;        // and whose journal the next one found, and went on
+  std::size_t cures = 0;          // remedies carried out
   std::size_t all_fell = 0;       // rounds in which the controls fell as well
   std::size_t far_away = 0;       // ends of cables whose other end was away, and that differed
   WorldCounts& operator+=(const WorldCounts& other);
@@ -136,9 +138,11 @@ class World final : public Measurer {
     std::unique_ptr<SimulatedDevice> device;
     bool is_observed = false;  // since the last write
     std::set<std::string> ports;
-    Disturbance in_hand;    // written by a step that is not over
-    Disturbance down;       // sessions that are down because of us
-    bool shown_up = false;  // all of those, by an observation that was older than the device called it
+    Disturbance in_hand;          // written by a step that is not over
+    Disturbance down;             // sessions that are down because of us
+    bool shown_up = false;        // all of those, by an observation that was older than the device called it
+    std::set<std::string> stuck;  // sessions that stay down until they are reset
+    std::set<std::string> seen_down;  // by the last observation of sessions
     // When last planned for:
     bool live = false;  // carried traffic
     std::set<std::string> live_ports;
@@ -253,6 +257,7 @@ class World final : public Measurer {
   void may_be_killed(double chance);
   void flap(Place& place, const Disturbance& disturbed);
   void lift(Place& place);
+  Result<Done> cure(Place& place, const ChangeSet& effects);
   void changed(const Place& place);
   void arrive_late();
 
@@ -283,16 +288,20 @@ class World final : public Measurer {
   void seen(const SimulatedCall& call);
   void check_write(Place& place, const SimulatedCall& call);
   void check_ticket(Place& place, const SimulatedCall& call);
+  void check_cure(const Place& place, const ChangeSet& effects);
+  void count_cure(const Place& place);
   void check_budget(const Place& place, bool undoes);
   void check_beside_others(const Place& place);
   Outage disturbed_now(const Place* but) const;
   void check_states(const std::vector<DeviceState>& states);
   void check_leads();
   void check_healed(const std::set<std::string>& held);
+  void check_healed_by_remedies(const Healing& healing);
   bool all_healed(const std::set<std::string>& held) const;
   Disturbance disturbed_by(const Place& place, const ChangeSet& changes) const;
   double capacity_left(const Outage& outage) const;
   bool was_seen_in_sync(const Place& place) const;
+  static void note_sessions(Place& place, const SimulatedCall& call);
   static bool shows_sessions(const Place& place, const Observation& observed);  // that are down
   bool is_as_wanted(const Place& place) const;
   void follow_journal();
@@ -378,6 +387,7 @@ class World final : public Measurer {
   double outage_chance_ = 0;
   double full_disk_chance_ = 0;
   double clock_chance_ = 0;
+  double stuck_chance_ = 0;
   std::size_t clock_jumps_ = 0;
   std::size_t full_for_ = 0;            // commits
   std::size_t unstored_before_ = 0;     // the apply under way
@@ -388,9 +398,12 @@ class World final : public Measurer {
   std::map<std::uint32_t, Dead> dead_;  // cables
   Time full_until_{};                   // another tenant takes most of the fabric
   std::set<std::string> unread_;  // devices that were away all through the observation of the plan under way
-  OnViolation on_violation_ = OnViolation::rollback;  // of the suite
-  bool strict_ = false;                               // the apply under way
-  bool exceeds_budgets_ = true;                       // a person approves that
+  OnViolation on_violation_ = OnViolation::rollback;          // of the suite
+  bool strict_ = false;                                       // the apply under way
+  bool exceeds_budgets_ = true;                               // a person approves that
+  const Plan* plan_ = nullptr;                                // that a person carries out
+  std::map<std::string, std::size_t> cured_{};                // by device: how often, in the run under way
+  std::map<std::string, std::vector<WallTime>> healed_at_{};  // by device: by remedies, unasked
   std::set<std::string> over_budget_;  // devices whose budget holds of the plan under way are approved
   std::set<std::string> unattached_;   // of the process that is begun
   Time::duration waited_{};            // for windows

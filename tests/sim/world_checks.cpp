@@ -9,6 +9,15 @@ namespace {
 
 constexpr RowId kAddresses = row("interface[*]/address[*]");
 
+// Of collections that are owned whole the specs want no member here.
+bool is_claimed(const Intent& intent, RowId row) {
+  return std::ranges::find(intent.claims, row, &Claim::collection) != intent.claims.end();
+}
+bool has_more(const Intent& intent, const Tree& tree) {
+  return std::ranges::any_of(intent.claims,
+                             [&](const Claim& claim) { return !tree.of_row(claim.collection).empty(); });
+}
+
 }  // namespace
 
 // What minCapacity is about (specs/fabric/capacity.hpp), counted anew: of a host's links the share that is
@@ -51,8 +60,8 @@ bool World::was_seen_in_sync(const Place& place) const {
   for (const Entry& want : place.intent->want.entries())
     if (observed.have.value(want.path) != want.value) return false;
   for (const Unread& unread : observed.unread)
-    if (unread.row == row("rule[*]") || !place.intent->want.of_row(unread.row).empty()) return false;
-  return observed.have.of_row(row("rule[*]")).empty();
+    if (is_claimed(*place.intent, unread.row) || !place.intent->want.of_row(unread.row).empty()) return false;
+  return !has_more(*place.intent, observed.have);
 }
 
 bool World::shows_sessions(const Place& place, const Observation& observed) {
@@ -71,7 +80,7 @@ bool World::is_as_wanted(const Place& place) const {
     return path.row() == row("bgp/neighbor[*]/session") &&
            !carries(*wiring_.cable_at(place.name, path.key(0)));
   };
-  return truth.of_row(row("rule[*]")).empty() &&
+  return !has_more(*place.intent, truth) &&
          std::ranges::all_of(place.intent->want.entries(), [&](const Entry& want) {
            return truth.value(want.path) == want.value || is_lost(want.path);
          });
@@ -88,6 +97,7 @@ void World::seen(const SimulatedCall& call) {
     what += " observe";
     if (call.observed != nullptr) {
       place.is_observed = true;
+      note_sessions(place, call);
       note_shown(place, *call.observed);
       place.shown_up = place.shown_up || shows_sessions(place, *call.observed);
       // An observation of a few rows tells nothing about the rest.
@@ -126,6 +136,54 @@ void World::check_ticket(Place& place, const SimulatedCall& call) {
     violation(place.name + " was healed, and its specs do not say converge");
 }
 
+void World::note_sessions(Place& place, const SimulatedCall& call) {
+  if (!call.scope->wants(ResetSession::kSession)) return;
+  place.seen_down.clear();
+  for (const Entry& want : place.intent->want.of_row(ResetSession::kSession))
+    if (call.observed->have.value(want.path) != want.value) place.seen_down.emplace(want.path.key(0));
+}
+
+// A remedy is of the plan, for what is open, and on devices that may be written.
+void World::check_cure(const Place& place, const ChangeSet& effects) {
+  if (!place.is_observed) violation(place.name + " was reset without a fresh observation");
+  if (!process_->may_write(place.name)) violation(place.name + " was reset, and --only leaves it out");
+  for (const Change& effect : effects)
+    if (!place.seen_down.contains(std::string(effect.path.key(0))))
+      violation(place.name + ": a session was reset that was seen up");
+  if (healing_) return;
+  const bool planned = plan_ != nullptr && std::ranges::any_of(plan_->steps, [&place](const Step& step) {
+                         return step.device == place.name && step.remedy == ResetSession::kName;
+                       });
+  if (!planned) violation(place.name + " was reset, and no plan that is carried out has a remedy of it");
+}
+
+// Once a wave, and not for ever where nobody asked: one that the device refused may be tried again.
+void World::count_cure(const Place& place) {
+  ++result_.counts.cures;
+  const std::size_t times = ++cured_[place.name];
+  if (!healing_) {
+    if (plan_ != nullptr && times > plan_->waves())
+      violation(place.name + " was reset more often than there are waves");
+    return;
+  }
+  std::vector<WallTime>& all = healed_at_[place.name];
+  all.push_back(wall_time());
+  const auto lately =
+      std::ranges::count_if(all, [this](WallTime one) { return wall_time() - one < ResetSession::kWithin; });
+  if (clock_jumps_ == 0 && lately > ResetSession::kTriesMax)
+    violation(place.name + " was reset " + std::to_string(lately) + " times in an hour, and nobody asked");
+}
+
+// Whatever was reset since the healing before is of this one's plan.
+void World::check_healed_by_remedies(const Healing& healing) {
+  for (const auto& [device, times] : std::exchange(cured_, {})) {
+    const bool planned = std::ranges::any_of(healing.plan.steps, [&](const Step& step) {
+      return step.device == device && step.remedy == ResetSession::kName;
+    });
+    if (!planned) violation(device + " was reset " + std::to_string(times) + " times, and no plan has it");
+  }
+}
+
 void World::check_write(Place& place, const SimulatedCall& call) {
   ++result_.counts.writes;
   if (!place.is_observed) violation(place.name + " was written without a fresh observation");
@@ -134,7 +192,7 @@ void World::check_write(Place& place, const SimulatedCall& call) {
   check_ticket(place, call);
   for (const Change& change : *call.changes) {
     if (place.intent->want.find(change.path) != nullptr) place.ours.insert(change.path);
-    if (!place.ours.contains(change.path) && change.path.row() != row("rule[*]"))
+    if (!place.ours.contains(change.path) && claim_of(*place.intent, change.path) == nullptr)
       violation(change.path.text() + " is not ours");
     if (const auto edited = place.edited.find(change.path); edited != place.edited.end())
       ++result_.counts.edited[static_cast<std::size_t>(edited->second)];

@@ -62,7 +62,9 @@ void World::add(const TopologyDevice& device, Intent& intent) {
   place.device->effects = [this, &place](Tree& tree) {
     reopen(place, tree);
     for (const Entry& want : place.intent->want.of_row(row("bgp/neighbor[*]/session"))) {
-      const bool down = place.down.whole || place.down.ports.contains(std::string(want.path.key(0))) ||
+      const std::string port(want.path.key(0));
+      if (!tree.value(Path(row("bgp/neighbor[*]"), {port}))) place.stuck.erase(port);  // a new one is another
+      const bool down = place.down.whole || place.down.ports.contains(port) || place.stuck.contains(port) ||
                         (is_any_out() && !carries(*wiring_.cable_at(place.name, want.path.key(0))));
       const bool up = tree.value(Path(row("bgp/neighbor[*]"), {want.path.key(0)})) && !down;
       tree.set(want.path, Value::text(up ? "Established" : "Idle"));
@@ -78,10 +80,15 @@ Result<std::optional<Attached>> World::attach(const DriverTarget& target) {
     unattached_.insert(place.name);
     return Error{ErrorKind::transient, "no route to the device"};
   }
-  attached.driver = std::make_unique<Line>(*place.device, [&place] {
-    place.before_write = place.device->truth();
-    place.boots_before = place.device->boots();
-  });
+  auto line = std::make_unique<Line>(
+      *place.device,
+      [&place] {
+        place.before_write = place.device->truth();
+        place.boots_before = place.device->boots();
+      },
+      [this, &place](const ChangeSet& effects) { return cure(place, effects); });
+  if (options_.others) attached.remedy = &line->remedy;
+  attached.driver = std::move(line);
   attached.watch = [this]() -> Result<std::shared_ptr<Watcher>> {
     std::shared_ptr<Events> events = events_.lock();
     if (!events) events_ = events = std::make_shared<Events>();
@@ -128,14 +135,15 @@ void World::arm_faults() {
   outage_chance_ = draw(0.002);
   full_disk_chance_ = draw(0.01);
   clock_chance_ = draw(0.002);
-  if (!options_.others) outage_chance_ = full_disk_chance_ = clock_chance_ = 0;
+  stuck_chance_ = draw(0.5);
+  if (!options_.others) outage_chance_ = full_disk_chance_ = clock_chance_ = stuck_chance_ = 0;
   for (auto& [name, place] : places_) place.device->faults = faults;
 }
 
 void World::stop_faults() {
   delays_ = SimulatedDelays{};
   drift_chance_ = kill_chance_ = away_chance_ = outage_chance_ = 0;
-  full_disk_chance_ = clock_chance_ = 0;
+  full_disk_chance_ = clock_chance_ = stuck_chance_ = 0;
   come_back(Time::max());
   for (auto& [name, place] : places_) place.device->faults = SimulatedFaults{};
 }
@@ -188,10 +196,31 @@ void World::flap(Place& place, const Disturbance& disturbed) {
   process_->executor->at(now() + milliseconds(500 + random_.below(4000)), [this, &place] { lift(place); });
 }
 
+// Some sessions stay down until they are reset.
 void World::lift(Place& place) {
   if (!place.down.any()) return;
+  if (options_.others && stuck_chance_ > 0 && random_.chance(stuck_chance_))
+    std::ranges::copy_if(
+        place.ports, std::inserter(place.stuck, place.stuck.end()),
+        [&place](const auto& port) { return place.down.whole || place.down.ports.contains(port); });
   place.down = {};
   refresh(place.name);
+}
+
+Result<Done> World::cure(Place& place, const ChangeSet& effects) {
+  follow_journal();
+  check_cure(place, effects);
+  place.is_observed = false;
+  if (place.device->unreachable) return Error{ErrorKind::transient, "no route to the device"};
+  if (random_.chance(place.device->faults.refused)) return Error{ErrorKind::refused, "the device said no"};
+  count_cure(place);
+  for (const Change& effect : effects) place.stuck.erase(std::string(effect.path.key(0)));
+  refresh(place.name);
+  record(place.name + " sessions reset");
+  may_be_killed(kill_chance_);
+  if (random_.chance(place.device->faults.lost_reply))
+    return Error{ErrorKind::unknown_outcome, "the reply was lost"};
+  return Done{};
 }
 
 // What a killed leader had still on the wire comes after its successor has written there.

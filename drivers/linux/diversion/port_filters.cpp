@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdio>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -97,8 +98,17 @@ bool is_usual(const std::string& kind) {
   return std::ranges::find(kKinds, kind) != std::end(kKinds);
 }
 
-bool is_foreign_queue(const Qdisc& one) {
-  if (is_own(one) || one.handle == 0) return false;  // 0: the kernel's own
+// What is ours, by where it is (queueing/carriers.hpp): in HTB the queues that mark, in TBF an ETS, in mqprio
+// nothing, and in an ETS what class[*] is read from.
+bool is_own_in(const std::string& root, const Qdisc& one) {
+  if (!is_own(one) || one.parent == TC_H_ROOT) return is_own(one);
+  if (!is_own_handle(one.parent)) return false;
+  if ((one.parent & TC_H_MAJ_MASK) != queueing::kOwnHandle) return true;
+  return (root == "htb" && one.kind == "red") || (root == "tbf" && one.kind == "ets");
+}
+
+bool is_foreign_queue(const std::string& root, const Qdisc& one) {
+  if (is_own_in(root, one) || one.handle == 0) return false;  // 0: the kernel's own
   return is_own_handle(one.parent) || !is_usual(one.kind);
 }
 
@@ -110,10 +120,13 @@ std::string text_of_queue(const Qdisc& one, const Link& port) {
 Result<Done> add_traffic_control(netlink::Socket& socket, const Ground& ground, const Call& call,
                                  std::set<std::string>& out) {
   TRY(const std::vector<Qdisc> qdiscs, read_qdiscs(socket, call));
+  std::map<std::uint32_t, std::string> roots;  // kinds, by port
+  for (const Qdisc& one : qdiscs)
+    if (one.parent == TC_H_ROOT) roots[one.index] = one.kind;
   for (const Qdisc& one : qdiscs) {
     const Link* const port = ground.network.link(one.index);
     if (port == nullptr || !ground.ports.contains(one.index)) continue;
-    if (is_foreign_queue(one)) out.insert(text_of_queue(one, *port));
+    if (is_foreign_queue(roots[one.index], one)) out.insert(text_of_queue(one, *port));
     std::vector<Place> places;
     if (one.parent == TC_H_ROOT) places.push_back({*port, kAtRoot, "root"});
     if (one.kind == "clsact" || one.kind == "ingress")

@@ -94,6 +94,44 @@ TEST_F(Tcp, StreamOfAShapedPairIsBoundByItsShaper) {
   EXPECT_EQ(made[0].subject(), "a:eth0 -> b:eth0");
 }
 
+// Two equal links, of which one is slow: the figure tells which one a flow took.
+TEST_F(Tcp, PlansWithTheSameNumberHaveTheSameFlows) {
+  const std::string a = lab_.add("a");
+  lab_.add("b");
+  lab_.link("a", "slow", "b", "slow");
+  lab_.link("a", "fast", "b", "fast");
+  ASSERT_EQ(run_program({"ip", "netns", "exec", a, "sysctl", "-qw", "net.ipv4.fib_multipath_hash_policy=1"}),
+            0);
+  ASSERT_EQ(run_program({"tc", "-n", a, "qdisc", "add", "dev", "slow", "root", "tbf", "rate", "5mbit",
+                         "burst", "8k", "limit", "64k"}),
+            0);
+  for (const char* const line :
+       {"addr add 10.98.1.1/30 dev slow", "addr add 10.98.2.1/30 dev fast", "addr add 10.98.0.1/32 dev lo",
+        "route add 10.98.0.2 nexthop via 10.98.1.2 nexthop via 10.98.2.2"})
+    lab_.ip("a", line);
+  for (const char* const line : {"addr add 10.98.1.2/30 dev slow", "addr add 10.98.2.2/30 dev fast",
+                                 "addr add 10.98.0.2/32 dev lo", "route add 10.98.0.1 via 10.98.2.1"})
+    lab_.ip("b", line);
+  add("a", "10.98.0.1");
+  add("b", "10.98.0.2");
+  plan_.rounds = {{{0, 1}}};
+  plan_.repeats = 1;
+  plan_.timing.warm_up = milliseconds(50);
+  const auto takes_slow = [this] {
+    const auto made = measure();
+    EXPECT_TRUE(made.size() == 1 && made.front().ok()) << (made.empty() ? "" : made.front().error);
+    return !made.empty() && made.front().value < 3e7;  // a veth carries a hundred times as much
+  };
+  std::set<bool> seen;
+  for (std::uint64_t flows = 1; flows <= 12; ++flows) {
+    plan_.flows = flows;
+    const bool slow = takes_slow();
+    seen.insert(slow);
+    for (int again = 0; again < 2; ++again) EXPECT_EQ(takes_slow(), slow) << "flows " << flows;
+  }
+  EXPECT_EQ(seen.size(), 2U) << "other numbers are other flows";
+}
+
 TEST_F(Tcp, ReadBandwidthMeasuresTheOtherDirection) {
   lab_.pair("a", "b");
   EXPECT_EQ(run_program({"tc", "-n", lab_.netns("b").substr(11), "qdisc", "add", "dev", "eth0", "root", "tbf",

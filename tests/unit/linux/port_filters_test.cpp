@@ -122,6 +122,13 @@ TEST_F(PortFilters, ForeignQueuesAndFiltersAtOurQueueingAreNamed) {
   EXPECT_FALSE(arrives("-s 500 10.64.1.1"));
   ASSERT_EQ(tc("qdisc replace dev up0 parent 4c53:10 handle 98: pfifo limit 100"), 0);
   EXPECT_EQ(filters(), Texts{"tc queue of up0: pfifo 98: in 4c53:10"}) << "it may be too short";
+  for (const char* const queue : {"tbf rate 8kbit burst 100 limit 100", "bfifo limit 100"}) {
+    ASSERT_EQ(tc("qdisc del dev up0 parent 4c53:10"), 0);
+    ASSERT_EQ(tc("qdisc add dev up0 parent 4c53:10 handle 4c54: " + std::string(queue)), 0);
+    EXPECT_EQ(filters().size(), 1U) << queue << ", under a handle of Lockstep's";
+  }
+  ASSERT_EQ(tc("qdisc del dev up0 parent 4c53:10"), 0);
+  ASSERT_EQ(tc("qdisc add dev up0 parent 4c53:10 handle 98: pfifo limit 100"), 0);
   ASSERT_EQ(
       tc("filter add dev up0 parent 4c53: pref 5 protocol ip u32 match ip dst 10.64.1.0/24 flowid 4c53:99"),
       0);
@@ -133,6 +140,11 @@ TEST_F(PortFilters, ForeignQueuesAndFiltersAtOurQueueingAreNamed) {
       tc("filter add dev up0 parent 4c53: pref 5 protocol ip u32 match ip dsfield 0x68 0xfc flowid 4c53:99"),
       0);
   EXPECT_EQ(filters(), Texts{"tc root of up0: u32 pref 5"}) << "of a DSCP, and none of a class's";
+  ASSERT_EQ(tc("qdisc del dev up0 root"), 0);
+  ASSERT_EQ(tc("qdisc add dev up0 root handle 4c53: tbf rate 1gbit burst 64k limit 512k"), 0);
+  EXPECT_EQ(filters(), Texts{}) << "what is Lockstep's";
+  ASSERT_EQ(tc("qdisc add dev up0 parent 4c53:1 handle 4c54: tbf rate 8kbit burst 100 limit 100"), 0);
+  EXPECT_EQ(filters(), Texts{"tc queue of up0: tbf 4c54: in 4c53:1"});
   ASSERT_EQ(tc("qdisc del dev up0 root"), 0);
   ASSERT_EQ(tc("qdisc add dev rail0 root handle 97: tbf rate 8kbit burst 100 limit 100"), 0);
   EXPECT_EQ(filters(), Texts{"tc queue of rail0: tbf 97: at the root"});
