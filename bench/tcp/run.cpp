@@ -1,7 +1,5 @@
 #include "bench/tcp/run.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -100,9 +98,9 @@ std::uint16_t RunState::flow_port(std::size_t own, std::size_t peer, std::uint32
   constexpr std::size_t kFirst = 32768;
   constexpr std::size_t kLast = 60999;
   if (!plan.flows) return 0;
-  const std::string flow =
-      fmt::format("{} {} {} {} {}", *plan.flows, plan.benchmark, endpoints[own].endpoint.name(),
-                  endpoints[peer].endpoint.name(), repeat);
+  const std::string flow = std::to_string(*plan.flows) + " " + plan.benchmark + " " +
+                           endpoints[own].endpoint.name() + " " + endpoints[peer].endpoint.name() + " " +
+                           std::to_string(repeat);
   return static_cast<std::uint16_t>(kFirst + std::hash<std::string>()(flow) % (kLast - kFirst + 1));
 }
 
