@@ -28,7 +28,7 @@ nothing_new "the quickstart"
 
 # Interrupted as by Ctrl-C: the signal goes to the whole process group. (A shell starts background jobs with SIGINT
 # ignored, bash(1), and a script can't undo that: env does.)
-for marker in 'twin up rail-pod' 'apply --twin --yes --approve approval:traffic,drain --no-measure' 'bench --twin --accept'; do
+for marker in 'twin up' 'apply --twin --yes --approve approval:traffic,drain --no-measure' 'bench --twin --accept'; do
   log=$(mktemp)
   setsid env --default-signal=INT examples/quickstart.sh >"$log" 2>&1 &
   tour=$!
