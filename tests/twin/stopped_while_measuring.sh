@@ -23,7 +23,7 @@ cut_off() {
   cp "$log" "$work/out"
 }
 
-"$lockstep" twin up "$pod"
+"$lockstep" twin up --link-rate 400Mbps "$pod"  # which two busy cores carry
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 
 cp "$pod/fabric.yaml" "$work/fabric.before"
