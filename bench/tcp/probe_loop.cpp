@@ -16,8 +16,7 @@ Task::Task(ProbeLoop& loop, const Json& order)
       token_(number_of(order, "token")),
       connect_ns_(number_of(order, "connectNs")),
       stall_ns_(number_of(order, "stallNs")),
-      congestion_(text_of(order, "congestion")),
-      own_port_(static_cast<std::uint16_t>(number_of(order, "ownPort"))) {
+      congestion_(text_of(order, "congestion")) {
   (void)set_addresses(order);
 }
 
@@ -25,6 +24,8 @@ bool Task::set_addresses(const Json& order) {
   auto own = parse_address(text_of(order, "own"), 0);
   auto peer = parse_address(text_of(order, "peer"), static_cast<std::uint16_t>(number_of(order, "port")));
   if (own) own_ = *own;
+  const auto port = static_cast<std::uint16_t>(number_of(order, "ownPort"));
+  if (auto chosen = parse_address(text_of(order, "own"), port); chosen && port != 0) chosen_ = *chosen;
   if (peer) peer_ = *peer;
   if (own && peer) return true;
   bad_address_ = own ? peer.error().what : own.error().what;
@@ -53,9 +54,7 @@ std::string Task::hello() const {
 Result<Descriptor> Task::listen() {
   if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
   forget_path_mtu();
-  auto chosen = listen_on(at_port(own_, own_port_));
-  if (!chosen && own_port_ != 0) chosen = listen_on(own_);
-  TRY(Descriptor listener, std::move(chosen));
+  TRY(Descriptor listener, open_own(listen_on));
   loop_.watch(listener.number(), *this, true, false);
   wake_at = now_ns() + connect_ns_;
   tell({{"event", "listening"}, {"port", port_of(listener.number())}});
@@ -65,9 +64,8 @@ Result<Descriptor> Task::listen() {
 Result<Descriptor> Task::dial(const Address& to) {
   if (!bad_address_.empty()) return Error{ErrorKind::invalid_spec, bad_address_, nullptr};
   forget_path_mtu();
-  auto chosen = connect_from(at_port(own_, own_port_), to, congestion_);
-  if (!chosen && own_port_ != 0) chosen = connect_from(own_, to, congestion_);
-  TRY(Descriptor connection, std::move(chosen));
+  TRY(Descriptor connection,
+      open_own([&](const Address& own) { return connect_from(own, to, congestion_); }));
   loop_.watch(connection.number(), *this, false, true);
   wake_at = now_ns() + connect_ns_;
   return connection;

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,12 +53,19 @@ class Task {
   std::string congestion_;
   Address own_;
   Address peer_;
-  std::uint16_t own_port_;  // 0: the kernel's choice
+  std::optional<Address> chosen_;  // own, at the port that the order names
   std::string bad_address_;
 
  private:
   std::string hello() const;
   bool set_addresses(const Json& order);
+  // At the chosen port, else at one of the kernel's choice.
+  template <class Open>
+  Result<Descriptor> open_own(const Open& open) const {
+    if (chosen_)
+      if (auto opened = open(*chosen_)) return opened;
+    return open(own_);
+  }
   std::string hello_read_;
 };
 

@@ -71,14 +71,6 @@ bool same_host(const Address& a, const Address& b) {
   return std::memcmp(&x.sin6_addr, &y.sin6_addr, sizeof x.sin6_addr) == 0;
 }
 
-Address at_port(Address address, std::uint16_t port) {
-  sockaddr_in view{};  // sin_port and sin6_port lie at the same place (RFC 3493, 3.3; linux/in6.h)
-  std::memcpy(&view, &address.bytes, sizeof view);
-  view.sin_port = htons(port);
-  std::memcpy(&address.bytes, &view, sizeof view);
-  return address;
-}
-
 Result<Descriptor> listen_on(const Address& address) {
   TRY(Descriptor fd, open_socket(address));
   if (bind(fd.number(), raw(address), address.length) != 0) return failed("bind", errno);

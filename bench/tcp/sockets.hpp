@@ -22,7 +22,6 @@ struct Address {
 };
 Result<Address> parse_address(const std::string& text, std::uint16_t port);  // IPv4 or IPv6 literal
 bool same_host(const Address& a, const Address& b);
-Address at_port(Address address, std::uint16_t port);
 
 Result<Descriptor> listen_on(const Address& address);  // port 0: the kernel's
 std::uint16_t port_of(int fd);

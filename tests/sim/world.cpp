@@ -287,7 +287,6 @@ void World::carry_out(Process& process, const Plan& plan, const std::vector<Writ
     ++result_.counts.out_planned;
   }
   plan_ = &plan;
-  cured_.clear();
   const std::unique_ptr<ClusterApply> apply =
       process.session->make_apply(plan, left, request(), {.progress = progress()});
   const Applied applied = pump(*process.executor, *apply);

@@ -401,7 +401,7 @@ class World final : public Measurer {
   OnViolation on_violation_ = OnViolation::rollback;          // of the suite
   bool strict_ = false;                                       // the apply under way
   bool exceeds_budgets_ = true;                               // a person approves that
-  const Plan* plan_ = nullptr;                                // that a person carries out
+  const Plan* plan_ = nullptr;                                // of the apply under way
   std::map<std::string, std::size_t> cured_{};                // by device: how often, in the run under way
   std::map<std::string, std::vector<WallTime>> healed_at_{};  // by device: by remedies, unasked
   std::set<std::string> over_budget_;  // devices whose budget holds of the plan under way are approved

@@ -63,11 +63,11 @@ void World::add(const TopologyDevice& device, Intent& intent) {
     reopen(place, tree);
     for (const Entry& want : place.intent->want.of_row(row("bgp/neighbor[*]/session"))) {
       const std::string port(want.path.key(0));
-      if (!tree.value(Path(row("bgp/neighbor[*]"), {port}))) place.stuck.erase(port);  // a new one is another
+      const bool is_there = bool(tree.value(Path(row("bgp/neighbor[*]"), {port})));
+      if (!is_there) place.stuck.erase(port);  // a new one is another
       const bool down = place.down.whole || place.down.ports.contains(port) || place.stuck.contains(port) ||
-                        (is_any_out() && !carries(*wiring_.cable_at(place.name, want.path.key(0))));
-      const bool up = tree.value(Path(row("bgp/neighbor[*]"), {want.path.key(0)})) && !down;
-      tree.set(want.path, Value::text(up ? "Established" : "Idle"));
+                        (is_any_out() && !carries(*wiring_.cable_at(place.name, port)));
+      tree.set(want.path, Value::text(is_there && !down ? "Established" : "Idle"));
     }
     changed(place);
   };
@@ -199,7 +199,7 @@ void World::flap(Place& place, const Disturbance& disturbed) {
 // Some sessions stay down until they are reset.
 void World::lift(Place& place) {
   if (!place.down.any()) return;
-  if (options_.others && stuck_chance_ > 0 && random_.chance(stuck_chance_))
+  if (stuck_chance_ > 0 && random_.chance(stuck_chance_))
     std::ranges::copy_if(
         place.ports, std::inserter(place.stuck, place.stuck.end()),
         [&place](const auto& port) { return place.down.whole || place.down.ports.contains(port); });

@@ -1,12 +1,13 @@
 // What others put on the wanted ports that can drop, hold back or redirect a pool's traffic beside the rules
 // of nf_tables: tc filters and queues, XDP programs, and IPsec's policies.
 //
-// Promises: filters and queues that Lockstep itself makes, by handle and kind, are left out. Any other filter
-// on ingress, egress or at a port's root queue is named, whatever it does; so is each queue inside Lockstep's
-// own, and each elsewhere that is not of the kernel's usual kinds (netem, tbf, htb and the like are not), and
-// each XDP program. Of XFRM's policies those that drop RoCE or TCP of the pool (as packet_filters.hpp has
-// them), or want it transformed, unless one that lets all of that pass is asked first. Not seen: programs by
-// tcx, limits of queues, mqprio's rates, XFRM's default policies.
+// Promises: filters and queues that Lockstep itself makes, by handle, kind and place, are left out. Any other
+// filter on ingress, egress or at a port's root queue is named, whatever it does; so is each queue inside
+// Lockstep's own, and each elsewhere that is not of the kernel's usual kinds (netem, tbf, htb and the like
+// are not), and each XDP program. Of XFRM's policies those that drop RoCE or TCP of the pool (as
+// packet_filters.hpp has them), or want it transformed, unless one that lets all of that pass is asked first.
+// Not seen: programs by tcx, limits of queues, mqprio's rates, XFRM's default policies, a root queue of
+// another hand with our handle and kind.
 #pragma once
 
 #include <string>
