@@ -245,9 +245,11 @@ void FabricClass::add_hash_policy(OriginId origin) {
   std::uint32_t fields = 0;
   for (const Said<HashField>& field : said_.routing->load_balancing->hash_fields)
     fields |= kernel_bit(*field);
+  // Not policy 1 for the five-tuple: forwarding by it, the kernel takes the hash that a packet brings along
+  // where it brings one (fib_multipath_hash, net/ipv4/route.c), and what comes over veth, a container's or a
+  // twin's, brings its socket's: a random number that changes with each retransmission timeout.
   constexpr std::uint32_t kAddresses = 0x3;
-  constexpr std::uint32_t kFiveTuple = 0x37;
-  const std::string_view policy = fields == kAddresses ? "0" : fields == kFiveTuple ? "1" : "3";
+  const std::string_view policy = fields == kAddresses ? "0" : "3";
   for (const std::string family : {"net.ipv4", "net.ipv6"}) {
     sysctl(family + ".fib_multipath_hash_policy", policy, origin);
     if (policy == "3") sysctl(family + ".fib_multipath_hash_fields", std::to_string(fields), origin);

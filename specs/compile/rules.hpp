@@ -105,7 +105,7 @@ inline constexpr std::array kRules{
         "a route over a link without carrier is not used (Linux ip-sysctl: ignore_routes_with_linkdown)"},
     RuleText{rule::hash_policy,
              "the kernel's hash for the fields that are named (Linux ip-sysctl: fib_multipath_hash_policy 0: "
-             "addresses, 1: addresses, ports and protocol, 3: any fields)"},
+             "addresses, 3: any fields; not 1, by which a packet from a container keeps its socket's hash)"},
     RuleText{rule::bgp, "every fabric link of a switch carries one unnumbered session (RFC 8950)"},
     RuleText{rule::router_id,
              "the router id is the loopback's address, or the switch's number where that is IPv6"},
