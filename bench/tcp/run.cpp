@@ -98,10 +98,9 @@ std::uint16_t RunState::flow_port(std::size_t own, std::size_t peer, std::uint32
   constexpr std::size_t kFirst = 32768;
   constexpr std::size_t kLast = 60999;
   if (!plan.flows) return 0;
-  const std::string flow = std::to_string(*plan.flows) + " " + plan.benchmark + " " +
-                           endpoints[own].endpoint.name() + " " + endpoints[peer].endpoint.name() + " " +
-                           std::to_string(repeat);
-  return static_cast<std::uint16_t>(kFirst + std::hash<std::string>()(flow) % (kLast - kFirst + 1));
+  const std::uint64_t flow =
+      flow_number(*plan.flows, plan.benchmark, endpoints[own].endpoint, endpoints[peer].endpoint, repeat);
+  return static_cast<std::uint16_t>(kFirst + flow % (kLast - kFirst + 1));
 }
 
 Json RunState::order(const char* op, std::uint64_t job, std::size_t own, std::size_t peer) const {
@@ -128,6 +127,13 @@ Measurement RunState::blank(Metric metric) const {
   one.transport = "tcp";
   one.config_hash = plan.config_hash;
   return one;
+}
+
+std::uint64_t flow_number(std::uint64_t flows, const std::string& benchmark, const Endpoint& own,
+                          const Endpoint& peer, std::uint32_t repeat) {
+  const std::string flow = std::to_string(flows) + " " + benchmark + " " + own.name() + " " + peer.name() +
+                           " " + std::to_string(repeat);
+  return std::max(std::uint64_t{std::hash<std::string>()(flow)}, std::uint64_t{1});
 }
 
 void mark_cpu(Measurement& measurement, double busiest, const std::string& endpoint, double machine_idle,

@@ -73,7 +73,7 @@ Result<OwnedMemory> Device::register_memory(std::span<std::uint8_t> bytes) const
   return failed;
 }
 
-ibv_ah_attr Device::way_to(const ibv_gid& far, std::uint8_t traffic_class) const {
+ibv_ah_attr Device::way_to(const ibv_gid& far, std::uint8_t traffic_class, std::uint32_t flow_label) const {
   ibv_ah_attr way{};
   way.is_global = 1;  // RoCE has no other
   way.port_num = gid_.port;
@@ -81,11 +81,12 @@ ibv_ah_attr Device::way_to(const ibv_gid& far, std::uint8_t traffic_class) const
   way.grh.sgid_index = static_cast<std::uint8_t>(gid_.index);
   way.grh.hop_limit = hops;
   way.grh.traffic_class = traffic_class;
+  way.grh.flow_label = flow_label;
   return way;
 }
 
 Result<OwnedHandle> Device::handle_to(const ibv_gid& far, std::uint8_t traffic_class) const {
-  ibv_ah_attr way = way_to(far, traffic_class);
+  ibv_ah_attr way = way_to(far, traffic_class, 0);
   OwnedHandle out(ibv_create_ah(domain_.get(), &way));
   if (!out) return verbs_error("address handle to " + gid_text(far), errno);
   return out;

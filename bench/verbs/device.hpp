@@ -46,8 +46,8 @@ class Device {
   const PortLimits& limits() const { return limits_; }
   // For the far end to write and read too.
   Result<OwnedMemory> register_memory(std::span<std::uint8_t> bytes) const;
-  // To the far end's GID, for queue pairs of either kind.
-  ibv_ah_attr way_to(const ibv_gid& far, std::uint8_t traffic_class) const;
+  // To the far end's GID, for queue pairs of either kind. `flow_label`: 20 bits.
+  ibv_ah_attr way_to(const ibv_gid& far, std::uint8_t traffic_class, std::uint32_t flow_label) const;
   Result<OwnedHandle> handle_to(const ibv_gid& far, std::uint8_t traffic_class) const;
 
  private:

@@ -82,6 +82,10 @@ Json PairRun::order(Role role) const {
   traffic.stall_ms = static_cast<std::uint32_t>(timing.stall.count());
   const End& sender = traffic.operation == Operation::read ? server_ : client_;
   traffic.traffic_class = ground_.ends[sender.endpoint].traffic_class;
+  if (ground_.plan.flows)
+    traffic.flow =
+        flow_number(*ground_.plan.flows, ground_.plan.benchmark, ground_.endpoints[client_.endpoint].endpoint,
+                    ground_.endpoints[server_.endpoint].endpoint, repeat_);
   out["workload"] = to_json(traffic);
   out["histogram"] = latency();
   return out;

@@ -1,5 +1,7 @@
 #include "bench/verbs/queue_pair.hpp"
 
+#include <algorithm>
+
 #include "bench/tcp/cpu.hpp"
 #include "bench/verbs/post.hpp"
 #include "drivers/runtime/random.hpp"
@@ -13,6 +15,14 @@ bool is_datagram(const Workload& workload) { return workload.service == Service:
 
 int polled(ibv_cq& queue, std::span<ibv_wc> into) {
   return ibv_poll_cq(&queue, static_cast<int>(into.size()), into.data());
+}
+
+// 0: none, and the device chooses the source port.
+std::uint32_t flow_label(const Workload& workload, std::size_t queue_pair) {
+  if (workload.flow == 0) return 0;
+  constexpr std::uint32_t low_20 = 0xfffff;
+  const auto label = static_cast<std::uint32_t>(Random(workload.flow + queue_pair).next() & low_20);
+  return std::max(label, std::uint32_t{1});
 }
 
 Result<Done> modified(ibv_qp& pair, ibv_qp_attr& attributes, int mask, const char* state) {
@@ -81,14 +91,15 @@ Result<Done> QueuePairs::connect(const EndAddress& far, std::uint32_t path_mtu) 
   const auto mtu = mtu_of(path_mtu);
   if (!mtu) return Error{ErrorKind::invalid_spec, "no RDMA path MTU: " + std::to_string(path_mtu)};
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    TRY_DONE(to_receive(*pairs_[i], far, far.queue_pairs.at(i), *mtu));
+    TRY_DONE(to_receive(i, far, *mtu));
     TRY_DONE(to_send(*pairs_[i], addresses_[i].sequence));
   }
   return Done{};
 }
 
-Result<Done> QueuePairs::to_receive(ibv_qp& pair, const EndAddress& far, const QueuePairAddress& peer,
-                                    ibv_mtu mtu) const {
+Result<Done> QueuePairs::to_receive(std::size_t at, const EndAddress& far, ibv_mtu mtu) const {
+  ibv_qp& pair = *pairs_[at];
+  const QueuePairAddress& peer = far.queue_pairs.at(at);
   ibv_qp_attr ready{};
   ready.qp_state = IBV_QPS_RTR;
   if (is_datagram(workload_)) return modified(pair, ready, IBV_QP_STATE, "RTR");
@@ -97,7 +108,7 @@ Result<Done> QueuePairs::to_receive(ibv_qp& pair, const EndAddress& far, const Q
   ready.rq_psn = peer.sequence;
   ready.max_dest_rd_atomic = static_cast<std::uint8_t>(device_.limits().reads_in_flight);
   ready.min_rnr_timer = workload_.rnr_timer;
-  ready.ah_attr = device_.way_to(far.gid, workload_.traffic_class);
+  ready.ah_attr = device_.way_to(far.gid, workload_.traffic_class, flow_label(workload_, at));
   return modified(pair, ready,
                   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,

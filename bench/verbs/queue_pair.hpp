@@ -36,8 +36,7 @@ class QueuePairs final : public WorkQueue {
  private:
   QueuePairs(const Device& device, const Workload& workload) : device_(device), workload_(workload) {}
   Result<Done> add();
-  Result<Done> to_receive(ibv_qp& pair, const EndAddress& far, const QueuePairAddress& peer,
-                          ibv_mtu mtu) const;
+  Result<Done> to_receive(std::size_t at, const EndAddress& far, ibv_mtu mtu) const;
   Result<Done> to_send(ibv_qp& pair, std::uint32_t sequence) const;
 
   const Device& device_;

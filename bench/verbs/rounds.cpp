@@ -132,6 +132,7 @@ VerbsPlan plan_verbs(const TcpPlan& plan) {
   out.workload = plan.workload;
   out.rounds = plan.rounds;
   out.repeats = plan.repeats;
+  out.flows = plan.flows;
   out.timing.window = plan.timing.window;
   out.config_hash = plan.config_hash;
   out.executable = plan.executable;

@@ -1,5 +1,6 @@
 // The pairs of a benchmark over RDMA, in the rounds that TCP's would run in (bench/tcp/probe_plan.hpp): two
-// probe processes a pair (run.hpp), each repeat with new queue pairs and so with a new hash.
+// probe processes a pair (run.hpp), each repeat with new queue pairs and so with a new hash; a gate's repeats
+// with the same flow label before a change, after it and in the rounds that confirm (TcpPlan::flows).
 //
 // Promises: as bench/tcp/run.hpp: run_rounds() returns within the plan's own deadlines whatever the fabric
 // does; each pair gives one measurement, one that could not be taken too; a stuck pair delays no other beyond
@@ -36,11 +37,12 @@ struct VerbsPlan {
   lockstep::Workload workload = lockstep::Workload::write_bandwidth;
   std::vector<std::vector<Pair>> rounds;  // read-bandwidth: `from` reads from `to`
   std::uint32_t repeats = 3;
+  std::optional<std::uint64_t> flows;  // as TcpPlan has them
   RoundsTiming timing;
   std::string config_hash;  // copied into each measurement
   std::string executable = "/proc/self/exe";
 };
-// The same pairs, rounds, repeats and windows.
+// The same pairs, rounds, repeats, flows and windows.
 VerbsPlan plan_verbs(const TcpPlan& plan);
 
 // `ends`: of each endpoint.

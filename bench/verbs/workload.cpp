@@ -83,6 +83,7 @@ Json to_json(const Workload& w) {
           {"rnrRetries", w.rnr_retries},
           {"stallMs", w.stall_ms},
           {"seed", w.seed},
+          {"flow", w.flow},
           {"fault", word(w.fault)}};
 }
 
@@ -111,6 +112,7 @@ Result<Workload> workload_from(const Json& json) {
   read.number("rnrRetries", out.rnr_retries, 0, 6);
   read.number("stallMs", out.stall_ms, 1, minutes_ten);
   read.number("seed", out.seed, 0, any);
+  read.number("flow", out.flow, 0, any);
   read.choice("fault", out.fault);
   TRY_DONE(read.finish());
   TRY_DONE(check(out));

@@ -60,6 +60,10 @@ struct Workload {
   std::uint8_t rnr_retries = 6;
   std::uint32_t stall_ms = 3000;  // no completion for so long: given up, and said so
   std::uint64_t seed = 1;         // of the payload
+  // RC: runs with the same number leave by the same UDP source ports, queue pair by queue pair, so that a
+  // hash of the five-tuple takes them the same way, where the device makes a port of the flow label, as rxe,
+  // mlx5, irdma, hns and mana do (rdma_get_udp_sport, include/rdma/ib_verbs.h). 0: the device's choice.
+  std::uint64_t flow = 0;
   Fault fault = Fault::none;
   bool operator==(const Workload&) const = default;
 };

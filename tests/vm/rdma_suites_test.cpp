@@ -11,6 +11,7 @@
 #include "specs/language/load.hpp"
 #include "tests/vm/port_faults.hpp"
 #include "tests/vm/roce_cluster.hpp"
+#include "tests/vm/roce_ports.hpp"
 #include "tests/vm/rxe_lab.hpp"
 
 namespace lockstep {
@@ -66,7 +67,7 @@ class RdmaSuites : public RxeLab {
   RdmaSuites() : RxeLab(3) {}
 
   // `suite`: what is left of the ValidationSuite.
-  void measure(const std::string& suite) {
+  void measure(const std::string& suite, const MeasureChoice& choice = {}) {
     loaded_ = load_text("cluster.yaml", std::string(kCluster)
                                                 .append(kRoceLeaf)
                                                 .append(kRoceProfile)
@@ -75,7 +76,7 @@ class RdmaSuites : public RxeLab {
                                             suite);
     for (const Diagnostic& one : loaded_.diagnostics) FAIL() << one.message;
     compiled_ = compile(loaded_.catalog);
-    auto made = lockstep::measure({loaded_.catalog, compiled_, {}, {}, {}, "hash"}, {}, {}, {});
+    auto made = lockstep::measure({loaded_.catalog, compiled_, {}, {}, {}, "hash"}, choice, {}, {});
     ASSERT_TRUE(made) << made.error().text();
     outcomes_ = *std::move(made);
     ASSERT_EQ(outcomes_.size(), 1U);
@@ -135,6 +136,28 @@ TEST_F(RdmaSuites, EveryWorkloadOfPairsRunsAndHolds) {
   EXPECT_EQ(json["benchmarks"][0].value("transport", ""), "rdma");
   EXPECT_EQ(json["benchmarks"][0]["measurements"][0].value("pathMtu", 0), 4096);
   EXPECT_TRUE(json["benchmarks"][0]["measurements"][0]["counters"].is_array());
+}
+
+TEST_F(RdmaSuites, AGatesFlowsAreTheSameInEachRound) {
+  const auto ports = [this](std::optional<std::uint64_t> flows) {
+    RoceSourcePorts packets(endpoint(0).port);
+    MeasureChoice choice;
+    choice.flows = flows;
+    measure(R"(
+  transport: rdma
+  benchmarks:
+    - {name: write, workload: write-bandwidth, duration: 100ms,
+       slo: [{metric: bandwidth, statistic: median, atLeast: 1Mbps}]}
+)",
+            choice);
+    return packets.seen();
+  };
+  // Three repeats there, and acknowledgements of the three of the other way.
+  const std::set<unsigned> first = ports(1);
+  EXPECT_EQ(first.size(), 6U);
+  EXPECT_EQ(ports(1), first);
+  EXPECT_NE(ports(2), first);
+  EXPECT_NE(ports(std::nullopt), ports(std::nullopt));
 }
 
 TEST_F(RdmaSuites, AnSloThatTheFabricDoesNotReachIsViolatedAndThePairNamed) {

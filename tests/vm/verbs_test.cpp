@@ -12,6 +12,7 @@
 #include "bench/verbs/run.hpp"
 #include "drivers/linux/kernel_state.hpp"
 #include "tests/vm/port_faults.hpp"
+#include "tests/vm/roce_ports.hpp"
 #include "tests/vm/verbs_pair.hpp"
 
 namespace lockstep {
@@ -103,6 +104,20 @@ TEST_F(Verbs, SeveralQueuePairsAndADurationInsteadOfACount) {
     EXPECT_GT(ran.client["result"].value("completed", 0), 0);
     EXPECT_GT(ran.client["integrity"].value("checkedBytes", 0), 0);
   }
+}
+
+TEST_F(Verbs, RunsWithTheSameFlowHaveTheSameSourcePorts) {
+  static constexpr std::size_t kQueuePairs = 4;
+  const auto ports = [this](std::uint64_t flow) {
+    RoceSourcePorts packets(endpoint(0).port);
+    expect_good(run({{"bytes", 64}, {"iterations", 64}, {"queuePairs", kQueuePairs}, {"flow", flow}}));
+    return packets.seen();
+  };
+  const std::set<unsigned> first = ports(7);
+  EXPECT_EQ(first.size(), kQueuePairs);
+  EXPECT_EQ(ports(7), first);
+  EXPECT_NE(ports(8), first);
+  EXPECT_NE(ports(0), ports(0)) << "the device's choice goes by queue pair numbers, which are new";
 }
 
 // By the signal's name, of one end.
