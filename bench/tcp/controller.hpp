@@ -25,8 +25,9 @@ struct RunState {
   void start_probes(const std::vector<std::size_t>& wanted);
   // An order with what every role needs: job, token, time limits, congestion control, own and peer address.
   Json order(const char* op, std::uint64_t job, std::size_t own, std::size_t peer) const;
-  // The own port of an end of a stream; 0: the kernel's choice.
-  std::uint16_t flow_port(std::size_t own, std::size_t peer, std::uint32_t repeat) const;
+  // The own port of an end of a connection, the `which`th between the two; 0: the kernel's choice.
+  enum class Side : std::uint8_t { listens, connects };
+  std::uint16_t flow_port(Side side, std::size_t own, std::size_t peer, std::uint64_t which) const;
   Measurement blank(Metric metric) const;
 };
 

@@ -95,7 +95,7 @@ class PairRound {
                    ns(timing.slack);
     run.machine = machine_cpu();
     Json order = state_.order(latency_ ? "echo" : "sink", run.job, run.passive, run.active);
-    if (!latency_) order["ownPort"] = state_.flow_port(run.passive, run.active, run.repeat);
+    order["ownPort"] = state_.flow_port(RunState::Side::listens, run.passive, run.active, run.repeat);
     order["warmUpNs"] = ns(timing.warm_up);
     order["windowNs"] = ns(timing.window);
     // The listener must outlast the connect, so that the one that connects tells the stage.
@@ -106,7 +106,7 @@ class PairRound {
   void connect(PairRun& run, const Json& listening) {
     const Timing& timing = state_.plan.timing;
     Json order = state_.order(latency_ ? "ping" : "source", run.job, run.active, run.passive);
-    if (!latency_) order["ownPort"] = state_.flow_port(run.active, run.passive, run.repeat);
+    order["ownPort"] = state_.flow_port(RunState::Side::connects, run.active, run.passive, run.repeat);
     order["port"] = number_of(listening, "port");
     order["windowNs"] = ns(timing.window);
     order["warmUp"] = std::uint64_t{100} * state_.plan.warm_up_iterations;

@@ -102,7 +102,9 @@ class GroupRound {
         run.ranks[rank].failure = std::move(failure);
         return conclude_failed(run);
       }
-      Json order = state_.order("rank", run.job + rank, own, run.group->ranks[(rank + count - 1) % count]);
+      const std::size_t previous = run.group->ranks[(rank + count - 1) % count];
+      Json order = state_.order("rank", run.job + rank, own, previous);
+      order["ownPort"] = state_.flow_port(RunState::Side::listens, own, previous, bytes_);
       order["token"] = run.job;
       order["rank"] = rank;
       order["ranks"] = count;
@@ -158,10 +160,14 @@ class GroupRound {
     const std::size_t count = run.ranks.size();
     for (std::size_t rank = 0; rank < count; ++rank) {
       const std::size_t next = (rank + 1) % count;
-      const Endpoint& to = state_.endpoints[run.group->ranks[next]].endpoint;
-      state_.fleet.send(
-          run.group->ranks[rank],
-          {{"op", "tell"}, {"job", run.job + rank}, {"next", to.address}, {"port", run.ranks[next].port}});
+      const std::size_t own = run.group->ranks[rank];
+      const std::size_t to = run.group->ranks[next];
+      state_.fleet.send(own, {{"op", "tell"},
+                              {"job", run.job + rank},
+                              {"own", state_.endpoints[own].endpoint.address},
+                              {"ownPort", state_.flow_port(RunState::Side::connects, own, to, bytes_)},
+                              {"next", state_.endpoints[to].endpoint.address},
+                              {"port", run.ranks[next].port}});
     }
   }
 

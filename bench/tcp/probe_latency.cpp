@@ -154,6 +154,8 @@ class Ping final : public Task {
     result["busy"] = busy_share(cpu_, process_cpu(), now - window_from_);
     tell(std::move(result));
     finished = true;
+    // All is answered; else its port would be kept for a minute (RFC 9293, TIME-WAIT).
+    close_hard(connection_);
   }
 
   Descriptor connection_;

@@ -24,12 +24,17 @@ bool Task::set_addresses(const Json& order) {
   auto own = parse_address(text_of(order, "own"), 0);
   auto peer = parse_address(text_of(order, "peer"), static_cast<std::uint16_t>(number_of(order, "port")));
   if (own) own_ = *own;
-  const auto port = static_cast<std::uint16_t>(number_of(order, "ownPort"));
-  if (auto chosen = parse_address(text_of(order, "own"), port); chosen && port != 0) chosen_ = *chosen;
+  choose_port(order);
   if (peer) peer_ = *peer;
   if (own && peer) return true;
   bad_address_ = own ? peer.error().what : own.error().what;
   return false;
+}
+
+void Task::choose_port(const Json& order) {
+  const auto port = static_cast<std::uint16_t>(number_of(order, "ownPort"));
+  chosen_.reset();
+  if (auto chosen = parse_address(text_of(order, "own"), port); chosen && port != 0) chosen_ = *chosen;
 }
 
 void Task::tell(Json message) {

@@ -38,7 +38,7 @@ class Task {
   void tell(Json message);  // adds the job
   // Tells and finishes. `trouble`: path, stall (the path carried bytes, and then none came), wrong, tool.
   void fail(const std::string& text, const char* trouble = "path");
-  // Listens at the own address, at the port that the order names if that is free, and tells the port.
+  // Listens at the own address, and tells the port.
   Result<Descriptor> listen();
   Result<Descriptor> dial(const Address& to);
   // A dialled descriptor has an event. True: connected, and the greeting is sent; else not yet, or failed.
@@ -51,9 +51,12 @@ class Task {
   std::uint64_t connect_ns_;
   std::uint64_t stall_ns_;
   std::string congestion_;
+  // From now on sockets are opened at the port that the order names, if any, and it is free.
+  void choose_port(const Json& order);
+
   Address own_;
   Address peer_;
-  std::optional<Address> chosen_;  // own, at the port that the order names
+  std::optional<Address> chosen_;  // own, at a port
   std::string bad_address_;
 
  private:

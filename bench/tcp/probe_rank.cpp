@@ -8,7 +8,8 @@
 // ready, the second that it begins (or that it was the last), so that checking the result is not in the time.
 //
 // Every element of every iteration's result is compared with the exact sum, and then overwritten with NaN, so
-// that neither a lost byte nor the result of the iteration before can pass.
+// that neither a lost byte nor the result of the iteration before can pass. At the end the second token goes
+// all the way round: each rank is through when it has sent and got it, and closes what it got it by.
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -58,6 +59,7 @@ class Rank final : public Task {
   void told(const Json& order) override {
     auto next = parse_address(text_of(order, "next"), static_cast<std::uint16_t>(number_of(order, "port")));
     if (!next) return fail(next.error().what, "tool");
+    choose_port(order);
     auto made = dial(*next);
     if (!made) return fail(made.error().what);
     next_ = std::move(*made);
@@ -69,8 +71,10 @@ class Rank final : public Task {
     if (fd == previous_.number() && !greeted_) greeted_ = read_hello(fd);
     if (!connected_ || !greeted_ || finished) return;
     if (!joined_) join();
-    if (fd == next_.number())
+    if (fd == next_.number()) {
+      if (has_sent_all()) return loop_.forget(fd);  // the next rank has all of it, and closed
       if (const int error = socket_error(fd); error != 0) return lose("the next rank: " + stage_of(error));
+    }
     advance();
   }
 
@@ -143,9 +147,10 @@ class Rank final : public Task {
         end_iteration();
         moved = true;
       }
+      if (!finished && has_sent_all() && tokens_in_ == 2) report();
     }
     if (finished) return;
-    loop_.watch(next_.number(), *this, false, may_send());
+    if (!has_sent_all()) loop_.watch(next_.number(), *this, false, may_send());
     // What the previous rank sends ahead waits in the socket: being told of it again and again helps nobody.
     loop_.watch(previous_.number(), *this, tokens_in_ < 2 || in_ < stream_bytes(), false);
   }
@@ -208,6 +213,7 @@ class Rank final : public Task {
     return tokens_sent_ < 2 || last_ ? 0 : std::min(stream_bytes(), chunk_ + in_) - out_;
   }
   bool may_send() const { return token_due() || sendable() > 0; }
+  bool has_sent_all() const { return last_ && tokens_sent_ == 2; }
 
   bool transmit() {
     if (token_due()) return send_token();
@@ -229,12 +235,7 @@ class Rank final : public Task {
     const char token = tokens_sent_ == 1 && last_ ? stop : go;
     if (!put(send(next_.number(), &token, 1, MSG_NOSIGNAL))) return false;
     ++tokens_sent_;
-    if (tokens_sent_ < 2) return true;
-    if (last_) {
-      report();
-    } else {
-      starts_.push_back(now_ns());
-    }
+    if (tokens_sent_ == 2 && !last_) starts_.push_back(now_ns());
     return true;
   }
 
@@ -285,6 +286,7 @@ class Rank final : public Task {
           {"bytes", output_.size() * sizeof(float)},
           {"busy", busy_share(cpu_, process_cpu(), now - began_at_)}});
     finished = true;
+    close_hard(previous_);  // or its port would be kept for a minute (RFC 9293, TIME-WAIT)
   }
 
   char* bytes_of(std::vector<float>& buffer, std::size_t chunk) const {

@@ -94,12 +94,13 @@ void RunState::start_probes(const std::vector<std::size_t>& wanted) {
 }
 
 // Of those that Linux gives by itself (ip-sysctl, ip_local_port_range), as firewalls know them.
-std::uint16_t RunState::flow_port(std::size_t own, std::size_t peer, std::uint32_t repeat) const {
+std::uint16_t RunState::flow_port(Side side, std::size_t own, std::size_t peer, std::uint64_t which) const {
   constexpr std::size_t kFirst = 32768;
   constexpr std::size_t kLast = 60999;
   if (!plan.flows) return 0;
   const std::uint64_t flow =
-      flow_number(*plan.flows, plan.benchmark, endpoints[own].endpoint, endpoints[peer].endpoint, repeat);
+      flow_number(*plan.flows, plan.benchmark, endpoints[own].endpoint, endpoints[peer].endpoint,
+                  2 * which + (side == Side::listens ? 1 : 0));
   return static_cast<std::uint16_t>(kFirst + flow % (kLast - kFirst + 1));
 }
 
@@ -130,9 +131,9 @@ Measurement RunState::blank(Metric metric) const {
 }
 
 std::uint64_t flow_number(std::uint64_t flows, const std::string& benchmark, const Endpoint& own,
-                          const Endpoint& peer, std::uint32_t repeat) {
+                          const Endpoint& peer, std::uint64_t which) {
   const std::string flow = std::to_string(flows) + " " + benchmark + " " + own.name() + " " + peer.name() +
-                           " " + std::to_string(repeat);
+                           " " + std::to_string(which);
   return std::max(std::uint64_t{std::hash<std::string>()(flow)}, std::uint64_t{1});
 }
 

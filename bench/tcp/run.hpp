@@ -50,9 +50,9 @@ struct TcpPlan {
   std::vector<std::vector<Group>> group_rounds;  // collectives
   std::vector<std::uint64_t> sizes;              // bytes a rank
   std::uint32_t repeats = 3;                     // each with a new connection and so a new hash
-  // Plans with the same number stream over the same connections, port by port, so that a hash of the
-  // five-tuple takes them the same way (where a port is taken meanwhile, the kernel chooses another); none:
-  // the kernel chooses all.
+  // Plans with the same number have the same connections, port by port, so that a hash of the five-tuple
+  // takes them the same way (where a port is taken meanwhile, the kernel chooses another); none: the kernel
+  // chooses all.
   std::optional<std::uint64_t> flows;
   std::uint32_t warm_up_iterations = 3;                 // collectives; round trips: 100 times as many
   std::uint32_t iterations = 60;                        // collectives, at the most; what p5 needs
@@ -69,10 +69,9 @@ struct TcpPlan {
   enum class Fault : std::uint8_t { none, corrupt_one_element } fault = Fault::none;
 };
 
-// For what goes from `own` to `peer` in that repeat: the same in every process and run of this program, not
-// 0.
+// For the `which`th flow from `own` to `peer`: the same in every process and run of this program, and not 0.
 std::uint64_t flow_number(std::uint64_t flows, const std::string& benchmark, const Endpoint& own,
-                          const Endpoint& peer, std::uint32_t repeat);
+                          const Endpoint& peer, std::uint64_t which);
 
 struct Progress {
   enum class What : std::uint8_t { probe_started, round_started, pair_done, round_done } what;
