@@ -329,6 +329,7 @@ Progress World::progress() {
 // that it may.
 void World::watch(bool with_faults) {
   std::set<std::string> held;  // devices that the last healing did not bring back
+  forget_what_is_gone();       // what a healing brings back, after a run took it back, is no change's
   healing_ = true;
   runs(begin_process(), [&](Process& process) {
     const std::unique_ptr<ClusterWatch> watch = process.session->make_watch(
