@@ -8,8 +8,8 @@
 // ready, the second that it begins (or that it was the last), so that checking the result is not in the time.
 //
 // Every element of every iteration's result is compared with the exact sum, and then overwritten with NaN, so
-// that neither a lost byte nor the result of the iteration before can pass. At the end the second token goes
-// all the way round: each rank is through when it has sent and got it, and closes what it got it by.
+// that neither a lost byte nor the result of the iteration before can pass. A rank has finished once it has
+// sent and received the stop token; it then resets the connection that the token came by.
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -286,6 +286,7 @@ class Rank final : public Task {
           {"bytes", output_.size() * sizeof(float)},
           {"busy", busy_share(cpu_, process_cpu(), now - began_at_)}});
     finished = true;
+    loop_.forget(previous_.number());
     close_hard(previous_);  // or its port would be kept for a minute (RFC 9293, TIME-WAIT)
   }
 
