@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <set>
 #include <stop_token>
+#include <string>
 #include <thread>
 
 #include "specs/files/descriptor.hpp"
@@ -30,21 +31,23 @@ class RoceSourcePorts {
     at.sll_ifindex = static_cast<int>(::if_nametoindex(port.c_str()));
     EXPECT_EQ(::bind(socket_.number(), reinterpret_cast<const sockaddr*>(&at), sizeof(at)), 0);
     reader_ = std::jthread([this](const std::stop_token& stop) {
-      while (!stop.stop_requested()) take();
+      while (take() || !stop.stop_requested()) {
+      }
     });
   }
 
-  // Those of all packets so far.
+  // Those of all packets so far: the reader ends where none is left.
   std::set<unsigned> seen() {
-    reader_ = {};  // what is in flight is there: the workload has ended
+    reader_ = {};
     return seen_;
   }
 
  private:
-  void take() {
+  // False: there was none.
+  bool take() {
     pollfd wait{socket_.number(), POLLIN, 0};
     constexpr int kPause = 50;  // ms, between two looks at the stop
-    if (::poll(&wait, 1, kPause) <= 0) return;
+    if (::poll(&wait, 1, kPause) <= 0) return false;
     std::array<std::uint8_t, 24> packet{};
     sockaddr_ll from{};
     socklen_t size = sizeof(from);
@@ -52,10 +55,11 @@ class RoceSourcePorts {
                                 reinterpret_cast<sockaddr*>(&from), &size);
     constexpr std::uint8_t kUdp = 17;
     constexpr unsigned kRoce = 4791;  // IANA, RoCEv2
-    if (got < static_cast<ssize_t>(packet.size()) || from.sll_pkttype != PACKET_OUTGOING) return;
-    if (packet[0] != 0x45 || packet[9] != kUdp) return;
+    if (got < static_cast<ssize_t>(packet.size()) || from.sll_pkttype != PACKET_OUTGOING) return true;
+    if (packet[0] != 0x45 || packet[9] != kUdp) return true;
     const auto port = [&packet](std::size_t at) { return unsigned{packet[at]} << 8U | packet[at + 1]; };
     if (port(22) == kRoce) seen_.insert(port(20));
+    return true;
   }
 
   Descriptor socket_;
