@@ -155,7 +155,6 @@ class Ping final : public Task {
     tell(std::move(result));
     finished = true;
     // All is answered; else its port would be kept for a minute (RFC 9293, TIME-WAIT).
-    loop_.forget(connection_.number());
     close_hard(connection_);
   }
 

@@ -120,8 +120,9 @@ void ProbeLoop::watch(int fd, Task& task, bool read, bool write) {
   epoll_event event{};
   event.events = (read ? EPOLLIN : 0U) | (write ? EPOLLOUT : 0U);
   event.data.fd = fd;
-  const bool known = owners_.contains(fd);
-  (void)epoll_ctl(epoll_.number(), known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+  // The kernel's word and not our record's: a number may have been closed, and be another's already.
+  if (epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, fd, &event) != 0)
+    (void)epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, fd, &event);
   owners_[fd] = task.job();
 }
 

@@ -38,6 +38,8 @@ class Task {
   void tell(Json message);  // adds the job
   // Tells and finishes. `trouble`: path, stall (the path carried bytes, and then none came), wrong, tool.
   void fail(const std::string& text, const char* trouble = "path");
+  // From now on sockets are opened at the port that the order names, where it names one that is free.
+  void choose_port(const Json& order);
   // Listens at the own address, and tells the port.
   Result<Descriptor> listen();
   Result<Descriptor> dial(const Address& to);
@@ -51,9 +53,6 @@ class Task {
   std::uint64_t connect_ns_;
   std::uint64_t stall_ns_;
   std::string congestion_;
-  // From now on sockets are opened at the port that the order names, if any, and it is free.
-  void choose_port(const Json& order);
-
   Address own_;
   Address peer_;
   std::optional<Address> chosen_;  // own, at a port

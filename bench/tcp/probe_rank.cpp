@@ -286,7 +286,6 @@ class Rank final : public Task {
           {"bytes", output_.size() * sizeof(float)},
           {"busy", busy_share(cpu_, process_cpu(), now - began_at_)}});
     finished = true;
-    loop_.forget(previous_.number());
     close_hard(previous_);  // or its port would be kept for a minute (RFC 9293, TIME-WAIT)
   }
 

@@ -105,7 +105,6 @@ class Sink final : public Task {
           {"busy", busy_share(cpu_, cpu, elapsed)},
           {"ran", ran_share(cpu_, cpu, elapsed)}});
     finished = true;
-    loop_.forget(connection_.number());
     close_hard(connection_);
   }
 

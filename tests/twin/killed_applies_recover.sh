@@ -31,6 +31,7 @@ for try in $(seq 10); do
   ! "$lockstep" drift --twin "$pod" || break
   read -rt 3 <> <(:) || true
 done
+"$lockstep" apply --twin --yes $approve --no-measure "$pod"
 "$lockstep" drift --twin "$pod"
 [ "$told" -gt 0 ] || { echo "no run was told of one that had been killed: the kills missed every apply" >&2; exit 1; }
 echo "12 kills; $told runs were told what had been in flight; in sync at the end"

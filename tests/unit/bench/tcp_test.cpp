@@ -1,8 +1,6 @@
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <ifaddrs.h>
 #include <linux/if_link.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -12,9 +10,8 @@
 #include <fstream>
 #include <set>
 #include <string_view>
-#include <thread>
 
-#include "specs/files/descriptor.hpp"
+#include "drivers/posix/in_namespace.hpp"
 #include "tests/needs.hpp"
 #include "tests/unit/bench/lab.hpp"
 
@@ -139,9 +136,7 @@ class TcpFlows : public Tcp {
   // How much the router has sent to the far end, by both links.
   std::array<std::uint64_t, 2> sent() const {
     std::array<std::uint64_t, 2> out{};
-    std::thread([&] {
-      const Descriptor space(::open(lab_.netns("router").c_str(), O_RDONLY | O_CLOEXEC));
-      ASSERT_EQ(::setns(space.number(), CLONE_NEWNET), 0);
+    EXPECT_TRUE(in_namespace(lab_.netns("router"), [&] {
       ifaddrs* all = nullptr;
       ASSERT_EQ(::getifaddrs(&all), 0);
       for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
@@ -151,7 +146,7 @@ class TcpFlows : public Tcp {
         if (one->ifa_name == std::string_view("right")) out[1] = bytes;
       }
       ::freeifaddrs(all);
-    }).join();
+    }));
     return out;
   }
   // Where what this plan sends goes.
