@@ -40,7 +40,7 @@ void sysctl(const Change& change, Touched& out) {
 }
 
 void address(const Change& change, Touched& out) { add_prefix(change.path.key(1), out); }
-void aggregate(const Change& change, Touched& out) { add_prefix(change.path.key(0), out); }
+void prefix(const Change& change, Touched& out) { add_prefix(change.path.key(0), out); }
 
 // A rail's own table has a default route, which a rule of its address leads to (numbered_entries.hpp: 1000
 // and up); any other table may be that of a rule of the host's own.
@@ -91,7 +91,7 @@ struct TouchedRow {
   void (*touches)(const Change&, Touched&);
 };
 constexpr TouchedRow kRows[] = {
-    {row("bgp/aggregate[*]"), aggregate},
+    {row("bgp/aggregate[*]"), prefix},
     {row("bgp/asn"), asn},
     {row("bond[*]/members"), members},
     {row("cpu/irq-affinity"), every_interface},
@@ -100,6 +100,7 @@ constexpr TouchedRow kRows[] = {
     {row("kernel/module[*]"), by_key<PolicySubject::module>},
     {row("pcie/acs"), acs},
     {row("pcie/max-read-request"), every_interface},
+    {row("route-mtu[*]"), prefix},
     {row("route[*]"), route},
     {row("rule[*]"), rule},
     {row("service[*]"), by_key<PolicySubject::service>},

@@ -6,17 +6,22 @@
 #include <algorithm>
 
 #include "drivers/linux/map_words.hpp"
+#include "drivers/linux/route_mtu.hpp"
 #include "drivers/linux/sysctl.hpp"
 #include "drivers/mapped/map_table.hpp"
+#include "specs/model/mtu_lock.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep::linux_map {
 namespace {
 
+constexpr RowId kRouteMtu = row("route-mtu[*]");
+
 // What a row is read from, and to.
 struct Reading {
   const HostState& state;
   const std::set<std::string>& named_sysctls;
+  const std::set<std::string>& pools;  // prefixes
   TreeBuilder& tree;
   std::vector<Unread>& unread;
 };
@@ -75,6 +80,12 @@ void read_routes(RowId id, Reading& out) {
     out.tree.add(Path(id, {table_text(route.table) + ":" + route.destination.text()}),
                  Value::set(std::move(hops)));
   }
+}
+
+void read_route_mtus(RowId id, Reading& out) {
+  for (const std::string& text : out.pools)
+    if (const auto pool = IpPrefix::parse(text))
+      if (const Value held = held_mtu(*pool, out.state.network)) out.tree.add(Path(id, {text}), held);
 }
 
 // The best routes of the main table: lowest metric; IPv6 may list equal ones one by one.
@@ -216,6 +227,21 @@ std::string route_words(const Change& change) {
   return "ip route replace " + prefix + (hops.size() == 1 ? join(hops, " ") : join(hops, " nexthop ")) + tail;
 }
 
+Result<Done> write_route_mtu(Session& session, const Change& change) {
+  TRY(const IpPrefix pool, parse_prefix(change.path.key(0)));
+  if (!change.want) return session.hold_routes(pool, std::nullopt);
+  const auto mtu = mtu_locked_to(change.want);
+  if (!mtu || *mtu == 0)
+    return Error{ErrorKind::invalid_spec, "what holds a route's packets is written 'mtu lock BYTES'"};
+  return session.hold_routes(pool, mtu);
+}
+
+std::string route_mtu_words(const Change& change) {
+  return "ip route change ROUTE" + (change.want ? " " + std::string(change.want.as_text()) : "") +
+         "  # each of proto " + std::to_string(kOwnProtocol) + " to " + first_key(change) +
+         ", and in the tables of rules from there";
+}
+
 Result<Done> write_rule(Session& session, const Change& change) {
   TRY(const std::uint64_t priority, parse_number(change.path.key(0), 0xFFFFFFFF));
   if (!change.want) return session.set_rule(static_cast<std::uint32_t>(priority), std::nullopt);
@@ -260,7 +286,7 @@ std::string sysctl_words(const Change& change) {
 }
 
 // What has to be read for a row, beside the links, which always are.
-enum class Needs : std::uint8_t { links, addresses, routes, rules, queueing };
+enum class Needs : std::uint8_t { links, addresses, routes, rules, routes_and_rules, queueing };
 
 struct MapRow {
   RowId row;
@@ -280,6 +306,7 @@ constexpr MapRow kRows[] = {
     {row("interface[*]/mtu"), Needs::links, of_ports<mtu>, write_mtu, mtu_words},
     {kFib, Needs::routes, read_fib},
     {row("fib[*]/paths"), Needs::routes, read_fib_paths},
+    {kRouteMtu, Needs::routes_and_rules, read_route_mtus, write_route_mtu, route_mtu_words},
     {row("route[*]"), Needs::routes, read_routes, write_route, route_words},
     {row("rule[*]"), Needs::rules, read_rules, write_rule, rule_words},
     {kSysctl, Needs::links, read_sysctls, write_sysctl_row, sysctl_words},
@@ -360,8 +387,8 @@ HostWanted wanted_for(const Scope& scope) {
   };
   HostWanted out;
   out.network.addresses = wants(Needs::addresses);
-  out.network.routes = wants(Needs::routes);
-  out.network.rules = wants(Needs::rules);
+  out.network.routes = wants(Needs::routes) || wants(Needs::routes_and_rules);
+  out.network.rules = wants(Needs::rules) || wants(Needs::routes_and_rules);
   out.queueing = wants(Needs::queueing) || wants_scheduler(scope);
   return out;
 }
@@ -393,7 +420,8 @@ std::vector<std::string> sysctl_names(const NetworkState& network, const std::se
 
 void entries(const HostState& state, const Scope& scope, const std::set<std::string>& named_sysctls,
              TreeBuilder& tree, std::vector<Unread>& unread) {
-  Reading out{state, named_sysctls, tree, unread};
+  const std::set<std::string> pools = scope.names(kRouteMtu);
+  Reading out{state, named_sysctls, pools, tree, unread};
   for (const MapRow& one : kRows)
     if (scope.wants(one.row)) one.read(one.row, out);
   scheduler_entries(state, scope, tree, unread);

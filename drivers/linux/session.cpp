@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "drivers/linux/ecn_marker.hpp"
+#include "drivers/linux/route_mtu.hpp"
 
 namespace lockstep {
 namespace {
@@ -77,6 +78,40 @@ Request rule_request(std::uint16_t type, std::uint16_t flags, std::uint32_t prio
   if (rule.from.length > 0) request.put(FRA_SRC, view(bytes_of(rule.from.address)));
   request.put_number(FRA_PRIORITY, priority).put_number(FRA_TABLE, rule.table);
   request.put_number(FRA_PROTOCOL, kOwnProtocol);
+  return request;
+}
+
+// `flags`: what it may meet (NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE).
+Request route_request(const Route& wanted, std::uint16_t flags) {
+  const std::uint8_t family = family_of(wanted.destination.address);
+  Request request(RTM_NEWROUTE, static_cast<std::uint16_t>(kAcknowledge | flags));
+  rtmsg header = route_header(wanted.table, wanted.destination);
+  header.rtm_type = RTN_UNICAST;
+  header.rtm_scope = std::uint8_t{RT_SCOPE_UNIVERSE};
+  if (!wanted.hops.front().gateway && !wanted.destination.address.v6)
+    header.rtm_scope = std::uint8_t{RT_SCOPE_LINK};
+  request.header(header);
+  put_destination(request, wanted.table, wanted.destination);
+  if (wanted.metric != 0) request.put_number(RTA_PRIORITY, wanted.metric);
+  if (wanted.hops.size() == 1) {
+    const NextHop& hop = wanted.hops.front();
+    if (hop.gateway) put_gateway(request, *hop.gateway, family);
+    request.put_number(RTA_OIF, hop.index);
+  } else {
+    const std::size_t nest = request.open_nest(RTA_MULTIPATH);
+    for (const NextHop& one : wanted.hops) {
+      const std::size_t hop = request.open_hop(one.index);
+      if (one.gateway) put_gateway(request, *one.gateway, family);
+      request.close_nest(hop);
+    }
+    request.close_nest(nest);
+  }
+  if (wanted.mtu != 0) {
+    const std::size_t nest = request.open_nest(RTA_METRICS);
+    if (wanted.mtu_locked) request.put_number(RTAX_LOCK, std::uint32_t{1} << RTAX_MTU);
+    request.put_number(RTAX_MTU, wanted.mtu);
+    request.close_nest(nest);
+  }
   return request;
 }
 
@@ -162,38 +197,48 @@ Result<Done> Session::set_route(std::uint32_t table, const IpPrefix& destination
   if (hops.empty()) return Error{ErrorKind::invalid_spec, route_name(table, destination) + ": no next hop"};
   if (!destination.is_network())
     return Error{ErrorKind::invalid_spec, destination.text() + " has bits beyond its length"};
-  std::vector<std::uint32_t> ports;
+  Route wanted;
+  wanted.destination = destination;
+  wanted.table = table;
   for (const Hop& hop : hops) {
     TRY(const std::uint32_t index, index_of(hop.port));
-    ports.push_back(index);
+    wanted.hops.push_back({.index = index, .gateway = hop.via});
   }
   // Replacing must only ever meet our own route: a foreign one of the same prefix is left and reported.
   Wanted routes_only{.addresses = false, .routes = true, .rules = false};
   TRY(const NetworkState now, read_network(socket_, routes_only, call_));
-  const bool ours = std::any_of(now.routes.begin(), now.routes.end(), [&](const Route& one) {
+  const auto ours = std::ranges::find_if(now.routes, [&](const Route& one) {
     return one.table == table && one.destination == destination && one.protocol == kOwnProtocol;
   });
-  Request request(RTM_NEWROUTE, static_cast<std::uint16_t>(kAcknowledge | NLM_F_CREATE |
-                                                           (ours ? int{NLM_F_REPLACE} : int{NLM_F_EXCL})));
-  rtmsg header = route_header(table, destination);
-  header.rtm_type = RTN_UNICAST;
-  header.rtm_scope = std::uint8_t{RT_SCOPE_UNIVERSE};
-  if (!hops.front().via && !destination.address.v6) header.rtm_scope = std::uint8_t{RT_SCOPE_LINK};
-  request.header(header);
-  put_destination(request, table, destination);
-  if (hops.size() == 1) {
-    if (hops.front().via) put_gateway(request, *hops.front().via, header.rtm_family);
-    request.put_number(RTA_OIF, ports.front());
-  } else {
-    const std::size_t nest = request.open_nest(RTA_MULTIPATH);
-    for (std::size_t at = 0; at < hops.size(); ++at) {
-      const std::size_t hop = request.open_hop(ports[at]);
-      if (hops[at].via) put_gateway(request, *hops[at].via, header.rtm_family);
-      request.close_nest(hop);
-    }
-    request.close_nest(nest);
+  const bool is_there = ours != now.routes.end();
+  if (is_there) {
+    wanted.mtu = ours->mtu;
+    wanted.mtu_locked = ours->mtu_locked;
   }
+  Request request = route_request(wanted, NLM_F_CREATE | (is_there ? NLM_F_REPLACE : NLM_F_EXCL));
   return acknowledged(request, route_name(table, destination), 0);
+}
+
+Result<Done> Session::hold_routes(const IpPrefix& pool, std::optional<std::uint32_t> mtu) {
+  Wanted routes_and_rules{.addresses = false, .routes = true, .rules = true};
+  TRY(const NetworkState now, read_network(socket_, routes_and_rules, call_));
+  std::vector<const Route*> changed;
+  for (const Route* const one : own_routes_to(pool, now)) {
+    Route wanted = *one;
+    wanted.mtu = mtu.value_or(0);
+    wanted.mtu_locked = mtu.has_value();
+    if (wanted.mtu == one->mtu && wanted.mtu_locked == one->mtu_locked) continue;
+    Request request = route_request(wanted, NLM_F_REPLACE);
+    if (Result<Done> done = acknowledged(request, route_name(one->table, one->destination), 0); !done) {
+      for (const Route* const before : changed) {
+        Request back = route_request(*before, NLM_F_REPLACE);
+        (void)acknowledged(back, route_name(before->table, before->destination), 0);
+      }
+      return done;
+    }
+    changed.push_back(one);
+  }
+  return Done{};
 }
 
 Result<Done> Session::remove_route(std::uint32_t table, const IpPrefix& destination) {

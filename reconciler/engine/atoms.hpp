@@ -39,7 +39,9 @@ struct Atom {
   When when = When::by_policy;
   std::vector<RowId> if_open;  // as Step's
   bool before_writes = false;  // as Step's
-  ChangeSet examples;          // of effects of these rows: for the device's own policy
+  bool prepares =
+      false;           // only what comes after it makes it useful: it is in a step of its own, held with that
+  ChangeSet examples;  // of effects of these rows: for the device's own policy
   std::vector<std::string> notes;
   std::vector<std::string> refused;   // by the device's own policy, with the reasons
   std::vector<std::string> undone;    // by a gate, before, with what it was

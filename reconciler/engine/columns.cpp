@@ -82,6 +82,12 @@ Columns::Columns(const Row& (*rows)(RowId)) : row_(rows) {
                     .class_share = find_row(rows, "interface[*]/class[*]/share"),
                     .buffer_size = find_row(rows, "interface[*]/buffer[*]/size"),
                     .buffer_xoff = find_row(rows, "interface[*]/buffer[*]/xoff")};
+  mtu_rows_ = {.port = find_row(rows, "interface[*]/mtu"),
+               .lock = find_row(rows, "route-mtu[*]"),
+               .address = find_row(rows, "interface[*]/address[*]"),
+               .admin = find_row(rows, "interface[*]/admin"),
+               .route = find_row(rows, "route[*]"),
+               .rule = find_row(rows, "rule[*]")};
   saved_by_.resize(kSchema.size());
   for (std::size_t saver = 0; saver < kSchema.size(); ++saver) {
     const Row& one = rows(static_cast<RowId>(saver));

@@ -52,6 +52,16 @@ class Columns {
     std::optional<RowId> buffer_xoff;
   };
 
+  // What decides the size of a host's packets; none: the schema has no such row.
+  struct MtuRows {
+    std::optional<RowId> port;     // its MTU
+    std::optional<RowId> lock;     // what holds routes below it
+    std::optional<RowId> address;  // by which a port is of a pool
+    std::optional<RowId> admin;    // a route over a port that is shut can't be written
+    std::optional<RowId> route;    // what is held
+    std::optional<RowId> rule;
+  };
+
   const Row& row(RowId id) const { return row_(id); }
   const std::optional<Reference>& refers_to(RowId id) const { return refers_to_[id]; }
   const std::optional<GuardColumn>& guard(RowId id) const { return guards_[id]; }
@@ -63,6 +73,7 @@ class Columns {
   // Collections whose members make their port or device carry traffic: addresses, neighbours, routes.
   const std::vector<RowId>& traffic_collections() const { return traffic_collections_; }
   const PriorityRows& priority_rows() const { return priority_rows_; }
+  const MtuRows& mtu_rows() const { return mtu_rows_; }
   // By the patterns: "a[*]/b" is a part of "a[*]", with equal keys.
   bool is_part_of(Path part, Path whole) const;
 
@@ -74,6 +85,7 @@ class Columns {
   std::vector<std::size_t> commit_keys_;
   std::vector<RowId> traffic_collections_;
   PriorityRows priority_rows_;
+  MtuRows mtu_rows_;
 };
 
 // The program's schema, resolved once.

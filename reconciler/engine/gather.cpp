@@ -123,8 +123,9 @@ class Gatherer {
   }
 
   void make_buckets() {
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string, std::uint32_t, HeldBy, bool>,
-             std::uint32_t>
+    std::map<
+        std::tuple<std::uint32_t, std::uint32_t, std::string, std::string, std::uint32_t, HeldBy, bool, bool>,
+        std::uint32_t>
         known;
     bucket_of_.assign(order_.nodes.size(), 0);
     waits_.assign(order_.nodes.size(), 0);
@@ -134,10 +135,10 @@ class Gatherer {
       const OrderNode& node = order_.nodes[n];
       if (node.device == kBarrier) continue;
       const bool alone = node.live && split_.contains({node.device, node.wave});
-      const auto [found, is_new] =
-          known.try_emplace({node.wave, node.device, atom(n).driver, atom(n).remedy,
-                             alone ? node.cable : kNoCable, held_[n], atom(n).half == Half::removes},
-                            static_cast<std::uint32_t>(buckets_.size()));
+      const auto [found, is_new] = known.try_emplace(
+          {node.wave, node.device, atom(n).driver, atom(n).remedy, alone ? node.cable : kNoCable, held_[n],
+           atom(n).half == Half::removes, atom(n).prepares},
+          static_cast<std::uint32_t>(buckets_.size()));
       if (is_new)
         buckets_.push_back(Bucket{.wave = node.wave,
                                   .is_remedy = !atom(n).remedy.empty(),

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "reconciler/engine/names.hpp"
+#include "specs/model/mtu_lock.hpp"
 
 namespace lockstep {
 namespace {
@@ -163,10 +164,16 @@ std::pair<int, int> place_of(const Stage& one, bool turns) {
   return {turns ? 0 : 1, 2 * kTop - one.stage};
 }
 
+// Less is held back where the limit goes.
+Way way_of_limit(const AtomChange& change) {
+  return mtu_limit(change.want) < mtu_limit(change.was) ? Way::descends : Way::climbs;
+}
+
 }  // namespace
 
 Way way_of(const AtomChange& change, const Rung& rung) {
   if (change.transient) return Way::none;
+  if (rung.by == Moves::limit) return way_of_limit(change);
   if (!change.want) return Way::descends;
   if (!change.was) return Way::climbs;
   if (rung.by == Moves::turning) return Way::turns;

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <thread>
 #include <unordered_map>
 
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/far_ends.hpp"
 #include "reconciler/engine/remedies.hpp"
+#include "reconciler/engine/route_locks.hpp"
 #include "reconciler/engine/steps.hpp"
 
 namespace lockstep {
@@ -114,9 +116,9 @@ std::vector<std::uint32_t> ungated_waves(
 }
 
 // An atom is refused whole: it must not be split. What is refused travels in steps of its own.
-void ask_permission(const DeviceInput& device, DeviceAtoms& atoms) {
+void ask_permission(const DeviceInput& device, std::span<Atom> atoms) {
   if (!device.permission) return;
-  for (Atom& atom : atoms.atoms) {
+  for (Atom& atom : atoms) {
     const Permission* const permission = device.permission(atom.driver);
     if (permission == nullptr) continue;
     ChangeSet asked = atom.examples;
@@ -147,10 +149,15 @@ std::vector<DeviceAtoms> all_atoms(const PlanInput& input, const Columns& column
     if (!input.devices[d].changes.empty()) atoms[d] = make_atoms(input.devices[d], columns);
   add_remedies(input, columns, atoms);
   for (std::size_t d = 0; d < input.devices.size(); ++d) {
-    ask_permission(input.devices[d], atoms[d]);
+    ask_permission(input.devices[d], atoms[d].atoms);
     hold_undone(input, input.devices[d], atoms[d]);
   }
   hold_for_far_ends(input, columns, atoms);
+  std::vector<std::size_t> known;
+  for (const DeviceAtoms& one : atoms) known.push_back(one.atoms.size());
+  add_route_locks(input, columns, atoms);
+  for (std::size_t d = 0; d < input.devices.size(); ++d)
+    ask_permission(input.devices[d], std::span(atoms[d].atoms).subspan(known[d]));
   return atoms;
 }
 
@@ -234,6 +241,7 @@ Result<Plan> make_plan(const PlanInput& input) {
     plan.steps.front().notes.insert(plan.steps.front().notes.end(), order.notes.begin(), order.notes.end());
   plan.ungated = ungated_waves(by_name, plan);
   stop_after_drains(by_name, plan);
+  hold_route_locks(columns, plan);
   guard_deletions(input, plan);
   digest_devices(input, atoms, plan);
   plan.digest = plan_digest(plan);

@@ -49,10 +49,11 @@ struct PlannedChange {
   bool operator==(const PlannedChange&) const = default;
 };
 
-// Why a step must not run as it is. `approval`, `budget`, `drain` and `far_end` (the other end of a cable
-// could not be read, or may not be changed now) yield to a person's word that names them (approved.hpp), as
-// does `gate` (it was undone by one: refused_writes.hpp), `in_person` to an answer at the prompt (never to
-// --yes); `management` and `host_policy` never do; `window` yields to time alone.
+// Why a step must not run as it is. `approval`, `budget`, `drain` and `far_end` (the other end of a cable, or
+// for a lock of routes another host, could not be read, or may not be changed now) yield to a person's word
+// that names them (approved.hpp), as does `gate` (it was undone by one: refused_writes.hpp), `in_person` to
+// an answer at the prompt (never to --yes); `management` and `host_policy` never do; `window` yields to time
+// alone.
 struct Hold {
   enum class Kind : std::uint8_t {
     approval,

@@ -166,6 +166,9 @@ void FabricClass::add_pools() {
   const Said<IpPrefix>& hosts = said_.addressing->hosts;
   add_pool(hosts);
   if (device_.is_switch()) add_pool(said_.addressing->loopbacks);
+  if (!device_.is_switch() && hosts.said)
+    out_.claim(row("route-mtu[*]"), {hosts->network().text()},
+               c_.origins.add(who_, hosts.at, rule::owned_whole));
   if (hosts.said)  // no loopback is anybody's neighbour
     add_foreign(Path(row("diverted[*]/neighbors"), {hosts->network().text()}), of(hosts, rule::pool_traffic),
                 [](const AllowedState& one) -> const Said<std::string>& { return one.neighbor; });

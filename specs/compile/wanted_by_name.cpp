@@ -24,6 +24,7 @@ constexpr RowId kByName[] = {row("diverted[*]/filters"),
                              row("kernel/module[*]"),
                              row("kernel/parameter[*]"),
                              row("package[*]"),
+                             row("route-mtu[*]"),
                              row("service[*]"),
                              kSysctl};
 
@@ -59,6 +60,9 @@ std::vector<Path> wanted_by_name(const Intent& intent) {
   std::vector<Path> named;
   for (const RowId one : kByName)
     for (const Entry& entry : intent.want.of_row(one)) named.push_back(entry.path);
+  for (const Claim& claim : intent.claims)
+    if (is_read_by_name(claim.collection) && claim.keys.size() == 1)
+      named.push_back(Path(claim.collection, {claim.keys.front()}));
   const bool looks_for_diversions = std::ranges::any_of(
       named, [](Path one) { return schema_row(one.row()).pattern.starts_with("diverted[*]"); });
   if (looks_for_diversions)

@@ -38,7 +38,7 @@ enum class Takes : std::uint8_t {
 // other.
 enum class Ladder : std::uint8_t {
   none,
-  mtu,        // up: headroom, ports between switches, leaf ports to hosts, hosts
+  mtu,        // up: headroom, ports between switches, leaf ports to hosts, hosts, locks of routes
   lossless,   // added: headroom, PFC, classes with their DSCPs; switches, hosts, senders
   ecn,        // on: the class of CNPs, what reacts, what is sent as ECT, marking
   threshold,  // up: a buffer's size, xoff, Kmax, Kmin
@@ -46,8 +46,9 @@ enum class Ladder : std::uint8_t {
 };
 // What has a place on a ladder. size: what is added or grows, and what is removed or shrinks; presence: what
 // is added or removed; turning: these, and a value that takes another's place; ecn_field: these, and a ToS
-// byte that becomes ECN-capable, or no longer is.
-enum class Moves : std::uint8_t { size, presence, turning, ecn_field };
+// byte that becomes ECN-capable, or no longer is; limit: a size that is unlimited where it is not there
+// (mtu_lock.hpp).
+enum class Moves : std::uint8_t { size, presence, turning, ecn_field, limit };
 // A rung: what is added or grows climbs from lower to higher ones, what is removed or shrinks descends.
 struct Rung {
   Ladder ladder = Ladder::none;

@@ -208,6 +208,14 @@ inline constexpr std::array kRoutingRows{
         .doc = "seed of the ECMP hash; tiers with one seed choose alike and polarise",
         .disruption = Disruption::traffic,
         .power = Power::performance},
+    Row{.pattern = "route-mtu[*]",
+        .type = EntryType::text,
+        .doc =
+            "what holds packets on routes of ours to a pool (key: its prefix) below the MTU of their port: "
+            "'mtu lock BYTES' (ip-route(8)) while the MTUs of several hosts change",
+        .rungs = {{{Ladder::mtu, 0, 0, 0, 4, Moves::limit}}},
+        .collection = true,
+        .power = Power::performance},
     Row{.pattern = "route[*]",
         .type = EntryType::list,
         .doc =

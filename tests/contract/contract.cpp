@@ -22,7 +22,9 @@ bool follows(Path entry, Path written) {
   const std::string by = pattern_of(written);
   const std::string what = pattern_of(entry);
   // rtnetlink(7): the kernel flushes the routes over a port that lost its address or was shut.
-  if (what == "route[*]") return by == "interface[*]/address[*]" || by == "interface[*]/admin";
+  const bool flushes = by == "interface[*]/address[*]" || by == "interface[*]/admin";
+  if (what == "route[*]") return flushes;
+  if (what == "route-mtu[*]") return flushes || by == "route[*]" || by == "rule[*]";
   // A DSCP is in one class: what one takes, another loses; and the last class takes the rest. So is a
   // priority, and on a port of hardware a class is there by its priorities. Where the kernel has no table of
   // it, trust is by the DSCPs.

@@ -84,6 +84,8 @@ inline std::vector<Sample> samples() {
   timed.push_back({"bgp/neighbor[up0]/keepalive", number(3)});
   const std::vector<std::pair<std::string, Value>> up = {{"interface[rail0]/address[10.64.0.1/31]", there},
                                                          {"interface[rail0]/admin", yes}};
+  std::vector<std::pair<std::string, Value>> pool_route = up;
+  pool_route.emplace_back("route[main:10.64.0.0/16]", set({"via 10.64.0.0 dev rail0"}));
   const std::vector<std::pair<std::string, Value>> rate = {{"interface[rail0]/rate", number(1'000'000'000)}};
   std::vector<std::pair<std::string, Value>> one_class = rate;
   // 802.1Qaz: shares sum to 100 %, so one class's share is another's.
@@ -210,6 +212,7 @@ inline std::vector<Sample> samples() {
       {"pcie/acs", no, yes},
       {"pcie/max-read-request", number(4096), number(512)},
       {"raw[x][banner]", text("one"), text("two")},
+      {"route-mtu[10.64.0.0/16]", text("mtu lock 1400"), text("mtu lock 1300"), pool_route},
       {"route[100:0.0.0.0/0]", set({"via 10.64.0.0 dev rail0"}), set({"dev rail0"}), up},
       {"routing-config/saved", there},
       {"rule[1000]", text("from 10.64.0.1/32 lookup 100"), text("from 10.64.0.1/32 lookup 101")},

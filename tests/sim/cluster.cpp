@@ -35,7 +35,12 @@ class Builder {
       add_pair(p, spines, hosts);
       left -= hosts;
     }
-    for (Intent& intent : cluster_.compiled.intents) intent.claims.push_back({row("rule[*]"), {}, 0});
+    for (std::size_t device = 0; device < cluster_.compiled.intents.size(); ++device) {
+      std::vector<Claim>& claims = cluster_.compiled.intents[device].claims;
+      claims.push_back({row("rule[*]"), {}, 0});
+      if (cluster_.compiled.topology.devices[device].role == DeviceRole::host)
+        claims.push_back({row("route-mtu[*]"), {"10.0.0.0/8"}, 0});
+    }
     finish_topology();
     return std::move(cluster_);
   }

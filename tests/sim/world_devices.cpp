@@ -167,7 +167,10 @@ void World::drift() {
   record("drift " + place.name + " " + victim.path.text());
   place.moved = ++turn_;
   if (random_.chance(0.3)) {
-    place.device->set(Path(row("rule[*]"), {std::to_string(random_.below(3))}), Value::text("theirs"));
+    if (place.is_host() && random_.chance(0.5))
+      place.device->set(Path(row("route-mtu[*]"), {"10.0.0.0/8"}), Value::text("mtu lock 1280"));
+    else
+      place.device->set(Path(row("rule[*]"), {std::to_string(random_.below(3))}), Value::text("theirs"));
   } else if (random_.chance(0.5)) {
     place.device->set(victim.path, Value{});
   } else if (random_.chance(0.2)) {

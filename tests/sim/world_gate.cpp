@@ -43,11 +43,14 @@ void World::forget_what_is_gone() {
   const auto left_of = [&](std::uint64_t change) -> const BlastRadius& {
     const auto [place, is_new] = left.try_emplace(change);
     if (!is_new) return place->second;
-    std::map<std::pair<std::string, Path>, Value> wrote;
+    std::map<std::pair<std::string, Path>, std::pair<Value, Value>> wrote;  // what was before, and is left
     for (const auto& [device, writes] : journal_.writes_of(change))
-      for (const Change& one : writes) wrote.insert_or_assign({device, one.path}, one.want);
+      for (const Change& one : writes)
+        wrote.try_emplace({device, one.path}, one.was, one.want).first->second.second = one.want;
     std::vector<Step> steps;
-    for (const auto& [entry, want] : wrote) {
+    for (const auto& [entry, values] : wrote) {
+      const auto& [was, want] = values;
+      if (was == want) continue;  // a lock of routes that came and went
       if (places_.at(entry.first).device->truth().value(entry.second) != want) continue;
       steps.emplace_back().device = entry.first;
       steps.back().changes.push_back({entry.second, {}, want, 0, false});

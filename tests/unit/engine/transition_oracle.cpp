@@ -126,6 +126,15 @@ std::int64_t integer(const Tree& tree, Path path) {
   return value ? value.as_integer() : 0;
 }
 
+std::int64_t most_sent(const Tree& host) {
+  static const Path lock = *Path::parse(fmt::format("route-mtu[{}]", kOraclePool));
+  const std::int64_t mtu = integer(host, at("rail0", "mtu"));
+  const Value held = host.value(lock);
+  if (!held) return mtu;
+  constexpr std::string_view kLock = "mtu lock ";
+  return std::min<std::int64_t>(mtu, std::stoll(std::string(held.as_text().substr(kLock.size()))));
+}
+
 }  // namespace
 
 std::vector<OracleDevice> oracle_devices(int tiers, int hosts, int leaves, std::vector<Cable>& cables) {
@@ -169,6 +178,9 @@ Tree tree_of(const OracleDevice& device, const FabricSettings& settings) {
     }
     tree.set(at(port, "pfc"), Value::set(pfc));
     if (!device.is_host()) continue;
+    tree.set(at(port, "address[10.64.0.1/31]"), Value::present());
+    static const Path route = *Path::parse(fmt::format("route[main:{}]", kOraclePool));
+    tree.set(route, Value::set({"via 10.64.0.0 dev rail0"}));
     if (settings.sends >= 0) tree.set(at(port, "roce-tos"), Value::integer(8 * settings.sends << 2 | 2));
     if (!settings.ecn) continue;
     tree.set(at(port, "cnp-dscp"), Value::integer(kCnpDscp));
@@ -199,21 +211,16 @@ std::vector<std::string> TransitionOracle::faults(const World& world) const {
   return out;
 }
 
-// Hosts send packets of their port's MTU: their leaf's port takes them, and every port between switches.
+// A host sends packets of its port's MTU, or of what its routes are held to: every port takes what any host
+// sends, those of the other hosts included.
 void TransitionOracle::check_mtu(const World& world, std::vector<std::string>& out) const {
   std::int64_t sent = 0;
   for (const OracleDevice& device : devices_)
-    if (device.is_host()) sent = std::max(sent, integer(world.at(device.name), at("rail0", "mtu")));
-  for (const OracleDevice& device : devices_) {
-    if (device.is_host()) continue;
-    for (const auto& [port, host] : device.ports) {
-      std::int64_t takes = integer(world.at(device.name), at(port, "mtu"));
-      std::int64_t most = sent;
-      if (host) most = integer(world.at("gpu" + port.substr(3)), at("rail0", "mtu"));
-      if (most > takes)
-        out.push_back(fmt::format("mtu: {}:{} takes {}, hosts send {}", device.name, port, takes, most));
-    }
-  }
+    if (device.is_host()) sent = std::max(sent, most_sent(world.at(device.name)));
+  for (const OracleDevice& device : devices_)
+    for (const auto& [port, host] : device.ports)
+      if (const std::int64_t takes = integer(world.at(device.name), at(port, "mtu")); sent > takes)
+        out.push_back(fmt::format("mtu: {}:{} takes {}, hosts send {}", device.name, port, takes, sent));
 }
 
 void TransitionOracle::check_shares(const World& world, std::vector<std::string>& out) const {

@@ -41,6 +41,9 @@ struct OracleDevice {
 std::vector<OracleDevice> oracle_devices(int tiers, int hosts, int leaves, std::vector<Cable>& cables);
 Tree tree_of(const OracleDevice& device, const FabricSettings& settings);
 
+// That the hosts' addresses are in.
+inline constexpr const char* kOraclePool = "10.64.0.0/16";
+
 using World = std::map<std::string, Tree>;
 
 class TransitionOracle {

@@ -42,6 +42,7 @@ struct Lab {
       for (const Entry& one : now.at(device.name).entries()) simulated.set(one.path, one.value);
       for (const Entry& one : wanted.at(device.name).entries())
         cluster.want(device.name, one.path.text(), one.value);
+      if (device.is_host()) cluster.claim(device.name, row("route-mtu[*]"), {kOraclePool});
       for (const auto& [port, host] : device.ports)
         cluster.claim(device.name, row("interface[*]/class[*]"), {port});
     }

@@ -129,6 +129,73 @@ TEST_F(LinuxDriver, MultipathRoutesOfBothFamilies) {
   EXPECT_TRUE(observed().have.of_row(row("route[*]")).empty());
 }
 
+// The oracle is the kernel's own lookup, and what it says to a packet that is larger and must not be cut.
+TEST_F(LinuxDriver, RoutesToAPoolAreHeldToAnMtuAndLetGo) {
+  for (const char* line :
+       {"link set rail0 mtu 9000", "address add 10.64.0.1/31 dev rail0", "link set rail0 up",
+        "route add 10.64.9.0/24 via 10.64.0.0", "route add 10.99.0.0/16 via 10.64.0.0 proto 76"})
+    ASSERT_EQ(ip(line), 0) << line;
+  applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.0 dev rail0"})},
+           {"route[1000:0.0.0.0/0]", Value::set({"via 10.64.0.0 dev rail0"})},
+           {"rule[1000]", Value::text("from 10.64.0.1/32 lookup 1000")}});
+  const char* const kHeld = "route-mtu[10.64.0.0/16]";
+  EXPECT_EQ(value(kHeld), Value{});
+  applies({{kHeld, Value::text("mtu lock 1400")}});
+  EXPECT_EQ(value(kHeld), Value::text("mtu lock 1400"));
+  EXPECT_NE(said("ip", "route get 10.64.3.1").find("mtu lock 1400"), std::string::npos);
+  EXPECT_NE(said("ip", "route get 192.0.2.1 from 10.64.0.1").find("mtu lock 1400"), std::string::npos);
+  EXPECT_EQ(said("ip", "route get 10.99.0.1").find("mtu"), std::string::npos) << "of another pool";
+  EXPECT_EQ(said("ip", "route show 10.64.9.0/24").find("mtu"), std::string::npos) << "of another hand";
+  EXPECT_NE(shell_output("ip netns exec " + name_ + " ping -c 1 -W 1 -M do -s 1400 -I 10.64.0.1 10.64.3.1")
+                .find("mtu=1400"),
+            std::string::npos);
+  // A route that leads elsewhere from now on is held still.
+  ASSERT_EQ(shell("ip -n " + name_ + " link add rail1 type veth peer name rail1p"), 0);
+  for (const char* line : {"link set rail1 up", "link set rail1p up", "address add 10.65.0.1/31 dev rail1"})
+    ASSERT_EQ(ip(line), 0) << line;
+  applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.0 dev rail0", "via 10.65.0.0 dev rail1"})}});
+  EXPECT_EQ(value(kHeld), Value::text("mtu lock 1400"));
+  // Where one can't be written, as a port of it is shut, each keeps what it had.
+  ASSERT_EQ(ip("link set rail1 down"), 0);
+  EXPECT_FALSE(apply({{kHeld, Value::text("mtu lock 1300")}}).at(0).empty());
+  EXPECT_EQ(value(kHeld), Value::text("mtu lock 1400"));
+  for (const char* line : {"link set rail1 up", "address replace 10.65.0.1/31 dev rail1"})
+    ASSERT_EQ(ip(line), 0) << line;
+  applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.0 dev rail0", "via 10.65.0.0 dev rail1"})}});
+  // What only some of them are held to, and what is no lock.
+  ASSERT_EQ(ip("route change default via 10.64.0.0 table 1000 proto 76"), 0);
+  EXPECT_EQ(value(kHeld), Value::text("mtu lock 1400 on 1 of 2 routes"));
+  ASSERT_EQ(ip("route change default via 10.64.0.0 table 1000 proto 76 mtu 1300"), 0);
+  EXPECT_EQ(value(kHeld), Value::text("mtu 1300 on 1 of 2 routes, mtu lock 1400 on 1 of 2 routes"));
+  applies({{kHeld, {}}});
+  EXPECT_EQ(value(kHeld), Value{});
+  EXPECT_EQ(said("ip", "route show table all proto 76").find("mtu"), std::string::npos);
+  EXPECT_EQ(value("route[main:10.64.0.0/16]"),
+            Value::set({"via 10.64.0.0 dev rail0", "via 10.65.0.0 dev rail1"}));
+  EXPECT_NE(apply({{kHeld, Value::text("1400")}}).at(0).find("mtu lock BYTES"), std::string::npos);
+}
+
+TEST_F(LinuxDriver, RoutesOfIpv6AreHeldAsWell) {
+  for (const char* line : {"address add 2001:db8::2/64 dev rail0 nodad", "link set rail0 up"})
+    ASSERT_EQ(ip(line), 0) << line;
+  applies({{"route[main:2001:dbf::/48]", Value::set({"via 2001:db8::1 dev rail0"})},
+           {"route-mtu[2001:dbf::/48]", Value::text("mtu lock 1400")}});
+  EXPECT_EQ(value("route-mtu[2001:dbf::/48]"), Value::text("mtu lock 1400"));
+  EXPECT_NE(said("ip", "-6 route show 2001:dbf::/48").find("mtu lock 1400"), std::string::npos);
+  // Each of two next hops, and both stay.
+  ASSERT_EQ(shell("ip -n " + name_ + " link add rail1 type veth peer name rail1p"), 0);
+  for (const char* line :
+       {"link set rail1 up", "link set rail1p up", "address add 2001:db9::2/64 dev rail1 nodad"})
+    ASSERT_EQ(ip(line), 0) << line;
+  const Value both = Value::set({"via 2001:db8::1 dev rail0", "via 2001:db9::1 dev rail1"});
+  applies({{"route[main:2001:dbf::/48]", both}, {"route-mtu[2001:dbf::/48]", Value::text("mtu lock 1300")}});
+  EXPECT_EQ(value("route[main:2001:dbf::/48]"), both);
+  EXPECT_EQ(value("route-mtu[2001:dbf::/48]"), Value::text("mtu lock 1300"));
+  applies({{"route-mtu[2001:dbf::/48]", {}}});
+  EXPECT_EQ(value("route[main:2001:dbf::/48]"), both);
+  EXPECT_EQ(said("ip", "-6 route show 2001:dbf::/48").find("mtu"), std::string::npos);
+}
+
 TEST_F(LinuxDriver, TheFibIsReadThroughNextHopGroups) {
   for (const char* line :
        {"link set rail0 up", "address add 10.64.0.1/31 dev rail0", "nexthop add id 1 via 10.64.0.0 dev rail0",

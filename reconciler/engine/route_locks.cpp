@@ -1,0 +1,382 @@
+#include "reconciler/engine/route_locks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "reconciler/engine/step_order.hpp"
+#include "specs/model/mtu_lock.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::string_view kHolds =
+    "holds packets on routes to the pool to the smaller MTU, which every host takes, while the MTUs change";
+
+// The largest path MTU of RoCE on a port: a power of two (InfiniBand 1.4, 10.4.1) of what is left after
+// GRH, UDP, BTH, XRC, atomic and ICRC headers (Linux include/rdma/ib_addr.h, iboe_get_mtu); 0: none.
+std::int64_t path_mtu(std::int64_t mtu) {
+  constexpr std::int64_t kHeaders = 40 + 8 + 12 + 4 + 28 + 4;
+  for (const std::int64_t one : {4096, 2048, 1024, 512, 256})
+    if (mtu - kHeaders >= one) return one;
+  return 0;
+}
+
+// A host's port that changes.
+struct Turn {
+  std::int64_t was = 0;
+  std::int64_t want = 0;
+  bool grows() const { return want > was; }
+  std::int64_t least() const { return std::min(was, want); }
+};
+
+std::optional<Turn> turn_of(Value was, Value want) {
+  if (was.kind() != Value::Kind::integer || want.kind() != Value::Kind::integer) return std::nullopt;
+  return Turn{was.as_integer(), want.as_integer()};
+}
+
+class RouteLocks {
+ public:
+  RouteLocks(const PlanInput& input, const Columns& columns, std::vector<DeviceAtoms>& atoms)
+      : input_(input), columns_(columns), rows_(columns.mtu_rows()), atoms_(atoms) {}
+
+  void add() {
+    if (!rows_.port || !rows_.lock || !rows_.address || !rows_.admin || !rows_.route || !rows_.rule) return;
+    for (std::size_t d = 0; d < input_.devices.size(); ++d) {
+      if (input_.devices[d].role != "host") continue;
+      tell_of_queue_pairs(d);
+      find_hosts(d);
+    }
+    for (const auto& [pool, one] : pools_)
+      for (const Host& host : one.hosts) hold(one, host);
+  }
+
+ private:
+  struct Host {
+    std::size_t device = 0;
+    Path lock;
+    OriginId origin = 0;
+    std::vector<std::uint32_t> ports{};  // atoms
+    std::int64_t least = kUnlimited;     // of its ports, before and after
+    std::int64_t most = 0;               // after
+    bool grows = false;
+    bool shrinks = false;
+    std::string shut{};  // a port of the pool
+  };
+  struct Pool {
+    std::vector<Host> hosts{};
+    std::size_t grow = 0;  // hosts
+    std::size_t shrink = 0;
+    std::vector<std::int64_t> sent{};   // at most, by hosts that stay as they are
+    std::vector<std::int64_t> taken{};  // at least
+    std::string behind{};               // why a host keeps the smaller MTU; empty: none does
+    std::string ahead{};                // why one keeps the larger one
+    std::string unread{};               // a host
+
+    // Whether most of the pool, today, sends packets of this size; or takes none that are larger.
+    bool is_sent(std::int64_t size) const {
+      return std::ranges::count_if(sent, [size](auto one) { return one >= size; }) >=
+             static_cast<std::ptrdiff_t>(grow);
+    }
+    bool is_taken(std::int64_t size) const {
+      return std::ranges::count_if(taken, [size](auto one) { return one <= size; }) >=
+             static_cast<std::ptrdiff_t>(shrink);
+    }
+  };
+
+  std::optional<Turn> turn_of_port(Path path, Value was, Value want) const {
+    return path.row() == rows_.port ? turn_of(was, want) : std::nullopt;
+  }
+
+  void find_hosts(std::size_t d) {
+    const DeviceInput& device = input_.devices[d];
+    if (device.intent == nullptr) return;
+    for (const Claim& claim : device.intent->claims) {
+      if (claim.collection != rows_.lock || claim.keys.size() != 1) continue;
+      if (const auto prefix = IpPrefix::parse(claim.keys.front()))
+        find_host({.device = d, .lock = Path(*rows_.lock, {claim.keys.front()}), .origin = claim.origin},
+                  *prefix, pools_[claim.keys.front()]);
+    }
+  }
+
+  void find_host(Host host, const IpPrefix& prefix, Pool& pool) const {
+    const DeviceInput& device = input_.devices[host.device];
+    const std::set<std::string_view> ports = ports_in(prefix, *device.intent);
+    bool stays = true;
+    const auto keeps = [&](const Turn& turn, Path path, const std::string& why) {
+      std::string& text = turn.grows() ? pool.behind : pool.ahead;
+      if (text.empty()) text = fmt::format("{} of {} stays {}: {}", path.text(), device.name, turn.was, why);
+      stays = false;
+    };
+    for (std::uint32_t a = 0; a < atoms_[host.device].atoms.size(); ++a) {
+      const Atom& atom = atoms_[host.device].atoms[a];
+      const bool is_held = !atom.far_ends.empty() || !atom.refused.empty() || !atom.undone.empty();
+      for (const AtomChange& change : atom.changes) {
+        const auto turn = turn_of_port(change.path, change.was, change.want);
+        if (change.transient || !turn || !ports.contains(change.path.key(0))) continue;
+        if (is_held) {
+          keeps(*turn, change.path, "its change is held");
+          continue;
+        }
+        host.ports.push_back(a);
+        host.least = std::min(host.least, turn->least());
+        host.most = std::max(host.most, turn->want);
+        (turn->grows() ? host.grows : host.shrinks) = true;
+      }
+    }
+    if (device.withheld != nullptr)
+      for (const Change& change : *device.withheld)
+        if (const auto turn = turn_of_port(change.path, change.was, change.want);
+            turn && ports.contains(change.path.key(0)))
+          keeps(*turn, change.path, device.left_alone);
+    if (device.observation == nullptr) {
+      if (device.maintenance.empty()) pool.unread = device.name;
+    } else {
+      note_ports(ports, stays && host.ports.empty(), host, pool);
+    }
+    pool.grow += host.grows ? 1 : 0;
+    pool.shrink += host.shrinks ? 1 : 0;
+    pool.hosts.push_back(std::move(host));
+  }
+
+  // As they are now.
+  void note_ports(const std::set<std::string_view>& ports, bool stays, Host& host, Pool& pool) const {
+    const Tree& have = input_.devices[host.device].observation->have;
+    std::int64_t most = 0;
+    std::int64_t least = kUnlimited;
+    for (const std::string_view port : ports) {
+      if (have.value(Path(*rows_.admin, {port})) == Value::boolean(false)) host.shut = port;
+      const Value mtu = have.value(Path(*rows_.port, {port}));
+      if (mtu.kind() != Value::Kind::integer) continue;
+      most = std::max(most, mtu.as_integer());
+      least = std::min(least, mtu.as_integer());
+    }
+    if (host.ports.empty()) host.most = most;
+    if (!stays || most == 0) return;
+    pool.sent.push_back(std::min(most, mtu_limit(have.value(host.lock))));
+    pool.taken.push_back(least);
+  }
+
+  // The ports that have an address of the pool.
+  std::set<std::string_view> ports_in(const IpPrefix& pool, const Intent& intent) const {
+    std::set<std::string_view> out;
+    for (const Entry& one : intent.want.of_row(*rows_.address))
+      if (const auto address = IpPrefix::parse(one.path.key(1)); address && pool.contains(address->address))
+        out.insert(one.path.key(0));
+    return out;
+  }
+
+  void hold(const Pool& pool, const Host& host) {
+    DeviceAtoms& device = atoms_[host.device];
+    const bool is_new = !pool.is_sent(host.most);
+    const bool grows = host.grows && is_new && (pool.grow > 1 || !pool.behind.empty());
+    const bool shrinks = host.shrinks && pool.shrink > 1 && !pool.is_taken(host.least);
+    std::optional<std::uint32_t> unlocks = change_of(host);
+    if ((grows || shrinks) && can_write(host) && !is_held(host)) unlocks = lock(host, unlocks);
+    if (host.shrinks && !pool.ahead.empty()) note(host, "larger packets may come still: " + pool.ahead);
+    if (!unlocks) return;
+    for (std::uint32_t a = 0; a < device.atoms.size(); ++a)  // a route over a port that is shut can't change
+      if (a != *unlocks && opens_a_port(device.atoms[a])) device.order.emplace_back(a, *unlocks);
+    for (const std::uint32_t port : host.ports) device.order.emplace_back(port, *unlocks);
+    if (!is_new) return;
+    std::string why = pool.behind;
+    if (why.empty() && pool.grow > 1 && !pool.unread.empty()) why = pool.unread + " was not read";
+    if (!why.empty())
+      device.atoms[*unlocks].far_ends.push_back("packets stay held to what every host takes: " + why);
+  }
+
+  // Gives the atom that takes it away again.
+  std::uint32_t lock(const Host& host, std::optional<std::uint32_t> unlocks) {
+    DeviceAtoms& device = atoms_[host.device];
+    const Value wanted = mtu_lock(static_cast<std::uint32_t>(host.least));
+    const Value now = input_.devices[host.device].observation->have.value(host.lock);
+    if (unlocks)
+      device.atoms[*unlocks].changes.front().was = wanted;
+    else
+      unlocks = add_atom(host, wanted, Value{});
+    const std::uint32_t locks = add_atom(host, now, wanted);
+    device.atoms[locks].notes.emplace_back(kHolds);
+    device.atoms[locks].prepares = true;
+    device.read.emplace_back(host.lock, now);
+    device.order.emplace_back(locks, *unlocks);
+    for (const std::uint32_t port : host.ports) device.order.emplace_back(locks, port);
+    return *unlocks;
+  }
+
+  void note(const Host& host, const std::string& text) {
+    for (const std::uint32_t port : host.ports) {
+      std::vector<std::string>& notes = atoms_[host.device].atoms[port].notes;
+      if (std::ranges::find(notes, text) == notes.end()) notes.push_back(text);
+    }
+  }
+
+  bool opens_a_port(const Atom& atom) const {
+    return std::ranges::any_of(atom.changes, [this](const AtomChange& change) {
+      return change.path.row() == rows_.admin && change.want == Value::boolean(true);
+    });
+  }
+
+  // Routes of ours that are there, stay as they are, and can be written.
+  bool can_write(const Host& host) {
+    const DeviceInput& device = input_.devices[host.device];
+    if (device.observation == nullptr || !device.carrier || device.carrier(*rows_.lock).empty()) return false;
+    if (is_unread(device.observation->unread, host.lock)) return false;
+    if (device.observation->have.of_row(*rows_.route).empty()) return false;
+    const bool change = std::ranges::any_of(atoms_[host.device].atoms, [this](const Atom& atom) {
+      return std::ranges::any_of(atom.changes, [this](const AtomChange& one) {
+        return one.path.row() == rows_.route || one.path.row() == rows_.rule;
+      });
+    });
+    if (change || !host.shut.empty())
+      note(host, change ? "packets are not held to the smaller MTU meanwhile: routes change with it"
+                        : fmt::format("packets are not held to the smaller MTU meanwhile: {} is shut, and "
+                                      "routes over it can't be written",
+                                      host.shut));
+    return !change && host.shut.empty();
+  }
+
+  bool is_held(const Host& host) const {
+    return mtu_limit(input_.devices[host.device].observation->have.value(host.lock)) <= host.least;
+  }
+
+  // The atom that takes what holds packets now away.
+  std::optional<std::uint32_t> change_of(const Host& host) const {
+    const auto& all = atoms_[host.device].atoms;
+    for (std::uint32_t a = 0; a < all.size(); ++a)
+      if (all[a].changes.size() == 1 && all[a].remedy.empty() && all[a].changes.front().path == host.lock)
+        return a;
+    return std::nullopt;
+  }
+
+  std::uint32_t add_atom(const Host& host, Value was, Value want) {
+    std::vector<Atom>& all = atoms_[host.device].atoms;
+    Atom& atom = all.emplace_back();
+    atom.driver = input_.devices[host.device].carrier(*rows_.lock);
+    atom.disruption = columns_.row(*rows_.lock).disruption;
+    atom.changes.push_back({.path = host.lock, .was = was, .want = want, .origin = host.origin});
+    return static_cast<std::uint32_t>(all.size() - 1);
+  }
+
+  // Where a port that sends RoCE can't take the packets of open queue pairs any more.
+  void tell_of_queue_pairs(std::size_t d) {
+    const Intent* const intent = input_.devices[d].intent;
+    for (Atom& atom : atoms_[d].atoms)
+      for (const AtomChange& change : atom.changes) {
+        const auto turn = turn_of_port(change.path, change.was, change.want);
+        if (change.transient || !turn || path_mtu(turn->want) >= path_mtu(turn->was)) continue;
+        if (intent == nullptr || !sends_roce(change.path.key(0), *intent)) continue;
+        atom.notes.push_back(
+            fmt::format("open queue pairs keep their path MTU, of up to {} B, and the port takes up to {} B "
+                        "then: drain RDMA there first",
+                        path_mtu(turn->was), path_mtu(turn->want)));
+      }
+  }
+
+  bool sends_roce(std::string_view port, const Intent& intent) const {
+    return std::ranges::any_of(intent.want.entries(), [&](const Entry& one) {
+      return columns_.row(one.path.row()).is_sent_as_lossless() && one.path.key_count() > 0 &&
+             one.path.key(0) == port;
+    });
+  }
+
+  const PlanInput& input_;
+  const Columns& columns_;
+  const Columns::MtuRows& rows_;
+  std::vector<DeviceAtoms>& atoms_;
+  std::map<std::string, Pool> pools_;
+};
+
+// What must yield before a step runs. One of those that yield as a kind speaks for all of them.
+struct KeptBack {
+  std::vector<const Hold*> by;
+  Disruption asks_for = Disruption::none;  // the most that a person's word is wanted for
+
+  void add(const Hold& hold) {
+    const bool all_alike = hold.kind == Hold::Kind::far_end || hold.kind == Hold::Kind::gate;
+    const auto says_it = [&](const Hold* one) {
+      return one->kind == hold.kind && (all_alike || one->reason == hold.reason);
+    };
+    if (std::ranges::none_of(by, says_it)) by.push_back(&hold);
+  }
+  KeptBack with(const KeptBack& other) const {
+    KeptBack out = *this;
+    for (const Hold* const one : other.by) out.add(*one);
+    out.asks_for = std::max(asks_for, other.asks_for);
+    return out;
+  }
+};
+
+// By step: its own holds, and those of what it comes after, or stands or falls with.
+std::vector<KeptBack> kept_back(const Plan& plan) {
+  std::vector<KeptBack> out(plan.steps.size());
+  std::unordered_map<std::uint32_t, KeptBack> groups;
+  for (const Step& step : plan.steps)
+    for (const Hold& hold : step.holds) {
+      out[step.id - 1].add(hold);
+      if (hold.kind == Hold::Kind::approval) out[step.id - 1].asks_for = step.disruption;
+    }
+  for (bool more = true; more;) {
+    more = false;
+    Before before(
+        plan.barriers, KeptBack(), [&out](std::uint32_t id) { return out[id - 1]; },
+        [](const KeptBack& one, const KeptBack& other) { return one.with(other); });
+    for (const Step& step : plan.steps) {
+      KeptBack by = out[step.id - 1].with(before.of(step));
+      if (step.together != 0) by = groups[step.together] = groups[step.together].with(by);
+      more = more || by.by.size() != out[step.id - 1].by.size();
+      out[step.id - 1] = std::move(by);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_route_locks(const PlanInput& input, const Columns& columns, std::vector<DeviceAtoms>& atoms) {
+  RouteLocks(input, columns, atoms).add();
+}
+
+void hold_route_locks(const Columns& columns, Plan& plan) {
+  const Columns::MtuRows& rows = columns.mtu_rows();
+  const auto of_row = [](const std::optional<RowId>& row) {
+    return [&row](const PlannedChange& change) { return change.path.row() == row; };
+  };
+  const auto is_lock = [&](const Step& step) {
+    return !step.changes.empty() && step.changes.front().want &&
+           std::ranges::all_of(step.changes, of_row(rows.lock));
+  };
+  if (std::ranges::none_of(plan.steps, is_lock)) return;
+  const std::vector<KeptBack> back = kept_back(plan);
+  std::unordered_map<std::string_view, std::vector<const KeptBack*>> ports;  // by device
+  for (const Step& step : plan.steps)
+    if (std::ranges::any_of(step.changes, of_row(rows.port)))
+      ports[step.device].push_back(&back[step.id - 1]);
+  std::vector<std::pair<Step*, KeptBack>> held;
+  for (Step& step : plan.steps) {
+    const auto found = ports.find(step.device);
+    if (!is_lock(step) || found == ports.end()) continue;
+    if (std::ranges::any_of(found->second, [](const KeptBack* one) { return one->by.empty(); })) continue;
+    KeptBack by = back[step.id - 1];
+    for (const KeptBack* const one : found->second) by = by.with(*one);
+    held.emplace_back(&step, std::move(by));
+  }
+  std::vector<std::vector<Hold>> holds;  // copied before any is replaced: KeptBack points into the steps
+  for (const auto& [step, by] : held) {
+    std::vector<Hold>& all = holds.emplace_back();
+    for (const Hold* const one : by.by) all.push_back(*one);
+  }
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    Step& step = *held[i].first;
+    step.holds = std::move(holds[i]);
+    step.disruption = std::max(step.disruption, held[i].second.asks_for);  // the same word lifts it
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,289 @@
+// Routes that hold packets to the smaller MTU while the MTUs of hosts change.
+#include <fmt/format.h>
+
+#include "cluster.hpp"
+#include "reconciler/engine/approved.hpp"
+#include "tests/plan_lines.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kPool = "10.64.0.0/16";
+constexpr const char* kLock = "route-mtu[10.64.0.0/16]";
+constexpr const char* kMtu = "interface[rail0]/mtu";
+constexpr const char* kAdmin = "interface[rail0]/admin";
+constexpr const char* kRoute = "route[main:10.64.0.0/16]";
+
+// Three hosts under one leaf, at one MTU and wanted at another.
+struct Hosts {
+  Hosts(std::int64_t was, std::int64_t want, int count = 3) {
+    cluster.add("leaf0", "leaf");
+    for (int i = 0; i < count; ++i) {
+      const std::string host = fmt::format("gpu{}", i);
+      const std::string port = fmt::format("swp{}", i);
+      cluster.add(host);
+      const std::string address = fmt::format("interface[rail0]/address[10.64.0.{}/31]", 2 * i + 1);
+      cluster.devices[host]->set(entry(address), there());
+      cluster.want(host, address, there());
+      for (const auto& [path, value] :
+           {std::pair{kAdmin, yes()}, {kRoute, Value::set({"via 10.64.0.0 dev rail0"})}}) {
+        cluster.devices[host]->set(entry(path), value);
+        cluster.want(host, path, value);
+      }
+      cluster.devices[host]->set(entry(kMtu), number(was));
+      cluster.want(host, kMtu, number(want));
+      cluster.claim(host, row("route-mtu[*]"), {kPool});
+      cluster.devices["leaf0"]->set(entry(fmt::format("interface[{}]/mtu", port)), number(was));
+      cluster.want("leaf0", fmt::format("interface[{}]/mtu", port), number(want));
+      cluster.cable("leaf0", port, host, "rail0");
+    }
+    cluster.wiring.index();
+  }
+
+  // What is written of MTUs at hosts, in order: "gpu0 9000", "gpu0 lock 1500", "gpu0 unlock".
+  std::vector<std::string> order(const Plan& plan) const {
+    std::vector<std::string> out;
+    for (const Step& step : plan.steps)
+      for (const PlannedChange& change : step.changes) {
+        const bool locks = change.path == entry(kLock);
+        if (step.device == "leaf0" || (!locks && change.path != entry(kMtu))) continue;
+        const std::string what = !locks         ? change.want.to_string()
+                                 : !change.want ? "unlock"
+                                                : std::string(change.want.as_text().substr(4));
+        out.push_back(step.device + " " + what);
+      }
+    return out;
+  }
+  std::size_t place(const Plan& plan, const std::string& what) const {
+    const auto all = order(plan);
+    return static_cast<std::size_t>(std::ranges::find(all, what) - all.begin());
+  }
+
+  Cluster cluster;
+};
+
+TEST(RouteLocks, HoldEachHostToTheOldMtuUntilTheLastHasTheLargerOne) {
+  Hosts lab(1500, 9000);
+  const Plan plan = lab.cluster.plan();
+  for (const char* const host : {"gpu0", "gpu1", "gpu2"}) {
+    const std::size_t raised = lab.place(plan, fmt::format("{} 9000", host));
+    EXPECT_LT(lab.place(plan, fmt::format("{} lock 1500", host)), raised) << plan_lines(plan);
+    for (const char* const other : {"gpu0", "gpu1", "gpu2"})
+      EXPECT_LT(raised, lab.place(plan, fmt::format("{} unlock", other))) << plan_lines(plan);
+  }
+  EXPECT_EQ(lab.order(plan).size(), 9U) << plan_lines(plan);
+  EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
+  EXPECT_EQ(lab.cluster.devices["gpu1"]->truth().value(entry(kLock)), Value{});
+  EXPECT_TRUE(lab.cluster.plan().empty());
+}
+
+TEST(RouteLocks, HoldAllHostsToTheSmallerMtuBeforeTheFirstHasIt) {
+  Hosts lab(9000, 1500);
+  const Plan plan = lab.cluster.plan();
+  for (const char* const host : {"gpu0", "gpu1", "gpu2"}) {
+    const std::size_t lowered = lab.place(plan, fmt::format("{} 1500", host));
+    EXPECT_LT(lowered, lab.place(plan, fmt::format("{} unlock", host))) << plan_lines(plan);
+    for (const char* const other : {"gpu0", "gpu1", "gpu2"})
+      EXPECT_LT(lab.place(plan, fmt::format("{} lock 1500", other)), lowered) << plan_lines(plan);
+  }
+  EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
+  EXPECT_EQ(lab.cluster.devices["gpu1"]->truth().value(entry(kLock)), Value{});
+}
+
+TEST(RouteLocks, AreForNobodyWhereOneHostAloneDiffers) {
+  Hosts lab(9000, 9000);
+  lab.cluster.devices["gpu1"]->set(entry(kMtu), number(1500));
+  const Plan plan = lab.cluster.plan();
+  EXPECT_EQ(lab.order(plan), (std::vector<std::string>{"gpu1 9000"})) << plan_lines(plan);
+}
+
+// What drifted is lost already, and no order keeps it.
+TEST(RouteLocks, AreForNobodyWhereOthersSendOrTakeAsMuchAlready) {
+  for (const std::int64_t drifted : {1500, 9216}) {
+    Hosts lab(9000, 9000, 5);
+    for (const char* const host : {"gpu1", "gpu2"})
+      lab.cluster.devices[host]->set(entry(kMtu), number(drifted));
+    const Plan plan = lab.cluster.plan();
+    EXPECT_EQ(lab.order(plan).size(), 2U) << plan_lines(plan);
+  }
+}
+
+TEST(RouteLocks, AreTakenAwayWhereNothingElseDiffers) {
+  Hosts lab(9000, 9000);
+  lab.cluster.devices["gpu1"]->set(entry(kLock), Value::text("mtu lock 1500 on 1 of 3 routes"));
+  const Plan plan = lab.cluster.plan();
+  EXPECT_EQ(lab.order(plan), (std::vector<std::string>{"gpu1 unlock"})) << plan_lines(plan);
+}
+
+// A run was killed when two hosts were done.
+TEST(RouteLocks, OfARunThatWasKilledGoOnceTheOthersAreDone) {
+  Hosts lab(1500, 9000);
+  for (const char* const host : {"gpu0", "gpu1"}) {
+    lab.cluster.devices[host]->set(entry(kMtu), number(9000));
+    lab.cluster.devices[host]->set(entry(kLock), Value::text("mtu lock 1500"));
+  }
+  for (const char* const port : {"swp0", "swp1", "swp2"})
+    lab.cluster.devices["leaf0"]->set(entry(fmt::format("interface[{}]/mtu", port)), number(9000));
+  const Plan plan = lab.cluster.plan();
+  EXPECT_EQ(lab.place(plan, "gpu2 9000"), 0U) << plan_lines(plan);
+  EXPECT_EQ(lab.order(plan).size(), 3U) << plan_lines(plan);
+}
+
+// A machine as its own configuration left it: nothing to hold, and the ports come up all the same.
+TEST(RouteLocks, AreForNobodyBeforeThereAreRoutes) {
+  Hosts lab(1500, 9000);
+  for (const char* const host : {"gpu0", "gpu1", "gpu2"}) {
+    lab.cluster.devices[host]->set(entry(kAdmin), no());
+    lab.cluster.devices[host]->set(entry(kRoute), Value{});
+  }
+  const Plan plan = lab.cluster.plan();
+  EXPECT_EQ(lab.order(plan), (std::vector<std::string>{"gpu0 9000", "gpu1 9000", "gpu2 9000"}))
+      << plan_lines(plan);
+  EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
+  EXPECT_TRUE(lab.cluster.plan().empty());
+}
+
+// The kernel writes no route over it (ENETDOWN).
+TEST(RouteLocks, LeaveOutAHostWithAPortThatIsShutAndSaySo) {
+  Hosts lab(1500, 9000);
+  lab.cluster.devices["gpu1"]->set(entry(kAdmin), no());
+  lab.cluster.devices["gpu1"]->set(entry(kRoute),
+                                   Value::set({"via 10.64.0.0 dev rail0"}));  // of another port
+  const Plan plan = lab.cluster.plan();
+  EXPECT_EQ(lab.order(plan).size(), 7U) << plan_lines(plan);
+  EXPECT_NE(plan_lines(plan).find("packets are not held to the smaller MTU meanwhile: rail0 is shut"),
+            std::string::npos);
+  EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
+}
+
+TEST(RouteLocks, StayWhileAHostCouldNotBeRead) {
+  Hosts lab(1500, 9000);
+  lab.cluster.devices["gpu2"]->unreachable = true;
+  const Plan plan = lab.cluster.plan();
+  EXPECT_NE(plan_lines(plan).find("held: packets stay held to what every host takes: gpu2 was not read"),
+            std::string::npos)
+      << plan_lines(plan);
+}
+
+// One that was set by hand decides nothing for all.
+TEST(RouteLocks, AreForAllWhereOneOddHostAloneSendsAsMuchAlready) {
+  for (const auto& [was, want] : {std::pair{1500, 9000}, {9000, 1500}}) {
+    Hosts lab(was, want, 4);
+    lab.cluster.devices["gpu3"]->set(entry(kMtu), number(want));
+    const Plan plan = lab.cluster.plan();
+    EXPECT_EQ(lab.order(plan).size(), 9U) << plan_lines(plan);
+  }
+}
+
+TEST(RouteLocks, SayThatAHostWhichIsLeftOutGoesOnSendingLargerPackets) {
+  Hosts lab(9000, 1500);
+  lab.cluster.options.choice.only = {"gpu0", "gpu1", "leaf0"};
+  const std::string lines = plan_lines(lab.cluster.plan());
+  EXPECT_NE(
+      lines.find("larger packets may come still: interface[rail0]/mtu of gpu2 stays 9000: --only leaves gpu2 "
+                 "out: name it there too"),
+      std::string::npos)
+      << lines;
+}
+
+// What is held with the ports is not gathered with what goes ahead.
+TEST(RouteLocks, AreHeldWithThePortsWhateverElseChanges) {
+  Hosts lab(9000, 1500);
+  for (const char* const host : {"gpu0", "gpu1", "gpu2"})
+    lab.cluster.want(host, "sysctl[net.ipv4.conf.all.arp_ignore]", Value::text("1"));
+  lab.cluster.policy.emplace();
+  lab.cluster.policy->needs_approval[Disruption::traffic] = true;
+  const Plan plan = lab.cluster.plan();
+  std::size_t locks = 0;
+  for (const Step& step : plan.steps)
+    for (const PlannedChange& change : step.changes) {
+      if (change.path != entry(kLock) || !change.want) continue;  // an unlock waits for its port
+      ++locks;
+      EXPECT_FALSE(step.holds.empty()) << plan_lines(plan);
+    }
+  EXPECT_EQ(locks, 3U) << plan_lines(plan);
+}
+
+// Hosts that wait for what is held at their leaf stay as they are: nothing is for them to hold, whatever a
+// person says of their own ports.
+TEST(RouteLocks, AreHeldWhereThePortsWaitForWhatIsHeld) {
+  Hosts lab(1500, 9000);
+  lab.cluster.policy.emplace();
+  lab.cluster.policy->needs_approval[Disruption::traffic] = true;
+  lab.cluster.policy_of["leaf0"].drains_switches = true;
+  lab.cluster.policy_of["leaf0"].on_timeout = Policy::Undrained::stop;
+  const Plan plan = lab.cluster.plan();
+  std::size_t locks = 0;
+  for (const Step& step : plan.steps)
+    for (const PlannedChange& change : step.changes) {
+      if (change.path != entry(kLock) || !change.want) continue;
+      ++locks;
+      std::set<Hold::Kind> kinds;
+      for (const Hold& hold : step.holds) kinds.insert(hold.kind);
+      EXPECT_EQ(kinds, (std::set{Hold::Kind::approval, Hold::Kind::drain})) << plan_lines(plan);
+    }
+  EXPECT_EQ(locks, 3U) << plan_lines(plan);
+  // The word for the ports is the word for the locks.
+  lab.cluster.options.approved = *parse_approved("approval:traffic,drain");
+  EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
+  EXPECT_TRUE(lab.cluster.plan().empty());
+}
+
+// Half of the routes are held: all are, before the port changes.
+TEST(RouteLocks, OfAWriteThatWasCutOffAreWrittenAnew) {
+  Hosts lab(1500, 9000);
+  lab.cluster.devices["gpu1"]->set(entry(kLock), Value::text("mtu lock 1500 on 1 of 3 routes"));
+  const Plan plan = lab.cluster.plan();
+  EXPECT_LT(lab.place(plan, "gpu1 lock 1500"), lab.place(plan, "gpu1 9000")) << plan_lines(plan);
+  EXPECT_EQ(lab.order(plan).size(), 9U) << plan_lines(plan);
+}
+
+TEST(RouteLocks, StayWhileAHostThatMayNotBeChangedKeepsTheSmallerMtu) {
+  Hosts lab(1500, 9000);
+  lab.cluster.options.choice.only = {"gpu0", "gpu1", "leaf0"};
+  const Plan plan = lab.cluster.plan();
+  ASSERT_EQ(lab.order(plan).size(), 6U) << plan_lines(plan);
+  for (const Step& step : plan.steps)
+    for (const PlannedChange& change : step.changes)
+      if (change.path == entry(kLock) && !change.want) {
+        ASSERT_EQ(step.holds.size(), 1U) << plan_lines(plan);
+        EXPECT_EQ(step.holds.front().kind, Hold::Kind::far_end);
+        EXPECT_EQ(
+            step.holds.front().reason,
+            "packets stay held to what every host takes: interface[rail0]/mtu of gpu2 stays 1500: --only "
+            "leaves gpu2 out: name it there too");
+      }
+  (void)lab.cluster.apply_plan(plan);
+  EXPECT_EQ(lab.cluster.devices["gpu0"]->truth().value(entry(kMtu)), number(9000));
+  EXPECT_EQ(lab.cluster.devices["gpu0"]->truth().value(entry(kLock)), Value::text("mtu lock 1500"));
+  lab.cluster.options.choice.only.clear();
+  EXPECT_EQ(lab.cluster.converge().verdict, ApplyVerdict::kept);
+  EXPECT_EQ(lab.cluster.devices["gpu0"]->truth().value(entry(kLock)), Value{});
+  EXPECT_TRUE(lab.cluster.plan().empty());
+}
+
+TEST(RouteLocks, AreHeldWithThePortsThatNeedAPersonsWord) {
+  Hosts lab(9000, 1500);
+  lab.cluster.policy.emplace();
+  lab.cluster.policy->needs_approval[Disruption::traffic] = true;
+  const Plan plan = lab.cluster.plan();
+  (void)lab.cluster.apply_plan(plan);
+  for (const char* const host : {"gpu0", "gpu1", "gpu2"})
+    EXPECT_EQ(lab.cluster.devices[host]->truth().value(entry(kLock)), Value{}) << plan_lines(plan);
+}
+
+TEST(RouteLocks, SayThatOpenQueuePairsDoNotFitWhereAPortSendsRoce) {
+  for (const std::int64_t want : {4200, 1500}) {
+    Hosts lab(9000, want);
+    lab.cluster.devices["gpu1"]->set(entry("interface[rail0]/roce-tos"), number(106));
+    lab.cluster.want("gpu1", "interface[rail0]/roce-tos", number(106));
+    const std::string lines = plan_lines(lab.cluster.plan());
+    const bool told = lines.find(
+                          "open queue pairs keep their path MTU, of up to 4096 B, and the port takes "
+                          "up to 1024 B then: drain RDMA there first") != std::string::npos;
+    EXPECT_EQ(told, want == 1500) << lines;  // a path MTU of 4096 fits into 4200
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
