@@ -230,6 +230,7 @@ Result<Done> Session::hold_routes(const IpPrefix& pool, std::optional<std::uint3
     if (wanted.mtu == one->mtu && wanted.mtu_locked == one->mtu_locked) continue;
     Request request = route_request(wanted, NLM_F_REPLACE);
     if (Result<Done> done = acknowledged(request, route_name(one->table, one->destination), 0); !done) {
+      if (done.error().kind == ErrorKind::unknown_outcome) return done;  // nothing more over this socket
       for (const Route* const before : changed) {
         Request back = route_request(*before, NLM_F_REPLACE);
         (void)acknowledged(back, route_name(before->table, before->destination), 0);

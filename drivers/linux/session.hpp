@@ -41,7 +41,8 @@ class Session {
   Result<Done> set_route(std::uint32_t table, const IpPrefix& destination, const std::vector<Hop>& hops);
   Result<Done> remove_route(std::uint32_t table, const IpPrefix& destination);
   // Packets on all routes of ours to the pool to this MTU (route_mtu.hpp); none: to that of their ports.
-  // Where one can't be written, those before it get back what they had.
+  // Where the kernel refuses one, those before it get back what they had; where its answer does not come,
+  // some are locked, and the next observation tells which.
   Result<Done> hold_routes(const IpPrefix& pool, std::optional<std::uint32_t> mtu);
   // The one rule of ours at this priority; none: there shall be none.
   struct RuleWanted {

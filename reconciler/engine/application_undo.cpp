@@ -1,6 +1,7 @@
 // How an application takes back what it wrote, or an earlier run did, and what follows from that.
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <utility>
 
 #include "reconciler/engine/application.hpp"
@@ -21,6 +22,17 @@ bool write_the_same(const std::vector<Step>& some, const std::vector<Step>& othe
       return entries.contains({step.device, change.path});
     });
   });
+}
+
+// What steps write, in order: a lock of routes comes and goes in two of them.
+std::map<std::string, std::vector<PlannedChange>> by_device(const std::vector<Step>& steps) {
+  std::map<std::string, std::vector<PlannedChange>> out;
+  for (const Step& step : steps) {
+    if (!step.remedy.empty()) continue;
+    std::vector<PlannedChange>& changes = out[step.device];
+    changes.insert(changes.end(), step.changes.begin(), step.changes.end());
+  }
+  return out;
 }
 
 }  // namespace
@@ -243,16 +255,15 @@ void Application::refuse(const UndoneChange& undone) {
   if (!undone.guilt) return;
   std::set<std::string> digests;
   std::set<std::string> writes;  // as of no device
-  for (const Step& step : undoing_->now.steps)
-    for (const auto& [path, want] : net_writes(step.changes)) {
-      digests.insert(write_digest(step.device, path, want));
+  for (const auto& [device, changes] : by_device(undoing_->now.steps))
+    for (const auto& [path, want] : net_writes(changes)) {
+      digests.insert(write_digest(device, path, want));
       writes.insert(write_digest("", path, want));
     }
   if (*undone.guilt == Guilt::guilty && undone.change == report_.change_id && undone.hosts.empty())
-    for (const Step& step : plan_.steps)
-      for (const auto& [path, want] : net_writes(step.changes))
-        if (step.remedy.empty() && writes.contains(write_digest("", path, want)))
-          digests.insert(write_digest(step.device, path, want));
+    for (const auto& [device, changes] : by_device(plan_.steps))
+      for (const auto& [path, want] : net_writes(changes))
+        if (writes.contains(write_digest("", path, want))) digests.insert(write_digest(device, path, want));
   std::vector<RefusedWrite> all;
   for (const std::string& digest : digests)
     all.push_back({.digest = digest,

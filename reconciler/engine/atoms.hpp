@@ -39,8 +39,8 @@ struct Atom {
   When when = When::by_policy;
   std::vector<RowId> if_open;  // as Step's
   bool before_writes = false;  // as Step's
-  bool prepares =
-      false;           // only what comes after it makes it useful: it is in a step of its own, held with that
+  // In a step without others: a driver goes on after a change that failed, and this must not follow that.
+  bool apart = false;
   ChangeSet examples;  // of effects of these rows: for the device's own policy
   std::vector<std::string> notes;
   std::vector<std::string> refused;   // by the device's own policy, with the reasons

@@ -137,7 +137,7 @@ class Gatherer {
       const bool alone = node.live && split_.contains({node.device, node.wave});
       const auto [found, is_new] = known.try_emplace(
           {node.wave, node.device, atom(n).driver, atom(n).remedy, alone ? node.cable : kNoCable, held_[n],
-           atom(n).half == Half::removes, atom(n).prepares},
+           atom(n).half == Half::removes, atom(n).apart},
           static_cast<std::uint32_t>(buckets_.size()));
       if (is_new)
         buckets_.push_back(Bucket{.wave = node.wave,

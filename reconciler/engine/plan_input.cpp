@@ -8,6 +8,7 @@
 #include "reconciler/engine/fleet.hpp"
 #include "reconciler/engine/plan.hpp"
 #include "specs/language/cluster.hpp"
+#include "specs/model/mtu_lock.hpp"
 #include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
@@ -112,6 +113,15 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
   return input;
 }
 
+namespace {
+
+// What was before, as far as it can be written: a lock of some of a pool's routes can't, and is taken away.
+Value writable(RowId row, Value was) {
+  return row == schema_columns().mtu_rows().lock && !mtu_locked_to(was) ? Value{} : was;
+}
+
+}  // namespace
+
 UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now,
                   const std::function<const Policy*(const FleetDevice&)>& policy_for) {
   UndoInput out;
@@ -145,8 +155,8 @@ UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
         out.left_out.push_back({one.name, path, what + ": it could not be read"});
       else if (!entry.holds(path, have))
         out.left_out.push_back({one.name, path, what + ": it is " + have.to_string() + ", by another hand"});
-      else if (have != entry.was)
-        one.changes.push_back({path, have, entry.was, 0});
+      else if (const Value back = writable(path.row(), entry.was); have != back)
+        one.changes.push_back({path, have, back, 0});
     }
     out.input.devices.push_back(std::move(one));
   }

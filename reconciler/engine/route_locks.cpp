@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,8 +18,8 @@
 namespace lockstep {
 namespace {
 
-constexpr std::string_view kHolds =
-    "holds packets on routes to the pool to the smaller MTU, which every host takes, while the MTUs change";
+constexpr std::string_view kLocks =
+    "locks routes to the pool to the smaller of the host's two MTUs while those of its hosts change";
 
 // The largest path MTU of RoCE on a port: a power of two (InfiniBand 1.4, 10.4.1) of what is left after
 // GRH, UDP, BTH, XRC, atomic and ICRC headers (Linux include/rdma/ib_addr.h, iboe_get_mtu); 0: none.
@@ -55,7 +56,7 @@ class RouteLocks {
       find_hosts(d);
     }
     for (const auto& [pool, one] : pools_)
-      for (const Host& host : one.hosts) hold(one, host);
+      for (const Host& host : one.hosts) plan_for(one, host);
   }
 
  private:
@@ -74,16 +75,19 @@ class RouteLocks {
     std::vector<Host> hosts{};
     std::size_t grow = 0;  // hosts
     std::size_t shrink = 0;
-    std::vector<std::int64_t> sent{};   // at most, by hosts that stay as they are
-    std::vector<std::int64_t> taken{};  // at least
+    std::size_t locked = 0;             // that stay as they are, but for a lock
+    std::vector<std::int64_t> sent{};   // at most, by hosts that stay as they are, without a lock
+    std::vector<std::int64_t> taken{};  // at least, by all that stay
     std::string behind{};               // why a host keeps the smaller MTU; empty: none does
     std::string ahead{};                // why one keeps the larger one
-    std::string unread{};               // a host
+    std::string unread{};               // a host, and why
+    std::string not_asked{};            // a host
 
-    // Whether most of the pool, today, sends packets of this size; or takes none that are larger.
+    // Whether as many hosts as would, and one at least, send packets of this size today; or as many as will
+    // take none that are larger.
     bool is_sent(std::int64_t size) const {
       return std::ranges::count_if(sent, [size](auto one) { return one >= size; }) >=
-             static_cast<std::ptrdiff_t>(grow);
+             static_cast<std::ptrdiff_t>(std::max(grow + locked, std::size_t{1}));
     }
     bool is_taken(std::int64_t size) const {
       return std::ranges::count_if(taken, [size](auto one) { return one <= size; }) >=
@@ -136,11 +140,12 @@ class RouteLocks {
         if (const auto turn = turn_of_port(change.path, change.was, change.want);
             turn && ports.contains(change.path.key(0)))
           keeps(*turn, change.path, device.left_alone);
-    if (device.observation == nullptr) {
-      if (device.maintenance.empty()) pool.unread = device.name;
-    } else {
+    if (device.observation != nullptr)
       note_ports(ports, stays && host.ports.empty(), host, pool);
-    }
+    else if (!device.unread.empty() && device.maintenance.empty())
+      pool.unread = device.name + " was not read: " + device.unread;
+    else if (device.maintenance.empty())
+      pool.not_asked = device.name;
     pool.grow += host.grows ? 1 : 0;
     pool.shrink += host.shrinks ? 1 : 0;
     pool.hosts.push_back(std::move(host));
@@ -160,8 +165,11 @@ class RouteLocks {
     }
     if (host.ports.empty()) host.most = most;
     if (!stays || most == 0) return;
-    pool.sent.push_back(std::min(most, mtu_limit(have.value(host.lock))));
     pool.taken.push_back(least);
+    if (mtu_limit(have.value(host.lock)) < most)
+      ++pool.locked;
+    else
+      pool.sent.push_back(most);
   }
 
   // The ports that have an address of the pool.
@@ -173,23 +181,35 @@ class RouteLocks {
     return out;
   }
 
-  void hold(const Pool& pool, const Host& host) {
+  void plan_for(const Pool& pool, const Host& host) {
     DeviceAtoms& device = atoms_[host.device];
+    std::optional<std::uint32_t> unlocks = change_of(host);
+    if (host.ports.empty() && !unlocks) return;
     const bool is_new = !pool.is_sent(host.most);
     const bool grows = host.grows && is_new && (pool.grow > 1 || !pool.behind.empty());
     const bool shrinks = host.shrinks && pool.shrink > 1 && !pool.is_taken(host.least);
-    std::optional<std::uint32_t> unlocks = change_of(host);
-    if ((grows || shrinks) && can_write(host) && !is_held(host)) unlocks = lock(host, unlocks);
+    if ((grows || shrinks) && is_pool_read(pool, host) && can_write(host) && !is_locked(host))
+      unlocks = lock(host, unlocks);
     if (host.shrinks && !pool.ahead.empty()) note(host, "larger packets may come still: " + pool.ahead);
     if (!unlocks) return;
+    device.atoms[*unlocks].apart = true;
     for (std::uint32_t a = 0; a < device.atoms.size(); ++a)  // a route over a port that is shut can't change
       if (a != *unlocks && opens_a_port(device.atoms[a])) device.order.emplace_back(a, *unlocks);
     for (const std::uint32_t port : host.ports) device.order.emplace_back(port, *unlocks);
     if (!is_new) return;
     std::string why = pool.behind;
-    if (why.empty() && pool.grow > 1 && !pool.unread.empty()) why = pool.unread + " was not read";
+    if (why.empty()) why = pool.unread;
+    if (why.empty() && !pool.not_asked.empty()) why = pool.not_asked + " is not read in this run";
     if (!why.empty())
-      device.atoms[*unlocks].far_ends.push_back("packets stay held to what every host takes: " + why);
+      device.atoms[*unlocks].far_ends.push_back("its lock of routes stays, as larger packets may be lost: " +
+                                                why);
+  }
+
+  // Of a part of it nobody can tell what the others send and take.
+  bool is_pool_read(const Pool& pool, const Host& host) {
+    if (!pool.not_asked.empty())
+      note(host, fmt::format("routes are not locked meanwhile: {} is not read in this run", pool.not_asked));
+    return pool.not_asked.empty();
   }
 
   // Gives the atom that takes it away again.
@@ -202,8 +222,8 @@ class RouteLocks {
     else
       unlocks = add_atom(host, wanted, Value{});
     const std::uint32_t locks = add_atom(host, now, wanted);
-    device.atoms[locks].notes.emplace_back(kHolds);
-    device.atoms[locks].prepares = true;
+    device.atoms[locks].notes.emplace_back(kLocks);
+    device.atoms[locks].apart = true;
     device.read.emplace_back(host.lock, now);
     device.order.emplace_back(locks, *unlocks);
     for (const std::uint32_t port : host.ports) device.order.emplace_back(locks, port);
@@ -227,7 +247,10 @@ class RouteLocks {
   bool can_write(const Host& host) {
     const DeviceInput& device = input_.devices[host.device];
     if (device.observation == nullptr || !device.carrier || device.carrier(*rows_.lock).empty()) return false;
-    if (is_unread(device.observation->unread, host.lock)) return false;
+    if (is_unread(device.observation->unread, host.lock)) {
+      note(host, "routes are not locked meanwhile: they could not be read");
+      return false;
+    }
     if (device.observation->have.of_row(*rows_.route).empty()) return false;
     const bool change = std::ranges::any_of(atoms_[host.device].atoms, [this](const Atom& atom) {
       return std::ranges::any_of(atom.changes, [this](const AtomChange& one) {
@@ -235,14 +258,15 @@ class RouteLocks {
       });
     });
     if (change || !host.shut.empty())
-      note(host, change ? "packets are not held to the smaller MTU meanwhile: routes change with it"
-                        : fmt::format("packets are not held to the smaller MTU meanwhile: {} is shut, and "
-                                      "routes over it can't be written",
-                                      host.shut));
+      note(host, change
+                     ? "routes are not locked meanwhile: they change with it"
+                     : fmt::format("routes are not locked meanwhile: {} is shut, and routes over it can't be "
+                                   "written",
+                                   host.shut));
     return !change && host.shut.empty();
   }
 
-  bool is_held(const Host& host) const {
+  bool is_locked(const Host& host) const {
     return mtu_limit(input_.devices[host.device].observation->have.value(host.lock)) <= host.least;
   }
 
@@ -293,24 +317,26 @@ class RouteLocks {
   std::map<std::string, Pool> pools_;
 };
 
-// What must yield before a step runs. One of those that yield as a kind speaks for all of them.
+// What must yield before a step runs, by kind: one hold of each speaks for all of it.
 struct KeptBack {
-  std::vector<const Hold*> by;
+  std::array<const Hold*, 9> by{};
   Disruption asks_for = Disruption::none;  // the most that a person's word is wanted for
 
-  void add(const Hold& hold) {
-    const bool all_alike = hold.kind == Hold::Kind::far_end || hold.kind == Hold::Kind::gate;
-    const auto says_it = [&](const Hold* one) {
-      return one->kind == hold.kind && (all_alike || one->reason == hold.reason);
-    };
-    if (std::ranges::none_of(by, says_it)) by.push_back(&hold);
+  bool any() const {
+    return std::ranges::any_of(by, [](const Hold* one) { return one != nullptr; });
+  }
+  void add(const Hold* hold) {
+    if (hold == nullptr) return;
+    const Hold*& known = by.at(static_cast<std::size_t>(hold->kind));
+    if (known == nullptr) known = hold;
   }
   KeptBack with(const KeptBack& other) const {
     KeptBack out = *this;
-    for (const Hold* const one : other.by) out.add(*one);
+    for (const Hold* const one : other.by) out.add(one);
     out.asks_for = std::max(asks_for, other.asks_for);
     return out;
   }
+  bool operator==(const KeptBack&) const = default;
 };
 
 // By step: its own holds, and those of what it comes after, or stands or falls with.
@@ -319,7 +345,7 @@ std::vector<KeptBack> kept_back(const Plan& plan) {
   std::unordered_map<std::uint32_t, KeptBack> groups;
   for (const Step& step : plan.steps)
     for (const Hold& hold : step.holds) {
-      out[step.id - 1].add(hold);
+      out[step.id - 1].add(&hold);
       if (hold.kind == Hold::Kind::approval) out[step.id - 1].asks_for = step.disruption;
     }
   for (bool more = true; more;) {
@@ -330,8 +356,8 @@ std::vector<KeptBack> kept_back(const Plan& plan) {
     for (const Step& step : plan.steps) {
       KeptBack by = out[step.id - 1].with(before.of(step));
       if (step.together != 0) by = groups[step.together] = groups[step.together].with(by);
-      more = more || by.by.size() != out[step.id - 1].by.size();
-      out[step.id - 1] = std::move(by);
+      more = more || by != out[step.id - 1];
+      out[step.id - 1] = by;
     }
   }
   return out;
@@ -362,7 +388,7 @@ void hold_route_locks(const Columns& columns, Plan& plan) {
   for (Step& step : plan.steps) {
     const auto found = ports.find(step.device);
     if (!is_lock(step) || found == ports.end()) continue;
-    if (std::ranges::any_of(found->second, [](const KeptBack* one) { return one->by.empty(); })) continue;
+    if (std::ranges::any_of(found->second, [](const KeptBack* one) { return !one->any(); })) continue;
     KeptBack by = back[step.id - 1];
     for (const KeptBack* const one : found->second) by = by.with(*one);
     held.emplace_back(&step, std::move(by));
@@ -370,7 +396,8 @@ void hold_route_locks(const Columns& columns, Plan& plan) {
   std::vector<std::vector<Hold>> holds;  // copied before any is replaced: KeptBack points into the steps
   for (const auto& [step, by] : held) {
     std::vector<Hold>& all = holds.emplace_back();
-    for (const Hold* const one : by.by) all.push_back(*one);
+    for (const Hold* const one : by.by)
+      if (one != nullptr) all.push_back(*one);
   }
   for (std::size_t i = 0; i < held.size(); ++i) {
     Step& step = *held[i].first;

@@ -1,15 +1,16 @@
-// Route locks: while the MTUs of a pool's hosts change one after the other, their routes to it hold packets
-// to what every host takes, the smaller of both MTUs: where MTUs grow, from before a host's own port does
-// until the last host's has; where they shrink, from before the first port does until its own has. They are
-// rungs of the MTU's ladder; a claim of route-mtu[*] names a host's pools.
+// Route locks: while the MTUs of a pool's hosts change one after the other, each host's routes to it are
+// locked to the smaller of its own two MTUs: where MTUs grow, from before a host's own port does until the
+// last host's has; where they shrink, from before the first port does until its own has. They are rungs of
+// the MTU's ladder; a claim of route-mtu[*] names a host's pools.
 //
-// Promises: pure. Hosts that stay as they are, and are as many as those that change, decide what packets are
-// sent today: where they send the larger ones already, or take the smaller ones only, nothing is held; nor
-// where one host is alone. Nothing is unlocked while a host keeps the smaller MTU, or could not be read. A
-// host that has no route of ours yet, gets one in this plan, or has a port of the pool that is shut (its
-// routes can't be written) holds nothing, which a note says where it matters. Where a host goes on sending
-// larger packets, as its own part is held or left out, a note says so. RDMA follows no route: a note tells of
-// queue pairs whose packets no longer fit.
+// Promises: pure. Hosts that stay as they are, and are as many as those that change or are locked, decide
+// what packets are sent today: where they send the larger ones already, or take the smaller ones only,
+// nothing is locked; nor where one host is alone, or where a run does not read the whole pool, which a note
+// says. Nothing is unlocked while a host keeps the smaller MTU, could not be read or is not read in this run.
+// A host without a route of ours has none to lock; one whose routes change in this plan, could not be read or
+// can't be written (a port of the pool is shut) is not locked, which a note says. Where a host goes on
+// sending larger packets, as its own part is held or left out, a note says so. RDMA follows no route: a note
+// tells of queue pairs whose packets no longer fit.
 #pragma once
 
 #include <vector>

@@ -8,7 +8,9 @@
 #include <optional>
 
 #include "reconciler/engine/application.hpp"
+#include "reconciler/engine/columns.hpp"
 #include "reconciler/engine/link_ends.hpp"
+#include "reconciler/engine/route_locks.hpp"
 #include "reconciler/engine/runner.hpp"
 #include "reconciler/engine/step_order.hpp"
 
@@ -216,6 +218,7 @@ Plan hold_for_windows(Plan plan, const Fleet& fleet, const ApplyOptions& options
     if (is_new) reason->second = why_wait(*policy, now, needed(plan));
     if (!reason->second.empty()) step.holds.push_back({Hold::Kind::window, reason->second});
   }
+  hold_route_locks(schema_columns(), plan);
   return plan;
 }
 

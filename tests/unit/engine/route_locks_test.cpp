@@ -90,6 +90,26 @@ TEST(RouteLocks, HoldAllHostsToTheSmallerMtuBeforeTheFirstHasIt) {
   EXPECT_EQ(lab.cluster.devices["gpu1"]->truth().value(entry(kLock)), Value{});
 }
 
+// A driver goes on after a change of a step that failed: an unlock must not follow a port that kept its MTU.
+TEST(RouteLocks, GoInAStepWithoutThePort) {
+  Hosts lab(9000, 1500);
+  for (const Step& step : lab.cluster.plan().steps) {
+    std::set<bool> locks;
+    for (const PlannedChange& change : step.changes) locks.insert(change.path == entry(kLock));
+    EXPECT_EQ(locks.size(), 1U) << "step " << step.id;
+  }
+}
+
+// A window that is shut is found after the plan was made.
+TEST(RouteLocks, WaitForTheWindowsOfTheirPorts) {
+  Hosts lab(9000, 1500);
+  lab.cluster.policy.emplace();
+  lab.cluster.policy_of["leaf0"].windows = {{.days = 0, .from = 0, .to = 1, .timezone = ""}};
+  (void)lab.cluster.apply_plan(lab.cluster.plan());
+  for (const char* const host : {"gpu0", "gpu1", "gpu2"})
+    EXPECT_EQ(lab.cluster.devices[host]->truth().value(entry(kLock)), Value{});
+}
+
 TEST(RouteLocks, AreForNobodyWhereOneHostAloneDiffers) {
   Hosts lab(9000, 9000);
   lab.cluster.devices["gpu1"]->set(entry(kMtu), number(1500));
@@ -151,8 +171,7 @@ TEST(RouteLocks, LeaveOutAHostWithAPortThatIsShutAndSaySo) {
                                    Value::set({"via 10.64.0.0 dev rail0"}));  // of another port
   const Plan plan = lab.cluster.plan();
   EXPECT_EQ(lab.order(plan).size(), 7U) << plan_lines(plan);
-  EXPECT_NE(plan_lines(plan).find("packets are not held to the smaller MTU meanwhile: rail0 is shut"),
-            std::string::npos);
+  EXPECT_NE(plan_lines(plan).find("routes are not locked meanwhile: rail0 is shut"), std::string::npos);
   EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
 }
 
@@ -160,9 +179,16 @@ TEST(RouteLocks, StayWhileAHostCouldNotBeRead) {
   Hosts lab(1500, 9000);
   lab.cluster.devices["gpu2"]->unreachable = true;
   const Plan plan = lab.cluster.plan();
-  EXPECT_NE(plan_lines(plan).find("held: packets stay held to what every host takes: gpu2 was not read"),
+  EXPECT_NE(plan_lines(plan).find(
+                "held: its lock of routes stays, as larger packets may be lost: gpu2 was not read: "),
             std::string::npos)
       << plan_lines(plan);
+  // And in the next run, in which no host's MTU changes.
+  for (int again = 0; again < 2; ++again) {
+    (void)lab.cluster.apply_plan(lab.cluster.plan());
+    EXPECT_EQ(lab.cluster.devices["gpu0"]->truth().value(entry(kMtu)), number(9000));
+    EXPECT_EQ(lab.cluster.devices["gpu0"]->truth().value(entry(kLock)), Value::text("mtu lock 1500"));
+  }
 }
 
 // One that was set by hand decides nothing for all.
@@ -248,12 +274,13 @@ TEST(RouteLocks, StayWhileAHostThatMayNotBeChangedKeepsTheSmallerMtu) {
       if (change.path == entry(kLock) && !change.want) {
         ASSERT_EQ(step.holds.size(), 1U) << plan_lines(plan);
         EXPECT_EQ(step.holds.front().kind, Hold::Kind::far_end);
-        EXPECT_EQ(
-            step.holds.front().reason,
-            "packets stay held to what every host takes: interface[rail0]/mtu of gpu2 stays 1500: --only "
-            "leaves gpu2 out: name it there too");
+        EXPECT_EQ(step.holds.front().reason,
+                  "its lock of routes stays, as larger packets may be lost: interface[rail0]/mtu of gpu2 "
+                  "stays 1500: "
+                  "--only leaves gpu2 out: name it there too");
       }
   (void)lab.cluster.apply_plan(plan);
+  (void)lab.cluster.apply_plan(lab.cluster.plan());  // a second run, in which no MTU changes
   EXPECT_EQ(lab.cluster.devices["gpu0"]->truth().value(entry(kMtu)), number(9000));
   EXPECT_EQ(lab.cluster.devices["gpu0"]->truth().value(entry(kLock)), Value::text("mtu lock 1500"));
   lab.cluster.options.choice.only.clear();
