@@ -5,6 +5,7 @@
 #include "bench/verbs/end.hpp"
 #include "bench/verbs/path_probe.hpp"
 #include "bench/verbs/run.hpp"
+#include "specs/model/roce_mtu.hpp"
 
 namespace lockstep::bench::verbs {
 namespace {
@@ -73,9 +74,9 @@ class Client {
   Failure check_path(const Facts& facts, const Json& far) {
     const auto port = static_cast<std::uint16_t>(number_of(far, "echoPort"));
     if (port == 0) return {};
-    std::uint32_t mtu = rdma::roce_mtu(facts.netdev_mtu);
+    std::uint32_t mtu = roce_mtu(facts.netdev_mtu);
     if (const auto theirs = static_cast<std::uint32_t>(number_of(far, "netdevMtu")); theirs != 0)
-      mtu = std::min(mtu, rdma::roce_mtu(theirs));
+      mtu = std::min(mtu, roce_mtu(theirs));
     if (order_.workload.path_mtu != 0) mtu = std::min(mtu, order_.workload.path_mtu);
     const std::uint32_t bytes = packet_bytes(mtu, order_.address.find(':') != std::string::npos);
     const auto verdict = probe_path(order_.address, facts.netdev, order_.peer, port, bytes, now_ns(), call_);

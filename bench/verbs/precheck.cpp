@@ -5,6 +5,7 @@
 
 #include "bench/verbs/exchange.hpp"
 #include "bench/verbs/transfer.hpp"
+#include "specs/model/roce_mtu.hpp"
 
 namespace lockstep::bench::verbs {
 namespace {
@@ -69,7 +70,7 @@ void check_device(const Facts& facts, std::vector<Finding>& out) {
 
 void check_mtu(const Facts& facts, const Workload& workload, std::vector<Finding>& out) {
   if (facts.netdev_mtu == 0) return;
-  const std::uint32_t active = rdma::roce_mtu(facts.netdev_mtu);
+  const std::uint32_t active = roce_mtu(facts.netdev_mtu);
   const std::string here = facts.netdev + "'s MTU of " + std::to_string(facts.netdev_mtu);
   if (active == 0)
     out.push_back({Obstacle::mtu, here + " is too small for any RDMA packet"});

@@ -7,6 +7,7 @@
 #include "drivers/linux/kernel_address.hpp"
 #include "drivers/linux/lldp.hpp"
 #include "drivers/posix/in_namespace.hpp"
+#include "specs/model/roce_mtu.hpp"
 
 namespace lockstep {
 namespace {
@@ -87,7 +88,7 @@ std::string name_of(const PciFunction& nic, const std::vector<DiscoveredPort>& p
 std::uint32_t path_mtu(const rdma::PortFacts& port, const std::vector<DiscoveredPort>& ports) {
   if (port.link_layer != "Ethernet") return 0;
   for (const DiscoveredPort& one : ports)
-    if (one.name == port.netdev) return rdma::roce_mtu(one.mtu);
+    if (one.name == port.netdev) return roce_mtu(one.mtu);
   return 0;
 }
 

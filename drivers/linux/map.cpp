@@ -85,7 +85,7 @@ void read_routes(RowId id, Reading& out) {
 void read_route_mtus(RowId id, Reading& out) {
   for (const std::string& text : out.pools)
     if (const auto pool = IpPrefix::parse(text))
-      if (const Value held = held_mtu(*pool, out.state.network)) out.tree.add(Path(id, {text}), held);
+      if (const Value mtu = route_mtu(*pool, out.state.network)) out.tree.add(Path(id, {text}), mtu);
 }
 
 // The best routes of the main table: lowest metric; IPv6 may list equal ones one by one.
@@ -229,11 +229,11 @@ std::string route_words(const Change& change) {
 
 Result<Done> write_route_mtu(Session& session, const Change& change) {
   TRY(const IpPrefix pool, parse_prefix(change.path.key(0)));
-  if (!change.want) return session.hold_routes(pool, std::nullopt);
+  if (!change.want) return session.lock_routes(pool, std::nullopt);
   const auto mtu = mtu_locked_to(change.want);
   if (!mtu || *mtu == 0)
-    return Error{ErrorKind::invalid_spec, "what holds a route's packets is written 'mtu lock BYTES'"};
-  return session.hold_routes(pool, mtu);
+    return Error{ErrorKind::invalid_spec, "what routes are locked to is written 'mtu lock BYTES'"};
+  return session.lock_routes(pool, mtu);
 }
 
 std::string route_mtu_words(const Change& change) {

@@ -23,16 +23,16 @@ std::vector<const Route*> own_routes_to(const IpPrefix& pool, const NetworkState
   return out;
 }
 
-Value held_mtu(const IpPrefix& pool, const NetworkState& network) {
+Value route_mtu(const IpPrefix& pool, const NetworkState& network) {
   const std::vector<const Route*> routes = own_routes_to(pool, network);
-  std::map<std::pair<std::uint32_t, bool>, std::size_t> held;  // how many, by MTU and whether it is locked
+  std::map<std::pair<std::uint32_t, bool>, std::size_t> known;  // how many, by MTU and whether it is locked
   for (const Route* const route : routes)
-    if (route->mtu != 0) ++held[{route->mtu, route->mtu_locked}];
-  if (held.empty()) return {};
-  const auto& [first, count] = *held.begin();
+    if (route->mtu != 0) ++known[{route->mtu, route->mtu_locked}];
+  if (known.empty()) return {};
+  const auto& [first, count] = *known.begin();
   if (first.second && count == routes.size()) return mtu_lock(first.first);
   std::string out;
-  for (const auto& [mtu, those] : held)
+  for (const auto& [mtu, those] : known)
     out += (out.empty() ? "mtu " : ", mtu ") + std::string(mtu.second ? "lock " : "") +
            std::to_string(mtu.first) + " on " + std::to_string(those) + " of " +
            std::to_string(routes.size()) + " routes";

@@ -1,5 +1,5 @@
-// What holds packets to a pool below the MTU of their port: `mtu lock` (ip-route(8)) on the routes of ours
-// that lead there.
+// What packets to a pool are kept to, below the MTU of their port: `mtu lock` (ip-route(8)) on the routes of
+// ours that lead there.
 //
 // Promises: pure; routes of another protocol are none of ours.
 #pragma once
@@ -16,8 +16,8 @@ namespace lockstep {
 // from addresses of it.
 std::vector<const Route*> own_routes_to(const IpPrefix& pool, const NetworkState& network);
 
-// As route-mtu[*] has it; none: no route of them is held to anything. Where they differ, how many are held to
-// what: "mtu lock 1500 on 3 of 17 routes".
-Value held_mtu(const IpPrefix& pool, const NetworkState& network);
+// As route-mtu[*] has it; none: no route of them has an MTU of its own. Where they differ, how many have
+// which: "mtu lock 1500 on 3 of 17 routes".
+Value route_mtu(const IpPrefix& pool, const NetworkState& network);
 
 }  // namespace lockstep

@@ -219,7 +219,7 @@ Result<Done> Session::set_route(std::uint32_t table, const IpPrefix& destination
   return acknowledged(request, route_name(table, destination), 0);
 }
 
-Result<Done> Session::hold_routes(const IpPrefix& pool, std::optional<std::uint32_t> mtu) {
+Result<Done> Session::lock_routes(const IpPrefix& pool, std::optional<std::uint32_t> mtu) {
   Wanted routes_and_rules{.addresses = false, .routes = true, .rules = true};
   TRY(const NetworkState now, read_network(socket_, routes_and_rules, call_));
   std::vector<const Route*> changed;

@@ -37,13 +37,13 @@ class Session {
     std::optional<IpAddress> via;
     std::string port;
   };
-  // What its packets are held to stays.
+  // A lock of its MTU stays.
   Result<Done> set_route(std::uint32_t table, const IpPrefix& destination, const std::vector<Hop>& hops);
   Result<Done> remove_route(std::uint32_t table, const IpPrefix& destination);
-  // Packets on all routes of ours to the pool to this MTU (route_mtu.hpp); none: to that of their ports.
-  // Where the kernel refuses one, those before it get back what they had; where its answer does not come,
-  // some are locked, and the next observation tells which.
-  Result<Done> hold_routes(const IpPrefix& pool, std::optional<std::uint32_t> mtu);
+  // All routes of ours to the pool to this MTU (route_mtu.hpp); none: each to that of its port. Where the
+  // kernel refuses one, those before it get back what they had; where its answer does not come, some are
+  // locked, and the next observation tells which.
+  Result<Done> lock_routes(const IpPrefix& pool, std::optional<std::uint32_t> mtu);
   // The one rule of ours at this priority; none: there shall be none.
   struct RuleWanted {
     IpPrefix from;

@@ -14,21 +14,13 @@
 
 #include "reconciler/engine/step_order.hpp"
 #include "specs/model/mtu_lock.hpp"
+#include "specs/model/roce_mtu.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr std::string_view kLocks =
     "locks routes to the pool to the smaller of the host's two MTUs while those of its hosts change";
-
-// The largest path MTU of RoCE on a port: a power of two (InfiniBand 1.4, 10.4.1) of what is left after
-// GRH, UDP, BTH, XRC, atomic and ICRC headers (Linux include/rdma/ib_addr.h, iboe_get_mtu); 0: none.
-std::int64_t path_mtu(std::int64_t mtu) {
-  constexpr std::int64_t kHeaders = 40 + 8 + 12 + 4 + 28 + 4;
-  for (const std::int64_t one : {4096, 2048, 1024, 512, 256})
-    if (mtu - kHeaders >= one) return one;
-  return 0;
-}
 
 // A host's port that changes.
 struct Turn {
@@ -270,7 +262,7 @@ class RouteLocks {
     return mtu_limit(input_.devices[host.device].observation->have.value(host.lock)) <= host.least;
   }
 
-  // The atom that takes what holds packets now away.
+  // The atom that takes a lock that is there now away.
   std::optional<std::uint32_t> change_of(const Host& host) const {
     const auto& all = atoms_[host.device].atoms;
     for (std::uint32_t a = 0; a < all.size(); ++a)
@@ -294,12 +286,12 @@ class RouteLocks {
     for (Atom& atom : atoms_[d].atoms)
       for (const AtomChange& change : atom.changes) {
         const auto turn = turn_of_port(change.path, change.was, change.want);
-        if (change.transient || !turn || path_mtu(turn->want) >= path_mtu(turn->was)) continue;
+        if (change.transient || !turn || roce_mtu(turn->want) >= roce_mtu(turn->was)) continue;
         if (intent == nullptr || !sends_roce(change.path.key(0), *intent)) continue;
         atom.notes.push_back(
             fmt::format("open queue pairs keep their path MTU, of up to {} B, and the port takes up to {} B "
                         "then: drain RDMA there first",
-                        path_mtu(turn->was), path_mtu(turn->want)));
+                        roce_mtu(turn->was), roce_mtu(turn->want)));
       }
   }
 

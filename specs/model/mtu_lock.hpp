@@ -1,4 +1,4 @@
-// What route-mtu[*] holds packets to, in words of ip-route(8): "mtu lock 1500".
+// What the routes of route-mtu[*] are locked to, in words of ip-route(8): "mtu lock 1500".
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace lockstep {
 
 Value mtu_lock(std::uint32_t bytes);
 
-// None: not all of the routes are held to one MTU, or none is.
+// None: not all of the routes are locked to one MTU, or none is.
 std::optional<std::uint32_t> mtu_locked_to(Value value);
 
 // What packets can't exceed by it; kUnlimited where that is none.

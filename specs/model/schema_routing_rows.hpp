@@ -210,9 +210,8 @@ inline constexpr std::array kRoutingRows{
         .power = Power::performance},
     Row{.pattern = "route-mtu[*]",
         .type = EntryType::text,
-        .doc =
-            "what holds packets on routes of ours to a pool (key: its prefix) below the MTU of their port: "
-            "'mtu lock BYTES' (ip-route(8)) while the MTUs of several hosts change",
+        .doc = "what routes of ours to a pool (key: its prefix) are locked to, below the MTU of their port: "
+               "'mtu lock BYTES' (ip-route(8)) while the MTUs of several hosts change",
         .rungs = {{{Ladder::mtu, 0, 0, 0, 4, Moves::limit}}},
         .collection = true,
         .power = Power::performance},

@@ -50,7 +50,7 @@ for try in 1 2 3 4 5; do
   monitors=$!
   "$lockstep" apply --twin --yes $approve --no-measure "$pod" >"$work/out" 2>&1 &
   killed=$!
-  grep -q -m 1 'rail0.* mtu 9000' <&9
+  timeout 120 grep -q -m 1 'rail0.* mtu 9000' <&9 || fail "no host's MTU grew"
   kill -9 "$killed"
   pkill -P "$monitors" || true
   exec 9<&-
@@ -77,7 +77,7 @@ done
 apply 0
 for from in 1 2 3 4; do
   on "gpu$from" -- ip route show table all proto 76 >"$work/out"
-  ! grep 'mtu' "$work/out" || fail "gpu$from's routes are held still"
+  ! grep 'mtu' "$work/out" || fail "gpu$from's routes are locked still"
   for to in 1 2 3 4; do
     [ "$from" = "$to" ] || whole "$from" "$to" 8972 || fail "9,000 bytes from gpu$from do not reach gpu$to"
   done
@@ -96,7 +96,7 @@ expect 2 "$lockstep" drift --twin "$pod" >/dev/null
 told 'mtu lock 1000 on 1 of [0-9]* routes'
 apply 0
 on gpu1 -- ip route show table 1000 >"$work/out"
-! grep 'mtu' "$work/out" || fail "gpu1's routes are held still"
+! grep 'mtu' "$work/out" || fail "gpu1's routes are locked still"
 
 running=("${pings[@]}")
 stop_pings

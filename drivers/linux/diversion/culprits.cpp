@@ -60,7 +60,8 @@ class Judgement {
   // What leads there instead of where it should; empty: all is well.
   std::string of_route(const Route& answer) const {
     if (leads_alike(wanted_.route, &answer))
-      return answer.mtu != 0 && !is_held_by_us(answer) && is_owned() ? text_of(answer, ground_.network) : "";
+      return answer.mtu != 0 && !is_route_of_ours(answer) && is_owned() ? text_of(answer, ground_.network)
+                                                                        : "";
     const bool foreign = ground_.is_foreign(answer);
     if (!is_owned() && !(foreign && pool_.contains(answer.destination))) return "";
     if (std::string name = by_tables(); !name.empty()) return name;
@@ -82,8 +83,8 @@ class Judgement {
   }
 
  private:
-  // A host's route of ours: route-mtu[*] has what its packets are held to.
-  bool is_held_by_us(const Route& answer) const {
+  // A host's: route-mtu[*] has its MTU.
+  bool is_route_of_ours(const Route& answer) const {
     return answer.protocol == kOwnProtocol && asked_.question.arrives_on == 0;
   }
 

@@ -10,9 +10,6 @@ namespace {
 
 constexpr std::string_view kClass = "/sys/class/infiniband/";
 
-// IPv6, UDP, and of InfiniBand: BTH, extended headers of XRC and atomics, ICRC (rdma/ib_pack.h).
-constexpr std::uint32_t kHeaders = 40 + 8 + 12 + 4 + 28 + 4;
-
 std::string port_folder(std::string_view device, std::uint32_t port) {
   return std::string(kClass) + std::string(device) + "/ports/" + std::to_string(port);
 }
@@ -139,12 +136,6 @@ const Gid* choose_gid(const std::vector<Gid>& gids, std::string_view type, bool 
     link_local = &one;
   }
   return link_local;
-}
-
-std::uint32_t roce_mtu(std::uint32_t netdev_mtu) {
-  for (const std::uint32_t mtu : {4096U, 2048U, 1024U, 512U, 256U})
-    if (netdev_mtu >= mtu + kHeaders) return mtu;
-  return 0;
 }
 
 }  // namespace lockstep::rdma

@@ -51,8 +51,4 @@ std::vector<Gid> read_gids(const HostFiles& files, std::string_view device, std:
 // The one to use for a peer of this family; none: there is none. Of several IPv6 ones, not the link-local.
 const Gid* choose_gid(const std::vector<Gid>& gids, std::string_view type, bool v4, std::string_view netdev);
 
-// The largest MTU of RDMA (IBTA 9.2: 256 to 4096) whose packets pass a netdev with this one, with all headers
-// that RoCE v2 can need (rdma/ib_addr.h, iboe_get_mtu). 0: none does.
-std::uint32_t roce_mtu(std::uint32_t netdev_mtu);
-
 }  // namespace lockstep::rdma

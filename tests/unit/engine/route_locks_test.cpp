@@ -1,4 +1,4 @@
-// Routes that hold packets to the smaller MTU while the MTUs of hosts change.
+// Routes that are locked to the smaller MTU while the MTUs of hosts change.
 #include <fmt/format.h>
 
 #include "cluster.hpp"

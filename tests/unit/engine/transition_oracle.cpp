@@ -211,7 +211,7 @@ std::vector<std::string> TransitionOracle::faults(const World& world) const {
   return out;
 }
 
-// A host sends packets of its port's MTU, or of what its routes are held to: every port takes what any host
+// A host sends packets of its port's MTU, or of what its routes are locked to: every port takes what any host
 // sends, those of the other hosts included.
 void TransitionOracle::check_mtu(const World& world, std::vector<std::string>& out) const {
   std::int64_t sent = 0;

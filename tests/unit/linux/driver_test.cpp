@@ -149,7 +149,7 @@ TEST_F(LinuxDriver, RoutesToAPoolAreHeldToAnMtuAndLetGo) {
   EXPECT_NE(shell_output("ip netns exec " + name_ + " ping -c 1 -W 1 -M do -s 1400 -I 10.64.0.1 10.64.3.1")
                 .find("mtu=1400"),
             std::string::npos);
-  // A route that leads elsewhere from now on is held still.
+  // A route that leads elsewhere from now on is locked still.
   ASSERT_EQ(shell("ip -n " + name_ + " link add rail1 type veth peer name rail1p"), 0);
   for (const char* line : {"link set rail1 up", "link set rail1p up", "address add 10.65.0.1/31 dev rail1"})
     ASSERT_EQ(ip(line), 0) << line;
@@ -162,7 +162,7 @@ TEST_F(LinuxDriver, RoutesToAPoolAreHeldToAnMtuAndLetGo) {
   for (const char* line : {"link set rail1 up", "address replace 10.65.0.1/31 dev rail1"})
     ASSERT_EQ(ip(line), 0) << line;
   applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.0 dev rail0", "via 10.65.0.0 dev rail1"})}});
-  // What only some of them are held to, and what is no lock.
+  // What only some of them are locked to, and what is no lock.
   ASSERT_EQ(ip("route change default via 10.64.0.0 table 1000 proto 76"), 0);
   EXPECT_EQ(value(kHeld), Value::text("mtu lock 1400 on 1 of 2 routes"));
   ASSERT_EQ(ip("route change default via 10.64.0.0 table 1000 proto 76 mtu 1300"), 0);

@@ -5,6 +5,7 @@
 #include "drivers/linux/rdma/map.hpp"
 #include "drivers/linux/rdma/roce_tos.hpp"
 #include "drivers/linux/rdma/settings.hpp"
+#include "specs/model/roce_mtu.hpp"
 #include "tests/unit/linux/host_tree.hpp"
 
 namespace lockstep::rdma {
