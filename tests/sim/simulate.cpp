@@ -138,6 +138,8 @@ constexpr Counted kCounted[] = {
     {"ends that differ, and whose other end is away", of<&WorldCounts::far_away>, 100},
     {"edits of how many equal paths are used, written", edited<Edit::spread>, 50},
     {"edits of MTUs", edited<Edit::mtu>, 50},
+    {"locks of routes, while MTUs of hosts change", of<&WorldCounts::locked>, 50},
+    {"locks of routes taken away", of<&WorldCounts::unlocked>, 50},
     {"edits of lossless priorities", edited<Edit::lossless>, 50},
     {"edits of kernel parameters", edited<Edit::sysctl>, 50},
     {"edits of addresses and routes", edited<Edit::address>, 50},

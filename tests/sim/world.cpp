@@ -50,6 +50,8 @@ WorldCounts& WorldCounts::operator+=(const WorldCounts& other) {
   moved += other.moved;
   asked += other.asked;
   for (std::size_t i = 0; i < kEdits; ++i) edited[i] += other.edited[i];
+  locked += other.locked;
+  unlocked += other.unlocked;
   chosen += other.chosen;
   away += other.away;
   far_away += other.far_away;

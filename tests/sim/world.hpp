@@ -84,6 +84,8 @@ struct WorldCounts {
   std::array<std::size_t, kEdits> edited{};  // writes of what a generation of the specs edited, by kind
   std::size_t evened = 0;         // writes that took an end of a cable back, as the other did not follow
   std::size_t undone = 0;         // entries of changes that are called undone, and were compared
+  std::size_t locked = 0;         // pools' routes, while MTUs of hosts change
+  std::size_t unlocked = 0;       // by a run
   std::size_t chosen = 0;         // writes of runs that are limited to some devices
   std::size_t both_ended = 0;     // cables of which both ends took what must be alike
   std::size_t one_ended = 0;      // ends that are not begun, as the other may not be changed

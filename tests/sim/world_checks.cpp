@@ -8,6 +8,7 @@ namespace lockstep::simulation {
 namespace {
 
 constexpr RowId kAddresses = row("interface[*]/address[*]");
+constexpr RowId kLock = row("route-mtu[*]");
 
 // Of collections that are owned whole the specs want no member here.
 bool is_claimed(const Intent& intent, RowId row) {
@@ -196,6 +197,7 @@ void World::check_write(Place& place, const SimulatedCall& call) {
       violation(change.path.text() + " is not ours");
     if (const auto edited = place.edited.find(change.path); edited != place.edited.end())
       ++result_.counts.edited[static_cast<std::size_t>(edited->second)];
+    if (change.path.row() == kLock) ++(change.want ? result_.counts.locked : result_.counts.unlocked);
   }
   if (place.device->truth().value(*Path::parse("service[theirs]")) != Value::text("running") ||
       !place.device->truth().value(*Path::parse("vlan[666]")))
