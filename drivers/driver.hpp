@@ -145,6 +145,22 @@ class Remedy {
   virtual Result<Done> cure(const ChangeSet& effects, const Call& call) = 0;
 };
 
+// What uses a setting now, and would lose by its change. Asked before a step that waits until nothing does.
+class Usage {
+ public:
+  struct Use {
+    std::string what;        // "packets of class 3 of swp1", "queue pairs of mlx5_0"
+    std::uint64_t open = 0;  // what lasts until somebody closes it
+    // What passes, counted from some moment on: it grows while there is any. None: of what is open or not.
+    std::optional<std::uint64_t> passed{};
+  };
+  virtual ~Usage() = default;
+  // Whether it can tell of an entry. Asks the device nothing, as a Preview.
+  virtual bool knows(Path entry) const = 0;
+  // One answer for each entry that it knows, in order.
+  virtual Result<std::vector<Use>> of(const std::vector<Path>& entries, const Call& call) = 0;
+};
+
 // What the device's owner lets specs do, whoever asks (host_policy/): apply and cure refuse the rest.
 class Permission {
  public:
@@ -164,6 +180,7 @@ struct Attached {
   std::unique_ptr<Driver> driver;
   Preview* preview = nullptr;
   Remedy* remedy = nullptr;
+  Usage* usage = nullptr;
   Permission* permission = nullptr;  // null: all is allowed
   // What it changes, as no spec can call it ("machine-4d2e..."): one writer at a time. Empty: only this fleet
   // knows of it.

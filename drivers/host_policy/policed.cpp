@@ -97,6 +97,7 @@ Attached under_host_policy(Attached inner, PolicedFor whom, ReadHostPolicy read)
   Attached out;
   out.preview = driver->inner().preview;
   out.remedy = driver->inner().remedy == nullptr ? nullptr : driver.get();
+  out.usage = driver->inner().usage;
   out.watch = driver->inner().watch;
   out.permission = driver->word();
   out.machine = driver->inner().machine;

@@ -17,6 +17,7 @@
 #include "drivers/linux/part.hpp"
 #include "drivers/linux/queueing/carrier.hpp"
 #include "drivers/linux/remedies.hpp"
+#include "drivers/linux/usage.hpp"
 #include "drivers/linux/watch.hpp"
 #include "drivers/posix/in_namespace.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -107,6 +108,7 @@ class LinuxDriver : public Driver, public Preview {
         parts_(linux_parts(target_)),
         traits_(traits_of(target_, parts_)),
         lacks_(target_, parts_, traits_.reads),
+        usage_(target_),
         lldp_remedy_(target_.restart_lldpd),
         connected_route_remedy_(target_.netns_path) {
     remedies_.add(&lldp_remedy_);
@@ -123,6 +125,7 @@ class LinuxDriver : public Driver, public Preview {
   std::vector<std::string> native(const ChangeSet& changes) const override;
   const LinuxTarget& target() const { return target_; }
   Remedy* remedy() { return &remedies_; }
+  Usage* usage() { return &usage_; }
 
  private:
   void remember(const std::string& revision, const Scope& scope);
@@ -137,6 +140,7 @@ class LinuxDriver : public Driver, public Preview {
   const Traits traits_;
   KnownLacks lacks_;
   PartOfRow part_of_;
+  LinuxUsage usage_;
   LldpRemedy lldp_remedy_;
   ConnectedRouteRemedy connected_route_remedy_;
   LinuxRemedies remedies_;
@@ -463,6 +467,7 @@ Attached make_linux_driver(LinuxTarget target) {
   Attached out;
   out.preview = driver.get();
   out.remedy = driver->remedy();
+  out.usage = driver->usage();
   const LinuxTarget& at = driver->target();
   out.watch = [netns = at.netns_path, device = at.device] { return watch_namespace(netns, device); };
   out.driver = std::move(driver);

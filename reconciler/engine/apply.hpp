@@ -125,7 +125,9 @@ struct ApplyOptions {
   std::chrono::milliseconds step_timeout{60'000};  // no try begins after it
   std::chrono::milliseconds measure_timeout{600'000};
   std::chrono::milliseconds settle_time{20'000};  // for effects to come (BGP, LLDP, BFD)
-  std::chrono::milliseconds poll_min{50};  // between reads while effects settle: doubles up to poll_max
+  std::chrono::milliseconds quiet_time{5'000};  // without a packet, until a class counts as unused. A choice:
+                                                // a job's steps take seconds at most
+  std::chrono::milliseconds poll_min{50};       // between reads while effects settle: doubles up to poll_max
   std::chrono::milliseconds poll_max{1'000};
   int tries = 4;                            // of one step, all error kinds together
   std::chrono::milliseconds back_off{200};  // after a transient error; doubles

@@ -45,6 +45,7 @@ struct Atom {
   std::vector<std::string> notes;
   std::vector<std::string> refused;   // by the device's own policy, with the reasons
   std::vector<std::string> undone;    // by a gate, before, with what it was
+  std::vector<Path> quiet;            // as Step's; it goes in a step of such
   std::vector<std::string> far_ends;  // that it must not be changed without, with the reasons
 };
 

@@ -6,11 +6,9 @@
 namespace lockstep {
 
 double BudgetCheck::least_of(const Step& step) const {
-  const auto device = context_.fleet.find(step.device);
-  if (!device || !context_.options.policy_for) return 0;
-  const FleetDevice& one = context_.fleet[*device];
-  const Policy* const policy = context_.options.policy_for(one);
-  return policy == nullptr ? 0 : policy->least_capacity(one.role);
+  const Policy* const policy = context_.policy_of(step);
+  return policy == nullptr ? 0
+                           : policy->least_capacity(context_.fleet[*context_.fleet.find(step.device)].role);
 }
 
 Outage BudgetCheck::outage_of(const Step& step) const {

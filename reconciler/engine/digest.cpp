@@ -127,6 +127,10 @@ std::string plan_digest(const Plan& plan) {
     digest.add(step.remedy);
     for (const RowId row : step.if_open) digest.add(schema_row(row).pattern);
     if (step.before_writes) digest.add("before writes");
+    for (const Path one : step.quiet) {
+      digest.add("quiet");
+      digest.add(one);
+    }
     if (step.removes_replaced) digest.add("removes what was replaced");
     digest.add(std::to_string(step.wave));
     for (const std::uint32_t before : step.after) digest.add(std::to_string(before));

@@ -82,6 +82,7 @@ class Comparison {
                          to_string(was.disruption));
     if (is.live && !was.live) return "it disturbs live traffic now";
     if (was.undo_after != is.undo_after) return "when the device undoes it by itself is another now";
+    if (was.quiet != is.quiet) return "it waits until nothing uses other entries now";
     const std::vector<Hold> held = lasting_holds(was);
     for (const Hold& hold : lasting_holds(is))
       if (std::find(held.begin(), held.end(), hold) == held.end()) return "it is held now: " + hold.reason;

@@ -123,9 +123,9 @@ class Gatherer {
   }
 
   void make_buckets() {
-    std::map<
-        std::tuple<std::uint32_t, std::uint32_t, std::string, std::string, std::uint32_t, HeldBy, bool, bool>,
-        std::uint32_t>
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::string, std::uint32_t, HeldBy, bool,
+                        bool, bool>,
+             std::uint32_t>
         known;
     bucket_of_.assign(order_.nodes.size(), 0);
     waits_.assign(order_.nodes.size(), 0);
@@ -137,7 +137,7 @@ class Gatherer {
       const bool alone = node.live && split_.contains({node.device, node.wave});
       const auto [found, is_new] = known.try_emplace(
           {node.wave, node.device, atom(n).driver, atom(n).remedy, alone ? node.cable : kNoCable, held_[n],
-           atom(n).half == Half::removes, atom(n).apart},
+           atom(n).half == Half::removes, atom(n).apart, atom(n).quiet.empty()},
           static_cast<std::uint32_t>(buckets_.size()));
       if (is_new)
         buckets_.push_back(Bucket{.wave = node.wave,
@@ -234,6 +234,7 @@ class Gatherer {
   void finish(StepDraft& draft) const {
     std::set<std::uint32_t> cables;
     std::set<std::string> takes_out;
+    std::set<Path> quiet;
     Step& step = draft.step;
     for (const std::uint32_t node : draft.nodes) {
       const Atom& one = atom(node);
@@ -245,6 +246,7 @@ class Gatherer {
       step.disruption = std::max(step.disruption, one.disruption);
       for (const std::string& note : one.notes)
         if (std::ranges::find(step.notes, note) == step.notes.end()) step.notes.push_back(note);
+      quiet.insert(one.quiet.begin(), one.quiet.end());
       for (const std::string& why : one.undone)
         if (std::ranges::find(step.holds, why, &Hold::reason) == step.holds.end())
           step.holds.push_back({Hold::Kind::gate, why});
@@ -264,6 +266,7 @@ class Gatherer {
     }
     draft.cables.assign(cables.begin(), cables.end());
     step.takes_out.assign(takes_out.begin(), takes_out.end());
+    step.quiet.assign(quiet.begin(), quiet.end());
   }
 
   // Steps that hold both ends of one cable get a common number.

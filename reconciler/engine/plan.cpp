@@ -11,6 +11,7 @@
 
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/far_ends.hpp"
+#include "reconciler/engine/quiet.hpp"
 #include "reconciler/engine/remedies.hpp"
 #include "reconciler/engine/route_locks.hpp"
 #include "reconciler/engine/steps.hpp"
@@ -156,6 +157,7 @@ std::vector<DeviceAtoms> all_atoms(const PlanInput& input, const Columns& column
   std::vector<std::size_t> known;
   for (const DeviceAtoms& one : atoms) known.push_back(one.atoms.size());
   add_route_locks(input, columns, atoms);
+  wait_for_quiet(input, columns, atoms);
   for (std::size_t d = 0; d < input.devices.size(); ++d)
     ask_permission(input.devices[d], std::span(atoms[d].atoms).subspan(known[d]));
   return atoms;

@@ -100,6 +100,7 @@ struct Step {
   // device.
   std::vector<std::string> takes_out;
   std::optional<std::chrono::milliseconds> undo_after;  // the device undoes by itself unless settled
+  std::vector<Path> quiet;  // what nothing may use any more when it begins (quiet_check.hpp), in order
   std::vector<Hold> holds;
   std::vector<std::string> notes;
 
@@ -165,6 +166,7 @@ struct Policy {
   bool drains_switches = false;               // by BGP graceful shutdown (RFC 8326)
   enum class Undrained : std::uint8_t { skip, proceed, stop };  // as onTimeout says
   Undrained on_timeout = Undrained::skip;
+  std::optional<std::chrono::milliseconds> drain_timeout{};  // how long a drain may take
 };
 Policy policy_of(const RolloutPolicy& policy);
 
@@ -186,6 +188,8 @@ struct DeviceInput {
   // As Remedy::stands_by; none: no remedy is listed but for what is open.
   std::function<std::optional<std::pair<std::string, Remedy::Offer>>(const Change&)> stands_by{};
   std::function<const Permission*(const std::string& driver)> permission{};  // none, null: all is allowed
+  // Whether a driver can tell what uses an entry (Usage); none: nothing waits for that.
+  std::function<bool(Path)> tells_use{};
   const Policy* policy = nullptr;
   std::size_t not_applied = 0;
 };

@@ -61,12 +61,16 @@ DeviceInput device_input(const Fleet& fleet, std::size_t index, const DeviceStat
   return input;
 }
 
-// What is planned to take a change back lists none: nobody approved it.
+// What is planned to take a change back lists none of these: nobody approved it, and it does not wait.
 void stand_by(const Fleet& fleet, std::size_t index, DeviceInput& input) {
   input.stands_by = [carriers = &fleet.carriers(index),
                      drivers = fleet[index].drivers](const Change& effect) {
     return first_offer(*carriers, drivers,
                        [&effect](const Remedy& remedy) { return remedy.stands_by(effect); });
+  };
+  input.tells_use = [drivers = fleet[index].drivers](Path entry) {
+    return std::ranges::any_of(
+        drivers, [entry](const Attached* one) { return one->usage != nullptr && one->usage->knows(entry); });
   };
 }
 
@@ -215,6 +219,8 @@ Policy policy_of(const RolloutPolicy& policy) {
     out.drains_switches =
         policy.drain->switches.said && *policy.drain->switches == SwitchDrain::bgp_graceful_shutdown;
     out.on_timeout = static_cast<Policy::Undrained>(*policy.drain->on_timeout);
+    if (policy.drain->timeout.said)
+      out.drain_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(*policy.drain->timeout);
   }
   if (policy.max_delete.said) out.max_delete = policy.max_delete->fraction();
   return out;

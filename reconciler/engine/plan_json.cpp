@@ -59,6 +59,7 @@ Json step_json(const Plan& plan, const Step& step) {
   if (step.before_writes) out["beforeWrites"] = true;
   for (const RowId row : step.if_open) out["ifOpen"].push_back(schema_row(row).pattern);
   if (step.undo_after) out["undoAfterMs"] = step.undo_after->count();
+  for (const Path one : step.quiet) out["quiet"].push_back(one.text());
   for (const Hold& hold : step.holds) out["holds"].push_back(hold_json(hold, step.disruption));
   if (!step.notes.empty()) out["notes"] = step.notes;
   return out;
@@ -148,6 +149,16 @@ Result<Done> read_if_open(const Json& json, Step& step) {
   return Done{};
 }
 
+Result<Done> read_quiet(const Json& json, Step& step) {
+  if (!json.is_array()) return broken("'quiet' is not a list");
+  for (const Json& one : json) {
+    if (!one.is_string()) return broken("'quiet' has what is no entry");
+    TRY(const Path path, Path::parse(one.get<std::string>()));
+    step.quiet.push_back(path);
+  }
+  return Done{};
+}
+
 // Of steps, or of barriers.
 Result<Done> read_ids(const Json& json, std::vector<std::uint32_t>& out) {
   const auto is_id = [](const Json& one) {
@@ -216,6 +227,7 @@ Result<Step> read_step(const Json& json, Plan& plan, OriginNumbers& known) {
     TRY(const std::uint32_t after, field<std::uint32_t>(json, "undoAfterMs"));
     step.undo_after = std::chrono::milliseconds(after);
   }
+  if (json.contains("quiet")) TRY_DONE(read_quiet(json["quiet"], step));
   if (json.contains("holds")) TRY_DONE(read_holds(json["holds"], step));
   if (json.contains("notes") && json["notes"].is_array())
     for (const Json& note : json["notes"])

@@ -14,7 +14,6 @@
 
 #include "reconciler/engine/step_order.hpp"
 #include "specs/model/mtu_lock.hpp"
-#include "specs/model/roce_mtu.hpp"
 
 namespace lockstep {
 namespace {
@@ -42,11 +41,8 @@ class RouteLocks {
 
   void add() {
     if (!rows_.port || !rows_.lock || !rows_.address || !rows_.admin || !rows_.route || !rows_.rule) return;
-    for (std::size_t d = 0; d < input_.devices.size(); ++d) {
-      if (input_.devices[d].role != "host") continue;
-      tell_of_queue_pairs(d);
-      find_hosts(d);
-    }
+    for (std::size_t d = 0; d < input_.devices.size(); ++d)
+      if (input_.devices[d].role == "host") find_hosts(d);
     for (const auto& [pool, one] : pools_)
       for (const Host& host : one.hosts) plan_for(one, host);
   }
@@ -278,28 +274,6 @@ class RouteLocks {
     atom.disruption = columns_.row(*rows_.lock).disruption;
     atom.changes.push_back({.path = host.lock, .was = was, .want = want, .origin = host.origin});
     return static_cast<std::uint32_t>(all.size() - 1);
-  }
-
-  // Where a port that sends RoCE can't take the packets of open queue pairs any more.
-  void tell_of_queue_pairs(std::size_t d) {
-    const Intent* const intent = input_.devices[d].intent;
-    for (Atom& atom : atoms_[d].atoms)
-      for (const AtomChange& change : atom.changes) {
-        const auto turn = turn_of_port(change.path, change.was, change.want);
-        if (change.transient || !turn || roce_mtu(turn->want) >= roce_mtu(turn->was)) continue;
-        if (intent == nullptr || !sends_roce(change.path.key(0), *intent)) continue;
-        atom.notes.push_back(
-            fmt::format("open queue pairs keep their path MTU, of up to {} B, and the port takes up to {} B "
-                        "then: drain RDMA there first",
-                        roce_mtu(turn->was), roce_mtu(turn->want)));
-      }
-  }
-
-  bool sends_roce(std::string_view port, const Intent& intent) const {
-    return std::ranges::any_of(intent.want.entries(), [&](const Entry& one) {
-      return columns_.row(one.path.row()).is_sent_as_lossless() && one.path.key_count() > 0 &&
-             one.path.key(0) == port;
-    });
   }
 
   const PlanInput& input_;

@@ -9,8 +9,8 @@
 // says. Nothing is unlocked while a host keeps the smaller MTU, could not be read or is not read in this run.
 // A host without a route of ours has none to lock; one whose routes change in this plan, could not be read or
 // can't be written (a port of the pool is shut) is not locked, which a note says. Where a host goes on
-// sending larger packets, as its own part is held or left out, a note says so. RDMA follows no route: a note
-// tells of queue pairs whose packets no longer fit.
+// sending larger packets, as its own part is held or left out, a note says so. RDMA follows no route: what
+// its open queue pairs send is quiet.hpp's.
 #pragma once
 
 #include <vector>

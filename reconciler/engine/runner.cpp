@@ -315,11 +315,26 @@ void Runner::begin(std::uint32_t id) {
   begun->start();
 }
 
+// What a step would take away is in use still. onTimeout: stop is for later waves, too, as where the plan
+// knows of the drain.
+void Runner::is_in_use(std::uint32_t id) {
+  const Step& step = plan_.steps[id - 1];
+  results_[id - 1].asks = true;
+  results_[id - 1].by_plan = true;
+  results_[id - 1].words.emplace(word_of(Hold::Kind::drain, step.disruption));
+  const Policy* const policy = context_.policy_of(step);
+  if (policy == nullptr || policy->on_timeout != Policy::Undrained::stop) return;
+  for (const Step& later : plan_.steps)
+    if (later.wave > step.wave && results_[later.id - 1].state == StepState::waiting)
+      leave_alone(later.id, id, "a drain of wave " + std::to_string(step.wave) + " stops the rollout");
+}
+
 void Runner::over(std::uint32_t id, const StepRun::End& end) {
   const Step& step = plan_.steps[id - 1];
   const auto at = running_.find(step.device);
   ended_.push_back(std::move(at->second));
   running_.erase(at);
+  if (end.state == StepState::held) is_in_use(id);
   set(id, end.state, end.why);
   advance_soon();
   const bool good = end.state == StepState::done || end.state == StepState::nothing_to_do;

@@ -87,6 +87,7 @@ class Runner {
   std::vector<const Step*> under_way() const;
   void budgets_answered(const std::vector<std::uint32_t>& asked, const BudgetCheck::Reasons& reasons);
   void begin(std::uint32_t id);
+  void is_in_use(std::uint32_t id);
   void over(std::uint32_t id, const StepRun::End& end);
   void advance_soon();
   void advance();

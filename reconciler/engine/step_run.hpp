@@ -1,5 +1,8 @@
 // StepRun: one step of a plan under way, as a state machine over the executor.
 //
+//   quiet ──► ground, where it takes away what may be in use
+//     └─ in use still ──► over (held)
+//
 //            ┌──────── retry ────────┐
 //            ▼                       │
 //   ┌──► ground ──► write ──► read_back ──► keep ──► regain ──► over
@@ -35,6 +38,8 @@
 
 namespace lockstep {
 
+class QuietCheck;
+
 // Reads after a write that was acknowledged, before it is called not done: reads may lag behind writes.
 inline constexpr int kReadsMax = 5;
 
@@ -55,11 +60,18 @@ struct RunContext {
   std::function<bool(const std::string& device, Path effect)> has_to_stay{};
   // That nobody has judged yet, without what this run writes. Null: budgets are not asked again.
   std::function<std::vector<OwedChange>()> open_changes{};
+
+  // Null: nothing is held back there.
+  const Policy* policy_of(const Step& step) const {
+    const auto device = fleet.find(step.device);
+    return device && options.policy_for ? options.policy_for(fleet[*device]) : nullptr;
+  }
 };
 
 class StepRun {
  public:
   enum class Phase : std::uint8_t {
+    quiet,           // waits until nothing uses what it takes away
     ground,          // reads what the step is about to change
     write,           // an apply is on its way
     read_back,       // reads whether it holds
@@ -100,6 +112,7 @@ class StepRun {
     std::optional<Path> effect{};  // that is not there
   };
 
+  void await_quiet();
   std::optional<Error> find_driver();
   Error no_driver() const;
   // Into a phase that reads; after `wait`, where there is one.
@@ -170,6 +183,7 @@ class StepRun {
   ChangeSet treated_;            // effects, by a remedy
   std::optional<Error> failed_;  // a remedy, as it said
   StepSeen seen_;
+  std::unique_ptr<QuietCheck> quiet_;
   std::optional<std::uint64_t> pending_;  // the job or timer under way
   CallbackScope callbacks_;
 };

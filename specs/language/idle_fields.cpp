@@ -30,7 +30,6 @@ constexpr IdleField idle[] = {
     {"connect", "https"},
     {"connect", "redis"},
     {"connect", "ssh"},
-    {"drain", "timeout"},
     {"management", "path"},
 };
 

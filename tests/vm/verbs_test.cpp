@@ -6,11 +6,13 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
 #include "bench/verbs/run.hpp"
 #include "drivers/linux/kernel_state.hpp"
+#include "drivers/linux/usage.hpp"
 #include "tests/vm/port_faults.hpp"
 #include "tests/vm/roce_ports.hpp"
 #include "tests/vm/verbs_pair.hpp"
@@ -118,6 +120,27 @@ TEST_F(Verbs, RunsWithTheSameFlowHaveTheSameSourcePorts) {
   EXPECT_EQ(ports(7), first);
   EXPECT_NE(ports(8), first);
   EXPECT_NE(ports(0), ports(0)) << "the device's choice goes by queue pair numbers, which are new";
+}
+
+// What a port's MTU may not shrink below (engine: quiet_check.hpp). The oracle is how many the run asks for.
+TEST_F(Verbs, QueuePairsUseTheirPortsMtuWhileTheyAreConnected) {
+  LinuxUsage usage(LinuxTarget{.device = "gpu0", .software_rate = false});
+  const auto open = [&]() -> std::uint64_t {
+    const auto uses = usage.of({*Path::parse("interface[" + endpoint(0).port + "]/mtu")}, soon());
+    EXPECT_TRUE(uses) << uses.error().text();
+    return uses ? uses->front().open : 0;
+  };
+  EXPECT_EQ(open(), 0U) << "those of management are nobody's";
+  std::atomic<bool> over = false;
+  std::thread running([&] {
+    expect_good(run({{"bytes", 4096}, {"iterations", 2000}, {"queuePairs", 4}}));
+    over = true;
+  });
+  std::uint64_t most = 0;
+  while (!over) most = std::max(most, open());
+  running.join();
+  EXPECT_EQ(most, 4U);
+  EXPECT_EQ(open(), 0U);
 }
 
 // By the signal's name, of one end.

@@ -1,7 +1,9 @@
 #include "drivers/linux/rdma/nldev.hpp"
 
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_netlink.h>
 
+#include <algorithm>
 #include <span>
 
 namespace lockstep::rdma {
@@ -78,6 +80,54 @@ Result<std::optional<Port>> decode_port(Bytes payload) {
   if (!number || out.device.empty()) return incomplete("port");
   out.number = *number;
   return std::optional(std::move(out));
+}
+
+// rdma/ib_verbs.h: enum ib_qp_type and enum ib_qp_state; RAW_PACKET is rdma/ib_user_ioctl_verbs.h's.
+bool QueuePair::is_connected() const {
+  constexpr std::uint8_t kSmi = 0;
+  constexpr std::uint8_t kGsi = 1;
+  constexpr std::uint8_t kRawPacket = IB_UVERBS_QPT_RAW_PACKET;
+  constexpr std::uint8_t kReadyToReceive = 2;  // IBV_QPS_RTR
+  constexpr std::uint8_t kSendError = 5;       // IBV_QPS_SQE, the last before one that is lost
+  return type != kSmi && type != kGsi && type != kRawPacket && state >= kReadyToReceive &&
+         state <= kSendError;
+}
+
+Request queue_pairs_request(std::uint32_t device) {
+  Request out(message_type(RDMA_NLDEV_CMD_RES_QP_GET), NLM_F_DUMP);
+  out.put_number(RDMA_NLDEV_ATTR_DEV_INDEX, device);
+  return out;
+}
+
+Result<Done> add_queue_pairs(Bytes payload, std::vector<QueuePair>& out) {
+  TRY(const auto message, Table::parse(payload, "message of queue pairs"));
+  netlink::AttributeWalk walk(message.bytes(RDMA_NLDEV_ATTR_RES_QP));
+  for (netlink::Attribute one; walk.next(one);) {
+    if (one.type != RDMA_NLDEV_ATTR_RES_QP_ENTRY) continue;
+    TRY(auto entry, Table::parse(one.payload, "queue pair"));
+    QueuePair found;
+    found.port = entry.number<std::uint32_t>(RDMA_NLDEV_ATTR_PORT_INDEX).value_or(0);
+    const auto type = entry.number<std::uint8_t>(RDMA_NLDEV_ATTR_RES_TYPE);
+    const auto state = entry.number<std::uint8_t>(RDMA_NLDEV_ATTR_RES_STATE);
+    TRY_DONE(entry.sound("queue pair"));
+    if (!type || !state) return Error{ErrorKind::transient, "RDMA netlink: a queue pair without its state"};
+    found.type = *type;
+    found.state = *state;
+    out.push_back(found);
+  }
+  return walk.finish("message of queue pairs");
+}
+
+Result<std::size_t> connected_queue_pairs(std::uint32_t device, std::uint32_t port, const Call& call) {
+  TRY(auto socket, open_socket());
+  Request request = queue_pairs_request(device);
+  std::vector<QueuePair> all;
+  TRY_DONE(socket.dump(
+      request, call, [&](const netlink::Message& message) { return add_queue_pairs(message.payload, all); },
+      [&] { all.clear(); }));
+  return static_cast<std::size_t>(std::ranges::count_if(all, [port](const QueuePair& one) {
+    return one.is_connected() && (one.port == 0 || one.port == port);
+  }));
 }
 
 std::string state_words(std::uint8_t state) { return word(kStates, state); }

@@ -51,6 +51,21 @@ struct DevicesAndPorts {
   std::vector<Device> devices;
   std::vector<Port> ports;
 };
+
+struct QueuePair {
+  std::uint32_t port = 0;  // 0: not told
+  std::uint8_t type = 0;   // enum ib_qp_type
+  std::uint8_t state = 0;  // enum ib_qp_state
+  // Whether it sends to others in packets of up to its path MTU: it is connected, and neither management's
+  // (SMI, GSI) nor one of raw packets.
+  bool is_connected() const;
+};
+netlink::Request queue_pairs_request(std::uint32_t device);
+// One message of the dump, which tells of several.
+Result<Done> add_queue_pairs(netlink::Bytes payload, std::vector<QueuePair>& out);
+// Of a device's port, those of the kernel included (storage). In the calling thread's namespace.
+Result<std::size_t> connected_queue_pairs(std::uint32_t device, std::uint32_t port, const Call& call);
+
 // In the calling thread's namespace. `unsupported`: a kernel without RDMA.
 Result<DevicesAndPorts> read_devices_and_ports(const Call& call);
 

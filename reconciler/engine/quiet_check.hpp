@@ -1,0 +1,55 @@
+// QuietCheck: waits until nothing uses any more what a step is about to take away (Step::quiet).
+//
+// Promises: what lasts has to be closed, and what passes not to have passed for quiet_time; the device is
+// asked again and again, until the drain's time is over (the policy's drain.timeout, else settle_time), or
+// the run is asked to stop. Where it gives no answer, nobody can tell, which is no quiet. Answered once,
+// never from within start(). Single-threaded over the executor.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drivers/runtime/callback_scope.hpp"
+#include "reconciler/engine/step_run.hpp"
+
+namespace lockstep {
+
+class QuietCheck {
+ public:
+  struct Answer {
+    std::string still;      // what uses it at the end of the time; empty: nothing does
+    bool proceeds = false;  // all the same, as the policy's onTimeout says
+  };
+
+  // `context` and `step` outlive it.
+  QuietCheck(const RunContext& context, const Step& step, std::size_t device,
+             std::function<void(const Answer&)> done);
+  ~QuietCheck();
+  QuietCheck(const QuietCheck&) = delete;
+  QuietCheck& operator=(const QuietCheck&) = delete;
+
+  void start();
+
+ private:
+  using Uses = std::vector<Usage::Use>;
+  void ask();
+  void answered(const Outcome& outcome, const std::optional<Result<Uses>>& answer);
+  std::string in_use(const Uses& uses);
+
+  const RunContext& context_;
+  const Step& step_;
+  std::size_t device_ = 0;
+  std::function<void(const Answer&)> done_;
+  bool proceeds_ = false;
+  Time until_{};
+  std::chrono::milliseconds pause_{0};
+  Uses last_;
+  Time quiet_since_{};  // nothing has passed since
+  std::optional<std::uint64_t> pending_;
+  CallbackScope callbacks_;
+};
+
+}  // namespace lockstep
