@@ -39,7 +39,7 @@ std::optional<Users> users_of(const AtomChange& change, const DeviceInput& devic
   if (want >= was || !sends_roce(change.path.key(0), *device.intent, columns)) return std::nullopt;
   return Users{
       "queue pair is open there",
-      fmt::format("they keep their path MTU, of up to {} B, and the port takes up to {} B then", was, want)};
+      fmt::format("open ones keep their path MTU, of up to {} B, and the port takes up to {} B then", was, want)};
 }
 
 void wait_for_quiet(const DeviceInput& device, const Columns& columns, Atom& atom) {

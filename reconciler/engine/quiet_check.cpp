@@ -48,10 +48,8 @@ QuietCheck::~QuietCheck() {
 
 void QuietCheck::start() {
   const Policy* const policy = context_.policy_of(step_);
-  std::chrono::milliseconds patience = context_.options.settle_time;
-  if (policy != nullptr && policy->drain_timeout) patience = *policy->drain_timeout;
   proceeds_ = policy != nullptr && policy->on_timeout == Policy::Undrained::proceed;
-  until_ = context_.executor.now() + patience;
+  until_ = context_.executor.now() + context_.options.drain_time(policy);
   pause_ = context_.options.poll_min;
   ask();
 }

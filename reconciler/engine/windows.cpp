@@ -87,8 +87,8 @@ milliseconds wave_bound(const Plan& plan, std::uint32_t wave, const ApplyOptions
                   [wave](const Step& step) { return step.wave <= wave && !step.remedy.empty(); });
 }
 
-// What a wave may take besides: a question for each step that minCapacity may hold, and, where it changes
-// ends of cables, both made alike again.
+// What a wave may take besides: a question for each step that minCapacity may hold, a wait for each that
+// takes away what may be in use, and, where it changes ends of cables, both made alike again.
 milliseconds wave_extras(const Plan& plan, std::uint32_t wave, const Fleet& fleet,
                          const ApplyOptions& options, const std::vector<std::vector<OtherEnd>>& ends) {
   const milliseconds reads = options.settle_time + options.observe_timeout + options.poll_max;
@@ -99,6 +99,7 @@ milliseconds wave_extras(const Plan& plan, std::uint32_t wave, const Fleet& flee
     const auto device = fleet.find(step.device);
     const Policy* const policy = device && options.policy_for ? options.policy_for(fleet[*device]) : nullptr;
     if (policy != nullptr && !policy->min_capacity.empty() && !step.takes_out.empty()) out += reads;
+    if (!step.quiet.empty()) out += options.drain_time(policy) + options.observe_timeout;
     any_ends = any_ends || !ends[step.id].empty();
   }
   if (any_ends) out += reads + kReadsMax * reads + wave_bound(plan, wave, options);

@@ -84,8 +84,8 @@ class InUse : public testing::Test {
 TEST_F(InUse, AnMtuThatShrinksWaitsUntilQueuePairsAreClosed) {
   shrink();
   const Plan plan = cluster.plan();
-  EXPECT_NE(plan_lines(plan).find("waits until no queue pair is open there: they keep their path MTU, of up "
-                                  "to 4096 B, and the port takes up to 1024 B then"),
+  EXPECT_NE(plan_lines(plan).find("waits until no queue pair is open there: open ones keep their path MTU, "
+                                  "of up to 4096 B, and the port takes up to 1024 B then"),
             std::string::npos)
       << plan_lines(plan);
   closed_at = now() + seconds(7);
@@ -93,6 +93,23 @@ TEST_F(InUse, AnMtuThatShrinksWaitsUntilQueuePairsAreClosed) {
   EXPECT_EQ(mtu(), number(1500));
   ASSERT_EQ(written_at.size(), 1U);
   EXPECT_GE(written_at.front(), closed_at);
+}
+
+TEST_F(InUse, AnMtuThatQueuePairsStillFitIntoWaitsForNobody) {
+  closed_at = Time::max();
+  cluster.want("gpu0", kMtu, number(4200));  // a path MTU of 4096 and its headers
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
+  EXPECT_EQ(usage.asked, 0);
+}
+
+TEST_F(InUse, AnMtuOfWhichNobodyKnowsSaysSo) {
+  usage.known = false;
+  shrink();
+  const std::string lines = plan_lines(cluster.plan());
+  EXPECT_NE(lines.find("nobody can tell here whether a queue pair is open there: open ones keep their path "
+                       "MTU, of up to 4096 B, and the port takes up to 1024 B then"),
+            std::string::npos)
+      << lines;
 }
 
 TEST_F(InUse, WhatStaysInUseIsHeldAndSaysByWhat) {

@@ -299,18 +299,5 @@ TEST(RouteLocks, AreHeldWithThePortsThatNeedAPersonsWord) {
     EXPECT_EQ(lab.cluster.devices[host]->truth().value(entry(kLock)), Value{}) << plan_lines(plan);
 }
 
-TEST(RouteLocks, SayThatOpenQueuePairsDoNotFitWhereAPortSendsRoce) {
-  for (const std::int64_t want : {4200, 1500}) {
-    Hosts lab(9000, want);
-    lab.cluster.devices["gpu1"]->set(entry("interface[rail0]/roce-tos"), number(106));
-    lab.cluster.want("gpu1", "interface[rail0]/roce-tos", number(106));
-    const std::string lines = plan_lines(lab.cluster.plan());
-    const bool told = lines.find(
-                          "open queue pairs keep their path MTU, of up to 4096 B, and the port takes "
-                          "up to 1024 B then: drain RDMA there first") != std::string::npos;
-    EXPECT_EQ(told, want == 1500) << lines;  // a path MTU of 4096 fits into 4200
-  }
-}
-
 }  // namespace
 }  // namespace lockstep
