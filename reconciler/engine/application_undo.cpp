@@ -1,7 +1,6 @@
 // How an application takes back what it wrote, or an earlier run did, and what follows from that.
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <utility>
 
 #include "reconciler/engine/application.hpp"
@@ -22,17 +21,6 @@ bool write_the_same(const std::vector<Step>& some, const std::vector<Step>& othe
       return entries.contains({step.device, change.path});
     });
   });
-}
-
-// What steps write, in order: a lock of routes comes and goes in two of them.
-std::map<std::string, std::vector<PlannedChange>> by_device(const std::vector<Step>& steps) {
-  std::map<std::string, std::vector<PlannedChange>> out;
-  for (const Step& step : steps) {
-    if (!step.remedy.empty()) continue;
-    std::vector<PlannedChange>& changes = out[step.device];
-    changes.insert(changes.end(), step.changes.begin(), step.changes.end());
-  }
-  return out;
 }
 
 }  // namespace
@@ -250,20 +238,23 @@ void Application::undo_over() {
 }
 
 // What is rolled back is not written again unasked; of a guilty change, nor on devices that it had not
-// reached, unless new hosts alone were taken back.
+// reached, unless new hosts alone were taken back. A lock of routes is there for a while only: what takes one
+// away has to be written, whatever became of the change.
 void Application::refuse(const UndoneChange& undone) {
   if (!undone.guilt) return;
   std::set<std::string> digests;
   std::set<std::string> writes;  // as of no device
-  for (const auto& [device, changes] : by_device(undoing_->now.steps))
-    for (const auto& [path, want] : net_writes(changes)) {
-      digests.insert(write_digest(device, path, want));
+  for (const Step& step : undoing_->now.steps)
+    for (const auto& [path, want] : net_writes(step.changes)) {
+      if (path.row() == schema_columns().mtu_rows().lock) continue;
+      digests.insert(write_digest(step.device, path, want));
       writes.insert(write_digest("", path, want));
     }
   if (*undone.guilt == Guilt::guilty && undone.change == report_.change_id && undone.hosts.empty())
-    for (const auto& [device, changes] : by_device(plan_.steps))
-      for (const auto& [path, want] : net_writes(changes))
-        if (writes.contains(write_digest("", path, want))) digests.insert(write_digest(device, path, want));
+    for (const Step& step : plan_.steps)
+      for (const auto& [path, want] : net_writes(step.changes))
+        if (step.remedy.empty() && writes.contains(write_digest("", path, want)))
+          digests.insert(write_digest(step.device, path, want));
   std::vector<RefusedWrite> all;
   for (const std::string& digest : digests)
     all.push_back({.digest = digest,

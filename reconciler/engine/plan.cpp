@@ -170,7 +170,8 @@ void guard_deletions(const PlanInput& input, Plan& plan) {
   for (const DeviceInput& device : input.devices) {
     if (device.policy != nullptr) allowed = std::min(allowed, device.policy->max_delete);
     if (device.intent != nullptr) wanted += device.intent->want.size();
-    for (const Change& change : device.changes) deleted += change.want ? 0 : 1;
+    for (const Change& change : device.changes)  // a lock of routes is no setting of anybody's
+      deleted += change.want || change.path.row() == schema_columns().mtu_rows().lock ? 0 : 1;
   }
   const double share =
       deleted == 0 ? 0 : static_cast<double>(deleted) / static_cast<double>(deleted + wanted);
@@ -243,7 +244,7 @@ Result<Plan> make_plan(const PlanInput& input) {
     plan.steps.front().notes.insert(plan.steps.front().notes.end(), order.notes.begin(), order.notes.end());
   plan.ungated = ungated_waves(by_name, plan);
   stop_after_drains(by_name, plan);
-  hold_route_locks(columns, plan);
+  if (input.wiring != nullptr) hold_route_locks(columns, *input.wiring, plan);
   guard_deletions(input, plan);
   digest_devices(input, atoms, plan);
   plan.digest = plan_digest(plan);

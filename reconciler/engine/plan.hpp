@@ -203,6 +203,7 @@ struct UndoneBefore {
 struct PlanInput {
   std::vector<DeviceInput> devices;
   const Wiring* wiring = nullptr;
+  bool undoes = false;          // it leads back: what was written is all that was read
   OutOfService out_of_service;  // before anything is changed
   const Origins* origins = nullptr;
   const Sources* sources = nullptr;

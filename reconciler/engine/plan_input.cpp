@@ -119,7 +119,8 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
 
 namespace {
 
-// What was before, as far as it can be written: a lock of some of a pool's routes can't, and is taken away.
+// What was before, as far as it can be written: a lock of some of a pool's routes can't, and is taken away;
+// where it is found, a write was cut off.
 Value writable(RowId row, Value was) {
   return row == schema_columns().mtu_rows().lock && !mtu_locked_to(was) ? Value{} : was;
 }
@@ -130,6 +131,7 @@ UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
                   const std::function<const Policy*(const FleetDevice&)>& policy_for) {
   UndoInput out;
   out.input.wiring = &fleet.wiring();
+  out.input.undoes = true;
   std::unordered_map<std::string_view, std::vector<const Step*>> writes;  // by device, in order
   for (const Step& step : plan.steps)
     if (step.remedy.empty()) writes[step.device].push_back(&step);
@@ -140,9 +142,9 @@ UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<Device
       Value was;                // before the plan
       std::vector<Value> made;  // what it made of it, on the way and in the end
       bool holds(Path path, Value have) const {
-        return have == was || std::any_of(made.begin(), made.end(), [&](Value one) {
-                 return have == one || satisfies(path.row(), one, have);
-               });
+        return have == was || writable(path.row(), have) != have ||
+               std::any_of(made.begin(), made.end(),
+                           [&](Value one) { return have == one || satisfies(path.row(), one, have); });
       }
     };
     std::map<Path, Ours> ours;

@@ -37,9 +37,9 @@ std::optional<Users> users_of(const AtomChange& change, const DeviceInput& devic
   const std::uint32_t was = roce_mtu(change.was.as_integer());
   const std::uint32_t want = roce_mtu(change.want.as_integer());
   if (want >= was || !sends_roce(change.path.key(0), *device.intent, columns)) return std::nullopt;
-  return Users{
-      "queue pair is open there",
-      fmt::format("open ones keep their path MTU, of up to {} B, and the port takes up to {} B then", was, want)};
+  return Users{"queue pair is open there",
+               fmt::format("open ones keep their path MTU, of up to {} B, and the port takes up to {} B then",
+                           was, want)};
 }
 
 void wait_for_quiet(const DeviceInput& device, const Columns& columns, Atom& atom) {

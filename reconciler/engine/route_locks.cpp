@@ -43,8 +43,10 @@ class RouteLocks {
     if (!rows_.port || !rows_.lock || !rows_.address || !rows_.admin || !rows_.route || !rows_.rule) return;
     for (std::size_t d = 0; d < input_.devices.size(); ++d)
       if (input_.devices[d].role == "host") find_hosts(d);
-    for (const auto& [pool, one] : pools_)
+    for (auto& [pool, one] : pools_) {
+      one.sort();
       for (const Host& host : one.hosts) plan_for(one, host);
+    }
   }
 
  private:
@@ -68,18 +70,22 @@ class RouteLocks {
     std::vector<std::int64_t> taken{};  // at least, by all that stay
     std::string behind{};               // why a host keeps the smaller MTU; empty: none does
     std::string ahead{};                // why one keeps the larger one
+    std::string undone{};               // why one keeps the smaller MTU, unless a person lifts what holds it
     std::string unread{};               // a host, and why
     std::string not_asked{};            // a host
 
-    // Whether as many hosts as would, and one at least, send packets of this size today; or as many as will
-    // take none that are larger.
+    void sort() {
+      std::ranges::sort(sent);
+      std::ranges::sort(taken);
+    }
+    // Sorted: whether as many hosts as would, and one at least, send packets of this size today; or as many
+    // as will take none that are larger.
     bool is_sent(std::int64_t size) const {
-      return std::ranges::count_if(sent, [size](auto one) { return one >= size; }) >=
+      return sent.end() - std::ranges::lower_bound(sent, size) >=
              static_cast<std::ptrdiff_t>(std::max(grow + locked, std::size_t{1}));
     }
     bool is_taken(std::int64_t size) const {
-      return std::ranges::count_if(taken, [size](auto one) { return one <= size; }) >=
-             static_cast<std::ptrdiff_t>(shrink);
+      return std::ranges::upper_bound(taken, size) - taken.begin() >= static_cast<std::ptrdiff_t>(shrink);
     }
   };
 
@@ -102,21 +108,22 @@ class RouteLocks {
     const DeviceInput& device = input_.devices[host.device];
     const std::set<std::string_view> ports = ports_in(prefix, *device.intent);
     bool stays = true;
-    const auto keeps = [&](const Turn& turn, Path path, const std::string& why) {
-      std::string& text = turn.grows() ? pool.behind : pool.ahead;
+    const auto keeps = [&](std::string& text, const Turn& turn, Path path, const std::string& why) {
       if (text.empty()) text = fmt::format("{} of {} stays {}: {}", path.text(), device.name, turn.was, why);
       stays = false;
     };
     for (std::uint32_t a = 0; a < atoms_[host.device].atoms.size(); ++a) {
       const Atom& atom = atoms_[host.device].atoms[a];
-      const bool is_held = !atom.far_ends.empty() || !atom.refused.empty() || !atom.undone.empty();
+      const bool is_held = !atom.far_ends.empty() || !atom.refused.empty();
       for (const AtomChange& change : atom.changes) {
         const auto turn = turn_of_port(change.path, change.was, change.want);
         if (change.transient || !turn || !ports.contains(change.path.key(0))) continue;
         if (is_held) {
-          keeps(*turn, change.path, "its change is held");
+          keeps(turn->grows() ? pool.behind : pool.ahead, *turn, change.path, "its change is held");
           continue;
         }
+        if (!atom.undone.empty() && turn->grows())
+          keeps(pool.undone, *turn, change.path, "a gate had it undone");
         host.ports.push_back(a);
         host.least = std::min(host.least, turn->least());
         host.most = std::max(host.most, turn->want);
@@ -127,7 +134,7 @@ class RouteLocks {
       for (const Change& change : *device.withheld)
         if (const auto turn = turn_of_port(change.path, change.was, change.want);
             turn && ports.contains(change.path.key(0)))
-          keeps(*turn, change.path, device.left_alone);
+          keeps(turn->grows() ? pool.behind : pool.ahead, *turn, change.path, device.left_alone);
     if (device.observation != nullptr)
       note_ports(ports, stays && host.ports.empty(), host, pool);
     else if (!device.unread.empty() && device.maintenance.empty())
@@ -151,7 +158,9 @@ class RouteLocks {
       most = std::max(most, mtu.as_integer());
       least = std::min(least, mtu.as_integer());
     }
+    // Its routes are locked on all ports of the pool, those that keep a smaller MTU included.
     if (host.ports.empty()) host.most = most;
+    if (!host.ports.empty()) host.least = std::min(host.least, least);
     if (!stays || most == 0) return;
     pool.taken.push_back(least);
     if (mtu_limit(have.value(host.lock)) < most)
@@ -176,25 +185,34 @@ class RouteLocks {
     const bool is_new = !pool.is_sent(host.most);
     const bool grows = host.grows && is_new && (pool.grow > 1 || !pool.behind.empty());
     const bool shrinks = host.shrinks && pool.shrink > 1 && !pool.is_taken(host.least);
-    if ((grows || shrinks) && is_pool_read(pool, host) && can_write(host) && !is_locked(host))
-      unlocks = lock(host, unlocks);
-    if (host.shrinks && !pool.ahead.empty()) note(host, "larger packets may come still: " + pool.ahead);
+    const bool locks = (grows || shrinks) && !is_locked(host) && is_pool_read(pool, host) && can_write(host);
+    if (locks) unlocks = lock(host, unlocks);
+    const std::string& ahead = pool.ahead.empty() ? pool.unread : pool.ahead;
+    if (host.shrinks && !ahead.empty()) note(host, "larger packets may come still: " + ahead);
     if (!unlocks) return;
     device.atoms[*unlocks].apart = true;
-    for (std::uint32_t a = 0; a < device.atoms.size(); ++a)  // a route over a port that is shut can't change
+    // A route over a port that is shut, or has no address, can't change.
+    for (std::uint32_t a = 0; a < device.atoms.size(); ++a)
       if (a != *unlocks && opens_a_port(device.atoms[a])) device.order.emplace_back(a, *unlocks);
-    for (const std::uint32_t port : host.ports) device.order.emplace_back(port, *unlocks);
+    // A lock that is left over, and above what a port gets now, would let too much through.
+    const bool outlives = host.shrinks && !host.grows && !locks && is_above(host);
+    for (const std::uint32_t port : host.ports)
+      outlives ? device.order.emplace_back(*unlocks, port) : device.order.emplace_back(port, *unlocks);
     if (!is_new) return;
     std::string why = pool.behind;
     if (why.empty()) why = pool.unread;
     if (why.empty() && !pool.not_asked.empty()) why = pool.not_asked + " is not read in this run";
+    constexpr const char* kStays = "its lock of routes stays, as larger packets may be lost: ";
     if (!why.empty())
-      device.atoms[*unlocks].far_ends.push_back("its lock of routes stays, as larger packets may be lost: " +
-                                                why);
+      device.atoms[*unlocks].far_ends.push_back(kStays + why);
+    else if (!pool.undone.empty())
+      device.atoms[*unlocks].undone.push_back(kStays + pool.undone);
   }
 
-  // Of a part of it nobody can tell what the others send and take.
+  // Of a part of it nobody can tell what the others send and take. An undo reads what was written alone, and
+  // locks all the same, as that is for a moment.
   bool is_pool_read(const Pool& pool, const Host& host) {
+    if (input_.undoes) return true;
     if (!pool.not_asked.empty())
       note(host, fmt::format("routes are not locked meanwhile: {} is not read in this run", pool.not_asked));
     return pool.not_asked.empty();
@@ -227,7 +245,8 @@ class RouteLocks {
 
   bool opens_a_port(const Atom& atom) const {
     return std::ranges::any_of(atom.changes, [this](const AtomChange& change) {
-      return change.path.row() == rows_.admin && change.want == Value::boolean(true);
+      return (change.path.row() == rows_.admin && change.want == Value::boolean(true)) ||
+             (change.path.row() == rows_.address && change.want);
     });
   }
 
@@ -240,6 +259,10 @@ class RouteLocks {
       return false;
     }
     if (device.observation->have.of_row(*rows_.route).empty()) return false;
+    if (const auto why = why_refused(device, host)) {
+      note(host, "routes are not locked meanwhile: " + *why);
+      return false;
+    }
     const bool change = std::ranges::any_of(atoms_[host.device].atoms, [this](const Atom& atom) {
       return std::ranges::any_of(atom.changes, [this](const AtomChange& one) {
         return one.path.row() == rows_.route || one.path.row() == rows_.rule;
@@ -254,9 +277,21 @@ class RouteLocks {
     return !change && host.shut.empty();
   }
 
-  bool is_locked(const Host& host) const {
-    return mtu_limit(input_.devices[host.device].observation->have.value(host.lock)) <= host.least;
+  // By the device's own policy.
+  std::optional<std::string> why_refused(const DeviceInput& device, const Host& host) const {
+    const Permission* const permission =
+        device.permission ? device.permission(device.carrier(*rows_.lock)) : nullptr;
+    if (permission == nullptr) return std::nullopt;
+    return permission->why_not({host.lock, device.observation->have.value(host.lock),
+                                mtu_lock(static_cast<std::uint32_t>(host.least)), host.origin});
   }
+
+  std::int64_t limit(const Host& host) const {
+    const Observation* const seen = input_.devices[host.device].observation;
+    return seen != nullptr ? mtu_limit(seen->have.value(host.lock)) : kUnlimited;
+  }
+  bool is_locked(const Host& host) const { return limit(host) <= host.least; }
+  bool is_above(const Host& host) const { return limit(host) > host.least && limit(host) != kUnlimited; }
 
   // The atom that takes a lock that is there now away.
   std::optional<std::uint32_t> change_of(const Host& host) const {
@@ -283,93 +318,10 @@ class RouteLocks {
   std::map<std::string, Pool> pools_;
 };
 
-// What must yield before a step runs, by kind: one hold of each speaks for all of it.
-struct KeptBack {
-  std::array<const Hold*, 9> by{};
-  Disruption asks_for = Disruption::none;  // the most that a person's word is wanted for
-
-  bool any() const {
-    return std::ranges::any_of(by, [](const Hold* one) { return one != nullptr; });
-  }
-  void add(const Hold* hold) {
-    if (hold == nullptr) return;
-    const Hold*& known = by.at(static_cast<std::size_t>(hold->kind));
-    if (known == nullptr) known = hold;
-  }
-  KeptBack with(const KeptBack& other) const {
-    KeptBack out = *this;
-    for (const Hold* const one : other.by) out.add(one);
-    out.asks_for = std::max(asks_for, other.asks_for);
-    return out;
-  }
-  bool operator==(const KeptBack&) const = default;
-};
-
-// By step: its own holds, and those of what it comes after, or stands or falls with.
-std::vector<KeptBack> kept_back(const Plan& plan) {
-  std::vector<KeptBack> out(plan.steps.size());
-  std::unordered_map<std::uint32_t, KeptBack> groups;
-  for (const Step& step : plan.steps)
-    for (const Hold& hold : step.holds) {
-      out[step.id - 1].add(&hold);
-      if (hold.kind == Hold::Kind::approval) out[step.id - 1].asks_for = step.disruption;
-    }
-  for (bool more = true; more;) {
-    more = false;
-    Before before(
-        plan.barriers, KeptBack(), [&out](std::uint32_t id) { return out[id - 1]; },
-        [](const KeptBack& one, const KeptBack& other) { return one.with(other); });
-    for (const Step& step : plan.steps) {
-      KeptBack by = out[step.id - 1].with(before.of(step));
-      if (step.together != 0) by = groups[step.together] = groups[step.together].with(by);
-      more = more || by != out[step.id - 1];
-      out[step.id - 1] = by;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 void add_route_locks(const PlanInput& input, const Columns& columns, std::vector<DeviceAtoms>& atoms) {
   RouteLocks(input, columns, atoms).add();
-}
-
-void hold_route_locks(const Columns& columns, Plan& plan) {
-  const Columns::MtuRows& rows = columns.mtu_rows();
-  const auto of_row = [](const std::optional<RowId>& row) {
-    return [&row](const PlannedChange& change) { return change.path.row() == row; };
-  };
-  const auto is_lock = [&](const Step& step) {
-    return !step.changes.empty() && step.changes.front().want &&
-           std::ranges::all_of(step.changes, of_row(rows.lock));
-  };
-  if (std::ranges::none_of(plan.steps, is_lock)) return;
-  const std::vector<KeptBack> back = kept_back(plan);
-  std::unordered_map<std::string_view, std::vector<const KeptBack*>> ports;  // by device
-  for (const Step& step : plan.steps)
-    if (std::ranges::any_of(step.changes, of_row(rows.port)))
-      ports[step.device].push_back(&back[step.id - 1]);
-  std::vector<std::pair<Step*, KeptBack>> held;
-  for (Step& step : plan.steps) {
-    const auto found = ports.find(step.device);
-    if (!is_lock(step) || found == ports.end()) continue;
-    if (std::ranges::any_of(found->second, [](const KeptBack* one) { return !one->any(); })) continue;
-    KeptBack by = back[step.id - 1];
-    for (const KeptBack* const one : found->second) by = by.with(*one);
-    held.emplace_back(&step, std::move(by));
-  }
-  std::vector<std::vector<Hold>> holds;  // copied before any is replaced: KeptBack points into the steps
-  for (const auto& [step, by] : held) {
-    std::vector<Hold>& all = holds.emplace_back();
-    for (const Hold* const one : by.by)
-      if (one != nullptr) all.push_back(*one);
-  }
-  for (std::size_t i = 0; i < held.size(); ++i) {
-    Step& step = *held[i].first;
-    step.holds = std::move(holds[i]);
-    step.disruption = std::max(step.disruption, held[i].second.asks_for);  // the same word lifts it
-  }
 }
 
 }  // namespace lockstep

@@ -8,7 +8,7 @@
 // nothing is locked; nor where one host is alone, or where a run does not read the whole pool, which a note
 // says. Nothing is unlocked while a host keeps the smaller MTU, could not be read or is not read in this run.
 // A host without a route of ours has none to lock; one whose routes change in this plan, could not be read or
-// can't be written (a port of the pool is shut) is not locked, which a note says. Where a host goes on
+// can't be written (a port of the pool is shut, its own policy refuses it) is not locked, which a note says. Where a host goes on
 // sending larger packets, as its own part is held or left out, a note says so. RDMA follows no route: what
 // its open queue pairs send is quiet.hpp's.
 #pragma once
@@ -23,6 +23,6 @@ void add_route_locks(const PlanInput& input, const Columns& columns, std::vector
 
 // A lock that goes ahead of MTUs is held with them, where all that its host changes of them is held, or comes
 // after what is: by itself it would only make packets smaller. The same words lift its holds.
-void hold_route_locks(const Columns& columns, Plan& plan);
+void hold_route_locks(const Columns& columns, const Wiring& wiring, Plan& plan);
 
 }  // namespace lockstep

@@ -219,7 +219,7 @@ Plan hold_for_windows(Plan plan, const Fleet& fleet, const ApplyOptions& options
     if (is_new) reason->second = why_wait(*policy, now, needed(plan));
     if (!reason->second.empty()) step.holds.push_back({Hold::Kind::window, reason->second});
   }
-  hold_route_locks(schema_columns(), plan);
+  hold_route_locks(schema_columns(), fleet.wiring(), plan);
   return plan;
 }
 

@@ -1,8 +1,9 @@
 // Routes that are locked to the smaller MTU while the MTUs of hosts change.
 #include <fmt/format.h>
 
-#include "cluster.hpp"
+#include "gate_lab.hpp"
 #include "reconciler/engine/approved.hpp"
+#include "reconciler/engine/digest.hpp"
 #include "tests/plan_lines.hpp"
 
 namespace lockstep {
@@ -10,7 +11,6 @@ namespace {
 
 constexpr const char* kPool = "10.64.0.0/16";
 constexpr const char* kLock = "route-mtu[10.64.0.0/16]";
-constexpr const char* kMtu = "interface[rail0]/mtu";
 constexpr const char* kAdmin = "interface[rail0]/admin";
 constexpr const char* kRoute = "route[main:10.64.0.0/16]";
 
@@ -297,6 +297,106 @@ TEST(RouteLocks, AreHeldWithThePortsThatNeedAPersonsWord) {
   (void)lab.cluster.apply_plan(plan);
   for (const char* const host : {"gpu0", "gpu1", "gpu2"})
     EXPECT_EQ(lab.cluster.devices[host]->truth().value(entry(kLock)), Value{}) << plan_lines(plan);
+}
+
+// The kernel takes a route's MTU as it is, whatever the port's: `ip_dst_mtu_maybe_forward`.
+TEST(RouteLocks, AreNoLargerThanAnyPortOfThePool) {
+  Hosts lab(9000, 4200);
+  const std::string second = "interface[rail1]/";
+  for (const auto& [path, value] : {std::pair{second + "address[10.64.9.1/31]", there()},
+                                    {second + "mtu", number(1500)},
+                                    {second + "admin", yes()}}) {
+    lab.cluster.devices["gpu1"]->set(entry(path), value);
+    lab.cluster.want("gpu1", path, value);
+  }
+  const Plan plan = lab.cluster.plan();
+  EXPECT_LT(lab.place(plan, "gpu0 lock 4200"), lab.order(plan).size()) << plan_lines(plan);
+  EXPECT_LT(lab.place(plan, "gpu1 lock 1500"), lab.order(plan).size()) << plan_lines(plan);
+}
+
+// A gate had all of it undone, and a person has it tried again.
+TEST(RouteLocks, AreThereWhereAPersonHasAnUndoneChangeTriedAgain) {
+  for (const auto& [was, want] : {std::pair{1500, 9000}, {9000, 1500}}) {
+    Hosts lab(was, want);
+    for (const char* const host : {"gpu0", "gpu1", "gpu2"})
+      ASSERT_TRUE(lab.cluster.ledger.refuse(
+          {{.digest = write_digest(host, entry(kMtu), number(want)), .change = 1, .why = "guilty: slower"}}));
+    const Plan plan = lab.cluster.plan();
+    EXPECT_EQ(lab.order(plan).size(), 9U) << plan_lines(plan);
+    (void)lab.cluster.apply_plan(plan);  // without a word nothing is written, locks neither
+    EXPECT_EQ(lab.cluster.devices["gpu1"]->truth().value(entry(kLock)), Value{});
+    EXPECT_EQ(lab.cluster.devices["gpu1"]->truth().value(entry(kMtu)), number(was));
+    lab.cluster.options.approved = *parse_approved("gate");
+    EXPECT_EQ(lab.cluster.converge().verdict, ApplyVerdict::kept);
+    EXPECT_EQ(lab.cluster.devices["gpu1"]->truth().value(entry(kMtu)), number(want));
+    EXPECT_EQ(lab.cluster.devices["gpu1"]->truth().value(entry(kLock)), Value{});
+  }
+}
+
+// The device's owner: the MTU may be changed, routes may not.
+struct NoRoutes final : Permission {
+  std::optional<std::string> why_not(const Change& change) const override {
+    return change.path.row() == row("route-mtu[*]") ? std::optional<std::string>("routes are not named")
+                                                    : std::nullopt;
+  }
+  std::optional<std::string> why_not_unasked() const override { return std::nullopt; }
+  std::optional<std::string> why_not_confirm_deletion() const override { return std::nullopt; }
+};
+
+TEST(RouteLocks, ThatTheDevicesOwnerRefusesDoNotStopTheMtuAndThePlanSaysSo) {
+  Hosts lab(1500, 9000);
+  NoRoutes owner;
+  lab.cluster.attached(2).permission = &owner;
+  const Plan plan = lab.cluster.plan();
+  EXPECT_EQ(lab.order(plan).size(), 7U) << plan_lines(plan);
+  EXPECT_NE(plan_lines(plan).find("routes are not locked meanwhile: routes are not named"),
+            std::string::npos);
+  EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
+}
+
+// A killed run left it; the specs want less now, and the route can't be written anew while a port is shut.
+TEST(RouteLocks, ThatAreLeftOverAboveTheNewMtuGoFirst) {
+  Hosts lab(9000, 1500);
+  lab.cluster.devices["gpu1"]->set(entry(kLock), Value::text("mtu lock 4200"));
+  lab.cluster.want("gpu1", "interface[rail0]/admin", no());
+  lab.cluster.devices["gpu1"]->set(entry(kAdmin), no());
+  lab.cluster.devices["gpu1"]->set(entry(kRoute), Value::set({"via 10.64.0.0 dev rail0"}));
+  const Plan plan = lab.cluster.plan();
+  EXPECT_LT(lab.place(plan, "gpu1 unlock"), lab.place(plan, "gpu1 1500")) << plan_lines(plan);
+}
+
+// What takes a lock away is no deletion of anybody's setting.
+TEST(RouteLocks, ThatAreLeftOverAreNoDeletions) {
+  Hosts lab(9000, 9000);
+  lab.cluster.policy.emplace();
+  lab.cluster.policy->max_delete = 0;
+  lab.cluster.devices["gpu1"]->set(entry(kLock), Value::text("mtu lock 1500"));
+  const Plan plan = lab.cluster.plan();
+  EXPECT_TRUE(plan.refusals.empty());
+  EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
+}
+
+TEST(RouteLocks, ThatAreLeftOverCanBeTakenAwayWhateverAGateHadUndone) {
+  Hosts lab(1500, 9000);
+  for (const char* const host : {"gpu0", "gpu1"}) {
+    lab.cluster.devices[host]->set(entry(kMtu), number(9000));
+    lab.cluster.devices[host]->set(entry(kLock), Value::text("mtu lock 1500"));
+  }
+  for (const char* const port : {"swp0", "swp1", "swp2"})
+    lab.cluster.devices["leaf0"]->set(entry(fmt::format("interface[{}]/mtu", port)), number(9000));
+  ToldMeasurer measurer;
+  measurer.answer = [&] { return measurer.asked.size() < 3 ? GateVerdict::fail : GateVerdict::pass; };
+  lab.cluster.options.measurer = &measurer;
+  EXPECT_EQ(lab.cluster.converge().verdict, ApplyVerdict::undone);
+  EXPECT_EQ(lab.cluster.devices["gpu0"]->truth().value(entry(kLock)), Value::text("mtu lock 1500"));
+  // The specs go back, and what is left over goes.
+  measurer.answer = [] { return GateVerdict::pass; };
+  for (const char* const host : {"gpu0", "gpu1", "gpu2"}) lab.cluster.want(host, kMtu, number(1500));
+  for (const char* const port : {"swp0", "swp1", "swp2"})
+    lab.cluster.want("leaf0", fmt::format("interface[{}]/mtu", port), number(1500));
+  EXPECT_EQ(lab.cluster.converge().verdict, ApplyVerdict::kept);
+  EXPECT_EQ(lab.cluster.devices["gpu0"]->truth().value(entry(kLock)), Value{});
+  EXPECT_TRUE(lab.cluster.plan().empty()) << plan_lines(lab.cluster.plan());
 }
 
 }  // namespace
