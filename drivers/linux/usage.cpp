@@ -4,8 +4,10 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
-#include "drivers/linux/queueing/class_counters.hpp"
+#include "drivers/linux/dcb/port_state.hpp"
+#include "drivers/linux/ethtool/driver_statistics.hpp"
 #include "drivers/linux/rdma/nldev.hpp"
 #include "drivers/posix/in_namespace.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -16,6 +18,16 @@ namespace {
 constexpr RowId kClass = row("interface[*]/class[*]");
 constexpr RowId kMtu = row("interface[*]/mtu");
 
+// What left and arrived in a priority ('#'): mlx5 (its counters.rst), bnxt_en (bnxt_ethtool.c), mlxsw
+// (spectrum_ethtool.c), in packets or in bytes.
+constexpr std::string_view kOfPriority[] = {"tx_prio#_packets", "rx_prio#_packets", "tx_packets_pri#",
+                                            "rx_packets_pri#",  "tx_octets_prio_#", "rx_octets_prio_#"};
+
+std::string name_of(std::string_view pattern, std::uint8_t priority) {
+  std::string out(pattern);
+  return out.replace(out.find('#'), 1, std::to_string(priority));
+}
+
 // What was read for one question.
 class Reading {
  public:
@@ -24,22 +36,29 @@ class Reading {
   Result<Usage::Use> of(Path entry) {
     const std::string port(entry.key(0));
     if (entry.row() == kMtu) return queue_pairs(port);
-    TRY(const ClassBytes* const bytes, classes(port));
-    for (const auto& [number, passed] : *bytes)
-      if (std::to_string(number) == entry.key(1))
-        return Usage::Use{"packets of class " + std::string(entry.key(1)) + " of " + port, 0, passed};
-    return Error{ErrorKind::transient, entry.text() + ": the kernel has no such class"};
+    TRY(const std::set<std::uint8_t> priorities, priorities_of(port, std::string(entry.key(1))));
+    const std::map<std::string, std::uint64_t> all = driver_statistics(port);
+    std::optional<std::uint64_t> passed;
+    for (const std::uint8_t priority : priorities)
+      for (const std::string_view pattern : kOfPriority)
+        if (const auto counted = all.find(name_of(pattern, priority)); counted != all.end())
+          passed = passed.value_or(0) + counted->second;
+    if (!passed)
+      return Error{ErrorKind::unsupported, entry.text() + ": its driver counts no packets by priority"};
+    return Usage::Use{"packets of class " + std::string(entry.key(1)) + " of " + port, 0, passed};
   }
 
  private:
-  Result<const ClassBytes*> classes(const std::string& port) {
-    const auto known = classes_.find(port);
-    if (known != classes_.end()) return &known->second;
-    const std::uint32_t index = ::if_nametoindex(port.c_str());
-    if (index == 0) return Error{ErrorKind::transient, port + ": there is no such port"};
-    TRY(netlink::Socket socket, netlink::Socket::open(NETLINK_ROUTE));
-    TRY(ClassBytes bytes, read_class_bytes(socket, index, call_));
-    return &classes_.emplace(port, std::move(bytes)).first->second;
+  Result<std::set<std::uint8_t>> priorities_of(const std::string& port, const std::string& number) {
+    Link link;
+    link.index = ::if_nametoindex(port.c_str());
+    link.name = port;
+    if (link.index == 0) return Error{ErrorKind::transient, port + ": there is no such port"};
+    TRY(dcb::Ports ports, dcb::Ports::open(call_));
+    TRY(const dcb::PortState state, ports.read(link, call_));
+    for (const auto& [one, is] : state.classes)
+      if (std::to_string(one) == number) return is.priorities;
+    return Error{ErrorKind::unsupported, port + " has no class " + number + " of its own"};
   }
 
   // Of the device whose port it is; where none has it, none is open.
@@ -63,7 +82,6 @@ class Reading {
   }
 
   const Call& call_;
-  std::map<std::string, ClassBytes> classes_;  // by port
   std::optional<rdma::DevicesAndPorts> rdma_;
 };
 
@@ -71,11 +89,11 @@ class Reading {
 
 LinuxUsage::LinuxUsage(const LinuxTarget& target)
     : netns_path_(target.netns_path),
-      counts_classes_(target.software_rate),
+      has_lossless_classes_(!target.software_rate),
       sees_queue_pairs_(target.netns_path.empty()) {}
 
 bool LinuxUsage::knows(Path entry) const {
-  return (entry.row() == kClass && counts_classes_) || (entry.row() == kMtu && sees_queue_pairs_);
+  return (entry.row() == kClass && has_lossless_classes_) || (entry.row() == kMtu && sees_queue_pairs_);
 }
 
 Result<std::vector<Usage::Use>> LinuxUsage::of(const std::vector<Path>& entries, const Call& call) {

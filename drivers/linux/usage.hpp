@@ -1,9 +1,10 @@
-// LinuxUsage: what uses a traffic class of a port (its scheduler's own count of bytes), or the MTU of a port
-// that sends RoCE (queue pairs that are open: rdma/queue_pairs.hpp).
+// LinuxUsage: what uses a traffic class of a port (the driver's own counters of its priorities), or the MTU
+// of a port that sends RoCE (queue pairs that are connected: rdma/nldev.hpp).
 //
-// Promises: each call enters the namespace anew, and changes nothing. Refuses to tell of the classes of ports
-// with a speed of their own, whose counters differ by NIC, and, in a network namespace of this machine, of
-// queue pairs, as RDMA is the machine's.
+// Promises: each call enters the namespace anew, and changes nothing. Refuses to tell of classes that are
+// made by software, none of which is lossless, and, in a network namespace of this machine, of queue pairs,
+// as RDMA is the machine's. `unsupported`: a class of a port whose driver counts no packets by priority, as
+// mlx5, bnxt_en and mlxsw do.
 #pragma once
 
 #include <string>
@@ -22,7 +23,7 @@ class LinuxUsage : public Usage {
 
  private:
   const std::string netns_path_;
-  const bool counts_classes_;
+  const bool has_lossless_classes_;
   const bool sees_queue_pairs_;
 };
 

@@ -70,11 +70,13 @@ void QuietCheck::ask() {
 
 void QuietCheck::answered(const Outcome& outcome, const std::optional<Result<Uses>>& answer) {
   std::string still;
-  if (outcome == Outcome::returned && answer && *answer)
+  const bool is_answer = outcome == Outcome::returned && answer;
+  if (is_answer && *answer)
     still = in_use(**answer);
   else
     still = "nobody can tell what uses it: " +
-            (answer && !*answer ? answer->error().text() : outcome.reason_or("no answer in time"));
+            (is_answer ? answer->error().text() : outcome.reason_or("no answer in time"));
+  if (is_answer && !*answer && answer->error().kind == ErrorKind::unsupported) return done_({still, true});
   const Time now = context_.executor.now();
   if (still.empty() || context_.stop.stop_requested() || now + pause_ > until_)
     return done_({still, proceeds_});

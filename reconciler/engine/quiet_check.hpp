@@ -2,8 +2,9 @@
 //
 // Promises: what lasts has to be closed, and what passes not to have passed for quiet_time; the device is
 // asked again and again, until the drain's time is over (the policy's drain.timeout, else settle_time), or
-// the run is asked to stop. Where it gives no answer, nobody can tell, which is no quiet. Answered once,
-// never from within start(). Single-threaded over the executor.
+// the run is asked to stop. Where it gives no answer, nobody can tell, which is no quiet; where it has none
+// to give (unsupported), the step goes on, and says so. Answered once, never from within start().
+// Single-threaded over the executor.
 #pragma once
 
 #include <functional>
@@ -21,7 +22,7 @@ class QuietCheck {
  public:
   struct Answer {
     std::string still;      // what uses it at the end of the time; empty: nothing does
-    bool proceeds = false;  // all the same, as the policy's onTimeout says
+    bool proceeds = false;  // all the same, as the policy's onTimeout says, or as nobody can tell
   };
 
   // `context` and `step` outlive it.

@@ -56,7 +56,7 @@ void StepRun::await_quiet() {
   quiet_ = std::make_unique<QuietCheck>(context_, step_, device_, [this](const QuietCheck::Answer& answer) {
     if (context_.stop.stop_requested()) return end(StepState::stopped, "asked to stop");
     if (!answer.still.empty() && !answer.proceeds) return end(StepState::held, answer.still);
-    if (!answer.still.empty()) result_.notes.push_back(answer.still + "; onTimeout: proceed goes on");
+    if (!answer.still.empty()) result_.notes.push_back("goes on all the same: " + answer.still);
     started_ = context_.executor.now();
     observe(Phase::ground);
   });

@@ -6,6 +6,7 @@
 
 #include "specs/files/descriptor.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "tests/vm/class_packets.hpp"
 #include "tests/vm/dcb_driver_lab.hpp"
 
 namespace lockstep {
@@ -41,6 +42,38 @@ TEST_F(DcbDriver, ALosslessPortIsMadeChangedAndUndone) {
   EXPECT_EQ(observed().have.to_string(), before.to_string());
   EXPECT_EQ(pfc("nic0"), 0U);
   EXPECT_TRUE(pause("nic0"));
+}
+
+// What a lossless class that goes waits for (engine: quiet_check.hpp).
+TEST_F(DcbDriver, AClassIsUsedByWhatPassesInItsPriorities) {
+  make("nic0", "plain");
+  make("nic1", "plain");
+  bring_up({"nic0", "nic1"});
+  owned_ = {"nic0"};
+  const Value there = Value::present();
+  converge({{"interface[nic0]/class[0]", there},
+            {"interface[nic0]/class[0]/priority", Value::set({"0", "1", "2", "5", "6", "7"})},
+            {"interface[nic0]/class[0]/share", Value::integer(40)},
+            {"interface[nic0]/class[4]", there},
+            {"interface[nic0]/class[4]/priority", Value::set({"3", "4"})},
+            {"interface[nic0]/class[4]/share", Value::integer(60)}});
+  const auto passed = [this]() -> std::uint64_t {
+    const Path entry = path("interface[nic0]/class[4]");
+    EXPECT_TRUE(attached_.usage->knows(entry));
+    const auto uses = attached_.usage->of({entry}, soon());
+    EXPECT_TRUE(uses) << uses.error().text();
+    return uses ? uses->front().passed.value_or(0) : 0;
+  };
+  const std::uint64_t before = passed();
+  send_frames("nic0", {.priority = 5});
+  EXPECT_EQ(passed(), before);
+  send_frames("nic0", {.priority = 3});
+  EXPECT_EQ(passed(), before + kFrames);
+  send_frames("nic1", {.priority = 4});  // received here
+  EXPECT_EQ(passed(), before + 2 * kFrames);
+  const auto none = attached_.usage->of({path("interface[nic0]/class[6]")}, soon());
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::unsupported) << none.error().text();
 }
 
 TEST_F(DcbDriver, DriftByAnotherHandIsSeenAtOnceAndHealed) {

@@ -12,7 +12,6 @@
 #include <cerrno>
 
 #include "specs/files/descriptor.hpp"
-#include "tests/unit/linux/operational.hpp"
 #include "tests/vm/nic_lab.hpp"
 
 namespace lockstep {
@@ -107,15 +106,7 @@ TEST_F(Dcbnl, APortWithoutDcbAndNoPortAreErrorsOfTheAcknowledgement) {
 TEST_F(Dcbnl, FramesAreCountedByPriorityAtBothEnds) {
   make("nic0", "plain");
   make("nic1", "plain");
-  for (const char* const port : {"nic0", "nic1"}) {
-    netlink::Request up(RTM_NEWLINK, NLM_F_ACK);
-    ifinfomsg header{};
-    header.ifi_flags = IFF_UP;
-    header.ifi_change = IFF_UP;
-    up.header(header).put_text(IFLA_IFNAME, port);
-    ASSERT_EQ(done(up), 0);
-  }
-  await_operational(*socket_, {"nic0", "nic1"});
+  bring_up({"nic0", "nic1"});
   const Counters sent = counters("nic0");
   const Counters received = counters("nic1");
   for (int i = 0; i < 3; ++i) send_frame("nic0", 5);

@@ -6,9 +6,11 @@
 #include <linux/rtnetlink.h>
 
 #include <fstream>
+#include <set>
 
 #include "drivers/linux/dcb/dcbnl.hpp"
 #include "drivers/linux/netlink_socket.hpp"
+#include "tests/unit/linux/operational.hpp"
 
 namespace lockstep {
 
@@ -63,6 +65,18 @@ class NicLab : public ::testing::Test {
     EXPECT_TRUE(answer) << answer.error().text();
     if (answer) out.answer = *std::move(answer);
     return out;
+  }
+  // Until they take frames.
+  void bring_up(const std::set<std::string>& ports) {
+    for (const std::string& port : ports) {
+      netlink::Request up(RTM_NEWLINK, NLM_F_ACK);
+      ifinfomsg header{};
+      header.ifi_flags = IFF_UP;
+      header.ifi_change = IFF_UP;
+      up.header(header).put_text(IFLA_IFNAME, port);
+      ASSERT_EQ(done(up), 0) << port;
+    }
+    await_operational(*socket_, ports);
   }
   dcb::PortDcb read(const std::string& port) {
     const Reply got = reply(dcb::get_request(port));

@@ -22,15 +22,6 @@ constexpr std::uint64_t bytes_of_bits(std::uint64_t bits) { return bits / kBitsP
 constexpr std::uint64_t bits_of_bytes(std::uint64_t bytes) { return bit_rate(bytes, kBitsPerByte); }
 // The handle of a class's queue: 4c54: for class 0 and so on.
 constexpr std::uint32_t queue_handle(unsigned number) { return (kOwnMajor + 1 + number) << 16; }
-// A class of HTB: 4c53:10 for class 0 and so on.
-inline constexpr std::uint32_t kFirstMinor = 0x10;
-constexpr std::uint32_t class_handle(unsigned number) { return kOwnHandle | (kFirstMinor + number); }
-// The class that a handle is of, in HTB or as the queue of one; none: of none.
-constexpr std::optional<unsigned> class_of(std::uint32_t handle) {
-  for (unsigned number = 0; number < kClassesMax; ++number)
-    if (handle == class_handle(number) || handle == queue_handle(number)) return number;
-  return std::nullopt;
-}
 
 // None: a marker of parts, which check() refuses, or no marker.
 std::optional<ClassEcn> whole(const EcnEntries& ecn);

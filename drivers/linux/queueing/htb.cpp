@@ -10,11 +10,13 @@ namespace lockstep::queueing {
 namespace {
 
 constexpr std::uint32_t kRootMinor = 1;        // 4c53:1, whose rate is the port's
+constexpr std::uint32_t kFirstMinor = 0x10;    // class n is 4c53:1n
 constexpr std::uint16_t kPreferenceV4 = 0x4C;  // u32 keeps one protocol a preference
 constexpr std::uint16_t kPreferenceV6 = 0x4D;
 // HTB has no rate of zero; this much rounds to a share of 0 % on any port of 1 Mbit/s and more.
 constexpr std::uint64_t kLeastRate = 125;
 
+std::uint32_t class_handle(unsigned number) { return kOwnHandle | (kFirstMinor + number); }
 std::uint32_t queue_of(std::uint32_t class_handle) {
   return queue_handle((class_handle & 0xFFFF) - kFirstMinor);
 }

@@ -1,17 +1,10 @@
 #include "drivers/linux/rdma/counters.hpp"
 
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 
+#include "drivers/linux/ethtool/driver_statistics.hpp"
 #include "drivers/linux/rdma/counter_names.hpp"
-#include "specs/files/descriptor.hpp"
 
 namespace lockstep::rdma {
 namespace {
@@ -99,46 +92,6 @@ void read_folder(const HostFiles& files, const std::string& folder, CounterSnaps
   }
 }
 
-bool ask_ethtool(int socket, std::string_view netdev, void* request) {
-  ifreq about{};
-  std::memcpy(about.ifr_name, netdev.data(), std::min(netdev.size(), sizeof(about.ifr_name) - 1));
-  about.ifr_data = static_cast<char*>(request);
-  return ::ioctl(socket, SIOCETHTOOL, &about) == 0;
-}
-
-// A request of ethtool with room for `count` entries behind its header.
-template <class Header>
-std::vector<std::uint64_t> room_for(std::uint32_t command, std::size_t count, std::size_t entry_bytes) {
-  std::vector<std::uint64_t> out((sizeof(Header) + count * entry_bytes) / sizeof(std::uint64_t) + 1);
-  std::memcpy(out.data(), &command, sizeof(command));
-  return out;
-}
-
-// The driver's own statistics are told over the ioctl alone (ETHTOOL_GSTATS; netlink has the standard ones).
-// A port without them has none.
-void read_ethtool(std::string_view netdev, CounterSnapshot& out) {
-  const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket) return;
-  ethtool_drvinfo about{};
-  about.cmd = ETHTOOL_GDRVINFO;
-  if (!ask_ethtool(socket.number(), netdev, &about) || about.n_stats == 0) return;
-  const std::size_t count = about.n_stats;
-  auto names = room_for<ethtool_gstrings>(ETHTOOL_GSTRINGS, count, ETH_GSTRING_LEN);
-  const ethtool_gstrings wanted{ETHTOOL_GSTRINGS, ETH_SS_STATS, about.n_stats};
-  std::memcpy(names.data(), &wanted, sizeof(wanted));
-  auto values = room_for<ethtool_stats>(ETHTOOL_GSTATS, count, sizeof(std::uint64_t));
-  if (!ask_ethtool(socket.number(), netdev, names.data()) ||
-      !ask_ethtool(socket.number(), netdev, values.data()))
-    return;
-  const auto* text = reinterpret_cast<const char*>(names.data()) + sizeof(ethtool_gstrings);
-  static_assert(sizeof(ethtool_stats) == sizeof(std::uint64_t));
-  for (std::size_t at = 0; at < count; ++at) {
-    const char* const one = text + at * ETH_GSTRING_LEN;
-    const std::string name(one, ::strnlen(one, ETH_GSTRING_LEN));
-    if (signal_of(name)) out.values.emplace(name, values[1 + at]);
-  }
-}
-
 std::uint64_t difference(std::uint64_t before, std::uint64_t after) {
   if (after >= before) return after - before;
   // Passed the end of 32 bits (mlx5's queue counters: counters.c, be32_to_cpu), or was reset. Near the end,
@@ -176,7 +129,9 @@ Result<CounterSnapshot> read_counters(const HostFiles& files, std::string_view d
   CounterSnapshot out;
   read_folder(files, folder + "/counters", out);
   read_folder(files, folder + "/hw_counters", out);
-  if (!netdev.empty()) read_ethtool(netdev, out);
+  if (!netdev.empty())
+    for (const auto& [name, value] : driver_statistics(netdev))
+      if (signal_of(name)) out.values.emplace(name, value);
   return out;
 }
 

@@ -141,8 +141,7 @@ TEST_F(InUse, OnTimeoutProceedGoesOnAndSaysSo) {
   ASSERT_EQ(written_at.size(), 1U);
   EXPECT_GE(written_at.front(), begin + seconds(88));
   ASSERT_EQ(report.steps.front().notes.size(), 1U);
-  EXPECT_EQ(report.steps.front().notes.front(),
-            "12 queue pairs of rxe0 are open; onTimeout: proceed goes on");
+  EXPECT_EQ(report.steps.front().notes.front(), "goes on all the same: 12 queue pairs of rxe0 are open");
 }
 
 TEST_F(InUse, OnTimeoutStopIsForLaterWavesToo) {
@@ -207,6 +206,18 @@ TEST_F(InUse, ADeviceThatGivesNoAnswerIsNotQuiet) {
   EXPECT_EQ(report.steps.front().state, StepState::held);
   EXPECT_EQ(report.steps.front().why, "nobody can tell what uses it: the socket is gone");
   EXPECT_EQ(mtu(), number(9000));
+}
+
+TEST_F(InUse, ADeviceThatCountsNothingOfItGoesOnAndSaysSo) {
+  lose_class();
+  usage.use = [](Path) -> Result<Usage::Use> {
+    return Error{ErrorKind::unsupported, "its driver counts no packets by priority"};
+  };
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::kept);
+  EXPECT_EQ(report.steps.back().notes,
+            (std::vector<std::string>{"goes on all the same: nobody can tell what uses it: its driver counts "
+                                      "no packets by priority"}));
 }
 
 TEST_F(InUse, AStopEndsTheWait) {

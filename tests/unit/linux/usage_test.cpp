@@ -1,87 +1,29 @@
-// What the driver tells of the use of a class, against traffic; and queue pairs, from made messages (a real
-// device's are in tests/vm/verbs_test.cpp).
+// What the driver can tell of the use of an entry; and queue pairs, from made messages. Against traffic and
+// real queue pairs: tests/vm (dcb_driver_test.cpp, verbs_test.cpp).
 #include "drivers/linux/usage.hpp"
 
-#include <netinet/in.h>
+#include <gtest/gtest.h>
 #include <rdma/rdma_netlink.h>
-#include <sys/socket.h>
 
 #include "drivers/linux/rdma/nldev.hpp"
-#include "drivers/posix/in_namespace.hpp"
-#include "specs/model/schema_rows.hpp"
 #include "tests/unit/linux/fuzz.hpp"
-#include "tests/unit/linux/lab.hpp"
 
 namespace lockstep {
 namespace {
 
 Path entry(const std::string& text) { return *Path::parse(text); }
 
-class LinuxUses : public Lab {
- protected:
-  std::uint64_t passed(int number) {
-    const std::string path = "interface[rail0]/class[" + std::to_string(number) + "]";
-    const auto uses = attached_.usage->of({entry(path)}, within(std::chrono::seconds(5)));
-    EXPECT_TRUE(uses) << uses.error().text();
-    if (!uses || uses->size() != 1) return 0;
-    EXPECT_EQ(uses->front().what, "packets of class " + std::to_string(number) + " of rail0");
-    EXPECT_EQ(uses->front().open, 0U);
-    return uses->front().passed.value_or(0);
-  }
-  void send(int dscp) const {
-    ASSERT_TRUE(in_namespace(path(), [&] {
-      const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-      const int tos = dscp << 2;
-      ASSERT_EQ(::setsockopt(socket.number(), IPPROTO_IP, IP_TOS, &tos, sizeof(tos)), 0);
-      sockaddr_in to{};
-      to.sin_family = AF_INET;
-      to.sin_port = htons(9);  // discard (RFC 863)
-      to.sin_addr.s_addr = htonl(0x0A400002);
-      ASSERT_EQ(::sendto(socket.number(), "x", 1, 0, reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 1);
-    }));
-  }
-};
-
-TEST_F(LinuxUses, AClassIsWhatLeavesByIt) {
-  ASSERT_EQ(ip("address add 10.64.0.1/24 dev rail0"), 0);
-  bring_up();
-  ASSERT_EQ(ip("neighbour add 10.64.0.2 lladdr 02:00:00:00:00:02 dev rail0"), 0);
-  applies({{"interface[rail0]/rate", Value::integer(1'000'000'000)},
-           {"interface[rail0]/class[0]", Value::present()},
-           {"interface[rail0]/class[0]/dscp", Value::set({"0"})},
-           {"interface[rail0]/class[0]/share", Value::integer(40)},
-           {"interface[rail0]/class[3]", Value::present()},
-           {"interface[rail0]/class[3]/dscp", Value::set({"26"})},
-           {"interface[rail0]/class[3]/share", Value::integer(60)}});
-  const std::uint64_t before = passed(3);
-  send(0);
-  EXPECT_EQ(passed(3), before);
-  for (int i = 0; i < 3; ++i) send(26);
-  // IPv4, UDP and a byte, in Ethernet.
-  EXPECT_EQ(passed(3), before + 3 * (14 + 20 + 8 + 1));
-  EXPECT_NE(said("tc", "-s class show dev rail0 classid 4c53:13").find("Sent " + std::to_string(passed(3))),
-            std::string::npos)
-      << said("tc", "-s class show dev rail0");
-}
-
-TEST_F(LinuxUses, AClassThatIsNotThereIsAnError) {
-  const auto uses =
-      attached_.usage->of({entry("interface[rail0]/class[5]")}, within(std::chrono::seconds(5)));
-  ASSERT_FALSE(uses);
-  EXPECT_EQ(uses.error().kind, ErrorKind::transient);
-  EXPECT_FALSE(attached_.usage->of({entry("interface[rail9]/class[5]")}, within(std::chrono::seconds(5))));
-}
-
 TEST(LinuxUsageOf, WhatItCanNotTellItDoesNotKnow) {
   const auto knows = [](const LinuxTarget& target, const char* path) {
     return LinuxUsage(target).knows(entry(path));
   };
   const LinuxTarget twin{.device = "gpu1", .netns_path = "/run/netns/gpu1"};
-  EXPECT_TRUE(knows(twin, "interface[rail0]/class[3]"));
+  EXPECT_FALSE(knows(twin, "interface[rail0]/class[3]"));
   EXPECT_FALSE(knows(twin, "interface[rail0]/mtu"));
   EXPECT_FALSE(knows(twin, "interface[rail0]/pfc"));
   const LinuxTarget machine{.device = "gpu1", .software_rate = false};
-  EXPECT_FALSE(knows(machine, "interface[rail0]/class[3]"));
+  EXPECT_TRUE(knows(machine, "interface[rail0]/class[3]"));
+  EXPECT_FALSE(knows(machine, "interface[rail0]/pfc"));
   EXPECT_TRUE(knows(machine, "interface[rail0]/mtu"));
 }
 

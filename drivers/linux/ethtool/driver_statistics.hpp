@@ -1,0 +1,15 @@
+// The statistics of a port that its driver names itself (`ethtool -S`).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace lockstep {
+
+// In the calling thread's network namespace. Told over the ioctl alone (ETHTOOL_GSTATS; netlink has the
+// standard ones). None where the port is not there, or has none.
+std::map<std::string, std::uint64_t> driver_statistics(std::string_view netdev);
+
+}  // namespace lockstep
