@@ -15,8 +15,8 @@ constexpr const char* kAdmin = "interface[rail0]/admin";
 constexpr const char* kRoute = "route[main:10.64.0.0/16]";
 
 // Three hosts under one leaf, at one MTU and wanted at another.
-struct Hosts {
-  Hosts(std::int64_t was, std::int64_t want, int count = 3) {
+struct PoolHosts {
+  PoolHosts(std::int64_t was, std::int64_t want, int count = 3) {
     cluster.add("leaf0", "leaf");
     for (int i = 0; i < count; ++i) {
       const std::string host = fmt::format("gpu{}", i);
@@ -63,7 +63,7 @@ struct Hosts {
 };
 
 TEST(RouteLocks, HoldEachHostToTheOldMtuUntilTheLastHasTheLargerOne) {
-  Hosts lab(1500, 9000);
+  PoolHosts lab(1500, 9000);
   const Plan plan = lab.cluster.plan();
   for (const char* const host : {"gpu0", "gpu1", "gpu2"}) {
     const std::size_t raised = lab.place(plan, fmt::format("{} 9000", host));
@@ -78,7 +78,7 @@ TEST(RouteLocks, HoldEachHostToTheOldMtuUntilTheLastHasTheLargerOne) {
 }
 
 TEST(RouteLocks, HoldAllHostsToTheSmallerMtuBeforeTheFirstHasIt) {
-  Hosts lab(9000, 1500);
+  PoolHosts lab(9000, 1500);
   const Plan plan = lab.cluster.plan();
   for (const char* const host : {"gpu0", "gpu1", "gpu2"}) {
     const std::size_t lowered = lab.place(plan, fmt::format("{} 1500", host));
@@ -92,7 +92,7 @@ TEST(RouteLocks, HoldAllHostsToTheSmallerMtuBeforeTheFirstHasIt) {
 
 // A driver goes on after a change of a step that failed: an unlock must not follow a port that kept its MTU.
 TEST(RouteLocks, GoInAStepWithoutThePort) {
-  Hosts lab(9000, 1500);
+  PoolHosts lab(9000, 1500);
   for (const Step& step : lab.cluster.plan().steps) {
     std::set<bool> locks;
     for (const PlannedChange& change : step.changes) locks.insert(change.path == entry(kLock));
@@ -102,7 +102,7 @@ TEST(RouteLocks, GoInAStepWithoutThePort) {
 
 // A window that is shut is found after the plan was made.
 TEST(RouteLocks, WaitForTheWindowsOfTheirPorts) {
-  Hosts lab(9000, 1500);
+  PoolHosts lab(9000, 1500);
   lab.cluster.policy.emplace();
   lab.cluster.policy_of["leaf0"].windows = {{.days = 0, .from = 0, .to = 1, .timezone = ""}};
   (void)lab.cluster.apply_plan(lab.cluster.plan());
@@ -111,7 +111,7 @@ TEST(RouteLocks, WaitForTheWindowsOfTheirPorts) {
 }
 
 TEST(RouteLocks, AreForNobodyWhereOneHostAloneDiffers) {
-  Hosts lab(9000, 9000);
+  PoolHosts lab(9000, 9000);
   lab.cluster.devices["gpu1"]->set(entry(kMtu), number(1500));
   const Plan plan = lab.cluster.plan();
   EXPECT_EQ(lab.order(plan), (std::vector<std::string>{"gpu1 9000"})) << plan_lines(plan);
@@ -120,7 +120,7 @@ TEST(RouteLocks, AreForNobodyWhereOneHostAloneDiffers) {
 // What drifted is lost already, and no order keeps it.
 TEST(RouteLocks, AreForNobodyWhereOthersSendOrTakeAsMuchAlready) {
   for (const std::int64_t drifted : {1500, 9216}) {
-    Hosts lab(9000, 9000, 5);
+    PoolHosts lab(9000, 9000, 5);
     for (const char* const host : {"gpu1", "gpu2"})
       lab.cluster.devices[host]->set(entry(kMtu), number(drifted));
     const Plan plan = lab.cluster.plan();
@@ -129,7 +129,7 @@ TEST(RouteLocks, AreForNobodyWhereOthersSendOrTakeAsMuchAlready) {
 }
 
 TEST(RouteLocks, AreTakenAwayWhereNothingElseDiffers) {
-  Hosts lab(9000, 9000);
+  PoolHosts lab(9000, 9000);
   lab.cluster.devices["gpu1"]->set(entry(kLock), Value::text("mtu lock 1500 on 1 of 3 routes"));
   const Plan plan = lab.cluster.plan();
   EXPECT_EQ(lab.order(plan), (std::vector<std::string>{"gpu1 unlock"})) << plan_lines(plan);
@@ -137,7 +137,7 @@ TEST(RouteLocks, AreTakenAwayWhereNothingElseDiffers) {
 
 // A run was killed when two hosts were done.
 TEST(RouteLocks, OfARunThatWasKilledGoOnceTheOthersAreDone) {
-  Hosts lab(1500, 9000);
+  PoolHosts lab(1500, 9000);
   for (const char* const host : {"gpu0", "gpu1"}) {
     lab.cluster.devices[host]->set(entry(kMtu), number(9000));
     lab.cluster.devices[host]->set(entry(kLock), Value::text("mtu lock 1500"));
@@ -151,7 +151,7 @@ TEST(RouteLocks, OfARunThatWasKilledGoOnceTheOthersAreDone) {
 
 // A machine as its own configuration left it: nothing to hold, and the ports come up all the same.
 TEST(RouteLocks, AreForNobodyBeforeThereAreRoutes) {
-  Hosts lab(1500, 9000);
+  PoolHosts lab(1500, 9000);
   for (const char* const host : {"gpu0", "gpu1", "gpu2"}) {
     lab.cluster.devices[host]->set(entry(kAdmin), no());
     lab.cluster.devices[host]->set(entry(kRoute), Value{});
@@ -165,7 +165,7 @@ TEST(RouteLocks, AreForNobodyBeforeThereAreRoutes) {
 
 // The kernel writes no route over it (ENETDOWN).
 TEST(RouteLocks, LeaveOutAHostWithAPortThatIsShutAndSaySo) {
-  Hosts lab(1500, 9000);
+  PoolHosts lab(1500, 9000);
   lab.cluster.devices["gpu1"]->set(entry(kAdmin), no());
   lab.cluster.devices["gpu1"]->set(entry(kRoute),
                                    Value::set({"via 10.64.0.0 dev rail0"}));  // of another port
@@ -176,7 +176,7 @@ TEST(RouteLocks, LeaveOutAHostWithAPortThatIsShutAndSaySo) {
 }
 
 TEST(RouteLocks, StayWhileAHostCouldNotBeRead) {
-  Hosts lab(1500, 9000);
+  PoolHosts lab(1500, 9000);
   lab.cluster.devices["gpu2"]->unreachable = true;
   const Plan plan = lab.cluster.plan();
   EXPECT_NE(plan_lines(plan).find(
@@ -194,7 +194,7 @@ TEST(RouteLocks, StayWhileAHostCouldNotBeRead) {
 // One that was set by hand decides nothing for all.
 TEST(RouteLocks, AreForAllWhereOneOddHostAloneSendsAsMuchAlready) {
   for (const auto& [was, want] : {std::pair{1500, 9000}, {9000, 1500}}) {
-    Hosts lab(was, want, 4);
+    PoolHosts lab(was, want, 4);
     lab.cluster.devices["gpu3"]->set(entry(kMtu), number(want));
     const Plan plan = lab.cluster.plan();
     EXPECT_EQ(lab.order(plan).size(), 9U) << plan_lines(plan);
@@ -202,7 +202,7 @@ TEST(RouteLocks, AreForAllWhereOneOddHostAloneSendsAsMuchAlready) {
 }
 
 TEST(RouteLocks, SayThatAHostWhichIsLeftOutGoesOnSendingLargerPackets) {
-  Hosts lab(9000, 1500);
+  PoolHosts lab(9000, 1500);
   lab.cluster.options.choice.only = {"gpu0", "gpu1", "leaf0"};
   const std::string lines = plan_lines(lab.cluster.plan());
   EXPECT_NE(
@@ -214,7 +214,7 @@ TEST(RouteLocks, SayThatAHostWhichIsLeftOutGoesOnSendingLargerPackets) {
 
 // What is held with the ports is not gathered with what goes ahead.
 TEST(RouteLocks, AreHeldWithThePortsWhateverElseChanges) {
-  Hosts lab(9000, 1500);
+  PoolHosts lab(9000, 1500);
   for (const char* const host : {"gpu0", "gpu1", "gpu2"})
     lab.cluster.want(host, "sysctl[net.ipv4.conf.all.arp_ignore]", Value::text("1"));
   lab.cluster.policy.emplace();
@@ -233,7 +233,7 @@ TEST(RouteLocks, AreHeldWithThePortsWhateverElseChanges) {
 // Hosts that wait for what is held at their leaf stay as they are: nothing is for them to hold, whatever a
 // person says of their own ports.
 TEST(RouteLocks, AreHeldWhereThePortsWaitForWhatIsHeld) {
-  Hosts lab(1500, 9000);
+  PoolHosts lab(1500, 9000);
   lab.cluster.policy.emplace();
   lab.cluster.policy->needs_approval[Disruption::traffic] = true;
   lab.cluster.policy_of["leaf0"].drains_switches = true;
@@ -257,7 +257,7 @@ TEST(RouteLocks, AreHeldWhereThePortsWaitForWhatIsHeld) {
 
 // Half of the routes are held: all are, before the port changes.
 TEST(RouteLocks, OfAWriteThatWasCutOffAreWrittenAnew) {
-  Hosts lab(1500, 9000);
+  PoolHosts lab(1500, 9000);
   lab.cluster.devices["gpu1"]->set(entry(kLock), Value::text("mtu lock 1500 on 1 of 3 routes"));
   const Plan plan = lab.cluster.plan();
   EXPECT_LT(lab.place(plan, "gpu1 lock 1500"), lab.place(plan, "gpu1 9000")) << plan_lines(plan);
@@ -265,7 +265,7 @@ TEST(RouteLocks, OfAWriteThatWasCutOffAreWrittenAnew) {
 }
 
 TEST(RouteLocks, StayWhileAHostThatMayNotBeChangedKeepsTheSmallerMtu) {
-  Hosts lab(1500, 9000);
+  PoolHosts lab(1500, 9000);
   lab.cluster.options.choice.only = {"gpu0", "gpu1", "leaf0"};
   const Plan plan = lab.cluster.plan();
   ASSERT_EQ(lab.order(plan).size(), 6U) << plan_lines(plan);
@@ -290,7 +290,7 @@ TEST(RouteLocks, StayWhileAHostThatMayNotBeChangedKeepsTheSmallerMtu) {
 }
 
 TEST(RouteLocks, AreHeldWithThePortsThatNeedAPersonsWord) {
-  Hosts lab(9000, 1500);
+  PoolHosts lab(9000, 1500);
   lab.cluster.policy.emplace();
   lab.cluster.policy->needs_approval[Disruption::traffic] = true;
   const Plan plan = lab.cluster.plan();
@@ -301,7 +301,7 @@ TEST(RouteLocks, AreHeldWithThePortsThatNeedAPersonsWord) {
 
 // The kernel takes a route's MTU as it is, whatever the port's: `ip_dst_mtu_maybe_forward`.
 TEST(RouteLocks, AreNoLargerThanAnyPortOfThePool) {
-  Hosts lab(9000, 4200);
+  PoolHosts lab(9000, 4200);
   const std::string second = "interface[rail1]/";
   for (const auto& [path, value] : {std::pair{second + "address[10.64.9.1/31]", there()},
                                     {second + "mtu", number(1500)},
@@ -317,7 +317,7 @@ TEST(RouteLocks, AreNoLargerThanAnyPortOfThePool) {
 // A gate had all of it undone, and a person has it tried again.
 TEST(RouteLocks, AreThereWhereAPersonHasAnUndoneChangeTriedAgain) {
   for (const auto& [was, want] : {std::pair{1500, 9000}, {9000, 1500}}) {
-    Hosts lab(was, want);
+    PoolHosts lab(was, want);
     for (const char* const host : {"gpu0", "gpu1", "gpu2"})
       ASSERT_TRUE(lab.cluster.ledger.refuse(
           {{.digest = write_digest(host, entry(kMtu), number(want)), .change = 1, .why = "guilty: slower"}}));
@@ -344,7 +344,7 @@ struct NoRoutes final : Permission {
 };
 
 TEST(RouteLocks, ThatTheDevicesOwnerRefusesDoNotStopTheMtuAndThePlanSaysSo) {
-  Hosts lab(1500, 9000);
+  PoolHosts lab(1500, 9000);
   NoRoutes owner;
   lab.cluster.attached(2).permission = &owner;
   const Plan plan = lab.cluster.plan();
@@ -356,7 +356,7 @@ TEST(RouteLocks, ThatTheDevicesOwnerRefusesDoNotStopTheMtuAndThePlanSaysSo) {
 
 // A killed run left it; the specs want less now, and the route can't be written anew while a port is shut.
 TEST(RouteLocks, ThatAreLeftOverAboveTheNewMtuGoFirst) {
-  Hosts lab(9000, 1500);
+  PoolHosts lab(9000, 1500);
   lab.cluster.devices["gpu1"]->set(entry(kLock), Value::text("mtu lock 4200"));
   lab.cluster.want("gpu1", "interface[rail0]/admin", no());
   lab.cluster.devices["gpu1"]->set(entry(kAdmin), no());
@@ -367,7 +367,7 @@ TEST(RouteLocks, ThatAreLeftOverAboveTheNewMtuGoFirst) {
 
 // What takes a lock away is no deletion of anybody's setting.
 TEST(RouteLocks, ThatAreLeftOverAreNoDeletions) {
-  Hosts lab(9000, 9000);
+  PoolHosts lab(9000, 9000);
   lab.cluster.policy.emplace();
   lab.cluster.policy->max_delete = 0;
   lab.cluster.devices["gpu1"]->set(entry(kLock), Value::text("mtu lock 1500"));
@@ -377,7 +377,7 @@ TEST(RouteLocks, ThatAreLeftOverAreNoDeletions) {
 }
 
 TEST(RouteLocks, ThatAreLeftOverCanBeTakenAwayWhateverAGateHadUndone) {
-  Hosts lab(1500, 9000);
+  PoolHosts lab(1500, 9000);
   for (const char* const host : {"gpu0", "gpu1"}) {
     lab.cluster.devices[host]->set(entry(kMtu), number(9000));
     lab.cluster.devices[host]->set(entry(kLock), Value::text("mtu lock 1500"));
