@@ -303,7 +303,7 @@ constexpr MapRow kRows[] = {
     {row("interface[*]/carrier"), Needs::links, of_ports<carrier>},
     {row("interface[*]/ecn-threshold"), Needs::queueing, read_ecn_threshold, write_ecn_threshold,
      ecn_threshold_words, Given::by_marker},
-    {row("interface[*]/mtu"), Needs::links, of_ports<mtu>, write_mtu, mtu_words},
+    {kMtu, Needs::links, of_ports<mtu>, write_mtu, mtu_words},
     {kFib, Needs::routes, read_fib},
     {row("fib[*]/paths"), Needs::routes, read_fib_paths},
     {kRouteMtu, Needs::routes_and_rules, read_route_mtus, write_route_mtu, route_mtu_words},

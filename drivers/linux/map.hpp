@@ -23,6 +23,8 @@
 namespace lockstep::linux_map {
 
 inline constexpr RowId kPort = row("interface[*]");
+inline constexpr RowId kMtu = row("interface[*]/mtu");
+inline constexpr RowId kClass = row("interface[*]/class[*]");
 inline constexpr RowId kFib = row("fib[*]");
 inline constexpr RowId kLldpAgent = row("lldp-agent");
 inline constexpr RowId kSysctl = row("sysctl[*]");

@@ -8,15 +8,15 @@
 
 #include "drivers/linux/dcb/port_state.hpp"
 #include "drivers/linux/ethtool/driver_statistics.hpp"
+#include "drivers/linux/map.hpp"
 #include "drivers/linux/rdma/nldev.hpp"
 #include "drivers/posix/in_namespace.hpp"
-#include "specs/model/schema_rows.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr RowId kClass = row("interface[*]/class[*]");
-constexpr RowId kMtu = row("interface[*]/mtu");
+using linux_map::kClass;
+using linux_map::kMtu;
 
 // What left and arrived in a priority ('#'): mlx5 (its counters.rst), bnxt_en (bnxt_ethtool.c), mlxsw
 // (spectrum_ethtool.c), in packets or in bytes.

@@ -8,9 +8,10 @@
 // nothing is locked; nor where one host is alone, or where a run does not read the whole pool, which a note
 // says. Nothing is unlocked while a host keeps the smaller MTU, could not be read or is not read in this run.
 // A host without a route of ours has none to lock; one whose routes change in this plan, could not be read or
-// can't be written (a port of the pool is shut, its own policy refuses it) is not locked, which a note says. Where a host goes on
-// sending larger packets, as its own part is held or left out, a note says so. RDMA follows no route: what
-// its open queue pairs send is quiet.hpp's.
+// can't be written (a port of the pool is shut, its own policy refuses it) is not locked, which a note says.
+// No lock is larger than any port of the pool. What a gate had undone is locked as well, and its lock is held
+// as it is. Where a host goes on sending larger packets, as its own part is held or left out, a note says so.
+// RDMA follows no route: what its open queue pairs send is quiet.hpp's.
 #pragma once
 
 #include <vector>
