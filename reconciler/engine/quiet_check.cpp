@@ -38,9 +38,16 @@ Result<std::vector<Usage::Use>> ask_all(const std::vector<Question>& questions, 
 
 }  // namespace
 
-QuietCheck::QuietCheck(const RunContext& context, const Step& step, std::size_t device,
-                       std::function<void(const Answer&)> done)
-    : context_(context), step_(step), device_(device), done_(std::move(done)) {}
+bool QuietCheck::concerns(const RunContext& context, const Step& step) {
+  return !step.quiet.empty() && !context.undoes && context.fleet.find(step.device) &&
+         !context.options.approved.lifts(Hold::Kind::drain, step.disruption);
+}
+
+QuietCheck::QuietCheck(const RunContext& context, const Step& step, std::function<void(const Answer&)> done)
+    : context_(context),
+      step_(step),
+      device_(context.fleet[*context.fleet.find(step.device)]),
+      done_(std::move(done)) {}
 
 QuietCheck::~QuietCheck() {
   if (pending_) context_.executor.cancel(*pending_);
@@ -56,16 +63,15 @@ void QuietCheck::start() {
 
 void QuietCheck::ask() {
   auto answer = std::make_shared<std::optional<Result<Uses>>>();
-  pending_ = context_.executor.start(
-      Job{.key = step_.device,
-          .lane = context_.fleet[device_].lane,
-          .timeout = context_.options.observe_timeout,
-          .run = [answer, questions = questions_of(step_, context_.fleet[device_].drivers)](
-                     const Call& call) { *answer = ask_all(questions, call); },
-          .done = callbacks_.bind([this, answer](const Outcome& outcome) {
-            pending_.reset();
-            answered(outcome, *answer);
-          })});
+  pending_ = context_.executor.start(Job{.key = step_.device,
+                                         .lane = device_.lane,
+                                         .timeout = context_.options.observe_timeout,
+                                         .run = [answer, questions = questions_of(step_, device_.drivers)](
+                                                    const Call& call) { *answer = ask_all(questions, call); },
+                                         .done = callbacks_.bind([this, answer](const Outcome& outcome) {
+                                           pending_.reset();
+                                           answered(outcome, *answer);
+                                         })});
 }
 
 void QuietCheck::answered(const Outcome& outcome, const std::optional<Result<Uses>>& answer) {

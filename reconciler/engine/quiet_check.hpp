@@ -8,7 +8,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,9 +24,12 @@ class QuietCheck {
     bool proceeds = false;  // all the same, as the policy's onTimeout says, or as nobody can tell
   };
 
-  // `context` and `step` outlive it.
-  QuietCheck(const RunContext& context, const Step& step, std::size_t device,
-             std::function<void(const Answer&)> done);
+  // Whether a step waits: an undo does not, as what it takes back is worse, nor where a person's word lifts
+  // its drain.
+  static bool concerns(const RunContext& context, const Step& step);
+
+  // `context` and `step`, which is of a device of the fleet, outlive it.
+  QuietCheck(const RunContext& context, const Step& step, std::function<void(const Answer&)> done);
   ~QuietCheck();
   QuietCheck(const QuietCheck&) = delete;
   QuietCheck& operator=(const QuietCheck&) = delete;
@@ -42,7 +44,7 @@ class QuietCheck {
 
   const RunContext& context_;
   const Step& step_;
-  std::size_t device_ = 0;
+  const FleetDevice& device_;
   std::function<void(const Answer&)> done_;
   bool proceeds_ = false;
   Time until_{};

@@ -116,12 +116,13 @@ void Runner::advance_soon() {
 void Runner::advance() {
   advances_ = false;
   ended_.clear();
+  ended_quiet_.clear();
   start_ready();
   // Nothing can move that those who wait for it could wait for: what works is kept without it.
   if (only_holds())
     for (auto& [number, group] : groups_)
       decide(group, may_begin() ? StepRun::Together::keep : StepRun::Together::undo);
-  if (!running_.empty() || check_.under_way()) return;
+  if (!running_.empty() || check_.under_way() || !await_quiet_.empty()) return;
   if (!ready_.empty() && may_begin()) return advance_soon();  // steps that were over as soon as they began
   if (!may_begin()) skip_from(1, StepState::stopped, "asked to stop");
   const auto done = std::move(wave_over_);  // which may run the next wave, or end this runner
@@ -243,6 +244,11 @@ void Runner::start_ready() {
     }
     const std::uint32_t id = *device->second.begin();
     const bool begins = results_[id - 1].state == StepState::waiting;  // not left alone since
+    if (begins && waits_for_quiet(id)) {
+      await_quiet(id);
+      ++device;
+      continue;
+    }
     if (begins && check_.concerns(plan_.steps[id - 1]) && !have_room_.contains(id)) {
       ++device;
       continue;
@@ -257,53 +263,6 @@ void Runner::start_ready() {
   ask_budgets();
 }
 
-// Of those that are next on their device.
-void Runner::ask_budgets() {
-  if (check_.under_way()) return;
-  std::vector<std::uint32_t> asked;
-  std::vector<const Step*> steps;
-  for (const auto& [device, ids] : ready_)
-    if (!running_.contains(device) && results_[*ids.begin() - 1].state == StepState::waiting &&
-        check_.concerns(plan_.steps[*ids.begin() - 1]))
-      asked.push_back(*ids.begin());
-  if (asked.empty()) return;
-  std::sort(asked.begin(), asked.end());
-  for (const std::uint32_t id : asked) steps.push_back(&plan_.steps[id - 1]);
-  check_.ask(
-      std::move(steps), [this] { return under_way(); },
-      [this, asked](const BudgetCheck::Reasons& reasons) { budgets_answered(asked, reasons); });
-}
-
-// With what may begin at any moment.
-std::vector<const Step*> Runner::under_way() const {
-  std::vector<const Step*> out;
-  for (const Step& step : plan_.steps) {
-    const StepState state = results_[step.id - 1].state;
-    const bool goes_out = state == StepState::waiting && have_room_.contains(step.id);
-    if (state == StepState::running || goes_out) out.push_back(&step);
-  }
-  return out;
-}
-
-void Runner::budgets_answered(const std::vector<std::uint32_t>& asked, const BudgetCheck::Reasons& reasons) {
-  for (const std::uint32_t id : asked) {
-    const auto why = reasons.find(id);
-    if (why == reasons.end()) {
-      have_room_.insert(id);
-      continue;
-    }
-    ready_[plan_.steps[id - 1].device].erase(id);
-    if (ready_[plan_.steps[id - 1].device].empty()) ready_.erase(plan_.steps[id - 1].device);
-    if (results_[id - 1].state != StepState::waiting) continue;  // left alone since
-    results_[id - 1].asks = true;
-    results_[id - 1].by_plan = true;
-    results_[id - 1].words.emplace(word_of(Hold::Kind::budget, plan_.steps[id - 1].disruption));
-    set(id, StepState::held, why->second);
-    not_begun(id);
-  }
-  advance_soon();
-}
-
 void Runner::begin(std::uint32_t id) {
   const Step& step = plan_.steps[id - 1];
   auto run = std::make_unique<StepRun>(
@@ -315,26 +274,11 @@ void Runner::begin(std::uint32_t id) {
   begun->start();
 }
 
-// What a step would take away is in use still. onTimeout: stop is for later waves, too, as where the plan
-// knows of the drain.
-void Runner::is_in_use(std::uint32_t id) {
-  const Step& step = plan_.steps[id - 1];
-  results_[id - 1].asks = true;
-  results_[id - 1].by_plan = true;
-  results_[id - 1].words.emplace(word_of(Hold::Kind::drain, step.disruption));
-  const Policy* const policy = context_.policy_of(step);
-  if (policy == nullptr || policy->on_timeout != Policy::Undrained::stop) return;
-  for (const Step& later : plan_.steps)
-    if (later.wave > step.wave && results_[later.id - 1].state == StepState::waiting)
-      leave_alone(later.id, id, "a drain of wave " + std::to_string(step.wave) + " stops the rollout");
-}
-
 void Runner::over(std::uint32_t id, const StepRun::End& end) {
   const Step& step = plan_.steps[id - 1];
   const auto at = running_.find(step.device);
   ended_.push_back(std::move(at->second));
   running_.erase(at);
-  if (end.state == StepState::held) is_in_use(id);
   set(id, end.state, end.why);
   advance_soon();
   const bool good = end.state == StepState::done || end.state == StepState::nothing_to_do;

@@ -2,11 +2,12 @@
 // time for each device.
 //
 // Promises: no step begins before those that it comes after have succeeded, nor after a stop was requested;
-// what disturbs live traffic begins only where minCapacity has room for it then (budget_check.hpp); every
-// step ends in a StepResult. Of the steps at the ends of one link (Step::together) none begins where another
-// is held, left alone, failed, or of a device that can't be reached: which, and of which port, its result
-// says. Those that arm their device are kept once all of them work, and undone where one does not. What one
-// step does is StepRun's. Single-threaded over the executor.
+// what takes away what may be in use waits until nothing uses it, or is held (quiet_check.hpp); what disturbs
+// live traffic begins only where minCapacity has room for it then (budget_check.hpp); every step ends in a
+// StepResult. Of the steps at the ends of one link (Step::together) none begins where another is held, left
+// alone, failed, or of a device that can't be reached: which, and of which port, its result says. Those that
+// arm their device are kept once all of them work, and undone where one does not. What one step does is
+// StepRun's. Single-threaded over the executor.
 #pragma once
 
 #include <functional>
@@ -18,6 +19,7 @@
 
 #include "reconciler/engine/budget_check.hpp"
 #include "reconciler/engine/link_ends.hpp"
+#include "reconciler/engine/quiet_check.hpp"
 #include "reconciler/engine/step_order.hpp"
 #include "reconciler/engine/step_run.hpp"
 
@@ -87,10 +89,13 @@ class Runner {
   std::vector<const Step*> under_way() const;
   void budgets_answered(const std::vector<std::uint32_t>& asked, const BudgetCheck::Reasons& reasons);
   void begin(std::uint32_t id);
-  void is_in_use(std::uint32_t id);
+  bool waits_for_quiet(std::uint32_t id) const;
+  void await_quiet(std::uint32_t id);
+  void quiet_answered(std::uint32_t id, const QuietCheck::Answer& answer);
   void over(std::uint32_t id, const StepRun::End& end);
   void advance_soon();
   void advance();
+  void hold_now(std::uint32_t id, Hold::Kind kind, const std::string& why);
   void skip_dependants(std::uint32_t id);
   void leave_alone(std::uint32_t id, std::uint32_t for_step, const std::string& why);
   void set(std::uint32_t id, StepState state, const std::string& why);
@@ -112,9 +117,12 @@ class Runner {
   std::set<std::uint32_t> let_go_;                           // whose dependants were released
   std::set<std::uint32_t> released_;             // steps whose group was released before they ended
   std::vector<std::unique_ptr<StepRun>> ended_;  // since the last advance()
-  bool advances_ = false;                        // advance() was asked for
+  std::vector<std::unique_ptr<QuietCheck>> ended_quiet_;
+  bool advances_ = false;  // advance() was asked for
   std::uint32_t wave_ = 0;
   std::uint64_t tickets_ = 0;
+  std::map<std::string, std::unique_ptr<QuietCheck>> await_quiet_;  // by device
+  std::set<std::uint32_t> are_quiet_;                               // steps that take away what nothing uses
   std::set<std::uint32_t> have_room_;  // steps that may begin, as the budgets were asked
   BudgetCheck check_;
   CallbackScope callbacks_;

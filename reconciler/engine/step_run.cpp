@@ -5,7 +5,6 @@
 
 #include "reconciler/engine/met.hpp"
 #include "reconciler/engine/observe.hpp"
-#include "reconciler/engine/quiet_check.hpp"
 #include "specs/compile/wanted_by_name.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -44,23 +43,7 @@ void StepRun::start() {
   const bool may_be_found = missing && missing->kind != ErrorKind::unsupported && step_.remedy.empty();
   if (missing && !may_be_found) return end(StepState::failed, missing->text());
   if (!step_.remedy.empty()) return observe(Phase::need);
-  await_quiet();
-}
-
-// An undo does not wait: what it takes back is worse.
-void StepRun::await_quiet() {
-  const bool is_asked = !step_.quiet.empty() && !context_.undoes &&
-                        !context_.options.approved.lifts(Hold::Kind::drain, step_.disruption);
-  if (!is_asked) return observe(Phase::ground);
-  phase_ = Phase::quiet;
-  quiet_ = std::make_unique<QuietCheck>(context_, step_, device_, [this](const QuietCheck::Answer& answer) {
-    if (context_.stop.stop_requested()) return end(StepState::stopped, "asked to stop");
-    if (!answer.still.empty() && !answer.proceeds) return end(StepState::held, answer.still);
-    if (!answer.still.empty()) result_.notes.push_back("goes on all the same: " + answer.still);
-    started_ = context_.executor.now();
-    observe(Phase::ground);
-  });
-  quiet_->start();
+  observe(Phase::ground);
 }
 
 // None: it is known. What a driver is can be unknown until it is asked with the first observation.

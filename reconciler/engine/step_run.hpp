@@ -1,8 +1,5 @@
 // StepRun: one step of a plan under way, as a state machine over the executor.
 //
-//   quiet ──► ground, where it takes away what may be in use
-//     └─ in use still ──► over (held)
-//
 //            ┌──────── retry ────────┐
 //            ▼                       │
 //   ┌──► ground ──► write ──► read_back ──► keep ──► regain ──► over
@@ -38,8 +35,6 @@
 
 namespace lockstep {
 
-class QuietCheck;
-
 // Reads after a write that was acknowledged, before it is called not done: reads may lag behind writes.
 inline constexpr int kReadsMax = 5;
 
@@ -71,7 +66,6 @@ struct RunContext {
 class StepRun {
  public:
   enum class Phase : std::uint8_t {
-    quiet,           // waits until nothing uses what it takes away
     ground,          // reads what the step is about to change
     write,           // an apply is on its way
     read_back,       // reads whether it holds
@@ -112,7 +106,6 @@ class StepRun {
     std::optional<Path> effect{};  // that is not there
   };
 
-  void await_quiet();
   std::optional<Error> find_driver();
   Error no_driver() const;
   // Into a phase that reads; after `wait`, where there is one.
@@ -183,7 +176,6 @@ class StepRun {
   ChangeSet treated_;            // effects, by a remedy
   std::optional<Error> failed_;  // a remedy, as it said
   StepSeen seen_;
-  std::unique_ptr<QuietCheck> quiet_;
   std::optional<std::uint64_t> pending_;  // the job or timer under way
   CallbackScope callbacks_;
 };

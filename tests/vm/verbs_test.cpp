@@ -124,7 +124,7 @@ TEST_F(Verbs, RunsWithTheSameFlowHaveTheSameSourcePorts) {
 
 // What a port's MTU may not shrink below (engine: quiet_check.hpp). The oracle is how many the run asks for.
 TEST_F(Verbs, QueuePairsUseTheirPortsMtuWhileTheyAreConnected) {
-  LinuxUsage usage(LinuxTarget{.device = "gpu0", .software_rate = false});
+  LinuxUsage usage(LinuxTarget{});
   const auto open = [&]() -> std::uint64_t {
     const auto uses = usage.of({*Path::parse("interface[" + endpoint(0).port + "]/mtu")}, soon());
     EXPECT_TRUE(uses) << uses.error().text();
