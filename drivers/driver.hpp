@@ -157,8 +157,8 @@ class Usage {
   virtual ~Usage() = default;
   // Whether it can tell of an entry. Asks the device nothing, as a Preview.
   virtual bool knows(Path entry) const = 0;
-  // One answer for each entry that it knows, in order.
-  virtual Result<std::vector<Use>> of(const std::vector<Path>& entries, const Call& call) = 0;
+  // Of an entry that it knows. `unsupported`: it can't tell, now or later.
+  virtual Result<Use> of(Path entry, const Call& call) = 0;
 };
 
 // What the device's owner lets specs do, whoever asks (host_policy/): apply and cure refuse the rest.

@@ -2,7 +2,6 @@
 
 #include <net/if.h>
 
-#include <map>
 #include <optional>
 #include <set>
 
@@ -28,62 +27,51 @@ std::string name_of(std::string_view pattern, std::uint8_t priority) {
   return out.replace(out.find('#'), 1, std::to_string(priority));
 }
 
-// What was read for one question.
-class Reading {
- public:
-  explicit Reading(const Call& call) : call_(call) {}
+Result<std::set<std::uint8_t>> priorities_of(const std::string& port, std::string_view number,
+                                             const Call& call) {
+  Link link;
+  link.index = ::if_nametoindex(port.c_str());
+  link.name = port;
+  if (link.index == 0) return Error{ErrorKind::transient, port + ": there is no such port"};
+  TRY(dcb::Ports ports, dcb::Ports::open(call));
+  TRY(const dcb::PortState state, ports.read(link, call));
+  for (const auto& [one, is] : state.classes)
+    if (std::to_string(one) == number) return is.priorities;
+  return Error{ErrorKind::unsupported, port + " has no class " + std::string(number) + " of its own"};
+}
 
-  Result<Usage::Use> of(Path entry) {
-    const std::string port(entry.key(0));
-    if (entry.row() == kMtu) return queue_pairs(port);
-    TRY(const std::set<std::uint8_t> priorities, priorities_of(port, std::string(entry.key(1))));
-    const std::map<std::string, std::uint64_t> all = driver_statistics(port);
-    std::optional<std::uint64_t> passed;
-    for (const std::uint8_t priority : priorities)
-      for (const std::string_view pattern : kOfPriority)
-        if (const auto counted = all.find(name_of(pattern, priority)); counted != all.end())
-          passed = passed.value_or(0) + counted->second;
-    if (!passed)
-      return Error{ErrorKind::unsupported, entry.text() + ": its driver counts no packets by priority"};
-    return Usage::Use{"packets of class " + std::string(entry.key(1)) + " of " + port, 0, passed};
+Result<Usage::Use> packets(const std::string& port, std::string_view number, const Call& call) {
+  TRY(const std::set<std::uint8_t> priorities, priorities_of(port, number, call));
+  TRY(const auto all, driver_statistics(port));
+  std::optional<std::uint64_t> passed;
+  for (const std::uint8_t priority : priorities)
+    for (const std::string_view pattern : kOfPriority)
+      if (const auto counted = all.find(name_of(pattern, priority)); counted != all.end())
+        passed = passed.value_or(0) + counted->second;
+  if (!passed) return Error{ErrorKind::unsupported, port + ": its driver counts no packets by priority"};
+  return Usage::Use{"packets of class " + std::string(number) + " of " + port, 0, passed};
+}
+
+// A kernel without RDMA, or without a device of it, has none open.
+Result<Usage::Use> queue_pairs(const std::string& port, const Call& call) {
+  Usage::Use out{"queue pairs of " + port, 0, std::nullopt};
+  auto known = rdma::read_devices_and_ports(call);
+  if (!known && known.error().kind != ErrorKind::unsupported) return known.error();
+  if (!known || known->devices.empty()) return out;
+  bool is_found = false;
+  for (const rdma::Port& one : known->ports) {
+    if (one.netdev != port) continue;
+    for (const rdma::Device& device : known->devices)
+      if (device.name == one.device) {
+        TRY(const std::size_t open, rdma::connected_queue_pairs(device.index, one.number, call));
+        out.open += open;
+        out.what = "queue pairs of " + device.name;
+        is_found = true;
+      }
   }
-
- private:
-  Result<std::set<std::uint8_t>> priorities_of(const std::string& port, const std::string& number) {
-    Link link;
-    link.index = ::if_nametoindex(port.c_str());
-    link.name = port;
-    if (link.index == 0) return Error{ErrorKind::transient, port + ": there is no such port"};
-    TRY(dcb::Ports ports, dcb::Ports::open(call_));
-    TRY(const dcb::PortState state, ports.read(link, call_));
-    for (const auto& [one, is] : state.classes)
-      if (std::to_string(one) == number) return is.priorities;
-    return Error{ErrorKind::unsupported, port + " has no class " + number + " of its own"};
-  }
-
-  // Of the device whose port it is; where none has it, none is open.
-  Result<Usage::Use> queue_pairs(const std::string& port) {
-    if (!rdma_) {
-      auto read = rdma::read_devices_and_ports(call_);
-      if (!read && read.error().kind != ErrorKind::unsupported) return read.error();
-      rdma_.emplace(read ? *std::move(read) : rdma::DevicesAndPorts{});
-    }
-    Usage::Use out{"queue pairs of " + port, 0, std::nullopt};
-    for (const rdma::Port& one : rdma_->ports) {
-      if (one.netdev != port) continue;
-      for (const rdma::Device& device : rdma_->devices)
-        if (device.name == one.device) {
-          TRY(const std::size_t open, rdma::connected_queue_pairs(device.index, one.number, call_));
-          out.open += open;
-          out.what = "queue pairs of " + device.name;
-        }
-    }
-    return out;
-  }
-
-  const Call& call_;
-  std::optional<rdma::DevicesAndPorts> rdma_;
-};
+  if (!is_found) return Error{ErrorKind::unsupported, port + ": no RDMA device names it as its port"};
+  return out;
+}
 
 }  // namespace
 
@@ -96,21 +84,12 @@ bool LinuxUsage::knows(Path entry) const {
   return (entry.row() == kClass && has_lossless_classes_) || (entry.row() == kMtu && sees_queue_pairs_);
 }
 
-Result<std::vector<Usage::Use>> LinuxUsage::of(const std::vector<Path>& entries, const Call& call) {
-  std::vector<Use> out;
-  std::optional<Error> failed;
+Result<Usage::Use> LinuxUsage::of(Path entry, const Call& call) {
+  Result<Use> out = Error{ErrorKind::transient, entry.text() + ": not asked"};
   TRY_DONE(in_namespace(netns_path_, [&] {
-    Reading reading(call);
-    for (const Path entry : entries) {
-      Result<Use> one = reading.of(entry);
-      if (!one) {
-        failed = one.error();
-        return;
-      }
-      out.push_back(*std::move(one));
-    }
+    const std::string port(entry.key(0));
+    out = entry.row() == kMtu ? queue_pairs(port, call) : packets(port, entry.key(1), call);
   }));
-  if (failed) return *failed;
   return out;
 }
 

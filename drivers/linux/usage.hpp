@@ -4,7 +4,7 @@
 // Promises: each call enters the namespace anew, and changes nothing. Refuses to tell of classes that are
 // made by software, none of which is lossless, and, in a network namespace of this machine, of queue pairs,
 // as RDMA is the machine's. `unsupported`: a class of a port whose driver counts no packets by priority, as
-// mlx5, bnxt_en and mlxsw do.
+// mlx5, bnxt_en and mlxsw do; the MTU of a port that no RDMA device names as its own, where there are some.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ class LinuxUsage : public Usage {
   explicit LinuxUsage(const LinuxTarget& target);
 
   bool knows(Path entry) const override;
-  Result<std::vector<Use>> of(const std::vector<Path>& entries, const Call& call) override;
+  Result<Use> of(Path entry, const Call& call) override;
 
  private:
   const std::string netns_path_;

@@ -129,9 +129,10 @@ struct ApplyOptions {
                                                 // a job's steps take seconds at most
   std::chrono::milliseconds poll_min{50};       // between reads while effects settle: doubles up to poll_max
   std::chrono::milliseconds poll_max{1'000};
-  // How long a step waits until nothing uses what it takes away.
+  // How long a step waits until nothing uses what it takes away. What heals by itself keeps others waiting
+  // meanwhile, and comes back.
   std::chrono::milliseconds drain_time(const Policy* policy) const {
-    return policy != nullptr && policy->drain_timeout ? *policy->drain_timeout : settle_time;
+    return choice.person && policy != nullptr && policy->drain_timeout ? *policy->drain_timeout : settle_time;
   }
   int tries = 4;                            // of one step, all error kinds together
   std::chrono::milliseconds back_off{200};  // after a transient error; doubles

@@ -12,12 +12,16 @@
 namespace lockstep {
 namespace {
 
-// Whether a port is one whose host sends RoCE in a lossless priority.
-bool sends_roce(std::string_view port, const Intent& intent, const Columns& columns) {
-  return std::ranges::any_of(intent.want.entries(), [&](const Entry& one) {
-    return columns.row(one.path.row()).is_sent_as_lossless() && one.path.key_count() > 0 &&
-           one.path.key(0) == port;
-  });
+// Whether a port is one whose host sends RoCE in a lossless priority, or has until now.
+bool sends_roce(std::string_view port, const DeviceInput& device, const Columns& columns) {
+  const auto sends = [&](const Tree& tree) {
+    return std::ranges::any_of(tree.entries(), [&](const Entry& one) {
+      return columns.row(one.path.row()).is_sent_as_lossless() && one.path.key_count() > 0 &&
+             one.path.key(0) == port;
+    });
+  };
+  return (device.intent != nullptr && sends(device.intent->want)) ||
+         (device.observation != nullptr && sends(device.observation->have));
 }
 
 // In whose way the change is, and what would become of that; none: in nobody's.
@@ -31,12 +35,12 @@ std::optional<Users> users_of(const AtomChange& change, const DeviceInput& devic
   if (row == columns.priority_rows().class_itself && !change.want && !change.lossy)
     return Users{fmt::format("packet is sent in class {}", change.path.key(1)),
                  "queue pairs keep the ToS byte that they were opened with"};
-  if (row != columns.mtu_rows().port || device.intent == nullptr) return std::nullopt;
+  if (row != columns.mtu_rows().port) return std::nullopt;
   if (change.was.kind() != Value::Kind::integer || change.want.kind() != Value::Kind::integer)
     return std::nullopt;
   const std::uint32_t was = roce_mtu(change.was.as_integer());
   const std::uint32_t want = roce_mtu(change.want.as_integer());
-  if (want >= was || !sends_roce(change.path.key(0), *device.intent, columns)) return std::nullopt;
+  if (want >= was || !sends_roce(change.path.key(0), device, columns)) return std::nullopt;
   return Users{"queue pair is open there",
                fmt::format("open ones keep their path MTU, of up to {} B, and the port takes up to {} B then",
                            was, want)};

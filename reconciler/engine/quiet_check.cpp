@@ -4,43 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
+#include <memory>
 
 namespace lockstep {
 namespace {
 
-// The entries that one driver tells of.
 struct Question {
+  Path entry;
   Usage* usage = nullptr;
-  std::vector<Path> entries;
 };
-
-std::vector<Question> questions_of(const Step& step, const std::vector<Attached*>& drivers) {
-  std::vector<Question> out;
-  for (const Path entry : step.quiet)
-    for (const Attached* const one : drivers) {
-      if (one->usage == nullptr || !one->usage->knows(entry)) continue;
-      const auto known = std::ranges::find(out, one->usage, &Question::usage);
-      (known == out.end() ? out.emplace_back(Question{one->usage, {}}) : *known).entries.push_back(entry);
-      break;
-    }
-  return out;
-}
-
-Result<std::vector<Usage::Use>> ask_all(const std::vector<Question>& questions, const Call& call) {
-  std::vector<Usage::Use> out;
-  for (const Question& one : questions) {
-    TRY(const std::vector<Usage::Use> uses, one.usage->of(one.entries, call));
-    out.insert(out.end(), uses.begin(), uses.end());
-  }
-  return out;
-}
 
 }  // namespace
 
 bool QuietCheck::concerns(const RunContext& context, const Step& step) {
-  return !step.quiet.empty() && !context.undoes && context.fleet.find(step.device) &&
-         !context.options.approved.lifts(Hold::Kind::drain, step.disruption);
+  return !step.quiet.empty() && !context.undoes && context.fleet.find(step.device);
 }
 
 QuietCheck::QuietCheck(const RunContext& context, const Step& step, std::function<void(const Answer&)> done)
@@ -55,58 +32,97 @@ QuietCheck::~QuietCheck() {
 
 void QuietCheck::start() {
   const Policy* const policy = context_.policy_of(step_);
-  proceeds_ = policy != nullptr && policy->on_timeout == Policy::Undrained::proceed;
+  proceeds_ = (policy != nullptr && policy->on_timeout == Policy::Undrained::proceed) ||
+              context_.options.approved.lifts(Hold::Kind::drain, step_.disruption);
   until_ = context_.executor.now() + context_.options.drain_time(policy);
   pause_ = context_.options.poll_min;
   ask();
 }
 
 void QuietCheck::ask() {
-  auto answer = std::make_shared<std::optional<Result<Uses>>>();
-  pending_ = context_.executor.start(Job{.key = step_.device,
-                                         .lane = device_.lane,
-                                         .timeout = context_.options.observe_timeout,
-                                         .run = [answer, questions = questions_of(step_, device_.drivers)](
-                                                    const Call& call) { *answer = ask_all(questions, call); },
-                                         .done = callbacks_.bind([this, answer](const Outcome& outcome) {
-                                           pending_.reset();
-                                           answered(outcome, *answer);
-                                         })});
+  std::vector<Question> questions;
+  for (const Path entry : step_.quiet)
+    for (const Attached* const one : device_.drivers)
+      if (one->usage != nullptr && one->usage->knows(entry) && !unknown_.contains(entry)) {
+        questions.push_back({entry, one->usage});
+        break;
+      }
+  auto told = std::make_shared<Told>();
+  pending_ =
+      context_.executor.start(Job{.key = step_.device,
+                                  .lane = device_.lane,
+                                  .timeout = context_.options.observe_timeout,
+                                  .run =
+                                      [told, questions = std::move(questions)](const Call& call) {
+                                        for (const Question& one : questions)
+                                          told->emplace_back(one.entry, one.usage->of(one.entry, call));
+                                      },
+                                  .done = callbacks_.bind([this, told](const Outcome& outcome) {
+                                    pending_.reset();
+                                    answered(outcome, *told);
+                                  })});
 }
 
-void QuietCheck::answered(const Outcome& outcome, const std::optional<Result<Uses>>& answer) {
+void QuietCheck::answered(const Outcome& outcome, const Told& told) {
   std::string still;
-  const bool is_answer = outcome == Outcome::returned && answer;
-  if (is_answer && *answer)
-    still = in_use(**answer);
-  else
-    still = "nobody can tell what uses it: " +
-            (is_answer ? answer->error().text() : outcome.reason_or("no answer in time"));
-  if (is_answer && !*answer && answer->error().kind == ErrorKind::unsupported) return done_({still, true});
+  if (outcome == Outcome::returned) {
+    note_unsupported(told);
+    still = in_use(told);
+  } else {
+    quiet_since_.reset();
+    still = "nobody can tell what uses it: " + outcome.reason_or("no answer in time");
+  }
   const Time now = context_.executor.now();
-  if (still.empty() || context_.stop.stop_requested() || now + pause_ > until_)
-    return done_({still, proceeds_});
+  const bool has_begun = quiet_since_ && *quiet_since_ <= until_;
+  if (still.empty() || context_.stop.stop_requested() || (now + pause_ > until_ && !has_begun))
+    return over(still);
   pending_ = context_.executor.at(now + pause_, callbacks_.bind([this] {
     pending_.reset();
-    ask();
+    context_.stop.stop_requested() ? over("") : ask();
   }));
   pause_ = std::min(2 * pause_, context_.options.poll_max);
 }
 
-std::string QuietCheck::in_use(const Uses& uses) {
+void QuietCheck::over(const std::string& still) {
+  Answer answer{still, proceeds_, {}};
+  for (const auto& [entry, why] : unknown_) answer.unknown.push_back(why);
+  done_(answer);
+}
+
+void QuietCheck::note_unsupported(const Told& told) {
+  for (const auto& [entry, use] : told)
+    if (!use && use.error().kind == ErrorKind::unsupported)
+      unknown_.emplace(entry, "nobody can tell what uses " + entry.text() + ": " + use.error().text());
+}
+
+// Empty: nothing does, and has not for quiet_time.
+std::string QuietCheck::in_use(const Told& told) {
   const Time now = context_.executor.now();
   std::string still;
-  const bool first = last_.size() != uses.size();
-  for (std::size_t i = 0; i < uses.size(); ++i) {
-    const Usage::Use& one = uses[i];
-    if (one.open > 0 && still.empty()) still = fmt::format("{} {} are open", one.open, one.what);
-    if (!one.passed) continue;
-    if (first || last_[i].passed != one.passed) quiet_since_ = now;
-    if (now - quiet_since_ < context_.options.quiet_time && still.empty())
-      still = fmt::format("{} passed less than {} ago", one.what, context_.options.quiet_time);
+  std::string passing;  // what has to stay away for a while
+  bool moved = false;
+  for (const auto& [entry, use] : told) {
+    if (unknown_.contains(entry)) continue;
+    if (!use) {
+      if (still.empty()) still = "nobody can tell what uses it: " + use.error().text();
+      continue;
+    }
+    if (use->open > 0 && still.empty()) still = fmt::format("{} {} are open", use->open, use->what);
+    if (!use->passed) continue;
+    const auto [last, is_first] = passed_.try_emplace(entry, *use->passed);
+    const bool has_moved = !is_first && last->second != *use->passed;
+    if (has_moved || passing.empty()) passing = use->what;
+    moved = moved || has_moved;
+    last->second = *use->passed;
   }
-  last_ = uses;
-  return still;
+  if (!still.empty()) {
+    quiet_since_.reset();
+    return still;
+  }
+  if (moved || !quiet_since_) quiet_since_ = now;
+  const auto quiet_time = context_.options.quiet_time;
+  if (passing.empty() || now - *quiet_since_ >= quiet_time) return "";
+  return fmt::format("{} have passed within the last {}", passing, quiet_time);
 }
 
 }  // namespace lockstep

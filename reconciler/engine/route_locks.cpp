@@ -122,8 +122,8 @@ class RouteLocks {
           keeps(turn->grows() ? pool.behind : pool.ahead, *turn, change.path, "its change is held");
           continue;
         }
-        if (!atom.undone.empty() && turn->grows())
-          keeps(pool.undone, *turn, change.path, "a gate had it undone");
+        if (!atom.undone.empty())
+          keeps(turn->grows() ? pool.undone : pool.ahead, *turn, change.path, "a gate had it undone");
         host.ports.push_back(a);
         host.least = std::min(host.least, turn->least());
         host.most = std::max(host.most, turn->want);
@@ -194,11 +194,14 @@ class RouteLocks {
     // A route over a port that is shut, or has no address, can't change.
     for (std::uint32_t a = 0; a < device.atoms.size(); ++a)
       if (a != *unlocks && opens_a_port(device.atoms[a])) device.order.emplace_back(a, *unlocks);
-    // A lock that is left over, and above what a port gets now, would let too much through.
-    const bool outlives = host.shrinks && !host.grows && !locks && is_above(host);
+    // A lock that is left over, and above what a port gets now, would let too much through. A port that is
+    // opened gets its MTU first.
+    const bool outlives =
+        host.shrinks && !host.grows && !locks && is_above(host) &&
+        std::ranges::none_of(device.atoms, [this](const Atom& atom) { return opens_a_port(atom); });
     for (const std::uint32_t port : host.ports)
       outlives ? device.order.emplace_back(*unlocks, port) : device.order.emplace_back(port, *unlocks);
-    if (!is_new) return;
+    if (!is_new || outlives) return;
     std::string why = pool.behind;
     if (why.empty()) why = pool.unread;
     if (why.empty() && !pool.not_asked.empty()) why = pool.not_asked + " is not read in this run";

@@ -122,8 +122,8 @@ class Runner {
   std::uint32_t wave_ = 0;
   std::uint64_t tickets_ = 0;
   std::map<std::string, std::unique_ptr<QuietCheck>> await_quiet_;  // by device
-  std::set<std::uint32_t> are_quiet_;                               // steps that take away what nothing uses
-  std::set<std::uint32_t> have_room_;  // steps that may begin, as the budgets were asked
+  std::map<std::uint32_t, Time> are_quiet_;  // when: steps that take away what nothing uses
+  std::set<std::uint32_t> have_room_;        // steps that may begin, as the budgets were asked
   BudgetCheck check_;
   CallbackScope callbacks_;
 };

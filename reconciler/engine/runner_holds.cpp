@@ -59,8 +59,12 @@ void Runner::hold_now(std::uint32_t id, Hold::Kind kind, const std::string& why)
   not_begun(id);
 }
 
+// Budgets may have taken their time since.
 bool Runner::waits_for_quiet(std::uint32_t id) const {
-  return QuietCheck::concerns(context_, plan_.steps[id - 1]) && !are_quiet_.contains(id);
+  if (!QuietCheck::concerns(context_, plan_.steps[id - 1])) return false;
+  const auto was_quiet = are_quiet_.find(id);
+  return was_quiet == are_quiet_.end() ||
+         context_.executor.now() - was_quiet->second > context_.options.settle_time;
 }
 
 // One at a time for each device.
@@ -79,9 +83,11 @@ void Runner::quiet_answered(std::uint32_t id, const QuietCheck::Answer& answer) 
   ended_quiet_.push_back(std::move(await_quiet_.extract(step.device).mapped()));
   advance_soon();
   if (!may_begin() || results_[id - 1].state != StepState::waiting) return;
+  std::vector<std::string> notes = answer.unknown;
+  if (!answer.still.empty()) notes.push_back(answer.still);
   if (answer.still.empty() || answer.proceeds) {
-    if (!answer.still.empty()) results_[id - 1].notes.push_back("goes on all the same: " + answer.still);
-    are_quiet_.insert(id);
+    for (const std::string& note : notes) results_[id - 1].notes.push_back("goes on all the same: " + note);
+    are_quiet_.insert_or_assign(id, context_.executor.now());
     return;
   }
   hold_now(id, Hold::Kind::drain, answer.still);

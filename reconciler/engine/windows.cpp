@@ -55,12 +55,20 @@ milliseconds step_bound(const ApplyOptions& options) {
          options.settle_time + options.poll_max;
 }
 
+// Ahead of a step that takes away what may be in use; once more where budgets take their time meanwhile.
+milliseconds quiet_bound(const Step& step, const Fleet& fleet, const ApplyOptions& options) {
+  if (step.quiet.empty()) return milliseconds(0);
+  const auto device = fleet.find(step.device);
+  const Policy* const policy = device && options.policy_for ? options.policy_for(fleet[*device]) : nullptr;
+  return 2 * (options.drain_time(policy) + options.quiet_time + options.observe_timeout);
+}
+
 // A step waits for what it comes after, and at most for all other steps of its device.
 template <typename Chosen>
-milliseconds bound_of(const Plan& plan, const ApplyOptions& options, Chosen is_chosen) {
-  std::map<std::string_view, int> load;
+milliseconds bound_of(const Plan& plan, const Fleet& fleet, const ApplyOptions& options, Chosen is_chosen) {
+  std::map<std::string_view, milliseconds> load;
   for (const Step& step : plan.steps)
-    if (is_chosen(step)) ++load[step.device];
+    if (is_chosen(step)) load[step.device] += step_bound(options) + quiet_bound(step, fleet, options);
   std::map<std::uint32_t, milliseconds> over;  // by id
   Before begun(
       plan.barriers, milliseconds(0),
@@ -72,7 +80,7 @@ milliseconds bound_of(const Plan& plan, const ApplyOptions& options, Chosen is_c
   milliseconds longest{0};
   for (const Step& step : plan.steps) {
     if (!is_chosen(step)) continue;
-    over[step.id] = begun.of(step) + load[step.device] * step_bound(options);
+    over[step.id] = begun.of(step) + load[step.device];
     longest = std::max(longest, over[step.id]);
   }
   return longest;
@@ -80,15 +88,16 @@ milliseconds bound_of(const Plan& plan, const ApplyOptions& options, Chosen is_c
 
 // Remedies come after the writes, those of earlier waves that were not needed there too. One that took its
 // time has no other turn.
-milliseconds wave_bound(const Plan& plan, std::uint32_t wave, const ApplyOptions& options) {
-  return bound_of(plan, options,
+milliseconds wave_bound(const Plan& plan, std::uint32_t wave, const Fleet& fleet,
+                        const ApplyOptions& options) {
+  return bound_of(plan, fleet, options,
                   [wave](const Step& step) { return step.wave == wave && step.remedy.empty(); }) +
-         bound_of(plan, options,
+         bound_of(plan, fleet, options,
                   [wave](const Step& step) { return step.wave <= wave && !step.remedy.empty(); });
 }
 
-// What a wave may take besides: a question for each step that minCapacity may hold, a wait for each that
-// takes away what may be in use, and, where it changes ends of cables, both made alike again.
+// What a wave may take besides: a question for each step that minCapacity may hold, and, where it changes
+// ends of cables, both made alike again.
 milliseconds wave_extras(const Plan& plan, std::uint32_t wave, const Fleet& fleet,
                          const ApplyOptions& options, const std::vector<std::vector<OtherEnd>>& ends) {
   const milliseconds reads = options.settle_time + options.observe_timeout + options.poll_max;
@@ -99,10 +108,9 @@ milliseconds wave_extras(const Plan& plan, std::uint32_t wave, const Fleet& flee
     const auto device = fleet.find(step.device);
     const Policy* const policy = device && options.policy_for ? options.policy_for(fleet[*device]) : nullptr;
     if (policy != nullptr && !policy->min_capacity.empty() && !step.takes_out.empty()) out += reads;
-    if (!step.quiet.empty()) out += options.drain_time(policy) + options.observe_timeout;
     any_ends = any_ends || !ends[step.id].empty();
   }
-  if (any_ends) out += reads + kReadsMax * reads + wave_bound(plan, wave, options);
+  if (any_ends) out += reads + kReadsMax * reads + wave_bound(plan, wave, fleet, options);
   return out;
 }
 
@@ -188,14 +196,15 @@ milliseconds worst_case(const Plan& plan, const Fleet& fleet, const ApplyOptions
   milliseconds forth = observation + gate;  // measured before, too
   const std::vector<std::vector<OtherEnd>> ends = other_ends(plan, fleet.wiring());
   for (std::uint32_t wave = 1; wave <= plan.waves(); ++wave)
-    forth += wave_bound(plan, wave, options) + wave_extras(plan, wave, fleet, options, ends) + verify +
+    forth += wave_bound(plan, wave, fleet, options) + wave_extras(plan, wave, fleet, options, ends) + verify +
              (plan.is_gated(wave) ? kGateRounds : 0) * gate;
   if (!measures) return forth;
   const milliseconds reads = kReadsMax * (observation + options.poll_max);
   const milliseconds after_undo = reads + verify + kGateRounds * gate;
   milliseconds back = after_undo;
   const Plan reverse = reverse_of(plan, fleet, options);
-  for (std::uint32_t wave = 1; wave <= reverse.waves(); ++wave) back += wave_bound(reverse, wave, options);
+  for (std::uint32_t wave = 1; wave <= reverse.waves(); ++wave)
+    back += wave_bound(reverse, wave, fleet, options);
   for (const OwedChange& one : options.owed) back += undo_bound(one, options) + after_undo;
   return forth + back;
 }

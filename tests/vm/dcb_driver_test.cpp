@@ -60,9 +60,9 @@ TEST_F(DcbDriver, AClassIsUsedByWhatPassesInItsPriorities) {
   const auto passed = [this]() -> std::uint64_t {
     const Path entry = path("interface[nic0]/class[4]");
     EXPECT_TRUE(attached_.usage->knows(entry));
-    const auto uses = attached_.usage->of({entry}, soon());
-    EXPECT_TRUE(uses) << uses.error().text();
-    return uses ? uses->front().passed.value_or(0) : 0;
+    const auto use = attached_.usage->of(entry, soon());
+    EXPECT_TRUE(use) << use.error().text();
+    return use ? use->passed.value_or(0) : 0;
   };
   const std::uint64_t before = passed();
   send_frames("nic0", {.priority = 5});
@@ -71,7 +71,7 @@ TEST_F(DcbDriver, AClassIsUsedByWhatPassesInItsPriorities) {
   EXPECT_EQ(passed(), before + kFrames);
   send_frames("nic1", {.priority = 4});  // received here
   EXPECT_EQ(passed(), before + 2 * kFrames);
-  const auto none = attached_.usage->of({path("interface[nic0]/class[6]")}, soon());
+  const auto none = attached_.usage->of(path("interface[nic0]/class[6]"), soon());
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind, ErrorKind::unsupported) << none.error().text();
 }

@@ -126,9 +126,9 @@ TEST_F(Verbs, RunsWithTheSameFlowHaveTheSameSourcePorts) {
 TEST_F(Verbs, QueuePairsUseTheirPortsMtuWhileTheyAreConnected) {
   LinuxUsage usage(LinuxTarget{});
   const auto open = [&]() -> std::uint64_t {
-    const auto uses = usage.of({*Path::parse("interface[" + endpoint(0).port + "]/mtu")}, soon());
-    EXPECT_TRUE(uses) << uses.error().text();
-    return uses ? uses->front().open : 0;
+    const auto use = usage.of(*Path::parse("interface[" + endpoint(0).port + "]/mtu"), soon());
+    EXPECT_TRUE(use) << use.error().text();
+    return use ? use->open : 0;
   };
   EXPECT_EQ(open(), 0U) << "those of management are nobody's";
   std::atomic<bool> over = false;

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <vector>
 
@@ -15,6 +16,12 @@
 namespace lockstep {
 namespace {
 
+Error failed(std::string_view netdev) {
+  const bool has_none = errno == EOPNOTSUPP;
+  return Error{has_none ? ErrorKind::unsupported : ErrorKind::transient,
+               std::string(netdev) + ": statistics: " + std::strerror(errno)};
+}
+
 bool ask_ethtool(int socket, std::string_view netdev, void* request) {
   ifreq about{};
   std::memcpy(about.ifr_name, netdev.data(), std::min(netdev.size(), sizeof(about.ifr_name) - 1));
@@ -22,31 +29,43 @@ bool ask_ethtool(int socket, std::string_view netdev, void* request) {
   return ::ioctl(socket, SIOCETHTOOL, &about) == 0;
 }
 
-// A request of ethtool with room for `count` entries behind its header.
+// A request with room for `count` entries behind its header, and for many more: the kernel copies as many as
+// there are when it is asked, whatever the caller has room for (net/ethtool/ioctl.c of 6.1, ethtool_get_stats
+// and ethtool_get_strings), and a driver may have got more since they were counted.
 template <class Header>
-std::vector<std::uint64_t> room_for(std::uint32_t command, std::size_t count, std::size_t entry_bytes) {
-  std::vector<std::uint64_t> out((sizeof(Header) + count * entry_bytes) / sizeof(std::uint64_t) + 1);
-  std::memcpy(out.data(), &command, sizeof(command));
+std::vector<std::uint64_t> request_of(const Header& header, std::size_t count, std::size_t entry_bytes) {
+  constexpr std::size_t kMore = 4096;
+  std::vector<std::uint64_t> out((sizeof(Header) + (count + kMore) * entry_bytes) / sizeof(std::uint64_t) +
+                                 1);
+  std::memcpy(out.data(), &header, sizeof(header));
+  return out;
+}
+
+template <class Header>
+Header header_of(const std::vector<std::uint64_t>& answer) {
+  Header out;
+  std::memcpy(&out, answer.data(), sizeof(out));
   return out;
 }
 
 }  // namespace
 
-std::map<std::string, std::uint64_t> driver_statistics(std::string_view netdev) {
-  std::map<std::string, std::uint64_t> out;
+Result<std::map<std::string, std::uint64_t>> driver_statistics(std::string_view netdev) {
   const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket) return out;
+  if (!socket) return failed(netdev);
   ethtool_drvinfo about{};
   about.cmd = ETHTOOL_GDRVINFO;
-  if (!ask_ethtool(socket.number(), netdev, &about) || about.n_stats == 0) return out;
-  const std::size_t count = about.n_stats;
-  auto names = room_for<ethtool_gstrings>(ETHTOOL_GSTRINGS, count, ETH_GSTRING_LEN);
-  const ethtool_gstrings wanted{ETHTOOL_GSTRINGS, ETH_SS_STATS, about.n_stats};
-  std::memcpy(names.data(), &wanted, sizeof(wanted));
-  auto values = room_for<ethtool_stats>(ETHTOOL_GSTATS, count, sizeof(std::uint64_t));
+  if (!ask_ethtool(socket.number(), netdev, &about)) return failed(netdev);
+  const std::uint32_t count = about.n_stats;
+  if (count == 0) return Error{ErrorKind::unsupported, std::string(netdev) + ": it has no statistics"};
+  auto names = request_of(ethtool_gstrings{ETHTOOL_GSTRINGS, ETH_SS_STATS, count}, count, ETH_GSTRING_LEN);
+  auto values = request_of(ethtool_stats{ETHTOOL_GSTATS, count}, count, sizeof(std::uint64_t));
   if (!ask_ethtool(socket.number(), netdev, names.data()) ||
       !ask_ethtool(socket.number(), netdev, values.data()))
-    return out;
+    return failed(netdev);
+  if (header_of<ethtool_gstrings>(names).len != count || header_of<ethtool_stats>(values).n_stats != count)
+    return Error{ErrorKind::transient, std::string(netdev) + ": its statistics became others meanwhile"};
+  std::map<std::string, std::uint64_t> out;
   const auto* text = reinterpret_cast<const char*>(names.data()) + sizeof(ethtool_gstrings);
   static_assert(sizeof(ethtool_stats) == sizeof(std::uint64_t));
   for (std::size_t at = 0; at < count; ++at) {

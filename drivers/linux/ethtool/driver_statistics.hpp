@@ -6,10 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include "specs/model/result.hpp"
+
 namespace lockstep {
 
 // In the calling thread's network namespace. Told over the ioctl alone (ETHTOOL_GSTATS; netlink has the
-// standard ones). None where the port is not there, or has none.
-std::map<std::string, std::uint64_t> driver_statistics(std::string_view netdev);
+// standard ones). `unsupported`: the port has none; `transient`: they could not be read, or became others
+// meanwhile.
+Result<std::map<std::string, std::uint64_t>> driver_statistics(std::string_view netdev);
 
 }  // namespace lockstep

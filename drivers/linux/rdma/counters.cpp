@@ -129,8 +129,9 @@ Result<CounterSnapshot> read_counters(const HostFiles& files, std::string_view d
   CounterSnapshot out;
   read_folder(files, folder + "/counters", out);
   read_folder(files, folder + "/hw_counters", out);
-  if (!netdev.empty())
-    for (const auto& [name, value] : driver_statistics(netdev))
+  if (netdev.empty()) return out;
+  if (const auto told = driver_statistics(netdev))
+    for (const auto& [name, value] : *told)
       if (signal_of(name)) out.values.emplace(name, value);
   return out;
 }

@@ -21,14 +21,9 @@ struct TestUsage final : Usage {
   bool knows(Path entry) const override {
     return known && (entry.row() == row("interface[*]/class[*]") || entry.row() == row("interface[*]/mtu"));
   }
-  Result<std::vector<Use>> of(const std::vector<Path>& entries, const Call&) override {
+  Result<Use> of(Path entry, const Call&) override {
     ++asked;
-    std::vector<Use> out;
-    for (const Path entry : entries) {
-      TRY(const Use one, use(entry));
-      out.push_back(one);
-    }
-    return out;
+    return use(entry);
   }
   std::function<Result<Use>(Path)> use;
   bool known = true;
@@ -122,10 +117,16 @@ TEST_F(InUse, WhatStaysInUseIsHeldAndSaysByWhat) {
   EXPECT_EQ(report.steps.front().words, (std::set<std::string>{"drain"}));
   EXPECT_TRUE(written_at.empty());
   EXPECT_EQ(mtu(), number(9000));
-  // A person's word.
+  // A person's word: for what is in use at the end of the time, not for not waiting.
   cluster.options.approved = *parse_approved("drain");
-  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
+  const Time begin = now();
+  const ApplyReport approved = cluster.converge();
+  EXPECT_EQ(approved.verdict, ApplyVerdict::kept);
   EXPECT_EQ(mtu(), number(1500));
+  ASSERT_EQ(written_at.size(), 1U);
+  EXPECT_GE(written_at.front(), begin + cluster.options.settle_time - seconds(2));
+  EXPECT_EQ(approved.steps.front().notes,
+            (std::vector<std::string>{"goes on all the same: 12 queue pairs of rxe0 are open"}));
 }
 
 TEST_F(InUse, OnTimeoutProceedGoesOnAndSaysSo) {
@@ -190,7 +191,7 @@ TEST_F(InUse, ALosslessClassThatGoesWaitsUntilNothingHasPassedForTheQuietTime) {
   EXPECT_EQ(report.verdict, ApplyVerdict::asks);
   const auto held = std::ranges::find(report.steps, StepState::held, &StepResult::state);
   ASSERT_NE(held, report.steps.end());
-  EXPECT_EQ(held->why, "packets of class 4 of rail0 passed less than 5000ms ago");
+  EXPECT_EQ(held->why, "packets of class 4 of rail0 have passed within the last 5000ms");
   EXPECT_EQ(device->truth().value(entry(kClass)), there());
 }
 
@@ -223,8 +224,61 @@ TEST_F(InUse, ADeviceThatCountsNothingOfItGoesOnAndSaysSo) {
   EXPECT_EQ(report.verdict, ApplyVerdict::kept);
   std::vector<std::string> notes;
   for (const StepResult& one : report.steps) notes.insert(notes.end(), one.notes.begin(), one.notes.end());
-  EXPECT_EQ(notes, (std::vector<std::string>{"goes on all the same: nobody can tell what uses it: its driver "
-                                             "counts no packets by priority"}));
+  EXPECT_EQ(notes, (std::vector<std::string>{
+                       "goes on all the same: nobody can tell what uses interface[rail0]/class[4]: "
+                       "its driver counts no packets by priority"}));
+}
+
+// Of one step, that takes both away.
+TEST_F(InUse, WhatNobodyCanTellLiftsNoOtherWait) {
+  shrink();
+  const std::string other = "interface[rail1]/mtu";
+  for (const auto& [path, value] :
+       {std::pair{std::string("interface[rail1]/roce-tos"), number(106)}, {other, number(9000)}}) {
+    device->set(entry(path), value);
+    cluster.want("gpu0", path, value);
+  }
+  cluster.want("gpu0", other, number(1500));
+  usage.use = [](Path entry) -> Result<Usage::Use> {
+    if (entry.key(0) == "rail1") return Error{ErrorKind::unsupported, "no RDMA device names it"};
+    return Usage::Use{"queue pairs of rxe0", 3, std::nullopt};
+  };
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::asks);
+  EXPECT_TRUE(written_at.empty());
+  EXPECT_EQ(report.steps.front().why, "3 queue pairs of rxe0 are open");
+}
+
+// Shorter than the quiet time.
+TEST_F(InUse, AQuietThatBeganInTimeIsWaitedOut) {
+  lose_class();
+  closed_at = now();
+  cluster.policy.emplace();
+  cluster.policy->drain_timeout = seconds(1);
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::kept);
+  lose_class();
+  closed_at = now() + seconds(3);
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::asks);
+}
+
+// What heals by itself keeps all other healing waiting.
+TEST_F(InUse, WithoutAPersonNothingWaitsForTheWholeDrain) {
+  shrink();
+  closed_at = Time::max();
+  cluster.policy.emplace();
+  cluster.policy->drain_timeout = std::chrono::hours(1);
+  cluster.options.choice.person = false;
+  const Time begin = now();
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::asks);
+  EXPECT_LT(now(), begin + std::chrono::minutes(2));
+}
+
+TEST_F(InUse, APortThatSendsNoRoceAnyMoreStillHasItsQueuePairs) {
+  cluster.intents["gpu0"]->want.erase(entry("interface[rail0]/roce-tos"));
+  shrink();
+  closed_at = Time::max();
+  EXPECT_EQ(cluster.converge().verdict, ApplyVerdict::asks);
+  EXPECT_TRUE(written_at.empty());
 }
 
 TEST_F(InUse, AStopEndsTheWait) {

@@ -365,6 +365,17 @@ TEST(RouteLocks, ThatAreLeftOverAboveTheNewMtuGoFirst) {
   EXPECT_LT(lab.place(plan, "gpu1 unlock"), lab.place(plan, "gpu1 1500")) << plan_lines(plan);
 }
 
+// And where the port is opened, which comes after its MTU.
+TEST(RouteLocks, ThatAreLeftOverOnAPortThatIsOpenedAreInNobodysWay) {
+  PoolHosts lab(9000, 1500);
+  lab.cluster.devices["gpu1"]->set(entry(kLock), Value::text("mtu lock 4200"));
+  lab.cluster.devices["gpu1"]->set(entry(kAdmin), no());
+  lab.cluster.devices["gpu1"]->set(entry(kRoute), Value::set({"via 10.64.0.0 dev rail0"}));
+  const Plan plan = lab.cluster.plan();
+  EXPECT_LT(lab.place(plan, "gpu1 1500"), lab.place(plan, "gpu1 unlock")) << plan_lines(plan);
+  EXPECT_EQ(lab.cluster.apply_plan(plan).verdict, ApplyVerdict::kept);
+}
+
 // What takes a lock away is no deletion of anybody's setting.
 TEST(RouteLocks, ThatAreLeftOverAreNoDeletions) {
   PoolHosts lab(9000, 9000);
