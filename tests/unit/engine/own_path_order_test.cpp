@@ -6,11 +6,10 @@
 namespace lockstep {
 namespace {
 
-// A pod: hosts of two rails under leaf0 and leaf1, these under spine0 and spine1. Everything carries traffic
-// and gets another sysctl.
-class Pod : public Cluster {
+// Hosts, three leaves and two spines, all of which carry traffic and get another sysctl.
+class Served : public Cluster {
  public:
-  explicit Pod(int hosts) {
+  explicit Served(int hosts) {
     for (int h = 0; h < hosts; ++h) add_one("gpu" + std::to_string(h), "host");
     for (const char* const name : {"leaf0", "leaf1", "leaf2"}) add_one(name, "leaf");
     for (const char* const name : {"spine0", "spine1"}) add_one(name, "spine");
@@ -38,7 +37,7 @@ class Pod : public Cluster {
 };
 
 TEST(OwnPath, ComesAfterAllElseAndThisMachineWithItsLeafLast) {
-  Pod pod(4);
+  Served pod(4);
   pod.on_path("gpu0", OwnRank::nearest, "");
   pod.on_path("leaf0", OwnRank::nearest, "gpu3");
   pod.on_path("leaf1", OwnRank::on_path, "gpu3");
@@ -72,7 +71,7 @@ TEST(OwnPath, ComesAfterAllElseAndThisMachineWithItsLeafLast) {
 }
 
 TEST(OwnPath, IsNoMatterWhereNothingIsReachedOverTheNetwork) {
-  Pod pod(3);
+  Served pod(3);
   const Plan plan = pod.plan();
   EXPECT_EQ(plan.waves(), 3U);
   for (const Step& step : plan.steps) EXPECT_TRUE(step.notes.empty());

@@ -81,8 +81,8 @@ class AllWays {
 TEST(OwnPath, IsWhatAnyShortestWayUpAndDownCrosses) {
   EXPECT_TRUE(rc::check([] {
     const Topology topology = any_fabric();
-    const auto any_device = rc::gen::inRange<DeviceIndex>(0, topology.devices.size());
-    const DeviceIndex self = *any_device;
+    const DeviceIndex self =
+        *rc::gen::inRange<DeviceIndex>(0, static_cast<DeviceIndex>(topology.devices.size()));
     std::vector<PortIndex> own;
     for (PortIndex port = 0; port < topology.ports.size(); ++port)
       if (topology.ports[port].device == self) own.push_back(port);
