@@ -22,6 +22,7 @@
 #include "drivers/posix/call.hpp"
 #include "specs/model/diff.hpp"
 #include "specs/model/intent.hpp"
+#include "specs/model/ip.hpp"
 
 namespace lockstep {
 
@@ -182,6 +183,9 @@ struct Attached {
   Remedy* remedy = nullptr;
   Usage* usage = nullptr;
   Permission* permission = nullptr;  // null: all is allowed
+  // By which address it is reached over the network; none: it is in this machine, as all are until there are
+  // agents.
+  std::optional<IpAddress> address{};
   // What it changes, as no spec can call it ("machine-4d2e..."): one writer at a time. Empty: only this fleet
   // knows of it.
   std::string machine{};

@@ -144,6 +144,11 @@ Result<std::optional<Link>> decode_link(Bytes payload) {
     TRY(const auto inside, AttributeTable<IFLA_INFO_MAX + 1>::parse(table.bytes(IFLA_LINKINFO), "link"));
     out.kind = inside.text(IFLA_INFO_KIND);
   }
+  // IFLA_LINK is its own index of what is on nothing, the other end of a veth, and of another namespace's
+  // port if that one is named (net/core/rtnetlink.c, rtnl_fill_link_netnsid).
+  const auto below = table.number<std::uint32_t>(IFLA_LINK);
+  if (below && *below != out.index && *below != 0 && out.kind != "veth" && !table.has(IFLA_LINK_NETNSID))
+    out.below = below;
   if (table.has(IFLA_XDP)) {
     TRY(auto xdp, AttributeTable<IFLA_XDP_MAX + 1>::parse(table.bytes(IFLA_XDP), "link's XDP"));
     out.xdp = xdp.number<std::uint8_t>(IFLA_XDP_ATTACHED).value_or(XDP_ATTACHED_NONE);

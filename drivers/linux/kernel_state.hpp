@@ -29,7 +29,8 @@ struct Link {
   std::string parent_bus;     // "pci"
   std::string parent_device;  // "0000:3b:00.0"
   std::optional<std::uint32_t> master;
-  std::uint8_t xdp = 0;  // XDP_ATTACHED_*, linux/if_link.h; 0: no program
+  std::optional<std::uint32_t> below;  // the port that it is on (a VLAN's), in this namespace
+  std::uint8_t xdp = 0;                // XDP_ATTACHED_*, linux/if_link.h; 0: no program
 };
 
 struct InterfaceAddress {

@@ -90,6 +90,7 @@ std::unique_ptr<CommandSession> CommandSession::open(OpenedCluster cluster, cons
   const DriverTable drivers = driver_table();
   SessionSeams seams{.drivers = drivers, .executor = command->executor_, .stop = console.stop};
   seams.version = LOCKSTEP_VERSION;
+  seams.first_hops = first_hops_here();
   Result<std::unique_ptr<ClusterSession>> opened = ClusterSession::open(std::move(cluster), seams);
   if (!opened) {
     console.fail(opened.error());

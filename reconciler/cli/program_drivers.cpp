@@ -3,6 +3,7 @@
 #include "drivers/frr/driver.hpp"
 #include "drivers/host_policy/policed.hpp"
 #include "drivers/linux/driver.hpp"
+#include "drivers/linux/first_hops.hpp"
 #include "drivers/linux/host/jobs.hpp"
 #include "drivers/posix/machine_id.hpp"
 #include "reconciler/twin/places.hpp"
@@ -89,6 +90,13 @@ DriverTable driver_table() {
                                      .jobs = jobs_here()};
   table[DriverName::frr] = {.attach = attach_frr, .unattached = unattached_frr, .previews_collections = true};
   return table;
+}
+
+FirstHops first_hops_here() {
+  return [](const std::vector<IpAddress>& addresses) {
+    constexpr std::chrono::seconds kTime{10};  // two requests and a question a device, of a local kernel
+    return first_hops(addresses, {.deadline = std::chrono::steady_clock::now() + kTime, .stop = {}});
+  };
 }
 
 Result<DiscoveredHost> discover_here(const Call& call) {

@@ -9,6 +9,9 @@ namespace lockstep {
 
 DriverTable driver_table();
 
+// As the kernel of this machine routes, in the network namespace that this process is in.
+FirstHops first_hops_here();
+
 // As Attached::machine has it.
 std::string this_machine();
 

@@ -36,17 +36,24 @@ class OriginTable {
   std::unordered_map<OriginId, std::uint32_t> known_;
 };
 
-// The ports by which the reconciler reaches a device that a step disturbs: all of them is one too many.
+// Whether a step disturbs all of these ports of its device.
+bool disturbs_all(const std::vector<std::string>& ports, const Step& step) {
+  return std::ranges::all_of(ports, [&step](const std::string& port) {
+    return std::ranges::any_of(step.changes, [&port](const PlannedChange& change) {
+      return change.path.key_count() > 0 && change.path.key(0) == port;
+    });
+  });
+}
+
+// The ports by which the reconciler reaches a device that a step disturbs, declared or found: all of them is
+// one too many.
 void protect_management(const PlanInput& input, const DeviceInput& device, Step& step) {
   if (input.wiring == nullptr || step.disruption < Disruption::traffic) return;
-  const auto ports = input.wiring->management_ports.find(device.name);
-  if (ports == input.wiring->management_ports.end() || ports->second.empty()) return;
-  std::set<std::string_view> touched;
-  for (const PlannedChange& change : step.changes)
-    if (change.path.key_count() > 0)
-      for (const std::string& port : ports->second)
-        if (change.path.key(0) == port) touched.insert(port);
-  if (touched.size() < ports->second.size()) return;
+  const auto is_cut = [&](const std::map<std::string, std::vector<std::string>>& ports) {
+    const auto those = ports.find(device.name);
+    return those != ports.end() && !those->second.empty() && disturbs_all(those->second, step);
+  };
+  if (!is_cut(input.wiring->management_ports) && !is_cut(input.wiring->own_path.entered_by)) return;
   if (device.undoes_itself && device.undoes_itself(step.driver)) {
     step.undo_after = input.dead_man;
     step.notes.push_back("touches the last path to the device: it undoes by itself unless confirmed");
@@ -54,6 +61,17 @@ void protect_management(const PlanInput& input, const DeviceInput& device, Step&
   }
   step.holds.push_back({Hold::Kind::management, "would cut the last path to " + device.name +
                                                     ", and the device can't undo by itself"});
+}
+
+// Why a step comes late (waves.hpp).
+void note_own_path(const PlanInput& input, Step& step) {
+  if (input.wiring == nullptr || !step.remedy.empty()) return;
+  const auto found = input.wiring->own_path.places.find(step.device);
+  if (found == input.wiring->own_path.places.end()) return;
+  const auto& [rank, to] = found->second;
+  step.notes.push_back(fmt::format("{}: {}, as far as its order allows",
+                                   to.empty() ? "this machine" : "on the own path to " + to,
+                                   rank == OwnRank::nearest ? "last" : "late"));
 }
 
 void ask_approval(const DeviceInput& device, Step& step) {
@@ -234,6 +252,7 @@ Result<Plan> make_plan(const PlanInput& input) {
     const DeviceInput& device = *by_name.at(draft.step.device);
     for (PlannedChange& change : draft.step.changes) change.origin = origin(change.origin);
     if (!device.maintenance.empty()) draft.step.notes.push_back("in maintenance " + device.maintenance);
+    note_own_path(input, draft.step);
     protect_management(input, device, draft.step);
     ask_approval(device, draft.step);
     ask_person(device, draft.step);

@@ -35,6 +35,7 @@ class Waves {
     find_ends();
     groups_ = tied_groups(graph_.after, ends_);
     find_stages();
+    find_phases();
     share_out();
     want_waves();
     follow_order();
@@ -99,6 +100,31 @@ class Waves {
       });
   }
 
+  // When a group comes, as its devices are on this process's own path: after all that is off it, those
+  // nearest to this machine last; but never after what waits for it.
+  void find_phases() {
+    std::size_t most_waves = 1;
+    for (const DeviceInput& device : input_.devices) {
+      rank_.push_back(input_.wiring != nullptr ? input_.wiring->own_path.rank(device.name) : OwnRank::off);
+      if (device.policy != nullptr) most_waves = std::max(most_waves, device.policy->waves.size());
+    }
+    phase_.assign(groups_.members.size(), 0);
+    for (std::uint32_t g = static_cast<std::uint32_t>(groups_.members.size()); g-- > 0;) {
+      if (is_lone_barrier(g)) phase_[g] = static_cast<std::uint32_t>(OwnRank::nearest);
+      for (const std::uint32_t n : groups_.members[g])
+        if (!is_barrier(n))
+          phase_[g] = std::max(phase_[g], static_cast<std::uint32_t>(rank_[graph_.nodes[n].device]));
+      each_next(g, [&](std::uint32_t, std::uint32_t, std::uint32_t next) {
+        phase_[g] = std::min(phase_[g], phase_[next]);
+      });
+    }
+    const std::uint32_t last_stage = stage_.empty() ? 0 : *std::ranges::max_element(stage_);
+    waves_of_phase_ = (last_stage + 1) * static_cast<std::uint32_t>(most_waves);
+  }
+
+  // What is added to the waves of a group for its phase.
+  std::uint32_t put_off(std::uint32_t group) const { return phase_[group] * waves_of_phase_; }
+
   // Calls back with each edge that leaves the group: both nodes, and the group that it leads to.
   template <class Visit>
   void each_next(std::uint32_t group, const Visit& visit) const {
@@ -129,19 +155,21 @@ class Waves {
     std::set<std::uint32_t> leaders;
   };
 
-  // Devices that carry traffic are spread over the waves of their policy, role by role and stage by stage,
-  // those that can lead first: the others are in the last wave; a device that carries none has nothing to
-  // lose and goes first.
+  // Devices that carry traffic are spread over the waves of their policy, role by role, phase by phase and
+  // stage by stage, those that can lead first: the others are in the last wave; a device that carries none
+  // has nothing to lose and goes first.
   void share_out() {
-    std::map<std::tuple<const Policy*, std::string_view, std::uint32_t>, Spread> spread;
+    std::map<std::tuple<const Policy*, std::string_view, std::uint32_t, std::uint32_t>, Spread> spread;
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
       const OrderNode& node = graph_.nodes[n];
       if (follows_changes(n) || !traffic_.at(node.device)) continue;
-      Spread& one = spread[{input_.devices[node.device].policy, role(n), stage_[groups_.of[n]]}];
+      const std::uint32_t group = groups_.of[n];
+      Spread& one = spread[{input_.devices[node.device].policy, role(n), phase_[group], stage_[group]}];
       if (one.devices.empty() || one.devices.back() != node.device) one.devices.push_back(node.device);
       if (can_lead(node)) one.leaders.insert(node.device);
     }
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> own_wave;  // by device and stage
+    // By device, phase and stage.
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> own_wave;
     for (auto& [what, one] : spread) {
       const Policy* const policy = std::get<0>(what);
       if (policy == nullptr || policy->waves.empty()) continue;
@@ -149,30 +177,33 @@ class Waves {
       std::size_t place = 0;
       for (const std::uint32_t device : over_groups(one.devices)) {
         const bool counts = one.leaders.empty() || one.leaders.contains(device);
-        own_wave[{device, std::get<2>(what)}] = counts ? wave_of(place++, counted, policy->waves)
-                                                       : static_cast<std::uint32_t>(policy->waves.size());
+        own_wave[{device, std::get<2>(what), std::get<3>(what)}] =
+            counts ? wave_of(place++, counted, policy->waves)
+                   : static_cast<std::uint32_t>(policy->waves.size());
       }
     }
     for (std::uint32_t n = 0; n < own_nodes_; ++n) {
       OrderNode& node = graph_.nodes[n];
-      if (const auto found = own_wave.find({node.device, stage_[groups_.of[n]]}); found != own_wave.end())
-        node.own_wave = found->second;
+      const std::uint32_t group = groups_.of[n];
+      const auto found = own_wave.find({node.device, phase_[group], stage_[group]});
+      node.own_wave = put_off(group) + (found != own_wave.end() ? found->second : 1);
     }
   }
 
-  // One of each redundancy group, then a second one of each, and so on.
+  // One of each redundancy group, then a second one of each, and so on; those on the own path after all
+  // others.
   Nodes over_groups(const Nodes& devices) const {
     if (input_.wiring == nullptr) return devices;
     std::map<std::string_view, std::size_t> taken;
-    std::vector<std::pair<std::size_t, std::uint32_t>> ranked;
+    std::vector<std::tuple<OwnRank, std::size_t, std::uint32_t>> ranked;
     for (const std::uint32_t device : devices) {
       const auto group = input_.wiring->redundancy_group.find(input_.devices[device].name);
-      ranked.emplace_back(group == input_.wiring->redundancy_group.end() ? 0 : taken[group->second]++,
-                          device);
+      ranked.emplace_back(
+          rank_[device], group == input_.wiring->redundancy_group.end() ? 0 : taken[group->second]++, device);
     }
-    std::ranges::stable_sort(ranked, {}, &std::pair<std::size_t, std::uint32_t>::first);
+    std::ranges::sort(ranked);
     Nodes out;
-    for (const auto& [rank, device] : ranked) out.push_back(device);
+    for (const auto& [rank, turn, device] : ranked) out.push_back(device);
     return out;
   }
 
@@ -195,7 +226,7 @@ class Waves {
       if (leads(n, has_host)) first = std::min(first, graph_.nodes[n].own_wave);
     for (const std::uint32_t n : members)
       if (first == kNever && !is_barrier(n)) return graph_.nodes[n].own_wave;
-    return first == kNever ? 1 : first;
+    return first == kNever ? put_off(group) + 1 : first;
   }
 
   // What a device has to do before an end changes comes with it, and does not put it off; so does what moves
@@ -234,7 +265,8 @@ class Waves {
     for (std::uint32_t g = 0; g < groups_.members.size(); ++g) {
       for (const std::uint32_t n : groups_.members[g]) graph_.nodes[n].wave = wave[g];
       each_next(g, [&](std::uint32_t, std::uint32_t, std::uint32_t next) {
-        wave[next] = std::max(wave[next], is_lone_barrier(g) ? wave[g] - 1 + wanted_[next] : wave[g]);
+        wave[next] =
+            std::max(wave[next], is_lone_barrier(g) ? wave[g] - 1 + wanted_[next] - put_off(next) : wave[g]);
       });
     }
   }
@@ -365,6 +397,9 @@ class Waves {
   TiedGroups groups_;
   std::set<std::uint32_t> no_canary_;  // groups of which a note says so
   std::vector<std::uint32_t> stage_;   // by group
+  std::vector<OwnRank> rank_;          // by device
+  std::vector<std::uint32_t> phase_;   // by group
+  std::uint32_t waves_of_phase_ = 1;   // at most
   std::vector<std::uint32_t> wanted_;  // wave, by group
 };
 

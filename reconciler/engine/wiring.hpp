@@ -14,9 +14,9 @@
 #include <unordered_map>
 #include <vector>
 
-namespace lockstep {
+#include "reconciler/engine/own_path.hpp"
 
-struct Topology;
+namespace lockstep {
 
 struct PortName {
   std::string device;
@@ -43,8 +43,10 @@ class Wiring {
   std::vector<Cable> cables;  // call index() after filling
   // Devices that can stand in for each other: one member of a group changes at a time.
   std::map<std::string, std::string> redundancy_group;
-  // The ports of a device by which the reconciler reaches it, where they are ports that a change could touch.
+  // The ports of a device by which the reconciler reaches it, as the specs declare them, where they are ports
+  // that a change could touch.
   std::map<std::string, std::vector<std::string>> management_ports;
+  OwnPath own_path;  // as it was found
   // The share of bandwidth that the worst pair of endpoints keeps, 1: all of it. Pairs of which an end itself
   // is out don't count, unless it is returning: it may be back before the rest is.
   std::function<double(const Outage&)> capacity_left;

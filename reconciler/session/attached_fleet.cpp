@@ -67,6 +67,47 @@ std::map<std::string, std::vector<std::string>> management_ports(const OpenedClu
   return out;
 }
 
+// The device that is this machine.
+std::optional<DeviceIndex> own_device(const OpenedCluster& cluster) {
+  const std::vector<TopologyDevice>& devices = cluster.compiled.topology.devices;
+  for (DeviceIndex i = 0; i < devices.size() && !cluster.twin; ++i)
+    if (cluster.catalog.device_sets[devices[i].set].connect.value.local.value) return i;
+  return std::nullopt;
+}
+
+// A switch answers at all of its ports to all of its addresses, a host by the rail that has the address.
+std::optional<PortIndex> port_with(const OpenedCluster& cluster, DeviceIndex device,
+                                   const IpAddress& address) {
+  const TopologyDevice& one = cluster.compiled.topology.devices[device];
+  const auto& addresses = cluster.compiled.allocation.port;
+  if (one.is_switch()) return std::nullopt;
+  for (PortIndex port = one.first_port; port < one.first_port + one.port_count; ++port)
+    if (port < addresses.size() && addresses[port] && addresses[port]->address == address) return port;
+  return std::nullopt;
+}
+
+Result<OwnPath> found_path(const OpenedCluster& cluster, const std::vector<FleetDevice>& devices,
+                           const FirstHops& first_hops) {
+  std::vector<ReachedDevice> reached;
+  std::vector<IpAddress> addresses;
+  for (DeviceIndex i = 0; i < devices.size(); ++i)
+    for (const Attached* const one : devices[i].drivers) {
+      if (!one->address) continue;
+      reached.push_back({.device = i, .by = {}, .at = port_with(cluster, i, *one->address)});
+      addresses.push_back(*one->address);
+    }
+  if (reached.empty() || !first_hops) return OwnPath{};
+  const Topology& topology = cluster.compiled.topology;
+  const std::optional<DeviceIndex> self = own_device(cluster);
+  TRY(const auto ports, first_hops(addresses));
+  for (std::size_t i = 0; self && i < reached.size(); ++i)
+    for (const std::string& name : ports[i])
+      if (const PortIndex port = topology.find_port(*self, name);
+          port != kNone && topology.ports[port].link != kNone)
+        reached[i].by.push_back(port);
+  return own_path(topology, self, reached);
+}
+
 }  // namespace
 
 const Policy* AttachedFleet::policy_for(const FleetDevice& device) const {
@@ -88,7 +129,8 @@ std::string AttachedFleet::jobs_at(DeviceIndex device) const {
   return {};
 }
 
-Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTable& table) {
+Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTable& table,
+                                   const FirstHops& first_hops) {
   std::optional<DriverTarget::Twin> twin;
   if (cluster.twin) {
     TRY(const TwinReport running, running_twin(cluster));
@@ -125,6 +167,7 @@ Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTab
   Wiring wiring = wiring_of(topology);
   wiring.capacity_left = capacity_of(topology);
   wiring.management_ports = management_ports(cluster);
+  TRY(wiring.own_path, found_path(cluster, devices, first_hops));
   for (const RolloutPolicy& policy : cluster.catalog.rollout_policies)
     out.policies.push_back(policy_of(policy));
   out.policy_of_device = cluster.compiled.rollout;

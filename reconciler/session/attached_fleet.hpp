@@ -34,8 +34,10 @@ struct AttachedFleet {
   const Policy* policy_for(const FleetDevice& device) const;
 };
 
-// The fleet points into the cluster, which must outlive it.
-Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTable& table);
+// The fleet points into the cluster, which must outlive it. `first_hops` is asked once, of devices that are
+// reached over the network; null: the own path is not known.
+Result<AttachedFleet> attach_fleet(const OpenedCluster& cluster, const DriverTable& table,
+                                   const FirstHops& first_hops = {});
 
 // Indices into the fleet, each once, in the order of the names.
 Result<std::vector<std::size_t>> chosen_devices(const Fleet& fleet, const std::vector<std::string>& names);

@@ -44,6 +44,7 @@ struct SessionSeams {
   MachineFolders machines{machine_folders()};
   std::string version{};                      // of the program, with what is measured
   decltype(MeasureInput::traffic) traffic{};  // in place of the suites' traffic, whose judge stays
+  FirstHops first_hops{};                     // used by open() only; null: the own path is not known
 };
 
 // A plan that was made earlier, compared with the plan that is made now (engine/earlier_plan.hpp).

@@ -1,11 +1,14 @@
-// DriverTable: for each driver that specs can name, the factory that attaches it to a device. The program
-// fills the table (cli/program_drivers.hpp); tests fill it with simulated devices.
+// DriverTable: for each driver that specs can name, the factory that attaches it to a device; FirstHops: by
+// which ports this machine reaches what is attached over the network. The program fills both
+// (cli/program_drivers.hpp); tests fill them with simulated devices and routes.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "drivers/driver.hpp"
 #include "specs/language/device_set.hpp"
@@ -41,5 +44,9 @@ struct DriverRow {
 };
 
 using DriverTable = std::map<DriverName, DriverRow>;
+
+// By which ports the kernel sends to each of these addresses, in order.
+using FirstHops =
+    std::function<Result<std::vector<std::set<std::string>>>(const std::vector<IpAddress>& addresses)>;
 
 }  // namespace lockstep

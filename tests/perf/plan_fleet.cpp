@@ -1,10 +1,11 @@
 // Seconds a stage and peak memory of load, validate, compile, diff and plan, for 64 to 16,384 hosts of 8
-// NICs: plan_fleet [hosts...] [--no-roce] [--careful] [--mtu]
+// NICs: plan_fleet [hosts...] [--no-roce] [--careful] [--mtu] [--from-host]
 //
 // The observations are the intents' own trees with every thousandth entry changed; making them is not timed.
 // The peak counts them. In brackets: CPU seconds of all threads. --careful: plan under a policy of waves,
-// groups and capacity instead of none. --mtu: besides, every port has a smaller MTU than wanted. Allocations
-// are those of the plan alone.
+// groups and capacity instead of none. --mtu: besides, every port has a smaller MTU than wanted.
+// --from-host: the program runs on the first host and reaches all others by its rails. Allocations are those
+// of the plan alone.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -138,9 +139,23 @@ std::function<double(const Outage&)> capacity_of(const Topology& topology) {
   };
 }
 
+// As from the first host, which reaches all others by all of its rails.
+OwnPath path_from_host(const Topology& topology) {
+  const DeviceIndex self = topology.fabrics.front().hosts.front();
+  std::vector<std::uint32_t> rails;
+  for (std::uint32_t i = 0; i < topology.devices[self].port_count; ++i)
+    if (const PortIndex port = topology.devices[self].first_port + i; topology.ports[port].link != kNone)
+      rails.push_back(port);
+  std::vector<ReachedDevice> reached;
+  for (DeviceIndex i = 0; i < topology.devices.size(); ++i)
+    if (i != self) reached.push_back({.device = i, .by = rails});
+  return own_path(topology, self, reached);
+}
+
 Result<Plan> plan_all(const Compiled& compiled, const Catalog& catalog, const std::vector<Observation>& seen,
-                      std::vector<Difference>& differences, const Policy* policy) {
+                      std::vector<Difference>& differences, const Policy* policy, bool from_host) {
   Wiring wiring = wiring_of(compiled.topology);
+  if (from_host) wiring.own_path = path_from_host(compiled.topology);
   if (policy != nullptr) wiring.capacity_left = capacity_of(compiled.topology);
   PlanInput input;
   input.wiring = &wiring;
@@ -171,7 +186,7 @@ std::size_t waits_of(const Plan& plan) {
   return out;
 }
 
-void measure(const perf::FleetShape& shape, const Policy* policy, bool mtu) {
+void measure(const perf::FleetShape& shape, const Policy* policy, bool mtu, bool from_host) {
   const std::string text = perf::fleet_spec(shape);
   Stopwatch watch;
   const Loaded loaded = load_text("fleet.yaml", text);
@@ -190,7 +205,7 @@ void measure(const perf::FleetShape& shape, const Policy* policy, bool mtu) {
   std::vector<Difference> differences = compare_all(compiled.intents, seen);
   const Lap diffing = watch.lap();
   const std::size_t allocated = allocations;
-  const Result<Plan> plan = plan_all(compiled, loaded.catalog, seen, differences, policy);
+  const Result<Plan> plan = plan_all(compiled, loaded.catalog, seen, differences, policy, from_host);
   const Lap planning = watch.lap();
   const std::size_t allocating = allocations - allocated;
   fmt::print("{:>6} hosts {:>5} switches {:>9} entries  load {}  compile {}  validate {}  diff {}  plan {}",
@@ -215,6 +230,7 @@ int main(int argc, char** argv) {
   std::vector<unsigned> sizes;
   bool roce = true;
   bool mtu = false;
+  bool from_host = false;
   Policy policy = careful();
   const Policy* chosen = nullptr;
   for (int i = 1; i < argc; ++i) {
@@ -225,6 +241,8 @@ int main(int argc, char** argv) {
       chosen = &policy;
     else if (word == "--mtu")
       mtu = true;
+    else if (word == "--from-host")
+      from_host = true;
     else
       sizes.push_back(static_cast<unsigned>(std::strtoul(argv[i], nullptr, 10)));
   }
@@ -232,7 +250,7 @@ int main(int argc, char** argv) {
   // Each size in a process of its own, so that its peak is its own.
   for (const unsigned hosts : sizes) {
     const pid_t child = fork();
-    if (child == 0) measure({hosts, roce}, chosen, mtu);
+    if (child == 0) measure({hosts, roce}, chosen, mtu, from_host);
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) return 1;
   }

@@ -94,6 +94,8 @@ TEST_F(ArmedStep, WhoseAnswerWasLostIsKeptOnlyIfWhatWorkedBeforeComesBack) {
 }
 
 TEST_F(ArmedStep, IsUndoneByTheDeviceWhenItCanNotBeReachedAnyMore) {
+  cluster.wiring.management_ports.clear();
+  cluster.wiring.own_path.entered_by["gpu1"] = {"rail0"};
   gpu1.effects = [this](Tree& tree) {
     if (tree.value(mtu) == number(9000)) gpu1.unreachable = true;
   };

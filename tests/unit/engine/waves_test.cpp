@@ -184,6 +184,47 @@ TEST(Waves, AddressesAtBothEndsComeWithTheirHostAndWithNoOther) {
       << "its share came later";
 }
 
+void add_own_path(Pod& pod) {
+  for (const auto& [name, device] : pod.cluster.devices)
+    if (const auto rank = *rc::gen::element(OwnRank::off, OwnRank::on_path, OwnRank::nearest);
+        rank != OwnRank::off)
+      pod.cluster.wiring.own_path.places[name] = {rank, "gpu100"};
+}
+
+// Both ends of a cable are as late as the later of them, and nothing that is less so comes with them or
+// after.
+TEST(Waves, BeginAnewForWhatIsOnTheOwnPath) {
+  EXPECT_TRUE(rc::check([] {
+    Pod pod(*rc::gen::inRange(1, 10));
+    std::vector<bool> renumbered;
+    for (std::size_t c = 0; c < pod.cluster.wiring.cables.size(); ++c)
+      renumbered.push_back(*rc::gen::arbitrary<bool>());
+    pod.want([&](std::size_t c) { return renumbered[c]; }, [](const PortName&) { return 1500; });
+    pod.cluster.policy->waves = some_waves();
+    add_own_path(pod);
+    const Plan plan = pod.cluster.plan();
+    RC_LOG() << plan_lines(plan);
+    std::map<OwnRank, std::map<std::uint32_t, std::set<std::string>>> hosts;  // by wave
+    for (const Step& step : plan.steps)
+      for (const PlannedChange& change : step.changes) {
+        const Cable& cable =
+            pod.cluster.wiring.cables[*pod.cluster.wiring.cable_at(step.device, change.path.key(0))];
+        const OwnPath& path = pod.cluster.wiring.own_path;
+        auto& those = hosts[std::max(path.rank(cable.a.device), path.rank(cable.b.device))][step.wave];
+        if (cable.a.device.starts_with("gpu")) those.insert(cable.a.device);
+      }
+    std::uint32_t last = 0;
+    for (const auto& [rank, by_wave] : hosts) {
+      RC_ASSERT(by_wave.begin()->first > last);
+      last = by_wave.rbegin()->first;
+      // Each begins with the policy's share of its own hosts.
+      std::set<std::string> all;
+      for (const auto& [wave, some] : by_wave) all.insert(some.begin(), some.end());
+      RC_ASSERT(by_wave.begin()->second.size() <= shares(pod.cluster.policy->waves, all.size()).front());
+    }
+  }));
+}
+
 TEST(Waves, KeepEveryOrderAndTheEndsOfEachCableTogether) {
   EXPECT_TRUE(rc::check([] {
     Pod pod(*rc::gen::inRange(1, 10));
@@ -198,6 +239,7 @@ TEST(Waves, KeepEveryOrderAndTheEndsOfEachCableTogether) {
                return fabric ? fabric_mtu : host_mtu;
              });
     pod.cluster.policy->waves = some_waves();
+    if (*rc::gen::arbitrary<bool>()) add_own_path(pod);
     const Plan plan = pod.cluster.plan();
     RC_LOG() << plan_lines(plan);
     std::map<std::pair<std::uint32_t, std::string>, std::set<std::uint32_t>> at_cable;

@@ -171,7 +171,8 @@ std::vector<std::string> run(RecordedPort& port, const ChangeSet& changes) {
                   .hardware_address = {},
                   .parent_bus = {},
                   .parent_device = {},
-                  .master = {}};
+                  .master = {},
+                  .below = {}};
   dcb::PortChange(port, link, changes, which, answers, call).run("");
   std::vector<std::string> out;
   for (std::size_t at = 0; at < changes.size(); ++at)
