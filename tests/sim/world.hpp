@@ -206,6 +206,7 @@ class World final : public Measurer {
     Path path;  // of a device's entry; of a port's: of any port
     Value value;
     bool at_ports = false;
+    bool was_hidden = false;  // what others had broken hid it when some of it was kept
   };
   struct Write {
     std::string device;
@@ -398,6 +399,7 @@ class World final : public Measurer {
   std::map<std::string, Time> away_;    // devices, until when
   std::map<std::string, Off> off_;      // devices without power
   std::map<std::uint32_t, Dead> dead_;  // cables
+  std::set<std::uint32_t> reopened_;    // cables, by the write under way
   Time full_until_{};                   // another tenant takes most of the fabric
   std::set<std::string> unread_;  // devices that were away all through the observation of the plan under way
   OnViolation on_violation_ = OnViolation::rollback;          // of the suite

@@ -294,7 +294,10 @@ void World::check_beside_others(const Place& place) {
     return capacity_left(ours);
   };
   const double left = left_beside(disturbed_now(nullptr));
-  if (left >= 0.5 || left >= left_beside(disturbed_now(&place))) return;
+  // What the write itself opened again carried nothing before it.
+  Outage before = disturbed_now(&place);
+  before.cables.insert(before.cables.end(), reopened_.begin(), reopened_.end());
+  if (left >= 0.5 || left >= left_beside(std::move(before))) return;
   violation("less capacity is left than the policy allows, beside what others took out of service, with " +
             place.name);
 }

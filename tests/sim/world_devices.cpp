@@ -82,7 +82,8 @@ Result<std::optional<Attached>> World::attach(const DriverTarget& target) {
   }
   auto line = std::make_unique<Line>(
       *place.device,
-      [&place] {
+      [this, &place] {
+        reopened_.clear();
         place.before_write = place.device->truth();
         place.boots_before = place.device->boots();
       },

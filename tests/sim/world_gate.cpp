@@ -183,14 +183,20 @@ void World::check_cause(const ApplyReport& report) {
 }
 
 // A run that is limited to some devices may find what breaks the benchmarks on others, and not write it; and
-// what others have broken may hide it.
+// what others have broken may hide it, from the run that writes it, so that a later one finds it as it was.
 void World::check_kept(const ApplyReport& report) {
-  if (report.verdict != ApplyVerdict::kept || !bad_ || rounds_.hidden) return;
-  if (on_violation_ == OnViolation::alert) {
-    result_.counts.alerted += writes_bad(report.change_id) ? 1 : 0;
+  if (report.verdict != ApplyVerdict::kept || !bad_) return;
+  const bool wrote = writes_bad(report.change_id);
+  if (rounds_.hidden) {
+    bad_->was_hidden = bad_->was_hidden || wrote;
     return;
   }
-  if (!process_->only.empty() && (broken_before_ || !writes_bad(report.change_id))) return;
+  if (on_violation_ == OnViolation::alert) {
+    result_.counts.alerted += wrote ? 1 : 0;
+    return;
+  }
+  if (!wrote && (bad_->was_hidden || !process_->only.empty())) return;
+  if (!process_->only.empty() && broken_before_) return;
   violation("a generation that breaks the benchmarks was kept");
 }
 

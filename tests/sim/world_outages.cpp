@@ -138,6 +138,7 @@ void World::reopen(const Place& place, const Tree& tree) {
       ++at;
       continue;
     }
+    reopened_.insert(at->first);
     at = dead_.erase(at);
     record(own.text() + " is open again");
     refresh(here ? cable.b.device : cable.a.device);
