@@ -64,12 +64,12 @@ class WaysBehind {
     enter(place, distance_[from] + 1);
   }
 
-  // Whether packets may leave a place by a port of its device: up as long as they go up, else down. A host
-  // forwards nothing; of this machine the port is known.
+  // Whether packets may leave a place by a port of its device: up as long as they go up, else down; of this
+  // machine the port is known. So they leave no host that they came down to.
   bool may_leave(std::uint32_t place, PortIndex out) const {
     if (place == order_.front()) return out == first_;
     const TopologyDevice& device = topology_.devices[place / 2];
-    if (!device.is_switch() || topology_.ports[out].link == kNone) return false;
+    if (topology_.ports[out].link == kNone) return false;
     const unsigned next = tier_of(topology_.peer(out));
     return next < device.tier() || (next > device.tier() && place % 2 == 0);
   }

@@ -225,6 +225,20 @@ TEST(Waves, BeginAnewForWhatIsOnTheOwnPath) {
   }));
 }
 
+// Each host's cables end at a leaf on the own path: so all come late, and this machine is not the canary.
+TEST(Waves, TakeThisMachineLastOfTheHosts) {
+  Pod pod(4);
+  pod.want([](std::size_t c) { return c >= 4; }, [](const PortName&) { return 1500; });
+  auto& places = pod.cluster.wiring.own_path.places;
+  places["gpu100"] = {OwnRank::nearest, ""};
+  places["leaf0"] = places["leaf1"] = {OwnRank::nearest, "gpu103"};
+  const Plan plan = pod.cluster.plan();
+  const std::map<std::string, std::uint32_t> first = first_waves(plan);
+  EXPECT_EQ(first.at("gpu101"), 1U) << plan_lines(plan);
+  EXPECT_EQ(first.at("gpu100"), plan.waves()) << plan_lines(plan);
+  EXPECT_GT(plan.waves(), 1U);
+}
+
 TEST(Waves, KeepEveryOrderAndTheEndsOfEachCableTogether) {
   EXPECT_TRUE(rc::check([] {
     Pod pod(*rc::gen::inRange(1, 10));
