@@ -27,6 +27,7 @@ class Gatherer {
   OrderedDrafts gather() {
     find_split_devices();
     find_held();
+    find_behind();
     make_buckets();
     step_of_.assign(order_.nodes.size(), kNoStep);
     sources_.resize(order_.nodes.size());
@@ -185,13 +186,30 @@ class Gatherer {
   }
 
   // `from`: what whatever comes after this node must wait for. What stays as it is for its other
-  // end alone is nothing that a whole tier waits for: what it waits for itself is.
+  // end alone is nothing that a whole tier waits for: what it waits for itself is. Its own cable does wait: a
+  // person's word for the other end lifts what holds both.
   void release(std::uint32_t node, const Sources& from) {
     for (const std::uint32_t next : order_.after[node]) {
       const bool stays = held_[node] == HeldBy::other_end && order_.nodes[next].device == kBarrier;
       sources_[next].add(stays ? sources_[node] : from);
+      if (stays)
+        for (const std::uint32_t behind : behind_[{next, order_.nodes[node].cable}])
+          sources_[behind].add(from);
       if (--waits_[next] == 0) ready(next);
     }
+  }
+
+  // Of the barriers that something comes before which is held for its other end.
+  void find_behind() {
+    std::set<std::uint32_t> barriers;
+    for (std::uint32_t n = 0; n < order_.nodes.size(); ++n)
+      if (held_[n] == HeldBy::other_end)
+        for (const std::uint32_t next : order_.after[n])
+          if (order_.nodes[next].device == kBarrier) barriers.insert(next);
+    for (const std::uint32_t barrier : barriers)
+      for (const std::uint32_t n : order_.after[barrier])
+        if (order_.nodes[n].device != kBarrier && order_.nodes[n].cable != kNoCable)
+          behind_[{barrier, order_.nodes[n].cable}].push_back(n);
   }
 
   void drain(std::uint32_t bucket) {
@@ -294,6 +312,8 @@ class Gatherer {
   const OrderGraph& order_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> split_;  // device, wave
   std::vector<HeldBy> held_;                                 // by node
+  // By barrier and cable: the nodes that wait there.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> behind_;
   std::vector<Bucket> buckets_;
   std::vector<std::uint32_t> bucket_of_;
   std::vector<std::uint32_t> waits_;

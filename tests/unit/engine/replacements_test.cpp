@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster.hpp"
+#include "reconciler/engine/approved.hpp"
+#include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/step_order.hpp"
 #include "tests/plan_lines.hpp"
 
@@ -366,25 +368,53 @@ TEST(Replacements, OfOnePortAloneAreTwoStepsAndStaySoInAPlanFile) {
   EXPECT_EQ(cluster.devices["gpu1"]->truth().value(entry("interface[rail0]/pfc")), Value::set({"4"}));
 }
 
+// By step of what goes: whatever it comes after.
+std::map<std::uint32_t, std::set<std::uint32_t>> before_removals(const Plan& plan) {
+  std::vector<std::set<std::uint32_t>> before(plan.steps.size() + 1);
+  std::map<std::uint32_t, std::set<std::uint32_t>> out;
+  for (const Step& step : plan.steps) {
+    for (const std::uint32_t one : steps_before(plan, step)) {
+      before[step.id].insert(one);
+      before[step.id].insert(before[one].begin(), before[one].end());
+    }
+    if (step.removes_replaced) out[step.id] = before[step.id];
+  }
+  return out;
+}
+
 // What sends may be nothing that the specs name.
 TEST(Replacements, AreAddedEverywhereBeforeAnythingGoesThoughNoSenderTurns) {
   Pod pod;
   for (const char* const host : {"gpu1", "gpu2"})
     pod.cluster.devices[host]->set(entry("interface[rail0]/roce-tos"), number(34 << 2));
   const Plan plan = pod.cluster.plan();
-  std::vector<std::set<std::uint32_t>> before(plan.steps.size() + 1);
   std::set<std::uint32_t> adds;
-  for (const Step& step : plan.steps) {
-    for (const std::uint32_t one : steps_before(plan, step)) {
-      before[step.id].insert(one);
-      before[step.id].insert(before[one].begin(), before[one].end());
+  for (const Step& step : plan.steps)
+    if (!step.removes_replaced) adds.insert(step.id);
+  const auto before = before_removals(plan);
+  for (const auto& [id, those] : before) EXPECT_TRUE(std::ranges::includes(those, adds)) << plan_lines(plan);
+  EXPECT_EQ(before.size(), 3U) << plan_lines(plan);
+}
+
+// The leaf is held for its other ends alone, and a person's word for these lifts that, too.
+TEST(Replacements, ThatAPersonHasTriedAgainAreAddedAtBothEndsBeforeAnythingGoes) {
+  Pod pod;
+  for (const char* const host : {"gpu1", "gpu2"})
+    ASSERT_TRUE(pod.cluster.ledger.refuse(
+        {{.digest = write_digest(host, entry("interface[rail0]/pfc"), Value::set({"3", "4"})),
+          .change = 1,
+          .why = "guilty: slower"}}));
+  const Plan plan = pod.cluster.plan();
+  for (const auto& [id, those] : before_removals(plan)) {
+    const Step& removal = plan.steps[id - 1];
+    for (const Step& step : plan.steps) {
+      if (step.removes_replaced || step.together != removal.together || step.device == removal.device)
+        continue;
+      EXPECT_TRUE(those.contains(step.id)) << "step " << id << " and " << step.id << plan_lines(plan);
     }
-    if (step.removes_replaced)
-      EXPECT_TRUE(std::ranges::includes(before[step.id], adds)) << plan_lines(plan);
-    else
-      adds.insert(step.id);
   }
-  EXPECT_EQ(plan.steps.size() - adds.size(), 3U) << plan_lines(plan);
+  pod.cluster.options.approved = *parse_approved("gate");
+  EXPECT_EQ(pod.cluster.apply_plan(plan).verdict, ApplyVerdict::kept) << plan_lines(plan);
 }
 
 // Senders have turned by then: what takes the place of the old one stays at both ends, and so does the old
