@@ -84,7 +84,7 @@ bool hold_once(const Columns::MtuRows& rows, const std::vector<std::vector<Other
     if (std::ranges::any_of(found->second, [](const KeptBack* one) { return !one->any(); })) continue;
     KeptBack by = back[step.id - 1];
     for (const KeptBack* const one : found->second) by = by.with(*one);
-    held.emplace_back(&step, std::move(by));
+    held.emplace_back(&step, by);
   }
   std::vector<std::vector<Hold>> holds;  // copied before any is replaced: KeptBack points into the steps
   for (const auto& [step, by] : held) {
