@@ -40,6 +40,16 @@ struct PoolHosts {
     cluster.wiring.index();
   }
 
+  // As a run leaves it that was killed when gpu0 and gpu1 had 9000.
+  void leave_two_grown() {
+    for (const char* const host : {"gpu0", "gpu1"}) {
+      cluster.devices[host]->set(entry(kMtu), number(9000));
+      cluster.devices[host]->set(entry(kLock), Value::text("mtu lock 1500"));
+    }
+    for (const char* const port : {"swp0", "swp1", "swp2"})
+      cluster.devices["leaf0"]->set(entry(fmt::format("interface[{}]/mtu", port)), number(9000));
+  }
+
   // What is written of MTUs at hosts, in order: "gpu0 9000", "gpu0 lock 1500", "gpu0 unlock".
   std::vector<std::string> order(const Plan& plan) const {
     std::vector<std::string> out;
@@ -138,12 +148,7 @@ TEST(RouteLocks, AreTakenAwayWhereNothingElseDiffers) {
 // A run was killed when two hosts were done.
 TEST(RouteLocks, OfARunThatWasKilledGoOnceTheOthersAreDone) {
   PoolHosts lab(1500, 9000);
-  for (const char* const host : {"gpu0", "gpu1"}) {
-    lab.cluster.devices[host]->set(entry(kMtu), number(9000));
-    lab.cluster.devices[host]->set(entry(kLock), Value::text("mtu lock 1500"));
-  }
-  for (const char* const port : {"swp0", "swp1", "swp2"})
-    lab.cluster.devices["leaf0"]->set(entry(fmt::format("interface[{}]/mtu", port)), number(9000));
+  lab.leave_two_grown();
   const Plan plan = lab.cluster.plan();
   EXPECT_EQ(lab.place(plan, "gpu2 9000"), 0U) << plan_lines(plan);
   EXPECT_EQ(lab.order(plan).size(), 3U) << plan_lines(plan);
@@ -389,12 +394,7 @@ TEST(RouteLocks, ThatAreLeftOverAreNoDeletions) {
 
 TEST(RouteLocks, ThatAreLeftOverCanBeTakenAwayWhateverAGateHadUndone) {
   PoolHosts lab(1500, 9000);
-  for (const char* const host : {"gpu0", "gpu1"}) {
-    lab.cluster.devices[host]->set(entry(kMtu), number(9000));
-    lab.cluster.devices[host]->set(entry(kLock), Value::text("mtu lock 1500"));
-  }
-  for (const char* const port : {"swp0", "swp1", "swp2"})
-    lab.cluster.devices["leaf0"]->set(entry(fmt::format("interface[{}]/mtu", port)), number(9000));
+  lab.leave_two_grown();
   ToldMeasurer measurer;
   measurer.answer = [&] { return measurer.asked.size() < 3 ? GateVerdict::fail : GateVerdict::pass; };
   lab.cluster.options.measurer = &measurer;
