@@ -54,9 +54,11 @@ TEST_F(DcbDriver, AClassIsUsedByWhatPassesInItsPriorities) {
   converge({{"interface[nic0]/class[0]", there},
             {"interface[nic0]/class[0]/priority", Value::set({"0", "1", "2", "5", "6", "7"})},
             {"interface[nic0]/class[0]/share", Value::integer(40)},
+            {"interface[nic0]/class[0]/strict", Value::boolean(false)},
             {"interface[nic0]/class[4]", there},
             {"interface[nic0]/class[4]/priority", Value::set({"3", "4"})},
-            {"interface[nic0]/class[4]/share", Value::integer(60)}});
+            {"interface[nic0]/class[4]/share", Value::integer(60)},
+            {"interface[nic0]/class[4]/strict", Value::boolean(false)}});
   const auto passed = [this]() -> std::uint64_t {
     const Path entry = path("interface[nic0]/class[4]");
     EXPECT_TRUE(attached_.usage->knows(entry));
