@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "reconciler/engine/columns.hpp"
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/remedies.hpp"
 #include "reconciler/engine/step_order.hpp"
@@ -290,6 +291,22 @@ class Fallen {
   std::deque<std::uint32_t> fallen_;
 };
 
+// Locks of routes are for the MTUs that change under them: where none of these may, none is written.
+void refuse_lone_locks(const Plan& earlier, const Plan& now, const std::vector<std::uint32_t>& found,
+                       ApprovedPart& part) {
+  const Columns::MtuRows& rows = schema_columns().mtu_rows();
+  std::vector<std::uint32_t> locks;  // earlier ids
+  for (const Step& step : earlier.steps) {
+    if (part.refused.contains(step.id)) continue;
+    for (const PlannedChange& change : now.steps[found[step.id] - 1].changes) {
+      if (change.path.row() == rows.port) return;
+      if (change.path.row() == rows.lock && change.want) locks.push_back(step.id);
+    }
+  }
+  for (const std::uint32_t id : locks)
+    part.refused.try_emplace(id, "it locks routes while MTUs change, and none of these may");
+}
+
 }  // namespace
 
 std::map<std::uint32_t, std::string> moved_ground(const Plan& plan, const Fleet& fleet,
@@ -383,6 +400,7 @@ ApprovedPart approved_part(const Plan& earlier, const Plan& now, std::map<std::u
   for (const Step& step : now.steps)
     if (!known[step.id]) part.unapproved.push_back(step);
   Fallen(earlier, now, found, part).spread();
+  refuse_lone_locks(earlier, now, found, part);
   std::map<std::uint32_t, std::string> left_out;
   for (const Step& step : now.steps) left_out.emplace(step.id, "");
   for (const Step& step : earlier.steps)

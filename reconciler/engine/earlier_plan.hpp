@@ -7,7 +7,7 @@
 // window's hold is not compared: time opens it, and what runs is held by the windows of now. Refuses,
 // each with its reason: steps whose device's ground has moved, or is not told; steps that the plan made now
 // does not have; what comes after a refused step; what stands as one with a refused step, or with one that
-// the earlier plan lacks (Step::together, in either plan).
+// the earlier plan lacks (Step::together, in either plan); locks of routes without an MTU that changes.
 #pragma once
 
 #include <cstdint>

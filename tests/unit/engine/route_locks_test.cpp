@@ -4,6 +4,7 @@
 #include "gate_lab.hpp"
 #include "reconciler/engine/approved.hpp"
 #include "reconciler/engine/digest.hpp"
+#include "reconciler/engine/earlier_plan.hpp"
 #include "tests/plan_lines.hpp"
 
 namespace lockstep {
@@ -408,6 +409,17 @@ TEST(RouteLocks, ThatAreLeftOverCanBeTakenAwayWhateverAGateHadUndone) {
   EXPECT_EQ(lab.cluster.converge().verdict, ApplyVerdict::kept);
   EXPECT_EQ(lab.cluster.devices["gpu0"]->truth().value(entry(kLock)), Value{});
   EXPECT_TRUE(lab.cluster.plan().empty()) << plan_lines(lab.cluster.plan());
+}
+
+TEST(RouteLocks, OfAPlanFileWhosePortsMayNotChangeAreNotWritten) {
+  PoolHosts lab(9000, 1500);
+  const Plan now = lab.cluster.plan();
+  Plan earlier = now;
+  for (Step& step : earlier.steps)
+    if (step.changes.front().path.row() == row("interface[*]/mtu")) step.disruption = Disruption::none;
+  const ApprovedPart part = approved_part(earlier, now, {});
+  EXPECT_TRUE(part.plan.empty()) << plan_lines(part.plan);
+  EXPECT_EQ(part.refused.size(), now.steps.size());
 }
 
 }  // namespace
