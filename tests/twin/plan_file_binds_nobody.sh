@@ -62,7 +62,7 @@ expect 2 "$lockstep" plan --twin --out "$work/plan.json" "$pod"
 "$lockstep" twin exec "$pod" gpu1 -- ip link set rail0 mtu 8999
 expect 2 "$lockstep" apply --yes $approve --no-measure "$work/plan.json"
 told 'the ground of gpu1 has moved'
-told 'the other end of a cable'
+told 'gpu2 step .* comes after step .*: the ground of gpu1 has moved'  # its routes were to be locked before any host shrinks
 "$lockstep" twin exec "$pod" gpu1 -- ip link set rail0 mtu 9000
 even
 
