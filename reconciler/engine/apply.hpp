@@ -129,6 +129,11 @@ struct ApplyOptions {
                                                 // a job's steps take seconds at most
   std::chrono::milliseconds poll_min{50};       // between reads while effects settle: doubles up to poll_max
   std::chrono::milliseconds poll_max{1'000};
+  // Of a step's device. Null: nothing is held back there.
+  const Policy* policy_of(const Step& step, const Fleet& fleet) const {
+    const auto device = fleet.find(step.device);
+    return device && policy_for ? policy_for(fleet[*device]) : nullptr;
+  }
   // How long a step waits until nothing uses what it takes away. What heals by itself keeps others waiting
   // meanwhile, and comes back.
   std::chrono::milliseconds drain_time(const Policy* policy) const {

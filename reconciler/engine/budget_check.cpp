@@ -6,7 +6,7 @@
 namespace lockstep {
 
 double BudgetCheck::least_of(const Step& step) const {
-  const Policy* const policy = context_.policy_of(step);
+  const Policy* const policy = context_.options.policy_of(step, context_.fleet);
   return policy == nullptr ? 0
                            : policy->least_capacity(context_.fleet[*context_.fleet.find(step.device)].role);
 }

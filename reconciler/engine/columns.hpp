@@ -55,10 +55,10 @@ class Columns {
   // What decides the size of a host's packets; none: the schema has no such row.
   struct MtuRows {
     std::optional<RowId> port;     // its MTU
-    std::optional<RowId> lock;     // what holds routes below it
+    std::optional<RowId> lock;     // what routes are locked to, below it
     std::optional<RowId> address;  // by which a port is of a pool
     std::optional<RowId> admin;    // a route over a port that is shut can't be written
-    std::optional<RowId> route;    // what is held
+    std::optional<RowId> route;    // what is locked
     std::optional<RowId> rule;
   };
 

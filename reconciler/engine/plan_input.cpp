@@ -74,6 +74,12 @@ void stand_by(const Fleet& fleet, std::size_t index, DeviceInput& input) {
   };
 }
 
+// What was before, as far as it can be written: a lock of some of a pool's routes can't, and is taken away;
+// where it is found, a write was cut off.
+Value writable(RowId row, Value was) {
+  return row == schema_columns().mtu_rows().lock && !mtu_locked_to(was) ? Value{} : was;
+}
+
 }  // namespace
 
 std::string PlanChoice::why_not(const FleetDevice& device) const {
@@ -116,16 +122,6 @@ PlanInput input_of(const Fleet& fleet, const std::vector<DeviceState>& states, c
   }
   return input;
 }
-
-namespace {
-
-// What was before, as far as it can be written: a lock of some of a pool's routes can't, and is taken away;
-// where it is found, a write was cut off.
-Value writable(RowId row, Value was) {
-  return row == schema_columns().mtu_rows().lock && !mtu_locked_to(was) ? Value{} : was;
-}
-
-}  // namespace
 
 UndoInput undo_of(const Plan& plan, const Fleet& fleet, const std::vector<DeviceState>& now,
                   const std::function<const Policy*(const FleetDevice&)>& policy_for) {

@@ -31,7 +31,7 @@ QuietCheck::~QuietCheck() {
 }
 
 void QuietCheck::start() {
-  const Policy* const policy = context_.policy_of(step_);
+  const Policy* const policy = context_.options.policy_of(step_, context_.fleet);
   proceeds_ = (policy != nullptr && policy->on_timeout == Policy::Undrained::proceed) ||
               context_.options.approved.lifts(Hold::Kind::drain, step_.disruption);
   until_ = context_.executor.now() + context_.options.drain_time(policy);

@@ -15,7 +15,7 @@ namespace {
 
 // What must yield before a step runs, by kind: one hold of each speaks for all of it.
 struct KeptBack {
-  std::array<const Hold*, 9> by{};
+  std::array<const Hold*, static_cast<std::size_t>(Hold::Kind::gate) + 1> by{};  // gate: the last kind
   Disruption asks_for = Disruption::none;  // the most that a person's word is wanted for
 
   bool any() const {

@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
-#include "reconciler/engine/step_order.hpp"
 #include "specs/model/mtu_lock.hpp"
 
 namespace lockstep {

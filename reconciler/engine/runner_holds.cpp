@@ -91,7 +91,7 @@ void Runner::quiet_answered(std::uint32_t id, const QuietCheck::Answer& answer) 
     return;
   }
   hold_now(id, Hold::Kind::drain, answer.still);
-  const Policy* const policy = context_.policy_of(step);
+  const Policy* const policy = context_.options.policy_of(step, context_.fleet);
   if (policy == nullptr || policy->on_timeout != Policy::Undrained::stop) return;
   for (const Step& later : plan_.steps)
     if (later.wave > step.wave && results_[later.id - 1].state == StepState::waiting)

@@ -55,12 +55,6 @@ struct RunContext {
   std::function<bool(const std::string& device, Path effect)> has_to_stay{};
   // That nobody has judged yet, without what this run writes. Null: budgets are not asked again.
   std::function<std::vector<OwedChange>()> open_changes{};
-
-  // Null: nothing is held back there.
-  const Policy* policy_of(const Step& step) const {
-    const auto device = fleet.find(step.device);
-    return device && options.policy_for ? options.policy_for(fleet[*device]) : nullptr;
-  }
 };
 
 class StepRun {

@@ -58,8 +58,7 @@ milliseconds step_bound(const ApplyOptions& options) {
 // Ahead of a step that takes away what may be in use; once more where budgets take their time meanwhile.
 milliseconds quiet_bound(const Step& step, const Fleet& fleet, const ApplyOptions& options) {
   if (step.quiet.empty()) return milliseconds(0);
-  const auto device = fleet.find(step.device);
-  const Policy* const policy = device && options.policy_for ? options.policy_for(fleet[*device]) : nullptr;
+  const Policy* const policy = options.policy_of(step, fleet);
   return 2 * (options.drain_time(policy) + options.quiet_time + options.observe_timeout);
 }
 
@@ -105,8 +104,7 @@ milliseconds wave_extras(const Plan& plan, std::uint32_t wave, const Fleet& flee
   bool any_ends = false;
   for (const Step& step : plan.steps) {
     if (step.wave != wave) continue;
-    const auto device = fleet.find(step.device);
-    const Policy* const policy = device && options.policy_for ? options.policy_for(fleet[*device]) : nullptr;
+    const Policy* const policy = options.policy_of(step, fleet);
     if (policy != nullptr && !policy->min_capacity.empty() && !step.takes_out.empty()) out += reads;
     any_ends = any_ends || !ends[step.id].empty();
   }
@@ -221,8 +219,7 @@ Plan hold_for_windows(Plan plan, const Fleet& fleet, const ApplyOptions& options
     return *bound;
   };
   for (Step& step : plan.steps) {
-    const auto device = fleet.find(step.device);
-    const Policy* const policy = device ? options.policy_for(fleet[*device]) : nullptr;
+    const Policy* const policy = options.policy_of(step, fleet);
     if (policy == nullptr || policy->windows.empty()) continue;
     const auto [reason, is_new] = reasons.try_emplace(policy);
     if (is_new) reason->second = why_wait(*policy, now, needed(plan));
