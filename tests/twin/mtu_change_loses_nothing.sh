@@ -14,10 +14,11 @@ address=([1]=10.64.0.1 [2]=10.64.0.3 [3]=10.64.0.5 [4]=10.64.0.7)
 whole() { on "gpu$1" -- ping -c 1 -W 1 -M do -s "$3" -I "${address[$1]}" "${address[$2]}" >/dev/null 2>&1; }
 
 hosts_at 1500
+twins() { ls /run/lockstep/twin 2>/dev/null || true; }
+before=$(twins)
 "$lockstep" twin up --link-rate 1Gbps "$pod"
+twin=$(comm -13 <(echo "$before") <(twins))
 apply 0
-twin=$("$lockstep" twin list | grep -o 'railpod[0-9a-f]*' | head -n 1)
-[ -n "$twin" ] || fail "nobody named the twin"
 
 pings=()
 stop_pings() {
@@ -29,13 +30,13 @@ mkdir "$work/pings"
 for from in 1 2 3 4; do
   for to in 1 2 3 4; do
     [ "$from" != "$to" ] || continue
-    ip netns exec "ls-$twin-gpu$from" ping -q -i 0.02 -W 2 -M dont -s 8000 -I "${address[$from]}" "${address[$to]}" \
+    ip netns exec "ls-$twin-gpu$from" ping -q -i 0.005 -W 2 -M dont -s 8000 -I "${address[$from]}" "${address[$to]}" \
       >"$work/pings/$from-$to" 2>&1 &
     pings+=($!)
   done
 done
 # And without a word on where from, by the main table.
-ip netns exec "ls-$twin-gpu1" ping -q -i 0.02 -W 2 -M dont -s 8000 "${address[3]}" >"$work/pings/1-3.main" 2>&1 &
+ip netns exec "ls-$twin-gpu1" ping -q -i 0.005 -W 2 -M dont -s 8000 "${address[3]}" >"$work/pings/1-3.main" 2>&1 &
 pings+=($!)
 
 # Two of the four hosts can't have it alone, as the leaves' other ports would differ from theirs: nor is anything held then.
