@@ -95,11 +95,22 @@ std::optional<PortRange> ports_of(RuleTable& table, std::size_t type, std::size_
   return PortRange{range->start, range->end, bits == kWhole ? std::uint16_t{0} : bits};
 }
 
-// The metrics of a route that say what may be sent over it.
-Result<Done> take_mtu(Bytes bytes, Route& out) {
+// RTAX_LOCK says, a bit each, which of the others are locked.
+Result<Done> take_metrics(Bytes bytes, Route& out) {
   TRY(auto table, AttributeTable<RTAX_MAX + 1>::parse(bytes, "route's metrics"));
+  const std::uint32_t locks = table.number<std::uint32_t>(RTAX_LOCK).value_or(0);
+  const auto locked = [&](std::uint16_t type) { return (locks & (1U << type)) != 0; };
   out.mtu = table.number<std::uint32_t>(RTAX_MTU).value_or(0);
-  out.mtu_locked = (table.number<std::uint32_t>(RTAX_LOCK).value_or(0) & (1U << RTAX_MTU)) != 0;
+  out.mtu_locked = locked(RTAX_MTU);
+  for (std::uint16_t type = RTAX_LOCK + 1; type <= RTAX_MAX; ++type) {
+    if (type == RTAX_MTU || !table.has(type)) continue;
+    RouteMetric one{.type = type, .locked = locked(type), .number = 0, .text = {}};
+    if (type == RTAX_CC_ALGO)
+      one.text = table.text(type);
+    else
+      one.number = table.number<std::uint32_t>(type).value_or(0);
+    out.metrics.push_back(std::move(one));
+  }
   return table.sound("route's metrics");
 }
 
@@ -208,8 +219,11 @@ Result<std::optional<Route>> decode_route(Bytes payload) {
     hop.encapsulation = encapsulation_of(table.number<std::uint16_t>(RTA_ENCAP_TYPE));
     out.hops.push_back(hop);
   }
+  if (table.has(RTA_PREFSRC)) {
+    TRY(out.source, address_of(table.bytes(RTA_PREFSRC), header.rtm_family, "route"));
+  }
   if (table.has(RTA_METRICS)) {
-    TRY_DONE(take_mtu(table.bytes(RTA_METRICS), out));
+    TRY_DONE(take_metrics(table.bytes(RTA_METRICS), out));
   }
   TRY_DONE(table.sound("route"));
   return std::optional(std::move(out));

@@ -51,6 +51,14 @@ struct NextHop {
   bool operator==(const NextHop&) const = default;
 };
 
+// What a route sets for what is sent over it (RTA_METRICS), but its MTU.
+struct RouteMetric {
+  std::uint16_t type = 0;  // RTAX_*, linux/rtnetlink.h
+  bool locked = false;
+  std::uint32_t number = 0;
+  std::string text;  // of RTAX_CC_ALGO, in place of the number
+};
+
 struct Route {
   IpPrefix destination;
   std::uint32_t table = 0;
@@ -62,7 +70,9 @@ struct Route {
   std::uint32_t nexthop_id = 0;  // 0: none
   std::uint32_t mtu = 0;         // 0: its port's
   bool mtu_locked = false;       // no path MTU discovery (ip-route(8), `mtu lock`)
-  std::vector<NextHop> hops;     // with the group behind nexthop_id resolved
+  std::vector<RouteMetric> metrics;
+  std::optional<IpAddress> source;  // what packets without an address of their own are sent from
+  std::vector<NextHop> hops;        // with the group behind nexthop_id resolved
 };
 
 struct NextHopObject {

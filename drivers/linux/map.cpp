@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "drivers/linux/map_words.hpp"
+#include "drivers/linux/route_extras.hpp"
 #include "drivers/linux/route_mtu.hpp"
 #include "drivers/linux/sysctl.hpp"
 #include "drivers/mapped/map_table.hpp"
@@ -69,17 +70,20 @@ Result<std::uint32_t> table_number(std::string_view text) {
 std::string hop_text(const NextHop& hop, const NetworkState& network) {
   const Link* link = network.link(hop.index);
   const std::string port = link != nullptr ? link->name : "#" + std::to_string(hop.index);
-  return hop.gateway ? "via " + hop.gateway->text() + " dev " + port : "dev " + port;
+  return (hop.gateway ? "via " + hop.gateway->text() + " dev " : "dev ") + port + extras(hop);
 }
 
+// Several to one destination, of other metrics or TOS, are a state to be seen: their next hops are joined.
 void read_routes(RowId id, Reading& out) {
+  std::map<std::string, std::vector<std::string>> hops;
   for (const Route& route : out.state.network.routes) {
     if (route.protocol != kOwnProtocol) continue;
-    std::vector<std::string> hops;
-    for (const NextHop& hop : route.hops) hops.push_back(hop_text(hop, out.state.network));
-    out.tree.add(Path(id, {table_text(route.table) + ":" + route.destination.text()}),
-                 Value::set(std::move(hops)));
+    std::vector<std::string>& those = hops[table_text(route.table) + ":" + route.destination.text()];
+    const std::string more = extras(route);
+    if (route.hops.empty()) those.push_back("nowhere" + more);
+    for (const NextHop& hop : route.hops) those.push_back(hop_text(hop, out.state.network) + more);
   }
+  for (auto& [key, those] : hops) out.tree.add(Path(id, {key}), Value::set(std::move(those)));
 }
 
 void read_route_mtus(RowId id, Reading& out) {
@@ -197,6 +201,9 @@ Result<Session::Hop> parse_hop(std::string_view text) {
   if (!text.starts_with(kDev) || text.size() == kDev.size())
     return Error{ErrorKind::invalid_spec, "a next hop is written 'via ADDRESS dev PORT' or 'dev PORT'"};
   out.port = text.substr(kDev.size());
+  if (out.port.find(' ') != std::string::npos)
+    return Error{ErrorKind::invalid_spec,
+                 "a next hop with more than a port is another hand's: '" + std::string(text) + "'"};
   return out;
 }
 

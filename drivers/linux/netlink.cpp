@@ -142,11 +142,12 @@ void Request::close_nest(std::size_t opened) {
   std::memcpy(bytes_.data() + opened + offsetof(nlattr, nla_len), &length, sizeof(length));
 }
 
-std::size_t Request::open_hop(std::uint32_t interface) {
+std::size_t Request::open_hop(std::uint32_t interface, std::uint32_t weight) {
   static_assert(offsetof(rtnexthop, rtnh_len) == offsetof(nlattr, nla_len));
   const std::size_t at = bytes_.size();
   rtnexthop hop{};
   hop.rtnh_ifindex = static_cast<int>(interface);
+  hop.rtnh_hops = static_cast<unsigned char>(weight - 1);
   append(&hop, sizeof(hop));
   return at;
 }

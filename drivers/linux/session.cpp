@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "drivers/linux/ecn_marker.hpp"
+#include "drivers/linux/route_extras.hpp"
 #include "drivers/linux/route_mtu.hpp"
 
 namespace lockstep {
@@ -81,14 +82,32 @@ Request rule_request(std::uint16_t type, std::uint16_t flags, std::uint32_t prio
   return request;
 }
 
-// `flags`: what it may meet (NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE).
-Request route_request(const Route& wanted, std::uint16_t flags) {
+void put_metrics(Request& request, const Route& wanted) {
+  if (wanted.mtu == 0 && wanted.metrics.empty()) return;
+  const std::size_t nest = request.open_nest(RTA_METRICS);
+  std::uint32_t locks = wanted.mtu_locked ? std::uint32_t{1} << RTAX_MTU : 0;
+  for (const RouteMetric& one : wanted.metrics) locks |= one.locked ? std::uint32_t{1} << one.type : 0;
+  if (locks != 0) request.put_number(RTAX_LOCK, locks);
+  if (wanted.mtu != 0) request.put_number(RTAX_MTU, wanted.mtu);
+  for (const RouteMetric& one : wanted.metrics) {
+    if (one.type == RTAX_CC_ALGO)
+      request.put_text(one.type, one.text);
+    else
+      request.put_number(one.type, one.number);
+  }
+  request.close_nest(nest);
+}
+
+Request route_request(const Route& wanted, std::uint16_t type, std::uint16_t flags) {
   const std::uint8_t family = family_of(wanted.destination.address);
-  Request request(RTM_NEWROUTE, static_cast<std::uint16_t>(kAcknowledge | flags));
+  Request request(type, flags);
   rtmsg header = route_header(wanted.table, wanted.destination);
-  header.rtm_type = RTN_UNICAST;
+  header.rtm_type = wanted.type;
+  header.rtm_tos = wanted.tos;
   header.rtm_scope = std::uint8_t{RT_SCOPE_UNIVERSE};
-  if (!wanted.hops.front().gateway && !wanted.destination.address.v6)
+  if (type == RTM_DELROUTE)
+    header.rtm_scope = RT_SCOPE_NOWHERE;  // any scope (fib_table_delete)
+  else if (!wanted.hops.front().gateway && !wanted.destination.address.v6)
     header.rtm_scope = std::uint8_t{RT_SCOPE_LINK};
   request.header(header);
   put_destination(request, wanted.table, wanted.destination);
@@ -97,23 +116,22 @@ Request route_request(const Route& wanted, std::uint16_t flags) {
     const NextHop& hop = wanted.hops.front();
     if (hop.gateway) put_gateway(request, *hop.gateway, family);
     request.put_number(RTA_OIF, hop.index);
-  } else {
+  } else if (!wanted.hops.empty()) {
     const std::size_t nest = request.open_nest(RTA_MULTIPATH);
     for (const NextHop& one : wanted.hops) {
-      const std::size_t hop = request.open_hop(one.index);
+      const std::size_t hop = request.open_hop(one.index, one.weight);
       if (one.gateway) put_gateway(request, *one.gateway, family);
       request.close_nest(hop);
     }
     request.close_nest(nest);
   }
-  if (wanted.mtu != 0) {
-    const std::size_t nest = request.open_nest(RTA_METRICS);
-    if (wanted.mtu_locked) request.put_number(RTAX_LOCK, std::uint32_t{1} << RTAX_MTU);
-    request.put_number(RTAX_MTU, wanted.mtu);
-    request.close_nest(nest);
-  }
+  if (wanted.source) request.put(RTA_PREFSRC, view(bytes_of(*wanted.source)));
+  put_metrics(request, wanted);
   return request;
 }
+
+// The kernel has another route beside it where these differ.
+bool is_as_we_add(const Route& one) { return one.tos == 0 && one.metric == usual_metric(one.destination); }
 
 std::string route_name(std::uint32_t table, const IpPrefix& destination) {
   return "route " + destination.text() + " table " + std::to_string(table);
@@ -192,12 +210,22 @@ Result<Done> Session::add_connected_route(std::string_view port, const IpPrefix&
   return acknowledged(request, route_name(RT_TABLE_MAIN, network), EEXIST);
 }
 
+Result<std::vector<Route>> Session::own_routes(std::uint32_t table, const IpPrefix& destination) {
+  Wanted routes_only{.addresses = false, .routes = true, .rules = false};
+  TRY(NetworkState now, read_network(socket_, routes_only, call_));
+  std::erase_if(now.routes, [&](const Route& one) {
+    return one.table != table || one.destination != destination || one.protocol != kOwnProtocol;
+  });
+  return std::move(now.routes);
+}
+
 Result<Done> Session::set_route(std::uint32_t table, const IpPrefix& destination,
                                 const std::vector<Hop>& hops) {
   if (hops.empty()) return Error{ErrorKind::invalid_spec, route_name(table, destination) + ": no next hop"};
   if (!destination.is_network())
     return Error{ErrorKind::invalid_spec, destination.text() + " has bits beyond its length"};
   Route wanted;
+  wanted.type = RTN_UNICAST;
   wanted.destination = destination;
   wanted.table = table;
   for (const Hop& hop : hops) {
@@ -205,17 +233,19 @@ Result<Done> Session::set_route(std::uint32_t table, const IpPrefix& destination
     wanted.hops.push_back({.index = index, .gateway = hop.via});
   }
   // Replacing must only ever meet our own route: a foreign one of the same prefix is left and reported.
-  Wanted routes_only{.addresses = false, .routes = true, .rules = false};
-  TRY(const NetworkState now, read_network(socket_, routes_only, call_));
-  const auto ours = std::ranges::find_if(now.routes, [&](const Route& one) {
-    return one.table == table && one.destination == destination && one.protocol == kOwnProtocol;
-  });
-  const bool is_there = ours != now.routes.end();
-  if (is_there) {
-    wanted.mtu = ours->mtu;
-    wanted.mtu_locked = ours->mtu_locked;
+  TRY(std::vector<Route> surplus, own_routes(table, destination));
+  const auto replaced = std::ranges::find_if(surplus, is_as_we_add);
+  if (replaced == surplus.end()) {
+    Request request = route_request(wanted, RTM_NEWROUTE, kAcknowledge | NLM_F_CREATE | NLM_F_EXCL);
+    TRY_DONE(acknowledged(request, route_name(table, destination), 0));
+    return remove_routes(surplus);
   }
-  Request request = route_request(wanted, NLM_F_CREATE | (is_there ? NLM_F_REPLACE : NLM_F_EXCL));
+  wanted.mtu = replaced->mtu;
+  wanted.mtu_locked = replaced->mtu_locked;
+  // The kernel replaces the first of those that were appended to each other, unless another is the same.
+  surplus.erase(replaced);
+  TRY_DONE(remove_routes(surplus));
+  Request request = route_request(wanted, RTM_NEWROUTE, kAcknowledge | NLM_F_CREATE | NLM_F_REPLACE);
   return acknowledged(request, route_name(table, destination), 0);
 }
 
@@ -228,11 +258,11 @@ Result<Done> Session::lock_routes(const IpPrefix& pool, std::optional<std::uint3
     wanted.mtu = mtu.value_or(0);
     wanted.mtu_locked = mtu.has_value();
     if (wanted.mtu == one->mtu && wanted.mtu_locked == one->mtu_locked) continue;
-    Request request = route_request(wanted, NLM_F_REPLACE);
+    Request request = route_request(wanted, RTM_NEWROUTE, kAcknowledge | NLM_F_REPLACE);
     if (Result<Done> done = acknowledged(request, route_name(one->table, one->destination), 0); !done) {
       if (done.error().kind == ErrorKind::unknown_outcome) return done;  // nothing more over this socket
       for (const Route* const before : changed) {
-        Request back = route_request(*before, NLM_F_REPLACE);
+        Request back = route_request(*before, RTM_NEWROUTE, kAcknowledge | NLM_F_REPLACE);
         (void)acknowledged(back, route_name(before->table, before->destination), 0);
       }
       return done;
@@ -242,13 +272,17 @@ Result<Done> Session::lock_routes(const IpPrefix& pool, std::optional<std::uint3
   return Done{};
 }
 
+Result<Done> Session::remove_routes(const std::vector<Route>& routes) {
+  for (const Route& one : routes) {
+    Request request = route_request(one, RTM_DELROUTE, kAcknowledge);
+    TRY_DONE(acknowledged(request, route_name(one.table, one.destination), ESRCH));
+  }
+  return Done{};
+}
+
 Result<Done> Session::remove_route(std::uint32_t table, const IpPrefix& destination) {
-  Request request(RTM_DELROUTE, kAcknowledge);
-  rtmsg header = route_header(table, destination);
-  header.rtm_scope = RT_SCOPE_NOWHERE;  // any scope (fib_table_delete)
-  request.header(header);
-  put_destination(request, table, destination);
-  return acknowledged(request, route_name(table, destination), ESRCH);
+  TRY(const std::vector<Route> ours, own_routes(table, destination));
+  return remove_routes(ours);
 }
 
 Result<Done> Session::set_rule(std::uint32_t priority, const std::optional<RuleWanted>& wanted) {

@@ -37,7 +37,8 @@ class Session {
     std::optional<IpAddress> via;
     std::string port;
   };
-  // A lock of its MTU stays.
+  // A lock of its MTU stays; what else another hand gave it, or put beside it under our protocol (of another
+  // metric or TOS), goes.
   Result<Done> set_route(std::uint32_t table, const IpPrefix& destination, const std::vector<Hop>& hops);
   Result<Done> remove_route(std::uint32_t table, const IpPrefix& destination);
   // All routes of ours to the pool to this MTU (route_mtu.hpp); none: each to that of its port. Where the
@@ -65,6 +66,8 @@ class Session {
  private:
   Session(netlink::Socket socket, const Call& call) : socket_(std::move(socket)), call_(call) {}
   Result<Done> acknowledged(netlink::Request& request, std::string_view what, int harmless);
+  Result<std::vector<Route>> own_routes(std::uint32_t table, const IpPrefix& destination);
+  Result<Done> remove_routes(const std::vector<Route>& routes);
   Result<PortQueueing> queueing(std::uint32_t index);
   Result<std::uint64_t> port_speed(std::uint32_t index);
 

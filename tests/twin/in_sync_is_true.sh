@@ -58,6 +58,24 @@ apply 0
 told 'blackhole 10.64.0.128/26 proto boot table 1000'
 on gpu1 -- ip route del blackhole 10.64.0.128/26 table 1000
 
+# Routes that lead where they should, and let packets go one hop: one of ours, and another's.
+on gpu1 -- ip route change default via 10.64.0.0 dev rail0 table 1000 proto 76 hoplimit 1
+is_lost 10.64.0.1 10.64.0.131
+drifts gpu1 'via 10.64.0.0 dev rail0 hoplimit 1'
+apply
+arrives 10.64.0.1 10.64.0.131
+await_sync
+on gpu1 -- ip route add 10.64.0.128/25 via 10.64.0.0 dev rail0 table 1000 hoplimit 1
+is_lost 10.64.0.1 10.64.0.131
+drifts gpu1 '10.64.0.128/25 via 10.64.0.0 dev rail0 proto boot hoplimit 1 table 1000'
+on gpu1 -- ip route del 10.64.0.128/25 table 1000
+await_sync
+# And one of our own that only RoCE's DSCP would meet: it leads to the host's other rail.
+on gpu1 -- ip route add default via 10.64.0.128 dev rail1 table 1000 proto 76 tos 0x68
+drifts gpu1 'via 10.64.0.128 dev rail1 tos 0x68'
+apply
+await_sync
+
 # One that only says that a routing daemon made it, and the one that the kernel makes with an address.
 on leaf0 -- ip route add 10.64.0.128/26 via 10.64.0.5 proto bgp
 is_lost 10.64.0.1 10.64.0.131

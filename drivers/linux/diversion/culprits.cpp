@@ -60,8 +60,9 @@ class Judgement {
   // What leads there instead of where it should; empty: all is well.
   std::string of_route(const Route& answer) const {
     if (leads_alike(wanted_.route, &answer))
-      return answer.mtu != 0 && !is_route_of_ours(answer) && is_owned() ? text_of(answer, ground_.network)
-                                                                        : "";
+      return changes_packets(answer) && !is_route_of_ours(answer) && is_owned()
+                 ? text_of(answer, ground_.network)
+                 : "";
     const bool foreign = ground_.is_foreign(answer);
     if (!is_owned() && !(foreign && pool_.contains(answer.destination))) return "";
     if (std::string name = by_tables(); !name.empty()) return name;
@@ -83,7 +84,12 @@ class Judgement {
   }
 
  private:
-  // A host's: route-mtu[*] has its MTU.
+  // What is only forwarded keeps its hop limit, and knows no TCP.
+  bool changes_packets(const Route& answer) const {
+    return answer.mtu != 0 || (asked_.question.arrives_on == 0 && !answer.metrics.empty());
+  }
+
+  // A host's: route-mtu[*] has its MTU, and route[*] what else it sets.
   bool is_route_of_ours(const Route& answer) const {
     return answer.protocol == kOwnProtocol && asked_.question.arrives_on == 0;
   }

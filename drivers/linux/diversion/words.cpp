@@ -9,6 +9,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "drivers/linux/route_extras.hpp"
+
 namespace lockstep::diversion {
 namespace {
 
@@ -75,6 +77,7 @@ std::string text_of(const Route& route, const NetworkState& network) {
   }
   out += " proto " + word(kProtocols, route.protocol, std::to_string(route.protocol));
   if (route.mtu != 0) out += (route.mtu_locked ? " mtu lock " : " mtu ") + std::to_string(route.mtu);
+  out += metric_words(route);
   if (route.metric != 0) out += " metric " + std::to_string(route.metric);
   if (route.table != RT_TABLE_MAIN)
     out += " table " + word(kTables, route.table, std::to_string(route.table));
