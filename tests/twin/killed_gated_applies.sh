@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # kill -9 at random points of gated applies on a running twin, of the runs after them too, with changes that hold, that break
-# the SLO, and with a fault by hand: no change that nobody judged is forgotten, and none is judged twice. KILLS=20, as on CI (100 by `tests/run.sh soak`),
+# the SLO, and with a fault by hand: no change that nobody judged is forgotten, and none is judged twice. KILLS=10, as on CI (100 by `tests/run.sh soak`),
 # and SEED=N, which is printed, choose how many and which (again the same, as far as the machine's load lets them).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/twin/pod.sh
-export KILLS=${KILLS:-20} SEED=${SEED:-$RANDOM}
+export KILLS=${KILLS:-10} SEED=${SEED:-$RANDOM}
 echo "SEED=$SEED"
 
 # A gate of a second or two: few pairs, short, and a bound that a machine keeps under a load of 10 for each CPU (there some

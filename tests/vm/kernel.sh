@@ -8,11 +8,13 @@ cd "$(dirname "$0")/../.."
 . tests/needs.sh
 
 [ "$(uname -m)" = x86_64 ] || not_tested "anything in the VM lab, which is for x86_64"
+
+# apt serves one at a time, whichever kernel it is for.
+mkdir -p "$folder"
+exec {lock}>"$folder/../vm.lock"
+flock "$lock"
 cmake/install-packages.sh vm >&2 || not_tested_but_on_ci "the VM lab needs QEMU, which can't be installed here"
 
-mkdir -p "$folder"
-exec {lock}>"$folder/lock"
-flock "$lock"
 cd "$folder"
 
 # The metapackage's dependency: linux-image-6.1.0-NN-amd64, where NN moves with security updates.
