@@ -183,7 +183,10 @@ void Application::waves_over() {
 }
 
 void Application::conclude() {
-  report_.verdict = undoing_ ? report_.verdict : judge();
+  if (!undoing_) {
+    report_.verdict = judge();
+    report_.fell_short = any_failed();
+  }
   note_unplanned_remedies();
   note_owed();
   accept_kept();
@@ -312,6 +315,13 @@ std::vector<Step> Application::pending() const {
     if (!step.changes.empty()) out.push_back(std::move(step));
   }
   return out;
+}
+
+// Whether remedies helped is what the effects say, however they came back.
+bool Application::any_failed() const {
+  for (std::size_t i = 0; i < report_.steps.size(); ++i)
+    if (plan_.steps[i].remedy.empty() && report_.steps[i].state == StepState::failed) return true;
+  return false;
 }
 
 ApplyVerdict Application::judge() const {

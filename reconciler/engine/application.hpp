@@ -190,6 +190,7 @@ class Application {
   std::vector<Step> pending() const;
   bool fails(const std::optional<GateResult>& gate) const;
   bool must_stop() const { return stop_.stop_requested(); }
+  bool any_failed() const;
   ApplyVerdict judge() const;
 
   Fleet& fleet_;

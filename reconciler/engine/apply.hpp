@@ -191,15 +191,15 @@ struct ApplyReport {
   bool owes = false;                    // written, and not all of it was judged
   bool leaves_owed = false;             // something is owed that no maintenance keeps from being judged
   bool unjournalled = false;  // the journal did not take how it ended: the next run tells, and settles it
-  bool fell_short = false;  // what was undone left something of this run's change, and a step of that failed
+  bool fell_short = false;  // something of this run's change stays, and a step of it failed
   std::vector<std::string> notes;
   std::size_t count(StepState state) const;
   // Of the change that was undone last; none: nothing was, or nobody could measure it.
   std::optional<Guilt> guilt() const { return undone.empty() ? std::nullopt : undone.back().guilt; }
   // 0 kept or nothing to do; 2 undone, in part too, effects open (also before), quarantined, waits, asks, and
   // an SLO that is broken without the change; 3 what no benchmark could tell, or what is still owed; 1
-  // partly, also beside what was undone, stopped, undo failed, what was undone and is broken although it held
-  // before, and whatever the journal did not take.
+  // partly, also beside what was undone in part, quarantined or not validated, stopped, undo failed, what was
+  // undone and is broken although it held before, and whatever the journal did not take.
   int exit_code() const;
 };
 

@@ -115,7 +115,9 @@ std::size_t ApplyReport::count(StepState state) const {
 int ApplyReport::exit_code() const {
   if (unjournalled) return 1;
   switch (verdict) {
-    case ApplyVerdict::not_validated: return gate && gate->verdict == GateVerdict::fail ? 2 : 3;
+    case ApplyVerdict::not_validated:
+      if (fell_short) return 1;
+      return gate && gate->verdict == GateVerdict::fail ? 2 : 3;
     case ApplyVerdict::nothing_to_do:
     case ApplyVerdict::kept:
       if (gate && gate->verdict == GateVerdict::fail) return 2;
@@ -123,8 +125,8 @@ int ApplyReport::exit_code() const {
       return open_before.empty() ? 0 : 2;
     case ApplyVerdict::undone:
     case ApplyVerdict::undone_in_part: return fell_short || guilt() == Guilt::open ? 1 : 2;
+    case ApplyVerdict::quarantined: return fell_short ? 1 : 2;
     case ApplyVerdict::effects_open:
-    case ApplyVerdict::quarantined:
     case ApplyVerdict::asks:
     case ApplyVerdict::waits: return 2;
     case ApplyVerdict::partly:

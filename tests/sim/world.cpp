@@ -139,6 +139,7 @@ std::unique_ptr<World::Process> World::begin_process(std::vector<std::string> on
 bool World::runs(std::unique_ptr<Process> process, const std::function<void(Process&)>& work) {
   process_ = process.get();
   cured_.clear();
+  reopened_.clear();
   process->executor->after_step = [this] { after_step(); };
   bool lives = true;
   try {
@@ -299,8 +300,11 @@ void World::carry_out(Process& process, const Plan& plan, const std::vector<Writ
   if (!applied.accepted && !is_unstored())
     violation("the outcome is not stored: " + applied.accepted.error().text());
   check_radius(applied.report.change_id, applied.report.blast, "its report");
-  if (options_.steps)
+  if (options_.steps) {
+    if (applied.report.gate) std::printf("  %s\n", applied.report.gate->why.c_str());
+    for (const std::string& note : applied.report.notes) std::printf("  %s\n", note.c_str());
     for (const UndoneChange& one : applied.report.undone) std::printf("%s", plan_lines(one.plan).c_str());
+  }
   check_ends(applied.report);
   check_kept(applied.report);
   check_cause(applied.report);
@@ -363,6 +367,7 @@ void World::watch(bool with_faults) {
 
 void World::healed(const Healing& healing, std::set<std::string>& held) {
   for (auto& [name, place] : places_) place.in_hand = {};
+  reopened_.clear();
   if (healing.no_plan) return violation("no plan: " + healing.no_plan->text());
   if (healing.locked && is_unstored()) {
     unstored_before_ = unstored_;

@@ -144,7 +144,7 @@ class World final : public Measurer {
     Disturbance down;             // sessions that are down because of us
     bool shown_up = false;        // all of those, by an observation that was older than the device called it
     std::set<std::string> stuck;  // sessions that stay down until they are reset
-    std::set<std::string> seen_down;  // by the last observation of sessions
+    std::map<std::string, Time> seen_down;  // sessions; when last
     // When last planned for:
     bool live = false;  // carried traffic
     std::set<std::string> live_ports;
@@ -304,7 +304,7 @@ class World final : public Measurer {
   Disturbance disturbed_by(const Place& place, const ChangeSet& changes) const;
   double capacity_left(const Outage& outage) const;
   bool was_seen_in_sync(const Place& place) const;
-  static void note_sessions(Place& place, const SimulatedCall& call);
+  void note_sessions(Place& place, const SimulatedCall& call);
   static bool shows_sessions(const Place& place, const Observation& observed);  // that are down
   bool is_as_wanted(const Place& place) const;
   void follow_journal();
@@ -350,6 +350,7 @@ class World final : public Measurer {
   void forget_what_is_gone(const Place& moved);
   void note_round(const GateQuestion& question, const GateMeasurement& measured);
   void judge_path(FlowPath& path, const GateQuestion& question, bool broken);
+  bool brings_paths_anew(std::uint64_t change);
   void check_cause(const ApplyReport& report);
   void check_all_judged();
   void check_taken_back(const std::set<std::uint64_t>& changes, const std::set<std::uint64_t>& in_part);
@@ -399,7 +400,7 @@ class World final : public Measurer {
   std::map<std::string, Time> away_;    // devices, until when
   std::map<std::string, Off> off_;      // devices without power
   std::map<std::uint32_t, Dead> dead_;  // cables
-  std::set<std::uint32_t> reopened_;    // cables, by the write under way
+  std::set<std::uint32_t> reopened_;    // cables, by the apply or healing under way
   Time full_until_{};                   // another tenant takes most of the fabric
   std::set<std::string> unread_;  // devices that were away all through the observation of the plan under way
   OnViolation on_violation_ = OnViolation::rollback;          // of the suite

@@ -139,18 +139,21 @@ void World::check_ticket(Place& place, const SimulatedCall& call) {
 
 void World::note_sessions(Place& place, const SimulatedCall& call) {
   if (!call.scope->wants(ResetSession::kSession)) return;
-  place.seen_down.clear();
   for (const Entry& want : place.intent->want.of_row(ResetSession::kSession))
-    if (call.observed->have.value(want.path) != want.value) place.seen_down.emplace(want.path.key(0));
+    if (call.observed->have.value(want.path) != want.value)
+      place.seen_down[std::string(want.path.key(0))] = now();
 }
 
-// A remedy is of the plan, for what is open, and on devices that may be written.
+// A remedy is of the plan, for what is open, and on devices that may be written. An answer may have been on its
+// way for long while another reader has had a newer one.
 void World::check_cure(const Place& place, const ChangeSet& effects) {
   if (!place.is_observed) violation(place.name + " was reset without a fresh observation");
   if (!process_->may_write(place.name)) violation(place.name + " was reset, and --only leaves it out");
-  for (const Change& effect : effects)
-    if (!place.seen_down.contains(std::string(effect.path.key(0))))
+  for (const Change& effect : effects) {
+    const auto down = place.seen_down.find(std::string(effect.path.key(0)));
+    if (down == place.seen_down.end() || now() - down->second > delays_.slow_max + delays_.reply_max)
       violation(place.name + ": a session was reset that was seen up");
+  }
   if (healing_) return;
   const bool planned = plan_ != nullptr && std::ranges::any_of(plan_->steps, [&place](const Step& step) {
                          return step.device == place.name && step.remedy == ResetSession::kName;
@@ -294,7 +297,7 @@ void World::check_beside_others(const Place& place) {
     return capacity_left(ours);
   };
   const double left = left_beside(disturbed_now(nullptr));
-  // What the write itself opened again carried nothing before it.
+  // What the run itself opened again carried nothing before it.
   Outage before = disturbed_now(&place);
   before.cables.insert(before.cables.end(), reopened_.begin(), reopened_.end());
   if (left >= 0.5 || left >= left_beside(std::move(before))) return;

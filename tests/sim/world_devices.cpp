@@ -83,7 +83,6 @@ Result<std::optional<Attached>> World::attach(const DriverTarget& target) {
   auto line = std::make_unique<Line>(
       *place.device,
       [this, &place] {
-        reopened_.clear();
         place.before_write = place.device->truth();
         place.boots_before = place.device->boots();
       },
@@ -164,7 +163,9 @@ void World::drift() {
   Place& place = draw_place();
   const auto wanted = place.intent->want.entries();
   const Entry& victim = wanted[random_.below(wanted.size())];
-  if (schema_row(victim.path.row()).facet != Facet::config) return;
+  // A port that has no word on whether it is up is none that there is; others shut some (world_outages.cpp).
+  if (schema_row(victim.path.row()).facet != Facet::config || victim.path.row() == row("interface[*]/admin"))
+    return;
   record("drift " + place.name + " " + victim.path.text());
   place.moved = ++turn_;
   if (random_.chance(0.3)) {
@@ -184,10 +185,12 @@ void World::drift() {
 
 // A change that disturbs traffic takes sessions down for a while: all of the device, or those on the ports
 // that it names. What had no session up, before the write as after it, has lost none, and nothing by which
-// one could see it come back.
+// one could see it come back; nor has what the same run opened again, of which it has yet to see that it
+// carries.
 void World::flap(Place& place, const Disturbance& disturbed) {
   if (place.down.any() || random_.chance(0.5)) return;
-  const auto is_up = [&place](const std::string& port) {
+  const auto is_up = [this, &place](const std::string& port) {
+    if (reopened_.contains(*wiring_.cable_at(place.name, port))) return false;
     const Path session(row("bgp/neighbor[*]/session"), {port});
     const Value up = Value::text("Established");
     return place.before_write.value(session) == up && place.device->truth().value(session) == up;

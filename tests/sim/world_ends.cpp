@@ -99,11 +99,15 @@ void World::check_other_end(const Place& place, const Change& change) {
     violation(place.name + " was written at " + change.path.text() + ", whose other end is away");
 }
 
-// Both ends took what they were to have, or neither did, or it is said. What another hand moved is its own.
+// Both ends took what they were to have, or neither did, or it is said. What another hand moved is its own, also
+// before this run, where an earlier change is undone that wrote it.
 void World::check_ends(const ApplyReport& report) {
   const bool said = report.verdict == ApplyVerdict::undo_failed ||
                     has_any(report.notes, "left with ends that differ") ||
                     has_any(report.notes, "the other end of its cable is left as it is");
+  std::size_t since = ends_turn_;
+  for (const UndoneChange& one : report.undone)
+    for (const auto& [device, turn] : changes_.at(one.change).first_ticket) since = std::min(since, turn);
   for (std::size_t i = 0; i < ends_.size(); ++i) {
     const Cable& cable = wiring_.cables[i / kAlike.size()];
     const RowId row = kAlike[i % kAlike.size()];
@@ -112,7 +116,7 @@ void World::check_ends(const ApplyReport& report) {
     std::array<bool, 2> left{};
     for (const std::size_t end : {0, 1}) {
       const PortName& port = end == 0 ? cable.a : cable.b;
-      if (places_.at(port.device).moved > ends_turn_) continue;
+      if (places_.at(port.device).moved > since) continue;
       const Value now = truth_at(port, row);
       took[end] = ends.differs[end] && now != ends.was[end] && now == wanted_at(port, row);
       left[end] = ends.differs[end] && !ends.is_shown_as_wanted[end] && now == ends.was[end];

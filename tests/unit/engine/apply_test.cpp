@@ -197,6 +197,20 @@ TEST(Apply, QuarantineUndoesWhereNothingDrainsAndSaysSo) {
   }));
 }
 
+TEST(Apply, AStepThatFailedIsAnErrorBesideWhatNobodyCouldTellToo) {
+  Pair pair;
+  pair.cluster.add("gpu2");
+  pair.cluster.want("gpu2", "interface[rail0]/mtu", number(9000));
+  pair.cluster.devices["gpu2"]->refuses = {row("interface[*]/mtu")};
+  FixedMeasurer measurer;
+  measurer.verdicts = {GateVerdict::unknown};
+  pair.cluster.options.measurer = &measurer;
+  const ApplyReport report = pair.cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::not_validated);
+  EXPECT_EQ(report.count(StepState::failed), 1U);
+  EXPECT_EQ(report.exit_code(), 1);
+}
+
 TEST(Apply, UnknownVerdictFailsOnlyWhenStrict) {
   for (const bool strict : {false, true}) {
     Pair pair;
