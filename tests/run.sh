@@ -2,7 +2,7 @@
 # run.sh [fast|vm|all|soak|mutants]: passes the tests; installs what is missing. fast (the default) builds with ASan and UBSan
 # and runs the fast suite; vm runs the tests under Debian's own kernel in an emulated machine; all runs both and, besides,
 # clang-tidy, the executor, the engine, the session and the benchmarks under TSan, and, on an optimised build, the twin end to
-# end, three minutes of simulated clusters, and more hostile specs; soak runs 10,000 seeds of simulated clusters of 12 to 24
+# end, three minutes of simulated clusters, and more hostile specs; soak runs 20,000 seeds of simulated clusters of 12 to 24
 # devices and 1,000 of 200, and kills 100 gated applies; mutants seeds 200 defects in the engine, one at a time, and fails where the tests find too few.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -66,7 +66,8 @@ std::string missing_ports(const Fleet& fleet, const std::string& device, const C
 }  // namespace
 
 bool OutOfService::has(const std::string& device, bool unjudged) const {
-  return devices.contains(device) && (unjudged || !unjudged_devices.contains(device));
+  return devices.contains(device) && !unanswered.contains(device) &&
+         (unjudged || !unjudged_devices.contains(device));
 }
 
 bool OutOfService::has_all(const Outage& outage, const Wiring& wiring, bool unjudged) const {
@@ -83,16 +84,19 @@ bool OutOfService::covers(const Outage& outage, const Wiring& wiring) const {
 }
 
 Outage OutOfService::with(const Outage& all, const Outage& own, const Wiring& wiring) const {
-  return joined(all, !has_all(own, wiring, true));
+  std::set<std::string> disturbed(own.devices.begin(), own.devices.end());
+  for (const std::uint32_t one : own.cables)
+    disturbed.insert({wiring.cables[one].a.device, wiring.cables[one].b.device});
+  return joined(all, !has_all(own, wiring, true), disturbed);
 }
 
-Outage OutOfService::with(const Outage& outage) const { return joined(outage, true); }
+Outage OutOfService::with(const Outage& outage) const { return joined(outage, true, {}); }
 
-Outage OutOfService::joined(const Outage& all, bool unjudged) const {
+Outage OutOfService::joined(const Outage& all, bool unjudged, const std::set<std::string>& may_be_up) const {
   Outage out = all;
   out.returning = all.devices;
   for (const auto& [device, why] : devices) {
-    if (!has(device, unjudged)) continue;
+    if (unanswered.contains(device) ? may_be_up.contains(device) : !has(device, unjudged)) continue;
     out.devices.push_back(device);
     if (unjudged_devices.contains(device)) out.returning.push_back(device);
   }
@@ -129,8 +133,10 @@ OutOfService out_of_service(const Fleet& fleet, const std::vector<DeviceState>& 
     const FleetDevice& device = fleet[i];
     if (!device.maintenance.empty())
       out.devices.try_emplace(device.name, "maintenance " + device.maintenance);
-    else if (const std::string why = why_unread(states[i]); !why.empty() && !device.drivers.empty())
-      out.devices.try_emplace(device.name, "it did not answer: " + why);
+    else if (const std::string why = why_unread(states[i]);
+             !why.empty() && !device.drivers.empty() &&
+             out.devices.try_emplace(device.name, "it did not answer: " + why).second)
+      out.unanswered.insert(device.name);
     if (states[i].reachable) add_cables(fleet.wiring(), states[i], out);
   }
   for (const OwedChange& one : open) add_open(fleet.wiring(), one, out);

@@ -25,6 +25,8 @@ struct OutOfService {
   // Of both, what is only not judged yet: it carries traffic, and a step that disturbs it takes it out.
   std::set<std::string> unjudged_devices{};
   std::set<std::uint32_t> unjudged_cables{};
+  // Of the devices, those that did not answer: each may be down, or carry traffic all the same.
+  std::set<std::string> unanswered{};
 
   bool empty() const { return devices.empty() && cables.empty(); }
   // Whether all of that was out when it was observed: to touch it takes nothing away.
@@ -32,7 +34,8 @@ struct OutOfService {
   // With all that is out.
   Outage with(const Outage& outage) const;
   // With `all` that a step takes out beside others, `own` its part. What is only not judged yet is out, too,
-  // but for a step that disturbs nothing else: it is not out twice.
+  // but for a step that disturbs nothing else: it is not out twice. What did not answer is out, but for a step
+  // that disturbs it: that takes out what may be up.
   Outage with(const Outage& all, const Outage& own, const Wiring& wiring) const;
   // "spine1 (it did not answer: timed out), leaf0:up1 (interface[up1]/carrier is false) and 3 more".
   std::string text(const Wiring& wiring) const;
@@ -40,7 +43,7 @@ struct OutOfService {
  private:
   bool has(const std::string& device, bool unjudged) const;
   bool has_all(const Outage& outage, const Wiring& wiring, bool unjudged) const;
-  Outage joined(const Outage& all, bool unjudged) const;
+  Outage joined(const Outage& all, bool unjudged, const std::set<std::string>& may_be_up) const;
 };
 
 // `states`: in fleet order. `open`: changes that were begun and that nobody has judged yet.

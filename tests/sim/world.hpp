@@ -200,6 +200,7 @@ class World final : public Measurer {
     bool begun_in_window = false;
     std::size_t clock_jumps = 0;                      // until it began
     std::map<std::string, std::size_t> first_ticket;  // by device: the turn of the first
+    std::map<std::string, std::uint64_t> boots;       // by device: how many there had been at the first
   };
   // A value that breaks the benchmarks of each path with a device, or the end of a cable, that has it.
   struct Bad {

@@ -144,8 +144,8 @@ void World::note_sessions(Place& place, const SimulatedCall& call) {
       place.seen_down[std::string(want.path.key(0))] = now();
 }
 
-// A remedy is of the plan, for what is open, and on devices that may be written. An answer may have been on its
-// way for long while another reader has had a newer one.
+// A remedy is of the plan, for what is open, and on devices that may be written. An answer may have been on
+// its way for long while another reader has had a newer one.
 void World::check_cure(const Place& place, const ChangeSet& effects) {
   if (!place.is_observed) violation(place.name + " was reset without a fresh observation");
   if (!process_->may_write(place.name)) violation(place.name + " was reset, and --only leaves it out");
@@ -369,7 +369,9 @@ void World::follow_journal() {
   }
   for (const NotedTicket& ticket : journal_.tickets_after(last_ticket_)) {
     last_ticket_ = ticket.place;
-    changes_.at(ticket.change).first_ticket.try_emplace(ticket.device, ++turn_);
+    KnownChange& change = changes_.at(ticket.change);
+    change.first_ticket.try_emplace(ticket.device, ++turn_);
+    change.boots.try_emplace(ticket.device, places_.at(ticket.device).device->boots());
     tickets_.emplace(ticket.ticket, ticket);
   }
   const std::uint64_t ended = journal_.ended();
@@ -394,8 +396,8 @@ void World::follow_snapshots() {
 }
 
 // Which switches and which of their ports carry traffic, as far as was seen when this plan was made: a port
-// with a session of its own by its neighbour, one that leads to a host by the host's address, if it is one
-// that the specs want or that we wrote. What could never be read may be there.
+// with a session of its own by the neighbours at both ends, one that leads to a host by the host's address,
+// if it is one that the specs want or that we wrote. What could never be read may be there.
 void World::note_traffic() {
   const auto all_observed = [this](const std::string& device, const auto& may_have) {
     const std::vector<Observation>& observed = places_.at(device).observed;
@@ -425,7 +427,10 @@ void World::note_traffic() {
       const bool own = place.intent->want.find(neighbor) != nullptr;
       const PortName& far = *wiring_.peer(name, port);
       place.live = place.live || may_have(name, neighbor);
-      if (own ? may_have(name, neighbor) : may_have_address(far)) place.live_ports.insert(port);
+      const bool carries =
+          own ? may_have(name, neighbor) && may_have(far.device, Path(row("bgp/neighbor[*]"), {far.port}))
+              : may_have_address(far);
+      if (carries) place.live_ports.insert(port);
     }
   }
 }

@@ -99,8 +99,8 @@ void World::check_other_end(const Place& place, const Change& change) {
     violation(place.name + " was written at " + change.path.text() + ", whose other end is away");
 }
 
-// Both ends took what they were to have, or neither did, or it is said. What another hand moved is its own, also
-// before this run, where an earlier change is undone that wrote it.
+// Both ends took what they were to have, or neither did, or it is said. What another hand moved is its own,
+// also before this run, where an earlier change is undone that wrote it.
 void World::check_ends(const ApplyReport& report) {
   const bool said = report.verdict == ApplyVerdict::undo_failed ||
                     has_any(report.notes, "left with ends that differ") ||

@@ -122,6 +122,22 @@ TEST(Budget, CountsADeviceThatDoesNotAnswer) {
       << told(two_down);
 }
 
+// It may forward all the same: to disturb a cable of it takes something away.
+TEST(Budget, CountsWhatAStepDisturbsAtADeviceThatDoesNotAnswer) {
+  for (const bool is_last : {false, true}) {
+    Fabric two(2);
+    two.cluster.devices["leaf0"]->set(entry("interface[up1]/mtu"), number(1500));
+    two.cluster.want("leaf0", "interface[up1]/mtu", number(9000));
+    two.cluster.devices["leaf0"]->set(entry("bgp/neighbor[up1]"), there());
+    two.cluster.want("leaf0", "bgp/neighbor[up1]", there());
+    two.cluster.policy->min_capacity["leaf"] = 0.5;
+    two.cluster.devices["spine1"]->unreachable = true;
+    if (is_last) two.cluster.devices["leaf1"]->set(entry("interface[up0]/carrier"), no());
+    const Plan plan = two.cluster.plan();
+    EXPECT_EQ(told(plan).find("leaf0: 0% would be left") != std::string::npos, is_last) << plan_lines(plan);
+  }
+}
+
 TEST(Budget, CountsACableThatIsDownAtEitherEndAndNamesIt) {
   Fabric two(2);
   two.change(1);
