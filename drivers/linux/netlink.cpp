@@ -142,12 +142,13 @@ void Request::close_nest(std::size_t opened) {
   std::memcpy(bytes_.data() + opened + offsetof(nlattr, nla_len), &length, sizeof(length));
 }
 
-std::size_t Request::open_hop(std::uint32_t interface, std::uint32_t weight) {
+std::size_t Request::open_hop(std::uint32_t interface, std::uint32_t weight, std::uint8_t flags) {
   static_assert(offsetof(rtnexthop, rtnh_len) == offsetof(nlattr, nla_len));
   const std::size_t at = bytes_.size();
   rtnexthop hop{};
   hop.rtnh_ifindex = static_cast<int>(interface);
-  hop.rtnh_hops = static_cast<unsigned char>(weight - 1);
+  hop.rtnh_hops = static_cast<unsigned char>(std::clamp<std::uint32_t>(weight, 1, 256) - 1);
+  hop.rtnh_flags = flags;
   append(&hop, sizeof(hop));
   return at;
 }

@@ -162,7 +162,8 @@ class Request {
   std::size_t open_nest(std::uint16_t type);
   void close_nest(std::size_t opened);
   // A struct rtnexthop inside RTA_MULTIPATH: attributes follow, close_nest ends it (both lengths come first).
-  std::size_t open_hop(std::uint32_t interface, std::uint32_t weight);
+  // Weights are 1 to 256; flags RTNH_F_*.
+  std::size_t open_hop(std::uint32_t interface, std::uint32_t weight, std::uint8_t flags);
 
   // The finished message under this sequence number.
   Bytes finish(std::uint32_t sequence);

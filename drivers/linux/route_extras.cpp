@@ -13,6 +13,7 @@ constexpr std::array<const char*, RTAX_MAX + 1> kNames{
     "",         "lock",    "mtu",      "window",     "rtt",      "rttvar",
     "ssthresh", "cwnd",    "advmss",   "reordering", "hoplimit", "initcwnd",
     "features", "rto_min", "initrwnd", "quickack",   "congctl",  "fastopen_no_cookie"};
+static_assert(kNames.back() != nullptr, "newer headers know more of them");
 constexpr std::uint32_t kIpv6Metric = 1024;  // IP6_RT_PRIO_USER, linux/ipv6_route.h
 
 }  // namespace
@@ -22,8 +23,7 @@ std::uint32_t usual_metric(const IpPrefix& destination) { return destination.add
 std::string metric_words(const Route& route) {
   std::string out;
   for (const RouteMetric& one : route.metrics) {
-    out += " " + (one.type < kNames.size() ? std::string(kNames.at(one.type))
-                                           : "metric#" + std::to_string(one.type));
+    out += std::string(" ") + kNames.at(one.type);
     if (one.locked) out += " lock";
     out += " " + (one.text.empty() ? std::to_string(one.number) : one.text);
   }
@@ -33,6 +33,7 @@ std::string metric_words(const Route& route) {
 std::string extras(const Route& route) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
+  if (route.type != RTN_UNICAST) out += " type " + std::to_string(route.type);
   if (route.tos != 0) out += std::string(" tos 0x") + kDigits[route.tos >> 4] + kDigits[route.tos & 0xF];
   if (route.metric != usual_metric(route.destination)) out += " metric " + std::to_string(route.metric);
   if (route.source) out += " src " + route.source->text();

@@ -17,7 +17,8 @@ std::uint32_t usual_metric(const IpPrefix& destination);
 // What the route sets for what is sent over it, but its MTU: " hoplimit 1 window lock 2000".
 std::string metric_words(const Route& route);
 
-// Of the route as a whole: " tos 0x10 hoplimit 1"; empty: nothing.
+// Of the route as a whole, with its type where it is none to a host or network: " tos 0x10 hoplimit 1";
+// empty: nothing.
 std::string extras(const Route& route);
 // Of one of its next hops: " weight 5".
 std::string extras(const NextHop& hop);

@@ -1,5 +1,7 @@
 #include "drivers/linux/route_mtu.hpp"
 
+#include <linux/rtnetlink.h>
+
 #include <map>
 #include <set>
 #include <string>
@@ -17,7 +19,7 @@ std::vector<const Route*> own_routes_to(const IpPrefix& pool, const NetworkState
   std::vector<const Route*> out;
   for (const Route& route : network.routes) {
     if (route.protocol != kOwnProtocol || route.destination.address.v6 != pool.address.v6) continue;
-    if (route.hops.empty()) continue;  // it sends nothing
+    if (route.type != RTN_UNICAST) continue;  // it sends nothing there
     if (pool.contains(route.destination) || tables.contains(route.table)) out.push_back(&route);
   }
   return out;

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
+#include <tuple>
 
 #include "drivers/linux/ecn_marker.hpp"
 #include "drivers/linux/route_extras.hpp"
@@ -98,6 +100,8 @@ void put_metrics(Request& request, const Route& wanted) {
   request.close_nest(nest);
 }
 
+std::uint8_t on_link(const NextHop& hop) { return hop.flags & RTNH_F_ONLINK; }
+
 Request route_request(const Route& wanted, std::uint16_t type, std::uint16_t flags) {
   const std::uint8_t family = family_of(wanted.destination.address);
   Request request(type, flags);
@@ -109,17 +113,20 @@ Request route_request(const Route& wanted, std::uint16_t type, std::uint16_t fla
     header.rtm_scope = RT_SCOPE_NOWHERE;  // any scope (fib_table_delete)
   else if (!wanted.hops.front().gateway && !wanted.destination.address.v6)
     header.rtm_scope = std::uint8_t{RT_SCOPE_LINK};
+  if (wanted.hops.size() == 1) header.rtm_flags = on_link(wanted.hops.front());
   request.header(header);
   put_destination(request, wanted.table, wanted.destination);
   if (wanted.metric != 0) request.put_number(RTA_PRIORITY, wanted.metric);
-  if (wanted.hops.size() == 1) {
+  if (type == RTM_DELROUTE && wanted.nexthop_id != 0) {
+    request.put_number(RTA_NH_ID, wanted.nexthop_id);  // beside next hops it matches nothing (fib_nh_match)
+  } else if (wanted.hops.size() == 1) {
     const NextHop& hop = wanted.hops.front();
     if (hop.gateway) put_gateway(request, *hop.gateway, family);
     request.put_number(RTA_OIF, hop.index);
   } else if (!wanted.hops.empty()) {
     const std::size_t nest = request.open_nest(RTA_MULTIPATH);
     for (const NextHop& one : wanted.hops) {
-      const std::size_t hop = request.open_hop(one.index, one.weight);
+      const std::size_t hop = request.open_hop(one.index, one.weight, on_link(one));
       if (one.gateway) put_gateway(request, *one.gateway, family);
       request.close_nest(hop);
     }
@@ -210,12 +217,11 @@ Result<Done> Session::add_connected_route(std::string_view port, const IpPrefix&
   return acknowledged(request, route_name(RT_TABLE_MAIN, network), EEXIST);
 }
 
-Result<std::vector<Route>> Session::own_routes(std::uint32_t table, const IpPrefix& destination) {
+Result<std::vector<Route>> Session::routes_to(std::uint32_t table, const IpPrefix& destination) {
   Wanted routes_only{.addresses = false, .routes = true, .rules = false};
   TRY(NetworkState now, read_network(socket_, routes_only, call_));
-  std::erase_if(now.routes, [&](const Route& one) {
-    return one.table != table || one.destination != destination || one.protocol != kOwnProtocol;
-  });
+  std::erase_if(now.routes,
+                [&](const Route& one) { return one.table != table || one.destination != destination; });
   return std::move(now.routes);
 }
 
@@ -232,39 +238,60 @@ Result<Done> Session::set_route(std::uint32_t table, const IpPrefix& destination
     TRY(const std::uint32_t index, index_of(hop.port));
     wanted.hops.push_back({.index = index, .gateway = hop.via});
   }
-  // Replacing must only ever meet our own route: a foreign one of the same prefix is left and reported.
-  TRY(std::vector<Route> surplus, own_routes(table, destination));
-  const auto replaced = std::ranges::find_if(surplus, is_as_we_add);
-  if (replaced == surplus.end()) {
-    Request request = route_request(wanted, RTM_NEWROUTE, kAcknowledge | NLM_F_CREATE | NLM_F_EXCL);
-    TRY_DONE(acknowledged(request, route_name(table, destination), 0));
-    return remove_routes(surplus);
+  TRY(std::vector<Route> surplus, routes_to(table, destination));
+  // The kernel replaces the first of those that are alike in TOS and metric, whoever made it, unless another
+  // is the same: a foreign one is left and reported.
+  const auto first = std::ranges::find_if(surplus, is_as_we_add);
+  if (first != surplus.end() && first->protocol != kOwnProtocol)
+    return Error{ErrorKind::refused, route_name(table, destination) + ": a route of another's (proto " +
+                                         std::to_string(first->protocol) + ") is there"};
+  const bool is_there = first != surplus.end();
+  if (is_there) {
+    wanted.mtu = first->mtu;
+    wanted.mtu_locked = first->mtu_locked;
+    surplus.erase(first);
   }
-  wanted.mtu = replaced->mtu;
-  wanted.mtu_locked = replaced->mtu_locked;
-  // The kernel replaces the first of those that were appended to each other, unless another is the same.
-  surplus.erase(replaced);
-  TRY_DONE(remove_routes(surplus));
-  Request request = route_request(wanted, RTM_NEWROUTE, kAcknowledge | NLM_F_CREATE | NLM_F_REPLACE);
-  return acknowledged(request, route_name(table, destination), 0);
+  std::erase_if(surplus, [](const Route& one) { return one.protocol != kOwnProtocol; });
+  // No moment without either.
+  if (is_there) TRY_DONE(remove_routes(surplus));
+  const int flag = is_there ? NLM_F_REPLACE : NLM_F_EXCL;
+  Request request =
+      route_request(wanted, RTM_NEWROUTE, static_cast<std::uint16_t>(kAcknowledge | NLM_F_CREATE | flag));
+  TRY_DONE(acknowledged(request, route_name(table, destination), 0));
+  return is_there ? Result<Done>(Done{}) : remove_routes(surplus);
+}
+
+// The kernel looks a gateway up as it would a packet's destination, and refuses the route where a foreign
+// rule takes that away (fib_check_nh). Who leads to it stays as it is here: it is not asked then.
+Result<Done> Session::replace_route(Route wanted) {
+  const auto write = [&](std::uint8_t flags) {
+    for (NextHop& hop : wanted.hops) hop.flags = hop.gateway ? flags : std::uint8_t{0};
+    Request request = route_request(wanted, RTM_NEWROUTE, kAcknowledge | NLM_F_REPLACE);
+    return acknowledged(request, route_name(wanted.table, wanted.destination), 0);
+  };
+  Result<Done> done = write(0);
+  if (done || done.error().kind == ErrorKind::unknown_outcome) return done;
+  Result<Done> again = write(RTNH_F_ONLINK);
+  return again || again.error().kind == ErrorKind::unknown_outcome ? again : done;
 }
 
 Result<Done> Session::lock_routes(const IpPrefix& pool, std::optional<std::uint32_t> mtu) {
   Wanted routes_and_rules{.addresses = false, .routes = true, .rules = true};
   TRY(const NetworkState now, read_network(socket_, routes_and_rules, call_));
   std::vector<const Route*> changed;
+  // Of those that are alike in TOS and metric the first alone carries packets, and is what is replaced.
+  std::map<std::tuple<std::uint32_t, IpPrefix, std::uint8_t, std::uint32_t>, const Route*> first;
+  for (const Route& one : now.routes)
+    first.try_emplace({one.table, one.destination, one.tos, one.metric}, &one);
   for (const Route* const one : own_routes_to(pool, now)) {
+    if (first.at({one->table, one->destination, one->tos, one->metric}) != one) continue;
     Route wanted = *one;
     wanted.mtu = mtu.value_or(0);
     wanted.mtu_locked = mtu.has_value();
     if (wanted.mtu == one->mtu && wanted.mtu_locked == one->mtu_locked) continue;
-    Request request = route_request(wanted, RTM_NEWROUTE, kAcknowledge | NLM_F_REPLACE);
-    if (Result<Done> done = acknowledged(request, route_name(one->table, one->destination), 0); !done) {
+    if (Result<Done> done = replace_route(wanted); !done) {
       if (done.error().kind == ErrorKind::unknown_outcome) return done;  // nothing more over this socket
-      for (const Route* const before : changed) {
-        Request back = route_request(*before, RTM_NEWROUTE, kAcknowledge | NLM_F_REPLACE);
-        (void)acknowledged(back, route_name(before->table, before->destination), 0);
-      }
+      for (const Route* const before : changed) (void)replace_route(*before);
       return done;
     }
     changed.push_back(one);
@@ -281,7 +308,8 @@ Result<Done> Session::remove_routes(const std::vector<Route>& routes) {
 }
 
 Result<Done> Session::remove_route(std::uint32_t table, const IpPrefix& destination) {
-  TRY(const std::vector<Route> ours, own_routes(table, destination));
+  TRY(std::vector<Route> ours, routes_to(table, destination));
+  std::erase_if(ours, [](const Route& one) { return one.protocol != kOwnProtocol; });
   return remove_routes(ours);
 }
 

@@ -66,7 +66,8 @@ class Session {
  private:
   Session(netlink::Socket socket, const Call& call) : socket_(std::move(socket)), call_(call) {}
   Result<Done> acknowledged(netlink::Request& request, std::string_view what, int harmless);
-  Result<std::vector<Route>> own_routes(std::uint32_t table, const IpPrefix& destination);
+  Result<std::vector<Route>> routes_to(std::uint32_t table, const IpPrefix& destination);
+  Result<Done> replace_route(Route wanted);
   Result<Done> remove_routes(const std::vector<Route>& routes);
   Result<PortQueueing> queueing(std::uint32_t index);
   Result<std::uint64_t> port_speed(std::uint32_t index);

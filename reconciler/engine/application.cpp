@@ -317,7 +317,7 @@ std::vector<Step> Application::pending() const {
   return out;
 }
 
-// Whether remedies helped is what the effects say, however they came back.
+// But for remedies: whether they helped is what the effects say.
 bool Application::any_failed() const {
   for (std::size_t i = 0; i < report_.steps.size(); ++i)
     if (plan_.steps[i].remedy.empty() && report_.steps[i].state == StepState::failed) return true;

@@ -100,7 +100,7 @@ BudgetCheck::Reasons BudgetCheck::judge(const std::vector<DeviceState>& states) 
     const Outage before = beside;
     const double before_least = least;
     add(*step);
-    const double left = wiring.capacity_left(already.with(beside, own, wiring));
+    const double left = already.capacity_left(beside, own, wiring);
     if (left >= least) continue;
     reasons[step->id] = budget_reason(step->device, left, least, already, wiring);
     beside = before;

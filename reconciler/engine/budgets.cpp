@@ -87,8 +87,7 @@ class Budgets {
   }
   double left(std::size_t step, const Outage& outage) const {
     return input_.wiring != nullptr && input_.wiring->capacity_left
-               ? input_.wiring->capacity_left(
-                     input_.out_of_service.with(outage, with({}, step), *input_.wiring))
+               ? input_.out_of_service.capacity_left(outage, with({}, step), *input_.wiring)
                : 1.0;
   }
 

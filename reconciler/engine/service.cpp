@@ -83,11 +83,25 @@ bool OutOfService::covers(const Outage& outage, const Wiring& wiring) const {
   return has_all(outage, wiring, false);
 }
 
-Outage OutOfService::with(const Outage& all, const Outage& own, const Wiring& wiring) const {
-  std::set<std::string> disturbed(own.devices.begin(), own.devices.end());
-  for (const std::uint32_t one : own.cables)
-    disturbed.insert({wiring.cables[one].a.device, wiring.cables[one].b.device});
-  return joined(all, !has_all(own, wiring, true), disturbed);
+double OutOfService::capacity_left(const Outage& all, const Outage& own, const Wiring& wiring) const {
+  std::set<std::string> may_be_up;
+  Outage rest;
+  const auto ask = [&](const std::string& device) {
+    if (!unanswered.contains(device)) return false;
+    may_be_up.insert(device);
+    return true;
+  };
+  for (const std::string& device : own.devices)
+    if (!ask(device)) rest.devices.push_back(device);
+  for (const std::uint32_t one : own.cables) {
+    const Cable& cable = wiring.cables[one];
+    const bool at_a = ask(cable.a.device);
+    if (!ask(cable.b.device) && !at_a) rest.cables.push_back(one);
+  }
+  const bool unjudged = !has_all(own, wiring, true);
+  const double left = wiring.capacity_left(joined(all, unjudged, may_be_up));
+  if (may_be_up.empty() || covers(rest, wiring)) return left;
+  return std::min(left, wiring.capacity_left(joined(all, unjudged, {})));
 }
 
 Outage OutOfService::with(const Outage& outage) const { return joined(outage, true, {}); }

@@ -33,10 +33,11 @@ struct OutOfService {
   bool covers(const Outage& outage, const Wiring& wiring) const;
   // With all that is out.
   Outage with(const Outage& outage) const;
-  // With `all` that a step takes out beside others, `own` its part. What is only not judged yet is out, too,
-  // but for a step that disturbs nothing else: it is not out twice. What did not answer is out, but for a step
-  // that disturbs it: that takes out what may be up.
-  Outage with(const Outage& all, const Outage& own, const Wiring& wiring) const;
+  // The share that is left to the worst pair with `all` that a step takes out beside others, `own` its part.
+  // What is only not judged yet is out, too, but for a step that disturbs nothing else: it is not out twice.
+  // What did not answer is out; where a step disturbs it, it may be up as well, and the worse of both counts,
+  // but for a step that disturbs nothing else. Wiring::capacity_left is there.
+  double capacity_left(const Outage& all, const Outage& own, const Wiring& wiring) const;
   // "spine1 (it did not answer: timed out), leaf0:up1 (interface[up1]/carrier is false) and 3 more".
   std::string text(const Wiring& wiring) const;
 

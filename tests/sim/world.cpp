@@ -162,6 +162,7 @@ bool World::runs(std::unique_ptr<Process> process, const std::function<void(Proc
   over_budget_.clear();
   for (auto& [name, place] : places_) {
     place.is_observed = false;
+    place.seen_down.clear();
     place.in_hand = {};
     lift(place);
   }

@@ -187,9 +187,10 @@ class World final : public Measurer {
   struct Rounds {
     std::map<std::string, double> before{};    // by subject
     std::map<std::string, double> controls{};  // before
-    std::set<std::string> worse{};  // subjects that are so in each round, beside controls that hold
-    bool controls_fell = false;     // in the last round
-    bool hidden = false;            // others had broken something that was measured
+    std::set<std::string> broken{};            // subjects that were so in a round
+    std::set<std::string> worse{};             // that are so in each round, beside controls that hold
+    bool controls_fell = false;                // in the last round
+    bool hidden = false;                       // others had broken something that was measured
     bool of_undo = false;
     bool owed = false;  // earlier changes were judged as well
   };
@@ -351,7 +352,7 @@ class World final : public Measurer {
   void forget_what_is_gone(const Place& moved);
   void note_round(const GateQuestion& question, const GateMeasurement& measured);
   void judge_path(FlowPath& path, const GateQuestion& question, bool broken);
-  bool brings_paths_anew(std::uint64_t change);
+  bool brings_broken_paths(std::uint64_t change);
   void check_cause(const ApplyReport& report);
   void check_all_judged();
   void check_taken_back(const std::set<std::uint64_t>& changes, const std::set<std::uint64_t>& in_part);

@@ -140,8 +140,12 @@ void World::check_ticket(Place& place, const SimulatedCall& call) {
 void World::note_sessions(Place& place, const SimulatedCall& call) {
   if (!call.scope->wants(ResetSession::kSession)) return;
   for (const Entry& want : place.intent->want.of_row(ResetSession::kSession))
-    if (call.observed->have.value(want.path) != want.value)
+    if (call.observed->have.value(want.path) != want.value) {
       place.seen_down[std::string(want.path.key(0))] = now();
+    } else {
+      if (delays_.slow == 0) place.seen_down.erase(std::string(want.path.key(0)));
+      reopened_.erase(*wiring_.cable_at(place.name, want.path.key(0)));
+    }
 }
 
 // A remedy is of the plan, for what is open, and on devices that may be written. An answer may have been on

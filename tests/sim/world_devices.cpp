@@ -163,9 +163,7 @@ void World::drift() {
   Place& place = draw_place();
   const auto wanted = place.intent->want.entries();
   const Entry& victim = wanted[random_.below(wanted.size())];
-  // A port that has no word on whether it is up is none that there is; others shut some (world_outages.cpp).
-  if (schema_row(victim.path.row()).facet != Facet::config || victim.path.row() == row("interface[*]/admin"))
-    return;
+  if (schema_row(victim.path.row()).facet != Facet::config) return;
   record("drift " + place.name + " " + victim.path.text());
   place.moved = ++turn_;
   if (random_.chance(0.3)) {
@@ -174,7 +172,8 @@ void World::drift() {
     else
       place.device->set(Path(row("rule[*]"), {std::to_string(random_.below(3))}), Value::text("theirs"));
   } else if (random_.chance(0.5)) {
-    place.device->set(victim.path, Value{});
+    // Every port says whether it is up; others shut some (world_outages.cpp).
+    if (victim.path.row() != row("interface[*]/admin")) place.device->set(victim.path, Value{});
   } else if (random_.chance(0.2)) {
     place.device->reboot();
   } else if (victim.value.kind() == Value::Kind::integer) {

@@ -105,9 +105,12 @@ void World::check_ends(const ApplyReport& report) {
   const bool said = report.verdict == ApplyVerdict::undo_failed ||
                     has_any(report.notes, "left with ends that differ") ||
                     has_any(report.notes, "the other end of its cable is left as it is");
-  std::size_t since = ends_turn_;
+  std::map<std::string, std::size_t> since;  // by device: of what is undone, the first write
   for (const UndoneChange& one : report.undone)
-    for (const auto& [device, turn] : changes_.at(one.change).first_ticket) since = std::min(since, turn);
+    for (const auto& [device, turn] : changes_.at(one.change).first_ticket) {
+      const auto [at, is_new] = since.try_emplace(device, std::min(turn, ends_turn_));
+      at->second = std::min(at->second, turn);
+    }
   for (std::size_t i = 0; i < ends_.size(); ++i) {
     const Cable& cable = wiring_.cables[i / kAlike.size()];
     const RowId row = kAlike[i % kAlike.size()];
@@ -116,7 +119,8 @@ void World::check_ends(const ApplyReport& report) {
     std::array<bool, 2> left{};
     for (const std::size_t end : {0, 1}) {
       const PortName& port = end == 0 ? cable.a : cable.b;
-      if (places_.at(port.device).moved > since) continue;
+      const auto undone = since.find(port.device);
+      if (places_.at(port.device).moved > (undone == since.end() ? ends_turn_ : undone->second)) continue;
       const Value now = truth_at(port, row);
       took[end] = ends.differs[end] && now != ends.was[end] && now == wanted_at(port, row);
       left[end] = ends.differs[end] && !ends.is_shown_as_wanted[end] && now == ends.was[end];

@@ -161,6 +161,7 @@ void World::note_round(const GateQuestion& question, const GateMeasurement& meas
     const auto before = all.before.find(one.subject);
     const bool as_before =
         before != all.before.end() && before->second < 1 && *one.figure >= before->second * kAsBefore;
+    if (one.state == SloState::broken) all.broken.insert(one.subject);
     if (one.state == SloState::broken && !as_before) worse.insert(one.subject);
   }
   if (question.when == When::after) {
@@ -187,12 +188,15 @@ void World::note_round(const GateQuestion& question, const GateMeasurement& meas
   }
 }
 
-// Of a path that begins at an address of this change nobody knows what it was before.
-bool World::brings_paths_anew(std::uint64_t change) {
+// Of a path that begins at an address of this change nobody knows what it was before: where it is broken.
+bool World::brings_broken_paths(std::uint64_t change) {
   return std::ranges::any_of(journal_.writes_of(change), [this](const auto& one) {
     const auto& [device, writes] = one;
-    return places_.at(device).is_host() && std::ranges::any_of(writes, [](const Change& each) {
-             return each.path.row() == kHostAddresses && each.want;
+    const bool is_begun = places_.at(device).is_host() && std::ranges::any_of(writes, [](const Change& each) {
+                            return each.path.row() == kHostAddresses && each.want;
+                          });
+    return is_begun && std::ranges::any_of(paths_, [&](const FlowPath& path) {
+             return path.devices.front() == device && rounds_.broken.contains(path.subject);
            });
   });
 }
@@ -203,7 +207,7 @@ void World::check_cause(const ApplyReport& report) {
   if (report.undone.empty() || strict_ || rounds_.owed || (bad_ && writes_bad(report.change_id))) return;
   const UndoneChange& first = report.undone.front();
   if (first.change == report.change_id && first.hosts.empty() && rounds_.worse.empty() &&
-      !brings_paths_anew(report.change_id))
+      !brings_broken_paths(report.change_id))
     violation("change " + std::to_string(report.change_id) + " was undone for what others had broken");
 }
 
@@ -268,7 +272,8 @@ void World::check_taken_back(const std::set<std::uint64_t>& changes, const std::
     if (by_this_undo)
       std::erase_if(before, [&](const auto& one) {
         const auto boots = known.boots.find(one.first.first);
-        return boots != known.boots.end() && boots->second != places_.at(boots->first).device->boots();
+        return schema_row(one.first.second.row()).takes == Takes::lost_at_boot &&
+               boots != known.boots.end() && boots->second != places_.at(boots->first).device->boots();
       });
     if (changes.contains(change) || by_this_undo || change < *changes.begin()) continue;
     for (const auto& [device, writes] : journal_.writes_of(change))

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 in_gpu1() { "$lockstep" twin exec "$pod" gpu1 -- "$@"; }
 
 # Streams alone, and a bound that a busy machine keeps.
-streams_alone all 150ms 50%
+streams_alone all 300ms 50%
 "$lockstep" twin up "$pod"
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 # What the machine's own load keeps from being accepted is said; it ended with 0 and said nothing.

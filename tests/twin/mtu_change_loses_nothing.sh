@@ -18,6 +18,7 @@ twins() { ls /run/lockstep/twin 2>/dev/null || true; }
 before=$(twins)
 "$lockstep" twin up --link-rate 1Gbps "$pod"
 twin=$(comm -13 <(echo "$before") <(twins))
+[[ "$twin" =~ ^railpod[0-9a-f]+$ ]] || fail "'$twin' is not the name of one twin"
 apply 0
 
 pings=()
@@ -105,8 +106,8 @@ for pid in "${running[@]}"; do wait "$pid" || true; done
 for one in "$work"/pings/*; do
   sent=$(grep -o '^[0-9]* packets' "$one" | grep -o '[0-9]*') || fail "$one has no result"
   [ "$sent" -gt 100 ] || fail "only $sent packets in $one"
-  # The one that was under way when ping was stopped has no answer yet.
+  # Those that were under way when ping was stopped have no answer yet: 15 ms of them.
   received=$(grep -o '[0-9]* received' "$one" | grep -o '[0-9]*')
-  [ "$received" -ge $((sent - 1)) ] || { cat "$one" >&2; fail "packets were lost: ${one##*/}"; }
+  [ "$received" -ge $((sent - 3)) ] || { cat "$one" >&2; fail "packets were lost: ${one##*/}"; }
 done
 echo "no packet was lost"

@@ -9,9 +9,8 @@ cd "$(dirname "$0")/../.."
 
 [ "$(uname -m)" = x86_64 ] || not_tested "anything in the VM lab, which is for x86_64"
 
-# apt serves one at a time, whichever kernel it is for.
 mkdir -p "$folder"
-exec {lock}>"$folder/../vm.lock"
+exec {lock}>"$folder/../vm.lock"  # apt installs for one at a time, whichever kernel it is for
 flock "$lock"
 cmake/install-packages.sh vm >&2 || not_tested_but_on_ci "the VM lab needs QEMU, which can't be installed here"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "drivers/linux/devlink/attempts.hpp"
+#include "drivers/linux/route_extras.hpp"
 
 namespace lockstep::devlink_map {
 namespace {
@@ -32,6 +33,7 @@ Result<PortNetwork> PortNetwork::of(const std::vector<std::string>& ports, const
   }
   for (const Route& route : network.routes) {
     if (route.protocol != kOwnProtocol || !is_over(route, network, ports)) continue;
+    if (!extras(route).empty()) continue;  // another hand's
     OwnRoute one{route.table, route.destination, {}};
     for (const NextHop& hop : route.hops)
       if (const Link* const link = network.link(hop.index)) one.hops.push_back({hop.gateway, link->name});

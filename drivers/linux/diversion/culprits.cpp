@@ -84,9 +84,11 @@ class Judgement {
   }
 
  private:
-  // What is only forwarded keeps its hop limit, and knows no TCP.
+  // What is only forwarded keeps its hop limit.
   bool changes_packets(const Route& answer) const {
-    return answer.mtu != 0 || (asked_.question.arrives_on == 0 && !answer.metrics.empty());
+    return answer.mtu != 0 ||
+           (asked_.question.arrives_on == 0 &&
+            std::ranges::any_of(answer.metrics, [](const auto& one) { return one.type == RTAX_HOPLIMIT; }));
   }
 
   // A host's: route-mtu[*] has its MTU, and route[*] what else it sets.

@@ -209,6 +209,9 @@ TEST(Apply, AStepThatFailedIsAnErrorBesideWhatNobodyCouldTellToo) {
   EXPECT_EQ(report.verdict, ApplyVerdict::not_validated);
   EXPECT_EQ(report.count(StepState::failed), 1U);
   EXPECT_EQ(report.exit_code(), 1);
+  ApplyReport quarantined = report;
+  quarantined.verdict = ApplyVerdict::quarantined;
+  EXPECT_EQ(quarantined.exit_code(), 1);
 }
 
 TEST(Apply, UnknownVerdictFailsOnlyWhenStrict) {

@@ -47,7 +47,8 @@ TEST_F(RouteExtras, WhatAnotherHandGaveARouteOfOursIsSeenAndGoes) {
       {change + " hoplimit lock 3", {"via 10.64.0.0 dev rail0 hoplimit lock 3"}},
       {change + " congctl reno", {"via 10.64.0.0 dev rail0 congctl reno"}},
       {change + " src 192.0.2.1", {"via 10.64.0.0 dev rail0 src 192.0.2.1"}},
-      {"route change blackhole default table 1000 proto 76", {"nowhere"}},
+      {"route change blackhole default table 1000 proto 76", {"nowhere type 6"}},
+      {"route change local default dev rail0 table 1000 proto 76", {"dev rail0 type 2"}},
       {"route add default via 10.65.0.0 dev rail1 table 1000 proto 76 tos 0x10",
        {"via 10.64.0.0 dev rail0", "via 10.65.0.0 dev rail1 tos 0x10"}},
       {"route add default via 10.65.0.0 dev rail1 table 1000 proto 76 metric 7",
@@ -56,7 +57,7 @@ TEST_F(RouteExtras, WhatAnotherHandGaveARouteOfOursIsSeenAndGoes) {
        {"via 10.64.0.0 dev rail0", "via 10.65.0.0 dev rail1"}},
       {"route prepend default via 10.65.0.0 dev rail1 table 1000 proto 76",
        {"via 10.64.0.0 dev rail0", "via 10.65.0.0 dev rail1"}},
-      {"route prepend blackhole default table 1000 proto 76", {"nowhere", "via 10.64.0.0 dev rail0"}},
+      {"route prepend blackhole default table 1000 proto 76", {"nowhere type 6", "via 10.64.0.0 dev rail0"}},
   };
   for (const Case& one : cases)
     EXPECT_EQ(seen_after("route[1000:0.0.0.0/0]", Value::set({"via 10.64.0.0 dev rail0"}),
@@ -96,11 +97,51 @@ TEST_F(RouteExtras, StayWhereOnlyTheMtuIsLocked) {
   EXPECT_EQ(said("ip", "route show 10.64.0.0/16"), before);
 }
 
+// The first carries packets, and is what the kernel replaces.
+TEST_F(RouteExtras, ARouteThatWasAppendedToOursOutlivesALock) {
+  applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.0 dev rail0"})}});
+  ASSERT_EQ(ip("route append 10.64.0.0/16 via 10.65.0.0 dev rail1 proto 76"), 0);
+  apply({{"route-mtu[10.64.0.0/16]", Value::text("mtu lock 1400")}});
+  EXPECT_EQ(said("ip", "route show 10.64.0.0/16"),
+            "10.64.0.0/16 via 10.64.0.0 dev rail0 proto 76 mtu lock 1400 \n"
+            "10.64.0.0/16 via 10.65.0.0 dev rail1 proto 76 \n");
+}
+
+// The kernel would not take such a route anew: its gateway can't be looked up.
+TEST_F(RouteExtras, AForeignRuleKeepsNobodyFromLocking) {
+  applies({{"route[main:10.64.0.0/16]", Value::set({"via 10.64.0.0 dev rail0", "via 10.65.0.0 dev rail1"})},
+           {"route[1000:0.0.0.0/0]", Value::set({"via 10.64.0.0 dev rail0"})},
+           {"rule[1000]", Value::text("from 10.64.0.1/32 lookup 1000")}});
+  const char* const kShow = "route show table all proto 76";
+  const std::string before = said("ip", kShow);
+  ASSERT_EQ(ip("rule add pref 10 blackhole"), 0);
+  EXPECT_NE(ip("route replace default via 10.64.0.0 dev rail0 table 1000 proto 76 mtu lock 1400"), 0);
+  applies({{"route-mtu[10.64.0.0/16]", Value::text("mtu lock 1400")}});
+  EXPECT_EQ(value("route-mtu[10.64.0.0/16]"), Value::text("mtu lock 1400"));
+  ASSERT_EQ(ip("rule del pref 10"), 0);
+  applies({{"route-mtu[10.64.0.0/16]", {}}});
+  EXPECT_EQ(said("ip", kShow), before);
+}
+
+TEST_F(RouteExtras, AForeignRouteAheadOfOursIsLeft) {
+  const char* const kRoute = "route[1000:0.0.0.0/0]";
+  applies({{kRoute, Value::set({"via 10.64.0.0 dev rail0"})}});
+  ASSERT_EQ(ip("route prepend default via 10.65.0.0 dev rail1 table 1000 proto static"), 0);
+  const std::string before = said("ip", "route show table 1000");
+  EXPECT_NE(apply({{kRoute, Value::set({"via 10.65.0.0 dev rail1"})}}).at(0).find("another's (proto 4)"),
+            std::string::npos);
+  EXPECT_EQ(said("ip", "route show table 1000"), before);
+  applies({{kRoute, {}}});
+  EXPECT_EQ(said("ip", "route show table 1000"), "default via 10.65.0.0 dev rail1 proto static \n");
+}
+
 TEST_F(RouteExtras, AllOfOursGoWithTheEntryAndNoOthers) {
   applies({{"route[1000:0.0.0.0/0]", Value::set({"via 10.64.0.0 dev rail0"})}});
-  for (const char* line : {"route add default via 10.65.0.0 table 1000 proto 76 metric 7",
-                           "route append blackhole default table 1000 proto 76",
-                           "route add default via 10.65.0.0 table 1000 proto static metric 9"})
+  for (const char* line :
+       {"route add default via 10.65.0.0 table 1000 proto 76 metric 7",
+        "route append blackhole default table 1000 proto 76", "nexthop add id 5 via 10.64.0.0 dev rail0",
+        "route add default nhid 5 table 1000 proto 76 metric 8",
+        "route add default via 10.65.0.0 table 1000 proto static metric 9"})
     ASSERT_EQ(ip(line), 0) << line;
   applies({{"route[1000:0.0.0.0/0]", {}}});
   EXPECT_EQ(said("ip", "route show table 1000"), "default via 10.65.0.0 dev rail1 proto static metric 9 \n");
