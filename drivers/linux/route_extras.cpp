@@ -20,6 +20,11 @@ constexpr std::uint32_t kIpv6Metric = 1024;  // IP6_RT_PRIO_USER, linux/ipv6_rou
 
 std::uint32_t usual_metric(const IpPrefix& destination) { return destination.address.v6 ? kIpv6Metric : 0; }
 
+std::string tos_text(std::uint8_t tos) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  return tos == 0 ? "" : std::string(" tos 0x") + kDigits[tos >> 4] + kDigits[tos & 0xF];
+}
+
 std::string metric_words(const Route& route) {
   std::string out;
   for (const RouteMetric& one : route.metrics) {
@@ -31,10 +36,9 @@ std::string metric_words(const Route& route) {
 }
 
 std::string extras(const Route& route) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
   if (route.type != RTN_UNICAST) out += " type " + std::to_string(route.type);
-  if (route.tos != 0) out += std::string(" tos 0x") + kDigits[route.tos >> 4] + kDigits[route.tos & 0xF];
+  out += tos_text(route.tos);
   if (route.metric != usual_metric(route.destination)) out += " metric " + std::to_string(route.metric);
   if (route.source) out += " src " + route.source->text();
   return out + metric_words(route);

@@ -5,6 +5,7 @@
 // Promises: pure. In the words of ip-route(8), numbers as the kernel keeps them (times in its own units).
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "drivers/linux/kernel_state.hpp"
@@ -13,6 +14,9 @@ namespace lockstep {
 
 // The metric that the kernel gives a route for which none is asked.
 std::uint32_t usual_metric(const IpPrefix& destination);
+
+// " tos 0x10"; empty: any.
+std::string tos_text(std::uint8_t tos);
 
 // What the route sets for what is sent over it, but its MTU: " hoplimit 1 window lock 2000".
 std::string metric_words(const Route& route);

@@ -251,14 +251,13 @@ Result<Done> Session::set_route(std::uint32_t table, const IpPrefix& destination
     wanted.mtu_locked = first->mtu_locked;
     surplus.erase(first);
   }
-  std::erase_if(surplus, [](const Route& one) { return one.protocol != kOwnProtocol; });
   // No moment without either.
-  if (is_there) TRY_DONE(remove_routes(surplus));
+  if (is_there) TRY_DONE(remove_own(surplus));
   const int flag = is_there ? NLM_F_REPLACE : NLM_F_EXCL;
   Request request =
       route_request(wanted, RTM_NEWROUTE, static_cast<std::uint16_t>(kAcknowledge | NLM_F_CREATE | flag));
   TRY_DONE(acknowledged(request, route_name(table, destination), 0));
-  return is_there ? Result<Done>(Done{}) : remove_routes(surplus);
+  return is_there ? Result<Done>(Done{}) : remove_own(surplus);
 }
 
 // The kernel looks a gateway up as it would a packet's destination, and refuses the route where a foreign
@@ -299,8 +298,9 @@ Result<Done> Session::lock_routes(const IpPrefix& pool, std::optional<std::uint3
   return Done{};
 }
 
-Result<Done> Session::remove_routes(const std::vector<Route>& routes) {
+Result<Done> Session::remove_own(const std::vector<Route>& routes) {
   for (const Route& one : routes) {
+    if (one.protocol != kOwnProtocol) continue;
     Request request = route_request(one, RTM_DELROUTE, kAcknowledge);
     TRY_DONE(acknowledged(request, route_name(one.table, one.destination), ESRCH));
   }
@@ -308,9 +308,8 @@ Result<Done> Session::remove_routes(const std::vector<Route>& routes) {
 }
 
 Result<Done> Session::remove_route(std::uint32_t table, const IpPrefix& destination) {
-  TRY(std::vector<Route> ours, routes_to(table, destination));
-  std::erase_if(ours, [](const Route& one) { return one.protocol != kOwnProtocol; });
-  return remove_routes(ours);
+  TRY(const std::vector<Route> all, routes_to(table, destination));
+  return remove_own(all);
 }
 
 Result<Done> Session::set_rule(std::uint32_t priority, const std::optional<RuleWanted>& wanted) {

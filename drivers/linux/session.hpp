@@ -68,7 +68,7 @@ class Session {
   Result<Done> acknowledged(netlink::Request& request, std::string_view what, int harmless);
   Result<std::vector<Route>> routes_to(std::uint32_t table, const IpPrefix& destination);
   Result<Done> replace_route(Route wanted);
-  Result<Done> remove_routes(const std::vector<Route>& routes);
+  Result<Done> remove_own(const std::vector<Route>& routes);
   Result<PortQueueing> queueing(std::uint32_t index);
   Result<std::uint64_t> port_speed(std::uint32_t index);
 

@@ -65,6 +65,8 @@ struct WorldOptions {
   int rounds = 3;  // of the phase with faults
 };
 
+inline constexpr RowId kAddresses = row("interface[*]/address[*]");
+
 // What a generation of the specs changes. Those before `address` can have a value that breaks the benchmarks.
 enum class Edit : std::uint8_t { spread, mtu, lossless, sysctl, address, entry };
 inline constexpr std::size_t kBreaking = 4;

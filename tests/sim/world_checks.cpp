@@ -7,7 +7,6 @@
 namespace lockstep::simulation {
 namespace {
 
-constexpr RowId kAddresses = row("interface[*]/address[*]");
 constexpr RowId kLock = row("route-mtu[*]");
 
 // Of collections that are owned whole the specs want no member here.

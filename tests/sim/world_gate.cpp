@@ -4,15 +4,9 @@
 #include <cstdio>
 
 #include "reconciler/engine/windows.hpp"
-#include "specs/model/schema_rows.hpp"
 #include "world.hpp"
 
 namespace lockstep::simulation {
-namespace {
-
-constexpr RowId kHostAddresses = row("interface[*]/address[*]");
-
-}  // namespace
 
 void World::build_paths() {
   std::map<std::string, std::map<std::string, std::uint32_t>> up;  // leaf, spine: the cable
@@ -193,7 +187,7 @@ bool World::brings_broken_paths(std::uint64_t change) {
   return std::ranges::any_of(journal_.writes_of(change), [this](const auto& one) {
     const auto& [device, writes] = one;
     const bool is_begun = places_.at(device).is_host() && std::ranges::any_of(writes, [](const Change& each) {
-                            return each.path.row() == kHostAddresses && each.want;
+                            return each.path.row() == kAddresses && each.want;
                           });
     return is_begun && std::ranges::any_of(paths_, [&](const FlowPath& path) {
              return path.devices.front() == device && rounds_.broken.contains(path.subject);

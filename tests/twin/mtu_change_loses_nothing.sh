@@ -14,11 +14,9 @@ address=([1]=10.64.0.1 [2]=10.64.0.3 [3]=10.64.0.5 [4]=10.64.0.7)
 whole() { on "gpu$1" -- ping -c 1 -W 1 -M do -s "$3" -I "${address[$1]}" "${address[$2]}" >/dev/null 2>&1; }
 
 hosts_at 1500
-twins() { ls /run/lockstep/twin 2>/dev/null || true; }
-before=$(twins)
 "$lockstep" twin up --link-rate 1Gbps "$pod"
-twin=$(comm -13 <(echo "$before") <(twins))
-[[ "$twin" =~ ^railpod[0-9a-f]+$ ]] || fail "'$twin' is not the name of one twin"
+twin=$(own_twin)
+twin=${twin##*/}
 apply 0
 
 pings=()

@@ -8,6 +8,15 @@ work=$(mktemp -d)
 export LOCKSTEP_STATE_DIR=$work/state
 pod=$work/pod
 cp -r examples/rail-pod "$pod"
+twins() { ls -d /run/lockstep/twin/* 2>/dev/null || true; }
+twins_before=$(twins)
+# own_twin: the folder of the one twin that came up since, whatever others are there.
+own_twin() {
+  local new
+  new=$(comm -13 <(echo "$twins_before") <(twins))
+  [[ "$new" =~ ^/run/lockstep/twin/[a-z0-9]+$ ]] || { echo "'$new' is not the folder of one twin" >&2; return 1; }
+  echo "$new"
+}
 clean_up() {
   "$lockstep" twin down "$pod" >/dev/null 2>&1 || true
   rm -rf "$work"

@@ -4,13 +4,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/twin/pod.sh
-twins() { ls -d /run/lockstep/twin/* 2>/dev/null || true; }
-before=$(twins)
 "$lockstep" twin up "$pod"
 expect 0 "$lockstep" apply --twin --yes $approve --no-measure "$pod"
 expect 0 "$lockstep" drift --twin "$pod"
 
-dir=$(comm -13 <(echo "$before") <(twins))/leaf0 conf=$dir/frr.conf
+dir=$(own_twin)/leaf0
+conf=$dir/frr.conf
 [ "$(stat -c '%U:%G %a' "$conf")" = 'frr:frr 640' ] || { echo "$(stat -c '%U:%G %a' "$conf") is not FRR's" >&2; exit 1; }
 want_paths() { sed -i "s/maxPaths: [0-9]*/maxPaths: $1/" "$pod"/*.yaml; }
 runs() { vtysh --vty_socket "$dir" --config_dir "$dir" -d bgpd -c 'show running-config' | grep -q "maximum-paths $1\$"; }

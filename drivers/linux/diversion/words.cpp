@@ -59,11 +59,6 @@ std::string protocol_text(std::uint8_t number) {
   return number == 0 ? "" : " ipproto " + word(kIpProtocols, number, std::to_string(number));
 }
 
-std::string tos_text(std::uint8_t tos) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  return tos == 0 ? "" : std::string(" tos 0x") + kDigits[tos >> 4] + kDigits[tos & 0xF];
-}
-
 }  // namespace
 
 std::string text_of(const Route& route, const NetworkState& network) {
