@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# run.sh [-k METAPACKAGE] [-b MODULES] [-m MODULES] [-t TOOLS] [-f FILES] [-q ARGUMENTS] KERNEL OUT PROGRAM [ARGUMENT]... runs
-# a GoogleTest program under the kernel in KERNEL (kernel.sh; -k: one of Debian's newer ones) in an emulated machine: with
+# run.sh [-k METAPACKAGE] [-c CPUS] [-b MODULES] [-m MODULES] [-t TOOLS] [-f FILES] [-q ARGUMENTS] KERNEL OUT PROGRAM
+# [ARGUMENT]... runs a GoogleTest program under the kernel in KERNEL (kernel.sh; -k: one of Debian's newer ones) in an emulated machine: with
 # these kernel modules loaded, -b: and those that netdev/build.sh makes, these programs of the host in PATH, these other files of the host (patterns: what is found by
 # name while a program runs), this hardware by arguments of QEMU, and nothing else. Its exit code is the program's; 77:
 # skipped, with a line of why; 1: the machine gave no verdict, or a test was skipped, or none ran.
 # OUT keeps `console`, which is shown on failure.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
-metapackage=linux-image-amd64 modules=() built=() tools=() files= hardware=()
-while getopts k:b:m:t:f:q: option; do
+metapackage=linux-image-amd64 cpus=1 modules=() built=() tools=() files= hardware=()
+while getopts k:c:b:m:t:f:q: option; do
   case $option in
     k) metapackage=$OPTARG ;;
+    c) cpus=$OPTARG ;;
     b) read -ra built <<<"$OPTARG" ;;
     m) read -ra modules <<<"$OPTARG" ;;
     t) read -ra tools <<<"$OPTARG" ;;
@@ -74,20 +75,27 @@ mkdir "$out/shared"
 # crypto cost 2 to 3 s. no_timer_check: where the host has much else to do, an emulated timer can be late for the kernel's
 # test of it, and a failed test is a panic (kernel-parameters.txt). The emulated counters of both CPUs are the host's one,
 # which the kernel can't know: with the HPET, its choice, each reading of the clock is a system call into the emulator, and
-# latencies have it in them.
+# latencies have it in them. A kernel that gets no further for 60 s (twice the threshold) is stopped.
 boot() {
-  timeout -k 5 400 qemu-system-x86_64 -accel tcg,thread=multi -machine q35 -cpu qemu64 -smp 2 -m 512 \
+  timeout -k 5 400 qemu-system-x86_64 -accel tcg,thread=multi -machine q35 -cpu qemu64 -smp "$cpus" -m 512 \
     -nodefaults -no-user-config -display none -monitor none -serial "file:$out/console" -no-reboot \
     -kernel "$kernel/vmlinux" -initrd "$out/initrd" \
-    -append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off no_timer_check tsc=reliable cryptomgr.notests initcall_blacklist=crypto_kdf108_init" \
+    -append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off watchdog_thresh=30 softlockup_panic=1 no_timer_check tsc=reliable cryptomgr.notests initcall_blacklist=crypto_kdf108_init" \
     -fsdev "local,id=shared,path=$out/shared,security_model=none" -device virtio-9p-pci,fsdev=shared,mount_tag=shared \
     "${hardware[@]}" </dev/null || echo "qemu: exit code $?" >>"$out/console"
 }
 boot
-# An emulated CPU can meet a jump label that the other one is patching, and the kernel then knows nothing of the breakpoint that
-# stands there ("Oops: int3" at boot, seen on a loaded machine): a fault of the emulation, before any test. Once more then.
-if [ ! -e "$out/shared/verdict" ] && grep -q 'Oops: int3' "$out/console" && ! grep -q '^\[ RUN' "$out/console"; then
-  echo "the emulated kernel stopped at boot (int3); once more"
+# Faults of the emulation of several CPUs, seen on loaded machines: an emulated CPU can meet a jump label that the other one
+# is patching, and the kernel then knows nothing of the breakpoint that stands there ("Oops: int3" at boot, before any
+# test); or both wait for each other for ever, in the middle of a test. Once more then.
+fault=
+if [ ! -e "$out/shared/verdict" ] && [ "$cpus" -gt 1 ]; then
+  if grep -q 'Oops: int3' "$out/console" && ! grep -q '^\[ RUN' "$out/console"; then fault='stopped at boot (int3)'; fi
+  if grep -q 'Kernel panic.*softlockup: hung tasks' "$out/console"; then fault='hung (soft lockup)'; fi
+fi
+if [ -n "$fault" ]; then
+  echo "the emulated kernel $fault; once more"
+  mv "$out/console" "$out/console.first"
   boot
 fi
 rm -f "$out/initrd"
