@@ -152,6 +152,7 @@ bool SimulatedDevice::write(const Change& change) {
     tree_.set(change.path, change.want);
   else
     tree_.erase(change.path);
+  if (change.path == saver && change.want) saved_ = to_save();
   for (const Path path : sim::gone_with(tree_, change)) tree_.erase(path);
   return true;
 }
@@ -196,6 +197,7 @@ void SimulatedDevice::set(Path path, Value value) {
     tree_.set(path, value);
   else
     tree_.erase(path);
+  if (path == saver && value) saved_ = to_save();
   for (const Path gone : sim::gone_with(tree_, Change{path, {}, value, 0})) tree_.erase(gone);
   settle_effects();
 }
@@ -208,10 +210,40 @@ void SimulatedDevice::reboot() {
   for (const Entry& entry : tree_.entries())
     if (schema_row(entry.path.row()).takes == Takes::lost_at_boot) lost.push_back(entry.path);
   for (const Path path : lost) tree_.erase(path);
+  load_saved();
   settle_effects();
 }
 
+bool SimulatedDevice::is_saved_by_entry(RowId row) const {
+  return saver && is_writable(schema_row(row)) && schema_row(row).is_saved_by(schema_row(saver->row()).saves);
+}
+
+Tree SimulatedDevice::to_save() const {
+  TreeBuilder builder;
+  for (const Entry& entry : tree_.entries())
+    if (is_saved_by_entry(entry.path.row())) builder.add(entry.path, entry.value);
+  return builder.build();
+}
+
+void SimulatedDevice::load_saved() {
+  if (!saver) return;
+  const Tree runs = to_save();
+  for (const Entry& entry : runs.entries()) tree_.erase(entry.path);
+  for (const Entry& entry : saved_.entries()) tree_.set(entry.path, entry.value);
+}
+
+bool SimulatedDevice::is_all_saved() const {
+  const Tree runs = to_save();
+  return std::ranges::equal(runs.entries(), saved_.entries(), [](const Entry& a, const Entry& b) {
+    return a.path == b.path && a.value == b.value;
+  });
+}
+
 void SimulatedDevice::settle_effects() {
+  if (saver && is_all_saved())
+    tree_.set(*saver, Value::present());
+  else if (saver)
+    tree_.erase(*saver);
   if (effects) effects(tree_);
   wake_watches();
 }

@@ -1,6 +1,6 @@
 // SimulatedDevice: a device that exists only in memory, behind the driver seam. A fair opponent for the
 // engine: it keeps references (what refers to an entry goes with it), forgets at boot what is lost at boot,
-// and misbehaves as told by a seed.
+// takes what was not saved back to what was, and misbehaves as told by a seed.
 //
 // Promises: observe never changes it; an apply is done change by change and answered for each; it honours
 // Guard::epoch (an older leader is denied) and, when asked, Guard::undo_after with one armed transaction.
@@ -59,6 +59,9 @@ class SimulatedDevice final : public Driver {
   const Tree& truth() const { return tree_; }
   void set(Path path, Value value);
   void reboot();
+  // Undoes what is overdue, without a call.
+  void keep_time() { undo_overdue(); }
+  bool is_armed() const { return armed_.has_value(); }
   // Entries that follow from others: called after every change, may write effect entries into the tree.
   std::function<void(Tree&)> effects;
   // Called at the end of every call.
@@ -69,6 +72,9 @@ class SimulatedDevice final : public Driver {
   SimulatedFaults faults;
   std::vector<RowId> rows;  // carried; empty: all of the schema
   std::vector<Incapable> incapable;
+  // Written, the entry saves the rows that it `saves` (schema.hpp), as a routing daemon's configuration, and
+  // is there while they are what was saved last. None: all is saved as it is written.
+  std::optional<Path> saver;
   std::vector<RowId> refuses;  // rows that it says it can write, and does not
   bool undoes_itself = false;
   bool unreachable = false;  // every call is transient
@@ -94,6 +100,10 @@ class SimulatedDevice final : public Driver {
   bool write(const Change& change);
   void wake_watches();
   void settle_effects();
+  bool is_saved_by_entry(RowId row) const;
+  Tree to_save() const;
+  void load_saved();
+  bool is_all_saved() const;
   void undo_overdue();
   void undo_armed();
   Result<Receipt> apply_all(const ChangeSet& changes, const Guard& guard);
@@ -103,6 +113,7 @@ class SimulatedDevice final : public Driver {
   Random random_;
   Tree tree_;
   Tree before_last_write_;
+  Tree saved_;  // of what the saver saves
   std::uint64_t revision_ = 1;
   std::uint64_t boots_ = 1;
   std::uint64_t epoch_seen_ = 0;

@@ -291,7 +291,6 @@ void Application::gate_failed(const std::vector<Step>& later, const GateResult& 
   if (any) return undo(later, [then](bool) { then(false); });
   undoing_.reset();
   stays_ = true;
-  answered_ = unsure_.empty();
   report_.notes.emplace_back("nothing was written that could be undone for it: what was done stays");
   then(false);
 }

@@ -1,9 +1,13 @@
 // How a process of the simulated program reaches devices that outlive it.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "drivers/posix/wake_descriptor.hpp"
 #include "drivers/sim/simulated_device.hpp"
@@ -34,29 +38,80 @@ class ResetSession final : public Remedy {
   Cure cure_;
 };
 
-// The driver that a session is given: every call goes to the device.
+// Of a device that has two drivers, one for its kernel and one for its routing daemons: which one carries a
+// row.
+inline constexpr std::size_t kParts = 2;
+inline std::size_t part_of(RowId row) {
+  const std::string_view pattern = schema_row(row).pattern;
+  return pattern.starts_with("bgp") || pattern.starts_with("bfd") || pattern.starts_with("routing-") ? 1 : 0;
+}
+inline std::vector<RowId> rows_of(std::size_t part) {
+  std::vector<RowId> out;
+  for (RowId row = 0; row < kSchema.size(); ++row)
+    if (part_of(row) == part) out.push_back(row);
+  return out;
+}
+
+// A driver that a session is given: every call that gets through goes to the device.
 class Line final : public Driver {
  public:
-  // `writes`: called before each apply.
-  Line(SimulatedDevice& device, std::function<void()> writes, ResetSession::Cure cure)
-      : remedy(std::move(cure)), device_(device), writes_(std::move(writes)) {}
-  Result<Traits> traits(const Call& call) override { return device_.traits(call); }
-  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
-    return device_.observe(scope, if_not, call);
+  struct Hooks {
+    std::function<std::optional<Error>()> why_silent;  // none: it answers
+    std::function<void()> writes;                      // before each apply that gets through
+    ResetSession::Cure cure;
+  };
+  // `rows`: that it carries; empty: all.
+  Line(SimulatedDevice& device, std::string name, std::vector<RowId> rows, Hooks hooks)
+      : remedy([this](const ChangeSet& effects) -> Result<Done> {
+          if (auto why = hooks_.why_silent()) return *std::move(why);
+          return hooks_.cure(effects);
+        }),
+        device_(device),
+        name_(std::move(name)),
+        rows_(std::move(rows)),
+        hooks_(std::move(hooks)) {}
+
+  Result<Traits> traits(const Call& call) override {
+    if (auto why = hooks_.why_silent()) return *std::move(why);
+    TRY(Traits traits, device_.traits(call));
+    traits.driver = name_;
+    for (std::vector<RowId>* const all : {&traits.reads, &traits.writes})
+      std::erase_if(*all, [this](RowId row) { return !carries(row); });
+    return traits;
   }
+  Result<Observation> observe(const Scope& scope, std::string_view if_not, const Call& call) override {
+    if (auto why = hooks_.why_silent()) return *std::move(why);
+    if (rows_.empty()) return device_.observe(scope, if_not, call);
+    Scope own = scope;
+    if (scope.rows.empty()) own.rows = rows_;
+    std::erase_if(own.rows, [this](RowId row) { return !carries(row); });
+    if (own.rows.empty()) own.rows = {rows_.front()};
+    return device_.observe(own, if_not, call);
+  }
+  // What cuts the way to the device takes the answer with it.
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override {
-    writes_();
-    return device_.apply(changes, guard, call);
+    if (auto why = hooks_.why_silent()) return *std::move(why);
+    hooks_.writes();
+    Result<Receipt> answer = device_.apply(changes, guard, call);
+    if (hooks_.why_silent()) return Error{ErrorKind::unknown_outcome, "the connection was reset"};
+    return answer;
   }
   Result<Done> settle(std::string_view transaction, Settlement settlement, const Call& call) override {
+    if (auto why = hooks_.why_silent()) return *std::move(why);
     return device_.settle(transaction, settlement, call);
   }
 
   ResetSession remedy;
 
  private:
+  bool carries(RowId row) const {
+    return rows_.empty() || std::ranges::find(rows_, row) != rows_.end();
+  }
+
   SimulatedDevice& device_;
-  std::function<void()> writes_;
+  std::string name_;
+  std::vector<RowId> rows_;
+  Hooks hooks_;
 };
 
 // One watcher for all devices, as of a collector that they all report to.

@@ -55,6 +55,12 @@ WorldCounts& WorldCounts::operator+=(const WorldCounts& other) {
   chosen += other.chosen;
   away += other.away;
   far_away += other.far_away;
+  half_read += other.half_read;
+  saved += other.saved;
+  kept += other.kept;
+  unheard += other.unheard;
+  armed += other.armed;
+  undid += other.undid;
   alerted += other.alerted;
   not_cordoned += other.not_cordoned;
   strictly += other.strictly;
@@ -101,6 +107,7 @@ WorldResult World::run() {
   if (!bad_) watch(false);
   if (!converge_quietly()) violation("not converged within 30 virtual minutes after faults stopped");
   check_all_judged();
+  check_saved();
   return result_;
 }
 
@@ -126,7 +133,9 @@ std::unique_ptr<World::Process> World::begin_process(std::vector<std::string> on
   process->executor->wall_epoch = wall_epoch_;
   come_back(now());
   unattached_.clear();
-  auto opened = ClusterSession::open(cluster_, {drivers_, *process->executor, directory_.path(), {}, this});
+  SessionSeams seams{drivers_, *process->executor, directory_.path(), {}, this};
+  seams.first_hops = [this](const std::vector<IpAddress>& addresses) { return first_hops(addresses); };
+  auto opened = ClusterSession::open(cluster_, seams);
   if (!opened) throw std::runtime_error(opened.error().text());
   process->session = *std::move(opened);
   process->unattached = std::exchange(unattached_, {});
@@ -161,7 +170,7 @@ bool World::runs(std::unique_ptr<Process> process, const std::function<void(Proc
   ends_.clear();
   over_budget_.clear();
   for (auto& [name, place] : places_) {
-    place.is_observed = false;
+    place.is_observed.fill(false);
     place.seen_down.clear();
     place.in_hand = {};
     lift(place);
@@ -245,10 +254,13 @@ bool World::person_applies(Process& process) {
   check_leads();
   result_.counts.gone_on += was_unstored_ ? 1 : 0;
   const std::set<std::string> away = all_away(process);
+  const std::set<std::string> half_away = all_half_away();
   const std::unique_ptr<ClusterObserve> observed = session.make_observe();
   const std::vector<DeviceState> states = pump(*process.executor, *observed);
   unread_ = all_away(process);
   std::erase_if(unread_, [&away](const std::string& device) { return !away.contains(device); });
+  half_read_ = all_half_away();
+  std::erase_if(half_read_, [&half_away](const std::string& device) { return !half_away.contains(device); });
   check_states(states);
   const Result<Plan> plan = session.plan(states);
   const Result<std::vector<WrittenEntry>> written = session.settle_written(states);
@@ -282,6 +294,8 @@ bool World::person_applies(Process& process) {
   const bool converged = drift && drift->report.exit_code() == 0;
   if (converged && process.only.empty() && !unread_.empty())
     violation("all is called converged, and " + *unread_.begin() + " is away");
+  if (converged && process.only.empty() && !half_read_.empty())
+    violation("all is called converged, and the routing daemon of " + *half_read_.begin() + " is away");
   return converged;
 }
 
@@ -322,6 +336,7 @@ Progress World::progress() {
     const bool names_journal = result.why.find(directory_.path()) != std::string::npos;
     record("step " + step.device + " " + std::string(to_string(result.state)) + " " +
            (names_journal ? "its journal takes nothing" : result.why));
+    if (result.state == StepState::done) check_done(step);
     if (is_over(result.state)) places_.at(step.device).in_hand = {};
     if (result.state == StepState::held && result.why.find("out of service already") != std::string::npos)
       ++result_.counts.out_held;

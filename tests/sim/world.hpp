@@ -66,6 +66,8 @@ struct WorldOptions {
 };
 
 inline constexpr RowId kAddresses = row("interface[*]/address[*]");
+// By which devices are reached over the fabric: this, and one more for each device of the topology.
+inline constexpr std::uint32_t kFirstAddress = 10U << 24U;
 
 // What a generation of the specs changes. Those before `address` can have a value that breaks the benchmarks.
 enum class Edit : std::uint8_t { spread, mtu, lossless, sysctl, address, entry };
@@ -108,6 +110,12 @@ struct WorldCounts {
   std::size_t cures = 0;          // remedies carried out
   std::size_t all_fell = 0;       // rounds in which the controls fell as well
   std::size_t far_away = 0;       // ends of cables whose other end was away, and that differed
+  std::size_t half_read = 0;      // devices of which one driver alone was away while an apply observed all
+  std::size_t saved = 0;          // configurations of routing daemons that a write saved
+  std::size_t kept = 0;           // and that were as wanted after a restart, at the end
+  std::size_t unheard = 0;        // calls that got no answer, as the way to the device was disturbed
+  std::size_t armed = 0;          // writes that cut the last way to a device that undoes by itself
+  std::size_t undid = 0;          // of them: undone by it, as nobody got through
   WorldCounts& operator+=(const WorldCounts& other);
 };
 
@@ -140,7 +148,8 @@ class World final : public Measurer {
     std::string group;
     Intent* intent = nullptr;
     std::unique_ptr<SimulatedDevice> device;
-    bool is_observed = false;  // since the last write
+    bool is_split = false;                    // it has two drivers: devices.hpp
+    std::array<bool, kParts> is_observed{};   // since the last write; of one driver: the first
     std::set<std::string> ports;
     Disturbance in_hand;          // written by a step that is not over
     Disturbance down;             // sessions that are down because of us
@@ -151,9 +160,9 @@ class World final : public Measurer {
     bool live = false;  // carried traffic
     std::set<std::string> live_ports;
     // Of all of it: the last that was answered whole, and those that were cut short since. The engine may
-    // plan with any of them. One written before is replaced by whatever comes next.
-    std::vector<Observation> observed;
-    bool written_since = false;
+    // plan with any of them. One written before is replaced by whatever comes next. By driver.
+    std::array<std::vector<Observation>, kParts> observed;
+    std::array<bool, kParts> written_since{};
     bool shown_in_sync = false;  // by one of them since a snapshot last told of it
     std::size_t moved = 0;       // the turn in which another hand last did
     std::uint64_t writer = 0;    // the epoch that last wrote
@@ -163,7 +172,13 @@ class World final : public Measurer {
     Tree want_before;             // by the generation of the specs before this one
     std::map<Path, Edit> edited;  // by this one
     std::set<Path> ours;          // written while the specs wanted it
+    std::set<std::string> rails;  // of the program's own machine: by which it sends here
+    std::set<std::string> entered_by;  // ports by which that comes in
+    bool is_cut = false;               // from the program, until it undoes by itself what cut it
     bool is_host() const { return role == DeviceRole::host; }
+    std::size_t part(RowId row) const { return is_split ? part_of(row) : 0; }
+    const std::vector<Observation>& seen_of(RowId row) const { return observed[part(row)]; }
+    bool is_whole(const Scope& scope) const;  // all that a driver carries
   };
   // The way of a flow between two leaves over one spine, or of one host to its leaf.
   struct FlowPath {
@@ -178,8 +193,8 @@ class World final : public Measurer {
   struct Dead {
     Time until{};
     std::string shut_at{};  // a device, until it opens the port again; empty: it is pulled
-    // By end: since when each whole observation shows it.
-    std::array<std::optional<Time>, 2> shown{};
+    // By end, and by what shows it: since when each whole observation does.
+    std::array<std::array<std::optional<Time>, 2>, 2> shown{};
   };
   struct Off {
     Time since{};
@@ -255,7 +270,7 @@ class World final : public Measurer {
   // world_devices.cpp: devices, and what goes wrong with them
   void build();
   void add(const TopologyDevice& device, Intent& intent);
-  Result<std::optional<Attached>> attach(const DriverTarget& target);
+  Result<std::optional<Attached>> attach(const DriverTarget& target, std::size_t part);
   void put_in_service();
   void arm_faults();
   void stop_faults();
@@ -273,6 +288,21 @@ class World final : public Measurer {
   bool is_unstored() const { return unstored_ > 0; }
   void check_unstored(const ApplyReport& report, bool accepted);
 
+  // world_reach.cpp: where the program runs, and what it reaches from there
+  void draw_reach();
+  void run_on(const std::string& device);
+  std::set<std::string> ports_entered(const Place& place) const;
+  Result<std::vector<std::set<std::string>>> first_hops(const std::vector<IpAddress>& addresses) const;
+  std::optional<Error> why_silent(Place& place, std::size_t part);
+  bool is_reached(const Place& place) const;
+  bool is_reached_by(const Place& place, const std::string& rail) const;
+  bool is_up(std::uint32_t cable) const;
+  std::optional<std::uint32_t> cable_between(const std::string& one, const std::string& other) const;
+  std::vector<std::string> leaves_of(const Place& host) const;
+  void check_last_way(Place& place, const SimulatedCall& call, bool undoes);
+  void check_done(const Step& step);
+  void check_saved();
+
   // world_outages.cpp: what others take away
   Time draw_end();
   void leave();
@@ -287,9 +317,10 @@ class World final : public Measurer {
   bool is_any_out() const { return !dead_.empty() || !off_.empty(); }
   bool carries(std::uint32_t cable) const;
   bool is_blocked(const FlowPath& path) const;
-  void note_outages(const Place& place, const Observation& observed);
+  void note_outages(const Place& place, const Observation& observed, std::size_t part);
   void add_outages(std::set<std::string>& devices, std::set<std::uint32_t>& cables) const;
   std::set<std::string> all_away(const Process& process) const;
+  std::set<std::string> all_half_away() const;
 
   // world_checks.cpp
   void seen(const SimulatedCall& call);
@@ -401,12 +432,16 @@ class World final : public Measurer {
   std::size_t unstored_before_ = 0;     // the apply under way
   std::size_t unstored_ = 0;            // of the process that runs
   bool was_unstored_ = false;           // of the one before
+  std::string self_;                    // the device that the program runs on; empty: none of them
+  double cut_chance_ = 0;               // of what may cut the last way
+  std::map<std::string, Time> silent_;  // routing daemons, until when
   std::map<std::string, Time> away_;    // devices, until when
   std::map<std::string, Off> off_;      // devices without power
   std::map<std::uint32_t, Dead> dead_;  // cables
   std::set<std::uint32_t> reopened_;    // cables, by the apply or healing under way
   Time full_until_{};                   // another tenant takes most of the fabric
   std::set<std::string> unread_;  // devices that were away all through the observation of the plan under way
+  std::set<std::string> half_read_;  // and whose routing daemons alone were
   OnViolation on_violation_ = OnViolation::rollback;          // of the suite
   bool strict_ = false;                                       // the apply under way
   bool exceeds_budgets_ = true;                               // a person approves that

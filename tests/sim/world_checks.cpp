@@ -54,14 +54,22 @@ double World::capacity_left(const Outage& outage) const {
   return 1.0 - std::max(static_cast<double>(links) / 2, static_cast<double>(spines) / kSpines);
 }
 
+bool World::Place::is_whole(const Scope& scope) const {
+  return scope.rows.empty() || (is_split && scope.rows == rows_of(part(scope.rows.front())));
+}
+
 bool World::was_seen_in_sync(const Place& place) const {
-  if (place.observed.empty()) return false;
-  const Observation& observed = place.observed.back();
-  for (const Entry& want : place.intent->want.entries())
-    if (observed.have.value(want.path) != want.value) return false;
-  for (const Unread& unread : observed.unread)
-    if (is_claimed(*place.intent, unread.row) || !place.intent->want.of_row(unread.row).empty()) return false;
-  return !has_more(*place.intent, observed.have);
+  for (std::size_t part = 0; part < (place.is_split ? kParts : 1); ++part) {
+    if (place.observed[part].empty()) return false;
+    const Observation& observed = place.observed[part].back();
+    for (const Entry& want : place.intent->want.entries())
+      if (place.part(want.path.row()) == part && observed.have.value(want.path) != want.value) return false;
+    for (const Unread& unread : observed.unread)
+      if (is_claimed(*place.intent, unread.row) || !place.intent->want.of_row(unread.row).empty())
+        return false;
+    if (has_more(*place.intent, observed.have)) return false;
+  }
+  return true;
 }
 
 bool World::shows_sessions(const Place& place, const Observation& observed) {
@@ -96,16 +104,17 @@ void World::seen(const SimulatedCall& call) {
   if (call.kind == SimulatedCall::Kind::observe) {
     what += " observe";
     if (call.observed != nullptr) {
-      place.is_observed = true;
+      const std::size_t part = call.scope->rows.empty() ? 0 : place.part(call.scope->rows.front());
+      place.is_observed[part] = true;
       note_sessions(place, call);
       note_shown(place, *call.observed);
       place.shown_up = place.shown_up || shows_sessions(place, *call.observed);
       // An observation of a few rows tells nothing about the rest.
-      if (call.scope->rows.empty()) {
-        if (std::exchange(place.written_since, false) || call.observed->unread.empty())
-          place.observed.clear();
-        place.observed.push_back(*call.observed);
-        note_outages(place, *call.observed);
+      if (place.is_whole(*call.scope)) {
+        if (std::exchange(place.written_since[part], false) || call.observed->unread.empty())
+          place.observed[part].clear();
+        place.observed[part].push_back(*call.observed);
+        note_outages(place, *call.observed, part);
         place.shown_in_sync = place.shown_in_sync || was_seen_in_sync(place);
       }
     }
@@ -150,7 +159,8 @@ void World::note_sessions(Place& place, const SimulatedCall& call) {
 // A remedy is of the plan, for what is open, and on devices that may be written. An answer may have been on
 // its way for long while another reader has had a newer one.
 void World::check_cure(const Place& place, const ChangeSet& effects) {
-  if (!place.is_observed) violation(place.name + " was reset without a fresh observation");
+  if (!place.is_observed[place.part(ResetSession::kSession)])
+    violation(place.name + " was reset without a fresh observation");
   if (!process_->may_write(place.name)) violation(place.name + " was reset, and --only leaves it out");
   for (const Change& effect : effects) {
     const auto down = place.seen_down.find(std::string(effect.path.key(0)));
@@ -193,9 +203,10 @@ void World::check_healed_by_remedies(const Healing& healing) {
 
 void World::check_write(Place& place, const SimulatedCall& call) {
   ++result_.counts.writes;
-  if (!place.is_observed) violation(place.name + " was written without a fresh observation");
-  place.is_observed = false;
-  place.written_since = true;
+  const std::size_t part = place.part(call.changes->front().path.row());
+  if (!place.is_observed[part]) violation(place.name + " was written without a fresh observation");
+  place.is_observed.fill(false);
+  place.written_since[part] = true;
   check_ticket(place, call);
   for (const Change& change : *call.changes) {
     if (place.intent->want.find(change.path) != nullptr) place.ours.insert(change.path);
@@ -203,6 +214,7 @@ void World::check_write(Place& place, const SimulatedCall& call) {
       violation(change.path.text() + " is not ours");
     if (const auto edited = place.edited.find(change.path); edited != place.edited.end())
       ++result_.counts.edited[static_cast<std::size_t>(edited->second)];
+    if (change.path == place.device->saver) ++result_.counts.saved;
     if (change.path.row() == kLock) ++(change.want ? result_.counts.locked : result_.counts.unlocked);
   }
   if (place.device->truth().value(*Path::parse("service[theirs]")) != Value::text("running") ||
@@ -219,9 +231,10 @@ void World::check_write(Place& place, const SimulatedCall& call) {
     note_moved(place, change.evens ? *change.undoes : noted->second.change);
     result_.counts.evened += change.evens ? 1 : 0;
   }
-  if (place.is_host()) return;
   const auto of = tickets_.find(call.guard->ticket);
   const bool undoes = of != tickets_.end() && changes_.at(of->second.change).undoes;
+  check_last_way(place, call, undoes);
+  if (place.is_host()) return;
   const Disturbance disturbed = disturbed_by(place, *call.changes);
   if (!disturbed.any()) return;
   place.in_hand.whole = place.in_hand.whole || disturbed.whole;
@@ -318,6 +331,11 @@ void World::check_states(const std::vector<DeviceState>& states) {
     ++result_.counts.away;
     if (state.reachable) violation(state.device + " is away, and is called reachable");
   }
+  for (const DeviceState& state : states) {
+    if (!half_read_.contains(state.device)) continue;
+    ++result_.counts.half_read;
+    if (state.complete()) violation(state.device + " is called read, and its routing daemon is away");
+  }
 }
 
 // Of a process that has just taken the lock.
@@ -402,18 +420,18 @@ void World::follow_snapshots() {
 // with a session of its own by the neighbours at both ends, one that leads to a host by the host's address,
 // if it is one that the specs want or that we wrote. What could never be read may be there.
 void World::note_traffic() {
-  const auto all_observed = [this](const std::string& device, const auto& may_have) {
-    const std::vector<Observation>& observed = places_.at(device).observed;
+  const auto all_observed = [this](const std::string& device, RowId row, const auto& may_have) {
+    const std::vector<Observation>& observed = places_.at(device).seen_of(row);
     return !observed.empty() && std::ranges::all_of(observed, may_have);
   };
   const auto may_have = [&](const std::string& device, Path path) {
-    return all_observed(device, [path](const Observation& one) {
+    return all_observed(device, path.row(), [path](const Observation& one) {
       return one.have.value(path) || is_unread(one.unread, path);
     });
   };
   const auto may_have_address = [&](const PortName& port) {
     const Place& place = places_.at(port.device);
-    return all_observed(port.device, [&](const Observation& one) {
+    return all_observed(port.device, kAddresses, [&](const Observation& one) {
       return is_unread(one.unread, Path(kAddresses, {port.port, ""})) ||
              std::ranges::any_of(one.have.of_row(kAddresses), [&](const Entry& entry) {
                return entry.path.key(0) == port.port &&

@@ -40,9 +40,11 @@ void World::build() {
     places_.at(topology.device_of(link.b)).ports.emplace(b.name);
   }
   wiring_.index();
+  if (options_.others) draw_reach();
   build_paths();
   build_data_plane();
-  drivers_[DriverName::sim].attach = [this](const DriverTarget& target) { return attach(target); };
+  drivers_[DriverName::sim].attach = [this](const DriverTarget& target) { return attach(target, 0); };
+  drivers_[DriverName::frr].attach = [this](const DriverTarget& target) { return attach(target, 1); };
 }
 
 void World::add(const TopologyDevice& device, Intent& intent) {
@@ -73,7 +75,8 @@ void World::add(const TopologyDevice& device, Intent& intent) {
   };
 }
 
-Result<std::optional<Attached>> World::attach(const DriverTarget& target) {
+// `part`: of a device that has two drivers.
+Result<std::optional<Attached>> World::attach(const DriverTarget& target, std::size_t part) {
   Attached attached;
   Place& place = places_.at(target.device);
   if (place.device->unreachable && random_.chance(0.5)) {
@@ -81,13 +84,17 @@ Result<std::optional<Attached>> World::attach(const DriverTarget& target) {
     return Error{ErrorKind::transient, "no route to the device"};
   }
   auto line = std::make_unique<Line>(
-      *place.device,
-      [this, &place] {
-        place.before_write = place.device->truth();
-        place.boots_before = place.device->boots();
-      },
-      [this, &place](const ChangeSet& effects) { return cure(place, effects); });
-  if (options_.others) attached.remedy = &line->remedy;
+      *place.device, part == 0 ? "sim" : "sim-routing",
+      place.is_split ? rows_of(part) : std::vector<RowId>(),
+      Line::Hooks{.why_silent = [this, &place, part] { return why_silent(place, part); },
+                  .writes =
+                      [this, &place] {
+                        place.before_write = place.device->truth();
+                        place.boots_before = place.device->boots();
+                      },
+                  .cure = [this, &place](const ChangeSet& effects) { return cure(place, effects); }});
+  if (options_.others && part == place.part(ResetSession::kSession)) attached.remedy = &line->remedy;
+  if (!self_.empty() && place.name != self_) attached.address = IpAddress::v4(kFirstAddress + place.index);
   attached.driver = std::move(line);
   attached.watch = [this]() -> Result<std::shared_ptr<Watcher>> {
     std::shared_ptr<Events> events = events_.lock();
@@ -112,6 +119,8 @@ void World::put_in_service() {
   for (auto& [name, place] : places_)
     for (const Entry& want : place.intent->want.entries())
       if (schema_row(want.path.row()).facet == Facet::config) place.device->set(want.path, want.value);
+  for (auto& [name, place] : places_)
+    if (place.device->saver) place.device->set(*place.device->saver, Value::present());
   for (std::uint64_t left = random_.below(places_.size()); left > 0; --left) drift();
 }
 
@@ -136,6 +145,7 @@ void World::arm_faults() {
   full_disk_chance_ = draw(0.01);
   clock_chance_ = draw(0.002);
   stuck_chance_ = draw(0.5);
+  if (options_.others) cut_chance_ = draw(1);
   if (!options_.others) outage_chance_ = full_disk_chance_ = clock_chance_ = stuck_chance_ = 0;
   for (auto& [name, place] : places_) place.device->faults = faults;
 }
@@ -143,7 +153,8 @@ void World::arm_faults() {
 void World::stop_faults() {
   delays_ = SimulatedDelays{};
   drift_chance_ = kill_chance_ = away_chance_ = outage_chance_ = 0;
-  full_disk_chance_ = clock_chance_ = stuck_chance_ = 0;
+  full_disk_chance_ = clock_chance_ = stuck_chance_ = cut_chance_ = 0;
+  self_.clear();  // a person goes where no way can be cut
   come_back(Time::max());
   for (auto& [name, place] : places_) place.device->faults = SimulatedFaults{};
 }
@@ -216,7 +227,7 @@ void World::lift(Place& place) {
 Result<Done> World::cure(Place& place, const ChangeSet& effects) {
   follow_journal();
   check_cure(place, effects);
-  place.is_observed = false;
+  place.is_observed.fill(false);
   if (place.device->unreachable) return Error{ErrorKind::transient, "no route to the device"};
   if (random_.chance(place.device->faults.refused)) return Error{ErrorKind::refused, "the device said no"};
   count_cure(place);

@@ -44,7 +44,7 @@ void World::note_ends(const Process& process) {
         const PortName& port = end == 0 ? cable.a : cable.b;
         const Value want = wanted_at(port, row);
         const Path path(row, {port.port});
-        const std::vector<Observation>& observed = places_.at(port.device).observed;
+        const std::vector<Observation>& observed = places_.at(port.device).seen_of(row);
         ends.was[end] = truth_at(port, row);
         ends.differs[end] =
             !observed.empty() && want && std::ranges::all_of(observed, [&](const Observation& one) {

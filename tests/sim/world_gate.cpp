@@ -248,14 +248,15 @@ void World::settle_specs(const ApplyReport& report) {
 
 // What is called undone is as it was before those changes, but for devices that another hand moved since, for
 // what an older change wrote too that was taken back in part, and for what was written since by a change that
-// stays, or by an undo that an earlier run told of. A device that boots in the middle of an undo may forget
+// stays, or by an undo that an earlier run told of; nor is anything unsaved. A device that boots in the middle of an undo may forget
 // what was taken back before.
 void World::check_taken_back(const std::set<std::uint64_t>& changes, const std::set<std::uint64_t>& in_part) {
   std::map<std::pair<std::string, Path>, Value> before;
   std::map<std::string, std::size_t> begun;
   for (const std::uint64_t change : changes) {
     for (const auto& [device, writes] : journal_.writes_of(change))
-      for (const Change& one : writes) before.try_emplace({device, one.path}, one.was);
+      for (const Change& one : writes)
+        if (schema_row(one.path.row()).saves.empty()) before.try_emplace({device, one.path}, one.was);
     for (const auto& [device, turn] : changes_.at(change).first_ticket) begun.try_emplace(device, turn);
   }
   for (const std::uint64_t change : in_part)

@@ -30,6 +30,10 @@ Time World::draw_end() {
 
 void World::leave() {
   Place& place = draw_place();
+  if (place.is_split && random_.chance(0.5)) {
+    if (silent_.emplace(place.name, draw_end()).second) record(place.name + "'s routing daemon is away");
+    return;
+  }
   if (!away_.emplace(place.name, draw_end()).second) return;
   settle_reach(place.name);
   record(place.name + " is away");
@@ -73,6 +77,10 @@ void World::switch_off() {
 // What is shut stays so until somebody opens it.
 void World::come_back(Time when) {
   if (when == Time::max()) full_until_ = {};
+  std::erase_if(silent_, [&](const auto& one) {
+    if (one.second <= when) record(one.first + "'s routing daemon is back");
+    return one.second <= when;
+  });
   for (auto at = away_.begin(); at != away_.end();) {
     if (at->second > when) {
       ++at;
@@ -117,6 +125,13 @@ std::set<std::string> World::all_away(const Process& process) const {
   return out;
 }
 
+std::set<std::string> World::all_half_away() const {
+  std::set<std::string> out;
+  for (const auto& [device, until] : silent_)
+    if (!away_.contains(device) && !off_.contains(device)) out.insert(device);
+  return out;
+}
+
 // What follows from its entries, and from what others do.
 void World::refresh(const std::string& device) {
   SimulatedDevice& one = *places_.at(device).device;
@@ -155,21 +170,23 @@ bool World::is_blocked(const FlowPath& path) const {
 }
 
 // As the program is to tell it: by a port that is shut, or a session that is down.
-void World::note_outages(const Place& place, const Observation& observed) {
+void World::note_outages(const Place& place, const Observation& observed, std::size_t part) {
+  constexpr std::array kShows{kAdmin, kSession};
   for (auto& [cable, dead] : dead_)
     for (const std::size_t end : {0, 1}) {
       const PortName& port = end == 0 ? wiring_.cables[cable].a : wiring_.cables[cable].b;
       if (port.device != place.name) continue;
-      const bool shown = std::ranges::any_of(std::array{kAdmin, kSession}, [&](RowId row) {
-        const Path path(row, {port.port});
+      for (std::size_t i = 0; i < kShows.size(); ++i) {
+        if (place.part(kShows[i]) != part) continue;
+        const Path path(kShows[i], {port.port});
         const Value want = place.intent->want.value(path);
-        return want && observed.have.value(path) != want && !is_unread(observed.unread, path);
-      });
-      std::optional<Time>& since = dead.shown[end];
-      if (!shown)
-        since.reset();
-      else if (!since)
-        since = now();
+        const bool shown = want && observed.have.value(path) != want && !is_unread(observed.unread, path);
+        std::optional<Time>& since = dead.shown[end][i];
+        if (!shown)
+          since.reset();
+        else if (!since)
+          since = now();
+      }
     }
 }
 
@@ -179,8 +196,9 @@ void World::add_outages(std::set<std::string>& devices, std::set<std::uint32_t>&
   for (const auto& [device, off] : off_)
     if (off.since <= latest && !process_->unattached.contains(device)) devices.insert(device);
   for (const auto& [cable, dead] : dead_)
-    if (std::ranges::any_of(dead.shown, [&](const auto& since) { return since && *since <= latest; }))
-      cables.insert(cable);
+    for (const auto& end : dead.shown)
+      if (std::ranges::any_of(end, [&](const auto& since) { return since && *since <= latest; }))
+        cables.insert(cable);
 }
 
 }  // namespace lockstep::simulation

@@ -120,6 +120,41 @@ TEST_F(GateOfWhatRuns, PathsLeftOutForAStepThatFailedAreMeasuredAtTheEnd) {
   EXPECT_TRUE(pairs.asked.back().affected.touches_cable(0)) << "what the first gate may have left out";
 }
 
+// As a remedy beside it can break one.
+class BreaksWhatNobodyWrote final : public Measurer {
+ public:
+  explicit BreaksWhatNobodyWrote(PairOfEachHost& pairs) : pairs_(pairs) {}
+  Result<GateMeasurement> measure(const GateQuestion& question, const Call& call) override {
+    TRY(GateMeasurement out, pairs_.measure(question, call));
+    GateFigure one;
+    one.subject = "gpu3";
+    one.state = question.when == GateQuestion::When::before ? SloState::holds : SloState::broken;
+    one.figure = one.state == SloState::holds ? 1.0 : 0.5;
+    out.figures.push_back(one);
+    return out;
+  }
+  bool crosses(const std::string& subject, const BlastRadius& changed) const override {
+    return pairs_.crosses(subject, changed);
+  }
+
+ private:
+  PairOfEachHost& pairs_;
+};
+
+TEST_F(GateOfWhatRuns, PathsThatAFailedGateLeftOutAreOwedWhereNothingIsUndone) {
+  BreaksWhatNobodyWrote another(pairs);
+  cluster.options.measurer = &another;
+  in_waves(1);
+  want_new_mtu({"gpu1", "gpu2"});
+  const ApplyReport report = cluster.converge();
+  EXPECT_EQ(report.verdict, ApplyVerdict::quarantined);
+  EXPECT_EQ(mtu("gpu1"), number(4000));
+  EXPECT_TRUE(report.owes) << "what was left out for the sake of gpu2 is measured by the next run";
+  cluster.options.measurer = &pairs;
+  EXPECT_EQ(next_run().verdict, ApplyVerdict::kept);
+  EXPECT_TRUE(cluster.ledger.owed().empty());
+}
+
 class NoLongerThere : public GateOfWhatRuns {
  protected:
   // What nobody could tell of, on these hosts.
