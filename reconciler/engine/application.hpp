@@ -92,6 +92,7 @@ class Application {
     std::vector<Written> left;       // newest first
     std::set<std::string> broken{};  // subjects
     Written now{};                   // that is being undone
+    std::map<std::string, std::string> boots{};  // by device, as that begins
     std::vector<Step> not_done{};
     std::function<void(bool)> then{};
   };
@@ -157,6 +158,8 @@ class Application {
   void undo(std::vector<Step> not_done, std::function<void(bool)> then);
   void undo_next();
   void undone();
+  bool is_still_put_back(const std::vector<DeviceState>& now);
+  void undone_as_far_as(bool whole);
   void undo_over();
   void refuse(const UndoneChange& undone);
   void accept_kept();

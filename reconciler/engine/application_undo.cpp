@@ -1,4 +1,7 @@
 // How an application takes back what it wrote, or an earlier run did, and what follows from that.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -6,6 +9,7 @@
 #include "reconciler/engine/application.hpp"
 #include "reconciler/engine/digest.hpp"
 #include "reconciler/engine/link_ends.hpp"
+#include "reconciler/engine/met.hpp"
 #include "reconciler/engine/new_ends.hpp"
 #include "specs/language/hostlist.hpp"
 
@@ -195,6 +199,8 @@ void Application::undo_next() {
   if (place == left.size()) return undo_over();
   undoing_->now = take_from(place);
   effects_.observe_written(undoing_->now.steps, [this](const std::vector<DeviceState>& now) {
+    undoing_->boots.clear();
+    for (const DeviceState& one : now) undoing_->boots.emplace(one.device, one.observation.boot_id);
     reverse(undoing_->now.steps, now, "undo of change " + std::to_string(undoing_->now.change),
             [this] { undone(); });
   });
@@ -208,18 +214,50 @@ void Application::undone() {
   one.hosts = undoing_->now.hosts;
   if (reverse_->change == 0) return undo_over();
   settle(undoing_->now.steps, {}, false, [this] {
-    report_.undone.back().whole = reverse_->whole && report_.effects.empty();
-    measure_again([this](std::set<std::string> broken) {
-      const UndoneChange& last = report_.undone.back();
-      end_change(reverse_->change, reverse_->steps,
-                 std::string(to_string(last.whole ? ApplyVerdict::undone : ApplyVerdict::undo_failed)));
-      refuse(last);
-      for (const Step& step : undoing_->now.steps)
-        if (last.whole && last.hosts.contains(step.device) && undoing_->now.of_this_run)
-          runner_->judge(step.id, StepState::undone, "pairs that are new with it are broken");
-      undoing_->broken = std::move(broken);
-      return last.whole ? undo_next() : undo_over();
+    effects_.observe_written(reverse_->plan.steps, [this](const std::vector<DeviceState>& now) {
+      undone_as_far_as(is_still_put_back(now) && reverse_->whole && report_.effects.empty());
     });
+  });
+}
+
+// A device that starts again in the middle of an undo forgets what was put back before, and another hand may
+// move it: what was read back then is not there any more.
+bool Application::is_still_put_back(const std::vector<DeviceState>& now) {
+  std::map<std::pair<std::string, Path>, Value> put_back;
+  for (const Step& step : reverse_->plan.steps)
+    if (reverse_->steps[step.id - 1].state == StepState::done)
+      for (const PlannedChange& one : step.changes)
+        if (shows_at_once(one.path.row())) put_back.insert_or_assign({step.device, one.path}, one.want);
+  std::map<std::string, std::vector<std::string>> lost;  // by device: entries
+  for (const auto& [place, want] : put_back) {
+    const auto& [name, path] = place;
+    const DeviceState& device = now[*fleet_.find(name)];
+    if (device.reachable && !is_unread(device.observation.unread, path) &&
+        !is_met(path, want, device.observation.have.value(path)))
+      lost[name].push_back(path.text());
+  }
+  for (const auto& [name, entries] : lost) {
+    const bool restarted = now[*fleet_.find(name)].observation.boot_id != undoing_->boots[name];
+    report_.notes.push_back(fmt::format("{} is not as it was before change {}: {} was put back, and is otherwise "
+                                        "again{}",
+                                        name, undoing_->now.change, fmt::join(entries, ", "),
+                                        restarted ? "; the device has started again meanwhile" : ""));
+  }
+  return lost.empty();
+}
+
+void Application::undone_as_far_as(bool whole) {
+  report_.undone.back().whole = whole;
+  measure_again([this](std::set<std::string> broken) {
+    const UndoneChange& last = report_.undone.back();
+    end_change(reverse_->change, reverse_->steps,
+               std::string(to_string(last.whole ? ApplyVerdict::undone : ApplyVerdict::undo_failed)));
+    refuse(last);
+    for (const Step& step : undoing_->now.steps)
+      if (last.whole && last.hosts.contains(step.device) && undoing_->now.of_this_run)
+        runner_->judge(step.id, StepState::undone, "pairs that are new with it are broken");
+    undoing_->broken = std::move(broken);
+    return last.whole ? undo_next() : undo_over();
   });
 }
 

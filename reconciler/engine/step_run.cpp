@@ -11,11 +11,6 @@
 namespace lockstep {
 namespace {
 
-bool shows_at_once(RowId row) {
-  const Takes takes = schema_row(row).takes;
-  return takes != Takes::next_boot && takes != Takes::cold_power;
-}
-
 // What each entry of a step shall be in the end.
 std::map<Path, Value> ends_of(const Step& step) {
   std::map<Path, Value> ends;

@@ -248,8 +248,7 @@ void World::settle_specs(const ApplyReport& report) {
 
 // What is called undone is as it was before those changes, but for devices that another hand moved since, for
 // what an older change wrote too that was taken back in part, and for what was written since by a change that
-// stays, or by an undo that an earlier run told of; nor is anything unsaved. A device that boots in the middle of an undo may forget
-// what was taken back before.
+// stays, or by an undo that an earlier run told of. What is saved stays so.
 void World::check_taken_back(const std::set<std::uint64_t>& changes, const std::set<std::uint64_t>& in_part) {
   std::map<std::pair<std::string, Path>, Value> before;
   std::map<std::string, std::size_t> begun;
@@ -264,12 +263,6 @@ void World::check_taken_back(const std::set<std::uint64_t>& changes, const std::
       for (const Change& one : writes) before.erase({device, one.path});
   for (const auto& [change, known] : changes_) {
     const bool by_this_undo = known.undoes && changes.contains(*known.undoes) && change > before_process_;
-    if (by_this_undo)
-      std::erase_if(before, [&](const auto& one) {
-        const auto boots = known.boots.find(one.first.first);
-        return schema_row(one.first.second.row()).takes == Takes::lost_at_boot &&
-               boots != known.boots.end() && boots->second != places_.at(boots->first).device->boots();
-      });
     if (changes.contains(change) || by_this_undo || change < *changes.begin()) continue;
     for (const auto& [device, writes] : journal_.writes_of(change))
       for (const Change& one : writes) before.erase({device, one.path});
