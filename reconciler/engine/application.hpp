@@ -89,9 +89,9 @@ class Application {
   };
   // What was undone of it so far, what is still broken, and what follows.
   struct Undoing {
-    std::vector<Written> left;       // newest first
-    std::set<std::string> broken{};  // subjects
-    Written now{};                   // that is being undone
+    std::vector<Written> left;                   // newest first
+    std::set<std::string> broken{};              // subjects
+    Written now{};                               // that is being undone
     std::map<std::string, std::string> boots{};  // by device, as that begins
     std::vector<Step> not_done{};
     std::function<void(bool)> then{};

@@ -238,10 +238,11 @@ bool Application::is_still_put_back(const std::vector<DeviceState>& now) {
   }
   for (const auto& [name, entries] : lost) {
     const bool restarted = now[*fleet_.find(name)].observation.boot_id != undoing_->boots[name];
-    report_.notes.push_back(fmt::format("{} is not as it was before change {}: {} was put back, and is otherwise "
-                                        "again{}",
-                                        name, undoing_->now.change, fmt::join(entries, ", "),
-                                        restarted ? "; the device has started again meanwhile" : ""));
+    report_.notes.push_back(
+        fmt::format("{} is not as it was before change {}: {} was put back, and is otherwise "
+                    "again{}",
+                    name, undoing_->now.change, fmt::join(entries, ", "),
+                    restarted ? "; the device has started again meanwhile" : ""));
   }
   return lost.empty();
 }

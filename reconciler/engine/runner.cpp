@@ -333,8 +333,13 @@ void Runner::one_less_before(std::uint32_t next, const Step& released) {
 StepRun::Together Runner::holds(std::uint32_t id) {
   const auto group = groups_.find(plan_.steps[id - 1].together);
   if (group == groups_.end()) return StepRun::Together::keep;
-  if (group->second.failed) return StepRun::Together::undo;
   group->second.open.erase(id);
+  if (group->second.failed) {
+    if (group->second.going_back == 0) group->second.going_back = id;
+    if (group->second.going_back == id) return StepRun::Together::undo;
+    group->second.held.insert(id);
+    return StepRun::Together::wait;
+  }
   if (group->second.open.empty()) {
     decide(group->second, StepRun::Together::keep);
     return StepRun::Together::keep;
@@ -350,6 +355,7 @@ void Runner::leave_group(std::uint32_t id, bool works) {
   if (group == groups_.end()) return;
   group->second.open.erase(id);
   group->second.held.erase(id);
+  if (group->second.going_back == id) group->second.going_back = 0;
   group->second.failed = group->second.failed || !works;
   if (group->second.failed)
     decide(group->second, StepRun::Together::undo);
@@ -357,11 +363,18 @@ void Runner::leave_group(std::uint32_t id, bool works) {
     decide(group->second, StepRun::Together::keep);
 }
 
+// What each disturbs when its device undoes it is back before the next one is: the last that was written goes
+// first.
 void Runner::decide(Group& group, StepRun::Together decision) {
   group.failed = group.failed || decision == StepRun::Together::undo;
-  for (const std::uint32_t id : std::exchange(group.held, {}))
-    if (const auto run = running_.find(plan_.steps[id - 1].device); run != running_.end())
-      run->second->go_on(decision);
+  const auto go_on = [&](std::uint32_t id) { running_.at(plan_.steps[id - 1].device)->go_on(decision); };
+  if (!group.failed) {
+    for (const std::uint32_t id : std::exchange(group.held, {})) go_on(id);
+  } else if (group.going_back == 0 && !group.held.empty()) {
+    group.going_back = *group.held.rbegin();
+    group.held.erase(group.going_back);
+    go_on(group.going_back);
+  }
 }
 
 // All steps under way wait for others, and none of those can begin.

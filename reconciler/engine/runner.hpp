@@ -64,6 +64,7 @@ class Runner {
     std::set<std::uint32_t> open;  // not known to work yet
     std::set<std::uint32_t> held;  // work, and wait for the others
     bool failed = false;
+    std::uint32_t going_back = 0;  // of a failed one the step whose device undoes it now: one after the other
   };
 
   // What is left of a barrier.

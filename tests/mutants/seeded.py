@@ -1,8 +1,10 @@
-"""Seeded defects: what the engine and the gate promise, each taken back.
+"""Seeded defects: what the engine and the gate promise, each taken back. seeded.py ROOT: whether each can be made.
 
 (file, the promise, the text that keeps it, the text with the defect). MUTANT is true where the defect is chosen; the
 text must be found exactly once. Their numbers are their places here, from 1 on.
 """
+import pathlib
+import sys
 
 DIFF, ENGINE, SESSION = "specs/model/diff.cpp", "reconciler/engine/", "reconciler/session/"
 
@@ -127,8 +129,9 @@ ORDER = [
      "if (short_of.empty() || wrote.empty()) return then();",
      "if (MUTANT || short_of.empty() || wrote.empty()) return then();"),
     (ENGINE + "budgets.cpp", "minCapacity is asked beside what is out of service",
-     "input_.out_of_service.with(outage, with({}, step), *input_.wiring))",
-     "MUTANT ? outage : input_.out_of_service.with(outage, with({}, step), *input_.wiring))"),
+     "? input_.out_of_service.capacity_left(outage, with({}, step), *input_.wiring)",
+     "? MUTANT ? input_.wiring->capacity_left(outage)"
+     " : input_.out_of_service.capacity_left(outage, with({}, step), *input_.wiring)"),
     (ENGINE + "budget_check.cpp", "minCapacity is asked again as each batch begins",
      "return context_.open_changes && context_.fleet.wiring().capacity_left && !step.takes_out.empty() &&",
      "return !MUTANT && context_.open_changes && context_.fleet.wiring().capacity_left && !step.takes_out.empty() &&"),
@@ -237,6 +240,30 @@ GATE = [
     (ENGINE + "application_owed.cpp", "in maintenance, what was written is owed until that is over",
      "  if (is_all_maintained(change)) return change.subjects;",
      "  if (!MUTANT && is_all_maintained(change)) return change.subjects;"),
+    (ENGINE + "application_gate.cpp", "what a failed gate left out is owed where nothing is undone",
+     "  stays_ = true;\n",
+     "  stays_ = true;\n  answered_ = answered_ || (MUTANT && unsure_.empty());\n"),
+    (ENGINE + "application_undo.cpp", "what a restart lost again is not undone",
+     "undone_as_far_as(is_still_put_back(now) && ",
+     "undone_as_far_as((is_still_put_back(now) || MUTANT) && "),
+    (ENGINE + "runner.cpp", "what devices undo by themselves they undo one after the other",
+     "  } else if (group.going_back == 0 && !group.held.empty()) {",
+     "  } else if ((MUTANT || group.going_back == 0) && !group.held.empty()) {"),
 ]
 
 DEFECTS = REALITY + PLAN_IS_APPLY + ORDER + WATCH + GATE
+
+
+def why_not(root, where, old, new):
+    """Why a defect can't be made in the sources under root; None: it can."""
+    times = (root / where).read_text().count(old)
+    if times != 1:
+        return f"found {times} times in {where}:\n{old}"
+    return None if "MUTANT" in new else f"MUTANT is missing in\n{new}"
+
+
+if __name__ == "__main__":
+    faults = [f"{number} ({promise}): {why}"
+              for number, (where, promise, old, new) in enumerate(DEFECTS, 1)
+              if (why := why_not(pathlib.Path(sys.argv[1]), where, old, new))]
+    sys.exit("\n".join(faults))

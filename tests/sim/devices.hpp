@@ -57,7 +57,7 @@ class Line final : public Driver {
  public:
   struct Hooks {
     std::function<std::optional<Error>()> why_silent;  // none: it answers
-    std::function<void()> writes;                      // before each apply that gets through
+    std::function<void()> writes;                      // before what may write gets through
     ResetSession::Cure cure;
   };
   // `rows`: that it carries; empty: all.
@@ -98,15 +98,14 @@ class Line final : public Driver {
   }
   Result<Done> settle(std::string_view transaction, Settlement settlement, const Call& call) override {
     if (auto why = hooks_.why_silent()) return *std::move(why);
+    hooks_.writes();
     return device_.settle(transaction, settlement, call);
   }
 
   ResetSession remedy;
 
  private:
-  bool carries(RowId row) const {
-    return rows_.empty() || std::ranges::find(rows_, row) != rows_.end();
-  }
+  bool carries(RowId row) const { return rows_.empty() || std::ranges::find(rows_, row) != rows_.end(); }
 
   SimulatedDevice& device_;
   std::string name_;

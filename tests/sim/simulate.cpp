@@ -4,7 +4,8 @@
 //   --seconds N: begins no seed after that wall time; without --seeds, as many as there is time for
 //   --at-least COUNT: fails where fewer seeds ran
 //   --others: also outages by others, full disks, a clock that jumps, sessions that only a remedy brings
-//     back, suites that only alert, --strict. Not run by CI, until thousands of seeds find nothing
+//     back, suites that only alert, --strict, switches with two drivers, configuration that is lost unless it
+//     is saved, and a program on one of the hosts that it reaches over the fabric
 //   --hashes: besides, the hash of each seed's history, to compare with another process
 // Exit code 1: a checker found something, two runs of a seed differ, too few ran, or of many seeds none gave
 // some checker anything to check.
@@ -169,6 +170,7 @@ constexpr Counted kCountedOfOthers[] = {
     {"entries of these that a restart at the end kept", of<&WorldCounts::kept>, 50},
     {"calls that got no answer, as the way to a device was disturbed", of<&WorldCounts::unheard>, 50},
     {"writes that may cut the last way to a device", of<&WorldCounts::armed>, 100},
+    {"devices that undid that as they were told to", of<&WorldCounts::told_to_undo>, 500},
     {"devices that were cut off, and undid that by themselves", of<&WorldCounts::undid>, 100},
     {"remedies carried out", of<&WorldCounts::cures>, 100},
     {"commits of journals whose disk was full", of<&WorldCounts::unstored>, 150},

@@ -60,6 +60,7 @@ WorldCounts& WorldCounts::operator+=(const WorldCounts& other) {
   kept += other.kept;
   unheard += other.unheard;
   armed += other.armed;
+  told_to_undo += other.told_to_undo;
   undid += other.undid;
   alerted += other.alerted;
   not_cordoned += other.not_cordoned;

@@ -20,9 +20,11 @@
 // what its own benchmarks, or the controls beside them, show to be somebody else's doing, and it is judged
 // again where nobody could tell; each path whose figure a write changes, in a model of the data plane that
 // knows nothing of blast radii (data_plane.hpp), is among those that the gate asks about and that the report
-// calls touched. Then faults stop, and the watch must bring everything back that it may; then a person must
-// find all converged, or converge it: with every path judged by the benchmarks since it was last touched, or
-// taken back, or with nothing left there of what touched it.
+// calls touched; what disturbs all ports by which the program reaches a device is written only where the
+// device undoes by itself what is not confirmed; what is called done is there. Then faults stop, and the
+// watch must bring everything back that it may; then a person must find all converged, or converge it: with
+// every path judged by the benchmarks since it was last touched, or taken back, or with nothing left there of
+// what touched it; and when the routing daemons start again, they have all that is wanted of them.
 //
 // Most histories begin with a cluster that has been in service, and was neglected; the others with one that
 // nobody has configured yet. Generations of the specs edit anything (world_specs.cpp); some are bad: where a
@@ -58,11 +60,9 @@ namespace lockstep::simulation {
 struct WorldOptions {
   std::uint64_t seed = 1;
   std::size_t devices = 200;
-  bool steps = false;  // print the history
-  // Also outages by others, a journal whose disk is full, a clock that jumps, sessions that only a remedy
-  // brings back, suites that only alert or quarantine, and applies under --strict, or within their budgets.
-  bool others = false;
-  int rounds = 3;  // of the phase with faults
+  bool steps = false;   // print the history
+  bool others = false;  // also what simulate.cpp says of --others
+  int rounds = 3;       // of the phase with faults
 };
 
 inline constexpr RowId kAddresses = row("interface[*]/address[*]");
@@ -115,6 +115,7 @@ struct WorldCounts {
   std::size_t kept = 0;           // and that were as wanted after a restart, at the end
   std::size_t unheard = 0;        // calls that got no answer, as the way to the device was disturbed
   std::size_t armed = 0;          // writes that cut the last way to a device that undoes by itself
+  std::size_t told_to_undo = 0;   // of them: undone by the device, as it was told to
   std::size_t undid = 0;          // of them: undone by it, as nobody got through
   WorldCounts& operator+=(const WorldCounts& other);
 };
@@ -148,8 +149,8 @@ class World final : public Measurer {
     std::string group;
     Intent* intent = nullptr;
     std::unique_ptr<SimulatedDevice> device;
-    bool is_split = false;                    // it has two drivers: devices.hpp
-    std::array<bool, kParts> is_observed{};   // since the last write; of one driver: the first
+    bool is_split = false;                   // it has two drivers: devices.hpp
+    std::array<bool, kParts> is_observed{};  // since the last write; of one driver: the first
     std::set<std::string> ports;
     Disturbance in_hand;          // written by a step that is not over
     Disturbance down;             // sessions that are down because of us
@@ -169,12 +170,13 @@ class World final : public Measurer {
     DeviceIndex index = 0;
     Tree before_write;  // the truth as the write under way arrived
     std::uint64_t boots_before = 0;
-    Tree want_before;             // by the generation of the specs before this one
-    std::map<Path, Edit> edited;  // by this one
-    std::set<Path> ours;          // written while the specs wanted it
-    std::set<std::string> rails;  // of the program's own machine: by which it sends here
+    Tree want_before;                  // by the generation of the specs before this one
+    std::map<Path, Edit> edited;       // by this one
+    std::set<Path> ours;               // written while the specs wanted it
+    std::set<std::string> rails;       // of the program's own machine: by which it sends here
     std::set<std::string> entered_by;  // ports by which that comes in
     bool is_cut = false;               // from the program, until it undoes by itself what cut it
+    ChangeSet armed;                   // what it undoes by itself, unless that is confirmed
     bool is_host() const { return role == DeviceRole::host; }
     std::size_t part(RowId row) const { return is_split ? part_of(row) : 0; }
     const std::vector<Observation>& seen_of(RowId row) const { return observed[part(row)]; }
@@ -300,6 +302,9 @@ class World final : public Measurer {
   std::optional<std::uint32_t> cable_between(const std::string& one, const std::string& other) const;
   std::vector<std::string> leaves_of(const Place& host) const;
   void check_last_way(Place& place, const SimulatedCall& call, bool undoes);
+  void note_settled(Place& place);
+  static bool waits_armed(const Place& place);
+  static bool is_disturbed(const Place& place);
   void check_done(const Step& step);
   void check_saved();
 
@@ -441,7 +446,7 @@ class World final : public Measurer {
   std::set<std::uint32_t> reopened_;    // cables, by the apply or healing under way
   Time full_until_{};                   // another tenant takes most of the fabric
   std::set<std::string> unread_;  // devices that were away all through the observation of the plan under way
-  std::set<std::string> half_read_;  // and whose routing daemons alone were
+  std::set<std::string> half_read_;                           // and whose routing daemons alone were
   OnViolation on_violation_ = OnViolation::rollback;          // of the suite
   bool strict_ = false;                                       // the apply under way
   bool exceeds_budgets_ = true;                               // a person approves that

@@ -123,6 +123,7 @@ void World::seen(const SimulatedCall& call) {
     check_write(place, call);
   } else {
     what += " settle";
+    note_settled(place);
   }
   if (call.answer) what += std::string(" = ") + std::string(to_string(*call.answer));
   record(what);
@@ -257,19 +258,20 @@ World::Disturbance World::disturbed_by(const Place& place, const ChangeSet& chan
   return disturbed;
 }
 
-// Only what is not yet back from our own hand counts: what others broke is not in our budget. Nor what the
-// device itself calls back, in an old state that it calls its own of now.
+// Only what is not yet back from our own hand counts: what others broke is not in our budget, also where we
+// open it again. Nor what the device itself calls back, in an old state that it calls its own of now.
 void World::check_budget(const Place& place, bool undoes) {
   bool is_approved = false;
   for (const auto& [name, other] : places_) {
-    if (!other.in_hand.any() && (other.shown_up || !other.down.any())) continue;
+    if (!is_disturbed(other)) continue;
     is_approved = is_approved || over_budget_.contains(name);
     if (name != place.name && !place.group.empty() && other.group == place.group)
       violation(name + " and " + place.name + " of one group are disturbed at once");
   }
   if (!undoes && (healing_ || !exceeds_budgets_)) check_beside_others(place);
   if (is_approved) return;
-  const Outage outage = disturbed_now(nullptr);
+  Outage outage = disturbed_now(nullptr);
+  std::erase_if(outage.cables, [this](std::uint32_t cable) { return reopened_.contains(cable); });
   if (capacity_left(outage) < 0.5) {
     std::string gone;
     for (const std::string& device : outage.devices) gone += " " + device;
@@ -284,11 +286,12 @@ Outage World::disturbed_now(const Place* but) const {
   Outage outage;
   std::set<std::uint32_t> cables;
   for (const auto& [name, other] : places_) {
+    if (&other == but || !is_disturbed(other)) continue;
     const Disturbance down = other.shown_up ? Disturbance{} : other.down;
-    if (&other == but || (!other.in_hand.any() && !down.any())) continue;
-    if (other.in_hand.whole || down.whole) outage.devices.push_back(name);
-    if (other.in_hand.whole && !down.whole) outage.returning.push_back(name);
-    for (const auto* ports : {&other.in_hand.ports, &down.ports})
+    const Disturbance in_hand = waits_armed(other) ? Disturbance{} : other.in_hand;
+    if (in_hand.whole || down.whole) outage.devices.push_back(name);
+    if (in_hand.whole && !down.whole) outage.returning.push_back(name);
+    for (const auto* ports : {&in_hand.ports, &down.ports})
       for (const std::string& port : *ports) cables.insert(*wiring_.cable_at(name, port));
   }
   outage.cables.assign(cables.begin(), cables.end());

@@ -84,8 +84,7 @@ Result<std::optional<Attached>> World::attach(const DriverTarget& target, std::s
     return Error{ErrorKind::transient, "no route to the device"};
   }
   auto line = std::make_unique<Line>(
-      *place.device, part == 0 ? "sim" : "sim-routing",
-      place.is_split ? rows_of(part) : std::vector<RowId>(),
+      *place.device, part == 0 ? "sim" : "sim-routing", place.is_split ? rows_of(part) : std::vector<RowId>(),
       Line::Hooks{.why_silent = [this, &place, part] { return why_silent(place, part); },
                   .writes =
                       [this, &place] {

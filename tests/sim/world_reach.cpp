@@ -79,8 +79,7 @@ std::set<std::string> World::ports_entered(const Place& place) const {
   return out;
 }
 
-Result<std::vector<std::set<std::string>>> World::first_hops(
-    const std::vector<IpAddress>& addresses) const {
+Result<std::vector<std::set<std::string>>> World::first_hops(const std::vector<IpAddress>& addresses) const {
   std::vector<std::set<std::string>> out;
   for (const IpAddress& one : addresses)
     out.push_back(places_.at(cluster_.compiled.topology.devices[one.low - kFirstAddress].name).rails);
@@ -146,9 +145,8 @@ void World::check_last_way(Place& place, const SimulatedCall& call, bool undoes)
   if (self_.empty() || place.entered_by.empty()) return;
   const bool cuts = std::ranges::all_of(place.entered_by, [&](const std::string& port) {
     return std::ranges::any_of(*call.changes, [&](const Change& change) {
-      return schema_row(change.path.row()).disruption >= Disruption::traffic &&
-             change.path.key_count() > 0 && change.path.key(0) == port &&
-             place.device->truth().value(change.path) == change.want;
+      return schema_row(change.path.row()).disruption >= Disruption::traffic && change.path.key_count() > 0 &&
+             change.path.key(0) == port && place.device->truth().value(change.path) == change.want;
     });
   });
   if (!cuts) return;
@@ -157,9 +155,36 @@ void World::check_last_way(Place& place, const SimulatedCall& call, bool undoes)
     return;
   }
   ++result_.counts.armed;
+  place.armed = *call.changes;
   if (!place.device->is_armed() || !random_.chance(cut_chance_)) return;
   place.is_cut = true;
   record(place.name + " is cut off");
+}
+
+// What was confirmed stays. What the device is told to undo is disturbed as by a write.
+void World::note_settled(Place& place) {
+  if (place.armed.empty() || place.device->is_armed()) return;
+  ChangeSet undone = std::exchange(place.armed, {});
+  std::erase_if(undone, [&place](const Change& one) {
+    return place.before_write.value(one.path) == place.device->truth().value(one.path);
+  });
+  for (Change& one : undone) one.want = place.device->truth().value(one.path);
+  if (undone.empty() || place.is_host()) return;
+  ++result_.counts.told_to_undo;
+  place.in_hand = disturbed_by(place, undone);
+  if (!place.in_hand.any()) return;
+  check_budget(place, true);
+  flap(place, place.in_hand);
+}
+
+// It works, and waits with what it would undo for others to do so too.
+bool World::waits_armed(const Place& place) {
+  return place.device->is_armed() && !place.down.any() && !place.is_cut &&
+         place.is_observed[place.part(place.armed.empty() ? kAddresses : place.armed.front().path.row())];
+}
+
+bool World::is_disturbed(const Place& place) {
+  return (place.in_hand.any() && !waits_armed(place)) || (place.down.any() && !place.shown_up);
 }
 
 // What is called done is there, but for what another hand took away since.
@@ -185,7 +210,8 @@ void World::check_saved() {
     place.device->reboot();
     for (const Entry& want : place.intent->want.entries()) {
       const Row& one = schema_row(want.path.row());
-      if (!one.is_saved_by(schema_row(place.device->saver->row()).saves) || one.facet != Facet::config) continue;
+      if (!one.is_saved_by(schema_row(place.device->saver->row()).saves) || one.facet != Facet::config)
+        continue;
       ++result_.counts.kept;
       if (place.device->truth().value(want.path) != want.value)
         violation(name + " lost " + want.path.text() + " when it started again");

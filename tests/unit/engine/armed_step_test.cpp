@@ -179,6 +179,50 @@ TEST_F(ArmedEnds, AreBothUndoneWhereOneRefuses) {
   EXPECT_EQ(spine0.truth().value(mtu("down0")), number(1500));
 }
 
+// Each device takes 5 s until its session is back once it has undone its part: the next one waits for that.
+TEST_F(ArmedEnds, AreUndoneOneAfterTheOther) {
+  SimulatedDevice& leaf1 = cluster.add("leaf1", "leaf");
+  cluster.cable("leaf1", "up0", "spine0", "down1");
+  cluster.want("leaf1", mtu("up0").text(), number(9000));
+  cluster.want("spine0", mtu("down1").text(), number(9000));
+  cluster.wiring.management_ports["spine0"] = {"down0", "down1"};
+  cluster.wiring.management_ports["leaf1"] = {"up0"};
+  leaf1.set(mtu("up0"), number(1500));
+  spine0.set(mtu("down1"), number(1500));
+  leaf1.undoes_itself = true;
+  std::set<std::string> down;
+  std::size_t most = 0;
+  std::size_t undone = 0;
+  const Path session = entry("bgp/neighbor[up0]/session");
+  for (SimulatedDevice* const leaf : {&leaf0, &leaf1}) {
+    cluster.want(leaf->name(), "bgp/neighbor[up0]", there());
+    cluster.want(leaf->name(), session.text(), Value::text("Established"));
+    leaf->set(entry("bgp/neighbor[up0]"), there());
+    leaf->set(session, Value::text("Established"));
+    leaf->effects = [&, leaf, was = number(1500)](Tree& tree) mutable {
+      const Value now = tree.value(mtu("up0"));
+      const bool goes_back = was == number(9000) && now == number(1500);
+      was = now;
+      if (!goes_back) return;
+      ++undone;
+      down.insert(leaf->name());
+      most = std::max(most, down.size());
+      tree.set(session, Value::text("Idle"));
+      cluster.executor.at(cluster.executor.now() + seconds(5), [&, leaf] {
+        down.erase(leaf->name());
+        leaf->set(session, Value::text("Established"));
+      });
+    };
+  }
+  spine0.refuses = {row("interface[*]/mtu")};
+  cluster.options.step_timeout = seconds(600);
+  const Plan plan = cluster.plan();
+  const ApplyReport report = cluster.apply_plan(plan);
+  ASSERT_EQ(undone, 2U) << plan_lines(plan);
+  EXPECT_EQ(report.count(StepState::undone), 3U) << "spine0, which refused, among them";
+  EXPECT_EQ(most, 1U) << "both leaves were disturbed at once";
+}
+
 TEST_F(ArmedEnds, OfNoCommonCableOneIsKeptWhereTheOtherRefuses) {
   cluster.wiring.cables.clear();
   const Plan plan = cluster.plan();

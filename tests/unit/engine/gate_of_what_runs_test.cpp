@@ -155,6 +155,34 @@ TEST_F(GateOfWhatRuns, PathsThatAFailedGateLeftOutAreOwedWhereNothingIsUndone) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
+// What is put back on gpu1 is lost again while gpu2 is still to be undone.
+TEST_F(GateOfWhatRuns, AnUndoInTheMiddleOfWhichADeviceStartsAgainHasFailedAndSaysWhatIsLost) {
+  constexpr const char* kRule = "rule[100]";
+  for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kRule, Value::text("as before"));
+  cluster.converge();
+  for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kRule, Value::text("bad"));
+  pairs.after["gpu1"] = SloState::broken;
+  Progress progress;
+  std::string restarted;
+  progress.step = [&](const Step& step, const StepResult& result) {
+    const bool is_back =
+        cluster.devices[step.device]->truth().value(entry(kRule)) == Value::text("as before");
+    if (result.state != StepState::done || !is_back || !restarted.empty()) return;
+    restarted = step.device;
+    cluster.devices[step.device]->reboot();
+  };
+  const ApplyReport report = cluster.apply_plan(cluster.plan(), progress);
+  ASSERT_FALSE(restarted.empty());
+  EXPECT_EQ(report.verdict, ApplyVerdict::undo_failed);
+  ASSERT_FALSE(report.undone.empty());
+  EXPECT_FALSE(report.undone[0].whole);
+  EXPECT_EQ(std::ranges::count(report.notes,
+                               restarted + " is not as it was before change 2: rule[100] was put back, and "
+                                           "is otherwise again; the device has started again meanwhile"),
+            1)
+      << report.notes.front();
+}
+
 class NoLongerThere : public GateOfWhatRuns {
  protected:
   // What nobody could tell of, on these hosts.

@@ -121,34 +121,6 @@ TEST_F(Gate, AnUndoThatCouldNotReadWhatItIsToPutBackHasFailedAndIsOwed) {
       << report.notes[0];
 }
 
-// What is put back on gpu1 is lost again while gpu2 is still to be undone.
-TEST_F(Gate, AnUndoInTheMiddleOfWhichADeviceStartsAgainHasFailedAndSaysWhatIsLost) {
-  constexpr const char* kRule = "rule[100]";
-  for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kRule, Value::text("as before"));
-  measurer.answer = [] { return GateVerdict::pass; };
-  cluster.converge();
-  for (const char* const host : {"gpu1", "gpu2"}) cluster.want(host, kRule, Value::text("bad"));
-  measurer.answer = [] { return GateVerdict::fail; };
-  Progress progress;
-  std::string restarted;
-  progress.step = [&](const Step& step, const StepResult& result) {
-    const bool is_back = cluster.devices[step.device]->truth().value(entry(kRule)) == Value::text("as before");
-    if (result.state != StepState::done || !is_back || !restarted.empty()) return;
-    restarted = step.device;
-    cluster.devices[step.device]->reboot();
-  };
-  const ApplyReport report = cluster.apply_plan(cluster.plan(), progress);
-  ASSERT_FALSE(restarted.empty());
-  EXPECT_EQ(report.verdict, ApplyVerdict::undo_failed);
-  ASSERT_FALSE(report.undone.empty());
-  EXPECT_FALSE(report.undone[0].whole);
-  EXPECT_EQ(std::ranges::count(report.notes, restarted +
-                                                 " is not as it was before change 2: rule[100] was put back, and "
-                                                 "is otherwise again; the device has started again meanwhile"),
-            1)
-      << report.notes.front();
-}
-
 TEST_F(Gate, AnUndoThatFindsAnotherHandsValueHasFailedAndSaysWhatItLeft) {
   cluster.want("gpu1", kMtu, number(4000));
   measurer.answer = [this] {
