@@ -93,8 +93,8 @@ ORDER = [
      "if (was != nullptr && is == nullptr && now.share) pool += *now.share;",
      "if (was != nullptr && is == nullptr && now.share) pool += *now.share + (MUTANT ? 2 : 0);"),
     (ENGINE + "gather.cpp", "the halves of a replacement are steps of their own",
-     "atom(n).half == Half::removes, atom(n).apart,",
-     "!MUTANT && atom(n).half == Half::removes, atom(n).apart,"),
+     "atom(n).half == Half::removes,",
+     "!MUTANT && atom(n).half == Half::removes,"),
     (ENGINE + "gather.cpp", "an unlock of routes shares no step with the port that it follows",
      "atom(n).apart, atom(n).quiet.empty()},",
      "!MUTANT && atom(n).apart, atom(n).quiet.empty()},"),
@@ -120,11 +120,11 @@ ORDER = [
      "sources_[next].add(stays ? sources_[node] : from);",
      "sources_[next].add(stays && !MUTANT ? sources_[node] : from);"),
     (ENGINE + "plan.cpp", "the last path to a device is not cut",
-     "if (!is_cut(input.wiring->management_ports) &&",
-     "if (MUTANT || !is_cut(input.wiring->management_ports) &&"),
+     "if (!is_cut(input.wiring->management_ports)",
+     "if ((MUTANT || !is_cut(input.wiring->management_ports))"),
     (ENGINE + "plan.cpp", "nor one that was found",
-     "&& !is_cut(input.wiring->own_path.entered_by)) return;",
-     "&& (MUTANT || !is_cut(input.wiring->own_path.entered_by))) return;"),
+     "!is_cut(input.wiring->own_path.entered_by)) return;",
+     "(MUTANT || !is_cut(input.wiring->own_path.entered_by))) return;"),
     (ENGINE + "application_undo.cpp", "a cable of which one end failed is as it was at both",
      "if (short_of.empty() || wrote.empty()) return then();",
      "if (MUTANT || short_of.empty() || wrote.empty()) return then();"),
@@ -262,8 +262,17 @@ def why_not(root, where, old, new):
     return None if "MUTANT" in new else f"MUTANT is missing in\n{new}"
 
 
+def all_faults(root):
+    taken = {}  # by file: where a defect is, and which
+    for number, (where, promise, old, new) in enumerate(DEFECTS, 1):
+        if why := why_not(root, where, old, new):
+            yield f"{number} ({promise}): {why}"
+            continue
+        start = (root / where).read_text().find(old)
+        yield from (f"{number} ({promise}): on top of {other}" for other, begin, end in taken.setdefault(where, [])
+                    if start < end and begin < start + len(old))
+        taken[where].append((number, start, start + len(old)))
+
+
 if __name__ == "__main__":
-    faults = [f"{number} ({promise}): {why}"
-              for number, (where, promise, old, new) in enumerate(DEFECTS, 1)
-              if (why := why_not(pathlib.Path(sys.argv[1]), where, old, new))]
-    sys.exit("\n".join(faults))
+    sys.exit("\n".join(all_faults(pathlib.Path(sys.argv[1]))) or 0)
