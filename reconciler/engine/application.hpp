@@ -17,12 +17,12 @@
 // path but what is half done until a later wave of this run completes it, and the last one none. What cannot
 // be told holds later waves, but for steps that put back what such a change wrote. What is broken has the
 // newest change undone that may have broken it, and an older one only if it is broken still; one whose pairs
-// were judged is never undone for what a later one broke. What was undone so is refused until the
-// specs want another value there (refused_writes.hpp). Of remedies those that the plan has are carried out,
-// once a wave at most, after its writes and where their effects stay open, and not again once they did not
-// help; what else is open is reported,
-// with the remedies that a new plan would have. Single-threaded over the executor: same seams, same history.
-// Refuses: held steps that `approved` does not name, and to begin a change outside its windows (windows.hpp).
+// were judged is never undone for what a later one broke; undone is what is still as it was put back at the
+// end. What was undone so is refused until the specs want another value there (refused_writes.hpp). Of
+// remedies those that the plan has are carried out, once a wave at most, after its writes and where their
+// effects stay open, and not again once they did not help; what else is open is reported, with the remedies
+// that a new plan would have. Single-threaded over the executor: same seams, same history. Refuses: held
+// steps that `approved` does not name, and to begin a change outside its windows (windows.hpp).
 #pragma once
 
 #include <functional>
@@ -38,6 +38,8 @@
 #include "reconciler/engine/runner.hpp"
 
 namespace lockstep {
+
+struct UnevenEnds;
 
 // One remedy can be what another waits for: a daemon that has to run again, then a next hop that it lost; and
 // one can be refused at first.
@@ -89,12 +91,19 @@ class Application {
   };
   // What was undone of it so far, what is still broken, and what follows.
   struct Undoing {
-    std::vector<Written> left;                   // newest first
-    std::set<std::string> broken{};              // subjects
-    Written now{};                               // that is being undone
-    std::map<std::string, std::string> boots{};  // by device, as that begins
+    std::vector<Written> left;       // newest first
+    std::set<std::string> broken{};  // subjects
+    Written now{};                   // that is being undone
     std::vector<Step> not_done{};
     std::function<void(bool)> then{};
+  };
+  // An entry as it was put back, and read back then.
+  struct PutBack {
+    std::uint64_t change = 0;  // that is undone
+    Value was{};
+    Value value{};
+    std::string boot_id{};  // of the device, before
+    bool is_lost = false;
   };
   // A plan from what is to what was before some steps, under the same rules, carried through.
   struct Reverse {
@@ -104,6 +113,7 @@ class Application {
     std::vector<StepResult> steps;
     std::vector<NotPutBack> left_out;
     bool whole = false;
+    std::map<std::string, std::string> boots{};  // by device: its boot id as this begins
     std::optional<Runner> runner{};
     std::function<void()> done{};
   };
@@ -155,10 +165,12 @@ class Application {
   void even_out(std::function<void()> then);
   void even_out_ends(const std::vector<Step>& short_of, const std::vector<DeviceState>& now,
                      const std::function<void()>& then);
+  void evened_out(const UnevenEnds& uneven, bool whole);
   void undo(std::vector<Step> not_done, std::function<void(bool)> then);
   void undo_next();
   void undone();
-  bool is_still_put_back(const std::vector<DeviceState>& now);
+  void look_again(std::uint64_t change, std::function<void(bool is_there)> then);
+  void note_lost(const std::vector<DeviceState>& now);
   void undone_as_far_as(bool whole);
   void undo_over();
   void refuse(const UndoneChange& undone);
@@ -230,6 +242,7 @@ class Application {
   std::map<std::string, Judged> last_;             // the last finding on each subject
   std::set<std::string> by_this_run_;  // subjects that this run's change broke, as the last gate saw it
   std::optional<Undoing> undoing_;
+  std::map<std::pair<std::string, Path>, PutBack> put_back_;  // by any reverse
   std::optional<std::uint64_t> measuring_;
   Effects effects_;
   std::optional<Runner> runner_;

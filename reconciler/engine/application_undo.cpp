@@ -34,6 +34,7 @@ Application::Reverse::Reverse() = default;
 void Application::reverse(std::vector<Step> steps, const std::vector<DeviceState>& now,
                           const std::string& reason, std::function<void()> done) {
   reverse_.emplace();
+  for (const DeviceState& one : now) reverse_->boots.emplace(one.device, one.observation.boot_id);
   Plan forward;
   forward.steps = std::move(steps);
   const UndoInput back = undo_of(forward, fleet_, now, options_.policy_for);
@@ -113,16 +114,21 @@ void Application::even_out_ends(const std::vector<Step>& short_of, const std::ve
   enter(Phase::even_out);
   reverse(uneven.take_back, now, "both ends of a cable alike: of change " + std::to_string(report_.change_id),
           [this, then, uneven] {
-            if (reverse_->whole)
-              report_.notes.insert(report_.notes.end(), uneven.taken_back.begin(), uneven.taken_back.end());
-            else
-              report_.notes.push_back(
-                  "a cable may be left with ends that differ" +
-                  ports_not_back(uneven.take_back, reverse_->plan, reverse_->steps, reverse_->left_out));
-            if (reverse_->change != 0)
-              end_change(reverse_->change, reverse_->steps, reverse_->whole ? "undone" : "undo failed");
-            then();
+            look_again(report_.change_id, [this, then, uneven](bool is_there) {
+              evened_out(uneven, reverse_->whole && is_there);
+              then();
+            });
           });
+}
+
+void Application::evened_out(const UnevenEnds& uneven, bool whole) {
+  if (whole)
+    report_.notes.insert(report_.notes.end(), uneven.taken_back.begin(), uneven.taken_back.end());
+  else
+    report_.notes.push_back(
+        "a cable may be left with ends that differ" +
+        ports_not_back(uneven.take_back, reverse_->plan, reverse_->steps, reverse_->left_out));
+  if (reverse_->change != 0) end_change(reverse_->change, reverse_->steps, whole ? "undone" : "undo failed");
 }
 
 // Undoes, newest first, what may have broken it. `then(true)`: all that was undone is as it was.
@@ -199,8 +205,6 @@ void Application::undo_next() {
   if (place == left.size()) return undo_over();
   undoing_->now = take_from(place);
   effects_.observe_written(undoing_->now.steps, [this](const std::vector<DeviceState>& now) {
-    undoing_->boots.clear();
-    for (const DeviceState& one : now) undoing_->boots.emplace(one.device, one.observation.boot_id);
     reverse(undoing_->now.steps, now, "undo of change " + std::to_string(undoing_->now.change),
             [this] { undone(); });
   });
@@ -214,37 +218,65 @@ void Application::undone() {
   one.hosts = undoing_->now.hosts;
   if (reverse_->change == 0) return undo_over();
   settle(undoing_->now.steps, {}, false, [this] {
-    effects_.observe_written(reverse_->plan.steps, [this](const std::vector<DeviceState>& now) {
-      undone_as_far_as(is_still_put_back(now) && reverse_->whole && report_.effects.empty());
+    look_again(undoing_->now.change, [this](bool is_there) {
+      undone_as_far_as(is_there && reverse_->whole && report_.effects.empty());
     });
   });
 }
 
 // A device that starts again in the middle of an undo forgets what was put back before, and another hand may
-// move it: what was read back then is not there any more.
-bool Application::is_still_put_back(const std::vector<DeviceState>& now) {
-  std::map<std::pair<std::string, Path>, Value> put_back;
-  for (const Step& step : reverse_->plan.steps)
-    if (reverse_->steps[step.id - 1].state == StepState::done)
-      for (const PlannedChange& one : step.changes)
-        if (shows_at_once(one.path.row())) put_back.insert_or_assign({step.device, one.path}, one.want);
-  std::map<std::string, std::vector<std::string>> lost;  // by device: entries
-  for (const auto& [place, want] : put_back) {
+// move it: all that was put back so far is read once more. `then`: whether that of this change is there.
+void Application::look_again(std::uint64_t change, std::function<void(bool is_there)> then) {
+  for (const Step& step : reverse_->plan.steps) {
+    if (step.id > reverse_->steps.size() || !is_good(reverse_->steps[step.id - 1].state)) continue;
+    for (const PlannedChange& one : step.changes) {
+      if (!shows_at_once(one.path.row())) continue;
+      const auto [at, is_new] = put_back_.try_emplace({step.device, one.path}, PutBack{.was = one.was});
+      if (at->second.change != change) at->second = {.change = change, .was = one.was};
+      at->second.value = one.want;
+      at->second.boot_id = reverse_->boots[step.device];
+    }
+  }
+  std::vector<Step> steps;
+  for (const auto& [place, one] : put_back_) {
+    if (one.was == one.value) continue;  // a guard, which came and went
+    if (steps.empty() || steps.back().device != place.first) steps.emplace_back().device = place.first;
+    steps.back().changes.push_back({place.second, one.was, one.value, 0, false});
+  }
+  if (steps.empty()) return then(true);
+  effects_.observe_written(steps,
+                           [this, change, then = std::move(then)](const std::vector<DeviceState>& now) {
+                             note_lost(now);
+                             then(std::ranges::none_of(put_back_, [change](const auto& one) {
+                               return one.second.change == change && one.second.is_lost;
+                             }));
+                           });
+}
+
+void Application::note_lost(const std::vector<DeviceState>& now) {
+  std::map<std::pair<std::uint64_t, std::string>, std::vector<std::string>> lost;
+  std::map<std::pair<std::uint64_t, std::string>, std::vector<std::string>> unread;
+  std::set<std::string> restarted;
+  for (auto& [place, one] : put_back_) {
     const auto& [name, path] = place;
     const DeviceState& device = now[*fleet_.find(name)];
-    if (device.reachable && !is_unread(device.observation.unread, path) &&
-        !is_met(path, want, device.observation.have.value(path)))
-      lost[name].push_back(path.text());
+    const Observation& seen = device.observation;
+    const bool is_seen = device.reachable && !is_unread(seen.unread, path);
+    if (one.is_lost || (is_seen && is_met(path, one.value, seen.have.value(path)))) continue;
+    one.is_lost = true;
+    (is_seen ? lost : unread)[{one.change, name}].push_back(path.text());
+    if (!one.boot_id.empty() && !seen.boot_id.empty() && one.boot_id != seen.boot_id) restarted.insert(name);
+    for (UndoneChange& undone : report_.undone)
+      if (undone.change == one.change) undone.whole = false;
   }
-  for (const auto& [name, entries] : lost) {
-    const bool restarted = now[*fleet_.find(name)].observation.boot_id != undoing_->boots[name];
+  for (const auto& [of, entries] : lost)
+    report_.notes.push_back(fmt::format(
+        "{}: what was put back of change {} is not there any more: {}{}", of.second, of.first,
+        fmt::join(entries, ", "), restarted.contains(of.second) ? "; the device has started again" : ""));
+  for (const auto& [of, entries] : unread)
     report_.notes.push_back(
-        fmt::format("{} is not as it was before change {}: {} was put back, and is otherwise "
-                    "again{}",
-                    name, undoing_->now.change, fmt::join(entries, ", "),
-                    restarted ? "; the device has started again meanwhile" : ""));
-  }
-  return lost.empty();
+        fmt::format("{}: whether what was put back of change {} is still there could not be read: {}",
+                    of.second, of.first, fmt::join(entries, ", ")));
 }
 
 void Application::undone_as_far_as(bool whole) {

@@ -191,7 +191,7 @@ struct ApplyReport {
   bool owes = false;                    // written, and not all of it was judged
   bool leaves_owed = false;             // something is owed that no maintenance keeps from being judged
   bool unjournalled = false;  // the journal did not take how it ended: the next run tells, and settles it
-  bool fell_short = false;  // a step of this run failed, and not all of it was undone
+  bool fell_short = false;    // a step of this run failed, and not all of it was undone
   std::vector<std::string> notes;
   std::size_t count(StepState state) const;
   // Of the change that was undone last; none: nothing was, or nobody could measure it.

@@ -334,18 +334,18 @@ StepRun::Together Runner::holds(std::uint32_t id) {
   const auto group = groups_.find(plan_.steps[id - 1].together);
   if (group == groups_.end()) return StepRun::Together::keep;
   group->second.open.erase(id);
-  if (group->second.failed) {
-    if (group->second.going_back == 0) group->second.going_back = id;
-    if (group->second.going_back == id) return StepRun::Together::undo;
-    group->second.held.insert(id);
-    return StepRun::Together::wait;
-  }
-  if (group->second.open.empty()) {
+  if (group->second.open.empty() && !group->second.failed) {
     decide(group->second, StepRun::Together::keep);
     return StepRun::Together::keep;
   }
   group->second.held.insert(id);
-  release_dependants(id, true);
+  if (group->second.failed) {
+    const std::uint32_t next = take_next_back(group->second);
+    if (next == id) return StepRun::Together::undo;
+    if (next != 0) running_.at(plan_.steps[next - 1].device)->go_on(StepRun::Together::undo);
+    return StepRun::Together::wait;
+  }
+  if (!released_.contains(id)) release_dependants(id, true);
   advance_soon();
   return StepRun::Together::wait;
 }
@@ -363,24 +363,31 @@ void Runner::leave_group(std::uint32_t id, bool works) {
     decide(group->second, StepRun::Together::keep);
 }
 
-// What each disturbs when its device undoes it is back before the next one is: the last that was written goes
-// first.
 void Runner::decide(Group& group, StepRun::Together decision) {
+  const auto go_on = [this](std::uint32_t id, StepRun::Together how) {
+    running_.at(plan_.steps[id - 1].device)->go_on(how);
+  };
   group.failed = group.failed || decision == StepRun::Together::undo;
-  const auto go_on = [&](std::uint32_t id) { running_.at(plan_.steps[id - 1].device)->go_on(decision); };
-  if (!group.failed) {
-    for (const std::uint32_t id : std::exchange(group.held, {})) go_on(id);
-  } else if (group.going_back == 0 && !group.held.empty()) {
-    group.going_back = *group.held.rbegin();
-    group.held.erase(group.going_back);
-    go_on(group.going_back);
-  }
+  if (!group.failed)
+    for (const std::uint32_t id : std::exchange(group.held, {})) go_on(id, StepRun::Together::keep);
+  else if (const std::uint32_t next = take_next_back(group); next != 0)
+    go_on(next, StepRun::Together::undo);
+}
+
+// Of a failed group the last step of the plan that waits, once none of it is under way any more: what each
+// disturbs as its device undoes it is back before the next one is. 0: none now.
+std::uint32_t Runner::take_next_back(Group& group) {
+  const auto is_under_way = [this](std::uint32_t id) { return results_[id - 1].state == StepState::running; };
+  if (group.going_back != 0 || group.held.empty() || std::ranges::any_of(group.open, is_under_way)) return 0;
+  group.going_back = *group.held.rbegin();
+  group.held.erase(group.going_back);
+  return group.going_back;
 }
 
 // All steps under way wait for others, and none of those can begin.
 bool Runner::only_holds() const {
   return !running_.empty() && std::all_of(running_.begin(), running_.end(), [](const auto& one) {
-    return one.second->phase() == StepRun::Phase::hold;
+    return one.second->waits_for_others();
   }) && (!may_begin() || std::all_of(ready_.begin(), ready_.end(), [this](const auto& one) {
     return running_.contains(one.first);
   }));

@@ -6,8 +6,8 @@
 // live traffic begins only where minCapacity has room for it then (budget_check.hpp); every step ends in a
 // StepResult. Of the steps at the ends of one link (Step::together) none begins where another is held, left
 // alone, failed, or of a device that can't be reached: which, and of which port, its result says. Those that
-// arm their device are kept once all of them work, and undone where one does not. What one step does is
-// StepRun's. Single-threaded over the executor.
+// arm their device are kept once all of them work, and undone, one after the other, where one does not. What
+// one step does is StepRun's. Single-threaded over the executor.
 #pragma once
 
 #include <functional>
@@ -78,6 +78,7 @@ class Runner {
   StepRun::Together holds(std::uint32_t id);
   void leave_group(std::uint32_t id, bool works);
   void decide(Group& group, StepRun::Together decision);
+  std::uint32_t take_next_back(Group& group);
   bool only_holds() const;
   void release_dependants(std::uint32_t id, bool of_group);
   void pass_barriers(std::uint32_t id, bool of_group);

@@ -373,7 +373,9 @@ std::optional<StepRun::Missing> StepRun::not_regained() const {
 void StepRun::check_regained() {
   const std::optional<Missing> missing = not_regained();
   const ApplyOptions& options = context_.options;
-  if (missing && context_.executor.now() < effects_until_ && !context_.stop.stop_requested())
+  // A stop does not cut short what the next undo waits for.
+  const bool stops = context_.stop.stop_requested() && failed_as_ != StepState::undone;
+  if (missing && context_.executor.now() < effects_until_ && !stops)
     return extend_if_due(std::min(options.poll_min * (1 << std::min(reads_++, 8)), options.poll_max));
   if (failed_as_) return end(*failed_as_, why_);
   const bool remedy_follows = missing && missing->effect && !is_armed() && context_.remedy_follows &&
@@ -400,7 +402,8 @@ void StepRun::hold() {
     extending_ = true;
     settle(Phase::hold, transaction(), Settlement::extend, [this](const Result<Done>&) {
       extending_ = false;
-      decision_ ? decided(*decision_) : hold();
+      const std::optional<Together> decision = std::exchange(decision_, std::nullopt);
+      decision ? decided(*decision) : hold();
     });
   }));
 }

@@ -81,8 +81,8 @@ class StepRun {
   // Whether what an armed step wrote, which works, may be kept already.
   enum class Together : std::uint8_t { keep, wait, undo };
 
-  // `result` gets the writes and notes as they come. `holds` is asked once; where it says wait, go_on()
-  // comes. `over` may destroy this.
+  // `result` gets the writes and notes as they come. `holds` is asked as an armed step works, again where it
+  // could not be kept; where it says wait, go_on() comes. `over` may destroy this.
   StepRun(const RunContext& context, const Step& step, StepResult& result, std::function<Together()> holds,
           std::function<void(End)> over);
   ~StepRun();
@@ -91,7 +91,8 @@ class StepRun {
 
   void start();
   void go_on(Together decision);
-  Phase phase() const { return phase_; }
+  // For a word of the other ends of its links.
+  bool waits_for_others() const { return phase_ == Phase::hold && !decision_; }
 
  private:
   struct Missing {

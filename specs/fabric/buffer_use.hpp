@@ -20,12 +20,13 @@ std::uint32_t lossless_classes(const RoceProfile& profile);
 HeadroomAsk headroom_ask(const Catalog& catalog, const TopologyLink& link);
 
 struct BufferUse {
-  std::uint64_t headroom = 0;     // bytes reserved, all ports and lossless classes together
-  std::uint64_t buffer = 0;       // bytes that there are
-  std::uint32_t ports = 0;        // lossless ports
-  LinkIndex largest = kNone;      // the link whose headroom is the largest
-  Headroom largest_headroom;      // of one class
-  std::optional<PfcPoint> fires;  // none: nothing is left to share, or nothing is lossless
+  std::uint64_t headroom = 0;      // bytes, all ports and lossless classes together; the shared part once
+  std::uint64_t shared_asked = 0;  // bytes that all of them may ask of the shared part; 0: there is none
+  std::uint64_t buffer = 0;        // bytes that there are
+  std::uint32_t ports = 0;         // lossless ports
+  LinkIndex largest = kNone;       // the link whose headroom is the largest
+  Headroom largest_headroom;       // of one class
+  std::optional<PfcPoint> fires;   // none: nothing is left to share, or nothing is lossless
 };
 // Refuses (unsupported) a platform whose constants or buffer are not known. Links of one kind are asked once.
 Result<BufferUse> buffer_use(const Catalog& catalog, const Topology& topology, DeviceIndex device,

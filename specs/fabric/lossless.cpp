@@ -44,10 +44,17 @@ Result<Headroom> from_table(const Platform& platform, const HeadroomAsk& ask) {
   out.from_table = true;
   out.xoff = best->xoff_bytes;
   out.xon = best->xon_bytes;
-  out.size = out.xoff + out.xon;
+  // What is reserved holds what comes after XOFF as well, or that is taken from what all share.
+  const bool holds_all = best->reserved_bytes >= best->xoff_bytes;
+  out.size =
+      holds_all ? best->reserved_bytes : std::max(best->reserved_bytes, best->xon_bytes) + best->xoff_bytes;
+  out.reserved = platform.shared_headroom_bytes ? best->reserved_bytes : out.size;
   note(out, "vendor's table, xoff", static_cast<double>(best->xoff_bytes), "B", best->source);
+  note(out, "vendor's table, size", static_cast<double>(best->reserved_bytes), "B", best->source);
   note(out, "vendor's table, xon", static_cast<double>(best->xon_bytes), "B", best->source);
+  note(out, "vendor's table, xon_offset", static_cast<double>(best->xon_offset_bytes), "B", best->source);
   note(out, "vendor's table, cable", best->cable_metres, "m", best->source);
+  if (platform.shared_headroom_bytes) take(out, "shared headroom", *platform.shared_headroom_bytes, "B");
   return out;
 }
 
@@ -76,26 +83,32 @@ Result<Headroom> pfc_headroom(const Platform& platform, const HeadroomAsk& ask) 
   if (!formula) return lacks(platform, "cell size, pipeline or MAC/PHY delay");
   Headroom out;
   const double cell = take(out, "cell", *platform.cell_bytes, "B");
-  const double small = take(out, "small packets", *platform.small_packet_percent, "%");
+  if (ask.small_packet_percent) note(out, "small packets", *ask.small_packet_percent, "%", "the spec");
+  const double small = ask.small_packet_percent
+                           ? *ask.small_packet_percent
+                           : take(out, "small packets", *platform.small_packet_percent, "%");
   double pipeline = take(out, "pipeline", *platform.pipeline_bytes, "B");
   const double mac_phy = take(out, "MAC and PHY", *platform.mac_phy_bytes, "B");
   TRY(const double peer, peer_response(platform, ask.speed, out));
   const double metres = static_cast<double>(ask.cable_length) / 1000;
-  const double cable = metres / kMetresPerSecond * static_cast<double>(ask.speed) / 8;
+  const double speed = static_cast<double>(ask.speed);
+  const double cable = metres / kMetresPerSecond * speed / 8;
   note(out, "speed in the medium", kMetresPerSecond, "m/s", "sonic-swss buffer_headroom_mellanox.lua");
   note(out, "cable", metres, "m", "the spec");
   note(out, "port MTU", ask.port_mtu, "B", "the spec");
   note(out, "lossless MTU", ask.lossless_mtu, "B", "the spec");
+  const double in_gearbox =
+      platform.gearbox_ns ? take(out, "gearbox", *platform.gearbox_ns, "ns") * 1e-9 * speed / 8 : 0;
   double extra = 0;
-  if (platform.eight_lane_gbps && static_cast<double>(ask.speed) >= platform.eight_lane_gbps->value * kGiga) {
+  if (platform.eight_lane_gbps && speed >= platform.eight_lane_gbps->value * kGiga) {
     take(out, "ports of eight lanes from", *platform.eight_lane_gbps, "Gbit/s");
-    pipeline = pipeline * 2 - 1024;  // the Lua's is_8lane
+    pipeline = pipeline * 2;  // 1 KiB more than the Lua's is_8lane, as in the vendor's tables
     extra = ask.port_mtu;
   }
-  const double arriving = ask.port_mtu + 2 * (cable + ask.gearbox_bytes) + mac_phy + peer;
+  const double arriving = ask.port_mtu + 2 * (cable + in_gearbox) + mac_phy + peer;
   out.xoff = up(ask.lossless_mtu + arriving * occupancy(cell, small));
   out.xon = up(pipeline);
-  out.size = out.xoff + out.xon + up(extra);
+  out.size = out.reserved = out.xoff + out.xon + up(extra);
   return out;
 }
 

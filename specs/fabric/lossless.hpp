@@ -3,8 +3,9 @@
 // Promises: pure functions; each result carries every constant that it used with its source, for `explain`.
 // Headroom is SONiC's dynamic buffer model (sonic-swss cfgmgr/buffer_headroom_mellanox.lua, after IEEE 802.3
 // 31B.3.7) in bytes, not rounded to the NOS's grain; the Lua counts 1e9/1024 where this counts 1e6 (bytes on
-// the cable are 2.4 % more here: the physical value). Where a platform's constants are not public, the
-// vendor's own table is used. Refuses: a platform without either (unsupported), never a guess.
+// the cable are 2.4 % more here: the physical value). Never below the vendors' own tables from 10G on
+// (tests/unit/fabric/headroom_tables_test.cpp). Where a platform's constants are not public, its vendor's
+// table is used. Refuses: a platform without either (unsupported), never a guess.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +37,17 @@ struct HeadroomAsk {
   std::uint64_t cable_length = 0;  // millimetres
   double port_mtu = 0;             // bytes: the largest frame that may just have started towards us
   double lossless_mtu = 0;         // bytes: the largest frame of the class
-  double gearbox_bytes = 0;        // in flight in a gearbox, one way
+  std::optional<double> small_packet_percent{};  // that fill their cells badly; none: the platform's default
 };
 
 // Bytes for one lossless class of one port.
 struct Headroom {
   std::uint64_t xoff = 0;  // still arriving after XOFF was sent
   std::uint64_t xon = 0;   // the pipeline
-  std::uint64_t size = 0;  // what is reserved: both, and a frame more on ports of eight lanes
+  std::uint64_t size = 0;  // what it may take in all: both, and a frame more on ports of eight lanes
+  // Of `size`, what no other class can have; the rest comes from the headroom that all share. All of it where
+  // nothing is shared.
+  std::uint64_t reserved = 0;
   bool from_table = false;
   std::vector<Constant> constants;
 };

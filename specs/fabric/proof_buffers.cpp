@@ -51,8 +51,9 @@ struct SwitchBuffer {
         "LS102", place(fabric.cabling[link.law].cable_length, link.at),
         std::to_string(use.ports) + " lossless ports of " + name() + " need " + about(use.headroom) +
             " of headroom, and " + platform.name + " has " + about(use.buffer),
-        "shorter cables, a smaller MTU or fewer lossless classes; " + about(use.largest_headroom.size) +
-            " a class at " + format(BitRate{link.speed}) + " follow from " + sources(use.largest_headroom),
+        "shorter cables, a smaller MTU, fewer lossless classes, or less smallPackets in the RoceProfile; " +
+            about(use.largest_headroom.size) + " a class at " + format(BitRate{link.speed}) +
+            " follow from " + sources(use.largest_headroom),
         std::move(related));
   }
 

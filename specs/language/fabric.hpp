@@ -213,6 +213,7 @@ struct RoceProfile : Object {
   std::vector<TrafficClass> classes;
   Said<CongestionControl> congestion_control;
   Said<Pfc> pfc;
+  Said<Ratio> small_packets;  // unsaid: the platform's default
 };
 
 }  // namespace lockstep

@@ -57,6 +57,9 @@ constexpr Field fields[] = {
                                  {.required = true, .not_empty = true}),
     field<&RoceProfile::congestion_control>("congestionControl", "dcqcn, none or vendor"),
     field<&RoceProfile::pfc>("pfc", "priority flow control"),
+    field<&RoceProfile::small_packets>(
+        "smallPackets", "share of packets that fill a cell of the buffer badly, for the headroom",
+        {.most = whole, .range = "0% to 100%", .why = "SONiC's small_packet_percentage; the worst is 100%"}),
 };
 
 // `auto`, or thresholds.

@@ -16,8 +16,10 @@ constexpr FigureKey kFigures[] = {
     {"macPhyBytes", &Platform::mac_phy_bytes, "B", "in MAC and PHY while a pause frame passes them"},
     {"peerResponseBytes", &Platform::peer_response_bytes, "B", "sent before a peer obeys, without quanta"},
     {"smallPacketPercent", &Platform::small_packet_percent, "%", "packets that fill their cells badly"},
+    {"gearboxNs", &Platform::gearbox_ns, "ns", "that a gearbox holds a frame, one way"},
     {"eightLaneGbps", &Platform::eight_lane_gbps, "Gbit/s", "the speed whose ports have eight lanes"},
     {"sharedBufferBytes", &Platform::shared_buffer_bytes, "B", "buffer that headroom and pools share"},
+    {"sharedHeadroomBytes", &Platform::shared_headroom_bytes, "B", "of it, for what comes after XOFF"},
     {"alphaLog2", &Platform::alpha_log2, "log2", "dynamic threshold of a lossless priority group"},
     {"trafficClasses", &Platform::traffic_classes, "", "traffic classes of a port"},
     {"losslessClasses", &Platform::lossless_classes, "", "lossless classes of a port"},
@@ -173,7 +175,9 @@ class PlatformFile {
       TRY(row.speed, speed(*item, rate));
       TRY(const std::uint64_t metres, count(*item, "cableMetres"));
       row.cable_metres = static_cast<std::uint32_t>(metres);
+      TRY(row.reserved_bytes, count(*item, "reservedBytes"));
       TRY(row.xon_bytes, count(*item, "xonBytes"));
+      TRY(row.xon_offset_bytes, count(*item, "xonOffsetBytes"));
       TRY(row.xoff_bytes, count(*item, "xoffBytes"));
       TRY(row.source, text(*item, "source"));
       out_.headroom.push_back(std::move(row));

@@ -45,8 +45,10 @@ struct PauseQuanta {
 struct HeadroomRow {
   std::uint64_t speed = 0;  // bit/s
   std::uint32_t cable_metres = 0;
-  std::uint64_t xon_bytes = 0;
-  std::uint64_t xoff_bytes = 0;
+  std::uint64_t reserved_bytes = 0;    // for that class alone: SONiC's `size`
+  std::uint64_t xon_bytes = 0;         // at most this much is left when XON is sent
+  std::uint64_t xon_offset_bytes = 0;  // or this much less than when XOFF was
+  std::uint64_t xoff_bytes = 0;        // still taken in once XOFF is sent
   std::string source;
 };
 struct NeedsReset {
@@ -72,9 +74,11 @@ struct Platform {
   std::optional<Figure> mac_phy_bytes;
   std::optional<Figure> peer_response_bytes;
   std::optional<Figure> small_packet_percent;
+  std::optional<Figure> gearbox_ns;       // that a gearbox holds a frame, one way
   std::optional<Figure> eight_lane_gbps;  // the speed whose ports have eight lanes
   std::optional<Figure> shared_buffer_bytes;
-  std::optional<Figure> alpha_log2;  // of a lossless priority group's dynamic threshold
+  std::optional<Figure> shared_headroom_bytes;  // of it: from which all classes take what comes after XOFF
+  std::optional<Figure> alpha_log2;             // of a lossless priority group's dynamic threshold
   std::optional<Figure> traffic_classes;
   std::optional<Figure> lossless_classes;  // that one port can have
   std::optional<Figure> rdma_ports_max;    // of one adapter

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """run.py BUILD [--only N...] [--resume] [--jobs N]: which seeded defects the tests find.
 
-Runs the unit tests of model, engine and session and 30 simulated seeds, until one fails, for each defect of
+Runs the unit tests of model, engine and session and 30 simulated seeds of either kind, until one fails, for each defect of
 BUILD/mutants.json (generate.py). One that passes them all has survived: a test is missing, or the defect is none.
 Exit code 1: a defect of seeded.py survived, or more than a tenth of the generated ones. Results so far are in
 BUILD/mutant-results.jsonl; --resume goes on from there.
@@ -25,6 +25,7 @@ SUITES = {  # the quicker ones first
     "unit_model": ["unit_model", "--gtest_fail_fast"],
     "unit_engine": ["unit_engine", "--gtest_fail_fast"],
     "simulate": ["simulate", "--seed", "1", "--seeds", "30", "--devices", "12-24"],
+    "simulate --others": ["simulate", "--seed", "1", "--seeds", "30", "--devices", "12-24", "--others"],
     "unit_session": ["unit_session", "--gtest_fail_fast"],
 }
 LEAST_GENERATED = 100

@@ -244,11 +244,14 @@ GATE = [
      "  stays_ = true;\n",
      "  stays_ = true;\n  answered_ = answered_ || (MUTANT && unsure_.empty());\n"),
     (ENGINE + "application_undo.cpp", "what a restart lost again is not undone",
-     "undone_as_far_as(is_still_put_back(now) && ",
-     "undone_as_far_as((is_still_put_back(now) || MUTANT) && "),
+     "undone_as_far_as(is_there && ",
+     "undone_as_far_as((is_there || MUTANT) && "),
     (ENGINE + "runner.cpp", "what devices undo by themselves they undo one after the other",
-     "  } else if (group.going_back == 0 && !group.held.empty()) {",
-     "  } else if ((MUTANT || group.going_back == 0) && !group.held.empty()) {"),
+     "  if (group.going_back != 0 || group.held.empty() || ",
+     "  if ((!MUTANT && group.going_back != 0) || group.held.empty() || "),
+    (ENGINE + "runner.cpp", "and not before the last of them is no longer under way",
+     "std::ranges::any_of(group.open, is_under_way)) return 0;",
+     "(!MUTANT && std::ranges::any_of(group.open, is_under_way))) return 0;"),
 ]
 
 DEFECTS = REALITY + PLAN_IS_APPLY + ORDER + WATCH + GATE

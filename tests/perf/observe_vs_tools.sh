@@ -7,7 +7,7 @@ root=$(realpath "$(dirname "$0")/../..")
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 failed=0
-"$root/tests/vm/run.sh" -b test_nic -m "rdma_rxe crc32_generic ib_uverbs rdma_cm" -t "dcb ethtool devlink rdma ip tc" \
+"$root/tests/vm/run.sh" -c 2 -b test_nic -m "rdma_rxe crc32_generic ib_uverbs rdma_cm" -t "dcb ethtool devlink rdma ip tc" \
   "$root/build/vm" "$out/vm" "$root/build/bench/bin/perf_observe_vs_tools" >"$out/log" 2>&1 || failed=1
 grep '^RESULT' "$out/vm/console" || { failed=1; cat "$out/log"; }
 exit $failed

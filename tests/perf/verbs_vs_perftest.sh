@@ -16,7 +16,7 @@ echo "|---|---|---|---|---|---|"
 for ((at = 0; at < ${#rows[@]}; at += 4)); do
   some=("${rows[@]:at:4}")
   filter=$(printf '*/%s:' "${some[@]}")
-  "$root/tests/vm/run.sh" -m "rdma_rxe crc32_generic ib_uverbs rdma_cm veth bridge" \
+  "$root/tests/vm/run.sh" -c 2 -m "rdma_rxe crc32_generic ib_uverbs rdma_cm veth bridge" \
     -t "ib_write_bw ib_read_bw ib_send_bw ib_write_lat ib_read_lat ib_send_lat" \
     -f "/etc/libibverbs.d/rxe.driver /usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so" \
     "$root/build/vm" "$out/vm" "$program" "--gtest_filter=$filter" >"$out/log" 2>&1 || failed=1

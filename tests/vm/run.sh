@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # run.sh [-k METAPACKAGE] [-c CPUS] [-b MODULES] [-m MODULES] [-t TOOLS] [-f FILES] [-q ARGUMENTS] KERNEL OUT PROGRAM
-# [ARGUMENT]... runs a GoogleTest program under the kernel in KERNEL (kernel.sh; -k: one of Debian's newer ones) in an emulated machine: with
-# these kernel modules loaded, -b: and those that netdev/build.sh makes, these programs of the host in PATH, these other files of the host (patterns: what is found by
-# name while a program runs), this hardware by arguments of QEMU, and nothing else. Its exit code is the program's; 77:
-# skipped, with a line of why; 1: the machine gave no verdict, or a test was skipped, or none ran.
-# OUT keeps `console`, which is shown on failure.
+# [ARGUMENT]... runs a GoogleTest program under the kernel in KERNEL (kernel.sh; -k: one of Debian's newer ones) in an
+# emulated machine of one CPU (-c: of so many), with these kernel modules loaded, -b: and those that netdev/build.sh makes,
+# these programs of the host in PATH, these other files of the host (patterns: what is found by name while a program runs),
+# this hardware by arguments of QEMU, and nothing else. Its exit code is the program's; 77: skipped, with a line of why; 1:
+# the machine gave no verdict, or a test was skipped, or none ran.
+# OUT keeps `console`, which is shown on failure, and the `console.first` of a machine that was begun once more.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 metapackage=linux-image-amd64 cpus=1 modules=() built=() tools=() files= hardware=()
@@ -76,8 +77,9 @@ mkdir "$out/shared"
 # test of it, and a failed test is a panic (kernel-parameters.txt). The emulated counters of both CPUs are the host's one,
 # which the kernel can't know: with the HPET, its choice, each reading of the clock is a system call into the emulator, and
 # latencies have it in them. A kernel that gets no further for 60 s (twice the threshold) is stopped.
+begun=$SECONDS
 boot() {
-  timeout -k 5 400 qemu-system-x86_64 -accel tcg,thread=multi -machine q35 -cpu qemu64 -smp "$cpus" -m 512 \
+  timeout -k 5 $((SECONDS - begun < 370 ? 400 + begun - SECONDS : 30)) qemu-system-x86_64 -accel tcg,thread=multi -machine q35 -cpu qemu64 -smp "$cpus" -m 512 \
     -nodefaults -no-user-config -display none -monitor none -serial "file:$out/console" -no-reboot \
     -kernel "$kernel/vmlinux" -initrd "$out/initrd" \
     -append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off watchdog_thresh=30 softlockup_panic=1 no_timer_check tsc=reliable cryptomgr.notests initcall_blacklist=crypto_kdf108_init" \
@@ -96,6 +98,7 @@ fi
 if [ -n "$fault" ]; then
   echo "the emulated kernel $fault; once more"
   mv "$out/console" "$out/console.first"
+  echo "what it said: $out/console.first"
   boot
 fi
 rm -f "$out/initrd"

@@ -180,7 +180,10 @@ TEST_F(ArmedEnds, AreBothUndoneWhereOneRefuses) {
 }
 
 // Each device takes 5 s until its session is back once it has undone its part: the next one waits for that.
-TEST_F(ArmedEnds, AreUndoneOneAfterTheOther) {
+class ArmedEndsStopped : public ArmedEnds, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(OrNot, ArmedEndsStopped, ::testing::Bool());
+TEST_P(ArmedEndsStopped, AreUndoneOneAfterTheOther) {
+  const bool stops = GetParam();
   SimulatedDevice& leaf1 = cluster.add("leaf1", "leaf");
   cluster.cable("leaf1", "up0", "spine0", "down1");
   cluster.want("leaf1", mtu("up0").text(), number(9000));
@@ -217,7 +220,13 @@ TEST_F(ArmedEnds, AreUndoneOneAfterTheOther) {
   spine0.refuses = {row("interface[*]/mtu")};
   cluster.options.step_timeout = seconds(600);
   const Plan plan = cluster.plan();
-  const ApplyReport report = cluster.apply_plan(plan);
+  // Also where a person stops it meanwhile.
+  std::stop_source stop;
+  Progress progress;
+  progress.step = [&](const Step& step, const StepResult& result) {
+    if (step.device == "spine0" && result.state == StepState::undone && stops) stop.request_stop();
+  };
+  const ApplyReport report = cluster.apply_plan(plan, progress, stop.get_token());
   ASSERT_EQ(undone, 2U) << plan_lines(plan);
   EXPECT_EQ(report.count(StepState::undone), 3U) << "spine0, which refused, among them";
   EXPECT_EQ(most, 1U) << "both leaves were disturbed at once";

@@ -176,9 +176,9 @@ TEST_F(GateOfWhatRuns, AnUndoInTheMiddleOfWhichADeviceStartsAgainHasFailedAndSay
   EXPECT_EQ(report.verdict, ApplyVerdict::undo_failed);
   ASSERT_FALSE(report.undone.empty());
   EXPECT_FALSE(report.undone[0].whole);
-  EXPECT_EQ(std::ranges::count(report.notes,
-                               restarted + " is not as it was before change 2: rule[100] was put back, and "
-                                           "is otherwise again; the device has started again meanwhile"),
+  EXPECT_EQ(std::ranges::count(
+                report.notes, restarted + ": what was put back of change 2 is not there any more: rule[100]; "
+                                          "the device has started again"),
             1)
       << report.notes.front();
 }
