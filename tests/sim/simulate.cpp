@@ -168,7 +168,7 @@ constexpr Counted kCountedOfOthers[] = {
     {"devices of which one driver was away while all was observed", of<&WorldCounts::half_read>, 100},
     {"configurations of routing daemons saved by a write", of<&WorldCounts::saved>, 50},
     {"entries of these that a restart at the end kept", of<&WorldCounts::kept>, 50},
-    {"calls that got no answer, as the way to a device was disturbed", of<&WorldCounts::unheard>, 50},
+    {"calls that got no answer, as no way led to the device", of<&WorldCounts::unheard>, 50},
     {"writes that may cut the last way to a device", of<&WorldCounts::armed>, 100},
     {"devices that undid that as they were told to", of<&WorldCounts::told_to_undo>, 500},
     {"devices that were cut off, and undid that by themselves", of<&WorldCounts::undid>, 100},

@@ -323,6 +323,7 @@ void World::carry_out(Process& process, const Plan& plan, const std::vector<Writ
   }
   check_ends(applied.report);
   check_kept(applied.report);
+  check_saved(applied.report);
   check_cause(applied.report);
   check_strict(applied.report);
   check_on_violation(applied.report);

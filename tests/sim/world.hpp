@@ -66,7 +66,7 @@ struct WorldOptions {
 };
 
 inline constexpr RowId kAddresses = row("interface[*]/address[*]");
-// By which devices are reached over the fabric: this, and one more for each device of the topology.
+// The address by which the first device of the topology is reached over the fabric; the next has the next.
 inline constexpr std::uint32_t kFirstAddress = 10U << 24U;
 
 // What a generation of the specs changes. Those before `address` can have a value that breaks the benchmarks.
@@ -113,7 +113,7 @@ struct WorldCounts {
   std::size_t half_read = 0;      // devices of which one driver alone was away while an apply observed all
   std::size_t saved = 0;          // configurations of routing daemons that a write saved
   std::size_t kept = 0;           // and that were as wanted after a restart, at the end
-  std::size_t unheard = 0;        // calls that got no answer, as the way to the device was disturbed
+  std::size_t unheard = 0;        // calls that got no answer, as no way led to the device
   std::size_t armed = 0;          // writes that cut the last way to a device that undoes by itself
   std::size_t told_to_undo = 0;   // of them: undone by the device, as it was told to
   std::size_t undid = 0;          // of them: undone by it, as nobody got through
@@ -150,7 +150,7 @@ class World final : public Measurer {
     Intent* intent = nullptr;
     std::unique_ptr<SimulatedDevice> device;
     bool is_split = false;                   // it has two drivers: devices.hpp
-    std::array<bool, kParts> is_observed{};  // since the last write; of one driver: the first
+    std::array<bool, kParts> is_observed{};  // by driver, since the last write
     std::set<std::string> ports;
     Disturbance in_hand;          // written by a step that is not over
     Disturbance down;             // sessions that are down because of us
@@ -301,12 +301,13 @@ class World final : public Measurer {
   bool is_up(std::uint32_t cable) const;
   std::optional<std::uint32_t> cable_between(const std::string& one, const std::string& other) const;
   std::vector<std::string> leaves_of(const Place& host) const;
-  void check_last_way(Place& place, const SimulatedCall& call, bool undoes);
+  void check_last_way(Place& place, const SimulatedCall& call);
   void note_settled(Place& place);
   static bool waits_armed(const Place& place);
   static bool is_disturbed(const Place& place);
   void check_done(const Step& step);
   void check_saved();
+  void check_saved(const ApplyReport& report);
 
   // world_outages.cpp: what others take away
   Time draw_end();

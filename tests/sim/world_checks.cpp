@@ -234,7 +234,7 @@ void World::check_write(Place& place, const SimulatedCall& call) {
   }
   const auto of = tickets_.find(call.guard->ticket);
   const bool undoes = of != tickets_.end() && changes_.at(of->second.change).undoes;
-  check_last_way(place, call, undoes);
+  check_last_way(place, call);
   if (place.is_host()) return;
   const Disturbance disturbed = disturbed_by(place, *call.changes);
   if (!disturbed.any()) return;

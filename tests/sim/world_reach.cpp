@@ -129,8 +129,9 @@ std::optional<Error> World::why_silent(Place& place, std::size_t part) {
   place.device->keep_time();
   if (place.is_cut && !place.device->is_armed()) {
     place.is_cut = false;
-    ++result_.counts.undid;
-    record(place.name + " has undone what cut it off");
+    const bool undid = place.device->boots() == place.boots_before;
+    result_.counts.undid += undid ? 1 : 0;
+    record(place.name + (undid ? " has undone what cut it off" : " is reached again, as it has booted"));
   }
   if (part == 1 && silent_.contains(place.name))
     return Error{ErrorKind::transient, "the routing daemon does not answer"};
@@ -139,9 +140,9 @@ std::optional<Error> World::why_silent(Place& place, std::size_t part) {
   return Error{ErrorKind::transient, "no route to the device"};
 }
 
-// What disturbs all ports by which the program comes in is only for a device that undoes by itself what
-// nobody confirms; and may cut it off for good.
-void World::check_last_way(Place& place, const SimulatedCall& call, bool undoes) {
+// One write that disturbs all ports by which the program comes in is only for a device that undoes by itself
+// what nobody confirms, also where it takes something back; and may cut it off until that has happened.
+void World::check_last_way(Place& place, const SimulatedCall& call) {
   if (self_.empty() || place.entered_by.empty()) return;
   const bool cuts = std::ranges::all_of(place.entered_by, [&](const std::string& port) {
     return std::ranges::any_of(*call.changes, [&](const Change& change) {
@@ -150,10 +151,8 @@ void World::check_last_way(Place& place, const SimulatedCall& call, bool undoes)
     });
   });
   if (!cuts) return;
-  if (!call.guard->undo_after) {
-    if (!undoes) violation("the last way to " + place.name + " was cut, and nothing brings it back");
-    return;
-  }
+  if (!call.guard->undo_after)
+    return violation("the last way to " + place.name + " was cut, and nothing brings it back");
   ++result_.counts.armed;
   place.armed = *call.changes;
   if (!place.device->is_armed() || !random_.chance(cut_chance_)) return;
@@ -187,7 +186,8 @@ bool World::is_disturbed(const Place& place) {
   return (place.in_hand.any() && !waits_armed(place)) || (place.down.any() && !place.shown_up);
 }
 
-// What is called done is there, but for what another hand took away since.
+// What is called done is there, but for what another hand took away since, or a boot; of a device that may
+// show an old state nobody can say.
 void World::check_done(const Step& step) {
   const Place& place = places_.at(step.device);
   if (changes_.empty() || place.device->faults.stale_read > 0) return;
@@ -196,11 +196,25 @@ void World::check_done(const Step& step) {
   if (begun == change.first_ticket.end() || place.moved > begun->second ||
       change.boots.at(step.device) != place.device->boots())
     return;
+  std::map<Path, Value> last;
   for (const PlannedChange& one : step.changes)
-    if (schema_row(one.path.row()).facet == Facet::config &&
-        place.device->truth().value(one.path) != one.want)
-      violation(step.device + " is done, and " + one.path.text() + " is " +
-                place.device->truth().value(one.path).to_string());
+    if (schema_row(one.path.row()).facet == Facet::config) last.insert_or_assign(one.path, one.want);
+  for (const auto& [path, want] : last)
+    if (const Value now = place.device->truth().value(path); now != want)
+      violation(step.device + " is done, and " + path.text() + " is " + now.to_string());
+}
+
+// What is kept is saved, but for what another hand moved, or a boot brought back, since.
+void World::check_saved(const ApplyReport& report) {
+  const auto change = changes_.find(report.change_id);
+  if (report.verdict != ApplyVerdict::kept || change == changes_.end()) return;
+  for (const auto& [name, turn] : change->second.first_ticket) {
+    const Place& place = places_.at(name);
+    if (place.device->saver && place.moved <= turn && place.device->faults.stale_read == 0 &&
+        place.device->boots() == change->second.boots.at(name) &&
+        !place.device->truth().value(*place.device->saver))
+      violation(name + " is kept, and its routing daemons would lose it");
+  }
 }
 
 // All is as wanted, and stays so when the routing daemons start again.
