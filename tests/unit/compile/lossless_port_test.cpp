@@ -1,4 +1,6 @@
 // The thresholds that compile computes and the point that the proofs hold them against are one arithmetic.
+#include "specs/compile/lossless_port.hpp"
+
 #include <gtest/gtest.h>
 
 #include "specs/fabric/buffer_use.hpp"
@@ -54,6 +56,54 @@ TEST(LosslessPort, AutomaticThresholdsEndWhereTheProofsSayThatPfcFires) {
   const std::uint64_t kmin = leaf_of(compiled, "leaf0", row("interface[*]/class[*]/ecn-min"));
   EXPECT_TRUE(proved_with(kmin, kmax).empty());
   EXPECT_EQ(proved_with(kmin, kmax + 1).size(), 1U);
+}
+
+// The headroom of a Tomahawk 5 comes from one pool: it is counted once, whatever all classes may ask of it.
+TEST(LosslessPort, AHeadroomThatAllShareIsCountedOnce) {
+  const Loaded loaded = load_text("cluster.yaml", shallow_buffer());
+  const Topology topology = expand(loaded.catalog).topology;
+  const Result<const Platform*> platform = find_platform("tomahawk-5");
+  ASSERT_TRUE(platform);
+  const Result<BufferUse> use =
+      buffer_use(loaded.catalog, topology, topology.find_device("leaf0"), **platform);
+  ASSERT_TRUE(use) << use.error().text();
+  const std::uint64_t pool = (*platform)->shared_headroom_bytes->whole();
+  EXPECT_EQ(pool, 49'418'240U);
+  const std::uint64_t of_class = use->largest_headroom.reserved;
+  EXPECT_EQ(of_class, 18'796U) << "what is a class's own";
+  ASSERT_GT(use->ports, 0U);
+  EXPECT_GT(use->shared_asked, use->ports * 100'000U);
+  EXPECT_EQ(use->headroom, use->ports * of_class + std::min(use->shared_asked, pool));
+
+  Platform small = **platform;
+  small.shared_headroom_bytes->value = 100'000;
+  const Result<BufferUse> from_less =
+      buffer_use(loaded.catalog, topology, topology.find_device("leaf0"), small);
+  ASSERT_TRUE(from_less);
+  EXPECT_EQ(from_less->headroom, use->ports * of_class + 100'000);
+  EXPECT_EQ(from_less->shared_asked, use->shared_asked);
+}
+
+TEST(LosslessPort, TheSpecSaysHowManyPacketsAreSmall) {
+  std::string text = shallow_buffer();
+  const std::string_view kind = "kind: RoceProfile";
+  const auto headroom = [](const std::string& specs) {
+    const Loaded loaded = load_text("cluster.yaml", specs);
+    EXPECT_TRUE(loaded.diagnostics.empty()) << loaded.diagnostics.front().message;
+    const Topology topology = expand(loaded.catalog).topology;
+    const DeviceIndex leaf = topology.find_device("leaf0");
+    return *headroom_of_port(loaded.catalog, topology, topology.find_port(leaf, "swp40"));
+  };
+  const Headroom worst = headroom(text);
+  const std::size_t end = text.find("\n---", text.find(kind));
+  text.insert(end == text.npos ? text.size() : end, "\n  smallPackets: 0%\n");
+  const Headroom large = headroom(text);
+  EXPECT_LT(large.xoff * 2, worst.xoff) << "cells of 144 B hold 2.25 times as much of small packets";
+  EXPECT_EQ(large.xon, worst.xon);
+  const auto small = std::ranges::find(large.constants, "small packets", &Constant::name);
+  ASSERT_NE(small, large.constants.end());
+  EXPECT_EQ(small->value, 0);
+  EXPECT_EQ(small->source, "the spec");
 }
 
 }  // namespace

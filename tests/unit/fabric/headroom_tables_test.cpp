@@ -75,9 +75,9 @@ const TableOf* table_of(const std::string& file) {
 }
 
 Result<Headroom> computed(const Platform& platform, std::uint64_t mbps, std::uint64_t metres) {
-  return pfc_headroom(
-      platform,
-      {.speed = mbps * kMbps, .cable_length = metres * kMillimetres, .port_mtu = kFrame, .lossless_mtu = kFrame});
+  HeadroomAsk ask{.speed = mbps * kMbps, .cable_length = metres * kMillimetres};
+  ask.port_mtu = ask.lossless_mtu = kFrame;
+  return pfc_headroom(platform, ask);
 }
 
 // A row: speed in Mbit/s, cable, size, xon, xoff, threshold, and sometimes xon_offset; bytes.
