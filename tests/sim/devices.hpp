@@ -88,7 +88,7 @@ class Line final : public Driver {
     if (own.rows.empty()) own.rows = {rows_.front()};
     return device_.observe(own, if_not, call);
   }
-  // What cuts the way to the device takes the answer with it.
+  // What cuts the way to the device takes the answer with it, here and where it undoes something.
   Result<Receipt> apply(const ChangeSet& changes, const Guard& guard, const Call& call) override {
     if (auto why = hooks_.why_silent()) return *std::move(why);
     hooks_.writes();
@@ -99,7 +99,9 @@ class Line final : public Driver {
   Result<Done> settle(std::string_view transaction, Settlement settlement, const Call& call) override {
     if (auto why = hooks_.why_silent()) return *std::move(why);
     hooks_.writes();
-    return device_.settle(transaction, settlement, call);
+    Result<Done> answer = device_.settle(transaction, settlement, call);
+    if (hooks_.why_silent()) return Error{ErrorKind::unknown_outcome, "the connection was reset"};
+    return answer;
   }
 
   ResetSession remedy;

@@ -176,7 +176,8 @@ class World final : public Measurer {
     std::set<std::string> rails;       // of the program's own machine: by which it sends here
     std::set<std::string> entered_by;  // ports by which that comes in
     bool is_cut = false;               // from the program, until it undoes by itself what cut it
-    ChangeSet armed;                   // what it undoes by itself, unless that is confirmed
+    std::map<Path, Value> armed;       // what it undoes by itself, unless that is confirmed
+    bool shows_armed = false;          // since the last of that was written
     bool is_host() const { return role == DeviceRole::host; }
     std::size_t part(RowId row) const { return is_split ? part_of(row) : 0; }
     const std::vector<Observation>& seen_of(RowId row) const { return observed[part(row)]; }
@@ -302,6 +303,7 @@ class World final : public Measurer {
   std::optional<std::uint32_t> cable_between(const std::string& one, const std::string& other) const;
   std::vector<std::string> leaves_of(const Place& host) const;
   void check_last_way(Place& place, const SimulatedCall& call);
+  static void note_armed(Place& place, const SimulatedCall& call);
   void note_settled(Place& place);
   static bool waits_armed(const Place& place);
   static bool is_disturbed(const Place& place);

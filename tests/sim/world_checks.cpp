@@ -106,6 +106,7 @@ void World::seen(const SimulatedCall& call) {
     if (call.observed != nullptr) {
       const std::size_t part = call.scope->rows.empty() ? 0 : place.part(call.scope->rows.front());
       place.is_observed[part] = true;
+      note_armed(place, call);
       note_sessions(place, call);
       note_shown(place, *call.observed);
       place.shown_up = place.shown_up || shows_sessions(place, *call.observed);

@@ -133,6 +133,7 @@ std::optional<Error> World::why_silent(Place& place, std::size_t part) {
     result_.counts.undid += undid ? 1 : 0;
     record(place.name + (undid ? " has undone what cut it off" : " is reached again, as it has booted"));
   }
+  if (!place.device->is_armed()) place.armed.clear();
   if (part == 1 && silent_.contains(place.name))
     return Error{ErrorKind::transient, "the routing daemon does not answer"};
   if (is_reached(place)) return std::nullopt;
@@ -143,6 +144,10 @@ std::optional<Error> World::why_silent(Place& place, std::size_t part) {
 // One write that disturbs all ports by which the program comes in is only for a device that undoes by itself
 // what nobody confirms, also where it takes something back; and may cut it off until that has happened.
 void World::check_last_way(Place& place, const SimulatedCall& call) {
+  if (call.guard->undo_after && place.device->is_armed()) {
+    for (const Change& change : *call.changes) place.armed.insert_or_assign(change.path, change.want);
+    place.shows_armed = false;
+  }
   if (self_.empty() || place.entered_by.empty()) return;
   const bool cuts = std::ranges::all_of(place.entered_by, [&](const std::string& port) {
     return std::ranges::any_of(*call.changes, [&](const Change& change) {
@@ -154,20 +159,26 @@ void World::check_last_way(Place& place, const SimulatedCall& call) {
   if (!call.guard->undo_after)
     return violation("the last way to " + place.name + " was cut, and nothing brings it back");
   ++result_.counts.armed;
-  place.armed = *call.changes;
   if (!place.device->is_armed() || !random_.chance(cut_chance_)) return;
   place.is_cut = true;
   record(place.name + " is cut off");
 }
 
+// Whether an observation shows what is armed.
+void World::note_armed(Place& place, const SimulatedCall& call) {
+  place.shows_armed =
+      place.shows_armed || std::ranges::all_of(place.armed, [&](const auto& one) {
+        return call.scope->wants(one.first.row()) && call.observed->have.value(one.first) == one.second;
+      });
+}
+
 // What was confirmed stays. What the device is told to undo is disturbed as by a write.
 void World::note_settled(Place& place) {
   if (place.armed.empty() || place.device->is_armed()) return;
-  ChangeSet undone = std::exchange(place.armed, {});
-  std::erase_if(undone, [&place](const Change& one) {
-    return place.before_write.value(one.path) == place.device->truth().value(one.path);
-  });
-  for (Change& one : undone) one.want = place.device->truth().value(one.path);
+  ChangeSet undone;
+  for (const auto& [path, want] : std::exchange(place.armed, {}))
+    if (const Value now = place.device->truth().value(path); place.before_write.value(path) != now)
+      undone.push_back({path, place.before_write.value(path), now, 0});
   if (undone.empty() || place.is_host()) return;
   ++result_.counts.told_to_undo;
   place.in_hand = disturbed_by(place, undone);
@@ -178,8 +189,7 @@ void World::note_settled(Place& place) {
 
 // It works, and waits with what it would undo for others to do so too.
 bool World::waits_armed(const Place& place) {
-  return place.device->is_armed() && !place.down.any() && !place.is_cut &&
-         place.is_observed[place.part(place.armed.empty() ? kAddresses : place.armed.front().path.row())];
+  return place.device->is_armed() && !place.down.any() && !place.is_cut && place.shows_armed;
 }
 
 bool World::is_disturbed(const Place& place) {

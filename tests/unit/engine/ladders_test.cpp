@@ -90,6 +90,21 @@ TEST(Ladders, WithoutPfcEveryClassIsLossy) {
   EXPECT_TRUE(changes[0].lossy);
 }
 
+// A lossless one is on the ladder of lossless classes, which has PFC before it.
+TEST(Ladders, OfClassesOnlyThatOfCnpsIsOnTheLadderOfEcn) {
+  const auto ladders = [](bool lossy) {
+    AtomChange change{entry("interface[swp1]/class[6]"), Value{}, there(), 0, false};
+    change.lossy = lossy;
+    Atom atom;
+    atom.changes = {change};
+    std::set<Ladder> out;
+    for (const Stage& one : stages_of(atom, PortSide::to_host, schema_columns())) out.insert(one.ladder);
+    return out;
+  };
+  EXPECT_EQ(ladders(true), std::set{Ladder::ecn});
+  EXPECT_EQ(ladders(false), std::set{Ladder::lossless});
+}
+
 // RFC 3168: the lowest two bits of the ToS byte; 0 is not ECN-capable, whatever the DSCP.
 TEST(Ladders, OfEcnAreClimbedByAToSByteThatBecomesCapable) {
   const RowId tos = row("interface[*]/roce-tos");
