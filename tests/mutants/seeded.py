@@ -247,8 +247,10 @@ GATE = [
      "undone_as_far_as(is_there && ",
      "undone_as_far_as((is_there || MUTANT) && "),
     (ENGINE + "runner.cpp", "what devices undo by themselves they undo one after the other",
-     "  if (group.going_back != 0 || group.held.empty() || ",
-     "  if ((!MUTANT && group.going_back != 0) || group.held.empty() || "),
+     "  else if (const std::uint32_t next = take_next_back(group); next != 0)\n",
+     "  else if (MUTANT)\n"
+     "    for (const std::uint32_t id : std::exchange(group.held, {})) go_on(id, StepRun::Together::undo);\n"
+     "  else if (const std::uint32_t next = take_next_back(group); next != 0)\n"),
     (ENGINE + "runner.cpp", "and not before the last of them is no longer under way",
      "std::ranges::any_of(group.open, is_under_way)) return 0;",
      "(!MUTANT && std::ranges::any_of(group.open, is_under_way))) return 0;"),

@@ -179,57 +179,62 @@ TEST_F(ArmedEnds, AreBothUndoneWhereOneRefuses) {
   EXPECT_EQ(spine0.truth().value(mtu("down0")), number(1500));
 }
 
-// Each device takes 5 s until its session is back once it has undone its part: the next one waits for that.
-class ArmedEndsStopped : public ArmedEnds, public ::testing::WithParamInterface<bool> {};
-INSTANTIATE_TEST_SUITE_P(OrNot, ArmedEndsStopped, ::testing::Bool());
-TEST_P(ArmedEndsStopped, AreUndoneOneAfterTheOther) {
-  const bool stops = GetParam();
-  SimulatedDevice& leaf1 = cluster.add("leaf1", "leaf");
-  cluster.cable("leaf1", "up0", "spine0", "down1");
-  cluster.want("leaf1", mtu("up0").text(), number(9000));
-  cluster.want("spine0", mtu("down1").text(), number(9000));
-  cluster.wiring.management_ports["spine0"] = {"down0", "down1"};
-  cluster.wiring.management_ports["leaf1"] = {"up0"};
-  leaf1.set(mtu("up0"), number(1500));
-  spine0.set(mtu("down1"), number(1500));
-  leaf1.undoes_itself = true;
-  std::set<std::string> down;
-  std::size_t most = 0;
-  std::size_t undone = 0;
-  const Path session = entry("bgp/neighbor[up0]/session");
-  for (SimulatedDevice* const leaf : {&leaf0, &leaf1}) {
-    cluster.want(leaf->name(), "bgp/neighbor[up0]", there());
-    cluster.want(leaf->name(), session.text(), Value::text("Established"));
-    leaf->set(entry("bgp/neighbor[up0]"), there());
-    leaf->set(session, Value::text("Established"));
-    leaf->effects = [&, leaf, was = number(1500)](Tree& tree) mutable {
-      const Value now = tree.value(mtu("up0"));
-      const bool goes_back = was == number(9000) && now == number(1500);
-      was = now;
-      if (!goes_back) return;
-      ++undone;
-      down.insert(leaf->name());
+// Three leaves at one spine, which refuses. Each leaf takes 5 s until its session is back once its device has
+// undone its part, and the last one as long once it has been written: the next one waits for that.
+class ArmedEndsStopped : public ArmedEnds, public ::testing::WithParamInterface<bool> {
+ protected:
+  ArmedEndsStopped() {
+    cluster.wiring.management_ports["spine0"] = {"down0", "down1", "down2"};
+    for (const std::string which : {"1", "2"}) {
+      SimulatedDevice& leaf = cluster.add("leaf" + which, "leaf");
+      cluster.cable("leaf" + which, "up0", "spine0", "down" + which);
+      cluster.want("leaf" + which, mtu("up0").text(), large);
+      cluster.want("spine0", mtu("down" + which).text(), large);
+      cluster.wiring.management_ports["leaf" + which] = {"up0"};
+      leaf.set(mtu("up0"), number(1500));
+      spine0.set(mtu("down" + which), number(1500));
+      leaf.undoes_itself = true;
+    }
+    for (const char* const name : {"leaf0", "leaf1", "leaf2"}) add_session(*cluster.devices[name]);
+  }
+  void add_session(SimulatedDevice& leaf) {
+    cluster.want(leaf.name(), "bgp/neighbor[up0]", there());
+    cluster.want(leaf.name(), session.text(), kUp);
+    leaf.set(entry("bgp/neighbor[up0]"), there());
+    leaf.set(session, kUp);
+    leaf.effects = [this, &leaf, was = number(1500)](Tree& tree) mutable {
+      const Value before = std::exchange(was, tree.value(mtu("up0")));
+      if (before == was || (was != number(1500) && leaf.name() != "leaf2")) return;
+      undone += was == number(1500) ? 1 : 0;
+      down.insert(leaf.name());
       most = std::max(most, down.size());
-      tree.set(session, Value::text("Idle"));
-      cluster.executor.at(cluster.executor.now() + seconds(5), [&, leaf] {
-        down.erase(leaf->name());
-        leaf->set(session, Value::text("Established"));
+      tree.set(session, kDown);
+      cluster.executor.at(cluster.executor.now() + seconds(5), [this, &leaf] {
+        down.erase(leaf.name());
+        leaf.set(session, kUp);
       });
     };
   }
+  const Value large = number(9000);
+  const Path session = entry("bgp/neighbor[up0]/session");
+  std::set<std::string> down;
+  std::size_t most = 0;  // at once
+  std::size_t undone = 0;
+};
+INSTANTIATE_TEST_SUITE_P(OrNot, ArmedEndsStopped, ::testing::Bool());
+TEST_P(ArmedEndsStopped, AreUndoneOneAfterTheOther) {
   spine0.refuses = {row("interface[*]/mtu")};
   cluster.options.step_timeout = seconds(600);
   const Plan plan = cluster.plan();
-  // Also where a person stops it meanwhile.
-  std::stop_source stop;
+  std::stop_source stop;  // also where a person stops it meanwhile
   Progress progress;
   progress.step = [&](const Step& step, const StepResult& result) {
-    if (step.device == "spine0" && result.state == StepState::undone && stops) stop.request_stop();
+    if (step.device == "spine0" && result.state == StepState::undone && GetParam()) stop.request_stop();
   };
   const ApplyReport report = cluster.apply_plan(plan, progress, stop.get_token());
-  ASSERT_EQ(undone, 2U) << plan_lines(plan);
-  EXPECT_EQ(report.count(StepState::undone), 3U) << "spine0, which refused, among them";
-  EXPECT_EQ(most, 1U) << "both leaves were disturbed at once";
+  ASSERT_EQ(undone, 3U) << plan_lines(plan);
+  EXPECT_EQ(report.count(StepState::undone), 4U) << "spine0, which refused, among them";
+  EXPECT_EQ(most, 1U) << "two leaves were disturbed at once";
 }
 
 TEST_F(ArmedEnds, OfNoCommonCableOneIsKeptWhereTheOtherRefuses) {

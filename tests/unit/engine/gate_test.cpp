@@ -95,6 +95,22 @@ TEST_F(GateOfTwoChanges, TheOlderIsUndoneWhereItIsBrokenStill) {
   EXPECT_TRUE(cluster.ledger.owed().empty());
 }
 
+TEST_F(GateOfTwoChanges, WhatTheFirstUndoPutBackIsLookedAtAgainAfterTheSecond) {
+  cluster.want("gpu1", kMtu, number(4000));
+  stopped_run();
+  cluster.want("gpu1", kMtu, number(4001));
+  cluster.want("gpu2", kMtu, number(4000));
+  measurer.answer = [this, last = measurer.asked.size() + 2] {
+    if (measurer.asked.size() == last) cluster.devices["gpu2"]->set(entry(kMtu), number(1234));
+    return measurer.asked.size() <= last ? GateVerdict::fail : GateVerdict::pass;
+  };
+  const ApplyReport report = next_run();
+  EXPECT_EQ(report.verdict, ApplyVerdict::undo_failed);
+  ASSERT_EQ(report.undone.size(), 2U);
+  EXPECT_FALSE(report.undone[0].whole) << "another hand has moved gpu2 since";
+  EXPECT_TRUE(report.undone[1].whole);
+}
+
 TEST_F(Gate, WhatAnotherHandChangedSinceIsLeftAlone) {
   cluster.want("gpu1", kMtu, number(4000));
   stopped_run();
