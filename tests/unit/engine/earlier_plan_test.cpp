@@ -116,5 +116,24 @@ TEST(EarlierPlan, AnOriginHasOneNumberHoweverManyThereAre) {
   EXPECT_EQ(back->steps, plan.steps);
 }
 
+TEST(EarlierPlan, WithoutAStepTheRestIsNumberedAnewAndKeepsItsOrder) {
+  Plan plan;
+  for (const char* const device : {"gpu1", "gpu2", "gpu3"}) {
+    Step& step = plan.steps.emplace_back();
+    step.id = static_cast<std::uint32_t>(plan.steps.size());
+    step.device = device;
+  }
+  plan.barriers = {{.after = {1}}, {.after = {1, 2}}};
+  plan.steps[2].after = {1, 2};
+  plan.steps[2].after_barriers = {1, 2};
+  const Plan rest = without(plan, {{1, "gone"}});
+  ASSERT_EQ(rest.steps.size(), 2U);
+  EXPECT_EQ(rest.steps[1].id, 2U);
+  EXPECT_EQ(rest.steps[1].after, std::vector<std::uint32_t>{1});
+  ASSERT_EQ(rest.barriers.size(), 1U) << "one has nothing before it any more";
+  EXPECT_EQ(rest.barriers[0].after, std::vector<std::uint32_t>{1});
+  EXPECT_EQ(rest.steps[1].after_barriers, std::vector<std::uint32_t>{1});
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -394,6 +394,14 @@ TEST(Replacements, AreAddedEverywhereBeforeAnythingGoesThoughNoSenderTurns) {
   const auto before = before_removals(plan);
   for (const auto& [id, those] : before) EXPECT_TRUE(std::ranges::includes(those, adds)) << plan_lines(plan);
   EXPECT_EQ(before.size(), 3U) << plan_lines(plan);
+  for (const Step& step : plan.steps) {
+    const auto says = [&step](std::string_view what) {
+      return std::ranges::any_of(step.notes,
+                                 [what](const std::string& one) { return one.starts_with(what); });
+    };
+    EXPECT_EQ(says("removes what was lossless"), step.removes_replaced) << plan_lines(plan);
+    EXPECT_FALSE(step.removes_replaced && says("adds what takes the place")) << plan_lines(plan);
+  }
 }
 
 // The leaf is held for its other ends alone, and a person's word for these lifts that, too.
