@@ -43,6 +43,29 @@ TEST(Damping, WaitsEverLongerForWhatCanNotBeHealed) {
   EXPECT_FALSE(damping.is_fought_over(kDevice, mtu(), now)) << "it never went";
 }
 
+// Room is made among what is known once it has doubled.
+TEST(Damping, ForgetsNothingThatCountsForTheSakeOfManyOthers) {
+  Damping damping;
+  Time now{};
+  damping.came(kDevice, mtu(), now);
+  for (int heals = 0; heals < 8; ++heals) damping.healed(kDevice, mtu(), now);
+  damping.went(kDevice, mtu(), now += seconds(1));
+  now += seconds(11);
+  for (int other = 0; other < 3000; ++other) damping.came("other" + std::to_string(other), mtu(), now);
+  damping.came(kDevice, mtu(), now);
+  EXPECT_GE(damping.may_heal_at(kDevice, mtu(), now), now + seconds(128)) << "it was healed eight times";
+
+  Damping of_flaps;
+  for (int changes = 0; changes < 2; ++changes) {
+    of_flaps.came(kDevice, mtu(), now += milliseconds(100));
+    of_flaps.went(kDevice, mtu(), now += milliseconds(100));
+  }
+  now += seconds(9);
+  for (int other = 0; other < 3000; ++other) of_flaps.came("other" + std::to_string(other), mtu(), now);
+  of_flaps.came(kDevice, mtu(), now);
+  EXPECT_TRUE(of_flaps.flaps(kDevice, mtu(), now)) << "all within 10 s";
+}
+
 // Somebody writes a value back every `period`; it is healed as soon as that is allowed.
 struct Fight {
   std::vector<Time::duration> waits;  // of each healing, since it came
