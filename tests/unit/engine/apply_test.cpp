@@ -449,5 +449,25 @@ TEST(Apply, WritesNoMoreOftenThanItHasTries) {
   EXPECT_EQ(static_cast<int>(report.steps.at(0).writes), cluster.options.tries);
 }
 
+// Where a step writes an entry twice, only what was planned on is where it may begin.
+TEST(Apply, AStepDoesNotBeginFromAValueThatItWouldHaveMadeOnItsWay) {
+  Cluster cluster;
+  SimulatedDevice& gpu1 = cluster.add("gpu1");
+  const Path mtu = entry("interface[rail0]/mtu");
+  cluster.want("gpu1", mtu.text(), number(9000));
+  gpu1.set(mtu, number(1500));
+  Plan plan = cluster.plan();
+  ASSERT_EQ(plan.steps.size(), 1U);
+  std::vector<PlannedChange>& changes = plan.steps[0].changes;
+  ASSERT_EQ(changes.size(), 1U);
+  changes.insert(changes.begin(), changes[0]);
+  changes[0].want = changes[1].was = number(4000);
+  gpu1.set(mtu, number(4000));
+  const ApplyReport report = cluster.apply_plan(plan);
+  EXPECT_EQ(report.steps.at(0).state, StepState::failed);
+  EXPECT_NE(report.steps[0].why.find("the ground has moved"), std::string::npos) << report.steps[0].why;
+  EXPECT_EQ(gpu1.truth().value(mtu), number(4000));
+}
+
 }  // namespace
 }  // namespace lockstep
