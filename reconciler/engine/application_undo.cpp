@@ -239,9 +239,9 @@ void Application::look_again(std::uint64_t change, std::function<void(bool is_th
   }
   std::vector<Step> steps;
   for (const auto& [place, one] : put_back_) {
-    if (one.was == one.value) continue;  // a guard, which came and went
     if (steps.empty() || steps.back().device != place.first) steps.emplace_back().device = place.first;
-    steps.back().changes.push_back({place.second, one.was, one.value, 0, false});
+    if (one.was != one.value)  // else a guard, which came and went
+      steps.back().changes.push_back({place.second, one.was, one.value, 0, false});
   }
   if (steps.empty()) return then(true);
   effects_.observe_written(steps,

@@ -342,7 +342,7 @@ StepRun::Together Runner::holds(std::uint32_t id) {
   if (group->second.failed) {
     const std::uint32_t next = take_next_back(group->second);
     if (next == id) return StepRun::Together::undo;
-    if (next != 0) running_.at(plan_.steps[next - 1].device)->go_on(StepRun::Together::undo);
+    if (next != 0) go_on(next, StepRun::Together::undo);
     return StepRun::Together::wait;
   }
   if (!released_.contains(id)) release_dependants(id, true);
@@ -363,10 +363,11 @@ void Runner::leave_group(std::uint32_t id, bool works) {
     decide(group->second, StepRun::Together::keep);
 }
 
+void Runner::go_on(std::uint32_t id, StepRun::Together decision) {
+  running_.at(plan_.steps[id - 1].device)->go_on(decision);
+}
+
 void Runner::decide(Group& group, StepRun::Together decision) {
-  const auto go_on = [this](std::uint32_t id, StepRun::Together how) {
-    running_.at(plan_.steps[id - 1].device)->go_on(how);
-  };
   group.failed = group.failed || decision == StepRun::Together::undo;
   if (!group.failed)
     for (const std::uint32_t id : std::exchange(group.held, {})) go_on(id, StepRun::Together::keep);

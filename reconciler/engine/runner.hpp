@@ -77,6 +77,7 @@ class Runner {
   bool may_begin() const { return !context_.stop.stop_requested(); }
   StepRun::Together holds(std::uint32_t id);
   void leave_group(std::uint32_t id, bool works);
+  void go_on(std::uint32_t id, StepRun::Together decision);
   void decide(Group& group, StepRun::Together decision);
   std::uint32_t take_next_back(Group& group);
   bool only_holds() const;

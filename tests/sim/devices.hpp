@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,11 +46,13 @@ inline std::size_t part_of(RowId row) {
   const std::string_view pattern = schema_row(row).pattern;
   return pattern.starts_with("bgp") || pattern.starts_with("bfd") || pattern.starts_with("routing-") ? 1 : 0;
 }
-inline std::vector<RowId> rows_of(std::size_t part) {
-  std::vector<RowId> out;
-  for (RowId row = 0; row < kSchema.size(); ++row)
-    if (part_of(row) == part) out.push_back(row);
-  return out;
+inline const std::vector<RowId>& rows_of(std::size_t part) {
+  static const auto kAll = [] {
+    std::array<std::vector<RowId>, kParts> out;
+    for (RowId row = 0; row < kSchema.size(); ++row) out[part_of(row)].push_back(row);
+    return out;
+  }();
+  return kAll[part];
 }
 
 // A driver that a session is given: every call that gets through goes to the device.

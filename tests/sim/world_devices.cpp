@@ -153,7 +153,7 @@ void World::stop_faults() {
   delays_ = SimulatedDelays{};
   drift_chance_ = kill_chance_ = away_chance_ = outage_chance_ = 0;
   full_disk_chance_ = clock_chance_ = stuck_chance_ = cut_chance_ = 0;
-  self_.clear();  // a person goes where no way can be cut
+  self_.clear();  // from elsewhere, where no way can be cut
   come_back(Time::max());
   for (auto& [name, place] : places_) place.device->faults = SimulatedFaults{};
 }

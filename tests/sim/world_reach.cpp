@@ -172,7 +172,7 @@ void World::note_armed(Place& place, const SimulatedCall& call) {
       });
 }
 
-// What was confirmed stays. What the device is told to undo is disturbed as by a write.
+// What was confirmed stays. What the device undoes on request disturbs as a write does.
 void World::note_settled(Place& place) {
   if (place.armed.empty() || place.device->is_armed()) return;
   ChangeSet undone;

@@ -226,7 +226,7 @@ TEST_P(ArmedEndsStopped, AreUndoneOneAfterTheOther) {
   spine0.refuses = {row("interface[*]/mtu")};
   cluster.options.step_timeout = seconds(600);
   const Plan plan = cluster.plan();
-  std::stop_source stop;  // also where a person stops it meanwhile
+  std::stop_source stop;  // also where the operator stops the apply meanwhile
   Progress progress;
   progress.step = [&](const Step& step, const StepResult& result) {
     if (step.device == "spine0" && result.state == StepState::undone && GetParam()) stop.request_stop();
