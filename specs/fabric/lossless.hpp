@@ -3,9 +3,10 @@
 // Promises: pure functions; each result carries every constant that it used with its source, for `explain`.
 // Headroom is SONiC's dynamic buffer model (sonic-swss cfgmgr/buffer_headroom_mellanox.lua, after IEEE 802.3
 // 31B.3.7) in bytes, not rounded to the NOS's grain; the Lua counts 1e9/1024 where this counts 1e6 (bytes on
-// the cable are 2.4 % more here: the physical value). Never below the vendors' own tables from 10G on
-// (tests/unit/fabric/headroom_tables_test.cpp). Where a platform's constants are not public, its vendor's
-// table is used. Refuses: a platform without either (unsupported), never a guess.
+// the cable are 2.4 % more here: the physical value). At an MTU of 9,216 B and the platform's own share of
+// small packets it is never below the vendors' tables, from 10G on (headroom_tables_test.cpp). Where a
+// platform's constants are not public, its vendor's table is used. Refuses: a platform without either
+// (unsupported), never a guess.
 #pragma once
 
 #include <cstdint>
