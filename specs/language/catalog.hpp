@@ -4,6 +4,7 @@
 // that nothing downstream depends on the order of a directory listing.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace lockstep {
 
 struct Catalog {
   Sources sources;
+  // Of `sources`: platforms beside the specs (specs/platforms/platform.hpp reads them).
+  std::vector<std::uint32_t> platform_files;
   std::string
       directory;  // the folder that was loaded; that of the first file otherwise; "." for standard input
   std::vector<DeviceSet> device_sets;

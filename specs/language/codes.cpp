@@ -84,6 +84,8 @@ constexpr CodeRow rows[] = {
      "what is written there has no effect yet: nothing reads it"},
     {code::not_as_reported, "an exception under `allow` names what it allows as a drift report does",
      "in other words it would never match"},
+    {code::by_hand, "a setting of a NIC's firmware is one that lockstep sets (told by `validate` alone)",
+     "of all others it says what a person has to do"},
 
     {code::duplicate_object, "a kind and name are used once", "which of two objects holds would be chance"},
     {code::dangling_reference, "an object that is named exists", "it would be taken as not asked for"},

@@ -61,6 +61,7 @@ inline constexpr std::string_view rollout_incomplete = "LS1020";
 inline constexpr std::string_view no_default_class = "LS1021";
 inline constexpr std::string_view no_effect = "LS1022";
 inline constexpr std::string_view not_as_reported = "LS1023";
+inline constexpr std::string_view by_hand = "LS1024";
 
 inline constexpr std::string_view duplicate_object = "LS1101";
 inline constexpr std::string_view dangling_reference = "LS1102";

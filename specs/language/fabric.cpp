@@ -77,8 +77,29 @@ constexpr Field seed_fields[] = {
     field<&HashSeeds::spine>("spine", "the spines' seed"),
     field<&HashSeeds::superspine>("superspine", "the superspines' seed"),
 };
+constexpr std::int64_t microsecond = 1000;
+constexpr Field flowlet_fields[] = {
+    field<&Flowlets::inactivity>(
+        "inactivity", "a flow that pauses so long may take another path; left alone where it is not written",
+        {.least = microsecond,
+         .most = 2047 * microsecond,
+         .range = "1us to 2047us",
+         .why = "SONiC's ARS HLD, flowlet_idle_time: 2 to 2047, default 256; Juniper's DLB 256, IP "
+                "Infusion's 16 to 256"}),
+    field<&Flowlets::entries>(
+        "entries", "flowlets told apart, of each group of equal paths; left alone where it is not written",
+        {.least = 256, .most = 32768, .why = "Juniper's flowset table: 256 to 32,768, default 2,048"}),
+};
 constexpr Field balancing_fields[] = {
     field<&LoadBalancing::mode>("mode", "static hash, flowlets, or packet by packet"),
+    field<&LoadBalancing::flowlets>("flowlets", "when a flow may move, with mode: flowlet"),
+    field<&LoadBalancing::link_utilization>(
+        "linkUtilization", "share of a link from which adaptive routing avoids it, with mode: per-packet",
+        {.least = 10'000,
+         .most = 1'000'000,
+         .range = "1% to 100%",
+         .why = "Cumulus Linux: link-utilization-threshold, default 70%, off globally; left alone where it "
+                "is not written"}),
     field<&LoadBalancing::hash_fields>("hashFields", "what the hash is computed from", {.not_empty = true}),
     field<&LoadBalancing::seeds>("seeds", "hash seeds by tier"),
 };
@@ -119,6 +140,7 @@ constexpr Field fields[] = {
     field<&Fabric::addressing>("addressing", "address pools"),
     field<&Fabric::routing>("routing", "how routes are learned and used"),
     field<&Fabric::roce_profile>("roceProfile", "the RoceProfile on every link", {.form = Form::name}),
+    field<&Fabric::nccl>("nccl", "what NCCL is told of a backend, on its hosts"),
     field<&Fabric::vrf>("vrf", "the routing instance, where fabrics share switches", {.form = Form::name}),
     field<&Fabric::vlans>("vlans", "VLANs of a frontend"),
     field<&Fabric::allow>("allow", "foreign state that is wanted, each with a reason and an end date"),
@@ -189,6 +211,9 @@ void check_timers(const BgpTimers& timers, Span, Reporter& reporter) {
 }
 
 void check_balancing(const LoadBalancing& one, Span, Reporter& reporter) {
+  if (one.flowlets.said && *one.mode != Spreading::flowlet)
+    reporter.error(code::fields_conflict, {one.flowlets.at, 1}, "flowlets are of mode: flowlet only",
+                   "write mode: flowlet");
   std::array<Position, words_of<HashField>.size()> first{};
   for (const auto& named : one.hash_fields) {
     if (!named.said) continue;
@@ -198,6 +223,14 @@ void check_balancing(const LoadBalancing& one, Span, Reporter& reporter) {
                      "", {{seen, "first written here"}});
     seen = named.at;
   }
+}
+
+// Not with the fields of LoadBalancing: an override names one of them alone.
+void check_routing(const Routing& routing, Span, Reporter& reporter) {
+  const LoadBalancing& one = *routing.load_balancing;
+  if (one.link_utilization.said && *one.mode != Spreading::per_packet)
+    reporter.error(code::fields_conflict, {one.link_utilization.at, 1},
+                   "linkUtilization is of adaptive routing: mode: per-packet", "write mode: per-packet");
 }
 
 void check_vlan(const Vlan& vlan, Span, Reporter& reporter) {
@@ -261,6 +294,11 @@ void check_fabric(const Fabric& fabric, Span, Reporter& reporter) {
     else
       seen = vlan.id.at;
   }
+  if (fabric.nccl.said && fabric.role.said && *fabric.role != FabricRole::backend)
+    reporter.error(code::fields_conflict, {fabric.nccl.at, 1},
+                   "nccl is of backends: collectives don't run over a " +
+                       std::string(to_string(*fabric.role)) + " fabric",
+                   "leave it out, or role: backend", {{fabric.role.at, "the role is said here"}});
 }
 
 }  // namespace
@@ -314,6 +352,11 @@ const Type& struct_type<HashSeeds>() {
   return type;
 }
 template <>
+const Type& struct_type<Flowlets>() {
+  static constexpr Type type = object_type<Flowlets>("flowlets", flowlet_fields);
+  return type;
+}
+template <>
 const Type& struct_type<LoadBalancing>() {
   static constexpr Type type =
       object_type<LoadBalancing>("loadBalancing", balancing_fields, checked<LoadBalancing, check_balancing>);
@@ -321,7 +364,8 @@ const Type& struct_type<LoadBalancing>() {
 }
 template <>
 const Type& struct_type<Routing>() {
-  static constexpr Type type = object_type<Routing>("routing", routing_fields);
+  static constexpr Type type =
+      object_type<Routing>("routing", routing_fields, checked<Routing, check_routing>);
   return type;
 }
 template <>

@@ -2,6 +2,8 @@
 // balancing. RoceProfile: one lossless/QoS policy for both ends of every link.
 #pragma once
 
+#include "specs/language/dcqcn.hpp"
+#include "specs/language/nccl.hpp"
 #include "specs/language/object.hpp"
 #include "specs/model/ip.hpp"
 
@@ -113,8 +115,15 @@ struct HashSeeds {
   Said<std::uint32_t> spine;
   Said<std::uint32_t> superspine;
 };
+// What is unsaid of these the switch keeps.
+struct Flowlets {
+  Said<Duration> inactivity;    // a flow that pauses so long may move
+  Said<std::uint32_t> entries;  // flowlets that are told apart, of each group of equal paths
+};
 struct LoadBalancing {
   Said<Spreading> mode;
+  Said<Flowlets> flowlets;
+  Said<Ratio> link_utilization;  // of a link, from which adaptive routing avoids it
   std::vector<Said<HashField>> hash_fields;
   Said<HashSeeds> seeds;
 };
@@ -156,13 +165,15 @@ struct Fabric : Object {
   Said<Addressing> addressing;
   Said<Routing> routing;
   Said<std::string> roce_profile;
+  Said<Nccl> nccl;
   Said<std::string> vrf;
   std::vector<Vlan> vlans;
   std::vector<AllowedState> allow;
 };
 
-enum class Trust : std::uint8_t { dscp, pcp };
-constexpr auto words(Trust) { return std::to_array<std::string_view>({"dscp", "pcp"}); }
+// dscp_pcp: the DSCP of IP packets, of others their VLAN tag's priority.
+enum class Trust : std::uint8_t { dscp, pcp, dscp_pcp };
+constexpr auto words(Trust) { return std::to_array<std::string_view>({"dscp", "pcp", "dscp pcp"}); }
 
 enum class Scheduling : std::uint8_t { dwrr, strict };
 constexpr auto words(Scheduling) { return std::to_array<std::string_view>({"dwrr", "strict"}); }
@@ -183,37 +194,71 @@ struct Ecn {
   Said<Ratio> pmax;
 };
 
+// What a class is for: RDMA of compute (backend fabrics), of storage, RDMA's own control packets (ACKs of
+// some NICs), or congestion notification packets.
+enum class Carried : std::uint8_t { compute, storage, control, cnp };
+constexpr auto words(Carried) {
+  return std::to_array<std::string_view>({"compute", "storage", "control", "cnp"});
+}
+
 struct TrafficClass {
   Said<std::string> name;
+  std::vector<Said<Carried>> carries;  // unsaid: roce_classes.hpp tells
   std::vector<Said<std::uint8_t>> dscp;
-  Said<std::uint8_t> priority;
+  Said<std::uint8_t> priority;                 // the one that its DSCPs are given
+  std::vector<Said<std::uint8_t>> priorities;  // instead, where it has several, ascending
   Said<std::uint8_t> tc;
   Said<Ratio> bandwidth;
   Said<Scheduling> scheduling;
   Said<RateOrRatio> max_rate;
   Said<bool> lossless;
   Said<Ecn> ecn;
+  Said<Ecn> ecn_on_spines;  // of spines and superspines; unsaid: as `ecn`
   Position at;
 };
 
+// Ascending; the first is the one that the class's DSCPs are given.
+inline std::vector<Said<std::uint8_t>> priorities_of(const TrafficClass& one) {
+  return one.priorities.empty() ? std::vector{one.priority} : one.priorities;
+}
+
 // The class of the DSCPs and priorities that no class names.
 inline constexpr std::string_view default_class_name = "default";
+
+// How the buffer of a switch is given out; what is unsaid is the platform's.
+struct BufferPools {
+  Said<Ratio> lossless;  // that lossless classes share
+  Said<Ratio> headroom;  // for what comes after XOFF
+  Said<Ratio> lossy;
+};
+struct Buffers {
+  Said<std::int32_t> dynamic_threshold;  // log2 of alpha (SONiC's dynamic_th)
+  Said<std::uint32_t> oversubscription{
+      1};  // of the headroom that all share; 1: each class can have all of it
+  Said<ByteCount> xon_offset;
+  Said<BufferPools> pools;
+};
 
 struct Watchdog {
   Said<Duration> detection_time;
   Said<Duration> restoration_time;
   Said<WatchdogAction> action;
+  Said<Duration> poll_interval;  // unsaid: left alone
 };
 struct Pfc {
   Said<Watchdog> watchdog;
+  Said<bool>
+      asymmetric;  // obeys pauses of every priority, sends them for the lossless ones; unsaid: left alone
 };
 
 struct RoceProfile : Object {
   Said<Trust> trust;
   std::vector<TrafficClass> classes;
   Said<CongestionControl> congestion_control;
+  Said<Dcqcn> dcqcn;
   Said<Pfc> pfc;
   Said<Ratio> small_packets;  // unsaid: the platform's default
+  Said<Buffers> buffers;
 };
 
 }  // namespace lockstep

@@ -32,6 +32,8 @@ constexpr Field gpu_fields[] = {
     field<&Gpu::ecc>("ecc", "memory error correction"),
     field<&Gpu::driver>("driver", "the driver's version, such as >=550"),
     field<&Gpu::nic_affinity>("nicAffinity", "which NIC a GPU uses"),
+    field<&Gpu::direct>("direct",
+                        "how RDMA NICs reach GPUs' memory: dmabuf, peermem, or any of them is ready"),
 };
 constexpr Limits queue_limits{.least = 1, .most = 65535, .why = "no NIC has more queues or descriptors"};
 constexpr Limits frame_limits{.least = 0, .most = 65535, .why = "what drivers take"};
@@ -76,6 +78,11 @@ constexpr Field nic_fields[] = {
     field<&Nic::virtual_functions>("virtualFunctions", "SR-IOV"),
     field<&Nic::parameters>("parameters", "devlink parameters by name, such as enable_roce",
                             {.form = Form::scalar, .key = Form::word}),
+    field<&Nic::settings>(
+        "settings",
+        "settings of the firmware by the vendor's name, such as ROCE_ADAPTIVE_ROUTING_EN; in "
+        "force from its next reset or boot on",
+        {.form = Form::scalar, .key = Form::word}),
     field<&Nic::health>("health", "true: every devlink health reporter is to be healthy, and is recovered"),
 };
 constexpr Field fields[] = {

@@ -63,12 +63,17 @@ struct Pcie {
   Said<std::uint32_t> max_read_request;  // bytes: 128 .. 4096, a power of two (PCIe Base 7.5.3.4)
   Said<OnOff> acs;
 };
+// How an RDMA NIC reaches a GPU's memory (GPUDirect RDMA).
+enum class GpuDirect : std::uint8_t { dmabuf, peermem, any };
+constexpr auto words(GpuDirect) { return std::to_array<std::string_view>({"dmabuf", "peermem", "any"}); }
+
 struct Gpu {
   Said<std::uint32_t> count;
   Said<bool> persistence;
   Said<bool> ecc;
   Said<VersionRule> driver;
   Said<NicAffinity> nic_affinity;
+  Said<GpuDirect> direct;
 };
 
 enum class Eswitch : std::uint8_t { legacy, switchdev };
@@ -109,6 +114,7 @@ struct Nic {
   MapEntries<bool> offloads;  // by ethtool's name
   Said<VirtualFunctions> virtual_functions;
   MapEntries<Literal> parameters;  // of devlink, by name
+  MapEntries<Literal> settings;    // of the firmware, by the vendor's name
   Said<bool> health;               // devlink's health reporters are to be healthy
 };
 

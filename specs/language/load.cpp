@@ -32,6 +32,7 @@ class Loader {
   void file(std::string name, std::string text, const std::string& folder) {
     const std::uint32_t file = out_.catalog.sources.add(std::move(name), std::move(text));
     out_.catalog.sources.files[file].folder = folder;
+    if (is_platform(out_.catalog.sources.files[file])) return out_.catalog.platform_files.push_back(file);
     read_documents(file, reporter_, [this](const Node& root) {
       ++documents_;
       document(root);
@@ -42,6 +43,14 @@ class Loader {
   std::size_t documents() const { return documents_; }
   // A place for what is wrong with a path as a whole: its name is a source without text.
   Span whole(std::string name) { return {{out_.catalog.sources.add(std::move(name), ""), 0, 0}, 1}; }
+  // In the folder `platforms` of the one that was loaded, and no document of specs.
+  static bool is_platform(const SourceFile& file) {
+    const bool is_there = fs::path(file.name).parent_path().lexically_normal() ==
+                          (fs::path(file.folder) / "platforms").lexically_normal();
+    return is_there && !file.text.starts_with("apiVersion:") &&
+           file.text.find("\napiVersion:") == file.text.npos;
+  }
+
   // Reads what the specs name besides, and checks what they say of one another.
   void finish() {
     read_inventories(out_.catalog, reporter_);

@@ -19,7 +19,8 @@ struct Loaded {
   Diagnostics without_effect;  // so, warnings: fields and kinds that nothing reads yet (idle_fields.hpp)
 };
 
-// Each path is a folder (all *.yaml and *.yml below it; hidden names and links to folders are not followed),
+// Each path is a folder (all *.yaml and *.yml below it; hidden names and links to folders are not followed; a
+// file in its folder `platforms` that has no apiVersion describes a platform, and is only kept here),
 // a file, or "-" for standard input. Inventories that they name (inventory.hpp) are read too. Nothing is read
 // outside of that folder, or of the folder that a file is in (read_file.hpp).
 Loaded load(const std::vector<std::string>& paths);

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t whole = 1'000'000;  // 100%, in parts per million
 constexpr std::int64_t millisecond = 1'000'000;
-constexpr Limits priority_limits{
-    .required = true, .least = 0, .most = 7, .why = "IEEE 802.1Q has 8 priorities and traffic classes"};
+constexpr std::string_view eight = "IEEE 802.1Q has 8 priorities and traffic classes";
+constexpr Limits priority_limits{.least = 0, .most = 7, .why = eight};
 
 constexpr Field ecn_fields[] = {
     field<&Ecn::kmin>("kmin", "queue length at which marking begins", {.required = true}),
@@ -23,11 +23,17 @@ constexpr Field ecn_fields[] = {
 };
 constexpr Field class_fields[] = {
     field<&TrafficClass::name>("name", "the class's name", {.required = true, .form = Form::name}),
+    field<&TrafficClass::carries>("carries", "compute, storage, control or cnp: what is sent in it",
+                                  {.not_empty = true}),
     field<&TrafficClass::dscp>(
         "dscp", "the DSCPs that it takes",
         {.required = true, .least = 0, .most = 63, .why = "a DSCP has 6 bits (RFC 2474 3)"}),
     field<&TrafficClass::priority>("priority", "its priority, for PFC", priority_limits),
-    field<&TrafficClass::tc>("tc", "its traffic class: the queue", priority_limits),
+    field<&TrafficClass::priorities>(
+        "priorities", "instead of priority where it has several, ascending; DSCPs are given the lowest",
+        {.not_empty = true, .least = 0, .most = 7, .why = eight}),
+    field<&TrafficClass::tc>("tc", "its traffic class: the queue",
+                             {.required = true, .least = 0, .most = 7, .why = eight}),
     field<&TrafficClass::bandwidth>("bandwidth", "its share of the link when all classes send",
                                     {.least = 1, .most = whole, .range = "more than 0%, to 100%"}),
     field<&TrafficClass::scheduling>("scheduling", "dwrr (by bandwidth) or strict"),
@@ -37,6 +43,8 @@ constexpr Field class_fields[] = {
                                     .pattern = "^(?!0*[0-9]{0,3}([.][0-9]*)?bps$)"}),
     field<&TrafficClass::lossless>("lossless", "true if PFC holds senders back rather than drop"),
     field<&TrafficClass::ecn>("ecn", "auto, or thresholds"),
+    field<&TrafficClass::ecn_on_spines>(
+        "ecnOnSpines", "instead of ecn on spines and superspines (Arista's guide has others there)"),
 };
 constexpr Field watchdog_fields[] = {
     field<&Watchdog::detection_time>(
@@ -46,21 +54,66 @@ constexpr Field watchdog_fields[] = {
         "restorationTime", "how long after the last pause it is restored",
         {.least = 10 * millisecond, .most = 60'000 * millisecond, .range = "10ms to 60s"}),
     field<&Watchdog::action>("action", "what happens to a stuck queue's packets"),
+    field<&Watchdog::poll_interval>("pollInterval",
+                                    "how often queues are looked at; left alone where it is not written",
+                                    {.least = 5 * millisecond,
+                                     .most = 30'000 * millisecond,
+                                     .range = "5ms to 30s",
+                                     .why = "EOS; SONiC has 100ms to 1s"}),
 };
 constexpr Field pfc_fields[] = {
     field<&Pfc::watchdog>("watchdog", "breaks PFC storms"),
+    field<&Pfc::asymmetric>("asymmetric",
+                            "true if ports obey pauses of every priority and send them for the lossless ones "
+                            "only (SONiC's pfc_asym; left alone where it is not written)"),
+};
+constexpr Field pool_fields[] = {
+    field<&BufferPools::lossless>(
+        "lossless", "share of the buffer that lossless classes share",
+        {.required = true, .least = 1, .most = whole, .range = "more than 0%, to 100%"}),
+    field<&BufferPools::headroom>("headroom", "share for what still comes after a pause was sent",
+                                  {.required = true, .most = whole, .range = "0% to 100%"}),
+    field<&BufferPools::lossy>("lossy", "share of the classes that drop",
+                               {.required = true, .most = whole, .range = "0% to 100%"}),
+};
+constexpr Field buffer_fields[] = {
+    field<&Buffers::dynamic_threshold>(
+        "dynamicThreshold", "log2 of alpha: a lossless priority group may hold alpha x what is free",
+        {.least = -8,
+         .most = 7,
+         .why = "sonic-buffer-profile.yang, dynamic_th; the platform's where it is not written"}),
+    field<&Buffers::oversubscription>(
+        "headroomOversubscription",
+        "how many times the shared headroom all classes together may ask for; 1: it holds all of it",
+        {.least = 1,
+         .most = 100,
+         .why = "SONiC's over_subscribe_ratio; not shared where it is not written, unless "
+                "the platform's vendor shares it"}),
+    field<&Buffers::xon_offset>(
+        "xonOffset", "a pause ends once so much less is held than when it was sent (SONiC's xon_offset)"),
+    field<&Buffers::pools>("pools", "the shares of the buffer's pools"),
 };
 constexpr Field fields[] = {
-    field<&RoceProfile::trust>("trust", "dscp or pcp: which field of a packet decides"),
+    field<&RoceProfile::trust>("trust", "dscp, pcp or \"dscp pcp\": which field of a packet decides"),
     field<&RoceProfile::classes>("classes",
                                  "traffic classes; a DSCP that none names goes to the class `default`",
                                  {.required = true, .not_empty = true}),
     field<&RoceProfile::congestion_control>("congestionControl", "dcqcn, none or vendor"),
+    field<&RoceProfile::dcqcn>("dcqcn", "DCQCN's parameters; a NIC keeps those that are not said"),
     field<&RoceProfile::pfc>("pfc", "priority flow control"),
     field<&RoceProfile::small_packets>(
         "smallPackets", "share of packets that fill a cell of the buffer badly, for the headroom",
         {.most = whole, .range = "0% to 100%", .why = "SONiC's small_packet_percentage; the worst is 100%"}),
+    field<&RoceProfile::buffers>("buffers", "how switches give out their buffer"),
 };
+
+// What devices take: SONiC and 802.1Qaz count whole percents, the kernel's queues and EOS finer.
+void check_steps(const Said<Ratio>& said, Reporter& reporter) {
+  constexpr std::uint32_t step = 1000;  // parts per million
+  if (said.said && said->parts_per_million % step != 0)
+    reporter.error(code::out_of_range, {said.at, 1}, in_quotes(format(*said)) + " can't be set",
+                   "steps of 0.1%");
+}
 
 // `auto`, or thresholds.
 void load_ecn(const Type& type, const Limits&, const Node& node, void* out, Reporter& reporter) {
@@ -76,29 +129,53 @@ void load_ecn(const Type& type, const Limits&, const Node& node, void* out, Repo
   const Part part{type.fields, &said.value};
   load_fields({&part, 1}, node, type.noun, reporter);
   const Ecn& ecn = said.value;
+  check_steps(ecn.pmax, reporter);
   if (ecn.kmin.said && ecn.kmax.said && *ecn.kmin > *ecn.kmax)
     reporter.error(code::fields_conflict, {ecn.kmin.at, 1},
                    "kmin " + format(*ecn.kmin) + " is above kmax " + format(*ecn.kmax), "",
                    {{ecn.kmax.at, "kmax is here"}});
 }
 
-// Reports the second of two classes that claim one number.
+std::string word_of(std::uint8_t number) { return " " + std::to_string(number); }
+std::string word_of(Carried what) { return "'" + std::string(to_string(what)) + "'"; }
+
+void check_pools(const BufferPools& pools, Span, Reporter& reporter) {
+  for (const Said<Ratio>* const one : {&pools.lossless, &pools.headroom, &pools.lossy})
+    check_steps(*one, reporter);
+  if (!pools.lossless.said || !pools.headroom.said || !pools.lossy.said) return;
+  const std::uint64_t sum = std::uint64_t{pools.lossless->parts_per_million} +
+                            pools.headroom->parts_per_million + pools.lossy->parts_per_million;
+  if (sum > whole)
+    reporter.error(code::bandwidth_sum, {pools.lossy.at, 1},
+                   "the pools' shares sum to " + format(Ratio{static_cast<std::uint32_t>(sum)}),
+                   "at most 100%", {{pools.lossless.at, "the first share is here"}});
+}
+
+void check_watchdog(const Watchdog& said, Span, Reporter& reporter) {
+  for (const Said<Duration>* const time : {&said.detection_time, &said.restoration_time})
+    if (said.poll_interval.said && time->said && **time < *said.poll_interval)
+      reporter.error(code::fields_conflict, {said.poll_interval.at, 1},
+                     "pollInterval " + format(*said.poll_interval) + " is longer than " + format(**time),
+                     "look more often than what is looked for", {{time->at, "said here"}});
+}
+
+// Reports the second of two classes that claim one thing.
+template <class T>
 class Claims {
  public:
   Claims(std::string what, Reporter& reporter) : what_(std::move(what)), reporter_(reporter) {}
-  void claim(const Said<std::uint8_t>& number) {
-    if (!number.said) return;
-    const auto [at, fresh] = first_.emplace(*number, number.at);
+  void claim(const Said<T>& one) {
+    if (!one.said) return;
+    const auto [at, fresh] = first_.emplace(*one, one.at);
     if (!fresh)
-      reporter_.error(code::class_overlap, {number.at, 1},
-                      what_ + " " + std::to_string(*number) + " is claimed twice", "",
+      reporter_.error(code::class_overlap, {one.at, 1}, what_ + word_of(*one) + " is claimed twice", "",
                       {{at->second, "first claimed here"}});
   }
 
  private:
   std::string what_;
   Reporter& reporter_;
-  std::map<std::uint8_t, Position> first_;
+  std::map<T, Position> first_;
 };
 
 bool is_strict(const TrafficClass& one) { return *one.scheduling == Scheduling::strict; }
@@ -115,7 +192,26 @@ void check_shaped_rate(const Said<RateOrRatio>& said, Reporter& reporter) {
                    "1Kbps or more, in steps of 8bps");
 }
 
+void check_priorities(const TrafficClass& one, Reporter& reporter) {
+  if (!one.priority.said && one.priorities.empty())
+    reporter.error(code::missing_field, {one.at, 1},
+                   "a class needs priority, or priorities where it has several");
+  if (one.priority.said && !one.priorities.empty())
+    reporter.error(code::fields_conflict, {one.priorities.front().at, 1},
+                   "priority and priorities are both written", "name all of them in priorities",
+                   {{one.priority.at, "priority is said here"}});
+  for (std::size_t i = 1; i < one.priorities.size(); ++i)
+    if (*one.priorities[i] < *one.priorities[i - 1])
+      return reporter.error(code::fields_conflict, {one.priorities[i].at, 1},
+                            "priorities are not in ascending order",
+                            "write them so: DSCPs are given the lowest, which devices choose as well");
+}
+
 void check_class(const TrafficClass& one, Span, Reporter& reporter) {
+  if (one.ecn_on_spines.said && one.at.line != 0 && !one.ecn.said)
+    reporter.error(code::fields_conflict, {one.ecn_on_spines.at, 1}, "ecnOnSpines is written, and ecn is not",
+                   "write ecn for the leaves too");
+  check_steps(one.bandwidth, reporter);
   if (one.max_rate.said && one.max_rate->share && one.max_rate->ratio.parts_per_million > whole)
     reporter.error(code::out_of_range, {one.max_rate.at, 1},
                    in_quotes(format(*one.max_rate)) + " is more than the whole link",
@@ -196,14 +292,31 @@ void check_default(const RoceProfile& profile, Span span, Reporter& reporter) {
       "call it default, or add a class of that name");
 }
 
+// A NIC under another algorithm, or of unknown one, would take them and do nothing with them.
+void check_dcqcn_is_used(const RoceProfile& profile, Reporter& reporter) {
+  if (!profile.dcqcn.said ||
+      (profile.congestion_control.said && *profile.congestion_control == CongestionControl::dcqcn))
+    return;
+  if (profile.congestion_control.said)
+    reporter.error(code::fields_conflict, {profile.dcqcn.at, 1},
+                   "dcqcn has parameters of an algorithm that is not in use", "congestionControl: dcqcn",
+                   {{profile.congestion_control.at, "the algorithm is said here"}});
+  else
+    reporter.error(code::missing_field, {profile.dcqcn.at, 1}, "dcqcn needs congestionControl: dcqcn",
+                   "say that it is in use");
+}
+
 void check_profile(const RoceProfile& profile, Span span, Reporter& reporter) {
-  Claims dscps("DSCP", reporter);
-  Claims priorities("priority", reporter);
-  Claims traffic_classes("traffic class", reporter);
+  Claims<std::uint8_t> dscps("DSCP", reporter);
+  Claims<std::uint8_t> priorities("priority", reporter);
+  Claims<std::uint8_t> traffic_classes("traffic class", reporter);
+  Claims<Carried> carried("carries: ", reporter);
   std::map<std::string_view, Position> names;
   for (const TrafficClass& one : profile.classes) {
+    check_priorities(one, reporter);
     for (const auto& dscp : one.dscp) dscps.claim(dscp);
-    priorities.claim(one.priority);
+    for (const auto& priority : priorities_of(one)) priorities.claim(priority);
+    for (const auto& what : one.carries) carried.claim(what);
     traffic_classes.claim(one.tc);
     if (!one.name.said) continue;
     const auto [at, fresh] = names.emplace(*one.name, one.name.at);
@@ -215,6 +328,7 @@ void check_profile(const RoceProfile& profile, Span span, Reporter& reporter) {
   check_bandwidth(profile, reporter);
   check_lossless_are_reached(profile, reporter);
   check_default(profile, span, reporter);
+  check_dcqcn_is_used(profile, reporter);
 }
 
 constexpr std::string_view ecn_words[] = {"auto"};
@@ -240,7 +354,19 @@ const Type& struct_type<TrafficClass>() {
 }
 template <>
 const Type& struct_type<Watchdog>() {
-  static constexpr Type type = object_type<Watchdog>("watchdog", watchdog_fields);
+  static constexpr Type type =
+      object_type<Watchdog>("watchdog", watchdog_fields, checked<Watchdog, check_watchdog>);
+  return type;
+}
+template <>
+const Type& struct_type<BufferPools>() {
+  static constexpr Type type =
+      object_type<BufferPools>("pools", pool_fields, checked<BufferPools, check_pools>);
+  return type;
+}
+template <>
+const Type& struct_type<Buffers>() {
+  static constexpr Type type = object_type<Buffers>("buffers", buffer_fields);
   return type;
 }
 template <>

@@ -27,6 +27,10 @@ const Type& struct_type<Bond>();
 template <>
 const Type& struct_type<CablePair>();
 template <>
+const Type& struct_type<Buffers>();
+template <>
+const Type& struct_type<BufferPools>();
+template <>
 const Type& struct_type<Cabling>();
 template <>
 const Type& struct_type<ChangeObject>();
@@ -45,6 +49,8 @@ const Type& struct_type<Cpu>();
 template <>
 const Type& struct_type<Credentials>();
 template <>
+const Type& struct_type<Dcqcn>();
+template <>
 const Type& struct_type<DeviceObject>();
 template <>
 const Type& struct_type<DeviceSet>();
@@ -60,6 +66,8 @@ template <>
 const Type& struct_type<Fabric>();
 template <>
 const Type& struct_type<Finding>();
+template <>
+const Type& struct_type<Flowlets>();
 template <>
 const Type& struct_type<From>();
 template <>
@@ -88,6 +96,8 @@ template <>
 const Type& struct_type<Mtu>();
 template <>
 const Type& struct_type<Multihoming>();
+template <>
+const Type& struct_type<Nccl>();
 template <>
 const Type& struct_type<Nic>();
 template <>

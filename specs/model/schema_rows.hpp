@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "specs/model/schema_dcqcn_rows.hpp"
 #include "specs/model/schema_host_rows.hpp"
 #include "specs/model/schema_port_rows.hpp"
 #include "specs/model/schema_routing_rows.hpp"
@@ -12,8 +13,9 @@
 namespace lockstep {
 
 inline constexpr auto kSchema = [] {
-  std::array<Row, kHostRows.size() + kPortRows.size() + kRoutingRows.size()> all{};
-  auto end = std::copy(kHostRows.begin(), kHostRows.end(), all.begin());
+  std::array<Row, kDcqcnRows.size() + kHostRows.size() + kPortRows.size() + kRoutingRows.size()> all{};
+  auto end = std::copy(kDcqcnRows.begin(), kDcqcnRows.end(), all.begin());
+  end = std::copy(kHostRows.begin(), kHostRows.end(), end);
   end = std::copy(kPortRows.begin(), kPortRows.end(), end);
   std::copy(kRoutingRows.begin(), kRoutingRows.end(), end);
   std::sort(all.begin(), all.end(), [](const Row& a, const Row& b) { return a.pattern < b.pattern; });
