@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <map>
+#include <mutex>
 
 #include "specs/language/node.hpp"
 #include "specs/language/said.hpp"
@@ -21,11 +24,13 @@ constexpr FigureKey kFigures[] = {
     {"sharedBufferBytes", &Platform::shared_buffer_bytes, "B", "buffer that headroom and pools share"},
     {"sharedHeadroomBytes", &Platform::shared_headroom_bytes, "B", "of it, for what comes after XOFF"},
     {"alphaLog2", &Platform::alpha_log2, "log2", "dynamic threshold of a lossless priority group"},
+    {"receiveBufferBytes", &Platform::receive_buffer_bytes, "B", "receive buffer of a NIC's port"},
     {"trafficClasses", &Platform::traffic_classes, "", "traffic classes of a port"},
     {"losslessClasses", &Platform::lossless_classes, "", "lossless classes of a port"},
     {"rdmaPortsMax", &Platform::rdma_ports_max, "", "ports of one adapter beyond which it has no RDMA"},
     {"mtuMin", &Platform::mtu_min, "B", "smallest IP MTU"},
     {"mtuMax", &Platform::mtu_max, "B", "largest IP MTU"},
+    {"watchdogMinMs", &Platform::watchdog_min_ms, "ms", "shortest time of its PFC watchdog"},
 };
 
 constexpr FactKey kFacts[] = {
@@ -39,12 +44,18 @@ constexpr FactKey kFacts[] = {
     {"flowlet", &Platform::flowlet, "moves flows between bursts"},
     {"outOfOrder", &Platform::out_of_order, "places packets that arrive out of order"},
     {"rdma", &Platform::rdma, "RDMA (RoCEv2)"},
+    {"ownHeadroom", &Platform::own_headroom, "firmware sizes the receive headroom, nothing can be set"},
 };
 
-constexpr std::string_view kTopKeys[] = {"platform", "kind",  "about",      "figures",    "pauseQuanta",
-                                         "headroom", "facts", "hashFields", "needsReset", "notes"};
+constexpr std::uint64_t kWordMax = 65'535;
+constexpr std::uint64_t kCableMost = 1'000'000;  // metres; Jericho's tables go to 120 km
 
-// Reads one file; the first thing that is wrong stops it, since the files are the tree's own.
+constexpr std::string_view kTopKeys[] = {
+    "platform", "kind",        "about", "figures",    "headroomRule",           "pauseQuanta",
+    "headroom", "ecnDefaults", "facts", "hashFields", "adaptiveRoutingSetting", "needsReset",
+    "notes"};
+
+// Reads one file, up to the first thing that is wrong.
 class PlatformFile {
  public:
   PlatformFile(std::string_view file, const Node& root) : file_(file), root_(root) {}
@@ -61,14 +72,19 @@ class PlatformFile {
     TRY_DONE(figures());
     TRY_DONE(facts());
     TRY_DONE(pause_quanta());
+    TRY_DONE(headroom_rule());
     TRY_DONE(headroom());
+    TRY_DONE(ecn_defaults());
     TRY_DONE(hash_fields());
+    TRY_DONE(adaptive_routing());
     TRY_DONE(prose());
     return std::move(out_);
   }
+  std::uint32_t line() const { return line_; }
 
  private:
   Error wrong(const Node& at, std::string what) const {
+    line_ = at.at.line;
     return {ErrorKind::invalid_spec,
             std::string(file_) + ":" + std::to_string(at.at.line) + ": " + std::move(what)};
   }
@@ -93,7 +109,8 @@ class PlatformFile {
     double value = 0;
     const char* const end = written.data() + written.size();
     const auto [stop, problem] = std::from_chars(written.data(), end, value);
-    if (problem != std::errc() || stop != end) return wrong(map, std::string(key) + " is not a number");
+    if (problem != std::errc() || stop != end || !std::isfinite(value))
+      return wrong(map, std::string(key) + " is not a number");
     return value;
   }
 
@@ -110,9 +127,32 @@ class PlatformFile {
     return rate->bits_per_second;
   }
 
+  // What arithmetic takes: log2 of alpha is SONiC's dynamic_th; a cell of nothing holds nothing.
+  Result<Done> in_range(const Node& at, const FigureKey& row, double value) const {
+    constexpr double kMost = 1e15;  // exact in a double, far above any buffer
+    constexpr double kLeastLog2 = -8;
+    constexpr double kMostLog2 = 7;
+    const bool is_log2 = row.unit == "log2";
+    const bool is_positive =
+        row.member == &Platform::cell_bytes || row.member == &Platform::shared_buffer_bytes;
+    const double least = is_log2 ? kLeastLog2 : 0;
+    const double most = is_log2 ? kMostLog2 : row.unit == "%" ? 100 : kMost;
+    if (value >= least && value <= most && (value > 0 || !is_positive)) return Done{};
+    return wrong(at, std::string(row.key) + " is out of range");
+  }
+
+  // Null: it is not there.
+  Result<const Node*> list(std::string_view key) const {
+    const Node* const node = root_.find(key);
+    if (node != nullptr && node->shape != Node::Shape::list)
+      return wrong(*node, std::string(key) + " is a list");
+    return node;
+  }
+
   Result<Done> figures() {
     const Node* const map = root_.find("figures");
     if (map == nullptr) return Done{};
+    if (map->shape != Node::Shape::map) return wrong(*map, "figures is a map");
     for (const auto& [key, node] : map->fields) {
       const auto row = std::find_if(std::begin(kFigures), std::end(kFigures),
                                     [&](const FigureKey& one) { return one.key == key->text; });
@@ -121,10 +161,12 @@ class PlatformFile {
       TRY_DONE(only(*node, kKeys));
       Figure figure;
       TRY(figure.value, number(*node, "value"));
+      TRY_DONE(in_range(*node, *row, figure.value));
       TRY(figure.source, text(*node, "source"));
       if (const Node* const differs = node->find("differs"))
         for (const Node* const item : differs->items) {
           OtherValue other;
+          TRY_DONE(only(*item, std::span(kKeys).first(2)));
           TRY(other.value, number(*item, "value"));
           TRY(other.source, text(*item, "source"));
           figure.differs.push_back(std::move(other));
@@ -141,6 +183,8 @@ class PlatformFile {
       const auto row = std::find_if(std::begin(kFacts), std::end(kFacts),
                                     [&](const FactKey& one) { return one.key == key->text; });
       if (row == std::end(kFacts)) return wrong(*key, "unknown fact " + key->text);
+      constexpr std::string_view kKeys[] = {"value", "source"};
+      TRY_DONE(only(*node, kKeys));
       TRY(const std::string value, text(*node, "value"));
       if (value != "true" && value != "false") return wrong(*node, "a fact is true or false");
       Fact fact{.value = value == "true", .source = {}};
@@ -153,13 +197,16 @@ class PlatformFile {
   Result<Done> pause_quanta() {
     const Node* const map = root_.find("pauseQuanta");
     if (map == nullptr) return Done{};
+    constexpr std::string_view kKeys[] = {"source", "values"};
+    TRY_DONE(only(*map, kKeys));
     TRY(out_.pause_quanta_source, text(*map, "source"));
     const Node* const values = map->find("values");
-    if (values == nullptr) return wrong(*map, "no values");
+    if (values == nullptr || values->shape != Node::Shape::map) return wrong(*map, "no map of values");
     for (const auto& [key, node] : values->fields) {
       PauseQuanta row;
       TRY(row.speed, speed(*key, key->text));
       TRY(const std::uint64_t quanta, count(*values, key->text));
+      if (quanta > kWordMax) return wrong(*key, "a pause has 16 bits (IEEE 802.3 31B.2)");
       row.quanta = static_cast<std::uint32_t>(quanta);
       out_.pause_quanta.push_back(row);
     }
@@ -167,13 +214,17 @@ class PlatformFile {
   }
 
   Result<Done> headroom() {
-    const Node* const list = root_.find("headroom");
-    if (list == nullptr) return Done{};
-    for (const Node* const item : list->items) {
+    TRY(const Node* const rows, list("headroom"));
+    if (rows == nullptr) return Done{};
+    for (const Node* const item : rows->items) {
+      constexpr std::string_view kKeys[] = {"speed",          "cableMetres", "reservedBytes", "xonBytes",
+                                            "xonOffsetBytes", "xoffBytes",   "source"};
+      TRY_DONE(only(*item, kKeys));
       HeadroomRow row;
       TRY(const std::string rate, text(*item, "speed"));
       TRY(row.speed, speed(*item, rate));
       TRY(const std::uint64_t metres, count(*item, "cableMetres"));
+      if (metres > kCableMost) return wrong(*item, "cableMetres is 1000000 at most");
       row.cable_metres = static_cast<std::uint32_t>(metres);
       TRY(row.reserved_bytes, count(*item, "reservedBytes"));
       TRY(row.xon_bytes, count(*item, "xonBytes"));
@@ -182,6 +233,50 @@ class PlatformFile {
       TRY(row.source, text(*item, "source"));
       out_.headroom.push_back(std::move(row));
     }
+    return Done{};
+  }
+
+  Result<Done> headroom_rule() {
+    const Node* const map = root_.find("headroomRule");
+    if (map == nullptr) return Done{};
+    constexpr std::string_view kKeys[] = {"name", "source"};
+    TRY_DONE(only(*map, kKeys));
+    NamedRule rule;
+    TRY(rule.name, text(*map, "name"));
+    if (rule.name != "mlx5") return wrong(*map, "the one rule that is known is mlx5");
+    TRY(rule.source, text(*map, "source"));
+    out_.headroom_rule = std::move(rule);
+    return Done{};
+  }
+
+  Result<PublishedEcn> ecn(const Node& map, std::span<const std::string_view> keys) const {
+    TRY_DONE(only(map, keys));
+    PublishedEcn out;
+    TRY(out.kmin_bytes, count(map, "kminBytes"));
+    TRY(out.kmax_bytes, count(map, "kmaxBytes"));
+    TRY(const double percent, number(map, "pmaxPercent"));
+    constexpr double kPartsPerPercent = 10'000;
+    constexpr std::uint32_t kStep = 1000;  // 0.1 %, as specs have it
+    if (percent > 0 && percent <= 100)
+      out.pmax = Ratio{static_cast<std::uint32_t>(std::lround(percent * kPartsPerPercent))};
+    if (out.pmax.parts_per_million == 0 || out.pmax.parts_per_million % kStep != 0)
+      return wrong(map, "pmaxPercent is above 0, 100 at most, and in steps of 0.1");
+    if (out.kmin_bytes == 0 || out.kmin_bytes > out.kmax_bytes)
+      return wrong(map, "kminBytes is above 0, and kmaxBytes at most");
+    TRY(out.source, text(map, "source"));
+    return out;
+  }
+
+  Result<Done> ecn_defaults() {
+    const Node* const map = root_.find("ecnDefaults");
+    if (map == nullptr) return Done{};
+    constexpr std::string_view kKeys[] = {"kminBytes", "kmaxBytes", "pmaxPercent", "source", "differs"};
+    TRY(out_.ecn_defaults, ecn(*map, kKeys));
+    if (const Node* const differs = map->find("differs"))
+      for (const Node* const item : differs->items) {
+        TRY(PublishedEcn other, ecn(*item, std::span(kKeys).first(4)));
+        out_.other_ecn_defaults.push_back(std::move(other));
+      }
     return Done{};
   }
 
@@ -200,17 +295,31 @@ class PlatformFile {
     return Done{};
   }
 
+  Result<Done> adaptive_routing() {
+    const Node* const map = root_.find("adaptiveRoutingSetting");
+    if (map == nullptr) return Done{};
+    TRY(out_.adaptive_routing_setting, text(*map, "name"));
+    TRY(out_.adaptive_routing_source, text(*map, "source"));
+    return Done{};
+  }
+
   Result<Done> prose() {
-    if (const Node* const list = root_.find("needsReset"))
-      for (const Node* const item : list->items) {
+    TRY(const Node* const resets, list("needsReset"));
+    if (resets != nullptr)
+      for (const Node* const item : resets->items) {
+        constexpr std::string_view kKeys[] = {"what", "disruption", "source"};
+        TRY_DONE(only(*item, kKeys));
         NeedsReset row;
         TRY(row.what, text(*item, "what"));
         TRY(row.disruption, text(*item, "disruption"));
         TRY(row.source, text(*item, "source"));
         out_.needs_reset.push_back(std::move(row));
       }
-    if (const Node* const list = root_.find("notes"))
-      for (const Node* const item : list->items) {
+    TRY(const Node* const notes, list("notes"));
+    if (notes != nullptr)
+      for (const Node* const item : notes->items) {
+        constexpr std::string_view kKeys[] = {"text", "source"};
+        TRY_DONE(only(*item, kKeys));
         PlatformNote row;
         TRY(row.text, text(*item, "text"));
         TRY(row.source, text(*item, "source"));
@@ -222,6 +331,7 @@ class PlatformFile {
   std::string_view file_;
   const Node& root_;
   Platform out_;
+  mutable std::uint32_t line_ = 0;  // of what is wrong
 };
 
 Result<std::vector<Platform>> read_all() {
@@ -241,17 +351,32 @@ Result<std::vector<Platform>> read_all() {
 std::span<const FigureKey> figure_keys() { return kFigures; }
 std::span<const FactKey> fact_keys() { return kFacts; }
 
-Result<Platform> parse_platform(std::string_view file, std::string_view text) {
+Result<Platform> parse_platform(std::string_view file, std::string_view text, std::uint32_t* line) {
   Sources sources;
   Diagnostics diagnostics;
   Reporter reporter(sources, diagnostics);
   const std::uint32_t index = sources.add(std::string(file), std::string(text));
+  std::uint32_t wrong = 0;
   Result<Platform> out = Error{ErrorKind::invalid_spec, std::string(file) + " is empty"};
-  read_documents(index, reporter, [&](const Node& root) { out = PlatformFile(file, root).read(); });
-  if (diagnostics.empty()) return out;
-  return Error{ErrorKind::invalid_spec, std::string(file) + ":" +
-                                            std::to_string(diagnostics.front().at.line) + ": " +
-                                            diagnostics.front().message};
+  std::size_t documents = 0;
+  read_documents(index, reporter, [&](const Node& root) {
+    if (++documents == 1) {
+      PlatformFile reading(file, root);
+      out = reading.read();
+      wrong = reading.line();
+    } else if (out) {
+      wrong = root.at.line;
+      out = Error{ErrorKind::invalid_spec, std::string(file) + ":" + std::to_string(wrong) +
+                                               ": a second platform: each has a file of its own"};
+    }
+  });
+  if (!diagnostics.empty()) {
+    wrong = diagnostics.front().at.line;
+    out = Error{ErrorKind::invalid_spec,
+                std::string(file) + ":" + std::to_string(wrong) + ": " + diagnostics.front().message};
+  }
+  if (line != nullptr) *line = wrong;
+  return out;
 }
 
 const Result<std::vector<Platform>>& all_platforms() {
@@ -259,20 +384,96 @@ const Result<std::vector<Platform>>& all_platforms() {
   return all;
 }
 
-Result<const Platform*> find_platform(std::string_view name) {
-  const Result<std::vector<Platform>>& all = all_platforms();
-  if (!all) return all.error();
+namespace {
+
+struct OwnPlatform {
+  Result<Platform> platform;
+  std::uint32_t line = 0;  // of what is wrong
+};
+
+// Kept for good, so that what was found stays valid: few, and one for each text that there ever was.
+const OwnPlatform& own_platform(const SourceFile& file) {
+  static std::mutex mutex;
+  static std::map<std::string, std::map<std::string, OwnPlatform>> known;  // by name, then text
+  const std::lock_guard lock(mutex);
+  std::map<std::string, OwnPlatform>& of_name = known[file.name];
+  if (const auto found = of_name.find(file.text); found != of_name.end()) return found->second;
+  std::uint32_t line = 0;
+  Result<Platform> platform = parse_platform(file.name, file.text, &line);
+  return of_name.emplace(file.text, OwnPlatform{std::move(platform), line}).first->second;
+}
+
+Error no_platform(std::string_view name, const std::vector<const Platform*>& all) {
   std::vector<std::string_view> names;
-  for (const Platform& one : *all) {
-    if (one.name == name) return &one;
-    names.push_back(one.name);
-  }
+  for (const Platform* const one : all) names.push_back(one->name);
   const std::string_view meant = nearest(name, names);
   std::string known;
   for (const std::string_view one : names) known += (known.empty() ? "" : ", ") + std::string(one);
-  return Error{ErrorKind::invalid_spec,
-               "no platform is called " + std::string(name) +
-                   (meant.empty() ? "; known are " + known : "; did you mean " + std::string(meant) + "?")};
+  return {ErrorKind::invalid_spec,
+          "no platform is called " + std::string(name) +
+              (meant.empty() ? "; known are " + known : "; did you mean " + std::string(meant) + "?")};
+}
+
+const Platform* named(std::string_view name, const std::vector<const Platform*>& all) {
+  const auto found = std::ranges::find(all, name, &Platform::name);
+  return found == all.end() ? nullptr : *found;
+}
+
+}  // namespace
+
+std::vector<const Platform*> platforms_of(const Catalog& catalog) {
+  std::vector<const Platform*> out;
+  for (const std::uint32_t file : catalog.platform_files)
+    if (const Result<Platform>& own = own_platform(catalog.sources.files[file]).platform;
+        own && named(own->name, out) == nullptr)
+      out.push_back(&*own);
+  if (const Result<std::vector<Platform>>& all = all_platforms())
+    for (const Platform& one : *all)
+      if (named(one.name, out) == nullptr) out.push_back(&one);
+  std::ranges::sort(out, {}, &Platform::name);
+  return out;
+}
+
+Diagnostics check_platforms(const Catalog& catalog) {
+  Diagnostics out;
+  std::map<std::string, std::uint32_t> first;
+  for (const std::uint32_t file : catalog.platform_files) {
+    const OwnPlatform& own = own_platform(catalog.sources.files[file]);
+    Diagnostic wrong;
+    wrong.code = "LS120";
+    wrong.at = {file, std::max(own.line, 1U), 1};
+    if (!own.platform) {
+      const std::string& file_name = catalog.sources.files[file].name;
+      const std::string place = file_name + ":" + std::to_string(own.line) + ": ";
+      wrong.message = own.platform.error().what;
+      if (wrong.message.starts_with(place)) wrong.message.erase(0, place.size());
+      wrong.hint = "the form of such a file, and its keys: specs/platforms/README.md";
+    } else if (const auto [at, fresh] = first.emplace(own.platform->name, file); !fresh) {
+      wrong.message = "platform " + own.platform->name + " is described twice";
+      wrong.related = {{{at->second, 1, 1}, "first here"}};
+    } else {
+      continue;
+    }
+    out.push_back(std::move(wrong));
+  }
+  return out;
+}
+
+Result<const Platform*> find_platform(const Catalog& catalog, std::string_view name) {
+  for (const std::uint32_t file : catalog.platform_files)
+    if (const Result<Platform>& own = own_platform(catalog.sources.files[file]).platform;
+        own && own->name == name)
+      return &*own;
+  const Result<const Platform*> known = find_platform(name);
+  return known ? known : Result<const Platform*>(no_platform(name, platforms_of(catalog)));
+}
+
+Result<const Platform*> find_platform(std::string_view name) {
+  const Result<std::vector<Platform>>& all = all_platforms();
+  if (!all) return all.error();
+  for (const Platform& one : *all)
+    if (one.name == name) return &one;
+  return no_platform(name, platforms_of({}));
 }
 
 }  // namespace lockstep

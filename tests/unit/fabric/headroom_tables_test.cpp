@@ -19,6 +19,7 @@ namespace {
 constexpr std::uint64_t kMbps = 1'000'000;
 constexpr std::uint64_t kMillimetres = 1000;  // of a metre
 constexpr std::uint64_t kLeastMbps = 10'000;  // slower ports carry nothing lossless
+constexpr double kMtu = 9216;
 constexpr double kFrame = 9216 + kFrameOverhead;
 
 const std::filesystem::path kCases = std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/cases/headroom";
@@ -46,14 +47,18 @@ constexpr TableOf kTableOf[] = {
     {"SN4280", "spectrum-3", kNoSmallPackets},
     {"ACS-SN5600", "spectrum-4", "the table's frames have 9,100 B and 1,024 B, here both have the MTU's"},
     {"SN56", "spectrum-4", kNoSmallPackets},
-    {"SN6600", "spectrum-5", kItself},
-    {"SN6810", "spectrum-5", kItself},
+    {"SN5640", "spectrum-5", kNoSmallPackets},
+    {"SN6600", "spectrum-6", kItself},
+    {"SN6810", "spectrum-6", kItself},
     {"7060CX-32S", "tomahawk", kItself},
     {"Z9100", "tomahawk", kItself},
     {"th2_7260", "tomahawk-2", kLargest},
     {"Z9264f", "tomahawk-2", kItself},
     {"Z9332f", "tomahawk-3", kItself},
     {"7060X6", "tomahawk-5", kLargest},
+    {"Z9664f", "tomahawk-4", kLargest},
+    {"IXR7220-H4", "tomahawk-4", kLargest},
+    {"profiles_th4", "tomahawk-4", kLargest},
     {"W6940-128QC", "tomahawk-5", kLargest},
     {"NH-4010", "tomahawk-5", kLargest},
     {"D6332", "trident-3", kLargest},
@@ -77,6 +82,7 @@ const TableOf* table_of(const std::string& file) {
 Result<Headroom> computed(const Platform& platform, std::uint64_t mbps, std::uint64_t metres) {
   HeadroomAsk ask{.speed = mbps * kMbps, .cable_length = metres * kMillimetres};
   ask.port_mtu = ask.lossless_mtu = kFrame;
+  ask.ip_mtu = kMtu;
   return pfc_headroom(platform, ask);
 }
 

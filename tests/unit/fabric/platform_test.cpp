@@ -1,8 +1,13 @@
 #include "specs/platforms/platform.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "specs/language/load.hpp"
 
 namespace lockstep {
 namespace {
@@ -60,13 +65,97 @@ TEST(Platforms, AFileWithAnUnknownKeyIsRefused) {
     EXPECT_FALSE(parse_platform("x.yaml", text)) << text;
 }
 
+// What arithmetic could not take, and what would be lost without a word.
+TEST(Platforms, RefuseWhatCannotBeAndWhatNobodyWouldRead) {
+  const std::string head = "platform: x\nkind: switch\nabout: a\n";
+  const auto line_of = [&](const std::string& rest) {
+    std::uint32_t line = 0;
+    const Result<Platform> out = parse_platform("x.yaml", head + rest, &line);
+    EXPECT_FALSE(out) << rest;
+    return line;
+  };
+  EXPECT_TRUE(parse_platform("x.yaml", head + "figures: {alphaLog2: {value: -8, source: s}}\n"));
+  EXPECT_EQ(line_of("figures: {cellBytes: {value: nan, source: s}}\n"), 4U);
+  EXPECT_EQ(line_of("figures: {cellBytes: {value: 0, source: s}}\n"), 4U);
+  EXPECT_EQ(line_of("figures: {sharedBufferBytes: {value: -1, source: s}}\n"), 4U);
+  EXPECT_EQ(line_of("figures: {alphaLog2: {value: 8, source: s}}\n"), 4U);
+  EXPECT_EQ(line_of("figures: []\n"), 4U);
+  EXPECT_EQ(line_of("facts: {pfc: {value: true, source: s, diffres: []}}\n"), 4U);
+  EXPECT_EQ(line_of("headroom: {speed: 1Gbps}\n"), 4U);
+  EXPECT_EQ(line_of("headroom:\n  - {speed: 1Gbps, cableMetres: 4294967296, reservedBytes: 1, xonBytes: 1, "
+                    "xonOffsetBytes: 1, xoffBytes: 1, source: s}\n"),
+            5U);
+  EXPECT_EQ(line_of("pauseQuanta: {source: s, values: {1Gbps: 65536}}\n"), 4U);
+  EXPECT_EQ(line_of("ecnDefaults: {kminBytes: 1, kmaxBytes: 2, pmaxPercent: 0.05, source: s}\n"), 4U);
+  EXPECT_EQ(line_of("ecnDefaults: {kminBytes: 3, kmaxBytes: 2, pmaxPercent: 5, source: s}\n"), 4U);
+  EXPECT_EQ(line_of("headroomRule: {name: other, source: s}\n"), 4U);
+  EXPECT_EQ(line_of("---\n" + head), 5U) << "a second platform in one file would be lost";
+}
+
+class PlatformsBesideSpecs : public ::testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& text) {
+    const std::filesystem::path file = folder_ / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+  Loaded loaded() const { return load({folder_.string()}); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("lockstep-platforms-" + std::to_string(::getpid()));
+};
+
+TEST_F(PlatformsBesideSpecs, AddAndCorrect) {
+  write("cluster.yaml", "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec: {}\n");
+  write("platforms/mine.yaml",
+        "platform: mine\nkind: nic\nabout: a\nfacts: {rdma: {value: true, source: s}}\n");
+  write("platforms/spectrum-4.yaml", "platform: spectrum-4\nkind: switch\nabout: corrected\n");
+  const Loaded all = loaded();
+  EXPECT_TRUE(all.diagnostics.empty());
+  EXPECT_TRUE(check_platforms(all.catalog).empty());
+  const Result<const Platform*> mine = find_platform(all.catalog, "mine");
+  ASSERT_TRUE(mine);
+  EXPECT_TRUE((*mine)->rdma->value);
+  EXPECT_EQ((*find_platform(all.catalog, "spectrum-4"))->about, "corrected");
+  EXPECT_NE((*find_platform("spectrum-4"))->about, "corrected");
+  EXPECT_TRUE(find_platform(all.catalog, "tomahawk-5"));
+  const Result<const Platform*> far = find_platform(all.catalog, "mime");
+  ASSERT_FALSE(far);
+  EXPECT_NE(far.error().what.find("did you mean mine?"), std::string::npos) << far.error().what;
+}
+
+TEST_F(PlatformsBesideSpecs, ThatCantBeReadAreToldWithTheirLine) {
+  write("cluster.yaml", "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec: {}\n");
+  write("platforms/a.yaml", "platform: a\nkind: switch\nabout: a\nfigures: {cells: {value: 1, source: s}}\n");
+  write("platforms/b.yaml", "platform: c\nkind: nic\nabout: b\n");
+  write("platforms/c.yaml", "platform: c\nkind: nic\nabout: c\n");
+  const Loaded all = loaded();
+  const Diagnostics wrong = check_platforms(all.catalog);
+  ASSERT_EQ(wrong.size(), 2U);
+  EXPECT_EQ(wrong[0].at.line, 4U);
+  EXPECT_EQ(wrong[0].message, "unknown figure cells");
+  EXPECT_TRUE(all.catalog.sources.files[wrong[0].at.file].name.ends_with("platforms/a.yaml"));
+  EXPECT_EQ(wrong[1].message, "platform c is described twice");
+}
+
+TEST_F(PlatformsBesideSpecs, SpecsInAFolderOfThatNameAreSpecs) {
+  write("platforms/hosts.yaml",
+        "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec: {}\n");
+  write("deeper/platforms/x.yaml", "platform: x\nkind: nic\nabout: x\n");
+  const Loaded all = loaded();
+  EXPECT_EQ(all.catalog.clusters.size(), 1U);
+  EXPECT_TRUE(all.catalog.platform_files.empty());
+  EXPECT_FALSE(all.diagnostics.empty()) << "what is deeper is no platform of these specs, and no spec";
+}
+
 TEST(Platforms, ANearMissSaysWhatWasMeant) {
   const Result<const Platform*> near = find_platform("spectrm-4");
   ASSERT_FALSE(near);
   EXPECT_EQ(near.error().what, "no platform is called spectrm-4; did you mean spectrum-4?");
   const Result<const Platform*> far = find_platform("nothing-like-it");
   ASSERT_FALSE(far);
-  EXPECT_NE(far.error().what.find("known are connectx-7"), std::string::npos) << far.error().what;
+  EXPECT_NE(far.error().what.find("known are bluefield-3"), std::string::npos) << far.error().what;
 }
 
 TEST(Platforms, HoldsWhatItsSourcesSay) {
