@@ -9,8 +9,8 @@
 // drops the route (RFC 4271 9.1.2, RFC 7938 5.2.1). Promises: works on leaves as destinations, never on host
 // pairs; a fabric whose every path goes up, then down, is proved without listing its dependencies (a circle
 // has a lowest device, where a path would turn from down to up); otherwise the circle is found by Kahn's
-// algorithm and returned. "No cycle" is about the fabric as specified, with everything up: what a failure
-// reroutes is not looked at.
+// algorithm and returned. "No cycle" is about the fabric as specified, with everything up; degraded.hpp
+// has what failures reroute.
 #pragma once
 
 #include <array>

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "specs/model/roce_mtu.hpp"
+
 namespace lockstep {
 namespace {
 
 constexpr double kSmallestPacket = 64;   // bytes, IEEE 802.3 3.2.8
 constexpr double kBytesPerQuantum = 64;  // 512 bit times, IEEE 802.3 31B.2
 constexpr double kGiga = 1e9;
+constexpr std::uint32_t kFanIn = 2;  // ports into one of the same speed: the fewest that congest it
 
 std::uint64_t up(double bytes) { return static_cast<std::uint64_t>(std::ceil(bytes - 1e-6)); }
 
@@ -26,6 +29,19 @@ Error lacks(const Platform& platform, std::string_view what) {
   return {ErrorKind::unsupported, "no " + std::string(what) + " is known of platform " + platform.name};
 }
 
+// Of those that the formula needs, which are in no file.
+Error lacks_constants(const Platform& platform) {
+  const std::pair<const std::optional<Figure>*, std::string_view> needed[] = {
+      {&platform.cell_bytes, "cellBytes"},
+      {&platform.pipeline_bytes, "pipelineBytes"},
+      {&platform.mac_phy_bytes, "macPhyBytes"},
+      {&platform.small_packet_percent, "smallPacketPercent"}};
+  std::string missing;
+  for (const auto& [figure, key] : needed)
+    if (!*figure) missing += (missing.empty() ? "" : ", ") + std::string(key);
+  return lacks(platform, missing + ", nor a table of headroom,");
+}
+
 // The vendor's row for this speed (or the next higher) and the next longer cable.
 Result<Headroom> from_table(const Platform& platform, const HeadroomAsk& ask) {
   const HeadroomRow* best = nullptr;
@@ -41,9 +57,10 @@ Result<Headroom> from_table(const Platform& platform, const HeadroomAsk& ask) {
     return lacks(platform,
                  "row for " + format(BitRate{ask.speed}) + " and " + format(Length{ask.cable_length}));
   Headroom out;
-  out.from_table = true;
+  out.rule = HeadroomRule::table;
   out.xoff = best->xoff_bytes;
   out.xon = best->xon_bytes;
+  out.xon_offset = best->xon_offset_bytes;
   // What is reserved holds what comes after XOFF as well, or that is taken from what all share.
   const bool holds_all = best->reserved_bytes >= best->xoff_bytes;
   out.size =
@@ -74,13 +91,45 @@ double occupancy(double cell, double small_packet_percent) {
   return (100 - small_packet_percent + small_packet_percent * worst) / 100;
 }
 
+// What the driver itself counts with, in its integers and in its order (Linux
+// drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c, calculate_xoff and update_buffer_lossy). It
+// takes no smaller buffer for a lossless priority, and sets XON one largest frame below XOFF.
+Result<Headroom> by_mlx5(const Platform& platform, const HeadroomAsk& ask) {
+  constexpr std::uint64_t kLeastSpeed = 40'000;  // Mbit/s
+  // What ConnectX ports report (ip -d link, maxmtu); the driver counts with MINIMUM_MAX_MTU 9216 at least.
+  constexpr std::uint64_t kLargestMtu = 9978;
+  constexpr std::uint64_t kCell = 128;  // where firmware tells no other (SBCAM)
+  constexpr std::uint64_t kPerMega = 1'000'000;
+  constexpr std::uint64_t kPerMetre = 1000;
+  const std::string& source = platform.headroom_rule->source;
+  const std::uint64_t metres = (ask.cable_length + kPerMetre - 1) / kPerMetre;
+  const std::uint64_t speed = std::max(ask.speed / kPerMega, kLeastSpeed);
+  const auto mtu = static_cast<std::uint64_t>(ask.ip_mtu);
+  Headroom out;
+  out.rule = HeadroomRule::mlx5;
+  out.xoff = (301 + 216 * metres / 100) * speed / 1000 + 272 * mtu / 100;
+  out.size = out.reserved = out.xoff + kLargestMtu + kCell;
+  out.xon = kLargestMtu;
+  note(out, "fixed", 301, "B per Gbit/s", source);
+  note(out, "cable", static_cast<double>(metres), "m", "the spec");
+  note(out, "for the cable (2.16 a metre, cut)", static_cast<double>(216 * metres / 100), "B per Gbit/s",
+       source);
+  note(out, "MTU", ask.ip_mtu, "B", "the spec");
+  note(out, "for the MTU (2.72 of it, cut)", static_cast<double>(272 * mtu / 100), "B", source);
+  note(out, "largest frame, between XOFF and XON", kLargestMtu, "B",
+       "ip -d link, maxmtu of ConnectX ports; the driver takes 9216 at least");
+  note(out, "cell", kCell, "B", source);
+  return out;
+}
+
 }  // namespace
 
 Result<Headroom> pfc_headroom(const Platform& platform, const HeadroomAsk& ask) {
   const bool formula = platform.cell_bytes && platform.pipeline_bytes && platform.mac_phy_bytes &&
                        platform.small_packet_percent;
+  if (platform.headroom_rule) return by_mlx5(platform, ask);
   if (!formula && !platform.headroom.empty()) return from_table(platform, ask);
-  if (!formula) return lacks(platform, "cell size, pipeline or MAC/PHY delay");
+  if (!formula) return lacks_constants(platform);
   Headroom out;
   const double cell = take(out, "cell", *platform.cell_bytes, "B");
   if (ask.small_packet_percent) note(out, "small packets", *ask.small_packet_percent, "%", "the spec");
@@ -95,8 +144,7 @@ Result<Headroom> pfc_headroom(const Platform& platform, const HeadroomAsk& ask) 
   const double cable = metres / kMetresPerSecond * speed / 8;
   note(out, "speed in the medium", kMetresPerSecond, "m/s", "sonic-swss buffer_headroom_mellanox.lua");
   note(out, "cable", metres, "m", "the spec");
-  note(out, "port MTU", ask.port_mtu, "B", "the spec");
-  note(out, "lossless MTU", ask.lossless_mtu, "B", "the spec");
+  note(out, "largest frame", ask.port_mtu, "B", "the spec's MTU, Ethernet's header, a tag and FCS: 22 B");
   const double in_gearbox =
       platform.gearbox_ns ? take(out, "gearbox", *platform.gearbox_ns, "ns") * 1e-9 * speed / 8 : 0;
   double extra = 0;
@@ -106,18 +154,26 @@ Result<Headroom> pfc_headroom(const Platform& platform, const HeadroomAsk& ask) 
     extra = ask.port_mtu;
   }
   const double arriving = ask.port_mtu + 2 * (cable + in_gearbox) + mac_phy + peer;
-  out.xoff = up(ask.lossless_mtu + arriving * occupancy(cell, small));
+  const double times = occupancy(cell, small);
+  note(out, "cells, of what arrives", times, "times", "the cell and the small packets");
+  out.xoff = up(ask.lossless_mtu + arriving * times);
   out.xon = up(pipeline);
   out.size = out.reserved = out.xoff + out.xon + up(extra);
   return out;
 }
 
-PfcPoint pfc_point(std::uint64_t shared, double alpha, std::uint32_t ports, std::uint32_t fan_in) {
-  PfcPoint out{.queue = 0, .alpha = alpha, .fan_in = fan_in, .ports = ports, .shared = shared};
-  const double sharing = std::max(ports, fan_in);
-  out.queue =
-      static_cast<std::uint64_t>(alpha * fan_in * static_cast<double>(shared) / (1 + alpha * sharing));
-  return out;
+std::uint64_t PfcPoint::even() const {
+  const double sharing = std::max(ports, kFanIn);
+  return static_cast<std::uint64_t>(alpha * kFanIn * static_cast<double>(shared) /
+                                    (1 + alpha * sharing * priorities));
+}
+
+std::uint64_t PfcPoint::lone() const {
+  return static_cast<std::uint64_t>(alpha * kFanIn * static_cast<double>(shared) / (1 + alpha * kFanIn));
+}
+
+std::uint64_t PfcPoint::bound() const {
+  return static_cast<std::uint64_t>(alpha * static_cast<double>(shared) / (ports * (1 + alpha * priorities)));
 }
 
 std::string about(std::uint64_t bytes) {
@@ -131,18 +187,42 @@ std::string terms_of(const PfcPoint& point) {
   std::string alpha = std::to_string(point.alpha);
   alpha.erase(alpha.find_last_not_of('0') + 1);
   if (alpha.ends_with('.')) alpha.pop_back();
-  return "alpha " + alpha + ", " + std::to_string(point.fan_in) + " ports into one, " +
-         std::to_string(point.ports) + " ports share " + about(point.shared);
+  return "alpha " + alpha + ", " + std::to_string(point.ports) + " ports share " + about(point.shared);
 }
 
-EcnThresholds ecn_auto(std::uint64_t speed, std::optional<PfcPoint> fires) {
+std::uint64_t roce_frame(std::uint32_t ip_mtu) {
+  // Ethernet header, one 802.1Q tag and FCS; RoCE's own headers are within the IP MTU (roce_mtu.hpp).
+  constexpr std::uint64_t kOverhead = 14 + 4 + 4;
+  constexpr std::uint64_t kHeaders = 40 + 8 + 12 + 4 + 28 + 4;
+  const std::uint64_t payload = roce_mtu(ip_mtu);
+  return std::min<std::uint64_t>(ip_mtu, payload == 0 ? ip_mtu : payload + kHeaders) + kOverhead;
+}
+
+std::uint64_t ecn_floor(std::uint64_t speed, std::uint32_t ip_mtu) {
+  constexpr double kKmin = 5'000;  // bytes
+  constexpr double kSpeed = 40e9;  // bit/s
+  const auto in_proportion = static_cast<std::uint64_t>(kKmin * static_cast<double>(speed) / kSpeed);
+  return std::max(in_proportion, 2 * roce_frame(ip_mtu));
+}
+
+namespace {
+
+void published(EcnThresholds& out, const PublishedEcn& ecn) {
+  out.kmin = ecn.kmin_bytes;
+  out.kmax = ecn.kmax_bytes;
+  out.pmax = ecn.pmax;
+  out.constants = {{"Kmin, published", static_cast<double>(out.kmin), "B", ecn.source},
+                   {"Kmax, published", static_cast<double>(out.kmax), "B", ecn.source},
+                   {"Pmax, published", ecn.pmax.fraction() * 100, "%", ecn.source}};
+}
+
+void by_bandwidth_and_delay(EcnThresholds& out, std::uint64_t speed) {
   constexpr double kRoundTrip = 20e-6;  // seconds
   constexpr double kMinOfBdp = 0.8;
   constexpr double kMaxOfBdp = 3;
   constexpr std::string_view kSource =
       "Huawei lossless network guide: 100G, RTT 20 us, 200 KB / 750 KB / 10 %";
   const double bdp = static_cast<double>(speed) / 8 * kRoundTrip;
-  EcnThresholds out;
   out.kmin = static_cast<std::uint64_t>(kMinOfBdp * bdp);
   out.kmax = static_cast<std::uint64_t>(kMaxOfBdp * bdp);
   out.pmax = Ratio{100'000};
@@ -151,11 +231,39 @@ EcnThresholds ecn_auto(std::uint64_t speed, std::optional<PfcPoint> fires) {
                    {"Kmin", kMinOfBdp, "BDP", std::string(kSource)},
                    {"Kmax", kMaxOfBdp, "BDP", std::string(kSource)},
                    {"Pmax", 10, "%", std::string(kSource)}};
-  if (!fires || fires->queue >= out.kmax) return out;
+}
+
+// Both in proportion, to where marking still comes before PFC.
+void shrink(EcnThresholds& out, const PfcPoint& fires) {
+  const double of_kmin = static_cast<double>(fires.bound()) / static_cast<double>(out.kmin);
+  const double of_kmax = static_cast<double>(fires.even()) / static_cast<double>(out.kmax);
+  const double factor = std::min(of_kmin, of_kmax);
+  if (factor >= 1) return;
   out.shrunk = true;
-  out.kmin = static_cast<std::uint64_t>(static_cast<double>(fires->queue) * kMinOfBdp / kMaxOfBdp);
-  out.kmax = fires->queue;
-  out.constants.push_back({"PFC fires at", static_cast<double>(fires->queue), "B", terms_of(*fires)});
+  out.kmin = static_cast<std::uint64_t>(static_cast<double>(out.kmin) * factor);
+  out.kmax = static_cast<std::uint64_t>(static_cast<double>(out.kmax) * factor);
+  out.constants.push_back({"PFC fires at, one port into all queues", static_cast<double>(fires.bound()), "B",
+                           terms_of(fires) + "; Zhu et al., SIGCOMM 2015, 4"});
+  out.constants.push_back(
+      {"PFC fires at, two ports into each", static_cast<double>(fires.even()), "B", terms_of(fires)});
+}
+
+}  // namespace
+
+EcnThresholds ecn_auto(const EcnAsk& ask) {
+  EcnThresholds out;
+  if (ask.published != nullptr)
+    published(out, *ask.published);
+  else
+    by_bandwidth_and_delay(out, ask.speed);
+  const std::uint64_t kmax = out.kmax;
+  if (ask.fires) shrink(out, *ask.fires);
+  const std::uint64_t least = ecn_floor(ask.speed, ask.ip_mtu);
+  if (out.kmin >= least) return out;
+  out.kmax = std::max(least, ask.fires ? std::min(kmax, ask.fires->even()) : kmax);
+  out.kmin = least;
+  out.constants.push_back({"least Kmin", static_cast<double>(least), "B",
+                           "Zhu et al., SIGCOMM 2015: 5 KB at 40 Gb/s, in proportion; two packets at least"});
   return out;
 }
 

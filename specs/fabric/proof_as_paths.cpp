@@ -4,21 +4,22 @@
 // switches that no route passes twice (RFC 7938 5.2.1: one for the second tier of each cluster, one for the
 // top tier).
 #include <algorithm>
+#include <set>
 
 #include "specs/fabric/proof_context.hpp"
 #include "specs/fabric/routing.hpp"
+#include "specs/language/hostlist.hpp"
 
 namespace lockstep {
 namespace {
 
-// A shortest path from a switch to a leaf on which another switch of its tier follows, where the tier shares
-// one AS number; empty: there is none. Paths go up and then down: a group's first port stands for all.
+// A shortest path from a switch to a leaf on which another switch of its AS number follows; empty: there is
+// none. Paths go up and then down: a group's first port stands for all.
 std::vector<DeviceIndex> find_loop(const Topology& topology, FabricIndex index,
-                                   const std::array<bool, 4>& one_asn) {
+                                   const std::vector<std::uint32_t>& shared_asn) {
   const FabricRoutes routes = route(topology, index);
   std::vector<std::uint32_t> number(topology.devices.size(), kNone);
   for (std::uint32_t i = 0; i < routes.switches.size(); ++i) number[routes.switches[i]] = i;
-  const auto tier = [&](DeviceIndex device) { return topology.devices[device].tier(); };
   std::vector<DeviceIndex> path;
   for (const DeviceIndex leaf : routes.destinations) {
     for (std::uint32_t destination = 0; destination < routes.destinations.size(); ++destination) {
@@ -27,8 +28,8 @@ std::vector<DeviceIndex> find_loop(const Topology& topology, FabricIndex index,
            group = routes.group_of(number[path.back()], destination))
         path.push_back(topology.ports[topology.peer(routes.groups[group].front())].device);
       for (auto first = path.begin(); first != path.end(); ++first)
-        if (one_asn[tier(*first)] && std::any_of(first + 1, path.end(), [&](DeviceIndex later) {
-              return tier(later) == tier(*first);
+        if (shared_asn[*first] != 0 && std::any_of(first + 1, path.end(), [&](DeviceIndex later) {
+              return shared_asn[later] == shared_asn[*first];
             }))
           return {first, path.end()};
     }
@@ -40,17 +41,22 @@ void prove_as_path(const ProofContext& context, FabricIndex index) {
   const Fabric& fabric = context.catalog.fabrics[index];
   const FabricGraph& graph = context.topology.fabrics[index];
   if (*fabric.routing->protocol != Protocol::bgp_unnumbered) return;
-  const std::array<bool, 4> one_asn = tiers_of_one_asn(fabric);
+  const std::vector<std::uint32_t> shared_asn = shared_asns(context, index);
   // Only with superspines can a path pass two spines, and none passes two of those.
-  const bool leaves = one_asn[1] && graph.leaves.size() > 1;
-  const bool spines = one_asn[2] && graph.spines.size() > 1 && !graph.superspines.empty();
-  if (!leaves && !spines) return;
-  const std::vector<DeviceIndex> path = find_loop(context.topology, index, one_asn);
+  const auto share = [&](const std::vector<DeviceIndex>& tier) {
+    std::set<std::uint32_t> seen;
+    return std::any_of(tier.begin(), tier.end(), [&](DeviceIndex one) {
+      return shared_asn[one] != 0 && !seen.insert(shared_asn[one]).second;
+    });
+  };
+  if (!share(graph.leaves) && (graph.superspines.empty() || !share(graph.spines))) return;
+  const std::vector<DeviceIndex> path = find_loop(context.topology, index, shared_asn);
   if (path.empty()) return;
   const auto& devices = context.topology.devices;
   const TopologyDevice& self = devices[path.front()];
-  const auto other = std::find_if(path.begin() + 1, path.end(),
-                                  [&](DeviceIndex later) { return devices[later].tier() == self.tier(); });
+  const auto other = std::find_if(path.begin() + 1, path.end(), [&](DeviceIndex later) {
+    return shared_asn[later] == shared_asn[path.front()];
+  });
   std::string by;  // an announcement comes the other way
   for (std::size_t i = path.size() - 1; i-- > 1;) by += (by.empty() ? "" : " - ") + devices[path[i]].name;
   const std::string role(to_string(self.role));
@@ -59,7 +65,7 @@ void prove_as_path(const ProofContext& context, FabricIndex index) {
   context.error("LS122", range.at,
                 self.name + " drops what " + devices[path.back()].name + " announces: it comes by " + by +
                     ", and " + self.name + " and " + devices[*other].name + " share AS number " +
-                    std::to_string(range->first),
+                    std::to_string(shared_asn[path.front()]),
                 "give each " + role + " a number of its own: asn." + role + " takes a range, here of " +
                     std::to_string(graph.tier(self.tier()).size()) + " at least",
                 {{place(fabric.routing->protocol, fabric.routing.at), "BGP is asked for here"}});
@@ -71,6 +77,26 @@ std::array<bool, 4> tiers_of_one_asn(const Fabric& fabric) {
   const Asns& asn = *fabric.routing->asn;
   const auto one = [](const Said<AsnRange>& range) { return range.said && range->first == range->last; };
   return {false, one(asn.leaf), one(asn.spine), one(asn.superspine)};
+}
+
+std::vector<std::uint32_t> shared_asns(const ProofContext& context, FabricIndex index) {
+  const Fabric& fabric = context.catalog.fabrics[index];
+  const Asns& asn = *fabric.routing->asn;
+  const std::array<std::uint32_t, 4> of_tier{0, asn.leaf->first, asn.spine->first, asn.superspine->first};
+  const std::array<bool, 4> one = tiers_of_one_asn(fabric);
+  std::vector<std::uint32_t> out(context.topology.devices.size());
+  for (unsigned tier = 1; tier < one.size(); ++tier)
+    for (const DeviceIndex device : context.topology.fabrics[index].tier(tier))
+      out[device] = one[tier] ? of_tier[tier] : 0;
+  for (const Override& said : fabric.overrides) {
+    const Said<Literal>* const number = find_entry(said.set, "bgp/asn");
+    const Result<std::vector<std::string>> names = expand_hostlist(*said.names);
+    if (number == nullptr || !names) continue;
+    for (const std::string& name : *names)
+      if (const DeviceIndex device = context.topology.find_device(name); device != kNone)
+        out[device] = static_cast<std::uint32_t>((*number)->integer);
+  }
+  return out;
 }
 
 void prove_as_paths(const ProofContext& context) {

@@ -64,12 +64,22 @@ inline Position place(Position at, Position otherwise) { return at.file != 0 ? a
 
 // By tier, whether its switches share one AS number.
 std::array<bool, 4> tiers_of_one_asn(const Fabric& fabric);
+// By device, the AS number that it may share with others: its tier's, or that of an override; 0: its own.
+std::vector<std::uint32_t> shared_asns(const ProofContext& context, FabricIndex index);
 
-void prove_profiles(const ProofContext& context);   // LS104, LS114, LS115, LS116, LS118
-void prove_link_ends(const ProofContext& context);  // LS101
+// Whether a HostProfile that is for the host sets that parameter of its NIC's firmware to a true value.
+bool sets_firmware(const ProofContext& context, DeviceIndex host, std::string_view port,
+                   std::string_view parameter);
+
+void prove_profiles(const ProofContext& context);   // LS104, LS114, LS115, LS116, LS118, LS125
+void prove_link_ends(const ProofContext& context);  // LS101, LS124
 void prove_buffers(const ProofContext& context);    // LS102, LS103, LS117, LS121
 void prove_platforms(const ProofContext& context);  // LS110, LS112, LS113, LS120
-void prove_paths(const ProofContext& context);      // LS105, LS106, LS108, LS109
+void prove_ecn(const ProofContext& context);        // LS130
+void prove_paths(const ProofContext& context);      // LS105, LS106, LS126
+void prove_circles(const ProofContext& context);    // LS108
+void prove_spreading(const ProofContext& context);  // LS109, LS127
+void prove_hosts(const ProofContext& context);      // LS128, LS129
 void prove_as_paths(const ProofContext& context);   // LS122
 void prove_goals(const ProofContext& context);      // LS111, LS119, LS123
 

@@ -1,9 +1,10 @@
-// LS101: both ends of a link treat a packet alike.
+// LS101: both ends of a link treat a packet alike. LS124: a packet has the field that both go by.
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "specs/fabric/proof_context.hpp"
+#include "specs/fabric/roce_classes.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/language/reporter.hpp"
 #include "specs/model/path.hpp"
@@ -163,15 +164,17 @@ class ExceptionTable {
 // A NIC in whose DSCP mode priority n is traffic class n can't have another map.
 void prove_fixed_map(const ProofContext& context, const PortClass& port, const Platform& platform) {
   const RoceProfile* const profile = context.profiles[port.fabric];
-  if (!platform.priority_is_tc || !platform.priority_is_tc->value || *profile->trust != Trust::dscp) return;
+  if (!platform.priority_is_tc || !platform.priority_is_tc->value || *profile->trust == Trust::pcp) return;
   for (const TrafficClass& one : profile->classes)
-    if (one.tc.said && one.priority.said && *one.tc != *one.priority)
+    for (const Said<std::uint8_t>& priority : priorities_of(one)) {
+      if (!one.tc.said || *one.tc == *priority) continue;
       context.error("LS101", one.tc.at,
-                    "class " + *one.name + " is priority " + std::to_string(*one.priority) +
+                    "class " + *one.name + " is priority " + std::to_string(*priority) +
                         " in traffic class " + std::to_string(*one.tc) + ", and on " + platform.name +
                         " each priority is its own traffic class",
                     "give tc and priority the same number (" + platform.priority_is_tc->source + ")",
                     {{context.platform_at(port), "platform " + platform.name + " is said here"}});
+    }
 }
 
 void prove_pause(const ProofContext& context, const PortClass& port, const Platform& platform) {
@@ -189,10 +192,49 @@ void prove_pause(const ProofContext& context, const PortClass& port, const Platf
       {{link.at, "the link is cabled here"}, {fabric.roce_profile.at, "the profile is chosen here"}});
 }
 
+// The ports of a fabric's tagged VLANs, by name: "leaf0:swp1".
+std::set<std::string> tagged_ports(const Fabric& fabric) {
+  std::set<std::string> out;
+  for (const Vlan& vlan : fabric.vlans) {
+    const Result<PortList> split = split_port_list(*vlan.ports);
+    if (!*vlan.tagged || !split) continue;
+    const Result<std::vector<std::string>> devices = expand_hostlist(split->devices);
+    const Result<std::vector<std::string>> ports = expand_hostlist(split->ports);
+    if (!devices || !ports) continue;
+    for (const std::string& device : *devices)
+      for (const std::string& port : *ports) out.insert(device + ":" + port);
+  }
+  return out;
+}
+
+// A frame's priority is in its VLAN tag (802.1Q-2018 9.6), and routed links are untagged: all that crosses
+// one would be of priority 0, or of the port's default.
+void prove_trusted_field(const ProofContext& context, FabricIndex index) {
+  const RoceProfile* const profile = context.profiles[index];
+  if (profile == nullptr || *profile->trust != Trust::pcp) return;
+  const auto carries = [&](const TrafficClass& one) { return *one.lossless || is_for_rdma(*profile, one); };
+  const auto one = std::find_if(profile->classes.begin(), profile->classes.end(), carries);
+  if (one == profile->classes.end()) return;
+  const std::set<std::string> tagged = tagged_ports(context.catalog.fabrics[index]);
+  for (const LinkIndex link : context.topology.fabrics[index].links) {
+    const TopologyLink& cable = context.topology.links[link];
+    const std::string a = context.topology.port_text(cable.a);
+    const std::string b = context.topology.port_text(cable.b);
+    if (!tagged.empty() && tagged.contains(a) && tagged.contains(b)) continue;
+    return context.error("LS124", place(profile->trust, profile->at),
+                         "trust: pcp reads the VLAN tag, and frames between " + a + " and " + b +
+                             " have none: class " + *one->name + " would get none of its packets",
+                         "write trust: dscp: every IP packet has one",
+                         {{cable.at, "routed, untagged links are cabled here"}});
+  }
+}
+
 }  // namespace
 
 void prove_link_ends(const ProofContext& context) {
   ExceptionTable(context).prove();
+  for (FabricIndex index = 0; index < context.topology.fabrics.size(); ++index)
+    prove_trusted_field(context, index);
   std::set<std::pair<FabricIndex, const Platform*>> fixed;
   for (const PortClass& port : context.ports) {
     const Platform* const platform = context.platform_of(port.example);

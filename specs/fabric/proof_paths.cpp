@@ -1,8 +1,9 @@
-// Proofs about paths and numbers: MTU, pools, circles, seeds.
-#include <array>
+// Proofs about paths and numbers: MTU, pools, leaves that nothing joins.
+#include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 
-#include "specs/fabric/deadlock.hpp"
 #include "specs/fabric/proof_context.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/model/path.hpp"
@@ -90,51 +91,100 @@ void prove_pools(const ProofContext& context, const Fabric& a, const Fabric& b) 
             {{first->at, "said here"}});
 }
 
-void prove_seeds(const ProofContext& context, const Fabric& fabric) {
-  const HashSeeds& seeds = *fabric.routing->load_balancing->seeds;
-  const std::array<std::pair<const Said<std::uint32_t>*, std::string_view>, 3> tiers{
-      {{&seeds.leaf, "leaves"}, {&seeds.spine, "spines"}, {&seeds.superspine, "superspines"}}};
-  for (std::size_t high = 1; high < tiers.size(); ++high)
-    for (std::size_t low = 0; low < high; ++low) {
-      if (!tiers[low].first->said || !tiers[high].first->said || **tiers[low].first != **tiers[high].first)
-        continue;
-      context.error("LS109", tiers[high].first->at,
-                    std::string(tiers[high].second) + " hash with the seed of the " +
-                        std::string(tiers[low].second) + ", " + std::to_string(**tiers[high].first),
-                    "give each tier its own seed", {{tiers[low].first->at, "the same seed"}});
-      break;
-    }
-}
+// Leaves whose hosts are to reach each other are of one plane and, but for leaf-spine, of one rail: rails may
+// have spines of their own, as traffic between them crosses the hosts' NVLink (Wang et al., Rail-only, HotI
+// 2024; NCCL's PXN).
+using Reach = std::pair<std::uint32_t, std::uint32_t>;
 
-void prove_no_circle(const ProofContext& context, FabricIndex index) {
-  const Fabric& fabric = context.catalog.fabrics[index];
-  if (context.lossless[index] == 0 || *fabric.routing->protocol == Protocol::none) return;
-  const BufferCycle cycle = find_buffer_cycle(context.topology, index, tiers_of_one_asn(fabric));
-  if (cycle.devices.empty()) return;
-  constexpr std::size_t kShown = 16;  // of a long circle: enough to find it
-  std::string text;
-  std::vector<Related> related;
-  std::set<Position> seen;
-  for (std::size_t i = 0; i < cycle.devices.size(); ++i) {
-    const DeviceIndex device = cycle.devices[i];
-    const DeviceIndex next = cycle.devices[(i + 1) % cycle.devices.size()];
-    if (i < kShown) text += context.topology.devices[device].name + " -> ";
-    for (const TopologyPort& port : context.topology.ports_of(device)) {
-      if (port.link == kNone || context.topology.links[port.link].fabric != index) continue;
-      const TopologyLink& link = context.topology.links[port.link];
-      const bool hop =
-          context.topology.ports[link.a].device == next || context.topology.ports[link.b].device == next;
-      if (hop && seen.insert(link.at).second)
-        related.push_back({link.at, "links of the circle are cabled here"});
-    }
+// Which leaves have a path that goes up and then down, as routes do (routing.hpp).
+class Joined {
+ public:
+  Joined(const Topology& topology, FabricIndex fabric) : topology_(topology), fabric_(fabric) {}
+
+  bool are(DeviceIndex a, DeviceIndex b) {
+    return meet(next_above(a), next_above(b)) || meet(above(a), above(b));
   }
-  if (cycle.devices.size() > kShown) text += "... -> ";
-  text += context.topology.devices[cycle.devices.front()].name;
-  context.error(
-      "LS108", place(fabric.roce_profile, fabric.at),
-      "lossless traffic can wait for itself in a circle: " + text,
-      "let every path go up and then down (give the upper tier one AS number), or make the class lossy",
-      std::move(related));
+
+  // The switches next to one, in its own tier or above. Leaves with the same ones are alike.
+  std::vector<DeviceIndex> next_above(DeviceIndex device) const {
+    std::vector<DeviceIndex> out;
+    for (const TopologyPort& port : topology_.ports_of(device)) {
+      if (port.link == kNone || topology_.links[port.link].fabric != fabric_) continue;
+      const TopologyLink& link = topology_.links[port.link];
+      for (const PortIndex end : {link.a, link.b}) {
+        const DeviceIndex other = topology_.ports[end].device;
+        if (other != device && topology_.devices[other].tier() >= topology_.devices[device].tier())
+          out.push_back(other);
+      }
+    }
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+
+ private:
+  static bool meet(const std::vector<DeviceIndex>& first, const std::vector<DeviceIndex>& second) {
+    std::vector<DeviceIndex> both;
+    std::set_intersection(first.begin(), first.end(), second.begin(), second.end(), std::back_inserter(both));
+    return !both.empty();
+  }
+
+  const std::vector<DeviceIndex>& above(DeviceIndex leaf) {
+    const auto [at, fresh] = above_.try_emplace(leaf);
+    if (!fresh) return at->second;
+    std::set<DeviceIndex> seen;
+    std::vector<DeviceIndex> left = next_above(leaf);
+    while (!left.empty()) {
+      const DeviceIndex self = left.back();
+      left.pop_back();
+      if (!seen.insert(self).second) continue;
+      const std::vector<DeviceIndex> more = next_above(self);
+      left.insert(left.end(), more.begin(), more.end());
+    }
+    return at->second = {seen.begin(), seen.end()};
+  }
+
+  const Topology& topology_;
+  FabricIndex fabric_;
+  std::map<DeviceIndex, std::vector<DeviceIndex>> above_;
+};
+
+void prove_joined(const ProofContext& context, FabricIndex index) {
+  const Fabric& fabric = context.catalog.fabrics[index];
+  if (!fabric.routing.said || *fabric.routing->protocol == Protocol::none) return;
+  Joined joined(context.topology, index);
+  std::map<std::vector<DeviceIndex>, std::uint32_t> kinds;
+  std::vector<std::uint32_t> kind(context.topology.devices.size());
+  for (const DeviceIndex leaf : context.topology.fabrics[index].leaves)
+    kind[leaf] =
+        kinds.try_emplace(joined.next_above(leaf), static_cast<std::uint32_t>(kinds.size())).first->second;
+  // Of leaves that are alike two stand for all: if these are joined, so are the others.
+  std::map<Reach, std::map<std::uint32_t, std::set<DeviceIndex>>> leaves;
+  for (const Endpoint& endpoint : context.topology.fabrics[index].endpoints) {
+    const std::uint32_t rail = *fabric.topology == TopologyKind::leaf_spine ? 0 : endpoint.rail;
+    std::set<DeviceIndex>& alike = leaves[{rail, endpoint.plane}][kind[endpoint.leaf]];
+    if (alike.size() < 2) alike.insert(endpoint.leaf);
+  }
+  for (const auto& [reach, by_kind] : leaves) {
+    std::vector<DeviceIndex> all;
+    for (const auto& [number, alike] : by_kind) all.insert(all.end(), alike.begin(), alike.end());
+    for (std::size_t j = 1; j < all.size(); ++j)
+      for (std::size_t i = 0; i < j; ++i) {
+        if (joined.are(all[i], all[j])) continue;
+        const auto name = [&](DeviceIndex leaf) { return context.topology.devices[leaf].name; };
+        const DeviceIndex first = std::min(all[i], all[j]);
+        const DeviceIndex second = std::max(all[i], all[j]);
+        return context.error(
+            "LS126", place(fabric.topology, fabric.at),
+            "no path that goes up and then down joins " + name(first) + " and " + name(second) +
+                ": hosts of " +
+                (*fabric.topology == TopologyKind::leaf_spine ? "this fabric"
+                                                              : "rail " + std::to_string(reach.first)) +
+                " can't reach each other",
+            "cable both to a spine, or their spines to a superspine; networks that are apart are Fabrics of "
+            "their own");
+      }
+  }
 }
 
 }  // namespace
@@ -145,9 +195,8 @@ void prove_paths(const ProofContext& context) {
     prove_mtu(context, fabrics[i]);
     for (const Override& one : fabrics[i].overrides)
       for (const MapEntry<Literal>& entry : one.set) prove_mtu_override(context, one, entry);
-    prove_seeds(context, fabrics[i]);
     for (FabricIndex j = 0; j < i; ++j) prove_pools(context, fabrics[j], fabrics[i]);
-    prove_no_circle(context, i);
+    prove_joined(context, i);
   }
 }
 

@@ -37,6 +37,7 @@ struct PlatformPort {
     if (profile() != nullptr) {
       prove_classes(*profile());
       prove_trust(*profile());
+      if (is_switch()) prove_watchdog(*profile());
     }
     if (!is_switch()) prove_nic();
   }
@@ -113,11 +114,16 @@ struct PlatformPort {
   }
 
   void prove_trust(const RoceProfile& said) const {
-    const std::optional<Fact>& has = *said.trust == Trust::dscp ? platform.trust_dscp : platform.trust_pcp;
-    if (has && !has->value)
-      lacks(place(said.trust, said.at),
-            platform.name + " can't classify by " + std::string(to_string(*said.trust)), has->source,
-            "trust the other field");
+    const std::pair<bool, const std::optional<Fact>*> asked[] = {
+        {*said.trust != Trust::pcp, &platform.trust_dscp}, {*said.trust != Trust::dscp, &platform.trust_pcp}};
+    for (const auto& [is_asked, has] : asked)
+      if (is_asked && *has && !(*has)->value)
+        lacks(place(said.trust, said.at),
+              platform.name + " can't classify by " + (has == &platform.trust_dscp ? "dscp" : "pcp"),
+              (*has)->source, "trust the other field");
+    if (*said.trust == Trust::dscp_pcp && platform.trust_exclusive && platform.trust_exclusive->value)
+      lacks(said.trust.at, platform.name + " classifies by dscp or by pcp, not by both",
+            platform.trust_exclusive->source, "trust dscp");
     if (*said.trust != Trust::dscp || !platform.trust_exclusive || !platform.trust_exclusive->value) return;
     for (const Fabric& other : context.catalog.fabrics)
       for (const Vlan& vlan : other.vlans)
@@ -127,6 +133,27 @@ struct PlatformPort {
               "tagged frames keep no priority on " + platform.name + ": DSCP is trusted",
               "mark by DSCP what must keep its class (" + platform.trust_exclusive->source + ")",
               {{place(said.trust, said.at), "DSCP is trusted here"}});
+  }
+
+  // Where sources disagree, what one of them allows is no error.
+  void prove_watchdog(const RoceProfile& said) const {
+    const Watchdog& watchdog = *said.pfc->watchdog;
+    if (!said.pfc->watchdog.said || !platform.watchdog_min_ms || context.lossless[port.fabric] == 0) return;
+    const Figure& least = *platform.watchdog_min_ms;
+    for (const Said<Duration>* const time : {&watchdog.detection_time, &watchdog.restoration_time}) {
+      const double wanted = std::chrono::duration<double, std::milli>(**time).count();
+      if (!time->said || wanted >= least.value) continue;
+      const std::string what = "a PFC watchdog of " + format(**time) + " is finer than " + platform.name +
+                               " is known to have: " + std::to_string(least.whole()) + "ms";
+      const std::string right = "write " + std::to_string(least.whole()) + "ms or more";
+      const auto other = std::find_if(least.differs.begin(), least.differs.end(),
+                                      [&](const OtherValue& one) { return wanted >= one.value; });
+      if (other == least.differs.end())
+        lacks(time->at, what, least.source, right);
+      else
+        context.warning("LS112", time->at, what, right + ", unless it is under " + other->source,
+                        platform_line());
+    }
   }
 
   void prove_nic() const {
@@ -140,23 +167,41 @@ struct PlatformPort {
     const LoadBalancing& balancing = *fabric().routing->load_balancing;
     const bool rdma = own.rdma || context.lossless[port.fabric] != 0;
     if (*balancing.mode != Spreading::per_packet || !rdma) return;
-    if (platform.out_of_order && platform.out_of_order->value) return;
+    if (platform.out_of_order && platform.out_of_order->value) return prove_adaptive_routing();
     context.error("LS110", place(balancing.mode, fabric().at),
                   "packets are sprayed over all paths, and " + platform.name +
                       (platform.out_of_order ? " can't place" : " is not known to place") +
                       " them out of order",
                   "write mode: flowlet or static, or use NICs that can", platform_line());
   }
+
+  // What can place packets out of order may have to be told so in its firmware.
+  void prove_adaptive_routing() const {
+    if (platform.adaptive_routing_setting.empty()) return;
+    const auto& endpoints = context.topology.fabrics[port.fabric].endpoints;
+    const auto unset = std::find_if(endpoints.begin(), endpoints.end(), [&](const Endpoint& one) {
+      const TopologyPort& own = context.topology.ports[one.port];
+      return context.topology.devices[one.device].set == port.set && own.entry == port.entry &&
+             own.platform == port.platform &&
+             !sets_firmware(context, one.device, own.name, platform.adaptive_routing_setting);
+    });
+    if (unset == endpoints.end()) return;
+    context.error("LS110", place(fabric().routing->load_balancing->mode, fabric().at),
+                  "packets are sprayed over all paths, and no HostProfile has true for " +
+                      platform.adaptive_routing_setting + " of " + context.topology.port_text(unset->port) +
+                      ": " + platform.name + " would take reordering for loss",
+                  "add nic: {settings: {" + platform.adaptive_routing_setting +
+                      ": true}} to its HostProfile (" + platform.adaptive_routing_source + ")",
+                  platform_line());
+  }
 };
 
 // The platforms that there are for switches, or for hosts.
-std::string names_of(bool switches) {
+std::string names_of(const Catalog& catalog, bool switches) {
   std::string out;
-  const Result<std::vector<Platform>>& all = all_platforms();
-  if (!all) return out;
-  for (const Platform& one : *all) {
-    if (one.kind == (switches ? PlatformKind::nic : PlatformKind::switching)) continue;
-    out += (out.empty() ? "" : ", ") + one.name;
+  for (const Platform* const one : platforms_of(catalog)) {
+    if (one->kind == (switches ? PlatformKind::nic : PlatformKind::switching)) continue;
+    out += (out.empty() ? "" : ", ") + one->name;
   }
   return out;
 }
@@ -178,8 +223,20 @@ void prove_presence(const ProofContext& context, const PortClass& one) {
       "the " + std::string(to_string(device.role)) + " " + device.name + " has no platform" +
           (device.is_switch() ? "" : " for " + std::string(context.topology.ports[one.example].name)),
       "add platform: to the " + std::string(device.is_switch() ? "DeviceSet: " : "interface: ") +
-          names_of(device.is_switch()),
+          names_of(context.catalog, device.is_switch()),
       std::move(related));
+}
+
+// What is proved of a switch is not asked of a NIC, and the other way round.
+bool prove_kind(const ProofContext& context, const PortClass& one, const Platform& platform) {
+  const TopologyDevice& device = context.topology.devices[context.topology.ports[one.example].device];
+  const PlatformKind wrong = device.is_switch() ? PlatformKind::nic : PlatformKind::switching;
+  if (platform.kind != wrong) return true;
+  context.error("LS112", context.platform_at(one),
+                platform.name + " is a " + (device.is_switch() ? "NIC" : "switching chip") + ", and " +
+                    device.name + " is a " + std::string(to_string(device.role)),
+                "known here are " + names_of(context.catalog, device.is_switch()));
+  return false;
 }
 
 }  // namespace
@@ -202,10 +259,11 @@ void prove_platforms(const ProofContext& context) {
     if (name.empty()) {
       prove_presence(context, one);
     } else if (platform == nullptr) {
-      const Result<const Platform*> found = find_platform(name);
-      context.error("LS120", context.platform_at(one), found ? std::string(name) : found.error().what,
-                    "platforms are data: specs/platforms/*.yaml");
-    } else {
+      const Result<const Platform*> found = find_platform(context.catalog, name);
+      context.error(
+          "LS120", context.platform_at(one), found ? std::string(name) : found.error().what,
+          "platforms are data: describe it in platforms/*.yaml beside the specs (specs/platforms/README.md)");
+    } else if (prove_kind(context, one, *platform)) {
       PlatformPort{context, one, *platform}.prove();
     }
     once(before);

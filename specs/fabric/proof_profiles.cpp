@@ -1,37 +1,64 @@
 // Proofs about a RoceProfile by itself.
-#include <array>
+#include <algorithm>
 #include <map>
 
 #include "specs/fabric/proof_context.hpp"
+#include "specs/fabric/roce_classes.hpp"
 
 namespace lockstep {
 namespace {
 
-constexpr std::string_view kCnpName = "cnp";  // as compile looks for it
-constexpr std::uint32_t kWhole = 1'000'000;   // 100 % in parts per million
+constexpr std::uint32_t kWhole = 1'000'000;  // 100 % in parts per million
 
 std::string quote(const TrafficClass& one) { return "class " + *one.name; }
 
+bool carries_rdma(const RoceProfile& profile, const TrafficClass& one) {
+  return is_for(profile, one, Carried::compute) || is_for(profile, one, Carried::storage);
+}
+
+// With a bound or without: Cumulus's and Onyx's own RoCE configuration has the CNP class strict and unbounded
+// (docs.nvidia.com Cumulus Linux 5.14, RoCE), as a NIC sends one CNP in 4 us at most (DOCA,
+// min_time_between_cnps). Lossy RoCE needs it as much as lossless (the same page, lossy mode).
 void prove_cnp(const ProofContext& context, const RoceProfile& profile) {
-  if (*profile.congestion_control != CongestionControl::dcqcn || lossless_classes(profile) == 0) return;
-  const TrafficClass* cnp = nullptr;
-  for (const TrafficClass& one : profile.classes)
-    if (*one.name == kCnpName) cnp = &one;
+  if (*profile.congestion_control != CongestionControl::dcqcn) return;
+  const auto& classes = profile.classes;
+  if (std::none_of(classes.begin(), classes.end(),
+                   [&](const auto& one) { return *one.lossless || carries_rdma(profile, one); }))
+    return;
+  const TrafficClass* const cnp = class_for(profile, Carried::cnp);
   if (cnp == nullptr && !profile.congestion_control.said) return;
   if (cnp == nullptr)
-    return context.error("LS104", place(profile.congestion_control, profile.at),
-                         "DCQCN needs a class called cnp for its notifications, and this profile has none",
-                         "add {name: cnp, dscp: [48], priority: 6, tc: 6, scheduling: strict, maxRate: 5%}");
+    return context.error(
+        "LS104", place(profile.congestion_control, profile.at),
+        "DCQCN needs a class for its notifications, and this profile has none",
+        "add {name: cnp, carries: [cnp], dscp: [48], priority: 6, tc: 6, scheduling: strict}");
   const std::vector<Related> why{{place(profile.congestion_control, profile.at), "DCQCN is asked for here"}};
+  const std::string which = quote(*cnp) + ", which carries CNPs, ";
   if (*cnp->scheduling != Scheduling::strict)
-    context.error("LS104", place(cnp->scheduling, cnp->at), "the class cnp is not strict",
+    context.error("LS104", place(cnp->scheduling, cnp->at), which + "is not strict",
                   "write scheduling: strict: a notification behind data is late", why);
-  if (!cnp->max_rate.said)
-    context.error("LS104", cnp->at, "the class cnp is strict without a bound: it could starve all others",
-                  "add maxRate: 5%", why);
   if (*cnp->lossless)
-    context.error("LS104", cnp->lossless.at, "the class cnp is lossless: a paused notification is late",
+    context.error("LS104", cnp->lossless.at, which + "is lossless: a paused notification is late",
                   "leave lossless out: a lost notification is followed by another", why);
+}
+
+// A strict queue is served before all others as long as it has packets (802.1Q-2018 8.6.8.1), and RDMA fills
+// a link: vendors weight it (Cumulus 5.14 RoCE: 50 %; SONiC's qos_config.j2: scheduler.1, DWRR of weight 15).
+void prove_bounds(const ProofContext& context, const RoceProfile& profile) {
+  const bool has_others =
+      std::any_of(profile.classes.begin(), profile.classes.end(),
+                  [](const TrafficClass& one) { return *one.scheduling != Scheduling::strict; });
+  for (const TrafficClass& one : profile.classes) {
+    if (*one.scheduling != Scheduling::strict || !has_others) continue;
+    if (!*one.lossless && !carries_rdma(profile, one)) continue;
+    const bool bounded =
+        one.max_rate.said && (!one.max_rate->share || one.max_rate->ratio.parts_per_million < kWhole);
+    if (bounded) continue;
+    context.error("LS125", one.scheduling.at,
+                  quote(one) + (carries_rdma(profile, one) ? " carries RDMA" : " is lossless") +
+                      " and is strict without a bound: while it sends, no other class does",
+                  "give it a share of the link: scheduling: dwrr, bandwidth: 50%; or a maxRate below 100%");
+  }
 }
 
 void prove_shares(const ProofContext& context, const RoceProfile& profile) {
@@ -64,13 +91,12 @@ void prove_disjoint(const ProofContext& context, const RoceProfile& profile) {
                       "DSCP " + std::to_string(*dscp) + " is already in " + quote(*at->second.second),
                       "a DSCP belongs to one class", {{at->second.first, "first named here"}});
     }
-    if (one.priority.said) {
-      const auto [at, fresh] = priorities.try_emplace(*one.priority, one.priority.at, &one);
+    for (const Said<std::uint8_t>& priority : priorities_of(one)) {
+      const auto [at, fresh] = priorities.try_emplace(*priority, priority.at, &one);
       if (!fresh)
-        context.error(
-            "LS115", one.priority.at,
-            "priority " + std::to_string(*one.priority) + " is already in " + quote(*at->second.second),
-            "a priority belongs to one class", {{at->second.first, "first named here"}});
+        context.error("LS115", priority.at,
+                      "priority " + std::to_string(*priority) + " is already in " + quote(*at->second.second),
+                      "a priority belongs to one class", {{at->second.first, "first named here"}});
     }
     if (!one.tc.said) continue;
     const auto [at, fresh] = traffic_classes.try_emplace(*one.tc, one.tc.at, &one);
@@ -88,6 +114,7 @@ void prove_disjoint(const ProofContext& context, const RoceProfile& profile) {
 void prove_profiles(const ProofContext& context) {
   for (const RoceProfile& profile : context.catalog.roce_profiles) {
     prove_cnp(context, profile);
+    prove_bounds(context, profile);
     prove_shares(context, profile);
     prove_disjoint(context, profile);
     for (const TrafficClass& one : profile.classes)

@@ -16,18 +16,18 @@ constexpr ProofRule kRules[] = {
      "what arrives after XOFF was sent must have a place, or it is dropped"},
     {"LS103", "ECN marks before PFC fires",
      "senders must slow down before links stop: a pause hits flows that are not at fault"},
-    {"LS104", "the CNP class is strict, bounded and lossy",
-     "a congestion notification that queues or is paused comes too late; unbounded it starves all others"},
+    {"LS104", "DCQCN has a CNP class, strict and lossy",
+     "a congestion notification that queues or is paused comes too late"},
     {"LS105", "the MTU does not shrink along a path",
      "RoCE packets are not fragmented: they are dropped on the way"},
     {"LS106", "address pools and AS ranges of different fabrics do not overlap",
      "two devices would be given one address"},
     {"LS107", "a port is cabled once (reported as LS1205)", "a port takes one cable"},
-    {"LS108", "the routed paths of lossless classes form no circle",
+    {"LS108", "the routed paths of lossless classes form no circle, with one or two links down either",
      "buffers that wait for each other in a circle deadlock under PFC until a watchdog drops their packets"},
     {"LS109", "tiers that hash have different ECMP seeds",
      "what one tier has sent one way, the next would send one way again: links stay empty (polarisation)"},
-    {"LS110", "packets are sprayed only to NICs that place them out of order",
+    {"LS110", "packets are sprayed only to NICs that place them out of order, and are set to",
      "others treat reordering as loss and send again from the gap (go-back-N)"},
     {"LS111", "each SLO can be met by the links that there are",
      "a gate that nothing can pass undoes every change"},
@@ -45,7 +45,8 @@ constexpr ProofRule kRules[] = {
      "without marks senders never slow down, and only PFC is left"},
     {"LS119", "minCapacity leaves room for one device to go down",
      "no change that interrupts traffic could ever be rolled out"},
-    {"LS120", "a platform that is named is known", "its constants would be missing without a word"},
+    {"LS120", "a platform that is named is known, and one that the specs describe can be read",
+     "its constants would be missing without a word"},
     {"LS121", "the headroom of a lossless class can be computed",
      "a platform whose constants are not public is taken on trust"},
     {"LS122", "no route passes two switches of one AS number",
@@ -53,6 +54,20 @@ constexpr ProofRule kRules[] = {
      "reached"},
     {"LS123", "a maximal rate is below the speed of some link that has the class",
      "a bound that no link can reach bounds nothing: the unit may be wrong"},
+    {"LS124", "trust: pcp is for tagged links",
+     "a frame's priority is in its VLAN tag (802.1Q 9.6); on routed links there is none"},
+    {"LS125", "a strict class that carries RDMA has a bound",
+     "a strict queue is served before all others as long as it has packets (802.1Q 8.6.8.1)"},
+    {"LS126", "a path joins the leaves of a rail, and of a leaf-spine fabric all",
+     "hosts that are to reach each other would not"},
+    {"LS127", "what is hashed differs between RDMA flows",
+     "flows of one hash share one path; of RoCEv2 the source port differs (InfiniBand annex A17.9.2)"},
+    {"LS128", "an RDMA port is in a fabric with a RoceProfile",
+     "its packets would be dropped like any others where links fill, and sent again from the gap"},
+    {"LS129", "ACS stays on where the IOMMU keeps virtual functions apart",
+     "without it devices reach each other past the IOMMU (kernel-parameters.txt, pci=disable_acs_redir)"},
+    {"LS130", "ECN marks some packets, and none on an empty link",
+     "thresholds below one packet slow senders down where nothing waits; a probability of 0 tells nothing"},
 };
 
 }  // namespace
@@ -88,7 +103,7 @@ const Platform* ProofContext::platform(std::string_view name) const {
   if (name.empty()) return nullptr;
   const auto [at, fresh] = known_.try_emplace(name, nullptr);
   if (!fresh) return at->second;
-  if (const Result<const Platform*> found = find_platform(name)) at->second = *found;
+  if (const Result<const Platform*> found = find_platform(catalog, name)) at->second = *found;
   return at->second;
 }
 
@@ -135,13 +150,17 @@ void ProofContext::warning(std::string_view code, Position at, std::string messa
 }
 
 Diagnostics prove(const Catalog& catalog, const Topology& topology) {
-  Diagnostics out;
+  Diagnostics out = check_platforms(catalog);
   const ProofContext context(catalog, topology, out);
   prove_profiles(context);
   prove_platforms(context);
   prove_link_ends(context);
   prove_buffers(context);
+  prove_ecn(context);
   prove_paths(context);
+  prove_circles(context);
+  prove_spreading(context);
+  prove_hosts(context);
   prove_as_paths(context);
   prove_goals(context);
   std::stable_sort(out.begin(), out.end(),

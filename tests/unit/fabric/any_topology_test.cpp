@@ -23,6 +23,12 @@ RoceProfile any_profile() {
   RoceProfile out;
   out.at = {1, 50, 1};
   out.metadata.name = written<std::string>("lossless", 50);
+  out.trust = written(*rc::gen::element(Trust::dscp, Trust::pcp), 51);
+  if (*rc::gen::arbitrary<bool>()) {
+    out.pfc.value.watchdog.said = true;
+    out.pfc.value.watchdog.value.detection_time =
+        written(Duration{*rc::gen::inRange<std::int64_t>(0, 400'000'000)}, 52);
+  }
   out.congestion_control = written(*rc::gen::element(CongestionControl::dcqcn, CongestionControl::none), 51);
   const int classes = *rc::gen::inRange(0, 5);
   for (int i = 0; i < classes; ++i) {
@@ -33,6 +39,7 @@ RoceProfile any_profile() {
     one.priority = written(*rc::gen::inRange<std::uint8_t>(0, 8), 62);
     one.tc = written(*rc::gen::inRange<std::uint8_t>(0, 8), 63);
     one.lossless = written(*rc::gen::arbitrary<bool>(), 64);
+    one.scheduling = written(*rc::gen::element(Scheduling::dwrr, Scheduling::strict), 64);
     one.bandwidth = written(Ratio{*rc::gen::inRange<std::uint32_t>(0, 1'000'001)}, 65);
     if (*rc::gen::arbitrary<bool>()) {
       Ecn ecn;
@@ -61,16 +68,28 @@ Catalog any_catalog() {
   Fabric& fabric = catalog.fabrics.emplace_back();
   fabric.at = {1, 10, 1};
   fabric.metadata.name = written<std::string>("backend", 10);
-  fabric.roce_profile = written<std::string>("lossless", 11);
+  if (*rc::gen::inRange(0, 4) != 0) fabric.roce_profile = written<std::string>("lossless", 11);
   fabric.cabling.emplace_back().at = {1, 12, 1};
   fabric.mtu.value.host = written(*rc::gen::inRange<std::uint32_t>(0, 70'000), 13);
   fabric.mtu.value.fabric = written(*rc::gen::inRange<std::uint32_t>(0, 70'000), 14);
   fabric.routing.value.load_balancing.value.mode =
       written(*rc::gen::element(Spreading::static_hash, Spreading::flowlet, Spreading::per_packet), 15);
+  fabric.routing.said = true;
+  fabric.routing.at = {1, 15, 1};
+  fabric.topology = written(
+      *rc::gen::element(TopologyKind::leaf_spine, TopologyKind::rail_optimized, TopologyKind::rail_only), 15);
+  for (const HashField field : *rc::gen::container<std::vector<HashField>>(rc::gen::element(
+           HashField::src_ip, HashField::dst_ip, HashField::src_port, HashField::flow_label)))
+    fabric.routing.value.load_balancing.value.hash_fields.push_back(written(field, 15));
   fabric.routing.value.protocol = written(*rc::gen::element(Protocol::bgp_unnumbered, Protocol::none), 16);
   fabric.routing.value.asn.value.leaf = written(any_asns(4'200'000'000), 17);
   fabric.routing.value.asn.value.spine = written(any_asns(4'200'100'000), 18);
   catalog.roce_profiles.push_back(any_profile());
+  HostProfile& host = catalog.host_profiles.emplace_back();
+  host.pcie.value.acs = written(OnOff::off, 20);
+  host.nic.value.virtual_functions.value.count = written(*rc::gen::inRange<std::uint32_t>(0, 2), 21);
+  host.kernel.value.parameters.push_back(
+      written<std::string>(*rc::gen::element<std::string>("iommu=pt", "intel_iommu=on"), 22));
   RolloutPolicy& policy = catalog.rollout_policies.emplace_back();
   policy.min_capacity.said = true;
   policy.min_capacity.value.leaf = written(Ratio{900'000}, 30);
@@ -115,6 +134,8 @@ TEST(Proofs, HoldOnAnyTopology) {
       made.at = {1, 12, 1};
       made.cable_length = *rc::gen::element<std::uint64_t>(0, 5'000, 5'000'000'000);
       if (fabric.topology.devices[fabric.topology.ports[made.a].device].is_switch()) made.rail = kNone;
+      for (const PortIndex port : {made.a, made.b})
+        fabric.topology.ports[port].rdma = *rc::gen::arbitrary<bool>();
       for (const PortIndex port : {made.a, made.b})
         fabric.topology.ports[port].platform =
             fabric.topology.devices[fabric.topology.ports[port].device].platform;

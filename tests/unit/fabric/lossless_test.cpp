@@ -112,7 +112,7 @@ TEST(Lossless, TakesTheVendorsNextLongerCableWhereConstantsAreNotPublic) {
   HeadroomAsk ask{.speed = 400 * kGbps, .cable_length = 31 * kMetre, .port_mtu = 9238, .lossless_mtu = 9238};
   const Result<Headroom> out = pfc_headroom(known("tomahawk-5"), ask);
   ASSERT_TRUE(out);
-  EXPECT_TRUE(out->from_table);
+  EXPECT_EQ(out->rule, HeadroomRule::table);
   EXPECT_EQ(out->xoff, 612140U);
   ask.cable_length = 501 * kMetre;
   const Result<Headroom> beyond = pfc_headroom(known("tomahawk-5"), ask);
@@ -120,8 +120,18 @@ TEST(Lossless, TakesTheVendorsNextLongerCableWhereConstantsAreNotPublic) {
   EXPECT_EQ(beyond.error().kind, ErrorKind::unsupported);
 }
 
+TEST(Lossless, NamesTheConstantsThatAreMissing) {
+  Platform own = known("spectrum-3");
+  own.small_packet_percent.reset();
+  own.mac_phy_bytes.reset();
+  const Result<Headroom> out = pfc_headroom(own, {.speed = 400 * kGbps});
+  ASSERT_FALSE(out);
+  EXPECT_NE(out.error().what.find("macPhyBytes, smallPacketPercent"), std::string::npos) << out.error().what;
+  EXPECT_EQ(out.error().what.find("cellBytes"), std::string::npos);
+}
+
 TEST(Lossless, RefusesAPlatformWithoutConstants) {
-  const Result<Headroom> out = pfc_headroom(known("connectx-7"), {.speed = 400 * kGbps});
+  const Result<Headroom> out = pfc_headroom(known("thor2"), {.speed = 400 * kGbps});
   ASSERT_FALSE(out);
   EXPECT_EQ(out.error().kind, ErrorKind::unsupported);
 }
@@ -151,37 +161,133 @@ TEST(Lossless, HeadroomGrowsWithCableMtuAndSpeed) {
   }));
 }
 
-TEST(Lossless, PfcFiresWhereTheModelSays) {
-  // One port into itself, alpha 1: half of the buffer (Q = alpha (B - Q)).
-  EXPECT_EQ(pfc_point(1000, 1, 1, 1).queue, 500U);
-  // Two into one, alone on the chip: each holds half of Q, Q / 2 = 1000 - Q.
-  EXPECT_EQ(pfc_point(1000, 1, 2, 2).queue, 666U);
-  // 128 ports, two into one everywhere: 64 queues, Q / 2 = 129 - 64 Q.
-  EXPECT_EQ(pfc_point(129, 1, 128, 2).queue, 2U);
-  EXPECT_LT(pfc_point(1000, 0.5, 4, 2).queue, pfc_point(1000, 1, 4, 2).queue);
+// What the driver itself computes (Linux mlx5 port_buffer.c), worked out by hand: 400G, 30 m, MTU 9000:
+// (301 + 64) x 400,000 / 1000 + 24,480 = 170,480, and one frame of 9,978 (the largest that the ports take)
+// and a cell of 128 above.
+TEST(Lossless, ANicsHeadroomIsItsDriversOwn) {
+  struct Row {
+    std::uint64_t gbps;
+    std::uint64_t metres;
+    double mtu;
+    std::uint64_t xoff;
+    std::uint64_t size;
+  };
+  constexpr Row kRows[] = {{400, 30, 9000, 170480, 180586}, {100, 7, 1500, 35680, 45786},
+                           {100, 100, 9000, 76180, 86286},  {200, 30, 1500, 77080, 87186},
+                           {25, 7, 1500, 16720, 26826},     {800, 100, 9000, 438080, 448186}};
+  for (const Row& row : kRows) {
+    const Result<Headroom> out =
+        pfc_headroom(known("connectx-7"),
+                     {.speed = row.gbps * kGbps, .cable_length = row.metres * kMetre, .ip_mtu = row.mtu});
+    ASSERT_TRUE(out);
+    EXPECT_EQ(out->xoff, row.xoff) << row.gbps << "G " << row.metres << " m";
+    EXPECT_EQ(out->size, row.size) << row.gbps << "G " << row.metres << " m";
+    for (const Constant& one : out->constants) EXPECT_FALSE(one.source.empty()) << one.name;
+  }
+  const auto size = [](std::uint64_t millimetres) {
+    return pfc_headroom(known("connectx-7"), {.speed = 400 * kGbps, .cable_length = millimetres})->size;
+  };
+  EXPECT_EQ(size(4'001), size(5'000)) << "whole metres, rounded up";
+  EXPECT_LT(size(4'000), size(5'000));
+}
+
+// A chip on which every lossless priority's queue of every port holds `queue` bytes that all came in by port
+// 0: whether that port would be paused.
+bool pauses_the_one(const PfcPoint& chip, std::uint64_t queue) {
+  double held = 0;
+  double by_one = 0;
+  for (std::uint32_t priority = 0; priority < chip.priorities; ++priority)
+    for (std::uint32_t port = 0; port < chip.ports; ++port) {
+      held += static_cast<double>(queue);
+      if (priority == 0) by_one += static_cast<double>(queue);
+    }
+  return by_one > chip.alpha * (static_cast<double>(chip.shared) - held);
+}
+// One on which each pair of ports feeds one port.
+bool pauses_pairs(const PfcPoint& chip, std::uint64_t queue) {
+  double held = 0;
+  for (std::uint32_t port = 0; port + 1 < chip.ports; port += 2)
+    held += static_cast<double>(queue) * chip.priorities;
+  return static_cast<double>(queue) / 2 > chip.alpha * (static_cast<double>(chip.shared) - held);
+}
+
+TEST(Lossless, PfcFiresWhereAChipOfThisKindWouldFire) {
+  EXPECT_TRUE(rc::check("fires", [] {
+    const PfcPoint chip{.alpha = std::exp2(*rc::gen::inRange(-8, 8)),
+                        .ports = 2 * *rc::gen::inRange<std::uint32_t>(1, 257),
+                        .priorities = *rc::gen::inRange<std::uint32_t>(1, 9),
+                        .shared = *rc::gen::inRange<std::uint64_t>(10'000'000, 200'000'000)};
+    RC_ASSERT(!pauses_the_one(chip, chip.bound()) && pauses_the_one(chip, chip.bound() + 1));
+    RC_ASSERT(!pauses_pairs(chip, chip.even()) && pauses_pairs(chip, chip.even() + 1));
+    PfcPoint alone = chip;
+    alone.ports = 2;
+    alone.priorities = 1;
+    RC_ASSERT(!pauses_pairs(alone, chip.lone()) && pauses_pairs(alone, chip.lone() + 1));
+    RC_ASSERT(chip.bound() <= chip.even() && chip.even() <= chip.lone());
+  }));
+}
+
+// Zhu et al., SIGCOMM 2015, section 4: 12 MB, 32 ports, t_flight 22.4 KB, beta 8 of eight priorities: 21.75
+// KB.
+TEST(Lossless, TheBoundIsThePublishedOne) {
+  constexpr std::uint64_t kBuffer = 12'000'000;
+  constexpr std::uint64_t kInFlight = 8 * 32 * 22'400;
+  const PfcPoint chip{.alpha = 8.0 / 8, .ports = 32, .priorities = 8, .shared = kBuffer - kInFlight};
+  EXPECT_NEAR(static_cast<double>(chip.bound()), 21'750, 10);
 }
 
 TEST(Lossless, EcnAutoIsHuaweisRowAt100GAndScalesWithSpeed) {
-  const EcnThresholds at100 = ecn_auto(100 * kGbps);
+  const EcnThresholds at100 = ecn_auto({.speed = 100 * kGbps, .ip_mtu = 9000});
   EXPECT_EQ(at100.kmin, 200'000U);
   EXPECT_EQ(at100.kmax, 750'000U);
   EXPECT_EQ(at100.pmax, Ratio{100'000});
-  const EcnThresholds at400 = ecn_auto(400 * kGbps);
+  const EcnThresholds at400 = ecn_auto({.speed = 400 * kGbps, .ip_mtu = 9000});
   EXPECT_EQ(at400.kmin, 800'000U);
   EXPECT_EQ(at400.kmax, 3'000'000U);
   EXPECT_FALSE(at400.shrunk);
 }
 
-TEST(Lossless, EcnAutoStaysBelowThePointWherePfcFires) {
+TEST(Lossless, EcnAutoIsWhatThePlatformsVendorPublishes) {
+  const EcnThresholds th5 =
+      ecn_auto({.speed = 400 * kGbps, .ip_mtu = 9000, .published = &*known("tomahawk-5").ecn_defaults});
+  EXPECT_EQ(th5.kmin, 128U * 1024);
+  EXPECT_EQ(th5.kmax, 256U * 1024);
+  EXPECT_EQ(th5.pmax, Ratio{50'000});
+  const EcnThresholds spectrum =
+      ecn_auto({.speed = 400 * kGbps, .ip_mtu = 9000, .published = &*known("spectrum-4").ecn_defaults});
+  EXPECT_EQ(spectrum.kmin, 150'000U);
+  EXPECT_EQ(spectrum.kmax, 1'500'000U);
+  EXPECT_EQ(spectrum.pmax, Ratio{1'000'000});
+}
+
+TEST(Lossless, EcnAutoComesBeforePfcAndFillsALink) {
   EXPECT_TRUE(rc::check("before PFC", [] {
     const auto speed = *rc::gen::inRange<std::uint64_t>(1, 1600) * kGbps;
-    const auto shared = *rc::gen::inRange<std::uint64_t>(100'000, 200'000'000);
-    const auto ports = *rc::gen::inRange<std::uint32_t>(1, 513);
-    const PfcPoint fires = pfc_point(shared, 1, ports);
-    const EcnThresholds out = ecn_auto(speed, fires);
-    RC_ASSERT(out.kmax <= fires.queue);
-    RC_ASSERT(out.kmin <= out.kmax);
+    const PfcPoint fires{.ports = *rc::gen::inRange<std::uint32_t>(1, 513),
+                         .priorities = *rc::gen::inRange<std::uint32_t>(1, 9),
+                         .shared = *rc::gen::inRange<std::uint64_t>(100'000, 200'000'000)};
+    const Platform& of = known("spectrum-4");
+    const PublishedEcn* const published = *rc::gen::arbitrary<bool>() ? &*of.ecn_defaults : nullptr;
+    const EcnThresholds out =
+        ecn_auto({.speed = speed, .ip_mtu = 9000, .published = published, .fires = fires});
+    const std::uint64_t least = ecn_floor(speed, 9000);
+    RC_ASSERT(out.kmin <= std::max(fires.bound(), least));
+    RC_ASSERT(out.kmax <= std::max(fires.even(), least));
+    RC_ASSERT(out.kmin >= least && out.kmin <= out.kmax);
   }));
+  // Where Kmin stops at its floor, Kmax is still as large as PFC lets it be.
+  const PfcPoint early{.alpha = std::exp2(-8), .ports = 32, .priorities = 2, .shared = 143'000'000};
+  const EcnThresholds floored = ecn_auto({.speed = 400 * kGbps,
+                                          .ip_mtu = 9000,
+                                          .published = &*known("tomahawk-5").ecn_defaults,
+                                          .fires = early});
+  EXPECT_LT(early.bound(), 50'000U);
+  EXPECT_EQ(floored.kmin, 50'000U);
+  EXPECT_EQ(floored.kmax, 256U * 1024);
+  // DCQCN's 5 KB at 40G, in proportion; and two of RoCE's frames: 4,096 B and headers.
+  EXPECT_EQ(ecn_floor(400 * kGbps, 9000), 50'000U);
+  EXPECT_EQ(ecn_floor(10 * kGbps, 9000), 2U * (4096 + 96 + 22));
+  EXPECT_EQ(ecn_floor(10 * kGbps, 1500), 2U * (1024 + 96 + 22));
 }
 
 }  // namespace
