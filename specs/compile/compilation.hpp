@@ -22,6 +22,7 @@ struct Compilation {
   const Allocation& allocation;
   OriginTable& origins;
   Diagnostics& diagnostics;
+  Diagnostics& by_hand;                 // warnings for `validate` alone
   std::vector<ClaimantId> device_sets;  // one for each object of the kind, in the catalog's order
   std::vector<ClaimantId> fabrics;
   std::vector<ClaimantId> roce_profiles;

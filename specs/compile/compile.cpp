@@ -9,8 +9,11 @@
 #include "specs/compile/exceptions.hpp"
 #include "specs/compile/numbered_entries.hpp"
 #include "specs/compile/rollout.hpp"
+#include "specs/compile/rules.hpp"
 #include "specs/compile/session_timers.hpp"
+#include "specs/compile/unset_rows.hpp"
 #include "specs/fabric/codes.hpp"
+#include "specs/language/codes.hpp"
 #include "specs/language/hostlist.hpp"
 
 namespace lockstep {
@@ -40,6 +43,7 @@ class Compiler {
            .allocation = out.allocation,
            .origins = origins_,
            .diagnostics = out.diagnostics,
+           .by_hand = out.by_hand,
            .device_sets = {},
            .fabrics = {},
            .roce_profiles = {},
@@ -75,6 +79,7 @@ class Compiler {
   void classify();
   Signature signature(DeviceIndex device) const;
   DeviceClass make_class(DeviceIndex example, std::vector<ClaimantId>& claimants);
+  void tell_unset(const std::vector<Entry>& entries);
   std::vector<FabricIndex> fabrics_of(DeviceIndex device) const;
   // One for each device, empty.
   void no_intents() { out_.intents = std::vector<Intent>(out_.topology.devices.size()); }
@@ -251,6 +256,7 @@ DeviceClass Compiler::make_class(DeviceIndex example, std::vector<ClaimantId>& c
   }
   std::vector<Clash> clashes;
   out.entries = collected.list.sorted(clashes);
+  tell_unset(out.entries);
   out.claims = std::move(collected.claims);
   out.overruled = settle_clashes(c_, example, clashes);
   if (!collected.allowed.empty())
@@ -263,6 +269,27 @@ DeviceClass Compiler::make_class(DeviceIndex example, std::vector<ClaimantId>& c
   }
   out.cut.back() = out.entries.size();
   return out;
+}
+
+// Of what a field says, once a line: what a rule derives beside it is told in plans.
+void Compiler::tell_unset(const std::vector<Entry>& entries) {
+  if (c_.twin) return;
+  for (const Entry& entry : entries) {
+    if (!is_set_by_no_driver(entry.path.row())) continue;
+    const Origin& origin = origins_.origins()[entry.origin];
+    if (!rule_sentence(origin.rule).empty()) continue;
+    const auto told = std::ranges::find_if(out_.by_hand, [&](const Diagnostic& one) {
+      return one.code == code::no_effect && one.at.file == origin.at.file && one.at.line == origin.at.line;
+    });
+    if (told != out_.by_hand.end()) continue;
+    Diagnostic one;
+    one.code = code::no_effect;
+    one.severity = Severity::warning;
+    one.at = origin.at;
+    one.message = "no driver sets " + std::string(schema_row(entry.path.row()).pattern) + " yet";
+    one.hint = "it is proved and explained, and plans report it as not applied";
+    out_.by_hand.push_back(std::move(one));
+  }
 }
 
 void Compiler::classify() {

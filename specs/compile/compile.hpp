@@ -41,6 +41,7 @@ struct Compiled {
   std::vector<std::uint32_t> rollout;  // the RolloutPolicy of each (rollout.hpp); kNone: none
   Origins origins;
   Diagnostics diagnostics;
+  Diagnostics by_hand;  // warnings: what lockstep can't set; for `validate` to tell
   bool twin = false;
 };
 

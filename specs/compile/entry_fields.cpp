@@ -16,23 +16,27 @@
 namespace lockstep {
 namespace {
 
-// How a quantity writes the unit of a row.
+// How a quantity writes the unit of a row, and how many of the row's that is.
 struct Unit {
   std::string_view row;
   std::string_view suffix;
+  std::uint64_t parts = 1;
 };
-constexpr Unit units[] = {{"B", "B"},   {"bit/s", "bps"}, {"Mbit/s", "Mbps"}, {"us", "us"},
-                          {"ms", "ms"}, {"s", "s"},       {"%", "%"}};
+constexpr Unit units[] = {{"B", "B"}, {"bit/s", "bps"}, {"Mbit/s", "Mbps"}, {"us", "us"},  {"ms", "ms"},
+                          {"s", "s"}, {"m", "m"},       {"%", "%"},         {"‰", "%", 10}};
 
-std::string_view suffix_of(std::string_view unit) {
+Unit unit_of(std::string_view row) {
   const auto* const at =
-      std::find_if(std::begin(units), std::end(units), [unit](const Unit& one) { return one.row == unit; });
-  return at == std::end(units) ? std::string_view() : at->suffix;
+      std::find_if(std::begin(units), std::end(units), [row](const Unit& one) { return one.row == row; });
+  return at == std::end(units) ? Unit{row, {}} : *at;
 }
+
+std::string_view suffix_of(std::string_view unit) { return unit_of(unit).suffix; }
 
 // In the smallest unit of each type.
 std::uint64_t amount_of(BitRate value) { return value.bits_per_second; }
 std::uint64_t amount_of(ByteCount value) { return value.bytes; }
+std::uint64_t amount_of(Length value) { return value.millimetres; }
 std::uint64_t amount_of(Ratio value) { return value.parts_per_million; }
 std::uint64_t amount_of(Duration value) { return static_cast<std::uint64_t>(value.count()); }
 
@@ -47,6 +51,8 @@ Value value_of(const T& value) {
     return Value::text(value);
   } else if constexpr (std::same_as<T, SysctlValue> || EntryText<T>) {
     return Value::text(value.text);
+  } else if constexpr (std::same_as<T, bool>) {
+    return Value::boolean(value);
   } else if constexpr (std::integral<T>) {
     return Value::integer(value);
   } else if constexpr (requires { words(value); }) {
@@ -62,11 +68,12 @@ Value value_of(const T& value) {
 
 template <Amount T>
 std::optional<Value> whole_in(std::string_view unit, const Node& node, T value, Reporter& reporter) {
-  const Result<T> one = Quantity<T>::parse("1" + std::string(suffix_of(unit)));
-  const std::uint64_t scale = one ? amount_of(*one) : 1;
+  const auto [row, suffix, parts] = unit_of(unit);
+  const Result<T> one = Quantity<T>::parse("1" + std::string(suffix));
+  const std::uint64_t scale = one ? amount_of(*one) / parts : 1;
   if (amount_of(value) % scale == 0) return Value::integer(amount_of(value) / scale);
   reporter.error(code::out_of_range, span_of(node), in_quotes(node.text) + " can't be set",
-                 "a whole number of " + std::string(unit));
+                 parts == 1 ? "a whole number of " + std::string(unit) : "steps of 0.1%");
   return std::nullopt;
 }
 
@@ -205,6 +212,10 @@ constexpr EntryField host_entries[] = {
     entry<&Gpu::driver>(row("gpu/driver")),
     entry<&Kernel::version>(row("kernel/version")),
     entry<&HostProfile::memlock>(row("memlock")),
+    entry<&Nccl::cross_nic>(row("nccl/cross-nic")),
+    entry<&Nccl::gid_index>(row("nccl/gid-index")),
+    entry<&Nccl::qps_per_connection>(row("nccl/qps-per-connection")),
+    entry<&Nccl::service_level>(row("nccl/service-level")),
     amount<std::uint8_t>(row("nccl/traffic-class")),  // a ToS byte
     entry<&HostProfile::packages>(row("package[*]")),
     entry<&Pcie::max_read_request>(row("pcie/max-read-request")),
@@ -241,8 +252,14 @@ constexpr EntryField port_entries[] = {
 };
 
 constexpr EntryField roce_entries[] = {
+    amount<ByteCount>(row("buffer-headroom")),
+    entry<&BufferPools::lossy>(row("buffer-pool[*]/share")),
+    entry<&Buffers::dynamic_threshold>(row("interface[*]/buffer[*]/dynamic-threshold")),
     amount<ByteCount>(row("interface[*]/buffer[*]/size")),
     amount<ByteCount>(row("interface[*]/buffer[*]/xoff")),
+    amount<ByteCount>(row("interface[*]/buffer[*]/xon")),
+    amount<ByteCount>(row("interface[*]/buffer[*]/xon-offset")),
+    entry<&Cabling::cable_length>(row("interface[*]/cable-length")),
     entry<&TrafficClass::dscp>(row("interface[*]/class[*]/dscp")),
     entry<&Ecn::kmax>(row("interface[*]/class[*]/ecn-max")),
     entry<&Ecn::kmin>(row("interface[*]/class[*]/ecn-min")),
@@ -251,15 +268,36 @@ constexpr EntryField roce_entries[] = {
     entry<&TrafficClass::priority>(row("interface[*]/class[*]/priority")),
     entry<&TrafficClass::bandwidth>(row("interface[*]/class[*]/share")),
     entry<&TrafficClass::dscp>(row("interface[*]/cnp-dscp")),
+    entry<&TrafficClass::priority>(row("interface[*]/cnp-priority")),
     entry<&RoceProfile::congestion_control>(row("interface[*]/congestion-control")),
     amount<ByteCount>(row("interface[*]/ecn-threshold")),
     amount<DcbxMode>(row("interface[*]/dcbx")),
     entry<&TrafficClass::priority>(row("interface[*]/pfc")),
     entry<&Watchdog::action>(row("interface[*]/pfc-watchdog/action")),
     entry<&Watchdog::detection_time>(row("interface[*]/pfc-watchdog/detection-time")),
+    entry<&Pfc::asymmetric>(row("interface[*]/pfc-asymmetric")),
+    entry<&Watchdog::poll_interval>(row("interface[*]/pfc-watchdog/poll-interval")),
     entry<&Watchdog::restoration_time>(row("interface[*]/pfc-watchdog/restoration-time")),
     amount<std::uint8_t>(row("interface[*]/roce-tos")),
     entry<&RoceProfile::trust>(row("interface[*]/trust")),
+};
+
+constexpr EntryField dcqcn_entries[] = {
+    entry<&Dcqcn::additive_increase>(row("interface[*]/dcqcn/additive-increase")),
+    entry<&Dcqcn::alpha_gain>(row("interface[*]/dcqcn/alpha-gain")),
+    entry<&Dcqcn::alpha_timer>(row("interface[*]/dcqcn/alpha-timer")),
+    entry<&Dcqcn::byte_reset>(row("interface[*]/dcqcn/byte-reset")),
+    entry<&Dcqcn::cnp_interval>(row("interface[*]/dcqcn/cnp-interval")),
+    entry<&Dcqcn::fast_recovery_steps>(row("interface[*]/dcqcn/fast-recovery-steps")),
+    entry<&Dcqcn::hyper_increase>(row("interface[*]/dcqcn/hyper-increase")),
+    entry<&Dcqcn::initial_alpha>(row("interface[*]/dcqcn/initial-alpha")),
+    entry<&Dcqcn::max_rate>(row("interface[*]/dcqcn/max-rate")),
+    entry<&Dcqcn::min_decrease>(row("interface[*]/dcqcn/min-decrease")),
+    entry<&Dcqcn::min_rate>(row("interface[*]/dcqcn/min-rate")),
+    entry<&Dcqcn::rate_on_first_cnp>(row("interface[*]/dcqcn/rate-on-first-cnp")),
+    entry<&Dcqcn::rate_reduce_period>(row("interface[*]/dcqcn/rate-reduce-period")),
+    entry<&Dcqcn::reduction_shift>(row("interface[*]/dcqcn/reduction-shift")),
+    entry<&Dcqcn::time_reset>(row("interface[*]/dcqcn/time-reset")),
 };
 
 constexpr EntryField routing_entries[] = {
@@ -272,6 +310,9 @@ constexpr EntryField routing_entries[] = {
     entry<&BgpTimers::keepalive>(row("bgp/neighbor[*]/keepalive")),
     amount<RemoteAs>(row("bgp/neighbor[*]/remote-as")),
     amount<RouterId>(row("bgp/router-id")),
+    entry<&Flowlets::entries>(row("load-balancing/flowlet-entries")),
+    entry<&Flowlets::inactivity>(row("load-balancing/flowlet-inactivity")),
+    entry<&LoadBalancing::link_utilization>(row("load-balancing/link-utilization")),
     entry<&LoadBalancing::hash_fields>(row("load-balancing/hash-fields")),
     entry<&LoadBalancing::mode>(row("load-balancing/mode")),
     entry<&HashSeeds::leaf>(row("load-balancing/seed")),
@@ -338,7 +379,7 @@ const EntryField* field_of_entry(RowId id) {
   for (const std::span<const EntryField> table :
        {std::span<const EntryField>(host_entries), std::span<const EntryField>(nic_entries),
         std::span<const EntryField>(port_entries), std::span<const EntryField>(roce_entries),
-        std::span<const EntryField>(routing_entries)})
+        std::span<const EntryField>(dcqcn_entries), std::span<const EntryField>(routing_entries)})
     for (const EntryField& one : table)
       if (one.row == id) return &one;
   return nullptr;

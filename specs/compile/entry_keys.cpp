@@ -22,6 +22,8 @@ bool is_one(std::string_view key) {
   return false;
 }
 constexpr std::string_view ways = "one of rx, tx";
+constexpr std::string_view pools = "one of lossless, headroom, lossy";
+constexpr std::string_view ways_to_gpus = "one of any, dmabuf, peermem";
 constexpr std::string_view queues = "one of combined, rx, tx";
 constexpr std::string_view classes = "one of 0, 1, 2, 3, 4, 5, 6, 7";  // IEEE 802.1Q
 // FRR's lib/route_types.txt: what bgpd redistributes without a number behind it.
@@ -71,7 +73,9 @@ constexpr EntryKey keys[] = {
     {"bgp/neighbor[*]", PortText::noun, port_pattern, PortText::fits},
     {"bgp/redistribute[*]", sources, source_pattern, is_one<sources>},
     {"bond[*]", PortText::noun, port_pattern, PortText::fits},
+    {"buffer-pool[*]", pools, "(lossless|headroom|lossy)", is_one<pools>},
     {"firmware[*]", word_noun, word, has_form<Form::word>},
+    {"gpu/direct[*]", ways_to_gpus, "(any|dmabuf|peermem)", is_one<ways_to_gpus>},
     {"interface[*]/address[*]", "an address and its length such as 10.64.0.1/31", R"([0-9A-Fa-f.:]+\/[0-9]+)",
      is_address},
     {"interface[*]/buffer[*]", classes, "[0-7]", is_one<classes>},
@@ -83,6 +87,7 @@ constexpr EntryKey keys[] = {
     {"interface[*]/offload[*]", word_noun, word, has_form<Form::word>},
     {"interface[*]/parameter[*]", word_noun, word, has_form<Form::word>},
     {"interface[*]/ring[*]", ways, "(rx|tx)", is_one<ways>},
+    {"interface[*]/setting[*]", word_noun, word, has_form<Form::word>},
     {"interface[*]/virtual-function[*]", "a number of 0 to 65534", "(0|[1-9][0-9]{0,4})", is_function},
     {"interface[*]", PortText::noun, port_pattern, PortText::fits},
     {"kernel/module[*]", "a name of letters, digits, '-', '_' and '.'",

@@ -6,6 +6,7 @@
 #include "specs/compile/lossless_port.hpp"
 #include "specs/compile/numbered_entries.hpp"
 #include "specs/compile/rules.hpp"
+#include "specs/fabric/roce_classes.hpp"
 #include "specs/model/near_miss.hpp"
 #include "specs/model/schema_rows.hpp"
 
@@ -38,6 +39,9 @@ class Explainer {
     if (name == rule::twin_rate) return rate();
     if ((name == rule::max_rate || name == rule::link_speed) && link_ != nullptr) return link_speed();
     if (name == rule::headroom) return headroom();
+    if (name == rule::shared_headroom) return shared_headroom();
+    if (name == rule::dynamic_threshold) return threshold();
+    if (name == rule::cable_length) return cable_length();
     if (name == rule::ecn_auto) return ecn();
     if (name == rule::ecn_software) return software_ecn();
     if (name == rule::ecmp_routes || name == rule::ecmp_paths) return ecmp();
@@ -80,6 +84,9 @@ class Explainer {
   void rate();
   void link_speed();
   void headroom();
+  void shared_headroom();
+  void threshold();
+  void cable_length();
   void ecn();
   void software_ecn();
   const Said<std::uint32_t>& mtu() const;
@@ -161,6 +168,18 @@ void Explainer::link_speed() {
   if (link_->speed_in_twin != 0) term("link speed in the twin", format(BitRate{link_->speed_in_twin}));
 }
 
+std::string_view rule_of(const Headroom& headroom) {
+  switch (headroom.rule) {
+    case HeadroomRule::sonic:
+      return "xoff = frame + (frame + 2 (cable + gearbox) + MAC and PHY + peer) x cells; xon = pipeline";
+    case HeadroomRule::table:
+      return "the vendor's row for this speed (or the next) and the next longer cable";
+    case HeadroomRule::mlx5:
+      return "xoff = (fixed + cable) x Gbit/s + MTU; in all: xoff, a largest frame and a cell";
+  }
+  return {};
+}
+
 void Explainer::headroom() {
   if (port_ == kNone) return;
   link_speed();
@@ -168,8 +187,46 @@ void Explainer::headroom() {
   if (!computed) return;
   term("platform", std::string(topology_.ports[port_].platform));
   constants(computed->constants);
+  term("rule", std::string(rule_of(*computed)));
   quantity("xoff", static_cast<double>(computed->xoff), "B");
-  quantity("xon", static_cast<double>(computed->xon), "B");
+  if (computed->rule != HeadroomRule::mlx5) quantity("xon", static_cast<double>(computed->xon), "B");
+  quantity("in all", static_cast<double>(computed->size), "B");
+  if (computed->reserved != computed->size) shared_headroom();
+}
+
+// Of the whole switch.
+void Explainer::shared_headroom() {
+  const std::optional<BufferUse> use = buffer_of(catalog_, topology_, device_);
+  if (!use || use->shared_headroom == 0) return;
+  quantity("lossless ports", use->ports, "");
+  if (use->fires) quantity("lossless priorities of each", use->fires->priorities, "");
+  quantity("each may ask for at most",
+           static_cast<double>(use->largest_headroom.size - use->largest_headroom.reserved), "B");
+  quantity("all may ask for together", static_cast<double>(use->shared_asked), "B");
+  quantity("shared headroom", static_cast<double>(use->shared_headroom), "B");
+  quantity("oversubscription",
+           static_cast<double>(use->shared_asked) / static_cast<double>(use->shared_headroom), "times",
+           "what all may ask for, of the shared headroom");
+}
+
+void Explainer::threshold() {
+  if (port_ == kNone) return;
+  const Result<const Platform*> platform = find_platform(catalog_, topology_.ports[port_].platform);
+  if (!platform) return;
+  term("platform", (*platform)->name);
+  if (!(*platform)->alpha_log2) return;
+  const Figure& alpha = *(*platform)->alpha_log2;
+  quantity("log2 of alpha", alpha.value, "", alpha.source);
+  for (const OtherValue& one : alpha.differs) quantity("elsewhere", one.value, "", one.source);
+}
+
+void Explainer::cable_length() {
+  if (link_ == nullptr) return;
+  const Said<Length>& law = catalog_.fabrics[link_->fabric].cabling[link_->law].cable_length;
+  if (law.said)
+    term("cable", format(*law), "", law.at);
+  else
+    term("cable", format(Length{kAssumedCableMillimetres}), "assumed: its law says none");
 }
 
 void Explainer::ecn() {
@@ -177,13 +234,17 @@ void Explainer::ecn() {
   const Said<std::string>& name = catalog_.fabrics[link_->fabric].roce_profile;
   const RoceProfile* const profile = find(catalog_.roce_profiles, *name);
   if (profile == nullptr) return;
+  const std::optional<BufferUse> use =
+      compiled_.twin ? std::nullopt : buffer_of(catalog_, topology_, device_);
   for (const TrafficClass& one : profile->classes) {
     if (std::to_string(*one.tc) != out_.path.key(1)) continue;
     link_speed();
-    const auto fires = pfc_point_of(catalog_, topology_, device_, compiled_.twin);
-    const EcnThresholds computed = ecn_of_port(*link_, one, fires, *mtu(), compiled_.twin);
+    const Said<Ecn>& said = ecn_on(one, topology_.devices[device_].role);
+    const EcnThresholds computed = ecn_of_port(
+        ecn_port(catalog_, topology_, port_, use ? use->fires : std::nullopt), *said, compiled_.twin);
     constants(computed.constants);
-    if (computed.shrunk) term("shrunk", "yes", "so that marking begins before PFC fires");
+    if (computed.shrunk)
+      term("shrunk", "yes", "so that marking begins before PFC fires, as far as the least Kmin lets it");
   }
 }
 

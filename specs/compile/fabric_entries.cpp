@@ -41,6 +41,7 @@ class FabricClass {
 
   void run() {
     for (const PortIndex port : ports_) add_port(port);
+    add_nccl();
     add_vlans();
     if (said_.vrf.said && device_.is_switch())
       out_.list.add(Path(row("vrf[*]"), {*said_.vrf}), Value::present(), of(said_.vrf, "vrf"));
@@ -76,11 +77,13 @@ class FabricClass {
   void add_foreign(Path path, OriginId origin, Named named, std::vector<std::string> wanted = {});
   std::vector<std::string> wanted_masters() const;
   void add_forwarding();
+  void add_flowlets(const LoadBalancing& said);
   void add_load_balancing();
   void add_hash_policy(OriginId origin);
   void add_bgp();
   void add_neighbor(std::string_view port);
   void add_vlans();
+  void add_nccl();
 
   Compilation& c_;
   const Fabric& said_;
@@ -89,6 +92,25 @@ class FabricClass {
   const TopologyDevice& device_;
   std::vector<PortIndex> ports_;
 };
+
+// NCCL has one file for all the fabrics of a host: two that want different values of it are a clash of
+// theirs.
+void FabricClass::add_nccl() {
+  const auto has_rdma = [this](PortIndex port) { return c_.topology.ports[port].rdma; };
+  if (device_.is_switch() || *said_.role != FabricRole::backend || std::ranges::none_of(ports_, has_rdma))
+    return;
+  const Nccl& nccl = *said_.nccl;
+  const auto add = [this](RowId id, const auto& field, auto value, std::string_view rule) {
+    if (field.said) out_.list.add(Path(id, {}), value, of(field, rule));
+  };
+  add(row("nccl/adaptive-routing"), nccl.adaptive_routing, *nccl.adaptive_routing, "nccl.adaptiveRouting");
+  add(row("nccl/cross-nic"), nccl.cross_nic, to_string(*nccl.cross_nic), "nccl.crossNic");
+  add(row("nccl/gid-index"), nccl.gid_index, Value::integer(*nccl.gid_index), "nccl.gidIndex");
+  add(row("nccl/qps-per-connection"), nccl.qps_per_connection, std::uint64_t{*nccl.qps_per_connection},
+      "nccl.qpsPerConnection");
+  add(row("nccl/service-level"), nccl.service_level, std::uint64_t{*nccl.service_level}, "nccl.serviceLevel");
+  add(row("nccl/split-data-on-qps"), nccl.split_data_on_qps, *nccl.split_data_on_qps, "nccl.splitDataOnQps");
+}
 
 void FabricClass::add_port(PortIndex index) {
   const TopologyPort& port = c_.topology.ports[index];
@@ -259,9 +281,29 @@ void FabricClass::add_hash_policy(OriginId origin) {
   }
 }
 
+void FabricClass::add_flowlets(const LoadBalancing& said) {
+  const auto add = [&](RowId id, std::uint64_t value, OriginId origin) {
+    out_.list.add(Path(id, {}), value, origin);
+  };
+  constexpr std::uint64_t kOfMicrosecond = 1000;  // nanoseconds
+  constexpr std::uint64_t kOfPermille = 1000;     // parts per million
+  const Flowlets& flowlets = *said.flowlets;
+  if (flowlets.inactivity.said)
+    add(row("load-balancing/flowlet-inactivity"),
+        static_cast<std::uint64_t>(flowlets.inactivity->count()) / kOfMicrosecond,
+        of(flowlets.inactivity, "routing.loadBalancing.flowlets.inactivity"));
+  if (flowlets.entries.said)
+    add(row("load-balancing/flowlet-entries"), *flowlets.entries,
+        of(flowlets.entries, "routing.loadBalancing.flowlets.entries"));
+  if (said.link_utilization.said)
+    add(row("load-balancing/link-utilization"), said.link_utilization->parts_per_million / kOfPermille,
+        of(said.link_utilization, "routing.loadBalancing.linkUtilization"));
+}
+
 void FabricClass::add_load_balancing() {
   const Said<LoadBalancing>& said = said_.routing->load_balancing;
   if (!said.said) return;
+  add_flowlets(*said);
   const bool kernel = has_driver(device_, DriverName::linux_kernel);
   if (!said->hash_fields.empty()) {
     if (kernel) {

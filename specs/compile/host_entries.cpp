@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "specs/compile/compilation.hpp"
+#include "specs/compile/firmware_settings.hpp"
 #include "specs/fabric/codes.hpp"
 #include "specs/language/hostlist.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -30,6 +31,7 @@ struct Profile {
 
   void add_gpu(const Gpu& gpu) {
     add(Path(row("gpu/count"), {}), gpu.count, std::uint64_t{*gpu.count}, "gpu.count");
+    add(Path(row("gpu/direct[*]"), {to_string(*gpu.direct)}), gpu.direct, "ready", "gpu.direct");
     add(Path(row("gpu/driver"), {}), gpu.driver, std::string_view(entry_text(*gpu.driver)), "gpu.driver");
     add(Path(row("gpu/ecc"), {}), gpu.ecc, *gpu.ecc, "gpu.ecc");
     if (*gpu.nic_affinity != NicAffinity::none)  // asks for nothing
@@ -47,6 +49,7 @@ struct Profile {
         continue;
       any = true;
       add_nic(nic, port.name);
+      check_firmware_settings(c, nic, port.platform);
     }
     if (any || !nic.ports.said) return;
     c.warn(fabric_code::selects_nothing, nic.ports.at,
@@ -74,6 +77,9 @@ struct Profile {
     for (const auto& [name, value] : nic.parameters)
       add(Path(row("interface[*]/parameter[*]"), {port, *name}), value, std::string_view(value->text),
           "nic.parameters");
+    for (const auto& [name, value] : nic.settings)
+      add(Path(row("interface[*]/setting[*]"), {port, *name}), value, std::string_view(value->text),
+          "nic.settings");
     if (*nic.health) add(Path(row("interface[*]/health"), {port}), nic.health, "healthy", "nic.health");
     add_virtual_functions(*nic.virtual_functions, port);
   }

@@ -28,37 +28,49 @@ Result<Headroom> headroom_of_port(const Catalog& catalog, const Topology& topolo
   if (port.link == kNone) return Error{ErrorKind::invalid_spec, topology.port_text(index) + " is not cabled"};
   if (port.platform.empty())
     return Error{ErrorKind::unsupported, topology.port_text(index) + " has no platform"};
-  TRY(const Platform* const platform, find_platform(port.platform));
-  const TopologyLink& link = topology.links[port.link];
-  return pfc_headroom(*platform, headroom_ask(catalog, link));
+  TRY(const Platform* const platform, find_platform(catalog, port.platform));
+  return class_headroom(catalog, topology.links[port.link], *platform);
 }
 
-std::optional<PfcPoint> pfc_point_of(const Catalog& catalog, const Topology& topology, DeviceIndex device,
-                                     bool twin) {
+std::optional<BufferUse> buffer_of(const Catalog& catalog, const Topology& topology, DeviceIndex device) {
   const TopologyDevice& self = topology.devices[device];
-  if (twin || !self.is_switch()) return std::nullopt;
-  const Result<const Platform*> platform = find_platform(self.platform);
+  if (!self.is_switch()) return std::nullopt;
+  const Result<const Platform*> platform = find_platform(catalog, self.platform);
   if (!platform) return std::nullopt;
-  const Result<BufferUse> use = buffer_use(catalog, topology, device, **platform);
-  return use ? use->fires : std::nullopt;
+  Result<BufferUse> use = buffer_use(catalog, topology, device, **platform);
+  return use ? std::optional(std::move(*use)) : std::nullopt;
 }
 
-EcnThresholds ecn_of_port(const TopologyLink& link, const TrafficClass& one,
-                          const std::optional<PfcPoint>& fires, std::uint32_t mtu, bool twin) {
+EcnPort ecn_port(const Catalog& catalog, const Topology& topology, PortIndex index,
+                 const std::optional<PfcPoint>& fires) {
+  const TopologyPort& port = topology.ports[index];
+  const TopologyLink& link = topology.links[port.link];
+  const Mtu& mtu = *catalog.fabrics[link.fabric].mtu;
+  const Result<const Platform*> platform = find_platform(catalog, port.platform);
+  return {.link = &link,
+          .platform = platform ? *platform : nullptr,
+          .fires = fires,
+          .mtu = link.rail != kNone ? *mtu.host : *mtu.fabric};
+}
+
+EcnThresholds ecn_of_port(const EcnPort& port, const Ecn& ecn, bool twin) {
+  const TopologyLink& link = *port.link;
   EcnThresholds out;
-  if (one.ecn->automatic) {
-    out = ecn_auto(twin ? link.speed_in_twin : link.speed, fires);
+  if (ecn.automatic) {
+    const bool published = port.platform != nullptr && port.platform->ecn_defaults;
+    out = ecn_auto({.speed = link.speed,
+                    .ip_mtu = port.mtu,
+                    .published = published ? &*port.platform->ecn_defaults : nullptr,
+                    .fires = port.fires});
   } else {
-    out.kmin = one.ecn->kmin->bytes;
-    out.kmax = one.ecn->kmax->bytes;
-    out.pmax = *one.ecn->pmax;
+    out.kmin = ecn.kmin->bytes;
+    out.kmax = ecn.kmax->bytes;
+    out.pmax = *ecn.pmax;
   }
   if (!twin) return out;
-  if (!one.ecn->automatic) {
-    out.kmin = in_proportion(out.kmin, link.speed_in_twin, link.speed);
-    out.kmax = in_proportion(out.kmax, link.speed_in_twin, link.speed);
-  }
-  const std::uint64_t needed = software_ecn_threshold(link.speed_in_twin, mtu);
+  out.kmin = in_proportion(out.kmin, link.speed_in_twin, link.speed);
+  out.kmax = in_proportion(out.kmax, link.speed_in_twin, link.speed);
+  const std::uint64_t needed = software_ecn_threshold(link.speed_in_twin, port.mtu);
   if (out.kmin >= needed) return out;
   out.kmax = std::max(in_proportion(out.kmax, needed, out.kmin), needed);
   out.kmin = needed;

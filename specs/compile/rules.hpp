@@ -49,11 +49,15 @@ inline constexpr std::string_view default_class = "default-class";
 inline constexpr std::string_view ecn_auto = "ecn-auto";
 inline constexpr std::string_view ecn_software = "ecn-software";
 inline constexpr std::string_view headroom = "pfc-headroom";
+inline constexpr std::string_view shared_headroom = "shared-headroom";
+inline constexpr std::string_view dynamic_threshold = "dynamic-threshold";
+inline constexpr std::string_view cable_length = "cable-length";
 inline constexpr std::string_view no_pause = "no-global-pause";
 inline constexpr std::string_view dcbx = "dcbx-host";
 inline constexpr std::string_view roce_tos = "roce-tos";
 inline constexpr std::string_view nccl = "nccl";
 inline constexpr std::string_view cnp_dscp = "cnp-dscp";
+inline constexpr std::string_view cnp_priority = "cnp-priority";
 inline constexpr std::string_view max_rate = "max-rate";
 }  // namespace rule
 
@@ -135,24 +139,37 @@ inline constexpr std::array kRules{
              "what an object covers it owns whole: members that it does not name are removed"},
     RuleText{rule::default_class,
              "every DSCP and every priority that no class names belongs to the default class"},
-    RuleText{
-        rule::ecn_auto,
-        "thresholds in proportion to the bandwidth-delay product, below where PFC would fire; in a twin no "
-        "less than a kernel's queue needs"},
+    RuleText{rule::ecn_auto,
+             "the thresholds that the platform's vendor publishes, else in proportion to the bandwidth-delay "
+             "product; below where PFC would fire, and no less than senders need to fill a link; in a twin "
+             "no less "
+             "than a kernel's queue needs"},
     RuleText{rule::ecn_software,
              "65,536 B at 1 Gb/s (measured on a kernel qdisc: no drop and no loss of throughput in 3 to 1 "
              "incast), in "
              "proportion to the link's rate, two packets at least"},
     RuleText{rule::headroom, "what may still arrive after a pause was sent, from the platform's constants"},
+    RuleText{rule::shared_headroom,
+             "what all lossless classes may ask for together, divided by the oversubscription; where none is "
+             "written, what the platform's vendor gives to all"},
+    RuleText{rule::dynamic_threshold, "the platform's: alpha = 2^n of what is free"},
+    RuleText{
+        rule::cable_length,
+        "a driver that computes headroom itself counts with the cable that the law says, rounded up to a "
+        "metre, else with 300 m, as the proofs do"},
     RuleText{rule::no_pause,
              "global pause is off where PFC is in use (IEEE 802.1Qbb: a port uses one or the other)"},
     RuleText{rule::dcbx, "the host decides, no peer does: DCBX in host mode, IEEE version (dcb-dcbx(8))"},
-    RuleText{rule::roce_tos, "the lossless class's first DSCP << 2, with ECT(0) (RFC 3168)"},
-    RuleText{
-        rule::nccl,
-        "NCCL uses the RDMA ports of the host's backend fabrics, with the ToS of the first one's lossless "
-        "class"},
-    RuleText{rule::cnp_dscp, "the first DSCP of the class `cnp`"},
+    RuleText{rule::roce_tos,
+             "the first DSCP << 2 of the class that carries the fabric's RDMA (of backends compute, of "
+             "storage fabrics storage), with ECT(0) (RFC 3168)"},
+    RuleText{rule::nccl,
+             "NCCL uses the RDMA ports of the host's backend fabrics, with the ToS of the class that "
+             "carries compute in the first one's profile"},
+    RuleText{rule::cnp_dscp, "the first DSCP of the class that carries congestion notifications"},
+    RuleText{rule::cnp_priority,
+             "the priority of the class that carries congestion notifications: in a VLAN tag it says what "
+             "their DSCP says"},
     RuleText{rule::max_rate, "a share is of the link's rate"},
 };
 

@@ -27,6 +27,9 @@ Literal plain(std::string_view text) {
 
 // As a person would write it: an amount that is a text has its unit.
 Literal literal_of(RowId id, Value value) {
+  constexpr std::int64_t of_permille = 1000;  // parts per million
+  if (schema_row(id).unit == "‰")
+    return plain(format(Ratio{static_cast<std::uint32_t>(value.as_integer() * of_permille)}));
   if (value.kind() == Value::Kind::integer) return plain(value.to_string());
   Literal literal;
   literal.shape = Literal::Shape::text;
@@ -50,7 +53,8 @@ std::vector<Entry> wanted_by(const std::string& folder) {
 TEST(EntryFields, TakeWhatCompileMakes) {
   std::set<RowId> seen;
   const Sources none;
-  for (const char* const folder : {"/tests/cases/compile/every-kind", "/examples/rail-pod"})
+  for (const char* const folder :
+       {"/tests/cases/compile/every-kind", "/tests/cases/compile/nic-parameters", "/examples/rail-pod"})
     for (const Entry& entry : wanted_by(folder)) {
       const EntryField* const field = field_of_entry(entry.path.row());
       if (field == nullptr || !seen.insert(entry.path.row()).second) continue;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kComputed[] = {
     rule::host_link_address, rule::loopback,  rule::router_id,   rule::asn,       rule::aggregate,
     rule::headroom,          rule::ecn_auto,  rule::ecmp_routes, rule::lldp_peer, rule::max_rate,
-    rule::rail_table,        rule::rail_rule, rule::rail_routes, rule::cabling};
+    rule::rail_table,        rule::rail_rule, rule::rail_routes, rule::cabling,   rule::cable_length};
 
 void explain_all(bool twin, std::map<std::string, std::size_t>& terms_of_rule) {
   const Loaded loaded = load({LOCKSTEP_SOURCE_DIR "/examples/rail-pod"});

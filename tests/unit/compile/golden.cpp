@@ -99,6 +99,7 @@ std::string print(const Case& one, const Compiled& compiled) {
   std::ostringstream out;
   print(one.loaded.catalog.sources, one.loaded.diagnostics, out);
   print(one.loaded.catalog.sources, compiled.diagnostics, out);
+  print(one.loaded.catalog.sources, compiled.by_hand, out);
   if (one.diagnostics_only) return out.str();
   for (const Intent& intent : compiled.intents)
     if (one.devices.empty() || one.devices.contains(intent.device)) print(one, compiled, intent, out);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "specs/fabric/buffer_use.hpp"
 #include "specs/fabric/proofs.hpp"
 #include "specs/model/schema_rows.hpp"
@@ -51,11 +53,22 @@ TEST(LosslessPort, AutomaticThresholdsEndWhereTheProofsSayThatPfcFires) {
   EXPECT_GT(use->headroom, 0U);
   EXPECT_EQ(use->fires->shared, use->buffer - use->headroom);
   const std::uint64_t kmax = leaf_of(compiled, "leaf0", row("interface[*]/class[*]/ecn-max"));
-  EXPECT_EQ(kmax, use->fires->queue);
-
   const std::uint64_t kmin = leaf_of(compiled, "leaf0", row("interface[*]/class[*]/ecn-min"));
+  EXPECT_LE(kmax, use->fires->even());
+  EXPECT_LE(kmin, use->fires->bound());
   EXPECT_TRUE(proved_with(kmin, kmax).empty());
-  EXPECT_EQ(proved_with(kmin, kmax + 1).size(), 1U);
+  const std::uint64_t bound = use->fires->bound();
+  const auto severities = [](std::uint64_t low, std::uint64_t high) {
+    std::vector<Severity> out;
+    for (const Diagnostic& one : proved_with(low, high)) out.push_back(one.severity);
+    return out;
+  };
+  using Severities = std::vector<Severity>;
+  EXPECT_EQ(severities(bound, use->fires->even()), Severities{});
+  EXPECT_EQ(severities(bound, use->fires->even() + 1), Severities{Severity::warning});
+  EXPECT_EQ(severities(bound + 1, use->fires->even()), Severities{Severity::warning});
+  EXPECT_EQ(severities(use->fires->lone() - 1, use->fires->lone()), Severities{Severity::warning});
+  EXPECT_EQ(severities(use->fires->lone(), use->fires->lone()), Severities{Severity::error});
 }
 
 // The headroom of a Tomahawk 5 comes from one pool: it is counted once, whatever all classes may ask of it.
@@ -82,6 +95,104 @@ TEST(LosslessPort, AHeadroomThatAllShareIsCountedOnce) {
   ASSERT_TRUE(from_less);
   EXPECT_EQ(from_less->headroom, use->ports * of_class + 100'000);
   EXPECT_EQ(from_less->shared_asked, use->shared_asked);
+}
+
+// A spine of 128 ports of 400G over 40 m: SONiC's thresholds for this chip, 128 and 256 KiB, are neither
+// refused nor undercut.
+TEST(LosslessPort, ATomahawk5SpineHasTheThresholdsOfItsVendor) {
+  std::string text = shallow_buffer();
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  };
+  replace("platform: spectrum-3", "platform: tomahawk-5");
+  replace("gpu[1-40]", "gpu[1-128]");
+  replace("swp[1-40]", "swp[1-128]");
+  replace("cableLength: 100m", "cableLength: 40m");
+  const auto proved = [](const std::string& specs) {
+    const Loaded loaded = load_text("cluster.yaml", specs);
+    EXPECT_TRUE(loaded.diagnostics.empty());
+    Diagnostics out;
+    for (Diagnostic& one : prove(loaded.catalog, expand(loaded.catalog).topology))
+      if (one.code == "LS103" || one.code == "LS102") out.push_back(std::move(one));
+    return out;
+  };
+  const Loaded loaded = load_text("cluster.yaml", text);
+  const Compiled compiled = compile(loaded.catalog);
+  EXPECT_EQ(leaf_of(compiled, "leaf0", row("interface[*]/class[*]/ecn-min")), 128U * 1024);
+  EXPECT_EQ(leaf_of(compiled, "leaf0", row("interface[*]/class[*]/ecn-max")), 256U * 1024);
+  EXPECT_TRUE(proved(text).empty());
+  replace("ecn: auto", "ecn: {kmin: 128KiB, kmax: 256KiB, pmax: 5%}");
+  EXPECT_TRUE(proved(text).empty());
+}
+
+// SONiC's shared headroom pool: a class has its XON part alone, and all of them the rest divided by the
+// ratio.
+TEST(LosslessPort, AnOversubscribedHeadroomIsSharedInItsRatio) {
+  const std::string text = shallow_buffer();
+  const auto used = [](const std::string& specs) {
+    const Loaded loaded = load_text("cluster.yaml", specs);
+    EXPECT_TRUE(loaded.diagnostics.empty());
+    const Topology topology = expand(loaded.catalog).topology;
+    return *buffer_of(loaded.catalog, topology, topology.find_device("leaf0"));
+  };
+  const auto with = [&](const std::string& buffers) { return used(text + "\n  buffers: " + buffers + "\n"); };
+  const BufferUse whole = used(text);
+  const BufferUse shared = with("{headroomOversubscription: 4}");
+  const Headroom& one = whole.largest_headroom;
+  EXPECT_EQ(whole.headroom, whole.ports * one.size);
+  EXPECT_EQ(whole.shared_headroom, 0U);
+  EXPECT_EQ(shared.shared_asked, shared.ports * one.xoff);
+  EXPECT_EQ(shared.shared_headroom, shared.ports * one.xoff / 4);
+  EXPECT_EQ(shared.headroom, shared.ports * (one.size - one.xoff) + shared.shared_headroom);
+  EXPECT_GT(shared.fires->shared, whole.fires->shared);
+
+  EXPECT_EQ(with("{dynamicThreshold: -2}").fires->alpha, 0.25);
+  const BufferUse pools = with("{pools: {lossless: 50%, headroom: 30%, lossy: 20%}}");
+  EXPECT_EQ(pools.headroom_most, pools.buffer * 3 / 10);
+  EXPECT_EQ(pools.fires->shared, pools.buffer / 2);
+}
+
+// Two Fabrics on one switch whose profiles give out its buffer in two ways; a NIC's longest cable counts, not
+// its first; and what is asked of a switch is not asked of a NIC.
+TEST(LosslessPort, WhatOneBufferCannotBeIsAnError) {
+  const std::string text = shallow_buffer();
+  const auto codes = [](const std::string& specs) {
+    const Loaded loaded = load_text("cluster.yaml", specs);
+    EXPECT_TRUE(loaded.diagnostics.empty()) << loaded.diagnostics.front().message;
+    std::multiset<std::string> out;
+    for (const Diagnostic& one : prove(loaded.catalog, expand(loaded.catalog).topology))
+      if (one.severity == Severity::error) out.insert(one.code);
+    return out;
+  };
+  const auto replaced = [](std::string in, std::string_view from, std::string_view to) {
+    const std::size_t at = in.find(from);
+    EXPECT_NE(at, in.npos) << from;
+    return in.replace(at, from.size(), to);
+  };
+  EXPECT_FALSE(codes(text).contains("LS102"));
+  const std::size_t profile = text.find("apiVersion", text.find("roceProfile: lossless"));
+  std::string two = text + "\n---\n" + text.substr(profile);
+  two = replaced(
+      two, "roceProfile: lossless",
+      "roceProfile: lossless\n---\n"
+      "apiVersion: lockstep.dev/v1alpha1\nkind: Fabric\nmetadata: {name: other}\nspec:\n"
+      "  role: storage\n  topology: rail-only\n  mtu: {host: 9000, fabric: 9216}\n"
+      "  cabling: [{from: \"gpu1:rail1\", to: \"leaf0:swp41\", by: pairs, speed: 100Gbps, cableLength: 5m}]\n"
+      "  addressing: {hosts: 10.65.0.0/16}\n  roceProfile: second");
+  two = replaced(two, "speed: 400Gbps}]",
+                 "speed: 400Gbps}, {name: rail1, platform: connectx-7, rdma: true, speed: 100Gbps}]");
+  const std::size_t second = two.rfind("metadata: {name: lossless}");
+  two.replace(second, 26, "metadata: {name: second}");
+  EXPECT_FALSE(codes(two).contains("LS102"));
+  EXPECT_TRUE(codes(two + "\n  buffers: {dynamicThreshold: -3}\n").contains("LS102"));
+
+  EXPECT_TRUE(codes(replaced(text, "platform: spectrum-3", "platform: connectx-7")).contains("LS112"));
+  // 40 ports may ask for 40 times what one may: a hundredth of it is less than that.
+  EXPECT_FALSE(codes(text + "\n  buffers: {headroomOversubscription: 40}\n").contains("LS102"));
+  EXPECT_TRUE(codes(text + "\n  buffers: {headroomOversubscription: 41}\n").contains("LS102"));
+  EXPECT_FALSE(codes(replaced(text, "cableLength: 100m", "cableLength: 999m")).contains("LS112"));
+  EXPECT_TRUE(codes(replaced(text, "cableLength: 100m", "cableLength: 1km")).contains("LS112"));
 }
 
 TEST(LosslessPort, TheSpecSaysHowManyPacketsAreSmall) {
