@@ -5,6 +5,7 @@
 #include "drivers/mapped/map_table.hpp"
 #include "specs/compile/wanted_by_name.hpp"
 #include "specs/model/schema_rows.hpp"
+#include "specs/platforms/devlink_settings.hpp"
 
 namespace lockstep {
 namespace {
@@ -18,6 +19,14 @@ void by_key(const Change& change, Touched& out) {
 // A devlink parameter's name is behind its port's.
 void parameter(const Change& change, Touched& out) {
   out.names.emplace_back(PolicySubject::parameter, std::string(change.path.key(1)));
+  out.ruled = true;
+}
+
+// One that devlink sets goes by devlink's name: a policy has one word for what can be written in two ways.
+void setting(const Change& change, Touched& out) {
+  const DevlinkSetting* const known = find_devlink_setting(change.path.key(1));
+  const std::string_view name = known == nullptr ? change.path.key(1) : known->parameter;
+  out.names.emplace_back(PolicySubject::parameter, std::string(name));
   out.ruled = true;
 }
 
@@ -97,6 +106,7 @@ constexpr TouchedRow kRows[] = {
     {row("cpu/irq-affinity"), every_interface},
     {row("interface[*]/address[*]"), address},
     {row("interface[*]/parameter[*]"), parameter},
+    {row("interface[*]/setting[*]"), setting},
     {row("kernel/module[*]"), by_key<PolicySubject::module>},
     {row("pcie/acs"), acs},
     {row("pcie/max-read-request"), every_interface},

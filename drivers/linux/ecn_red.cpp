@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kFlags = TC_RED_ECN | TC_RED_NODROP;
 constexpr std::uint32_t kAllFlags = TC_RED_HISTORIC_FLAGS | TC_RED_NODROP;
 constexpr std::uint32_t kCertain = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint64_t kPercents = 100;
+constexpr std::uint64_t kAllPackets = 1000;  // per mille
 
 // tc-red(8): "limit ... is advised to be a few times higher than max"; tc's own default for max is limit / 4.
 constexpr std::uint64_t kLimitOfMax = 4;
@@ -26,13 +26,13 @@ constexpr std::uint64_t kThresholdMax = std::numeric_limits<std::uint32_t>::max(
 constexpr std::uint8_t kForgotten = 31;
 using IdleTable = std::array<std::uint8_t, 256>;
 
-std::uint32_t probability_for(std::uint64_t percent) {
+std::uint32_t probability_for(std::uint64_t share) {
   // Zero would mean "take Plog instead" (red_set_parms): the least is one in 2^32.
-  return std::max(1U, static_cast<std::uint32_t>(kCertain * percent / kPercents));
+  return std::max(1U, static_cast<std::uint32_t>(kCertain * share / kAllPackets));
 }
 
-std::uint64_t percent_of(std::uint32_t probability) {
-  return (probability * kPercents + kCertain / 2) / kCertain;
+std::uint64_t share_of(std::uint32_t probability) {
+  return (probability * kAllPackets + kCertain / 2) / kCertain;
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ Result<Done> check(const ClassEcn& wanted) {
   const auto invalid = [](std::string what) { return Error{ErrorKind::invalid_spec, std::move(what)}; };
   if (wanted.min > wanted.max) return invalid("a class's ecn-min is not above its ecn-max");
   if (wanted.max > kThresholdMax) return invalid("RED takes an ecn-max of up to 1 GiB");
-  if (wanted.probability > kPercents) return invalid("a class's ecn-probability is 0 to 100 percent");
+  if (wanted.probability > kAllPackets) return invalid("a class's ecn-probability is 0 to 1000 per mille");
   return Done{};
 }
 
@@ -56,7 +56,7 @@ RedParameters red_for(const ClassEcn& wanted) {
 }
 
 std::optional<ClassEcn> ecn_of(const RedParameters& red) {
-  const ClassEcn out{red.min, red.max, percent_of(red.max_probability)};
+  const ClassEcn out{red.min, red.max, share_of(red.max_probability)};
   if (!check(out) || !(red_for(out) == red)) return std::nullopt;
   return out;
 }

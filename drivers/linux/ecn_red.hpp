@@ -22,7 +22,7 @@ namespace lockstep {
 struct ClassEcn {
   std::uint64_t min = 0;          // bytes
   std::uint64_t max = 0;          // bytes
-  std::uint64_t probability = 0;  // percent, at `max`
+  std::uint64_t probability = 0;  // per mille, at `max`
   bool operator==(const ClassEcn&) const = default;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kRateMax = std::int64_t{1} << 50;  // a petabit a second: no port has it
 constexpr std::int64_t kBytesMax = 0xFFFFFFFF;
-constexpr std::int64_t kPercentMax = 100;
+constexpr std::int64_t kShareMax = 1000;  // per mille
 
 Result<std::optional<std::uint64_t>> integer_or_none(const Change& change, std::int64_t max) {
   if (!change.want) return std::optional<std::uint64_t>();
@@ -163,11 +163,17 @@ std::string priority_words(const Change& change, Carrier carrier) {
                                     : ets_words(change, "priomap" + priorities);
 }
 
+// Of 5 and 1000: "0.005".
+std::string decimal_words(std::int64_t number, std::int64_t whole) {
+  return std::to_string(number / whole) + "." + std::to_string(whole + number % whole).substr(1);
+}
+
 std::string share_words(const Change& change, Carrier carrier) {
   if (carrier == Carrier::htb)
-    return htb_class(change, "change") + " htb rate " + change.want.to_string() + "%";
-  return ets_words(change, "quanta " + (change.want ? std::to_string(change.want.as_integer() * 600)
-                                                    : std::string("256")));
+    return htb_class(change, "change") + " htb rate " +
+           (change.want ? decimal_words(change.want.as_integer(), 10) : std::string("0")) + "%";
+  return ets_words(
+      change, "quanta " + (change.want ? std::to_string(change.want.as_integer() * 60) : std::string("256")));
 }
 
 std::string max_rate_words(const Change& change, Carrier carrier) {
@@ -201,11 +207,8 @@ std::string ecn_min_words(const Change& change, Carrier carrier) {
   return red_words(change, carrier, "min " + change.want.to_string());
 }
 
-// 5 percent is 0.05.
 std::string ecn_probability_words(const Change& change, Carrier carrier) {
-  const std::int64_t percent = change.want.as_integer();
-  const std::string digits = std::to_string(100 + percent % 100).substr(1);
-  return red_words(change, carrier, "probability " + std::to_string(percent / 100) + "." + digits);
+  return red_words(change, carrier, "probability " + decimal_words(change.want.as_integer(), 1000));
 }
 
 struct MapRow {
@@ -226,13 +229,13 @@ constexpr MapRow kRows[] = {
     {row("interface[*]/class[*]/ecn-min"), of_classes<number_of<kEcnMin>>,
      to_class<write_number<kEcnMin, kBytesMax>>, ecn_min_words, Given::by_red},
     {row("interface[*]/class[*]/ecn-probability"), of_classes<number_of<kEcnProbability>>,
-     to_class<write_number<kEcnProbability, kPercentMax>>, ecn_probability_words, Given::by_red},
+     to_class<write_number<kEcnProbability, kShareMax>>, ecn_probability_words, Given::by_red},
     {row("interface[*]/class[*]/max-rate"), of_classes<number_of<kMaxRate>>,
      to_class<write_number<kMaxRate, kRateMax>>, max_rate_words, Given::not_by_mqprio},
     {row("interface[*]/class[*]/priority"), of_classes<members_of<&One::priority>>,
      to_class<write_members<&One::priority, 7>>, priority_words, Given::not_by_htb},
     {row("interface[*]/class[*]/share"), of_classes<number_of<kShare>>,
-     to_class<write_number<kShare, kPercentMax>>, share_words, Given::not_by_mqprio},
+     to_class<write_number<kShare, kShareMax>>, share_words, Given::not_by_mqprio},
     {row("interface[*]/class[*]/strict"), of_classes<strict>, to_class<write_strict>, strict_words,
      Given::not_by_mqprio},
 };

@@ -116,12 +116,14 @@ std::uint32_t quantum_for(std::uint64_t rate) {
 
 Result<std::optional<Qdisc>> decode_qdisc(Bytes payload) {
   TRY(const auto frame, netlink::framed<tcmsg>(payload, "qdisc"));
-  TRY(const auto table, AttributeTable<TCA_MAX + 1>::parse(frame.attributes, "qdisc"));
+  TRY(auto table, AttributeTable<TCA_MAX + 1>::parse(frame.attributes, "qdisc"));
   Qdisc out;
   out.index = static_cast<std::uint32_t>(frame.header.tcm_ifindex);
   out.handle = frame.header.tcm_handle;
   out.parent = frame.header.tcm_parent;
   out.kind = table.text(TCA_KIND);
+  out.offloaded = table.number<std::uint8_t>(TCA_HW_OFFLOAD).value_or(0) != 0;
+  TRY_DONE(table.sound("qdisc"));
   if (out.kind == "tbf") TRY_DONE(decode_tbf(table.bytes(TCA_OPTIONS), out));
   if (out.kind == "htb") TRY_DONE(decode_htb(table.bytes(TCA_OPTIONS), out));
   if (out.kind == "red") {

@@ -23,6 +23,7 @@ struct Qdisc {
   std::uint32_t handle = 0;
   std::uint32_t parent = 0;
   std::string kind;
+  bool offloaded = false;               // the port's hardware does it
   std::uint64_t tbf_rate = 0;           // kind tbf
   std::uint32_t htb_default_class = 0;  // kind htb: minor number
   std::optional<RedParameters> red;     // kind red

@@ -138,6 +138,30 @@ Result<Done> overlay_size(const Change& change, PortState& state) {
   return Done{};
 }
 
+Value cable_length(Path, const PortState& state) {
+  if (!state.dcb.pfc || state.headroom != dcb::Headroom::by_cable) return {};
+  return Value::integer(state.dcb.pfc->delay);
+}
+
+Result<Done> overlay_cable_length(const Change& change, PortState& state) {
+  const std::int64_t metres = change.want.kind() == Value::Kind::integer ? change.want.as_integer() : 0;
+  if (metres <= 0) return wrong(change, "metres, and can't be unset");
+  if (metres > dcb::kCableMetresMax)
+    return Error{ErrorKind::refused, change.path.text() + ": the port's driver counts with " +
+                                         std::to_string(dcb::kCableMetresMax) +
+                                         " m at most, and drops a longer cable without a word: PFC can't be "
+                                         "lossless over it here"};
+  state.dcb.pfc->delay = static_cast<std::uint16_t>(metres);
+  return Done{};
+}
+
+// "dcb pfc set dev rail0 delay 30"
+std::string cable_length_words(const Change& change) {
+  if (!change.want) return {};  // it has one
+  return "dcb pfc set dev " + std::string(change.path.key(0)) + " delay " + change.want.to_string() +
+         "  # metres for mlx5";
+}
+
 std::string size_words(const Change& change) {
   const std::string priority(change.path.key(1));
   const std::string buffer = change.want ? priority : "0";
@@ -182,6 +206,7 @@ std::string apptrust_words(const Change& change) {
 }
 
 constexpr MapRow kRows[] = {
+    {row("interface[*]/cable-length"), Object::cable, cable_length, overlay_cable_length, cable_length_words},
     {row("interface[*]/dcbx"), Object::mode, mode, overlay_mode, dcbx_words},
     {row("interface[*]/pause"), Object::pause, pause, overlay_pause, pause_words},
     {row("interface[*]/pfc"), Object::pfc, pfc, overlay_pfc, pfc_words},
@@ -214,6 +239,7 @@ bool has(Object object, const PortState& state) {
     case Object::mode: return state.dcb.mode.has_value();
     case Object::pause: return state.no_pause.empty();
     case Object::pfc: return state.dcb.pfc.has_value();
+    case Object::cable: return state.dcb.pfc && state.headroom == dcb::Headroom::by_cable;
     case Object::buffers: return state.dcb.buffer.has_value();
     case Object::ets:
     case Object::entries: return state.dcb.ets.has_value();
@@ -242,6 +268,13 @@ std::string priority_words(std::uint8_t mask) {
 
 bool is_class_row(RowId id) { return find_row(class_rows(), id) != nullptr; }
 
+bool is_headroom_of(Path entry, std::uint8_t priorities) {
+  const auto object = object_of(entry.row());
+  if (object == Object::cable) return priorities != 0;
+  const auto priority = object == Object::buffers ? priority_of(entry.key(1)) : std::nullopt;
+  return priority && (priorities >> *priority & 1U) != 0;
+}
+
 std::optional<Object> object_of(RowId id) {
   const MapRow* const one = row_of(id);
   return one == nullptr ? std::nullopt : std::optional(one->object);
@@ -260,7 +293,11 @@ std::string lacking(RowId id, const PortState& state) {
   if (object == Object::pause) return state.no_pause;
   if (!state.no_dcb.empty()) return state.no_dcb;
   if (!object) return std::string(find_row(kNotCarried, id)->why);
-  return has(*object, state) ? std::string() : "the port's driver leaves this out of its dcbnl operations";
+  if (has(*object, state)) return {};
+  if (*object == Object::cable && state.dcb.pfc)
+    return "the port's driver takes no length of cable: its headroom is what buffer[*]/size says, or its "
+           "firmware's own";
+  return "the port's driver leaves this out of its dcbnl operations";
 }
 
 std::vector<Entry> entries(std::string_view port, const PortState& state) {

@@ -16,7 +16,7 @@
 namespace lockstep::dcb_map {
 
 // What dcbnl or ethtool sets of a port in one request: each stands for the rows that it carries.
-enum class Object : std::uint8_t { mode, pause, pfc, buffers, ets, rates, entries, trust };
+enum class Object : std::uint8_t { mode, pause, pfc, cable, buffers, ets, rates, entries, trust };
 // None: a row that no port carries.
 std::optional<Object> object_of(RowId row);
 
@@ -25,6 +25,8 @@ std::optional<Object> object_of(RowId row);
 std::vector<RowId> rows(bool classes);
 // Of a traffic class, by its number.
 bool is_class_row(RowId row);
+// Whether the entry is headroom of one of these priorities (bits).
+bool is_headroom_of(Path entry, std::uint8_t priorities);
 // Why a port in this state can't carry the row, empty: it can.
 std::string lacking(RowId row, const dcb::PortState& state);
 

@@ -121,18 +121,24 @@ std::string max_rate_words(const Change& change) {
          std::string(change.path.key(1)) + ":" + std::to_string(rate) + "bps  # kbit/s for the kernel";
 }
 
-Value share(const dcb::PortClass& one) { return one.share ? Value::integer(*one.share) : Value{}; }
+// 802.1Qaz 37.3 counts whole percents.
+constexpr std::int64_t kPermilleOfPercent = 10;
+
+Value share(const dcb::PortClass& one) {
+  return one.share ? Value::integer(*one.share * kPermilleOfPercent) : Value{};
+}
 
 Result<Done> overlay_share(const Change& change, unsigned number, dcb::PortClasses& classes) {
-  constexpr std::int64_t kWhole = 100;  // percent
-  TRY(classes[number].share, number_or_none<std::uint8_t>(change, kWhole, 1));
+  constexpr std::int64_t kWhole = 1000;  // per mille
+  TRY(classes[number].share, number_or_none<std::uint8_t>(change, kWhole, kPermilleOfPercent));
   return Done{};
 }
 
 std::string share_words(const Change& change) {
   const std::string number(change.path.key(1));
   if (!change.want) return ets_words(change) + " tc-bw " + number + ":0";
-  return ets_words(change) + " tc-tsa " + number + ":ets tc-bw " + number + ":" + change.want.to_string();
+  return ets_words(change) + " tc-tsa " + number + ":ets tc-bw " + number + ":" +
+         std::to_string(change.want.as_integer() / kPermilleOfPercent);
 }
 
 Value strict(const dcb::PortClass& one) { return Value::boolean(one.strict); }

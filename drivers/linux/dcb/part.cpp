@@ -63,6 +63,7 @@ class DcbPart final : public LinuxPart {
   const std::filesystem::path root_;
   const std::vector<RowId> rows_;
   std::vector<std::string> notes_;
+  dcb::RefusedHeadroom refused_;
 };
 
 std::vector<Incapable> DcbPart::incapable(const Scope&, const std::vector<Link>& links, const Call& call) {
@@ -94,7 +95,7 @@ void DcbPart::read(const Scope& scope, const std::vector<Link>& links, TreeBuild
   };
   auto ports = Ports::open(call);
   if (!ports) return failed({}, ports.error());
-  if (const auto pauses = ports->read_pauses(call); !pauses) return failed({}, pauses.error());
+  if (const auto dumps = ports->read_dumps(call); !dumps) return failed({}, dumps.error());
   for (const Link& port : links) {
     const auto state = ports->read(port, call);
     if (!state) {
@@ -120,7 +121,7 @@ Answers DcbPart::apply(const ChangeSet& changes, const std::vector<Link>& links,
         out[at] = Error{ErrorKind::refused, "no interface is called '" + name + "' here"};
       continue;
     }
-    dcb::PortChange(*ports, *port, changes, which, out, call).run(lldpad);
+    dcb::PortChange(*ports, *port, changes, which, out, refused_, call).run(lldpad);
   }
   return out;
 }

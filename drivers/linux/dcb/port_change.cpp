@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "drivers/linux/dcb/port_buffers.hpp"
+#include "drivers/linux/dcb/qdisc_classes.hpp"
 
 namespace lockstep::dcb {
 namespace {
@@ -34,15 +34,65 @@ bool is_negotiated(RowId row) {
 
 void PortChange::run(const std::string& lldpad) {
   if (auto read = read_state(); !read) return fail_all(read.error());
-  want_ = have_;
-  for (const std::size_t at : which_) answers_[at] = overlay(changes_[at], lldpad);
-  settle_classes();
+  for (const std::size_t at : which_) refused_.erase(changes_[at].path);
+  lay(lldpad);
+  if (needs_root() && !lldpad.empty()) {
+    fail({Object::buffers}, Error{ErrorKind::unsupported, port_.name + ": " + lldpad});
+  } else if (needs_root()) {
+    const std::uint8_t had = have_.dcb.pfc->pfc_en;
+    if (auto made = make_root(had); !made) {
+      fail_all(wrap(port_.name, made.error()));
+      return note_headroom();
+    }
+    lay(lldpad);
+    const bool asks = std::ranges::any_of(
+        which_, [&](auto at) { return !answers_[at] && is_of(changes_[at], {Object::pfc}); });
+    if (!asks) want_.dcb.pfc->pfc_en = had;
+    if (!asks && had != 0) of_pfc_ = {Object::pfc, Object::buffers, Object::ets};
+  }
   make();
   read_back();
+  note_headroom();
+}
+
+void PortChange::lay(const std::string& lldpad) {
+  want_ = have_;
+  for (const std::size_t at : which_)
+    if (!answers_[at]) answers_[at] = overlay(changes_[at], lldpad);
+  settle_classes();
+}
+
+// Its switch takes no sizes, and no ETS by dcbnl once a qdisc is there.
+bool PortChange::needs_root() const {
+  return have_.headroom == Headroom::by_traffic_control && !have_.has_root_ets && have_.dcb.ets &&
+         std::ranges::any_of(which_, [&](std::size_t at) {
+           return !answers_[at] && is_of(changes_[at], {Object::buffers, Object::ets});
+         });
+}
+
+// PFC goes off first. It is put back where the switch is sure to be as it was.
+Result<Done> PortChange::make_root(std::uint8_t had) {
+  pfc_ = had;
+  delay_ = have_.dcb.pfc->delay;
+  if (had != 0) TRY_DONE(set_pfc(0, delay_));
+  Result<Done> made = set_ets(ets_for(want_.classes, *have_.dcb.ets));
+  if (made) {
+    if (auto read = read_state(); !read) return unread(read.error());
+    if (have_.has_root_ets) return Done{};
+    TRY_DONE(ports_.remove_root(port_, call_));
+    made = Error{ErrorKind::refused,
+                 "the switch does not take over a root ets qdisc, without which it takes no buffer sizes and "
+                 "has no headroom for PFC: ethtool -K " +
+                     port_.name + " hw-tc-offload on is needed, and room in its buffers"};
+  }
+  if (had == 0 || made.error().kind == ErrorKind::unknown_outcome) return made;
+  if (const Result<Done> back = set_pfc(had, delay_); !back)
+    made.error().what += "; and PFC can't be put back: " + back.error().text();
+  return made;
 }
 
 Result<Done> PortChange::read_state() {
-  TRY_DONE(ports_.read_pauses(call_));
+  TRY_DONE(ports_.read_dumps(call_));
   TRY(have_, ports_.read(port_, call_));
   if (!have_.pause) {
     TRY(have_.no_pause, ports_.why_no_pause(port_, call_));
@@ -99,15 +149,17 @@ void PortChange::make() {
   host_ = is_hosts();
   const std::uint8_t had = have_.dcb.pfc ? have_.dcb.pfc->pfc_en : std::uint8_t{0};
   const std::uint8_t wanted = want_.dcb.pfc ? want_.dcb.pfc->pfc_en : std::uint8_t{0};
+  const std::uint16_t cable = want_.dcb.pfc ? want_.dcb.pfc->delay : std::uint16_t{0};
   const auto both = static_cast<std::uint8_t>(had | wanted);
+  pfc_ = had;
+  delay_ = have_.dcb.pfc ? have_.dcb.pfc->delay : std::uint16_t{0};
   std::optional<BufferHalves> buffers;
-  const bool has_room = !want_.dcb.buffer || set({Object::buffers}, [&]() -> Result<Done> {
-    TRY(buffers, halves_of(*have_.dcb.buffer, *want_.dcb.buffer, static_cast<std::uint8_t>(had & ~wanted)));
-    return same(buffers->between, *have_.dcb.buffer) ? Result<Done>(Done{}) : set_buffers(buffers->between);
-  });
+  bool has_room = cable >= delay_ || make_cable();
+  has_room = make_buffers(static_cast<std::uint8_t>(had & ~wanted), buffers) && has_room;
+  has_room = (cable <= delay_ || (has_room ? make_cable() : skip({Object::cable}))) && has_room;
   bool whole = make_classes() && has_room;
   if (want_.pause != have_.pause && !*want_.pause) whole = make_pause() && whole;
-  if (both != had) whole = (has_room ? make_pfc(both) : skip({Object::pfc})) && whole;
+  if (both != had) whole = (has_room ? make_pfc(both) : skip(of_pfc_)) && whole;
   whole = whole ? make_entries() : skip({Object::entries, Object::trust});
   const bool is_off = wanted == both || (whole ? make_pfc(wanted) : skip({Object::pfc}));
   if (want_.pause != have_.pause && *want_.pause) is_off ? make_pause() : skip({Object::pause});
@@ -115,21 +167,85 @@ void PortChange::make() {
   is_off ? set({Object::buffers}, [&] { return set_buffers(buffers->after); }) : skip({Object::buffers});
 }
 
+// What there is before some priorities lose PFC.
+bool PortChange::make_buffers(std::uint8_t losing, std::optional<BufferHalves>& out) {
+  if (!want_.dcb.buffer) return true;
+  buffer_ = *have_.dcb.buffer;
+  return set({Object::buffers}, [&]() -> Result<Done> {
+    TRY(out, halves_of(buffer_, *want_.dcb.buffer, losing));
+    return same(out->between, buffer_) ? Result<Done>(Done{}) : set_buffers(out->between);
+  });
+}
+
 // A port cuts a size to its cells, and tells nobody how large those are: what comes out too small is asked
-// for with more, up to what counts as wanted.
+// for with more, up to what counts as wanted. mlx5 holds a new map against the old sizes: there they are
+// first.
 Result<Done> PortChange::set_buffers(const dcbnl_buffer& wanted) {
   dcbnl_buffer asked = wanted;
+  if (have_.headroom == Headroom::by_cable && !std::ranges::equal(asked.prio2buffer, buffer_.prio2buffer)) {
+    dcbnl_buffer sizes = buffer_;
+    for (std::size_t i = 0; i < DCBX_MAX_BUFFERS; ++i)
+      sizes.buffer_size[i] = std::max(sizes.buffer_size[i], asked.buffer_size[i]);
+    TRY_DONE(hinted(ports_.set_buffer(port_, sizes, call_)));
+  }
   for (std::uint32_t more = 32;; more *= 2) {
-    TRY_DONE(ports_.set_buffer(port_, asked, call_));
+    TRY_DONE(hinted(ports_.set_buffer(port_, asked, call_)));
     TRY(const PortState now, ports_.read(port_, call_));
+    buffer_ = now.dcb.buffer.value_or(wanted);
     bool is_short = false;
-    for (std::size_t i = 0; i < DCBX_MAX_BUFFERS && now.dcb.buffer; ++i) {
-      if (now.dcb.buffer->buffer_size[i] >= wanted.buffer_size[i]) continue;
+    for (std::size_t i = 0; i < DCBX_MAX_BUFFERS; ++i) {
+      if (buffer_.buffer_size[i] >= wanted.buffer_size[i]) continue;
       asked.buffer_size[i] = wanted.buffer_size[i] + std::min<std::uint32_t>(more, kQuantum - 1);
       is_short = true;
     }
     if (!is_short || more >= 2 * kQuantum) return Done{};
   }
+}
+
+Result<Done> PortChange::set_ets(const ieee_ets& ets) {
+  if (have_.headroom != Headroom::by_traffic_control) return ports_.set_ets(port_, ets, call_);
+  TRY(const EtsParameters root, root_ets_for(ets));
+  return ports_.set_root_ets(port_, root, call_);
+}
+
+// Ahead of any change of PFC.
+bool PortChange::make_cable() {
+  return set_as_host({Object::cable}, [&] { return set_pfc(pfc_, want_.dcb.pfc->delay); });
+}
+
+// What was refused of headroom in this apply, too.
+void PortChange::note_headroom() {
+  for (const std::size_t at : which_)
+    if (answers_[at] && answers_[at]->kind != ErrorKind::unsupported && changes_[at].want &&
+        is_of(changes_[at], {Object::buffers, Object::cable}))
+      refused_.insert_or_assign(changes_[at].path, changes_[at].want);
+}
+
+Result<Done> PortChange::check_headroom(std::uint8_t gaining) {
+  note_headroom();
+  PortState now = have_;
+  if (now.dcb.buffer) now.dcb.buffer = buffer_;
+  now.dcb.pfc->delay = delay_;
+  for (const auto& [path, want] : refused_) {
+    if (path.key(0) != port_.name || satisfies(path.row(), want, dcb_map::value_of(path, now))) continue;
+    if (!dcb_map::is_headroom_of(path, gaining)) continue;
+    return Error{ErrorKind::refused, "PFC stays off, as its headroom is not there: " + path.text() + " = " +
+                                         want.to_string() + " was refused" +
+                                         std::string(headroom_hint(have_.headroom))};
+  }
+  if (have_.headroom != Headroom::by_traffic_control) return Done{};
+  for (std::size_t priority = 0; priority < IEEE_8021QAZ_MAX_TCS; ++priority)
+    if ((gaining >> priority & 1U) != 0 && (!have_.has_root_ets || buffer_.prio2buffer[priority] == 0))
+      return Error{ErrorKind::refused, "PFC stays off, as priority " + std::to_string(priority) +
+                                           " has no buffer of its own here: " + "interface[" + port_.name +
+                                           "]/buffer[" + std::to_string(priority) + "]/size is needed first"};
+  return Done{};
+}
+
+Result<Done> PortChange::hinted(Result<Done> result) const {
+  if (!result && result.error().kind == ErrorKind::refused)
+    result.error().what += headroom_hint(have_.headroom);
+  return result;
 }
 
 Error PortChange::not_tried() const {
@@ -145,14 +261,17 @@ bool PortChange::make_classes() {
   if (!have_.dcb.ets) return true;
   const ieee_ets ets = ets_for(want_.classes, *have_.dcb.ets);
   if (!same_ets(ets, ets_for(have_.classes, *have_.dcb.ets)) &&
-      !set_as_host({Object::ets}, [&] { return ports_.set_ets(port_, ets, call_); })) {
+      !set_as_host({Object::ets}, [&] { return set_ets(ets); })) {
     fail({Object::rates}, not_tried());
     return false;
   }
   if (!have_.dcb.maxrate) return true;
-  const ieee_maxrate rates = rates_for(want_.classes, *have_.dcb.maxrate);
-  return same(rates, rates_for(have_.classes, *have_.dcb.maxrate)) ||
-         set({Object::rates}, [&] { return ports_.set_rates(port_, rates, call_); });
+  ieee_maxrate rates = rates_for(want_.classes, *have_.dcb.maxrate);
+  if (same(rates, rates_for(have_.classes, *have_.dcb.maxrate))) return true;
+  if (have_.headroom == Headroom::by_traffic_control)
+    for (auto& rate : rates.tc_maxrate)
+      if (rate == 0) rate = kMlxswUnbounded;
+  return set({Object::rates}, [&] { return ports_.set_rates(port_, rates, call_); });
 }
 
 bool PortChange::make_pause() {
@@ -160,9 +279,31 @@ bool PortChange::make_pause() {
 }
 
 bool PortChange::make_pfc(std::uint8_t priorities) {
-  ieee_pfc pfc = *want_.dcb.pfc;
+  return set_as_host(of_pfc_, [&]() -> Result<Done> {
+    TRY_DONE(check_headroom(static_cast<std::uint8_t>(priorities & ~pfc_)));
+    return set_pfc(priorities, delay_);
+  });
+}
+
+// mlx5 turns PFC on before it looks at the buffers, and leaves it on where it refuses them.
+Result<Done> PortChange::set_pfc(std::uint8_t priorities, std::uint16_t delay) {
+  ieee_pfc pfc = *have_.dcb.pfc;
   pfc.pfc_en = priorities;
-  return set_as_host({Object::pfc}, [&] { return ports_.set_pfc(port_, pfc, call_); });
+  pfc.delay = delay;
+  Result<Done> done = ports_.set_pfc(port_, pfc, call_);
+  if (have_.headroom == Headroom::by_cable && have_.pause != true) done = hinted(std::move(done));
+  if (done) {
+    pfc_ = priorities;
+    delay_ = delay;
+  }
+  if (done || done.error().kind == ErrorKind::unknown_outcome) return done;
+  const auto now = ports_.read(port_, call_);
+  if (!now || !now->dcb.pfc || (now->dcb.pfc->pfc_en & ~pfc_) == 0) return done;
+  pfc.pfc_en = pfc_;
+  pfc.delay = delay_;
+  if (const Result<Done> back = ports_.set_pfc(port_, pfc, call_); !back)
+    done.error().what += "; it is on all the same, and can't be taken back: " + back.error().text();
+  return done;
 }
 
 // True: all of them are as wanted.
@@ -232,13 +373,15 @@ void PortChange::fail_all(const Error& why) {
     if (!answers_[at]) answers_[at] = why;
 }
 
+Error PortChange::unread(const Error& why) const {
+  Error out{ErrorKind::unknown_outcome, port_.name + ": written, and can't be read back"};
+  out.cause = std::make_shared<const Error>(why);
+  return out;
+}
+
 void PortChange::read_back() {
   if (lost_) return;
-  if (auto read = read_state(); !read) {
-    Error unread{ErrorKind::unknown_outcome, port_.name + ": written, and can't be read back"};
-    unread.cause = std::make_shared<const Error>(read.error());
-    return fail_all(unread);
-  }
+  if (auto read = read_state(); !read) return fail_all(unread(read.error()));
   for (const std::size_t at : which_) {
     const Change& change = changes_[at];
     const Value is = dcb_map::value_of(change.path, have_);

@@ -1,6 +1,12 @@
 #include "drivers/linux/dcb/port_state.hpp"
 
+#include <linux/pkt_sched.h>
+
 #include <cerrno>
+
+#include "drivers/linux/dcb/qdisc_classes.hpp"
+#include "drivers/linux/ethtool/driver_statistics.hpp"
+#include "drivers/linux/queueing/scheduler.hpp"
 
 namespace lockstep::dcb {
 namespace {
@@ -20,7 +26,8 @@ Result<Ports> Ports::open(const Call& call) {
   return Ports(std::move(socket), Ethtool::open(call));
 }
 
-Result<Done> Ports::read_pauses(const Call& call) {
+Result<Done> Ports::read_dumps(const Call& call) {
+  qdiscs_.reset();
   pauses_.clear();
   if (!ethtool_) return Done{};
   TRY(pauses_, ethtool_->pauses(call));
@@ -39,10 +46,29 @@ Result<PortState> Ports::read(const Link& port, const Call& call) {
     if (error.kind != ErrorKind::unsupported && answer.code != ENODEV) return error;
     out.no_dcb = std::move(error.what);
   }
+  if (out.dcb.pfc) TRY_DONE(read_headroom(port, out, call));
   out.classes = classes_of(out.dcb);
   if (out.dcb.ets || out.dcb.trust) out.trust = trust_of(out.dcb);
   if (const auto pause = pauses_.find(port.index); pause != pauses_.end()) out.pause = pause->second;
   return out;
+}
+
+Result<Done> Ports::read_headroom(const Link& port, PortState& out, const Call& call) {
+  TRY(const std::string driver, driver_name(port.name));
+  out.headroom = headroom_of(driver);
+  if (out.headroom != Headroom::by_traffic_control) return Done{};
+  if (out.dcb.maxrate)
+    for (auto& rate : out.dcb.maxrate->tc_maxrate)
+      if (rate >= kMlxswUnbounded) rate = 0;
+  if (!qdiscs_) {
+    TRY(qdiscs_, read_qdiscs(socket_, call));
+  }
+  for (const Qdisc& one : *qdiscs_) {
+    if (one.index != port.index || one.parent != TC_H_ROOT || !one.offloaded || !one.ets) continue;
+    out.has_root_ets = true;
+    if (out.dcb.ets) out.dcb.ets = ets_of(*one.ets, *out.dcb.ets);
+  }
+  return Done{};
 }
 
 Result<std::string> Ports::why_no_pause(const Link& port, const Call& call) {
@@ -79,6 +105,21 @@ Result<Done> Ports::set_pfc(const Link& port, const ieee_pfc& pfc, const Call& c
 
 Result<Done> Ports::set_ets(const Link& port, const ieee_ets& ets, const Call& call) {
   return set(set_request(port.name, DCB_ATTR_IEEE_ETS, ets), "dcbnl ETS set", call);
+}
+
+Result<Done> Ports::set_root(Request request, const Call& call) {
+  qdiscs_.reset();
+  TRY(const Answer answer, socket_.change(request, call));
+  if (answer.code == 0) return Done{};
+  return netlink::to_error(answer, "root qdisc set");
+}
+
+Result<Done> Ports::set_root_ets(const Link& port, const EtsParameters& ets, const Call& call) {
+  return set_root(ets_request(port.index, kOwnMajor << 16, TC_H_ROOT, ets), call);
+}
+
+Result<Done> Ports::remove_root(const Link& port, const Call& call) {
+  return set_root(delete_root_request(port.index), call);
 }
 
 Result<Done> Ports::set_rates(const Link& port, const ieee_maxrate& rates, const Call& call) {

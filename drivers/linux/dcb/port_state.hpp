@@ -12,14 +12,18 @@
 #include <vector>
 
 #include "drivers/linux/dcb/port_classes.hpp"
+#include "drivers/linux/dcb/port_driver.hpp"
 #include "drivers/linux/ethtool/ethtool.hpp"
 #include "drivers/linux/kernel_state.hpp"
+#include "drivers/linux/traffic_control.hpp"
 
 namespace lockstep::dcb {
 
 struct PortState {
-  PortDcb dcb;
-  PortClasses classes;                             // none: the port has no ETS
+  PortDcb dcb;  // with the root qdisc's ETS, where that counts
+  Headroom headroom = Headroom::by_size;
+  bool has_root_ets = false;  // that its switch took over; told of Headroom::by_traffic_control only
+  PortClasses classes;        // none: the port has no ETS
   std::optional<std::vector<std::uint8_t>> trust;  // selectors; none: the port has no classes to trust for
   std::optional<bool> pause;                       // none: the port has none
   // Why there is nothing of these, in the kernel's words ("veth: dcbnl IEEE get: Operation not supported").
@@ -32,15 +36,19 @@ class PortObjects {
  public:
   virtual ~PortObjects() = default;
 
-  // Global pause of all ports, in one dump, for the reads that follow.
-  virtual Result<Done> read_pauses(const Call& call) = 0;
-  // As of now, pause as of read_pauses(). A port that is gone meanwhile has neither.
+  // What is read of all ports in one dump, for the reads that follow: global pause, and qdiscs where a port
+  // needs them.
+  virtual Result<Done> read_dumps(const Call& call) = 0;
+  // As of now, pause and qdiscs as of read_dumps(). A port that is gone meanwhile has neither.
   virtual Result<PortState> read(const Link& port, const Call& call) = 0;
   // Why a port has no pause: the kernel is asked.
   virtual Result<std::string> why_no_pause(const Link& port, const Call& call) = 0;
 
   virtual Result<Done> set_pfc(const Link& port, const ieee_pfc& pfc, const Call& call) = 0;
   virtual Result<Done> set_ets(const Link& port, const ieee_ets& ets, const Call& call) = 0;
+  // As the port's root qdisc, in place of any other; and none any more.
+  virtual Result<Done> set_root_ets(const Link& port, const EtsParameters& ets, const Call& call) = 0;
+  virtual Result<Done> remove_root(const Link& port, const Call& call) = 0;
   virtual Result<Done> set_rates(const Link& port, const ieee_maxrate& rates, const Call& call) = 0;
   virtual Result<Done> add_entries(const Link& port, std::span<const dcb_app> entries, const Call& call) = 0;
   // One that is not there any more is as wanted.
@@ -57,12 +65,14 @@ class Ports final : public PortObjects {
  public:
   static Result<Ports> open(const Call& call);
 
-  Result<Done> read_pauses(const Call& call) override;
+  Result<Done> read_dumps(const Call& call) override;
   Result<PortState> read(const Link& port, const Call& call) override;
   Result<std::string> why_no_pause(const Link& port, const Call& call) override;
 
   Result<Done> set_pfc(const Link& port, const ieee_pfc& pfc, const Call& call) override;
   Result<Done> set_ets(const Link& port, const ieee_ets& ets, const Call& call) override;
+  Result<Done> set_root_ets(const Link& port, const EtsParameters& ets, const Call& call) override;
+  Result<Done> remove_root(const Link& port, const Call& call) override;
   Result<Done> set_rates(const Link& port, const ieee_maxrate& rates, const Call& call) override;
   Result<Done> add_entries(const Link& port, std::span<const dcb_app> entries, const Call& call) override;
   Result<Done> remove_entries(const Link& port, std::span<const dcb_app> entries, const Call& call) override;
@@ -76,10 +86,13 @@ class Ports final : public PortObjects {
   Ports(netlink::Socket socket, Result<Ethtool> ethtool)
       : socket_(std::move(socket)), ethtool_(std::move(ethtool)) {}
   Result<Done> set(netlink::Request request, std::string_view what, const Call& call, int harmless = 0);
+  Result<Done> set_root(netlink::Request request, const Call& call);
+  Result<Done> read_headroom(const Link& port, PortState& out, const Call& call);
 
   netlink::Socket socket_;
   Result<Ethtool> ethtool_;  // an error where the kernel has no ethtool netlink (< 5.6)
   std::map<std::uint32_t, bool> pauses_;
+  std::optional<std::vector<Qdisc>> qdiscs_;  // none: not asked since read_dumps()
 };
 
 }  // namespace lockstep::dcb

@@ -8,6 +8,7 @@
 #include "drivers/linux/devlink/device_change.hpp"
 #include "drivers/mapped/map_table.hpp"
 #include "specs/model/near_miss.hpp"
+#include "specs/platforms/devlink_settings.hpp"
 
 namespace lockstep::devlink_map {
 namespace {
@@ -103,6 +104,42 @@ std::string parameter_words(const Change& change, const std::string& device, con
   return out;
 }
 
+// Null: the device does not have it.
+const std::string* permanent_value(const Devices& devices, const devlink::Handle& device,
+                                   const DevlinkSetting& setting) {
+  const Parameter* const found = find(devices.parameters, device, setting.parameter);
+  if (found == nullptr) return nullptr;
+  const auto value = found->values.find(DEVLINK_PARAM_CMODE_PERMANENT);
+  return value == found->values.end() ? nullptr : &value->second;
+}
+
+std::vector<Entry> setting_entries(const std::string& name, const Devices& devices, const Port& at) {
+  std::vector<Entry> out;
+  for (const DevlinkSetting& one : kDevlinkSettings)
+    if (const std::string* const value = permanent_value(devices, at.device, one))
+      out.push_back({Path(kSetting, {name, one.name}), 0, Value::text(from_devlink(one, *value))});
+  return out;
+}
+
+// What devlink lacks of it, why_no_setting() says by name.
+std::string nothing_lacking(const Devices&, const Port&) { return {}; }
+
+Change as_parameter(const Change& change, const DevlinkSetting& setting) {
+  const auto in_devlink = [&setting](Value value) {
+    return value.kind() == Value::Kind::text ? Value::text(to_devlink(setting, value.as_text())) : value;
+  };
+  return {Path(kParameter, {change.path.key(0), setting.parameter}), in_devlink(change.was),
+          in_devlink(change.want), change.origin};
+}
+
+std::string setting_words(const Change& change, const std::string& device, const Parameter*) {
+  const DevlinkSetting* const setting = find_devlink_setting(change.path.key(1));
+  if (setting == nullptr) return {};
+  return "devlink dev param set " + device + " name " + std::string(setting->parameter) + " value " +
+         to_devlink(*setting, change.want.to_string()) + " cmode permanent  # " + std::string(setting->name) +
+         ", in force from the next reset or boot on";
+}
+
 Result<Done> fetch_rates(Client& client, Devices& devices, const Call& call) {
   TRY(devices.rates, client.rates(call));
   return Done{};
@@ -141,6 +178,20 @@ Answers set_parameters(DeviceChange& device, std::span<const Change> changes) {
   return device.set_parameters(changes);
 }
 
+Answers set_settings(DeviceChange& device, std::span<const Change> changes) {
+  Answers out;
+  for (const Change& change : changes) {
+    const DevlinkSetting* const setting = find_devlink_setting(change.path.key(1));
+    if (setting == nullptr) {
+      out.push_back(Error{ErrorKind::unsupported, change.path.text() + ": devlink has no such setting"});
+      continue;
+    }
+    const Change as_devlink = as_parameter(change, *setting);
+    out.push_back(std::move(device.set_parameters({&as_devlink, 1}).front()));
+  }
+  return out;
+}
+
 struct MapRow {
   RowId row;
   Result<Done> (*fetch)(Client&, Devices&, const Call&);
@@ -154,6 +205,7 @@ constexpr MapRow kRows[] = {
     {kEswitch, fetch_eswitches, eswitch_entries, no_eswitch, each<&DeviceChange::set_eswitch>, eswitch_words},
     {kHealth, fetch_reporters, health_entries, no_reporters},
     {kParameter, fetch_parameters, parameter_entries, no_parameters, set_parameters, parameter_words},
+    {kSetting, fetch_parameters, setting_entries, nothing_lacking, set_settings, setting_words},
     {kMaxRate, fetch_rates, rate_entries, no_eswitch, each<&DeviceChange::set_max_rate>, rate_words},
 };
 static_assert(has_each_row_once(kRows));
@@ -218,6 +270,16 @@ std::string why_no_parameter(const Devices& devices, const devlink::Handle& devi
   const std::string_view meant = nearest(name, names);
   return device.text() + " has no parameter '" + std::string(name) + "'" +
          (meant.empty() ? "" : "; did you mean " + std::string(meant) + "?") + " (it has: " + all + ")";
+}
+
+std::string why_no_setting(const Devices& devices, const devlink::Handle& device, std::string_view name) {
+  const DevlinkSetting* const setting = find_devlink_setting(name);
+  if (setting == nullptr)
+    return "the kernel has no parameter for " + std::string(name) +
+           ", and the firmware is not asked here: mlxconfig " + "or the vendor's tool has it";
+  if (permanent_value(devices, device, *setting) != nullptr) return {};
+  return device.text() + " has no parameter " + std::string(setting->parameter) + " for " +
+         std::string(name) + " (mlx5 has it from Linux 6.18 on): mlxconfig has it";
 }
 
 std::vector<Entry> entries(RowId row, const std::string& port, const Devices& devices, const Port& at) {

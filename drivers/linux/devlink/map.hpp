@@ -2,7 +2,10 @@
 //
 // A device's settings are told at each port that it has of its own, physical or virtual; a port that stands
 // for a virtual function has none. Of a parameter's values the one is told that holds soonest: runtime, else
-// driverinit, else permanent. A virtual function without a bound has no max-rate.
+// driverinit, else permanent. A virtual function without a bound has no max-rate. Settings of the firmware
+// are those that devlink has as parameters (specs/platforms/devlink_settings.hpp): their permanent values.
+// The others are not read: mlxconfig asks the firmware itself, and no program is run here for what a spec
+// names.
 //
 // Promises: pure but for write(). Refuses to write what is only read; why a port can't carry a row is said in
 // words.
@@ -27,6 +30,7 @@ namespace lockstep::devlink_map {
 inline constexpr RowId kEswitch = row("interface[*]/eswitch");
 inline constexpr RowId kHealth = row("interface[*]/health");
 inline constexpr RowId kParameter = row("interface[*]/parameter[*]");
+inline constexpr RowId kSetting = row("interface[*]/setting[*]");
 inline constexpr RowId kMaxRate = row("interface[*]/virtual-function[*]/max-rate");
 inline constexpr RowId kVirtualFunctions = row("interface[*]/virtual-functions");
 
@@ -58,6 +62,8 @@ std::string why_no_device(const Devices& devices, const Link& link);
 std::string lacking(RowId row, const Devices& devices, const devlink::Port& port);
 // Empty: the device has it.
 std::string why_no_parameter(const Devices& devices, const devlink::Handle& device, std::string_view name);
+// So of a setting of the firmware, by the vendor's name.
+std::string why_no_setting(const Devices& devices, const devlink::Handle& device, std::string_view name);
 std::vector<Entry> entries(RowId row, const std::string& port, const Devices& devices,
                            const devlink::Port& at);
 

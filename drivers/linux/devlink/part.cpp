@@ -16,6 +16,7 @@ using devlink_map::Answers;
 using devlink_map::DeviceChange;
 using devlink_map::Devices;
 using devlink_map::kParameter;
+using devlink_map::kSetting;
 using devlink_map::kVirtualFunctions;
 
 class DevlinkPart final : public LinuxPart {
@@ -123,11 +124,15 @@ void DevlinkPart::incapable_of(const Link& link, const Devices& devices, const s
                                       : devlink_map::lacking(row, devices, *port);
     if (!why.empty()) out.push_back({row, {link.name}, std::move(why)});
   }
-  if (port == nullptr || !devlink_map::lacking(kParameter, devices, *port).empty()) return;
+  if (port == nullptr) return;
+  const bool has_parameters = devlink_map::lacking(kParameter, devices, *port).empty();
   for (const Path& one : named) {
-    if (one.row() != kParameter || one.key(0) != link.name) continue;
-    if (std::string why = devlink_map::why_no_parameter(devices, port->device, one.key(1)); !why.empty())
-      out.push_back({kParameter, {link.name, std::string(one.key(1))}, std::move(why)});
+    if (one.key_count() < 2 || one.key(0) != link.name) continue;
+    std::string why;
+    if (one.row() == kSetting) why = devlink_map::why_no_setting(devices, port->device, one.key(1));
+    if (one.row() == kParameter && has_parameters)
+      why = devlink_map::why_no_parameter(devices, port->device, one.key(1));
+    if (!why.empty()) out.push_back({one.row(), {link.name, std::string(one.key(1))}, std::move(why)});
   }
 }
 

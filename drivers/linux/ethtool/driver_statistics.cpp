@@ -16,10 +16,10 @@
 namespace lockstep {
 namespace {
 
-Error failed(std::string_view netdev) {
+Error failed(std::string_view netdev, std::string_view what) {
   const bool has_none = errno == EOPNOTSUPP;
   return Error{has_none ? ErrorKind::unsupported : ErrorKind::transient,
-               std::string(netdev) + ": statistics: " + std::strerror(errno)};
+               std::string(netdev) + ": " + std::string(what) + ": " + std::strerror(errno)};
 }
 
 bool ask_ethtool(int socket, std::string_view netdev, void* request) {
@@ -50,19 +50,31 @@ Header header_of(const std::vector<std::uint64_t>& answer) {
 
 }  // namespace
 
-Result<std::map<std::string, std::uint64_t>> driver_statistics(std::string_view netdev) {
+Result<std::string> driver_name(std::string_view netdev) {
   const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket) return failed(netdev);
   ethtool_drvinfo about{};
   about.cmd = ETHTOOL_GDRVINFO;
-  if (!ask_ethtool(socket.number(), netdev, &about)) return failed(netdev);
+  if (socket && ask_ethtool(socket.number(), netdev, &about))
+    return std::string(about.driver, ::strnlen(about.driver, sizeof(about.driver)));
+  const bool is_gone = socket && errno == ENODEV;
+  Error why = failed(netdev, "driver");
+  if (is_gone || why.kind == ErrorKind::unsupported) return std::string();
+  return why;
+}
+
+Result<std::map<std::string, std::uint64_t>> driver_statistics(std::string_view netdev) {
+  const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return failed(netdev, "statistics");
+  ethtool_drvinfo about{};
+  about.cmd = ETHTOOL_GDRVINFO;
+  if (!ask_ethtool(socket.number(), netdev, &about)) return failed(netdev, "statistics");
   const std::uint32_t count = about.n_stats;
   if (count == 0) return Error{ErrorKind::unsupported, std::string(netdev) + ": it has no statistics"};
   auto names = request_of(ethtool_gstrings{ETHTOOL_GSTRINGS, ETH_SS_STATS, count}, count, ETH_GSTRING_LEN);
   auto values = request_of(ethtool_stats{ETHTOOL_GSTATS, count}, count, sizeof(std::uint64_t));
   if (!ask_ethtool(socket.number(), netdev, names.data()) ||
       !ask_ethtool(socket.number(), netdev, values.data()))
-    return failed(netdev);
+    return failed(netdev, "statistics");
   if (header_of<ethtool_gstrings>(names).len != count || header_of<ethtool_stats>(values).n_stats != count)
     return Error{ErrorKind::transient, std::string(netdev) + ": its statistics became others meanwhile"};
   std::map<std::string, std::uint64_t> out;

@@ -11,6 +11,7 @@ inline constexpr RowId kGovernor = row("cpu/governor");
 inline constexpr RowId kIrqAffinity = row("cpu/irq-affinity");
 inline constexpr RowId kFirmware = row("firmware[*]");
 inline constexpr RowId kGpuCount = row("gpu/count");
+inline constexpr RowId kGpuDirect = row("gpu/direct[*]");
 inline constexpr RowId kGpuDriver = row("gpu/driver");
 inline constexpr RowId kGpuEcc = row("gpu/ecc");
 inline constexpr RowId kGpuNicAffinity = row("gpu/nic-affinity");
@@ -19,7 +20,13 @@ inline constexpr RowId kKernelModule = row("kernel/module[*]");
 inline constexpr RowId kKernelParameter = row("kernel/parameter[*]");
 inline constexpr RowId kKernelVersion = row("kernel/version");
 inline constexpr RowId kMemlock = row("memlock");
+inline constexpr RowId kNcclAdaptiveRouting = row("nccl/adaptive-routing");
+inline constexpr RowId kNcclCrossNic = row("nccl/cross-nic");
+inline constexpr RowId kNcclGidIndex = row("nccl/gid-index");
 inline constexpr RowId kNcclHca = row("nccl/hca");
+inline constexpr RowId kNcclQps = row("nccl/qps-per-connection");
+inline constexpr RowId kNcclServiceLevel = row("nccl/service-level");
+inline constexpr RowId kNcclSplit = row("nccl/split-data-on-qps");
 inline constexpr RowId kNcclTrafficClass = row("nccl/traffic-class");
 inline constexpr RowId kPackage = row("package[*]");
 inline constexpr RowId kAcs = row("pcie/acs");
@@ -40,7 +47,13 @@ inline constexpr MapRow kRows[] = {
     {kAcs, pcie_setting, true, acs_words},
     {kMaxReadRequest, pcie_setting, true, max_read_request_words},
     {kMemlock, memlock_setting, true, memlock_words},
+    {kNcclAdaptiveRouting, nccl_setting, true, nccl_words},
+    {kNcclCrossNic, nccl_setting, true, nccl_words},
+    {kNcclGidIndex, nccl_setting, true, nccl_words},
     {kNcclHca, nccl_setting, true, nccl_words},
+    {kNcclQps, nccl_setting, true, nccl_words},
+    {kNcclServiceLevel, nccl_setting, true, nccl_words},
+    {kNcclSplit, nccl_setting, true, nccl_words},
     {kNcclTrafficClass, nccl_setting, true, nccl_words},
     {kKernelModule, kernel_setting, true, module_words},
     {kKernelParameter, kernel_setting, false, nullptr},
@@ -49,6 +62,7 @@ inline constexpr MapRow kRows[] = {
     {kService, services_setting, true, service_words},
     {kFirmware, firmware_setting, false, nullptr},
     {kGpuCount, gpu_setting, false, nullptr},
+    {kGpuDirect, gpu_direct_setting, false, nullptr},
     {kGpuDriver, gpu_setting, false, nullptr},
     {kGpuEcc, gpu_setting, true, ecc_words},
     {kGpuNicAffinity, gpu_setting, false, nullptr},

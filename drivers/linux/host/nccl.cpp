@@ -4,8 +4,8 @@
 // (NCCL's setEnvFile: setenv(3) without overwriting; NCCL user guide, "Environment Variables"). Of other
 // variables nothing is read or written. NCCL_IB_HCA names RDMA devices, specs name interfaces: what names
 // ports exactly (=mlx5_0:1,mlx5_3) is told as their interfaces; what does not (a prefix, an exclusion, a
-// device that is not here) as the line that is there, which equals no interface. Such a line, and a traffic
-// class that is no number, can be put back as it was.
+// device that is not here) as the line that is there, which equals no interface. Such a line, and a value
+// that is none of its variable's, can be put back as it was.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -17,13 +17,65 @@
 namespace lockstep {
 namespace {
 
-using host_map::kNcclHca;
-using host_map::kNcclTrafficClass;
-
 constexpr std::string_view kFile = "/etc/nccl.conf";
 constexpr std::string_view kHca = "NCCL_IB_HCA";
-constexpr std::string_view kTrafficClass = "NCCL_IB_TC";
-constexpr std::int64_t kTrafficClassMax = 255;  // the byte of an IP header
+constexpr std::string_view kCrossNic[] = {"never", "allow", "avoid"};  // 0, 1, 2
+
+// Variables and ranges: NCCL user guide, "Environment Variables"; specs/language/nccl.cpp has more of them.
+struct Variable {
+  RowId row;
+  std::string_view name;
+  enum class Form : std::uint8_t { interfaces, number, on_off, cross_nic } form;
+  std::int64_t least = 0;  // of a number
+  std::int64_t most = 0;
+};
+using Form = Variable::Form;
+constexpr Variable kVariables[] = {
+    {host_map::kNcclAdaptiveRouting, "NCCL_IB_ADAPTIVE_ROUTING", Form::on_off},
+    {host_map::kNcclCrossNic, "NCCL_CROSS_NIC", Form::cross_nic},
+    {host_map::kNcclGidIndex, "NCCL_IB_GID_INDEX", Form::number, -1, 255},
+    {host_map::kNcclHca, kHca, Form::interfaces},
+    {host_map::kNcclQps, "NCCL_IB_QPS_PER_CONNECTION", Form::number, 1, 128},
+    {host_map::kNcclServiceLevel, "NCCL_IB_SL", Form::number, 0, 15},
+    {host_map::kNcclSplit, "NCCL_IB_SPLIT_DATA_ON_QPS", Form::on_off},
+    {host_map::kNcclTrafficClass, "NCCL_IB_TC", Form::number, 0, 255},  // the byte of an IP header
+};
+
+const Variable& variable_of(RowId row) {
+  return *std::find_if(std::begin(kVariables), std::end(kVariables),
+                       [row](const Variable& one) { return one.row == row; });
+}
+
+std::optional<std::int64_t> number_in(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// Of what is no value of the variable, the text.
+Value value_of(const Variable& one, const std::string& said) {
+  const auto number = number_in(said);
+  if (!number) return Value::text(said);
+  if (one.form == Form::number && *number >= one.least && *number <= one.most) return Value::integer(*number);
+  if (one.form == Form::on_off && (*number == 0 || *number == 1)) return Value::boolean(*number == 1);
+  if (one.form == Form::cross_nic && *number >= 0 && *number < std::ssize(kCrossNic))
+    return Value::text(kCrossNic[*number]);
+  return Value::text(said);
+}
+
+// As its line has it.
+Result<std::string> text_of(const Variable& one, Value want) {
+  if (want.kind() == Value::Kind::boolean) return std::string(want.as_boolean() ? "1" : "0");
+  if (want.kind() == Value::Kind::integer) {
+    if (want.as_integer() >= one.least && want.as_integer() <= one.most) return want.to_string();
+    return Error{ErrorKind::invalid_spec, std::string(one.name) + " is a number of " +
+                                              std::to_string(one.least) + " to " + std::to_string(one.most)};
+  }
+  const auto* const word = std::find(std::begin(kCrossNic), std::end(kCrossNic), want.to_string());
+  if (one.form != Form::cross_nic || word == std::end(kCrossNic)) return want.to_string();
+  return std::to_string(word - std::begin(kCrossNic));
+}
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> out;
@@ -42,44 +94,46 @@ bool names(std::string_view word, const rdma::DeviceFacts& device, const rdma::P
   return word == device.name + ":" + std::to_string(port.number);
 }
 
-class Nccl final : public HostSetting {
+class NcclFile final : public HostSetting {
  public:
-  explicit Nccl(HostFiles files) : files_(std::move(files)) {}
+  explicit NcclFile(HostFiles files) : files_(std::move(files)) {}
 
   std::vector<Incapable> incapable(const Scope&, const Call& call) override {
     const auto devices = rdma::read_rdma(files_, call);
-    if (!devices) return {{kNcclHca, {}, devices.error().text()}};
-    if (devices->empty()) return {{kNcclHca, {}, "no RDMA device is here"}};
+    if (!devices) return {{host_map::kNcclHca, {}, devices.error().text()}};
+    if (devices->empty()) return {{host_map::kNcclHca, {}, "no RDMA device is here"}};
     return {};
   }
 
   void read(HostReading& out, const Call& call) override {
     const auto text = whole();
-    if (!text) {
-      for (const RowId row : {kNcclHca, kNcclTrafficClass}) out.fails(row, text.error());
-      return;
+    for (const Variable& one : kVariables) {
+      if (!out.scope.wants(one.row)) continue;
+      if (!text) {
+        out.fails(one.row, text.error());
+        continue;
+      }
+      const auto said = value_in(*text, one.name);
+      if (!said) continue;
+      if (one.form != Form::interfaces) {
+        out.add(one.row, value_of(one, *said));
+      } else if (const auto devices = rdma::read_rdma(files_, call)) {
+        out.add(one.row, Value::set(interfaces(*said, *devices)));
+      } else {
+        out.fails(one.row, devices.error());
+      }
     }
-    if (const auto said = value_in(*text, kTrafficClass)) out.add(kNcclTrafficClass, traffic_class(*said));
-    const auto said = value_in(*text, kHca);
-    if (!said || !out.scope.wants(kNcclHca)) return;
-    const auto devices = rdma::read_rdma(files_, call);
-    if (!devices) return out.fails(kNcclHca, devices.error());
-    out.add(kNcclHca, Value::set(interfaces(*said, *devices)));
   }
 
   Result<Done> set(const Change& change, const Call& call) override {
-    const bool is_hca = change.path.row() == kNcclHca;
-    std::optional<std::string> value;
-    if (change.want && is_hca) {
-      TRY(value, devices_of(change.want.as_list(), call));
-    } else if (change.want.kind() == Value::Kind::text) {
-      value = change.want.to_string();
-    } else if (change.want) {
-      if (change.want.as_integer() < 0 || change.want.as_integer() > kTrafficClassMax)
-        return Error{ErrorKind::invalid_spec, "nccl/traffic-class is a byte: 0 to 255"};
-      value = std::to_string(change.want.as_integer());
+    const Variable& one = variable_of(change.path.row());
+    if (!change.want) return put(one.name, std::nullopt);
+    if (one.form == Form::interfaces) {
+      TRY(const std::string devices, devices_of(change.want.as_list(), call));
+      return put(one.name, devices);
     }
-    return put(is_hca ? kHca : kTrafficClass, value);
+    TRY(const std::string text, text_of(one, change.want));
+    return put(one.name, text);
   }
 
  private:
@@ -94,13 +148,6 @@ class Nccl final : public HostSetting {
     for (const std::string& line : lines_of(text))
       if (sets(line, variable)) return line.substr(variable.size() + 1);
     return std::nullopt;
-  }
-
-  static Value traffic_class(const std::string& said) {
-    std::int64_t number = 0;
-    const auto [end, code] = std::from_chars(said.data(), said.data() + said.size(), number);
-    if (code != std::errc{} || end != said.data() + said.size()) return Value::text(said);
-    return Value::integer(number);
   }
 
   static std::vector<std::string> interfaces(const std::string& said,
@@ -158,17 +205,19 @@ class Nccl final : public HostSetting {
 }  // namespace
 
 std::string nccl_words(const Change& change) {
-  const bool is_hca = change.path.row() == kNcclHca;
-  const std::string variable(is_hca ? kHca : kTrafficClass);
+  const Variable& one = variable_of(change.path.row());
+  const bool is_hca = one.form == Form::interfaces;
+  const std::string variable(one.name);
   if (!change.want) return "sed -i '/^" + variable + "=/d' " + std::string(kFile);
   const std::string value = change.want.to_string();
-  const std::string line = variable + (is_hca ? "==DEVICE:PORT,..." : "=" + value);
+  const Result<std::string> text = is_hca ? Result<std::string>(std::string()) : text_of(one, change.want);
+  const std::string line = variable + "=" + (is_hca ? "=DEVICE:PORT,..." : text ? *text : value);
   return (change.was ? "sed -i 's/^" + variable + "=.*/" + line + "/' " : "echo '" + line + "' >> ") +
          std::string(kFile) + (is_hca ? "  # the RDMA devices of " + value : "");
 }
 
 OneSetting nccl_setting(const LinuxTarget& target, const SharedPci&) {
-  return std::make_unique<Nccl>(HostFiles(target.root));
+  return std::make_unique<NcclFile>(HostFiles(target.root));
 }
 
 }  // namespace lockstep

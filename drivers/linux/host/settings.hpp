@@ -24,6 +24,7 @@ OneSetting kernel_setting(const LinuxTarget& target, const SharedPci& pci);
 OneSetting packages_setting(const LinuxTarget& target, const SharedPci& pci);
 OneSetting services_setting(const LinuxTarget& target, const SharedPci& pci);
 OneSetting firmware_setting(const LinuxTarget& target, const SharedPci& pci);
+OneSetting gpu_direct_setting(const LinuxTarget& target, const SharedPci& pci);
 OneSetting gpu_setting(const LinuxTarget& target, const SharedPci& pci);
 
 std::string governor_words(const Change& change);

@@ -72,7 +72,7 @@ std::vector<Request> red_requests() {
 std::vector<Request> ets_requests() {
   PortScheduler all;
   all.rate = 1'000'000'000;
-  all.classes[0].share = 100;
+  all.classes[0].share = kWholeLink;
   all.classes[3].dscp = {kAnyDscp};
   all.classes[3].strict = true;
   all.classes[3].max_rate = 1'000'000;

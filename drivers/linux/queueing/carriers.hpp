@@ -23,6 +23,9 @@ constexpr std::uint64_t bits_of_bytes(std::uint64_t bytes) { return bit_rate(byt
 // The handle of a class's queue: 4c54: for class 0 and so on.
 constexpr std::uint32_t queue_handle(unsigned number) { return (kOwnMajor + 1 + number) << 16; }
 
+// Per mille: of less ETS's quantum would be one that the kernel makes larger (ets.cpp).
+inline constexpr std::uint64_t kLeastEtsShare = 5;
+
 // None: a marker of parts, which check() refuses, or no marker.
 std::optional<ClassEcn> whole(const EcnEntries& ecn);
 EcnEntries ecn_entries(const Qdisc* queue);

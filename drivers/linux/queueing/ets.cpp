@@ -11,9 +11,10 @@ namespace {
 // 4c5c:, at the root or in the root's TBF, whose one class is 4c53:1.
 constexpr std::uint32_t kEtsHandle = (kOwnMajor + 1 + kClassesMax) << 16;
 constexpr std::uint32_t kInRate = kOwnHandle | 1;
-// What a class sends at a turn for each percent of its share: packets of any size, and one of 1 % still more
-// than twice what a class without a share has. That is the least there is: Linux 6.1.192 makes 256 of less.
-constexpr std::uint32_t kQuantumOfPercent = 600;
+// What a class sends at a turn for each per mille of its share: packets of any size, and one of the least
+// share (kLeastEtsShare) still more than what a class without a share has. That is the least there is: Linux
+// 6.1.192 makes 256 of less.
+constexpr std::uint32_t kQuantumOfPermille = 60;
 constexpr std::uint32_t kLeastQuantum = 256;
 
 // Of a class whose rate is held by TBF, the RED in it: 4c5d: for class 0 and so on.
@@ -42,7 +43,7 @@ EtsParameters parameters_for(const PortScheduler& wanted) {
     if (one.strict)
       ++out.strict;
     else
-      out.quanta.push_back(one.share ? static_cast<std::uint32_t>(*one.share) * kQuantumOfPercent
+      out.quanta.push_back(one.share ? static_cast<std::uint32_t>(*one.share) * kQuantumOfPermille
                                      : kLeastQuantum);
   }
   const auto by_priority = classes_of_priorities(wanted);
@@ -123,8 +124,8 @@ PortScheduler read_ets(const PortQueueing& have) {
     made.strict = band < ets.strict;
     if (!made.strict) {
       const std::uint64_t quantum = ets.quanta[band - ets.strict];
-      const std::uint64_t share = (quantum + kQuantumOfPercent / 2) / kQuantumOfPercent;
-      if (share > 0) made.share = share;
+      const std::uint64_t share = (quantum + kQuantumOfPermille / 2) / kQuantumOfPermille;
+      if (quantum > kLeastQuantum && share > 0) made.share = share;
     }
     if (queue->kind == "tbf") {
       made.max_rate = bits_of_bytes(queue->tbf_rate);

@@ -48,7 +48,7 @@ std::vector<HtbClass> classes_for(std::uint32_t index, const PortScheduler& want
     if (one.strict) {
       made.rate = std::max(kLeastRate, strict_rate(one, root));
     } else if (one.share) {
-      made.rate = std::max(kLeastRate, shared_rate(root, strict_sum) * *one.share / 100);
+      made.rate = std::max(kLeastRate, shared_rate(root, strict_sum) * *one.share / kWholeLink);
     }
     out.push_back(made);
   }
@@ -198,7 +198,7 @@ PortScheduler read_htb(const PortQueueing& have) {
     SchedulerClass made;
     made.strict = one.priority == 0;
     if (one.ceil != 2 * root->rate) made.max_rate = bits_of_bytes(one.ceil);
-    const std::uint64_t share = (one.rate * 100 + shared / 2) / shared;
+    const std::uint64_t share = (one.rate * kWholeLink + shared / 2) / shared;
     if (!made.strict && share > 0) made.share = share;
     for (const DscpFilter& filter : filters)
       if (filter.plain && filter.flow == one.handle && both_families(filters, filter))

@@ -25,8 +25,8 @@ Result<Done> check_rate(std::uint64_t bits, const std::string& what) {
 }
 
 Result<Done> check_class(const SchedulerClass& one) {
-  if (one.share && (*one.share == 0 || *one.share > 100))
-    return invalid("a class's share is 1 to 100 percent");
+  if (one.share && (*one.share == 0 || *one.share > kWholeLink))
+    return invalid("a class's share is 0.1 to 100 percent");
   if (one.max_rate) TRY_DONE(check_rate(*one.max_rate, "a class's max-rate"));
   if (const auto ecn = queueing::whole(one.ecn))
     TRY_DONE(check(*ecn));
@@ -51,11 +51,14 @@ Result<Done> check_distinct(const PortScheduler& wanted, std::set<std::uint8_t> 
 Result<Done> check_for(const PortScheduler& wanted, const SchedulerPlace& place) {
   const auto refused = [](std::string what) { return Error{ErrorKind::refused, std::move(what)}; };
   if (place.carrier == Carrier::ets)
-    for (const auto& [number, one] : wanted.classes)
+    for (const auto& [number, one] : wanted.classes) {
+      if (one.share && *one.share < queueing::kLeastEtsShare)
+        return refused("class " + std::to_string(number) + ": ETS can give a class 0.5 percent at least");
       // sch_ets.c serves the shared bands in turn and waits for one that holds its packets back.
       if (one.max_rate && !one.strict)
         return refused("class " + std::to_string(number) +
                        ": ETS can hold back a strict class only; one with a share would hold up the others");
+    }
   if (place.carrier == Carrier::mqprio && !wanted.classes.empty() &&
       (wanted.classes.size() < 2 || wanted.classes.size() > place.tx_queues))
     return refused("mqprio divides a port's " + std::to_string(place.tx_queues) +

@@ -31,18 +31,20 @@
 
 namespace lockstep {
 
+inline constexpr std::uint64_t kWholeLink = 1000;  // per mille
+
 // A class's ECN marker as entries, which come one by one; a marker has all three or none.
 struct EcnEntries {
   std::optional<std::uint64_t> min;          // bytes
   std::optional<std::uint64_t> max;          // bytes
-  std::optional<std::uint64_t> probability;  // percent
+  std::optional<std::uint64_t> probability;  // per mille
   bool operator==(const EcnEntries&) const = default;
 };
 
 struct SchedulerClass {
   std::set<std::uint8_t> dscp;
   std::set<std::uint8_t> priority;     // 802.1p; HTB has no use for them
-  std::optional<std::uint64_t> share;  // percent of what strict classes leave
+  std::optional<std::uint64_t> share;  // per mille of what strict classes leave
   bool strict = false;
   std::optional<std::uint64_t> max_rate;  // bit/s
   EcnEntries ecn;

@@ -9,14 +9,24 @@ std::string ecn_folder(const Change& change) {
 
 }  // namespace
 
-std::string cnp_words(const Change& change) {
+std::string cnp_dscp_words(const Change& change) {
   return "echo " + change.want.to_string() + " > " + ecn_folder(change) + "roce_np/cnp_dscp";
+}
+
+std::string cnp_priority_words(const Change& change) {
+  return "echo " + change.want.to_string() + " > " + ecn_folder(change) + "roce_np/cnp_802p_prio";
 }
 
 std::string control_words(const Change& change) {
   const std::string on = change.want.to_string() == "none" ? "0" : "1";
   const std::string ecn = ecn_folder(change);
   return "echo " + on + " | tee " + ecn + "roce_np/enable/* " + ecn + "roce_rp/enable/*";
+}
+
+std::string dcqcn_words(const Change& change, const rdma::DcqcnParameter& one) {
+  const bool on = change.want == Value::boolean(true);
+  const std::string number = one.is_switch ? (on ? "1" : "0") : change.want.to_string();
+  return "echo " + number + " > " + ecn_folder(change) + std::string(one.file.ofed);
 }
 
 std::string tos_words(const Change& change) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "drivers/linux/rdma/inventory.hpp"
 #include "drivers/linux/rdma/map.hpp"
 
 namespace lockstep {

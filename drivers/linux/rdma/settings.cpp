@@ -2,14 +2,13 @@
 
 #include <array>
 
-#include "drivers/linux/rdma/number_file.hpp"
+#include "drivers/linux/rdma/inventory.hpp"
 #include "drivers/linux/rdma/roce_tos.hpp"
 
 namespace lockstep::rdma {
 namespace {
 
 constexpr std::string_view kRdmaCm = "/sys/kernel/config/rdma_cm";
-constexpr std::string_view kBnxtConfigfs = "/sys/kernel/config/bnxt_re";
 constexpr unsigned kPriorities = 8;
 
 Error no_value(const Change& change, std::string_view takes) {
@@ -45,38 +44,13 @@ Result<RoceTos> read_tos_files(const HostFiles& files, const TosFiles& at) {
   return out;
 }
 
-std::string ofed_folder(const RocePort& port) { return "/sys/class/net/" + port.netdev + "/ecn"; }
-bool is_bnxt(const RocePort& port) { return port.driver == "bnxt_en"; }
-bool is_mlx5(const RocePort& port) { return port.driver == "mlx5_core"; }
-
-NumberFile bnxt_configfs(const RocePort& port, std::string_view name) {
-  const std::string entry = std::string(kBnxtConfigfs) + "/" + port.device;
-  const std::string folder = entry + "/ports/" + std::to_string(port.number) + "/cc/";
-  return {folder + std::string(name), entry, folder + "apply", true};
-}
-
-// Of bnxt_re: by configfs (Broadcom's), else by debugfs (upstream).
-NumberFile bnxt_file(const HostFiles& files, const RocePort& port, std::string_view configfs,
-                     std::string_view debugfs) {
-  if (files.exists(kBnxtConfigfs)) return bnxt_configfs(port, configfs);
-  std::string path = "/sys/kernel/debug/bnxt_re/" + port.pci + "/cc_config/" + std::string(debugfs);
-  if (!files.exists(path)) return {};
-  return {std::move(path)};
-}
-
-NumberFile cnp_file(const HostFiles& files, const RocePort& port) {
-  std::string ofed = ofed_folder(port) + "/roce_np/cnp_dscp";
-  if (files.exists(ofed)) return {std::move(ofed)};
-  if (is_bnxt(port)) return bnxt_file(files, port, "cnp_dscp", "alt_vlan_dscp");
-  std::string upstream = "/sys/kernel/debug/mlx5/" + port.pci + "/cc_params/np_cnp_dscp";
-  if (is_mlx5(port) && files.exists(upstream)) return {std::move(upstream)};
-  return {};
-}
-
-NumberFile control_file(const HostFiles& files, const RocePort& port) {
-  if (!is_bnxt(port)) return {};
-  return bnxt_file(files, port, "ecn_enable", "enable_cc");
-}
+constexpr PortFile kCnpDscp{"roce_np/cnp_dscp", "np_cnp_dscp", "cnp_dscp", "alt_vlan_dscp"};
+constexpr PortFile kCnpPriority{"roce_np/cnp_802p_prio", "np_cnp_prio", "cnp_prio", "alt_vlan_pcp"};
+// mlx5 alone: 1 where a CNP has the priority of the packet that it answers. A priority that is
+// written makes it 0 (cong.c; mstflint's mlxconfig_host.db, CNP_RES_PRIO_MODE).
+constexpr PortFile kCnpPriorityMode{"", "np_cnp_prio_mode"};
+constexpr std::string_view kAsReceived = "as received";
+constexpr PortFile kEnable{"", "", "ecn_enable", "enable_cc"};
 
 // DCQCN's two ends, a bit a priority: who tells of marks, and who slows down.
 struct Dcqcn {
@@ -134,20 +108,21 @@ Result<Done> write_dcqcn(const HostFiles& files, const RocePort& port, const Dcq
   return Done{};
 }
 
-// Of a NIC that has no file for congestion control or its CNPs.
-std::string why_no_congestion_file(const RocePort& port) {
-  if (port.driver == "rxe") return "rxe: software RDMA ignores congestion marks and sends no CNP";
-  if (is_mlx5(port) || is_bnxt(port))
-    return name_of(port) +
-           ": its driver's file is not there: mount debugfs on /sys/kernel/debug, or configfs";
-  return name_of(port) + ": its driver has no file for it that is known here";
+// False, too, where the driver knows no such mode.
+Result<bool> has_priority_as_received(const HostFiles& files, const RocePort& port) {
+  const NumberFile mode = find_file(files, port, kCnpPriorityMode);
+  if (mode.path.empty()) return false;
+  TRY(const std::int64_t on, read_number(files, mode));
+  return on != 0;
+}
+
+Result<Done> write_integer(const Change& change, const HostFiles& files, const NumberFile& file,
+                           std::string_view takes) {
+  if (change.want.kind() != Value::Kind::integer) return no_value(change, takes);
+  return write_number(files, file, change.want.as_integer());
 }
 
 }  // namespace
-
-std::string name_of(const RocePort& port) {
-  return port.device + (port.driver.empty() ? "" : " (" + port.driver + ")");
-}
 
 std::string why_no_tos(const HostFiles& files, const RocePort&) {
   return files.exists(kRdmaCm) ? "" : std::string(kRdmaCm) + " is not there: load rdma_cm, mount configfs";
@@ -178,23 +153,42 @@ Result<Done> write_tos(const Change& change, const HostFiles& files, const RoceP
                                        " and has " + tos_value(now).to_string()};
 }
 
-std::string why_no_cnp(const HostFiles& files, const RocePort& port) {
-  return cnp_file(files, port).path.empty() ? why_no_congestion_file(port) : "";
+std::string why_no_cnp_dscp(const HostFiles& files, const RocePort& port) {
+  return find_file(files, port, kCnpDscp).path.empty() ? why_no_file(port, kCnpDscp) : "";
 }
 
-Result<Value> read_cnp(const HostFiles& files, const RocePort& port) {
-  TRY(const std::int64_t dscp, read_number(files, cnp_file(files, port)));
+Result<Value> read_cnp_dscp(const HostFiles& files, const RocePort& port) {
+  TRY(const std::int64_t dscp, read_number(files, find_file(files, port, kCnpDscp)));
   return Value::integer(dscp);
 }
 
-Result<Done> write_cnp(const Change& change, const HostFiles& files, const RocePort& port) {
-  if (change.want.kind() != Value::Kind::integer) return no_value(change, "a DSCP");
-  return write_number(files, cnp_file(files, port), change.want.as_integer());
+Result<Done> write_cnp_dscp(const Change& change, const HostFiles& files, const RocePort& port) {
+  return write_integer(change, files, find_file(files, port, kCnpDscp), "a DSCP");
+}
+
+std::string why_no_cnp_priority(const HostFiles& files, const RocePort& port) {
+  return find_file(files, port, kCnpPriority).path.empty() ? why_no_file(port, kCnpPriority) : "";
+}
+
+Result<Value> read_cnp_priority(const HostFiles& files, const RocePort& port) {
+  TRY(const bool as_received, has_priority_as_received(files, port));
+  if (as_received) return Value::text(kAsReceived);
+  TRY(const std::int64_t priority, read_number(files, find_file(files, port, kCnpPriority)));
+  return Value::integer(priority);
+}
+
+Result<Done> write_cnp_priority(const Change& change, const HostFiles& files, const RocePort& port) {
+  const NumberFile mode = find_file(files, port, kCnpPriorityMode);
+  if (change.want == Value::text(kAsReceived) && !mode.path.empty()) return write_number(files, mode, 1);
+  TRY_DONE(write_integer(change, files, find_file(files, port, kCnpPriority), "a priority"));
+  TRY(const bool as_received, has_priority_as_received(files, port));
+  if (!as_received) return Done{};
+  return Error{ErrorKind::refused, mode.path + " still has CNPs sent with the priority that was received"};
 }
 
 std::string why_no_control(const HostFiles& files, const RocePort& port) {
-  if (has_ofed_dcqcn(files, port) || !control_file(files, port).path.empty()) return "";
-  if (!is_mlx5(port)) return why_no_congestion_file(port);
+  if (has_ofed_dcqcn(files, port) || !find_file(files, port, kEnable).path.empty()) return "";
+  if (!is_mlx5(port)) return why_no_file(port, kEnable);
   return name_of(port) +
          ": DCQCN is switched by MLNX_OFED's ecn/roce_np/enable, which is not there, or in "
          "the firmware (mlxconfig ROCE_CC_PRIO_MASK)";
@@ -205,7 +199,7 @@ Result<Value> read_control(const HostFiles& files, const RocePort& port) {
     TRY(const Dcqcn dcqcn, read_dcqcn(files, port));
     return value_of(dcqcn);
   }
-  TRY(const std::int64_t on, read_number(files, control_file(files, port)));
+  TRY(const std::int64_t on, read_number(files, find_file(files, port, kEnable)));
   return Value::text(on != 0 ? "dcqcn" : "none");
 }
 
@@ -216,7 +210,7 @@ Result<Done> write_control(const Change& change, const HostFiles& files, const R
   const bool on = wanted->priorities[0] != 0;
   if (value_of(*wanted) != Value::text(on ? "dcqcn" : "none"))
     return no_value(change, "dcqcn or none on this device");
-  return write_number(files, control_file(files, port), on ? 1 : 0);
+  return write_number(files, find_file(files, port, kEnable), on ? 1 : 0);
 }
 
 }  // namespace lockstep::rdma

@@ -11,6 +11,11 @@
 // (debugfs, infiniband/hw/mlx5/cong.c); cc/cnp_dscp of Broadcom's bnxt_re (configfs); alt_vlan_dscp of the
 // upstream one (debugfs, infiniband/hw/bnxt_re/debugfs.c).
 //
+// cnp-priority: roce_np/cnp_802p_prio, np_cnp_prio, cc/cnp_prio and alt_vlan_pcp in the same places. Where
+// the upstream mlx5 driver is told to send each CNP with the priority of the packet that it answers
+// (np_cnp_prio_mode 1) its value is the text "as received", which a write takes as well; a priority that is
+// written ends that.
+//
 // congestion-control: DCQCN on all priorities ("dcqcn") or on none ("none"), by ecn/roce_np/enable/PRIORITY
 // and roce_rp of MLNX_OFED, ecn_enable (configfs) or enable_cc (debugfs) of bnxt_re. On some priorities: a
 // text of two masks ("dcqcn (np 0xff, rp 0xf7)"), which a write takes as well.
@@ -24,22 +29,10 @@
 #include <string>
 
 #include "drivers/linux/host/files.hpp"
-#include "drivers/linux/rdma/inventory.hpp"
+#include "drivers/linux/rdma/port_file.hpp"
 #include "specs/model/diff.hpp"
 
 namespace lockstep::rdma {
-
-struct RocePort {
-  std::string netdev;
-  std::string device;
-  std::string driver;
-  std::string pci;
-  std::string link_layer;
-  std::uint32_t number = 0;
-};
-
-// "mlx5_0 (mlx5_core)"
-std::string name_of(const RocePort& port);
 
 // Of each setting: why the port, one of RoCE, has no file for it (empty: it has), and its reading and writing
 // there.
@@ -47,9 +40,13 @@ std::string why_no_tos(const HostFiles& files, const RocePort& port);
 Result<Value> read_tos(const HostFiles& files, const RocePort& port);
 Result<Done> write_tos(const Change& change, const HostFiles& files, const RocePort& port);
 
-std::string why_no_cnp(const HostFiles& files, const RocePort& port);
-Result<Value> read_cnp(const HostFiles& files, const RocePort& port);
-Result<Done> write_cnp(const Change& change, const HostFiles& files, const RocePort& port);
+std::string why_no_cnp_dscp(const HostFiles& files, const RocePort& port);
+Result<Value> read_cnp_dscp(const HostFiles& files, const RocePort& port);
+Result<Done> write_cnp_dscp(const Change& change, const HostFiles& files, const RocePort& port);
+
+std::string why_no_cnp_priority(const HostFiles& files, const RocePort& port);
+Result<Value> read_cnp_priority(const HostFiles& files, const RocePort& port);
+Result<Done> write_cnp_priority(const Change& change, const HostFiles& files, const RocePort& port);
 
 std::string why_no_control(const HostFiles& files, const RocePort& port);
 Result<Value> read_control(const HostFiles& files, const RocePort& port);
