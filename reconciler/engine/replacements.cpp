@@ -10,6 +10,8 @@
 namespace lockstep {
 namespace {
 
+constexpr std::int64_t kOfPercent = 10;  // per mille
+
 struct Class {
   Names dscp;
   Names priority;
@@ -135,10 +137,13 @@ class Between {
       if (was == nullptr ? is != nullptr && is->share : is == nullptr && now.share) sharing.push_back(&now);
     }
     if (!is_asked) return;
+    // Whole percents where they came as such: some devices take no other.
+    const std::int64_t grain = pool % kOfPercent == 0 ? kOfPercent : 1;
+    const std::int64_t grains = pool / grain;
     const auto count = static_cast<std::int64_t>(sharing.size());
-    if (pool < count) return fail("classes that go have no share to leave to those that come");
+    if (grains < count) return fail("classes that go have no share to leave to those that come");
     for (std::int64_t i = 0; i < count; ++i)
-      sharing[static_cast<std::size_t>(i)]->share = pool / count + (i < pool % count ? 1 : 0);
+      sharing[static_cast<std::size_t>(i)]->share = (grains / count + (i < grains % count ? 1 : 0)) * grain;
   }
 
   void prove(Members members) {

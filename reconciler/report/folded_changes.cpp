@@ -105,6 +105,9 @@ std::string value_text(RowId row, Value value) {
   if (unit == "Mbit/s" && number <= std::numeric_limits<std::uint64_t>::max() / kMega)
     return format(BitRate{number * kMega});
   if (unit == "B" && number >= 10'000) return format(ByteCount{number});
+  constexpr std::uint64_t kOfPermille = 1000;  // parts per million
+  if (unit == "‰" && number <= kOfPermille)
+    return format(Ratio{static_cast<std::uint32_t>(number * kOfPermille)});
   return unit.empty() || unit == "B" ? value.to_string()
                                      : value.to_string() + (unit == "%" ? "" : " ") + std::string(unit);
 }

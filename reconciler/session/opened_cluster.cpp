@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <utility>
 
 #include "reconciler/session/maintenance.hpp"
 #include "reconciler/session/numbers.hpp"
@@ -73,6 +74,7 @@ Result<OpenedCluster> load_cluster(const ClusterSource& source) {
     if (identity_name(opened.name) != cluster->name) opened.name = cluster->name;
   opened.compiled = compile(opened.catalog, options);
   move_into(opened.diagnostics, opened.compiled.diagnostics);
+  move_into(opened.without_effect, std::exchange(opened.compiled.by_hand, {}));
   opened.maintenance = in_maintenance(opened.catalog, *options.today, opened.diagnostics);
   if (opened.valid()) move_into(opened.diagnostics, prove(opened.catalog, opened.compiled.topology));
   return opened;

@@ -35,7 +35,7 @@ struct OpenedCluster {
   Compiled compiled;
   std::map<std::string, std::string> maintenance;  // by device (maintenance.hpp)
   Diagnostics diagnostics;
-  Diagnostics without_effect;  // what is written and nothing reads yet: for `validate` to tell
+  Diagnostics without_effect;  // what is written and not acted on: for `validate` to tell
   bool twin = false;
   std::uint64_t link_rate = 0;  // of the twin's fastest link, bit/s
 

@@ -110,18 +110,26 @@ class Namespaced final : public Subject {
       systemd_->set("lldpd.service", {"inactive", "disabled"});
     }
     attached = make_linux_driver(target);
-    never_unset = {"interface[*]/admin", "interface[*]/mtu", "interface[*]/offload[*]", "sysctl[*]",
-                   "cpu/governor", "cpu/irq-affinity", "gpu/ecc", "gpu/persistence", "pcie/acs",
-                   "pcie/max-read-request", "service[*]",
-                   // RED takes all three or none.
-                   "interface[*]/class[*]/ecn-max", "interface[*]/class[*]/ecn-min",
-                   "interface[*]/class[*]/ecn-probability",
-                   // As long as the port is there.
-                   "interface[*]/dcbx", "interface[*]/pause", "interface[*]/pfc", "interface[*]/trust",
-                   "interface[*]/autoneg", "interface[*]/channels[*]", "interface[*]/coalescing/adaptive[*]",
-                   "interface[*]/coalescing/frames[*]", "interface[*]/coalescing/time[*]", "interface[*]/fec",
-                   "interface[*]/ring[*]", "interface[*]/speed", "interface[*]/cnp-dscp",
-                   "interface[*]/congestion-control", "interface[*]/roce-tos"};
+    never_unset = {
+        "interface[*]/admin", "interface[*]/mtu", "interface[*]/offload[*]", "sysctl[*]", "cpu/governor",
+        "cpu/irq-affinity", "gpu/ecc", "gpu/persistence", "pcie/acs", "pcie/max-read-request", "service[*]",
+        // RED takes all three or none.
+        "interface[*]/class[*]/ecn-max", "interface[*]/class[*]/ecn-min",
+        "interface[*]/class[*]/ecn-probability",
+        // As long as the port is there.
+        "interface[*]/dcbx", "interface[*]/pause", "interface[*]/pfc", "interface[*]/trust",
+        "interface[*]/autoneg", "interface[*]/channels[*]", "interface[*]/coalescing/adaptive[*]",
+        "interface[*]/coalescing/frames[*]", "interface[*]/coalescing/time[*]", "interface[*]/fec",
+        "interface[*]/ring[*]", "interface[*]/speed", "interface[*]/cnp-dscp", "interface[*]/cnp-priority",
+        "interface[*]/congestion-control", "interface[*]/roce-tos", "interface[*]/cable-length",
+        "interface[*]/dcqcn/additive-increase", "interface[*]/dcqcn/alpha-gain",
+        "interface[*]/dcqcn/alpha-timer", "interface[*]/dcqcn/byte-reset",
+        "interface[*]/dcqcn/clamp-target-rate", "interface[*]/dcqcn/clamp-target-rate-after-timer",
+        "interface[*]/dcqcn/cnp-interval", "interface[*]/dcqcn/fast-recovery-steps",
+        "interface[*]/dcqcn/hyper-increase", "interface[*]/dcqcn/initial-alpha",
+        "interface[*]/dcqcn/max-rate", "interface[*]/dcqcn/min-decrease", "interface[*]/dcqcn/min-rate",
+        "interface[*]/dcqcn/rate-on-first-cnp", "interface[*]/dcqcn/rate-reduce-period",
+        "interface[*]/dcqcn/reduction-shift", "interface[*]/dcqcn/time-reset"};
     // The shares sum to 100 %, and a class is there by its priorities.
     if (nics) never_unset.insert({"interface[*]/class[*]/share", "interface[*]/class[*]/priority"});
     keeps_a_default = {"interface[*]/class[*]/strict"};  // a class is strict or not

@@ -17,12 +17,12 @@ Entries profile() {
   return {{"interface[nic0]/class[0]", there},
           {"interface[nic0]/class[0]/dscp", Value::set(rest)},
           {"interface[nic0]/class[0]/priority", Value::set({"0", "1", "2", "4", "5", "7"})},
-          {"interface[nic0]/class[0]/share", Value::integer(40)},
+          {"interface[nic0]/class[0]/share", Value::integer(400)},
           {"interface[nic0]/class[0]/strict", Value::boolean(false)},
           {"interface[nic0]/class[3]", there},
           {"interface[nic0]/class[3]/dscp", Value::set({"26"})},
           {"interface[nic0]/class[3]/priority", Value::set({"3"})},
-          {"interface[nic0]/class[3]/share", Value::integer(60)},
+          {"interface[nic0]/class[3]/share", Value::integer(600)},
           {"interface[nic0]/class[3]/strict", Value::boolean(false)},
           {"interface[nic0]/class[6]", there},
           {"interface[nic0]/class[6]/dscp", Value::set({"48"})},
@@ -128,7 +128,7 @@ TEST_F(DcbClasses, DriftByHandIsSeenEntryByEntryAndHealed) {
   EXPECT_EQ(seen,
             "interface[nic0]/class[3]/dscp 48; interface[nic0]/class[6]/max-rate 1000000000; "
             "interface[nic0]/class[0]/priority 0, 1, 2, 4, 7; interface[nic0]/class[3]/priority 3, 5; "
-            "interface[nic0]/class[0]/share 30; interface[nic0]/class[3]/share 70; ");
+            "interface[nic0]/class[0]/share 300; interface[nic0]/class[3]/share 700; ");
   converge(profile());
   EXPECT_EQ(dcb::dscp_entries(read("nic0")).size(), 64U);
   EXPECT_EQ(read("nic0").apps.size(), 65U) << "the default priority is another's";
@@ -174,7 +174,7 @@ TEST_F(DcbClasses, ClassesThatNoPortCanHaveAreNotSent) {
   make("nic0", "plain");
   const Tree before = observed().have;
   Entries wanted = profile();
-  wanted["interface[nic0]/class[3]/share"] = Value::integer(50);
+  wanted["interface[nic0]/class[3]/share"] = Value::integer(500);
   wanted.erase("interface[nic0]/pfc");
   auto got = answers(wanted);
   for (const char* const entry : {"class[0]/share", "class[3]/share", "class[3]/dscp", "trust"})
@@ -194,7 +194,7 @@ TEST_F(DcbClasses, WhatAVendorDoesOtherwiseIsNamed) {
             "the port's driver leaves this out of its dcbnl operations");
   wanted = profile();
   wanted.erase("interface[nic0]/class[6]/max-rate");
-  wanted["interface[nic0]/class[3]/share"] = Value::integer(60);
+  wanted["interface[nic0]/class[3]/share"] = Value::integer(600);
   wanted["interface[nic0]/class[6]/strict"] = Value::boolean(false);
   got = answers(wanted);
   expect_in(got["interface[nic0]/class[6]/strict"], "dcbnl ETS set: Invalid argument");

@@ -53,11 +53,11 @@ TEST_F(DcbDriver, AClassIsUsedByWhatPassesInItsPriorities) {
   const Value there = Value::present();
   converge({{"interface[nic0]/class[0]", there},
             {"interface[nic0]/class[0]/priority", Value::set({"0", "1", "2", "5", "6", "7"})},
-            {"interface[nic0]/class[0]/share", Value::integer(40)},
+            {"interface[nic0]/class[0]/share", Value::integer(400)},
             {"interface[nic0]/class[0]/strict", Value::boolean(false)},
             {"interface[nic0]/class[4]", there},
             {"interface[nic0]/class[4]/priority", Value::set({"3", "4"})},
-            {"interface[nic0]/class[4]/share", Value::integer(60)},
+            {"interface[nic0]/class[4]/share", Value::integer(600)},
             {"interface[nic0]/class[4]/strict", Value::boolean(false)}});
   const auto passed = [this]() -> std::uint64_t {
     const Path entry = path("interface[nic0]/class[4]");

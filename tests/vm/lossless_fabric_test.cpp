@@ -1,6 +1,7 @@
 // A lossless profile from YAML to both ends of every cable, through the whole engine: two hosts and their
-// leaf, each a namespace with ports of our test netdev. What another hand does with the usual tools is named
-// with its spec line and healed; a NIC that refuses leaves its cable as it was, at both ends.
+// leaf, each a namespace with ports of our test netdev, which play mlx5, bnxt and, on the leaf, mlxsw. What
+// another hand does with the usual tools is named with its spec line and healed; a NIC that refuses leaves
+// its cable as it was, at both ends.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -51,7 +52,7 @@ class LosslessFabric : public ::testing::Test {
   // index (net/dcb/dcbnl.c of 6.1), and would mix those of two ports of equal index.
   void cable(const std::string& host, const std::string& personality, const std::string& port) {
     for (const auto& [device, name, rules] :
-         {std::tuple{host, std::string("nic0"), personality}, {std::string("leaf0"), port, "mlx5"}}) {
+         {std::tuple{host, std::string("nic0"), personality}, {std::string("leaf0"), port, "mlxsw"}}) {
       std::ofstream("/sys/module/test_nic/parameters/personality") << rules << std::flush;
       by_hand("ip link add " + name + " index " + std::to_string(++index_) + " netns " + device +
               " type test_nic");

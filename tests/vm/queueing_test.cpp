@@ -30,21 +30,21 @@ const Entries kRoce = {{"interface[rail0]/rate", Value::integer(100'000'000)},
                        {"interface[rail0]/class[0]", Value::present()},
                        {"interface[rail0]/class[0]/dscp", Value::set(all_but({"24", "26", "48"}, 64))},
                        {"interface[rail0]/class[0]/priority", Value::set(all_but({"3", "6"}, 8))},
-                       {"interface[rail0]/class[0]/share", Value::integer(40)},
+                       {"interface[rail0]/class[0]/share", Value::integer(400)},
                        {"interface[rail0]/class[0]/strict", Value::boolean(false)},
                        {"interface[rail0]/class[3]", Value::present()},
                        {"interface[rail0]/class[3]/dscp", Value::set({"24", "26"})},
                        {"interface[rail0]/class[3]/ecn-max", Value::integer(400'000)},
                        {"interface[rail0]/class[3]/ecn-min", Value::integer(100'000)},
-                       {"interface[rail0]/class[3]/ecn-probability", Value::integer(5)},
+                       {"interface[rail0]/class[3]/ecn-probability", Value::integer(50)},
                        {"interface[rail0]/class[3]/priority", Value::set({"3"})},
-                       {"interface[rail0]/class[3]/share", Value::integer(60)},
+                       {"interface[rail0]/class[3]/share", Value::integer(600)},
                        {"interface[rail0]/class[3]/strict", Value::boolean(false)},
                        {"interface[rail0]/class[6]", Value::present()},
                        {"interface[rail0]/class[6]/dscp", Value::set({"48"})},
                        {"interface[rail0]/class[6]/ecn-max", Value::integer(20'000)},
                        {"interface[rail0]/class[6]/ecn-min", Value::integer(10'000)},
-                       {"interface[rail0]/class[6]/ecn-probability", Value::integer(100)},
+                       {"interface[rail0]/class[6]/ecn-probability", Value::integer(1000)},
                        {"interface[rail0]/class[6]/max-rate", Value::integer(50'000'000)},
                        {"interface[rail0]/class[6]/priority", Value::set({"6"})},
                        {"interface[rail0]/class[6]/strict", Value::boolean(true)}};
@@ -114,7 +114,7 @@ TEST_F(Ets, EachEntryChangesAndIsChangedBack) {
   converge(kRoce);
   const std::vector<std::pair<std::string, Value>> others = {
       {"interface[rail0]/rate", Value::integer(200'000'000)},
-      {"interface[rail0]/class[0]/share", Value::integer(30)},
+      {"interface[rail0]/class[0]/share", Value::integer(300)},
       {"interface[rail0]/class[0]/strict", Value::boolean(true)},
       {"interface[rail0]/class[3]/dscp", Value::set({"24", "26", "28"})},
       {"interface[rail0]/class[3]/priority", Value::set({"3", "4"})},
@@ -209,7 +209,7 @@ TEST_F(Ets, APacketIsInTheBandOfItsDscpWhateverItsPriority) {
 }
 
 TEST_F(Ets, APacketWithoutADscpOfAClassIsInTheBandOfItsPriority) {
-  converge(slow(40, 60));
+  converge(slow(400, 600));
   converge({{"interface[rail0]/class[3]/priority", Value::set({"3", "4"})}});
   EXPECT_EQ(value("interface[rail0]/class[0]/priority"), Value::set(all_but({"3", "4"}, 8)));
   const auto bands = [&](int dscp, int priority) { return bands_of({.dscp = dscp, .priority = priority}); };
@@ -223,7 +223,7 @@ TEST_F(Ets, APacketWithoutADscpOfAClassIsInTheBandOfItsPriority) {
 TEST_F(Ets, StrictGoesBeforeShares) {
   constexpr int kWaiting = 200;
   constexpr int kStrict = 20;
-  converge(slow(50, 50));
+  converge(slow(500, 500));
   send(0, 0, kWaiting);
   send(48, 0, kStrict);
   const std::vector<Arrival> all = receive(kWaiting + kStrict);
@@ -241,7 +241,7 @@ TEST_F(Ets, SharesAreOfBytesWhileBothClassesWait) {
   // What is before the first that is sure to have waited for another: the bucket, and what left while packets
   // were still being sent.
   constexpr std::size_t kBefore = 2 * kBucket / kFrame;
-  for (const auto& [share0, share3] : {std::pair{5, 15}, {9, 6}}) {
+  for (const auto& [share0, share3] : {std::pair{50, 150}, {90, 60}}) {
     converge(slow(share0, share3));
     for (std::size_t sent = 0; sent < kEach; sent += 10) {
       send(0, 0, 10);
@@ -263,7 +263,7 @@ TEST_F(Ets, SharesAreOfBytesWhileBothClassesWait) {
 TEST_F(Ets, RedMarksInItsClassOnly) {
   constexpr int kPackets = 120;
   constexpr std::int64_t kThreshold = 20'000;
-  converge(both(slow(50, 50), marker(kThreshold, kThreshold, 100)));
+  converge(both(slow(500, 500), marker(kThreshold, kThreshold, 1000)));
   send(0, kEct0, kPackets);
   for (const Arrival& one : receive(kPackets)) EXPECT_FALSE(one.marked);
   send(26, kEct0, kPackets);
@@ -275,7 +275,7 @@ TEST_F(Ets, RedMarksInItsClassOnly) {
 
 TEST_F(Ets, AMaxRateHoldsItsClassBackAndNoOther) {
   constexpr int kPackets = 90;
-  Entries wanted = slow(50, 50);
+  Entries wanted = slow(500, 500);
   wanted["interface[rail0]/rate"] = Value::integer(100'000'000);
   wanted["interface[rail0]/class[6]/max-rate"] = Value::integer(80'000);
   converge(wanted);
@@ -305,9 +305,9 @@ TEST_F(Ets, ClassesOfHtbAreReadAndTakenOver) {
   PortScheduler scheduler;
   scheduler.rate = 100'000'000;
   scheduler.classes[0].dscp = {0};
-  scheduler.classes[0].share = 40;
+  scheduler.classes[0].share = 400;
   scheduler.classes[3].dscp = {26};
-  scheduler.classes[3].share = 60;
+  scheduler.classes[3].share = 600;
   ASSERT_TRUE(in_namespace("/run/netns/sender", [&] {
     auto session = Session::open(soon());
     ASSERT_TRUE(session);
@@ -315,9 +315,9 @@ TEST_F(Ets, ClassesOfHtbAreReadAndTakenOver) {
     ASSERT_TRUE(set) << set.error().text();
   }));
   EXPECT_TRUE(qdiscs().contains("htb"));
-  const Entries wanted = {{"interface[rail0]/class[0]/share", Value::integer(40)},
+  const Entries wanted = {{"interface[rail0]/class[0]/share", Value::integer(400)},
                           {"interface[rail0]/class[3]/dscp", Value::set({"26"})},
-                          {"interface[rail0]/class[3]/share", Value::integer(60)}};
+                          {"interface[rail0]/class[3]/share", Value::integer(600)}};
   expect_as_wanted(wanted);
   converge({{"interface[rail0]/class[3]/priority", Value::set({"3"})}});
   EXPECT_EQ(qdiscs(), (std::set<std::string>{"bfifo", "clsact", "ets", "tbf"}));

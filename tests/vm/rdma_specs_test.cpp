@@ -53,6 +53,7 @@ class RdmaSpecs : public RxeLab {
   }
 
   inline static const std::set<RowId> kRows = {row("interface[*]/roce-tos"), row("interface[*]/cnp-dscp"),
+                                               row("interface[*]/cnp-priority"),
                                                row("interface[*]/congestion-control")};
   Compiled compiled_;
   Intent intent_;
@@ -106,7 +107,8 @@ TEST_F(RdmaSpecs, WhatSoftRoceCannotHaveIsNamedAndIsNotDrift) {
     EXPECT_NE(one.reason.find("ignores congestion marks"), std::string::npos) << one.reason;
     EXPECT_NE(one.origin, 0U) << "the spec line that wants it";
   }
-  EXPECT_EQ(entries, (std::set<std::string>{"interface[h1]/cnp-dscp", "interface[h1]/congestion-control"}));
+  EXPECT_EQ(entries, (std::set<std::string>{"interface[h1]/cnp-dscp", "interface[h1]/cnp-priority",
+                                            "interface[h1]/congestion-control"}));
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ constexpr int kPackets = 120;
 const Entries kPort = {{"interface[rail0]/rate", Value::integer(400'000)},
                        {"interface[rail0]/class[0]", Value::present()},
                        {"interface[rail0]/class[0]/dscp", Value::set({"0"})},
-                       {"interface[rail0]/class[0]/share", Value::integer(50)},
+                       {"interface[rail0]/class[0]/share", Value::integer(500)},
                        {"interface[rail0]/class[3]", Value::present()},
                        {"interface[rail0]/class[3]/dscp", Value::set({"26"})},
-                       {"interface[rail0]/class[3]/share", Value::integer(50)}};
+                       {"interface[rail0]/class[3]/share", Value::integer(500)}};
 
 class Red : public EgressLab {
  protected:
@@ -69,13 +69,13 @@ std::ptrdiff_t count(const std::vector<bool>& marked) {
 TEST_F(Red, ThresholdsComeChangeAndGoAndASecondApplyIsEmpty) {
   converge(kPort);
   const Tree bare = observed(*near_.driver).have;
-  const Entries first = marker(100'000, 400'000, 10);
+  const Entries first = marker(100'000, 400'000, 100);
   EXPECT_EQ(converge(first), 3U);
   for (const auto& [entry, want] : first) EXPECT_EQ(value(entry), want) << entry;
   EXPECT_EQ(converge(first), 0U);
   const Tree made = observed(*near_.driver).have;
 
-  const Entries second = marker(1, 1 << 29, 100);
+  const Entries second = marker(1, 1 << 29, 1000);
   EXPECT_EQ(converge(second), 3U);
   EXPECT_EQ(converge(second), 0U);
   EXPECT_EQ(converge(first), 3U) << "the change undone";
@@ -89,20 +89,20 @@ TEST_F(Red, ThresholdsComeChangeAndGoAndASecondApplyIsEmpty) {
   EXPECT_EQ(observed(*near_.driver).have.to_string(), bare.to_string());
 }
 
-TEST_F(Red, EveryPercentageReadsBack) {
+TEST_F(Red, EveryProbabilityReadsBack) {
   converge(kPort);
-  for (const std::int64_t percent : {0, 1, 7, 50, 99, 100}) {
-    converge(marker(1000, 2000, percent));
-    EXPECT_EQ(value("interface[rail0]/class[3]/ecn-probability"), Value::integer(percent));
+  for (const std::int64_t share : {0, 1, 7, 50, 999, 1000}) {
+    converge(marker(1000, 2000, share));
+    EXPECT_EQ(value("interface[rail0]/class[3]/ecn-probability"), Value::integer(share));
   }
 }
 
 TEST_F(Red, AMarkerOfPartsOrUpsideDownIsRefusedAndChangesNothing) {
   converge(kPort);
   const std::string before = observed(*near_.driver).have.to_string();
-  Entries parts = marker(100'000, 400'000, 10);
+  Entries parts = marker(100'000, 400'000, 100);
   parts.erase("interface[rail0]/class[3]/ecn-min");
-  for (const Entries& wrong : {parts, marker(400'000, 100'000, 10), marker(0, 0xFFFFFFFF, 10)}) {
+  for (const Entries& wrong : {parts, marker(400'000, 100'000, 100), marker(0, 0xFFFFFFFF, 100)}) {
     ChangeSet changes;
     for (const auto& [entry, want] : wrong) changes.push_back({path(entry), Value{}, want, 0});
     const auto receipt = near_.driver->apply(changes, Guard{}, soon());
@@ -116,7 +116,7 @@ TEST_F(Red, AMarkerOfPartsOrUpsideDownIsRefusedAndChangesNothing) {
 }
 
 TEST_F(Red, ARedMadeByAnotherHandIsDriftAndIsHealed) {
-  const Entries wanted = both(kPort, marker(100'000, 400'000, 10));
+  const Entries wanted = both(kPort, marker(100'000, 400'000, 100));
   converge(wanted);
   RedParameters dropping = red_for({100'000, 400'000, 10});
   dropping.flags = TC_RED_ECN;  // drops what can't be marked
@@ -135,8 +135,8 @@ TEST_F(Red, ARedMadeByAnotherHandIsDriftAndIsHealed) {
 TEST_F(Red, AQueueOfAnotherHandStaysWhereNoMarkerIsWanted) {
   converge(kPort);
   replace_by_hand(0x00770000, red_for({100'000, 100'000, 10}));
-  converge({{"interface[rail0]/class[0]/share", Value::integer(40)},
-            {"interface[rail0]/class[3]/share", Value::integer(60)}});
+  converge({{"interface[rail0]/class[0]/share", Value::integer(400)},
+            {"interface[rail0]/class[3]/share", Value::integer(600)}});
   EXPECT_EQ(value("interface[rail0]/class[3]/ecn-min"), Value{});
   const Observation now = observed(*near_.driver);
   EXPECT_TRUE(now.notes.empty()) << now.notes.front();
@@ -152,18 +152,18 @@ TEST_F(Red, AQueueOfAnotherHandStaysWhereNoMarkerIsWanted) {
 }
 
 TEST_F(Red, TheObservationSaysWhichMarkerIsInUse) {
-  converge(both(kPort, marker(100'000, 400'000, 10)));
+  converge(both(kPort, marker(100'000, 400'000, 100)));
   EXPECT_EQ(observed(*near_.driver).notes, std::vector<std::string>{"ECN is marked by RED, class by class"});
 }
 
 TEST_F(Red, NothingIsMarkedBelowTheLowerThreshold) {
-  converge(both(kPort, marker(kPackets * kFrame, kPackets * kFrame, 100)));
+  converge(both(kPort, marker(kPackets * kFrame, kPackets * kFrame, 1000)));
   EXPECT_EQ(count(burst(kRdma, kEct0)), 0);
 }
 
 TEST_F(Red, EveryPacketIsMarkedFromTheUpperThresholdOn) {
   constexpr std::int64_t kThreshold = 20'000;
-  converge(both(kPort, marker(kThreshold, kThreshold, 100)));
+  converge(both(kPort, marker(kThreshold, kThreshold, 1000)));
   const std::vector<bool> marked = burst(kRdma, kEct0);
   const auto first = std::find(marked.begin(), marked.end(), true);
   // What the bucket lets through and what the threshold lets wait came before the first mark.
@@ -176,23 +176,23 @@ TEST_F(Red, EveryPacketIsMarkedFromTheUpperThresholdOn) {
 }
 
 TEST_F(Red, OnlyTheClassWithThresholdsMarks) {
-  converge(both(kPort, marker(5'000, 5'000, 100)));
+  converge(both(kPort, marker(5'000, 5'000, 1000)));
   EXPECT_EQ(count(burst(kOthers, kEct0)), 0);
   EXPECT_GT(count(burst(kRdma, kEct0)), 0);
 }
 
 TEST_F(Red, BetweenTheThresholdsTheProbabilityRules) {
   // One percent at 512 MiB is one in a million at the 60 KB that wait here.
-  converge(both(kPort, marker(0, 1 << 29, 1)));
+  converge(both(kPort, marker(0, 1 << 29, 10)));
   EXPECT_LE(count(burst(kRdma, kEct0)), 1);
-  converge(marker(0, kPackets * kFrame, 100));
+  converge(marker(0, kPackets * kFrame, 1000));
   const auto some = count(burst(kRdma, kEct0));
   EXPECT_GT(some, 1);
   EXPECT_LT(some, kPackets);
 }
 
 TEST_F(Red, PacketsThatCannotBeMarkedAreNotDropped) {
-  converge(both(kPort, marker(5'000, 5'000, 100)));
+  converge(both(kPort, marker(5'000, 5'000, 1000)));
   EXPECT_EQ(count(burst(kRdma, 0)), 0);  // all of them arrive, or burst() fails
 }
 

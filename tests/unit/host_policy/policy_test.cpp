@@ -64,7 +64,9 @@ TEST(HostPolicy, ByDefaultNothingRunsCodeLoadsModulesStopsGuardsOrChangesDmaIsol
                             to("service[lldpd.socket]", Value::text("running")),
                             to("pcie/acs", Value::boolean(false)),
                             to("pcie/acs", Value::boolean(true)),
-                            to("interface[rail0]/parameter[fw_load_policy]", Value::text("3"))})
+                            to("interface[rail0]/parameter[fw_load_policy]", Value::text("3")),
+                            to("interface[rail0]/setting[SRIOV_EN]", Value::text("true")),
+                            to("interface[rail0]/setting[ATS_ENABLED]", Value::text("true"))})
     EXPECT_TRUE(policy.why_not(one)) << one.path.text();
 }
 
@@ -96,6 +98,15 @@ TEST(HostPolicy, EveryPowerfulSettingNeedsARuleThatNamesIt) {
     EXPECT_TRUE(policy.why_not(to(path, Value::text("1")))) << path;
   }
   EXPECT_GE(powerful, 9U);
+}
+
+TEST(HostPolicy, ASettingOfTheFirmwareGoesByTheNameOfItsDevlinkParameter) {
+  const HostPolicy policy = policy_of("\n  deviceParameters: {allow: [enable_sriov, ROCE_CONTROL]}\n");
+  EXPECT_EQ(why(policy, to("interface[rail0]/parameter[enable_sriov]", Value::text("true"))), "allowed");
+  EXPECT_EQ(why(policy, to("interface[rail0]/setting[SRIOV_EN]", Value::text("true"))), "allowed");
+  EXPECT_EQ(why(policy, to("interface[rail0]/setting[ROCE_CONTROL]", Value::text("ROCE_ENABLE"))), "allowed");
+  EXPECT_NE(why(policy, to("interface[rail0]/setting[NUM_OF_VFS]", Value::text("8"))).find("'total_vfs'"),
+            std::string::npos);
 }
 
 TEST(HostPolicy, EveryWrittenSettingSaysItsPower) {

@@ -74,11 +74,11 @@ std::vector<Change> lossless() {
   for (const auto& [entry, value] :
        std::vector<std::pair<std::string, Value>>{{"class[0]/dscp", set({"0", "8"})},
                                                   {"class[0]/priority", set({"0", "1", "2", "4", "5", "7"})},
-                                                  {"class[0]/share", Value::integer(40)},
+                                                  {"class[0]/share", Value::integer(400)},
                                                   {"class[0]/strict", Value::boolean(false)},
                                                   {"class[3]/dscp", set({"26"})},
                                                   {"class[3]/priority", set({"3"})},
-                                                  {"class[3]/share", Value::integer(60)},
+                                                  {"class[3]/share", Value::integer(600)},
                                                   {"class[3]/strict", Value::boolean(false)},
                                                   {"class[6]/dscp", set({"48"})},
                                                   {"class[6]/max-rate", Value::integer(20'000'000'000)},
@@ -94,12 +94,12 @@ constexpr std::string_view kLossless =
     "class[0] = present\n"
     "class[0]/dscp = 0, 8\n"
     "class[0]/priority = 0, 1, 2, 4, 5, 7\n"
-    "class[0]/share = 40\n"
+    "class[0]/share = 400\n"
     "class[0]/strict = false\n"
     "class[3] = present\n"
     "class[3]/dscp = 26\n"
     "class[3]/priority = 3\n"
-    "class[3]/share = 60\n"
+    "class[3]/share = 600\n"
     "class[3]/strict = false\n"
     "class[6] = present\n"
     "class[6]/dscp = 48\n"
@@ -195,9 +195,9 @@ TEST(DcbClasses, PrioritiesThatNoClassHasGoToThatOfPriority0) {
 TEST(DcbClasses, ClassesThatNoPortCanHaveAreRefused) {
   const PortState have = fresh();
   EXPECT_EQ(why_not(have, {change("class[3]/strict", Value::boolean(false)),
-                           change("class[3]/share", Value::integer(60))}),
+                           change("class[3]/share", Value::integer(600))}),
             "the shares of the port's traffic classes sum to 60 %, and 802.1Qaz has 100 %");
-  EXPECT_NE(why_not(have, {change("class[3]/share", Value::integer(100))}).find("strict and has a share"),
+  EXPECT_NE(why_not(have, {change("class[3]/share", Value::integer(1000))}).find("strict and has a share"),
             std::string::npos);
   EXPECT_NE(why_not(have, {change("class[3]/priority", Value{})}).find("class[3] has no priority"),
             std::string::npos);
@@ -215,7 +215,7 @@ TEST(DcbClasses, ValuesOfTheWrongFormAreRefused) {
        {change("class[8]", Value::present()), change("class[3x]", Value::present()),
         change("class[3]/dscp", set({"64"})), change("class[3]/dscp", Value::integer(26)),
         change("class[3]/priority", set({"8"})), change("class[3]/share", Value::integer(0)),
-        change("class[3]/share", Value::integer(101)), change("class[3]/max-rate", Value::integer(0)),
+        change("class[3]/share", Value::integer(1010)), change("class[3]/max-rate", Value::integer(0)),
         change("class[3]/max-rate", Value::integer(1500)), change("class[3]/strict", Value::integer(1)),
         change("trust", Value{}), change("trust", Value::text("cos")),
         change("trust", Value::text("dscp  pcp"))})
@@ -246,7 +246,7 @@ TEST(DcbClasses, WordsForPeople) {
     return dcb_map::native(change(entry, want));
   };
   EXPECT_EQ(words("class[3]/priority", set({"3", "4"})), "dcb ets set dev nic0 prio-tc 3:3 4:3");
-  EXPECT_EQ(words("class[3]/share", Value::integer(60)), "dcb ets set dev nic0 tc-tsa 3:ets tc-bw 3:60");
+  EXPECT_EQ(words("class[3]/share", Value::integer(600)), "dcb ets set dev nic0 tc-tsa 3:ets tc-bw 3:60");
   EXPECT_EQ(words("class[6]/strict", Value::boolean(true)), "dcb ets set dev nic0 tc-tsa 6:strict");
   EXPECT_EQ(words("class[6]/max-rate", Value::integer(1'000'000)),
             "dcb maxrate set dev nic0 tc-maxrate 6:1000bps  # kbit/s for the kernel");

@@ -51,7 +51,7 @@ class Decoders : public Lab {
           "rule add from 192.0.2.1 lookup 100"})
       EXPECT_EQ(ip(line), 0) << line;
     applies({{"interface[rail0]/class[3]/dscp", Value::set({"26"})},
-             {"interface[rail0]/class[3]/share", Value::integer(60)}});
+             {"interface[rail0]/class[3]/share", Value::integer(600)}});
     std::vector<Buffer> out;
     const auto entered = in_namespace(path(), [&] {
       auto socket = netlink::Socket::open(NETLINK_ROUTE);

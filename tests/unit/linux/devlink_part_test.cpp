@@ -99,6 +99,32 @@ TEST(DevlinkMap, HealthIsThatOfTheDeviceAndOfThePort) {
             "pci/0000:3b:00.0 has no health reporters");
 }
 
+TEST(DevlinkMap, ASettingOfTheFirmwareIsThePermanentValueOfItsParameter) {
+  Devices all = machine();
+  all.parameters = {
+      {kNic, "enable_sriov", devlink::kFlag, {{DEVLINK_PARAM_CMODE_PERMANENT, "true"}}},
+      {kNic, "cqe_compress_type", devlink::kString, {{DEVLINK_PARAM_CMODE_PERMANENT, "balanced"}}},
+      {kNic, "total_vfs", devlink::kU32, {{DEVLINK_PARAM_CMODE_DRIVERINIT, "8"}}},
+      {kOther, "total_vfs", devlink::kU32, {{DEVLINK_PARAM_CMODE_PERMANENT, "16"}}}};
+  EXPECT_EQ(entries(devlink_map::kSetting, all),
+            (std::map<std::string, std::string>{{"interface[rail0]/setting[CQE_COMPRESSION]", "BALANCED"},
+                                                {"interface[rail0]/setting[SRIOV_EN]", "true"}}));
+  EXPECT_EQ(devlink_map::why_no_setting(all, kNic, "SRIOV_EN"), "");
+  EXPECT_EQ(devlink_map::why_no_setting(all, kNic, "NUM_OF_VFS"),
+            "pci/0000:3b:00.0 has no parameter total_vfs for NUM_OF_VFS (mlx5 has it from Linux 6.18 on): "
+            "mlxconfig "
+            "has it")
+      << "not the one that is stored";
+  EXPECT_NE(devlink_map::why_no_setting(all, kNic, "ATS_ENABLED").find("the firmware is not asked here"),
+            std::string::npos);
+  const Change change{Path(devlink_map::kSetting, {"rail0", "CQE_COMPRESSION"}), Value::text("BALANCED"),
+                      Value::text("AGGRESSIVE"), 0};
+  EXPECT_EQ(
+      devlink_map::native(change, &kNic, nullptr),
+      "devlink dev param set pci/0000:3b:00.0 name cqe_compress_type value aggressive cmode permanent  # "
+      "CQE_COMPRESSION, in force from the next reset or boot on");
+}
+
 TEST(DevlinkMap, AFunctionsRateIsInBitsAndNoneWithoutABound) {
   Devices all = machine();
   all.rates = {{kNic, 1, "", "", 0, 125'000'000}, {kNic, 2, "", "", 0, 0}, {kNic, {}, "group", "", 0, 1}};

@@ -112,7 +112,7 @@ TEST_F(EcnMarker, SeesTheQueueOfTrafficClassesToo) {
   constexpr int kPackets = 80;
   applies({{"interface[rail0]/rate", Value::integer(8'000'000)},
            {"interface[rail0]/class[0]/dscp", Value::set({"0"})},
-           {"interface[rail0]/class[0]/share", Value::integer(100)},
+           {"interface[rail0]/class[0]/share", Value::integer(1000)},
            {"interface[rail0]/ecn-threshold", Value::integer(5'000)}});
   const int some = marked(kPackets);
   EXPECT_GT(some, 0);

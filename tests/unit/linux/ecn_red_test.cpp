@@ -15,10 +15,10 @@ constexpr std::uint64_t kThresholdMax = (1U << 30) - 1;
 TEST(EcnRed, WhatIsWantedReadsBack) {
   for (const std::uint64_t min : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{65536}, kThresholdMax})
     for (const std::uint64_t max : {min, std::max<std::uint64_t>(min, 1'000'000), kThresholdMax})
-      for (std::uint64_t percent = 0; percent <= 100; ++percent) {
-        const ClassEcn wanted{min, max, percent};
+      for (std::uint64_t share = 0; share <= 1000; ++share) {
+        const ClassEcn wanted{min, max, share};
         ASSERT_TRUE(check(wanted));
-        EXPECT_EQ(ecn_of(red_for(wanted)), wanted) << min << " " << max << " " << percent;
+        EXPECT_EQ(ecn_of(red_for(wanted)), wanted) << min << " " << max << " " << share;
       }
 }
 
@@ -43,7 +43,7 @@ TEST(EcnRed, ARedOfAnotherShapeIsNoMarker) {
   others[1].flags |= TC_RED_HARDDROP;
   others[2].weight_log = 9;
   others[3].limit = 4000;
-  others[4].max_probability += 1 << 20;  // between two percentages
+  others[4].max_probability += 1 << 20;  // between two per mille
   for (const RedParameters& one : others) EXPECT_FALSE(ecn_of(one));
 }
 
@@ -80,10 +80,10 @@ TEST(EcnRed, ThePreviewIsInTheWordsOfTc) {
   const std::string place = "tc qdisc replace dev rail0 parent 4c53:13 red ecn nodrop ";
   EXPECT_TRUE(
       words("interface[rail0]/class[3]/ecn-min", Value::integer(1000)).starts_with(place + "min 1000 "));
-  EXPECT_TRUE(words("interface[rail0]/class[3]/ecn-probability", Value::integer(5))
-                  .starts_with(place + "probability 0.05 "));
-  EXPECT_TRUE(words("interface[rail0]/class[3]/ecn-probability", Value::integer(100))
-                  .starts_with(place + "probability 1.00 "));
+  EXPECT_TRUE(words("interface[rail0]/class[3]/ecn-probability", Value::integer(50))
+                  .starts_with(place + "probability 0.050 "));
+  EXPECT_TRUE(words("interface[rail0]/class[3]/ecn-probability", Value::integer(1000))
+                  .starts_with(place + "probability 1.000 "));
   EXPECT_EQ(words("interface[rail0]/class[3]/ecn-max", {}), "tc qdisc del dev rail0 parent 4c53:13");
 }
 

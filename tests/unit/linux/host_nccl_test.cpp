@@ -56,6 +56,56 @@ TEST_F(Nccl, BothAreSetBesideWhatOthersWroteAndTakenBack) {
   EXPECT_EQ(host.text(kFile), "NCCL_DEBUG=WARN\n# NCCL_IB_TC=9\n");
 }
 
+TEST_F(Nccl, EachVariableIsReadSetAndTakenBackInItsOwnWords) {
+  struct Variable {
+    const char* entry;
+    const char* name;
+    Value value;
+    const char* text;
+  };
+  const Variable all[] = {
+      {"nccl/adaptive-routing", "NCCL_IB_ADAPTIVE_ROUTING", Value::boolean(true), "1"},
+      {"nccl/cross-nic", "NCCL_CROSS_NIC", Value::text("avoid"), "2"},
+      {"nccl/gid-index", "NCCL_IB_GID_INDEX", Value::integer(-1), "-1"},
+      {"nccl/qps-per-connection", "NCCL_IB_QPS_PER_CONNECTION", Value::integer(4), "4"},
+      {"nccl/service-level", "NCCL_IB_SL", Value::integer(3), "3"},
+      {"nccl/split-data-on-qps", "NCCL_IB_SPLIT_DATA_ON_QPS", Value::boolean(false), "0"},
+  };
+  for (const Variable& one : all) {
+    SCOPED_TRACE(one.entry);
+    EXPECT_EQ(value(one.entry), "(none)");
+    EXPECT_EQ(apply(one.entry, one.value), "");
+    EXPECT_EQ(host.text(kFile), std::string(one.name) + "=" + one.text + "\n");
+    EXPECT_EQ(read().value(path(one.entry)), one.value);
+    const Change change{path(one.entry), {}, one.value, 0};
+    EXPECT_EQ(part->native(change),
+              "echo '" + std::string(one.name) + "=" + one.text + "' >> /etc/nccl.conf");
+    EXPECT_EQ(apply(one.entry, Value{}), "");
+    EXPECT_FALSE(std::filesystem::exists(host.root() / kFile));
+  }
+}
+
+TEST_F(Nccl, AValueThatIsNoneOfItsVariablesIsToldAndPutBackAsItWas) {
+  const std::string before =
+      "NCCL_CROSS_NIC=3\nNCCL_IB_ADAPTIVE_ROUTING=2\nNCCL_IB_QPS_PER_CONNECTION=0\nNCCL_IB_SPLIT_DATA_ON_QPS="
+      "yes\n";
+  host.file(kFile, before);
+  const Tree found = read();
+  const std::pair<const char*, Value> all[] = {{"nccl/cross-nic", Value::text("3")},
+                                               {"nccl/adaptive-routing", Value::text("2")},
+                                               {"nccl/qps-per-connection", Value::text("0")},
+                                               {"nccl/split-data-on-qps", Value::text("yes")}};
+  for (const auto& [entry, told] : all) {
+    EXPECT_EQ(found.value(path(entry)), told) << entry;
+    EXPECT_EQ(apply(entry, told), "");
+  }
+  EXPECT_EQ(host.text(kFile), before);
+  EXPECT_NE(apply("nccl/qps-per-connection", Value::integer(129)).find("1 to 128"), std::string::npos);
+  EXPECT_NE(apply("nccl/gid-index", Value::integer(-2)).find("-1 to 255"), std::string::npos);
+  EXPECT_NE(apply("nccl/service-level", Value::integer(16)).find("0 to 15"), std::string::npos);
+  EXPECT_EQ(host.text(kFile), before);
+}
+
 TEST_F(Nccl, AFileOfOursAloneGoesWithItsLastLine) {
   EXPECT_EQ(apply("nccl/traffic-class", Value::integer(106)), "");
   EXPECT_EQ(apply("nccl/traffic-class", Value{}), "");

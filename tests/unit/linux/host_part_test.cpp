@@ -9,6 +9,9 @@ constexpr const char* kWholeHost = R"(cpu/governor = powersave
 cpu/irq-affinity = none
 firmware[connectx-7] = 28.39.1002
 gpu/count = 8
+gpu/direct[any] = the module nvidia is not loaded; the module nvidia_peermem is not loaded
+gpu/direct[dmabuf] = the module nvidia is not loaded
+gpu/direct[peermem] = the module nvidia_peermem is not loaded
 gpu/driver = 550.54.15
 gpu/nic-affinity = nearest
 kernel/module[nvidia_peermem] = present

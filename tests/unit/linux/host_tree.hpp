@@ -100,6 +100,25 @@ class RecordedHost {
     file(configured + "default_roce_mode", "RoCE v2\n");
     const std::string ecn = "sys/class/net/" + port + "/ecn/";
     file(ecn + "roce_np/cnp_dscp", "48\n");
+    file(ecn + "roce_np/cnp_802p_prio", "6\n");
+    constexpr std::pair<const char*, const char*> kDcqcn[] = {{"roce_np/min_time_between_cnps", "4"},
+                                                              {"roce_rp/initial_alpha_value", "1023"},
+                                                              {"roce_rp/dce_tcp_g", "1019"},
+                                                              {"roce_rp/dce_tcp_rtt", "1"},
+                                                              {"roce_rp/rate_reduce_monitor_period", "4"},
+                                                              {"roce_rp/rpg_min_dec_fac", "50"},
+                                                              {"roce_rp/rpg_gd", "11"},
+                                                              {"roce_rp/rpg_min_rate", "1"},
+                                                              {"roce_rp/rate_to_set_on_first_cnp", "0"},
+                                                              {"roce_rp/clamp_tgt_rate", "0"},
+                                                              {"roce_rp/clamp_tgt_rate_after_time_inc", "1"},
+                                                              {"roce_rp/rpg_time_reset", "300"},
+                                                              {"roce_rp/rpg_byte_reset", "32767"},
+                                                              {"roce_rp/rpg_threshold", "1"},
+                                                              {"roce_rp/rpg_ai_rate", "5"},
+                                                              {"roce_rp/rpg_hai_rate", "50"},
+                                                              {"roce_rp/rpg_max_rate", "0"}};
+    for (const auto& [name, value] : kDcqcn) file(ecn + name, std::string(value) + "\n");
     for (const char* end : {"roce_np", "roce_rp"})
       for (unsigned priority = 0; priority < 8; ++priority)
         file(ecn + end + "/enable/" + std::to_string(priority), "1\n");

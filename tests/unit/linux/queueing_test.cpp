@@ -8,6 +8,7 @@
 #include <random>
 
 #include "drivers/linux/map.hpp"
+#include "drivers/linux/queueing/carriers.hpp"
 #include "drivers/linux/queueing/scheduler.hpp"
 
 namespace lockstep {
@@ -144,7 +145,8 @@ class Random {
   void serve(SchedulerClass& one, Carrier carrier) {
     one.strict = one_of(3) == 0;
     // HTB's rates are of what is left, and round: it has a test of its own, on a kernel.
-    if (!one.strict && carrier == Carrier::ets && one_of(4) != 0) one.share = 1 + one_of(100);
+    if (!one.strict && carrier == Carrier::ets && one_of(4) != 0)
+      one.share = queueing::kLeastEtsShare + one_of(1000 - queueing::kLeastEtsShare);
     if (one.strict && one_of(2) == 0) one.max_rate = 8'000 * (1 + one_of(1000));
     if (one_of(2) == 0) one.ecn = {1000 + one_of(1000), 3000 + one_of(1000), one_of(101)};
   }
@@ -267,7 +269,7 @@ TEST(QueueingOnEts, WhatAnotherHandDidToAPartIsSeen) {
   // "tc qdisc change" without a map: all to the last band.
   EXPECT_EQ(seen([&](PortQueueing& have) { ets(have).bands.fill(1); }).classes.at(3).dscp,
             std::set<std::uint8_t>{});
-  EXPECT_EQ(seen([&](PortQueueing& have) { ets(have).quanta[0] = 6000; }).classes.at(3).share, 10U);
+  EXPECT_EQ(seen([&](PortQueueing& have) { ets(have).quanta[0] = 6000; }).classes.at(3).share, 100U);
   EXPECT_EQ(seen([](PortQueueing& have) {
               std::erase_if(have.queues, [](auto& one) { return one.handle == 0x4C570000; });
             }).classes.count(3),
@@ -327,7 +329,7 @@ TEST(QueueingWords, ThePreviewIsInTheWordsOfTc) {
   begins(Carrier::ets, "", Value::present(), ets + "bands +1  # the band of class 6, whose queue is 4c5a:");
   begins(Carrier::ets, "/dscp", Value::set({"26"}), filter);
   begins(Carrier::ets, "/priority", Value::set({"3", "6"}), ets + "priomap 3 6 ");
-  begins(Carrier::ets, "/share", Value::integer(60), ets + "quanta 36000 ");
+  begins(Carrier::ets, "/share", Value::integer(600), ets + "quanta 36000 ");
   begins(Carrier::ets, "/strict", Value::boolean(true), ets + "strict +1 ");
   begins(Carrier::ets, "/max-rate", Value::integer(8000),
          "tc qdisc replace dev rail0 handle 4c5a: tbf rate 8000bit ");

@@ -2,6 +2,7 @@
 // driver and both drivers of bnxt_re, no kernel is asked.
 #include <gtest/gtest.h>
 
+#include "drivers/linux/rdma/inventory.hpp"
 #include "drivers/linux/rdma/map.hpp"
 #include "drivers/linux/rdma/roce_tos.hpp"
 #include "drivers/linux/rdma/settings.hpp"
@@ -12,6 +13,7 @@ namespace lockstep::rdma {
 namespace {
 
 constexpr RowId kCnpDscp = row("interface[*]/cnp-dscp");
+constexpr RowId kCnpPriority = row("interface[*]/cnp-priority");
 constexpr RowId kCongestionControl = row("interface[*]/congestion-control");
 constexpr RowId kRoceTos = row("interface[*]/roce-tos");
 
@@ -80,6 +82,9 @@ TEST_F(RoceSettings, MlnxOfedHasTheCnpDscpAndDcqcnByPriority) {
   EXPECT_EQ(value(kCnpDscp), "48");
   EXPECT_EQ(write(kCnpDscp, Value::integer(46)), "");
   EXPECT_EQ(host_.text(kOfed + "roce_np/cnp_dscp"), "46\n");
+  EXPECT_EQ(value(kCnpPriority), "6");
+  EXPECT_EQ(write(kCnpPriority, Value::integer(7)), "");
+  EXPECT_EQ(host_.text(kOfed + "roce_np/cnp_802p_prio"), "7\n");
   EXPECT_EQ(value(kCongestionControl), "dcqcn");
   host_.file(kOfed + "roce_rp/enable/3", "0\n");
   EXPECT_EQ(value(kCongestionControl), "dcqcn (np 0xff, rp 0xf7)");
@@ -92,7 +97,7 @@ TEST_F(RoceSettings, MlnxOfedHasTheCnpDscpAndDcqcnByPriority) {
   EXPECT_EQ(host_.text(kOfed + "roce_rp/enable/3"), "1\n");
 }
 
-TEST_F(RoceSettings, TheUpstreamMlx5DriverHasTheCnpDscpAlone) {
+TEST_F(RoceSettings, TheUpstreamMlx5DriverHasTheCnpDscpAndNoSwitch) {
   without_ofed();
   EXPECT_NE(lacks(kCnpDscp).find("mount debugfs"), std::string::npos) << lacks(kCnpDscp);
   const std::string parameter = "sys/kernel/debug/mlx5/0000:13:00.0/cc_params/np_cnp_dscp";
@@ -105,17 +110,40 @@ TEST_F(RoceSettings, TheUpstreamMlx5DriverHasTheCnpDscpAlone) {
   EXPECT_NE(lacks(kCongestionControl).find("ROCE_CC_PRIO_MASK"), std::string::npos);
 }
 
+TEST_F(RoceSettings, TheUpstreamMlx5DriverMayAnswerWithThePriorityThatWasReceived) {
+  without_ofed();
+  EXPECT_NE(lacks(kCnpPriority).find("mount debugfs"), std::string::npos) << lacks(kCnpPriority);
+  const std::string folder = "sys/kernel/debug/mlx5/0000:13:00.0/cc_params/";
+  host_.file(folder + "np_cnp_prio", "6\n");
+  EXPECT_EQ(value(kCnpPriority), "6") << "a kernel without the mode";
+  EXPECT_NE(write(kCnpPriority, Value::text("as received")), "");
+  host_.file(folder + "np_cnp_prio_mode", "1\n");
+  EXPECT_EQ(value(kCnpPriority), "as received") << "the number is not in use";
+  EXPECT_NE(write(kCnpPriority, Value::integer(5)), "")
+      << "these files don't end the mode, as the kernel's do";
+  host_.file(folder + "np_cnp_prio_mode", "0\n");
+  EXPECT_EQ(value(kCnpPriority), "5");
+  EXPECT_EQ(write(kCnpPriority, Value::integer(4)), "");
+  EXPECT_EQ(host_.text(folder + "np_cnp_prio"), "4\n");
+  EXPECT_EQ(write(kCnpPriority, Value::text("as received")), "") << "an undo";
+  EXPECT_EQ(value(kCnpPriority), "as received");
+}
+
 TEST_F(RoceSettings, BroadcomsDriverHasConfigfsThatIsToldToApply) {
   without_ofed();
   becomes_bnxt();
   const std::string cc = "sys/kernel/config/bnxt_re/bnxt_re0/ports/1/cc/";
   host_.file(cc + "cnp_dscp", "0x30\n");
+  host_.file(cc + "cnp_prio", "0x7\n");
   host_.file(cc + "ecn_enable", "0x0\n");
   host_.file(cc + "apply", "");
   EXPECT_EQ(value(kCnpDscp), "48");
   EXPECT_EQ(value(kCongestionControl), "none");
   EXPECT_EQ(write(kCnpDscp, Value::integer(46)), "");
   EXPECT_EQ(host_.text(cc + "cnp_dscp"), "0x2e\n");
+  EXPECT_EQ(value(kCnpPriority), "7");
+  EXPECT_EQ(write(kCnpPriority, Value::integer(6)), "");
+  EXPECT_EQ(host_.text(cc + "cnp_prio"), "0x6\n");
   EXPECT_EQ(host_.text(cc + "apply"), "1\n");
   EXPECT_EQ(write(kCongestionControl, Value::text("dcqcn")), "");
   EXPECT_EQ(host_.text(cc + "ecn_enable"), "0x1\n");
@@ -128,11 +156,76 @@ TEST_F(RoceSettings, TheUpstreamBnxtDriverHasDebugfs) {
   EXPECT_NE(lacks(kCongestionControl), "");
   const std::string cc = "sys/kernel/debug/bnxt_re/0000:13:00.0/cc_config/";
   host_.file(cc + "alt_vlan_dscp", "48\n");
+  host_.file(cc + "alt_vlan_pcp", "6\n");
   host_.file(cc + "enable_cc", "1\n");
   EXPECT_EQ(value(kCnpDscp), "48");
+  EXPECT_EQ(write(kCnpPriority, Value::integer(5)), "");
+  EXPECT_EQ(host_.text(cc + "alt_vlan_pcp"), "5\n");
   EXPECT_EQ(value(kCongestionControl), "dcqcn");
   EXPECT_EQ(write(kCongestionControl, Value::text("none")), "");
   EXPECT_EQ(host_.text(cc + "enable_cc"), "0\n");
+}
+
+// In each tree a file has the value of the one before: whatever is read of another file is wrong.
+TEST_F(RoceSettings, EveryParameterOfDcqcnHasItsFileInBothDriversOfMlx5) {
+  struct Parameter {
+    RowId row;
+    const char* ofed;
+    const char* upstream;
+    bool is_switch = false;
+  };
+  const Parameter all[] = {
+      {row("interface[*]/dcqcn/cnp-interval"), "roce_np/min_time_between_cnps", "np_min_time_between_cnps"},
+      {row("interface[*]/dcqcn/initial-alpha"), "roce_rp/initial_alpha_value", "rp_initial_alpha_value"},
+      {row("interface[*]/dcqcn/alpha-gain"), "roce_rp/dce_tcp_g", "rp_dce_tcp_g"},
+      {row("interface[*]/dcqcn/alpha-timer"), "roce_rp/dce_tcp_rtt", "rp_dce_tcp_rtt"},
+      {row("interface[*]/dcqcn/rate-reduce-period"), "roce_rp/rate_reduce_monitor_period",
+       "rp_rate_reduce_monitor_period"},
+      {row("interface[*]/dcqcn/min-decrease"), "roce_rp/rpg_min_dec_fac", "rp_min_dec_fac"},
+      {row("interface[*]/dcqcn/reduction-shift"), "roce_rp/rpg_gd", "rp_gd"},
+      {row("interface[*]/dcqcn/min-rate"), "roce_rp/rpg_min_rate", "rp_min_rate"},
+      {row("interface[*]/dcqcn/rate-on-first-cnp"), "roce_rp/rate_to_set_on_first_cnp",
+       "rp_rate_to_set_on_first_cnp"},
+      {row("interface[*]/dcqcn/clamp-target-rate"), "roce_rp/clamp_tgt_rate", "rp_clamp_tgt_rate", true},
+      {row("interface[*]/dcqcn/clamp-target-rate-after-timer"), "roce_rp/clamp_tgt_rate_after_time_inc",
+       "rp_clamp_tgt_rate_ati", true},
+      {row("interface[*]/dcqcn/time-reset"), "roce_rp/rpg_time_reset", "rp_time_reset"},
+      {row("interface[*]/dcqcn/byte-reset"), "roce_rp/rpg_byte_reset", "rp_byte_reset"},
+      {row("interface[*]/dcqcn/fast-recovery-steps"), "roce_rp/rpg_threshold", "rp_threshold"},
+      {row("interface[*]/dcqcn/additive-increase"), "roce_rp/rpg_ai_rate", "rp_ai_rate"},
+      {row("interface[*]/dcqcn/hyper-increase"), "roce_rp/rpg_hai_rate", "rp_hai_rate"},
+      {row("interface[*]/dcqcn/max-rate"), "roce_rp/rpg_max_rate", "rp_max_rate"},
+  };
+  const auto holds_in = [&](const std::string& folder, const char* Parameter::*file) {
+    std::int64_t number = 1;
+    for (const Parameter& one : all) host_.file(folder + one.*file, std::to_string(number++) + "\n");
+    number = 1;
+    for (const Parameter& one : all) {
+      SCOPED_TRACE(schema_row(one.row).pattern);
+      EXPECT_EQ(lacks(one.row), "");
+      EXPECT_EQ(value(one.row), one.is_switch ? "true" : std::to_string(number));
+      EXPECT_EQ(write(one.row, one.is_switch ? Value::boolean(false) : Value::integer(number + 100)), "");
+      EXPECT_EQ(host_.text(folder + one.*file), (one.is_switch ? "0" : std::to_string(number + 100)) + "\n");
+      ++number;
+    }
+  };
+  holds_in(kOfed, &Parameter::ofed);
+  without_ofed();
+  holds_in("sys/kernel/debug/mlx5/0000:13:00.0/cc_params/", &Parameter::upstream);
+}
+
+TEST_F(RoceSettings, ParametersOfDcqcnThatADriverLacksOrThatAreNoneAreRefused) {
+  const RowId rate = row("interface[*]/dcqcn/min-rate");
+  const RowId clamp = row("interface[*]/dcqcn/clamp-target-rate");
+  for (const Value& wrong : {Value{}, Value::text("5"), Value::boolean(true)})
+    EXPECT_NE(write(rate, wrong).find("takes a number"), std::string::npos) << wrong.to_string();
+  EXPECT_NE(write(clamp, Value::integer(1)).find("takes true or false"), std::string::npos);
+  EXPECT_EQ(value(rate), "1");
+  without_ofed();
+  EXPECT_NE(lacks(rate).find("mount debugfs"), std::string::npos);
+  becomes_bnxt();
+  host_.file("sys/kernel/config/bnxt_re/bnxt_re0/ports/1/cc/g", "0x8\n");
+  EXPECT_NE(lacks(rate).find("are others"), std::string::npos) << lacks(rate);
 }
 
 TEST_F(RoceSettings, WhatAPortLacksIsSaid) {
@@ -150,6 +243,8 @@ TEST_F(RoceSettings, ValuesOfTheWrongFormAreRefusedAndChangeNothing) {
   for (const Value& wrong : {Value{}, Value::text("106"), Value::text("106 (RoCE v2)"), Value::boolean(true)})
     EXPECT_NE(write(kRoceTos, wrong), "") << wrong.to_string();
   EXPECT_NE(write(kCnpDscp, Value::text("48")), "");
+  for (const Value& wrong : {Value{}, Value::text("6"), Value::text("as received")})
+    EXPECT_NE(write(kCnpPriority, wrong), "") << wrong.to_string() << ": MLNX_OFED has no such mode";
   for (const char* wrong : {"vendor", "off", "dcqcn (np 0x1ff, rp 0x00)", ""})
     EXPECT_NE(write(kCongestionControl, Value::text(wrong)), "") << wrong;
   EXPECT_EQ(value(kRoceTos), "0 (RoCE v2, traffic class unset)");

@@ -50,10 +50,10 @@ const std::vector<std::pair<std::string, Value>> kRoce = {
     {"interface[rail0]/rate", Value::integer(1'000'000'000)},
     {"interface[rail0]/class[0]", Value::present()},
     {"interface[rail0]/class[0]/dscp", Value::set({"0"})},
-    {"interface[rail0]/class[0]/share", Value::integer(40)},
+    {"interface[rail0]/class[0]/share", Value::integer(400)},
     {"interface[rail0]/class[3]", Value::present()},
     {"interface[rail0]/class[3]/dscp", Value::set({"26", "24"})},
-    {"interface[rail0]/class[3]/share", Value::integer(60)},
+    {"interface[rail0]/class[3]/share", Value::integer(600)},
     {"interface[rail0]/class[6]", Value::present()},
     {"interface[rail0]/class[6]/dscp", Value::set({"48"})},
     {"interface[rail0]/class[6]/strict", Value::boolean(true)},
@@ -117,11 +117,11 @@ TEST_F(EgressScheduler, TheClassOfAllOtherDscpsNeedsNoFilters) {
 
 TEST_F(EgressScheduler, SharesAndDscpsMoveInPlace) {
   applies(kRoce);
-  applies({{"interface[rail0]/class[0]/share", Value::integer(30)},
+  applies({{"interface[rail0]/class[0]/share", Value::integer(300)},
            {"interface[rail0]/class[3]/dscp", Value::set({"26"})},
-           {"interface[rail0]/class[3]/share", Value::integer(70)}});
-  EXPECT_EQ(value("interface[rail0]/class[0]/share"), Value::integer(30));
-  EXPECT_EQ(value("interface[rail0]/class[3]/share"), Value::integer(70));
+           {"interface[rail0]/class[3]/share", Value::integer(700)}});
+  EXPECT_EQ(value("interface[rail0]/class[0]/share"), Value::integer(300));
+  EXPECT_EQ(value("interface[rail0]/class[3]/share"), Value::integer(700));
   EXPECT_EQ(value("interface[rail0]/class[3]/dscp"), Value::set({"26"}));
   EXPECT_EQ(value("interface[rail0]/class[6]/max-rate"), Value::integer(50'000'000));
   applies({{"interface[rail0]/class[6]", {}}});
@@ -145,9 +145,9 @@ TEST_F(EgressScheduler, ClassesGoneLeaveTheRate) {
 TEST_F(EgressScheduler, ADscpTakenOutByHandIsSeenAndPutBack) {
   applies(kRoce);
   ASSERT_EQ(tc("class change dev rail0 parent 4c53:1 classid 4c53:13 htb rate 100mbit ceil 2gbit prio 1"), 0);
-  EXPECT_EQ(value("interface[rail0]/class[3]/share"), Value::integer(11));
-  applies({{"interface[rail0]/class[3]/share", Value::integer(60)}});
-  EXPECT_EQ(value("interface[rail0]/class[3]/share"), Value::integer(60));
+  EXPECT_EQ(value("interface[rail0]/class[3]/share"), Value::integer(111));
+  applies({{"interface[rail0]/class[3]/share", Value::integer(600)}});
+  EXPECT_EQ(value("interface[rail0]/class[3]/share"), Value::integer(600));
   ASSERT_EQ(tc("filter del dev rail0 parent 4c53: pref 76 protocol ip"), 0);
   ASSERT_EQ(tc("filter del dev rail0 parent 4c53: pref 77 protocol ipv6"), 0);
   EXPECT_EQ(value("interface[rail0]/class[3]/dscp"), Value{});

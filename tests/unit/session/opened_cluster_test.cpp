@@ -49,6 +49,20 @@ TEST_F(LoadedSpecs, AreInvalidWithAnErrorAndItsPlace) {
       cluster->catalog.sources.files[cluster->diagnostics.front().at.file].name.ends_with("specs.yaml"));
 }
 
+TEST_F(LoadedSpecs, WhatNoDriverSetsIsKeptForValidateAlone) {
+  const auto cluster = load(
+      "apiVersion: lockstep.dev/v1alpha1\nkind: DeviceSet\nmetadata: {name: hosts}\nspec: {names: gpu1, "
+      "role: "
+      "host, drivers: [linux], interfaces: [{name: rail0, platform: connectx-7}]}\n---\napiVersion: "
+      "lockstep.dev/v1alpha1\nkind: HostProfile\nmetadata: {name: p}\nspec: {selector: {}, nic: {settings: "
+      "{ATS_ENABLED: true}}}\n");
+  ASSERT_TRUE(cluster) << cluster.error().text();
+  EXPECT_TRUE(cluster->diagnostics.empty()) << "no plan tells it again";
+  ASSERT_EQ(cluster->without_effect.size(), 1U);
+  EXPECT_EQ(cluster->without_effect[0].message,
+            "setting ATS_ENABLED of NIC platform connectx-7 can't be set by Lockstep");
+}
+
 TEST_F(LoadedSpecs, RefuseALinkRateOfZero) {
   link_rate = "0bps";
   const auto cluster = load(observing, true);

@@ -39,7 +39,7 @@ rm -rf module && mkdir module
 case $module in
   test_nic)
     cp "$here"/*.[ch] module/
-    printf 'obj-m := test_nic.o\ntest_nic-y := nic.o nic_buffers.o nic_ethtool.o\n' >module/Makefile
+    printf 'obj-m := test_nic.o\ntest_nic-y := nic.o nic_buffers.o nic_ethtool.o nic_headroom.o\n' >module/Makefile
     ;;
   netdevsim)
     # linux-source-6.1 of 6.1.0-NN: 140 MB to download and 15 s to read through, of which one folder is kept.

@@ -11,14 +11,27 @@
  *           buffers are cut to cells of 128 bytes, rates to 100 Mbit/s, above 25.5 Gbit/s to 1 Gbit/s; ETS
  *           begins with the vendor's algorithm and priorities 0 and 1 crossed, and its shares sum to 100 %;
  *           a DSCP has one priority, the last one set; DCBX is the host's with IEEE, or by mode 0 the
- *           firmware's; (en_ethtool.c) rings are rounded up to powers of two
+ *           firmware's; (en_ethtool.c) rings are rounded up to powers of two. (torvalds/linux 06449e9fba1e,
+ *           84a83eba5c5a) The PFC delay is the length of the cable in metres, 7 at first; 0 and 1000 and more
+ *           are dropped without a word. The firmware places lossless priorities until sizes are set; from
+ *           then on a lossless buffer below xoff + MTU + cell is refused (ENOMEM), of PFC after it is on
  *   bnxt    (bnxt/bnxt_dcb.c) no buffers, no rates; ETS begins with all priorities in class 0, and no share
  *           is 0 when they sum to 100 %; one lossless priority; nothing while DCBX is not the host's
  *           (EINVAL); no LRO
- * Its module is a QSFP-DD (CMIS) as plain, a QSFP28 (SFF-8636) as mlx5 and an SFP28 (SFF-8472) as bnxt.
- * `refuse`: what is refused from now on, whatever the rules: words of ets, app, maxrate, trust, link, fec,
- * rings, channels and coalescing (EINVAL), and module, which then can't be read (EIO); and a device's name,
- * whose FEC then can't be read (EIO).
+ *   mlxsw   (mlxsw/spectrum_dcb.c, spectrum_buffers.c, spectrum_qdisc.c; amitcohen1/linux_mlxsw cd6c5dc0c90c)
+ *           global pause and PFC exclude each other (EINVAL); a headroom of 2 * delay + MTU above two MTUs,
+ *           in cells of 192 bytes, where the delay is in bits, and buffers by traffic class: DCB mode, in
+ *           which sizes can't be set (EINVAL). While an ets or prio qdisc is offloaded as the root, TC mode:
+ *           all priorities in buffer 0 until sizes are set, none below two MTUs, and the delay counts for
+ *           nothing. More than the port has is ENOBUFS. ETS by dcbnl begins with all priorities in strict
+ *           class 0, and knows strict and shares that sum to 100 % (EINVAL); a rate without bounds is a
+ *           number; no trust table; DCBX is the host's with IEEE
+ * What its driver is called (ethtool -i): test_nic, mlx5_core, bnxt_en, mlxsw_spectrum4.
+ * Its module is a QSFP-DD (CMIS) as plain and mlxsw, a QSFP28 (SFF-8636) as mlx5 and an SFP28 (SFF-8472) as
+ * bnxt.
+ * `refuse`: what is refused from now on, whatever the rules: words of ets, app, maxrate, buffer, trust, link,
+ * fec, rings, channels and coalescing (EINVAL), offload, after which qdiscs stay in software, and module,
+ * which then can't be read (EIO); and a device's name, whose FEC then can't be read (EIO).
  * `peer_willing`: a DCBX peer has announced ETS and PFC of its own, and that it is willing.
  * Kernel code and therefore under the kernel's licence, unlike the rest of this repository.
  */
@@ -32,17 +45,13 @@
 
 #include "nic.h"
 
-#define CELL 128
-#define TOTAL_BUFFER (1 << 20)
-#define DEFAULT_BUFFER (1 << 18)
-
 static char *personality = "plain";
 module_param(personality, charp, 0644);
-MODULE_PARM_DESC(personality, "plain, mlx5 or bnxt: the rules of devices made from now on");
+MODULE_PARM_DESC(personality, "plain, mlx5, bnxt or mlxsw: the rules of devices made from now on");
 static char *refuse = "";
 module_param(refuse, charp, 0644);
 MODULE_PARM_DESC(refuse,
-		 "words of ets, app, maxrate, trust, link, fec, rings, channels, coalescing and module");
+		 "words of ets, app, maxrate, buffer, trust, link, fec, rings, channels, coalescing, offload and module");
 static bool peer_willing;
 module_param(peer_willing, bool, 0644);
 MODULE_PARM_DESC(peer_willing, "a DCBX peer announces its ETS and PFC and is willing");
@@ -50,6 +59,7 @@ MODULE_PARM_DESC(peer_willing, "a DCBX peer announces its ETS and PFC and is wil
 #define RATE_CELL 100000 /* kbit/s */
 #define RATE_CELL_ABOVE 1000000
 #define RATE_CELLS_MAX 255
+#define UNBOUNDED ((1U << 31) - 1) /* mlxsw: MLXSW_REG_QEEC_MAS_DIS */
 
 static struct net_device *without_peer; /* the one that the next one made is joined to; under RTNL */
 
@@ -125,6 +135,7 @@ static const struct net_device_ops nic_ops = {
 	.ndo_set_mac_address = eth_mac_addr,
 	.ndo_validate_addr = eth_validate_addr,
 	.ndo_fix_features = nic_fix_features,
+	.ndo_setup_tc = nic_setup_tc,
 };
 
 bool nic_refuses(const char *what)
@@ -137,7 +148,7 @@ bool nic_refuses(const char *what)
 	return found;
 }
 
-static bool is_hosts(const struct nic *nic)
+bool nic_is_hosts(const struct nic *nic)
 {
 	u8 wanted = DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE;
 
@@ -151,9 +162,7 @@ static bool is_hosts(const struct nic *nic)
 		return 0;                                               \
 	}
 GET(ets, ieee_ets)
-GET(pfc, ieee_pfc)
 GET(maxrate, ieee_maxrate)
-GET(buffer, dcbnl_buffer)
 
 static int nic_set_ets(struct net_device *dev, struct ieee_ets *ets)
 {
@@ -162,7 +171,7 @@ static int nic_set_ets(struct net_device *dev, struct ieee_ets *ets)
 	unsigned int sum = 0;
 	int i;
 
-	if (nic_refuses("ets") || !is_hosts(nic))
+	if (nic_refuses("ets") || !nic_is_hosts(nic))
 		return -EINVAL;
 	for (i = 0; i < PRIORITIES; i++) {
 		if (ets->prio_tc[i] >= PRIORITIES)
@@ -173,7 +182,7 @@ static int nic_set_ets(struct net_device *dev, struct ieee_ets *ets)
 			sum += ets->tc_tx_bw[i];
 		} else if (ets->tc_tsa[i] != IEEE_8021QAZ_TSA_STRICT &&
 			   (nic->rules != MLX5 || ets->tc_tsa[i] != IEEE_8021QAZ_TSA_VENDOR)) {
-			return -EOPNOTSUPP;
+			return nic->rules == MLXSW ? -EINVAL : -EOPNOTSUPP;
 		}
 	}
 	if (shared && (nic->rules == BNXT ? sum > 100 : sum != 100))
@@ -210,20 +219,6 @@ static int nic_peer_pfc(struct net_device *dev, struct ieee_pfc *pfc)
 	return 0;
 }
 
-static int nic_set_pfc(struct net_device *dev, struct ieee_pfc *pfc)
-{
-	struct nic *nic = netdev_priv(dev);
-
-	if (nic->rules == MLX5 && pfc->pfc_en && (nic->rx_pause || nic->tx_pause))
-		return -EBUSY;
-	if (!is_hosts(nic) || (nic->rules == BNXT && hweight8(pfc->pfc_en) > 1))
-		return -EINVAL;
-	nic->pfc.pfc_en = pfc->pfc_en;
-	nic->pfc.mbc = pfc->mbc;
-	nic->pfc.delay = pfc->delay;
-	return 0;
-}
-
 static int nic_set_maxrate(struct net_device *dev, struct ieee_maxrate *maxrate)
 {
 	struct nic *nic = netdev_priv(dev);
@@ -248,7 +243,7 @@ static int nic_set_app(struct net_device *dev, struct dcb_app *app)
 	struct nic *nic = netdev_priv(dev);
 	int priority, err;
 
-	if (nic_refuses("app") || !is_hosts(nic))
+	if (nic_refuses("app") || !nic_is_hosts(nic))
 		return -EINVAL;
 	if (nic->rules == MLX5 && (app->selector != IEEE_8021QAZ_APP_SEL_DSCP || app->protocol >= 64))
 		return -EINVAL;
@@ -265,29 +260,9 @@ static int nic_set_app(struct net_device *dev, struct dcb_app *app)
 
 static int nic_delete_app(struct net_device *dev, struct dcb_app *app)
 {
-	if (nic_refuses("app") || !is_hosts(netdev_priv(dev)))
+	if (nic_refuses("app") || !nic_is_hosts(netdev_priv(dev)))
 		return -EINVAL;
 	return dcb_ieee_delapp(dev, app);
-}
-
-static int nic_set_buffer(struct net_device *dev, struct dcbnl_buffer *buffer)
-{
-	struct nic *nic = netdev_priv(dev);
-	u64 sum = 0;
-	int i;
-
-	for (i = 0; i < DCBX_MAX_BUFFERS; i++)
-		sum += buffer->buffer_size[i];
-	for (i = 0; i < PRIORITIES; i++)
-		if (buffer->prio2buffer[i] >= DCBX_MAX_BUFFERS)
-			return -EINVAL;
-	if (sum > TOTAL_BUFFER)
-		return -EINVAL;
-	nic->buffer = *buffer;
-	nic->buffer.total_size = TOTAL_BUFFER;
-	for (i = 0; nic->rules == MLX5 && i < DCBX_MAX_BUFFERS; i++)
-		nic->buffer.buffer_size[i] -= nic->buffer.buffer_size[i] % CELL;
-	return 0;
 }
 
 static u8 nic_get_dcbx(struct net_device *dev)
@@ -305,6 +280,8 @@ static u8 nic_set_dcbx(struct net_device *dev, u8 mode)
 	if (nic->rules == MLX5 && mode == 0)
 		mode = DCB_CAP_DCBX_VER_CEE | DCB_CAP_DCBX_VER_IEEE;
 	else if (nic->rules == MLX5 && mode != (DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE))
+		return 1;
+	if (nic->rules == MLXSW && mode != (DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE))
 		return 1;
 	if (nic->rules == BNXT && ((mode & DCB_CAP_DCBX_VER_CEE) || !(mode & DCB_CAP_DCBX_VER_IEEE)))
 		return 1;
@@ -353,6 +330,14 @@ static const struct dcbnl_rtnl_ops nic_dcb = {
 	TRUST_OPS
 };
 
+static const struct dcbnl_rtnl_ops nic_dcb_mlxsw = {
+	COMMON_OPS,
+	.ieee_getmaxrate = nic_get_maxrate,
+	.ieee_setmaxrate = nic_set_maxrate,
+	.dcbnl_getbuffer = nic_get_buffer,
+	.dcbnl_setbuffer = nic_set_buffer,
+};
+
 static const struct dcbnl_rtnl_ops nic_dcb_bnxt = { COMMON_OPS };
 
 static void nic_setup(struct net_device *dev)
@@ -375,8 +360,6 @@ static void nic_setup(struct net_device *dev)
 #endif
 	nic->ets.ets_cap = PRIORITIES;
 	nic->pfc.pfc_cap = PRIORITIES;
-	nic->buffer.total_size = TOTAL_BUFFER;
-	nic->buffer.buffer_size[0] = DEFAULT_BUFFER;
 	for (i = 0; i < PRIORITIES; i++) {
 		nic->ets.prio_tc[i] = i;
 		nic->ets.tc_tsa[i] = IEEE_8021QAZ_TSA_STRICT;
@@ -390,6 +373,7 @@ static void nic_begin_as(struct net_device *dev, enum rules rules)
 
 	nic->rules = rules;
 	nic_ethtool_begin_as(dev, rules);
+	nic_headroom_begin_as(dev, rules);
 	for (i = 0; rules == MLX5 && i < PRIORITIES; i++) {
 		nic->ets.tc_tsa[i] = IEEE_8021QAZ_TSA_VENDOR;
 		nic->ets.tc_tx_bw[i] = 100;
@@ -397,6 +381,12 @@ static void nic_begin_as(struct net_device *dev, enum rules rules)
 	if (rules == MLX5) {
 		nic->ets.prio_tc[0] = 1;
 		nic->ets.prio_tc[1] = 0;
+	}
+	if (rules == MLXSW) {
+		dev->dcbnl_ops = &nic_dcb_mlxsw;
+		memset(nic->ets.prio_tc, 0, sizeof(nic->ets.prio_tc));
+		for (i = 0; i < PRIORITIES; i++)
+			nic->maxrate.tc_maxrate[i] = UNBOUNDED;
 	}
 	if (rules == BNXT) {
 		dev->dcbnl_ops = &nic_dcb_bnxt;
@@ -409,7 +399,9 @@ static void nic_begin_as(struct net_device *dev, enum rules rules)
 static int nic_newlink(struct net *from, struct net_device *dev, struct nlattr *attributes[],
 		       struct nlattr *data[], struct netlink_ext_ack *extack)
 {
-	static const char *const names[] = { [PLAIN] = "plain", [MLX5] = "mlx5", [BNXT] = "bnxt" };
+	static const char *const names[] = {
+		[PLAIN] = "plain", [MLX5] = "mlx5", [BNXT] = "bnxt", [MLXSW] = "mlxsw"
+	};
 	struct nic *nic = netdev_priv(dev);
 	int rules, err;
 
@@ -417,7 +409,7 @@ static int nic_newlink(struct net *from, struct net_device *dev, struct nlattr *
 	rules = sysfs_match_string(names, personality);
 	kernel_param_unlock(THIS_MODULE);
 	if (rules < 0) {
-		NL_SET_ERR_MSG(extack, "the module's parameter personality is not plain, mlx5 or bnxt");
+		NL_SET_ERR_MSG(extack, "the module's parameter personality is not plain, mlx5, bnxt or mlxsw");
 		return rules;
 	}
 	nic_begin_as(dev, rules);

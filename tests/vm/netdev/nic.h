@@ -9,7 +9,7 @@
 
 #define PRIORITIES IEEE_8021QAZ_MAX_TCS
 
-enum rules { PLAIN, MLX5, BNXT };
+enum rules { PLAIN, MLX5, BNXT, MLXSW };
 
 struct nic {
 	struct net_device __rcu *peer;
@@ -19,6 +19,10 @@ struct nic {
 	struct ieee_pfc pfc;
 	struct ieee_maxrate maxrate;
 	struct dcbnl_buffer buffer;
+	bool software_owned; /* mlx5: buffers are the driver's, no longer the firmware's */
+	bool by_tc; /* mlxsw: the headroom is in TC mode */
+	u32 root_qdisc; /* mlxsw: the handle of the offloaded one, where it is so */
+	struct dcbnl_buffer asked; /* mlxsw: of setbuffer, whether it counts or not */
 	u8 trusted[PRIORITIES]; /* selectors of the app table, the most trusted first; Linux 6.3 */
 	int trusted_count;
 	bool rx_pause, tx_pause;
@@ -33,6 +37,13 @@ struct nic {
 };
 
 bool nic_refuses(const char *what);
+void nic_headroom_begin_as(struct net_device *dev, enum rules rules);
+int nic_get_pfc(struct net_device *dev, struct ieee_pfc *out);
+int nic_set_pfc(struct net_device *dev, struct ieee_pfc *pfc);
+int nic_get_buffer(struct net_device *dev, struct dcbnl_buffer *out);
+int nic_set_buffer(struct net_device *dev, struct dcbnl_buffer *buffer);
+int nic_setup_tc(struct net_device *dev, enum tc_setup_type type, void *data);
+bool nic_is_hosts(const struct nic *nic);
 int nic_buffers_init(void);
 void nic_buffers_exit(void);
 void nic_ethtool_setup(struct net_device *dev);

@@ -22,6 +22,18 @@ static const struct {
 	{ 400000, ETHTOOL_LINK_MODE_400000baseCR8_Full_BIT },
 };
 
+static void nic_get_driver(struct net_device *dev, struct ethtool_drvinfo *info)
+{
+	static const char *const names[] = {
+		[PLAIN] = "test_nic",
+		[MLX5] = "mlx5_core",
+		[BNXT] = "bnxt_en",
+		[MLXSW] = "mlxsw_spectrum4",
+	};
+
+	strscpy(info->driver, names[((struct nic *)netdev_priv(dev))->rules], sizeof(info->driver));
+}
+
 static int nic_get_link(struct net_device *dev, struct ethtool_link_ksettings *link)
 {
 	struct nic *nic = netdev_priv(dev);
@@ -154,8 +166,12 @@ static int nic_set_pause(struct net_device *dev, struct ethtool_pauseparam *paus
 {
 	struct nic *nic = netdev_priv(dev);
 
-	if (nic->rules == MLX5 && nic->pfc.pfc_en && (pause->rx_pause || pause->tx_pause))
-		return -EBUSY;
+	if (nic->pfc.pfc_en && (pause->rx_pause || pause->tx_pause)) {
+		if (nic->rules == MLX5)
+			return -EBUSY;
+		if (nic->rules == MLXSW)
+			return -EINVAL;
+	}
 	nic->rx_pause = pause->rx_pause;
 	nic->tx_pause = pause->tx_pause;
 	return 0;
@@ -200,6 +216,7 @@ static void nic_fill_module(enum rules rules, u8 *page)
 		[PLAIN] = { 0x18, 129, 148, 166, "TQ4N-2P5C       " },
 		[MLX5] = { 0x11, 148, 168, 196, "TQ1N-3P0C       " },
 		[BNXT] = { 0x03, 20, 40, 68, "TS2N-1P0C       " },
+		[MLXSW] = { 0x18, 129, 148, 166, "TQ4N-2P5C       " },
 	};
 	u8 identifier = kinds[rules].identifier;
 
@@ -212,6 +229,7 @@ static void nic_fill_module(enum rules rules, u8 *page)
 	memcpy(page + kinds[rules].serial, "LC2411070042    ", 16);
 	switch (rules) {
 	case PLAIN:
+	case MLXSW:
 		memcpy(page + 164, "A1", 2);
 		page[1] = 0x50; /* CMIS 5.0 */
 		page[202] = 0x19; /* 25 x 0.1 m */
@@ -250,6 +268,7 @@ static int nic_get_module(struct net_device *dev, const struct ethtool_module_ee
 static const struct ethtool_ops nic_ethtool = {
 	.supported_coalesce_params = ETHTOOL_COALESCE_USECS | ETHTOOL_COALESCE_MAX_FRAMES |
 				     ETHTOOL_COALESCE_USE_ADAPTIVE,
+	.get_drvinfo = nic_get_driver,
 	.get_link = ethtool_op_get_link,
 	.get_link_ksettings = nic_get_link,
 	.set_link_ksettings = nic_set_link,
