@@ -28,7 +28,7 @@ TEST(EcnRed, TheQueueHoldsMoreThanTheUpperThreshold) {
 }
 
 TEST(EcnRed, WhatTheKernelWouldRefuseIsRefusedFirst) {
-  for (const ClassEcn& wrong : {ClassEcn{2, 1, 10}, {0, kThresholdMax + 1, 10}, {0, 1, 101}}) {
+  for (const ClassEcn& wrong : {ClassEcn{2, 1, 10}, {0, kThresholdMax + 1, 10}, {0, 1, 1001}}) {
     const auto checked = check(wrong);
     ASSERT_FALSE(checked);
     EXPECT_EQ(checked.error().kind, ErrorKind::invalid_spec);

@@ -145,7 +145,7 @@ TEST_F(EgressScheduler, ClassesGoneLeaveTheRate) {
 TEST_F(EgressScheduler, ADscpTakenOutByHandIsSeenAndPutBack) {
   applies(kRoce);
   ASSERT_EQ(tc("class change dev rail0 parent 4c53:1 classid 4c53:13 htb rate 100mbit ceil 2gbit prio 1"), 0);
-  EXPECT_EQ(value("interface[rail0]/class[3]/share"), Value::integer(111));
+  EXPECT_EQ(value("interface[rail0]/class[3]/share"), Value::integer(105));
   applies({{"interface[rail0]/class[3]/share", Value::integer(600)}});
   EXPECT_EQ(value("interface[rail0]/class[3]/share"), Value::integer(600));
   ASSERT_EQ(tc("filter del dev rail0 parent 4c53: pref 76 protocol ip"), 0);
