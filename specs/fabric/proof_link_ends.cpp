@@ -167,7 +167,7 @@ void prove_fixed_map(const ProofContext& context, const PortClass& port, const P
   if (!platform.priority_is_tc || !platform.priority_is_tc->value || *profile->trust == Trust::pcp) return;
   for (const TrafficClass& one : profile->classes)
     for (const Said<std::uint8_t>& priority : priorities_of(one)) {
-      if (!one.tc.said || *one.tc == *priority) continue;
+      if (!one.tc.said || !priority.said || *one.tc == *priority) continue;
       context.error("LS101", one.tc.at,
                     "class " + *one.name + " is priority " + std::to_string(*priority) +
                         " in traffic class " + std::to_string(*one.tc) + ", and on " + platform.name +

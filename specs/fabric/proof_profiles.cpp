@@ -92,6 +92,7 @@ void prove_disjoint(const ProofContext& context, const RoceProfile& profile) {
                       "a DSCP belongs to one class", {{at->second.first, "first named here"}});
     }
     for (const Said<std::uint8_t>& priority : priorities_of(one)) {
+      if (!priority.said) continue;
       const auto [at, fresh] = priorities.try_emplace(*priority, priority.at, &one);
       if (!fresh)
         context.error("LS115", priority.at,

@@ -92,9 +92,10 @@ TEST_F(DcbSpecs, WhatThePortCannotHaveIsNamedAndIsNotDrift) {
     EXPECT_NE(one.origin, 0U) << "the spec line that wants it";
   }
   EXPECT_EQ(entries,
-            (std::set<std::string>{"cable-length", "class[3]/ecn-max", "class[3]/ecn-min",
-                                   "class[3]/ecn-probability", "class[6]/max-rate", "pfc-watchdog/action",
-                                   "pfc-watchdog/detection-time", "pfc-watchdog/restoration-time"}));
+            (std::set<std::string>{"buffer[3]/size", "buffer[3]/xoff", "cable-length", "class[3]/ecn-max",
+                                   "class[3]/ecn-min", "class[3]/ecn-probability", "class[6]/max-rate",
+                                   "pfc-watchdog/action", "pfc-watchdog/detection-time",
+                                   "pfc-watchdog/restoration-time"}));
   for (const Error& error : apply(compared().difference.changes)) ADD_FAILURE() << error.text();
   EXPECT_TRUE(compared().difference.changes.empty());
 }
