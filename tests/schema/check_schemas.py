@@ -56,6 +56,8 @@ def documents(path):
 any_kind = schema_of()
 passed = 0
 for path in sorted([*sources.glob("examples/**/*.yaml"), *sources.glob("tests/cases/**/*.yaml")]):
+    if path.parent.name == "platforms":  # what describes a platform is no object
+        continue
     for document in documents(path):
         passed += 1
         wrong = document["metadata"].get("annotations", {}).get("wrong")
