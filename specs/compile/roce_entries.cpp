@@ -169,7 +169,7 @@ void RoceClass::add_buffer(PortIndex index, const TrafficClass& one) {
   for (const Said<std::uint8_t>& said : priorities_of(one)) {
     const std::string priority = std::to_string(*said);
     const auto add = [&](RowId id, Value value, OriginId from) {
-      out_.list.add(Path(id, {port, priority}), std::move(value), from);
+      out_.list.add(Path(id, {port, priority}), value, from);
     };
     const auto number = [](std::uint64_t bytes) { return Value::integer(bytes); };
     add(row("interface[*]/buffer[*]/size"), number(headroom->reserved), origin);

@@ -107,15 +107,16 @@ Result<Headroom> by_mlx5(const Platform& platform, const HeadroomAsk& ask) {
   const auto mtu = static_cast<std::uint64_t>(ask.ip_mtu);
   Headroom out;
   out.rule = HeadroomRule::mlx5;
-  out.xoff = (301 + 216 * metres / 100) * speed / 1000 + 272 * mtu / 100;
+  const std::uint64_t for_cable = 216 * metres / 100;
+  const std::uint64_t for_mtu = 272 * mtu / 100;
+  out.xoff = (301 + for_cable) * speed / 1000 + for_mtu;
   out.size = out.reserved = out.xoff + kLargestMtu + kCell;
   out.xon = kLargestMtu;
   note(out, "fixed", 301, "B per Gbit/s", source);
   note(out, "cable", static_cast<double>(metres), "m", "the spec");
-  note(out, "for the cable (2.16 a metre, cut)", static_cast<double>(216 * metres / 100), "B per Gbit/s",
-       source);
+  note(out, "for the cable (2.16 a metre, cut)", static_cast<double>(for_cable), "B per Gbit/s", source);
   note(out, "MTU", ask.ip_mtu, "B", "the spec");
-  note(out, "for the MTU (2.72 of it, cut)", static_cast<double>(272 * mtu / 100), "B", source);
+  note(out, "for the MTU (2.72 of it, cut)", static_cast<double>(for_mtu), "B", source);
   note(out, "largest frame, between XOFF and XON", kLargestMtu, "B",
        "ip -d link, maxmtu of ConnectX ports; the driver takes 9216 at least");
   note(out, "cell", kCell, "B", source);
