@@ -46,11 +46,6 @@ struct Compilation {
   bool has_ended(const Said<Date>& until) const {
     return options.today && until.said && *until < *options.today;
   }
-  // The IP MTU of a link; 0: not said.
-  std::uint32_t mtu_of(const TopologyLink& link) const {
-    const Mtu& mtu = *catalog.fabrics[link.fabric].mtu;
-    return link.rail != kNone ? *mtu.host : *mtu.fabric;
-  }
 };
 
 // The entries that all devices of one class have in common. Devices are of one class when they are of one

@@ -89,7 +89,6 @@ class Explainer {
   void cable_length();
   void ecn();
   void software_ecn();
-  const Said<std::uint32_t>& mtu() const;
   void ecmp();
   void cable();
   void rails();
@@ -250,12 +249,9 @@ void Explainer::ecn() {
 
 void Explainer::software_ecn() {
   link_speed();
-  if (link_ != nullptr) term("MTU", std::to_string(*mtu()) + " B", "", mtu().at);
-}
-
-const Said<std::uint32_t>& Explainer::mtu() const {
-  const Mtu& both = *catalog_.fabrics[link_->fabric].mtu;
-  return link_->rail != kNone ? both.host : both.fabric;
+  if (link_ == nullptr) return;
+  const Said<std::uint32_t>& mtu = mtu_of(catalog_, *link_);
+  term("MTU", std::to_string(*mtu) + " B", "", mtu.at);
 }
 
 void Explainer::ecmp() {

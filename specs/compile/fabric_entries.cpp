@@ -120,11 +120,9 @@ void FabricClass::add_port(PortIndex index) {
   list.add(Path(row("interface[*]"), {port.name}), Value::present(), cabled);
   list.add(Path(row("interface[*]/admin"), {port.name}), true, cabled);
   list.add(Path(row("interface[*]/carrier"), {port.name}), true, cabled);
-  if (const std::uint32_t mtu = c_.mtu_of(link); mtu != 0) {
-    const OriginId origin =
-        link.rail != kNone ? of(said_.mtu->host, "mtu.host") : of(said_.mtu->fabric, "mtu.fabric");
-    list.add(Path(row("interface[*]/mtu"), {port.name}), std::uint64_t{mtu}, origin);
-  }
+  if (const Said<std::uint32_t>& mtu = mtu_of(c_.catalog, link); *mtu != 0)
+    list.add(Path(row("interface[*]/mtu"), {port.name}), std::uint64_t{*mtu},
+             of(mtu, link.rail != kNone ? "mtu.host" : "mtu.fabric"));
   if (said_.vrf.said && device_.is_switch())
     list.add(Path(row("interface[*]/vrf"), {port.name}), *said_.vrf, of(said_.vrf, "vrf"));
   add_speed(port, link);

@@ -45,12 +45,11 @@ EcnPort ecn_port(const Catalog& catalog, const Topology& topology, PortIndex ind
                  const std::optional<PfcPoint>& fires) {
   const TopologyPort& port = topology.ports[index];
   const TopologyLink& link = topology.links[port.link];
-  const Mtu& mtu = *catalog.fabrics[link.fabric].mtu;
   const Result<const Platform*> platform = find_platform(catalog, port.platform);
   return {.link = &link,
           .platform = platform ? *platform : nullptr,
           .fires = fires,
-          .mtu = link.rail != kNone ? *mtu.host : *mtu.fabric};
+          .mtu = *mtu_of(catalog, link)};
 }
 
 EcnThresholds ecn_of_port(const EcnPort& port, const Ecn& ecn, bool twin) {

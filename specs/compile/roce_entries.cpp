@@ -29,8 +29,8 @@ std::size_t default_class(const RoceProfile& profile) {
   return best;
 }
 
-std::uint64_t milliseconds(const Said<Duration>& time) {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(*time).count());
+std::uint64_t milliseconds(Duration time) {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
 }
 
 std::uint64_t tos_of(const TrafficClass& one) { return std::uint64_t{*one.dscp.front()} << 2 | kEct0; }
@@ -65,8 +65,8 @@ class RoceClass {
   void find_dscps();
   void find_priorities();
   void add_port(PortIndex index);
-  void add_class(const TopologyPort& port, const TopologyLink& link, std::size_t number);
-  void add_ecn(const TopologyPort& port, const TrafficClass& one, std::string_view tc);
+  void add_class(PortIndex index, std::size_t number);
+  void add_ecn(PortIndex index, const TrafficClass& one);
   void add_buffer(PortIndex index, const TrafficClass& one);
   std::optional<std::int64_t> threshold_of(PortIndex port) const;
   void add_pools();
@@ -85,7 +85,7 @@ class RoceClass {
   ClaimantId who_;
   ClassEntries& out_;
   std::size_t default_;
-  std::optional<BufferUse> buffer_;                   // of a switch; none in a twin, whose kernel has no PFC
+  std::optional<BufferUse> buffer_;                   // of a switch
   std::vector<std::vector<std::string>> dscps_;       // by class
   std::vector<std::vector<std::string>> priorities_;  // by class
 };
@@ -118,10 +118,11 @@ void RoceClass::find_priorities() {
     if (!named[priority]) priorities_[default_].push_back(std::to_string(priority));
 }
 
-void RoceClass::add_ecn(const TopologyPort& port, const TrafficClass& one, std::string_view tc) {
+void RoceClass::add_ecn(PortIndex index, const TrafficClass& one) {
+  const TopologyPort& port = c_.topology.ports[index];
+  const std::string tc = std::to_string(*one.tc);
   const Said<Ecn>& said = ecn_on(one, c_.topology.devices[port.device].role);
   if (!said.said) return;
-  const auto index = static_cast<PortIndex>(&port - c_.topology.ports.data());
   const EcnThresholds ecn = ecn_of_port(
       ecn_port(c_.catalog, c_.topology, index, buffer_ && !c_.twin ? buffer_->fires : std::nullopt), *said,
       c_.twin);
@@ -132,7 +133,8 @@ void RoceClass::add_ecn(const TopologyPort& port, const TrafficClass& one, std::
                 std::uint64_t{ecn.pmax.parts_per_million / kPartsPerPermille}, origin);
 }
 
-void RoceClass::add_class(const TopologyPort& port, const TopologyLink& link, std::size_t number) {
+void RoceClass::add_class(PortIndex index, std::size_t number) {
+  const TopologyPort& port = c_.topology.ports[index];
   const TrafficClass& one = said_.classes[number];
   const std::string tc = std::to_string(*one.tc);
   EntryList& list = out_.list;
@@ -154,9 +156,10 @@ void RoceClass::add_class(const TopologyPort& port, const TopologyLink& link, st
              std::uint64_t{one.bandwidth->parts_per_million / kPartsPerPermille},
              of(one.bandwidth, "classes.bandwidth"));
   if (one.max_rate.said)
-    list.add(path(row("interface[*]/class[*]/max-rate")), max_rate_of(link, *one.max_rate, c_.twin),
+    list.add(path(row("interface[*]/class[*]/max-rate")),
+             max_rate_of(c_.topology.links[port.link], *one.max_rate, c_.twin),
              of(one.max_rate, rule::max_rate));
-  add_ecn(port, one, tc);
+  add_ecn(index, one);
 }
 
 void RoceClass::add_buffer(PortIndex index, const TrafficClass& one) {
@@ -211,7 +214,7 @@ void RoceClass::add_pools() {
 }
 
 void RoceClass::add_cable_length(const TopologyPort& port, const TopologyLink& link, Position lossless) {
-  const std::uint64_t length = link.cable_length != 0 ? link.cable_length : kAssumedCableMillimetres;
+  const std::uint64_t length = headroom_ask(c_.catalog, link).cable_length;
   const std::uint64_t metres = (length + kMillimetresPerMetre - 1) / kMillimetresPerMetre;
   out_.list.add(Path(row("interface[*]/cable-length"), {port.name}), metres,
                 c_.origins.add(who_, lossless, rule::cable_length));
@@ -220,21 +223,16 @@ void RoceClass::add_cable_length(const TopologyPort& port, const TopologyLink& l
 void RoceClass::add_watchdog(std::string_view port) {
   if (!said_.pfc->watchdog.said) return;
   const Watchdog& watchdog = *said_.pfc->watchdog;
-  EntryList& list = out_.list;
   if (watchdog.action.said)
-    list.add(Path(row("interface[*]/pfc-watchdog/action"), {port}), to_string(*watchdog.action),
-             of(watchdog.action, "pfc.watchdog.action"));
-  if (watchdog.detection_time.said)
-    list.add(Path(row("interface[*]/pfc-watchdog/detection-time"), {port}),
-             milliseconds(watchdog.detection_time),
-             of(watchdog.detection_time, "pfc.watchdog.detectionTime"));
-  if (watchdog.poll_interval.said)
-    list.add(Path(row("interface[*]/pfc-watchdog/poll-interval"), {port}),
-             milliseconds(watchdog.poll_interval), of(watchdog.poll_interval, "pfc.watchdog.pollInterval"));
-  if (watchdog.restoration_time.said)
-    list.add(Path(row("interface[*]/pfc-watchdog/restoration-time"), {port}),
-             milliseconds(watchdog.restoration_time),
-             of(watchdog.restoration_time, "pfc.watchdog.restorationTime"));
+    out_.list.add(Path(row("interface[*]/pfc-watchdog/action"), {port}), to_string(*watchdog.action),
+                  of(watchdog.action, "pfc.watchdog.action"));
+  const auto add = [&](RowId row, const Said<Duration>& time, std::string_view rule) {
+    if (time.said) out_.list.add(Path(row, {port}), milliseconds(*time), of(time, rule));
+  };
+  add(row("interface[*]/pfc-watchdog/detection-time"), watchdog.detection_time, "pfc.watchdog.detectionTime");
+  add(row("interface[*]/pfc-watchdog/poll-interval"), watchdog.poll_interval, "pfc.watchdog.pollInterval");
+  add(row("interface[*]/pfc-watchdog/restoration-time"), watchdog.restoration_time,
+      "pfc.watchdog.restorationTime");
 }
 
 void RoceClass::add_nic(std::string_view port) {
@@ -331,7 +329,7 @@ void RoceClass::add_port(PortIndex index) {
   Position first_lossless{};
   for (std::size_t i = 0; i < said_.classes.size(); ++i) {
     const TrafficClass& one = said_.classes[i];
-    add_class(port, link, i);
+    add_class(index, i);
     if (!*one.lossless) continue;
     if (lossless.empty()) first_lossless = one.lossless.at;
     for (const Said<std::uint8_t>& priority : priorities_of(one))
@@ -355,7 +353,7 @@ void RoceClass::add_port(PortIndex index) {
                                    [](const TrafficClass& one) { return one.ecn.said; });
   if (c_.twin && marked != said_.classes.end())
     list.add(Path(row("interface[*]/ecn-threshold"), {port.name}),
-             software_ecn_threshold(link.speed_in_twin, c_.mtu_of(link)),
+             software_ecn_threshold(link.speed_in_twin, *mtu_of(c_.catalog, link)),
              of(marked->ecn, rule::ecn_software));
 }
 

@@ -29,15 +29,12 @@ std::uint32_t lossless_priorities(const RoceProfile& profile) {
 }
 
 HeadroomAsk headroom_ask(const Catalog& catalog, const TopologyLink& link) {
-  const Mtu& mtu = *catalog.fabrics[link.fabric].mtu;
   const RoceProfile* const profile = profile_of(catalog, catalog.fabrics[link.fabric]);
-  const double frame = (link.rail != kNone ? *mtu.host : *mtu.fabric) + kFrameOverhead;
   HeadroomAsk ask;
   ask.speed = link.speed;
   ask.cable_length = link.cable_length != 0 ? link.cable_length : kAssumedCableMillimetres;
-  ask.port_mtu = frame;
-  ask.lossless_mtu = frame;
-  ask.ip_mtu = link.rail != kNone ? *mtu.host : *mtu.fabric;
+  ask.ip_mtu = *mtu_of(catalog, link);
+  ask.port_mtu = ask.lossless_mtu = ask.ip_mtu + kFrameOverhead;
   if (profile != nullptr && profile->small_packets.said)
     ask.small_packet_percent = profile->small_packets->parts_per_million / 10'000.0;
   return ask;

@@ -9,9 +9,6 @@
 
 namespace lockstep {
 
-// Ethernet header, one 802.1Q tag and FCS: what a frame adds to an IP packet (IEEE 802.3 3.1.1, 802.1Q 9.6).
-inline constexpr std::uint32_t kFrameOverhead = 14 + 4 + 4;
-
 // The profile of a fabric; nullptr: none is named, or none of that name exists.
 const RoceProfile* profile_of(const Catalog& catalog, const Fabric& fabric);
 std::uint32_t lossless_classes(const RoceProfile& profile);

@@ -192,11 +192,8 @@ std::string terms_of(const PfcPoint& point) {
 }
 
 std::uint64_t roce_frame(std::uint32_t ip_mtu) {
-  // Ethernet header, one 802.1Q tag and FCS; RoCE's own headers are within the IP MTU (roce_mtu.hpp).
-  constexpr std::uint64_t kOverhead = 14 + 4 + 4;
-  constexpr std::uint64_t kHeaders = 40 + 8 + 12 + 4 + 28 + 4;
-  const std::uint64_t payload = roce_mtu(ip_mtu);
-  return std::min<std::uint64_t>(ip_mtu, payload == 0 ? ip_mtu : payload + kHeaders) + kOverhead;
+  const std::uint32_t payload = roce_mtu(ip_mtu);
+  return (payload == 0 ? ip_mtu : payload + kRoceHeaders) + kFrameOverhead;
 }
 
 std::uint64_t ecn_floor(std::uint64_t speed, std::uint32_t ip_mtu) {

@@ -33,6 +33,8 @@ inline constexpr double kMetresPerSecond = 1.98e8;
 // (sonic-buildimage rendered buffers-mellanox4600c, 300m). The longest, so that the proof errs to the safe
 // side.
 inline constexpr std::uint64_t kAssumedCableMillimetres = 300'000;
+// Ethernet header, one 802.1Q tag and FCS: what a frame adds to an IP packet (IEEE 802.3 3.1.1, 802.1Q 9.6).
+inline constexpr std::uint32_t kFrameOverhead = 14 + 4 + 4;
 
 struct HeadroomAsk {
   std::uint64_t speed = 0;         // bit/s

@@ -153,9 +153,8 @@ struct SwitchBuffer {
       if (port.link == kNone) continue;
       const TopologyLink& link = context.topology.links[port.link];
       if (link.speed <= speed) continue;
-      const Mtu& both = *context.catalog.fabrics[link.fabric].mtu;
       speed = link.speed;
-      mtu = link.rail != kNone ? *both.host : *both.fabric;
+      mtu = *mtu_of(context.catalog, link);
     }
     const std::uint64_t least = ecn_floor(speed, mtu);
     if (least < fires.lone()) return;

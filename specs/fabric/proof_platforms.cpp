@@ -44,8 +44,7 @@ struct PlatformPort {
 
   void prove_mtu() const {
     const TopologyLink& link = context.topology.links[context.topology.ports[port.example].link];
-    const Mtu& mtu = *fabric().mtu;
-    const Said<std::uint32_t>& said = link.rail != kNone ? mtu.host : mtu.fabric;
+    const Said<std::uint32_t>& said = mtu_of(context.catalog, link);
     if (!said.said) return;
     if (platform.mtu_max && *said > platform.mtu_max->whole())
       lacks(said.at,

@@ -470,6 +470,11 @@ std::string Topology::port_text(PortIndex port) const {
 
 Expanded expand(const Catalog& catalog) { return Expansion(catalog).run(); }
 
+const Said<std::uint32_t>& mtu_of(const Catalog& catalog, const TopologyLink& link) {
+  const Mtu& mtu = *catalog.fabrics[link.fabric].mtu;
+  return link.rail != kNone ? mtu.host : mtu.fabric;
+}
+
 void scale_for_twin(Topology& topology, std::uint64_t link_rate) {
   std::uint64_t fastest = 0;
   for (const TopologyLink& link : topology.links) fastest = std::max(fastest, link.speed);

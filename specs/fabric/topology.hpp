@@ -119,6 +119,10 @@ struct Expanded {
 // What the specs' DeviceSets and cabling laws stand for. Also where there are errors: what could be expanded.
 Expanded expand(const Catalog& catalog);
 
+// What the spec says of a link's IP MTU (bytes): a host's link has the host's, one between switches the
+// fabric's.
+const Said<std::uint32_t>& mtu_of(const Catalog& catalog, const TopologyLink& link);
+
 // Scales all speeds so that the fastest link runs at `link_rate` bit/s (speed_in_twin), and replaces each
 // device's drivers by those of a twin: linux, and frr on switches.
 void scale_for_twin(Topology& topology, std::uint64_t link_rate);

@@ -32,14 +32,15 @@ class GpuDirectSetting final : public HostSetting {
   void read(HostReading& out, const Call&) override {
     if (!has_nvidia()) return;
     const auto dmabuf = why_no_dmabuf();
+    const std::string peermem = why_no_peermem();
     if (!dmabuf) {
       for (const std::string_view way : {"dmabuf", "any"})
         out.fails(kGpuDirect, dmabuf.error(), {std::string(way)});
     } else {
       tell(out, "dmabuf", *dmabuf);
-      tell(out, "any", dmabuf->empty() || why_no_peermem().empty() ? "" : *dmabuf + "; " + why_no_peermem());
+      tell(out, "any", dmabuf->empty() || peermem.empty() ? "" : *dmabuf + "; " + peermem);
     }
-    tell(out, "peermem", why_no_peermem());
+    tell(out, "peermem", peermem);
   }
 
  private:
