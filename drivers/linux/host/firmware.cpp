@@ -2,7 +2,8 @@
 //
 // A NIC's version is what its RDMA device tells (fw_ver: Documentation/ABI/stable/sysfs-class-infiniband);
 // which NICs are of a platform is told by their PCI ids (pci.ids; for thor2: bnxt_pci_tbl in the kernel's
-// bnxt.c). Read and compared, never written: flashing is the vendor's tool's matter, and takes a reset.
+// bnxt.c). Where no ids of a platform are known, as of pollara-400, which pci.ids does not name, that is
+// said. Read and compared, never written: flashing is the vendor's tool's matter, and takes a reset.
 #include <algorithm>
 
 #include "drivers/linux/host/map.hpp"
@@ -18,10 +19,16 @@ struct PlatformId {
   std::uint32_t vendor;
   std::uint32_t device;
 };
-constexpr PlatformId kPlatformIds[] = {{"connectx-7", 0x15b3, 0x1021}, {"e810", 0x8086, 0x1591},
-                                       {"e810", 0x8086, 0x1592},       {"e810", 0x8086, 0x1593},
-                                       {"e810", 0x8086, 0x1599},       {"e810", 0x8086, 0x159a},
-                                       {"e810", 0x8086, 0x159b},       {"thor2", 0x14e4, 0x1760}};
+constexpr PlatformId kPlatformIds[] = {
+    {"connectx-6-dx", 0x15b3, 0x101d}, {"connectx-7", 0x15b3, 0x1021}, {"connectx-8", 0x15b3, 0x1023},
+    {"bluefield-3", 0x15b3, 0xa2dc},   {"e810", 0x8086, 0x1591},       {"e810", 0x8086, 0x1592},
+    {"e810", 0x8086, 0x1593},          {"e810", 0x8086, 0x1599},       {"e810", 0x8086, 0x159a},
+    {"e810", 0x8086, 0x159b},          {"thor2", 0x14e4, 0x1760}};
+
+bool has_ids(std::string_view platform) {
+  return std::any_of(std::begin(kPlatformIds), std::end(kPlatformIds),
+                     [&](const PlatformId& one) { return one.platform == platform; });
+}
 
 bool is_of(const PciFunction& nic, std::string_view platform) {
   return std::any_of(std::begin(kPlatformIds), std::end(kPlatformIds), [&](const PlatformId& one) {
@@ -38,10 +45,12 @@ class Firmware final : public HostSetting {
     for (const std::string& platform : scope.names(kFirmware)) {
       const auto version = version_of(platform);
       if (!version) continue;  // read() tells
-      const std::string have =
-          *version ? platform + " runs " + version->to_string() + "; firmware is flashed by hand"
-                   : "no NIC here is a " + platform + " with an RDMA device to ask";
-      out.push_back({kFirmware, {platform}, have, version->kind() != Value::Kind::none});
+      std::string have = "which NICs are of platform " + platform + " is not known here";
+      if (*version)
+        have = platform + " runs " + version->to_string() + "; firmware is flashed by hand";
+      else if (has_ids(platform))
+        have = "no NIC here is a " + platform + " with an RDMA device to ask";
+      out.push_back({kFirmware, {platform}, std::move(have), version->kind() != Value::Kind::none});
     }
     return out;
   }

@@ -187,5 +187,28 @@ TEST_F(FirmwareTest, IsWhatTheRdmaDevicesOfThePlatformsNicsTell) {
   EXPECT_EQ(value("firmware[connectx-7]"), "28.39.1002, 28.40.1000");
 }
 
+// pci.ids of Debian 12, vendor 15b3: MT2892 Family [ConnectX-6 Dx], MT2910 Family [ConnectX-7], CX8 Family
+// [ConnectX-8], MT43244 BlueField-3 integrated ConnectX-7 network controller.
+TEST_F(FirmwareTest, NicsAreOfThePlatformThatPciIdsNames) {
+  const std::pair<std::string, std::string> models[] = {{"connectx-6-dx", "0x101d"},
+                                                        {"connectx-7", "0x1021"},
+                                                        {"connectx-8", "0x1023"},
+                                                        {"bluefield-3", "0xa2dc"}};
+  for (const auto& [model, id] : models) {
+    for (const unsigned rail : {0U, 1U})
+      host.file(RecordedHost::sysfs(RecordedHost::nic(rail)) + "/device", id + "\n");
+    for (const auto& [platform, unused] : models) {
+      make({"firmware[" + platform + "]"});
+      EXPECT_EQ(value("firmware[" + platform + "]"), platform == model ? "28.39.1002" : "(none)")
+          << platform << " where the NICs are " << model;
+    }
+  }
+}
+
+TEST_F(FirmwareTest, OfAPlatformWithoutIdsItIsNotSaidThatThereIsNoNic) {
+  make({"firmware[pollara-400]"});
+  EXPECT_NE(lacks("firmware[pollara-400]").find("not known here"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lockstep
